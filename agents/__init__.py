@@ -1,0 +1,1 @@
+"""Who acts: scripted players, language models, engines, populations."""

@@ -1,0 +1,1 @@
+"""What is measured: evaluation, comparison, exploitability, throughput."""

@@ -1,0 +1,1 @@
+"""The commands of the coevo command line, one module each."""

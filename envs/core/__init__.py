@@ -1,0 +1,1 @@
+"""The environment class, chat and text spaces, parsing, the episode record, the registry."""

@@ -1,0 +1,1 @@
+"""Reward modules and the ways to compose them."""

@@ -1,0 +1,1 @@
+"""Who learns: the training loop, its samplers and its checkpoints."""
