@@ -1,0 +1,329 @@
+"""The one environment class: a PettingZoo AEC environment whose moves are text.
+
+A task is a subclass that fills in nine hooks (see "Rules" below); everything that all tasks
+share is here: chats, parsing, illegal moves, simultaneous rounds, rewards, the record.
+
+Observation   {"messages": chat}: what this seat has seen, as chat messages
+Action        text; the move stands in square brackets at its end
+Information   infos[agent]: legal_actions (list of str; None where any text is legal; empty
+              when it is not this seat's turn), task_id, parse (of its last reply)
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import seeding
+from pettingzoo import AECEnv
+
+from coevo.envs.core.chat import Chat, Message, copy_chat, escape
+from coevo.envs.core.episode import Episode, Stop, Turn
+from coevo.envs.core.errors import ConfigError, nearest
+from coevo.envs.core.illegal import IllegalPolicy, illegal_policy
+from coevo.envs.core.parsing import Parse, answer, parse_move
+from coevo.envs.core.spaces import ChatSpace, TextSpace
+from coevo.envs.rewards.module import RewardModule
+
+PromptStyle = Literal["full", "terse"]
+PROMPT_STYLES: tuple[str, ...] = ("full", "terse")
+
+ANSWER_FORMAT = (
+    "End your reply with your move in square brackets, spelled exactly as in the list of "
+    "legal moves, for example {example}. You may think before it."
+)
+
+
+class TextEnv(AECEnv[str, dict[str, Chat], str]):
+    """A multi-agent task played in text.
+
+    Args:
+        prompt_style: `full` explains everything in a growing chat; `terse` gives one short
+            self-contained message per turn, about 64 byte-BPE tokens at most.
+        illegal: preset name, fields, or policy for replies that are not legal moves.
+        rewards: modules paid on top of the rules' payoff, each its own component.
+        max_cycles: rounds (a joint move or one seat's move) after which play is truncated.
+        render_mode: `ansi` returns the drawing, `human` writes it to standard output.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "text",
+        "render_modes": ["ansi", "human"],
+        "render_fps": 4,
+        "is_parallelizable": False,
+    }
+    env_id: str = ""
+    """Registered id, written into every episode."""
+    payoff_range: tuple[float, float] = (-1.0, 1.0)
+    """Lowest and highest total payoff of one seat under the rules."""
+    zero_sum: bool = False
+    """Whether payoffs of all seats sum to zero after every legal play."""
+
+    def __init__(
+        self,
+        *,
+        prompt_style: PromptStyle = "full",
+        illegal: str | IllegalPolicy | Mapping[str, Any] = "forfeit",
+        rewards: Sequence[RewardModule] = (),
+        max_cycles: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__()
+        if prompt_style not in PROMPT_STYLES:
+            raise ConfigError(f"prompt_style={prompt_style!r} must be one of {', '.join(PROMPT_STYLES)}")
+        if max_cycles is not None and max_cycles < 1:
+            raise ConfigError(f"max_cycles={max_cycles} must be at least 1, or None for no limit")
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            close = nearest(str(render_mode), self.metadata["render_modes"])
+            raise ConfigError(f"render_mode={render_mode!r} is not offered; nearest: {close or 'ansi'}")
+        self.prompt_style = prompt_style
+        self.illegal = illegal_policy(illegal)
+        self.reward_modules = _checked_modules(rewards)
+        self.max_cycles = max_cycles
+        self.render_mode = render_mode
+        self.options: dict[str, Any] = {"prompt_style": prompt_style}
+        self.possible_agents = list(self._seats())
+        self._observation_spaces = {a: spaces.Dict({"messages": ChatSpace()}) for a in self.possible_agents}
+        self._action_spaces = {a: TextSpace() for a in self.possible_agents}
+        self._plays = 0
+        self.agents: list[str] = []
+
+    # ---- Rules: what a task fills in -------------------------------------------------------
+
+    def _seats(self) -> Sequence[str]:
+        """Names of all seats in order, `<role>_<number>`."""
+        raise NotImplementedError  # abstract
+
+    def _begin(self, options: Mapping[str, Any]) -> None:
+        """Set up a new task, drawing from `self.np_random` only; unknown options are ignored."""
+        raise NotImplementedError  # abstract
+
+    def _to_move(self) -> Sequence[str]:
+        """Seats that move now without seeing each other's moves; empty when the play is over."""
+        raise NotImplementedError  # abstract
+
+    def _legal(self, agent: str) -> Sequence[str] | None:
+        """Moves this seat may make now; None where any text is legal."""
+        raise NotImplementedError  # abstract
+
+    def _play(self, moves: dict[str, str]) -> dict[str, float]:
+        """Carry out the moves of everybody in `_to_move`; give the payoffs that follow."""
+        raise NotImplementedError  # abstract
+
+    def _rules(self, agent: str) -> str:
+        """Explain the task to this seat: the system message of the full style."""
+        raise NotImplementedError  # abstract
+
+    def _situation(self, agent: str) -> str:
+        """Describe what this seat sees at its turn, in the full style."""
+        raise NotImplementedError  # abstract
+
+    def _terse(self, agent: str) -> str:
+        """Describe rules, situation and moves in about 64 tokens, complete in itself."""
+        raise NotImplementedError  # abstract
+
+    def _draw(self) -> str:
+        """Draw the whole state for an onlooker."""
+        raise NotImplementedError  # abstract
+
+    def _stake(self, agent: str) -> float:
+        """What this seat loses by the rules if it gives up now (`stake` of illegal moves)."""
+        return 1.0
+
+    def _outcome(self) -> dict[str, float]:
+        """Further metrics of a finished play."""
+        return {}
+
+    def _private_info(self, agent: str) -> dict[str, Any]:
+        """Further entries of this seat's info; never what the seat must not know."""
+        return {}
+
+    # ---- PettingZoo ------------------------------------------------------------------------
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """Give the space of `{"messages": chat}`; the same object at every call."""
+        return self._observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """Give the space of replies; the same object at every call."""
+        return self._action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start a new play; `seed=None` goes on with the generator of the last one."""
+        if seed is not None or not hasattr(self, "np_random"):
+            self.np_random: np.random.Generator = seeding.np_random(seed)[0]
+        self._plays += 1
+        self._task_id = f"seed-{seed}" if seed is not None else f"play-{self._plays}"
+        self.agents = list(self.possible_agents)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self._chats: dict[str, list[Message]] = {a: [] for a in self.agents}
+        self._parses: dict[str, Parse] = {}
+        self._attempts = self._cycles = 0
+        self._skip_agent_selection = None
+        self._begin(options or {})
+        seats = tuple(self.agents)
+        self.episode = Episode(self.env_id, seed, dict(self.options), seats, self._task_id)
+        self.agent_selection = self.agents[0]
+        self._open_round()
+
+    @property
+    def awaiting(self) -> tuple[str, ...]:
+        """Seats that may act now without seeing each other's moves; the first acts first."""
+        return tuple(a for a in self._round if a not in self._moves)
+
+    def chat(self, agent: str) -> Chat:
+        """Give what this seat has seen, without copying; do not change it."""
+        return tuple(self._chats[agent])
+
+    def observe(self, agent: str) -> dict[str, Chat]:
+        """Give a fresh copy of what this seat has seen."""
+        return {"messages": copy_chat(self.chat(agent))}
+
+    def step(self, action: str) -> None:
+        """Take the reply of `agent_selection`; a bad reply never raises."""
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)  # type: ignore[arg-type]
+            return
+        if not isinstance(action, str):
+            raise ConfigError(f"an action is a str, given {type(action).__name__}: {action!r}")
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        legal = self._legal(agent)
+        parse = self._parses[agent] = parse_move(action, legal)
+        shown = None if legal is None else tuple(legal)
+        turn = Turn(agent, self.chat(agent), action, parse.move, parse.status, shown)
+        self.episode.turns.append(turn)
+        self._chats[agent].append({"role": "assistant", "content": action})
+        if parse.ok:
+            self._accept(agent, str(parse.move), turn)
+        else:
+            self._offence(agent, parse, turn)
+        self._settle(turn)
+        self._accumulate_rewards()
+        self._deads_step_first()
+        if self.render_mode == "human":
+            self.render()
+
+    def render(self) -> str | None:
+        """Draw the state: returned for `ansi`, written for `human`."""
+        if self.render_mode is None:
+            raise ConfigError("render needs render_mode='ansi' or 'human' when the environment is made")
+        if self.render_mode == "ansi":
+            return self._draw()
+        sys.stdout.write(self._draw() + "\n")
+        return None
+
+    def close(self) -> None:
+        """Release nothing; may be called again."""
+
+    def __str__(self) -> str:
+        """Give the registered id."""
+        return self.env_id or type(self).__name__
+
+    # ---- One reply, one round, one end -----------------------------------------------------
+
+    def _accept(self, agent: str, move: str, turn: Turn) -> None:
+        self._attempts = 0
+        self._moves[agent] = move
+        if not self.awaiting:
+            moves, self._moves = self._moves, {}
+            turn.pay("payoff", self._play(moves))
+            self._cycles += 1
+            self._open_round()
+        else:
+            self.agent_selection = self.awaiting[0]
+            self._refresh_infos()
+
+    def _offence(self, agent: str, parse: Parse, turn: Turn) -> None:
+        if self._attempts < self.illegal.retries:
+            self._attempts += 1
+            self._correct(agent, parse)
+            return
+        seats = tuple(self.possible_agents)
+        worst, stake = self.payoff_range[0], self._stake(agent)
+        turn.pay("illegal", self.illegal.payments(seats, agent, worst=worst, stake=stake))
+        if self.illegal.then == "forfeit":
+            self.episode.note = f"{agent}: {parse.detail}"
+            self._finish(Stop.FORFEIT)
+            return
+        legal = self._legal(agent) or ("",)
+        turn.move = str(legal[int(self.np_random.integers(len(legal)))])
+        self._accept(agent, turn.move, turn)
+
+    def _correct(self, agent: str, parse: Parse) -> None:
+        moves = ", ".join(map(answer, self._legal(agent) or ()))
+        text = f"That was not accepted: {escape(parse.detail, 200)}. Legal moves: {moves}"
+        self._chats[agent].append({"role": "user", "content": text})
+        self._refresh_infos()
+
+    def _open_round(self) -> None:
+        self._moves: dict[str, str] = {}
+        self._round = tuple(self._to_move())
+        if not self._round:
+            self._finish(Stop.FINISHED)
+            return
+        if self.max_cycles is not None and self._cycles >= self.max_cycles:
+            self._finish(Stop.TURN_LIMIT)
+            return
+        for agent in self._round:
+            self._invite(agent)
+        self.agent_selection = self._round[0]
+        self._refresh_infos()
+
+    def _invite(self, agent: str) -> None:
+        """Add what this seat sees at its turn to its chat."""
+        chat = self._chats[agent]
+        if self.prompt_style == "terse":
+            chat[:] = [{"role": "user", "content": self._terse(agent)}]
+            return
+        if not chat:
+            chat.append({"role": "system", "content": self._rules(agent)})
+        chat.append({"role": "user", "content": self._situation(agent)})
+
+    def _finish(self, stop: Stop) -> None:
+        self._round, self._moves = (), {}
+        self.episode.stop = stop
+        ended = self.truncations if stop is Stop.TURN_LIMIT else self.terminations
+        ended.update(dict.fromkeys(self.agents, True))
+        self._refresh_infos()
+
+    def _settle(self, turn: Turn) -> None:
+        """Apply the online reward modules, then hand every component of this turn to PettingZoo."""
+        for module in self.reward_modules:
+            if module.online:
+                turn.pay(module.name, module.score_turn(self.episode, turn))
+        for paid in turn.rewards.values():
+            for agent, reward in paid.items():
+                self.rewards[agent] += reward
+        if self.episode.stop is not Stop.UNFINISHED:
+            returns = {f"return/{a}": self.episode.total(a, "payoff") for a in self.possible_agents}
+            self.episode.outcome = returns | self._outcome()
+
+    def _refresh_infos(self) -> None:
+        waiting = self.awaiting
+        self.infos = {a: self._info(a, a in waiting) for a in self.agents}
+
+    def _info(self, agent: str, waiting: bool) -> dict[str, Any]:
+        legal = self._legal(agent) if waiting else ()
+        parse = self._parses.get(agent)
+        return {
+            "legal_actions": None if legal is None else list(legal),
+            "task_id": self._task_id,
+            "parse": {"move": parse.move, "status": str(parse.status)} if parse else {},
+            **(self._private_info(agent) if waiting else {}),
+        }
+
+
+def _checked_modules(modules: Sequence[RewardModule]) -> tuple[RewardModule, ...]:
+    names = [m.name for m in modules]
+    taken = [n for n in names if names.count(n) > 1 or n in ("", "payoff", "illegal")]
+    if taken:
+        raise ConfigError(f"reward modules {names}: {taken[0]!r} is empty, repeated or reserved")
+    return tuple(modules)

@@ -1,0 +1,153 @@
+"""The record of one play, from which rewards, training rows, reports and replays are made.
+
+One episode is one JSON object on one line, readable by people and by `coevo replay`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from coevo.envs.core.chat import Chat
+from coevo.envs.core.errors import DataError
+from coevo.envs.core.parsing import Status
+
+SCHEMA = 1
+
+
+class Stop(StrEnum):
+    """Why a play ended."""
+
+    FINISHED = "finished"
+    """The rules ended it."""
+    FORFEIT = "forfeit"
+    """An agent used up its attempts at a legal move."""
+    TURN_LIMIT = "turn_limit"
+    """`max_cycles` was reached; nobody is paid for the rest."""
+    UNFINISHED = "unfinished"
+    """Still being played."""
+    ERROR = "error"
+    """An agent could not answer (server down, budget spent); never scored as a zero."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """One reply of one agent, and what it caused."""
+
+    agent: str
+    """The seat that spoke."""
+    chat: Chat
+    """The chat that this seat saw."""
+    text: str
+    """The reply, word for word."""
+    move: str | None
+    """The move that was played: parsed from the text, or drawn by the illegal-move policy."""
+    status: Status
+    """Whether the reply was a legal move."""
+    legal: tuple[str, ...] | None
+    """The moves that were legal; None where any text is."""
+    rewards: dict[str, dict[str, float]] = field(default_factory=dict)
+    """Component name -> agent -> reward that fell due after this reply."""
+    player: str = ""
+    """Who sat there: a policy's name, a scripted agent's name."""
+    version: int = -1
+    """Update count of the policy that wrote it; -1 for agents that do not learn."""
+    prompt_ids: list[int] | None = None
+    """Token ids that the policy read before it wrote; None for agents without tokens."""
+    token_ids: list[int] | None = None
+    """Token ids that the policy sampled, its end-of-turn token included."""
+    logprobs: list[float] | None = None
+    """Log-probability of each sampled id under the behaviour policy, in nats."""
+    allowed: list[list[int]] | None = None
+    """For masked sampling: the ids that were allowed at each position."""
+
+    def pay(self, component: str, rewards: dict[str, float]) -> None:
+        """Add rewards of one component to those that already fell due after this reply."""
+        table = self.rewards.setdefault(component, {})
+        for agent, reward in rewards.items():
+            table[agent] = table.get(agent, 0.0) + float(reward)
+
+
+@dataclass(slots=True)
+class Episode:
+    """One play of one environment from reset to end."""
+
+    env: str
+    """Registered environment id."""
+    seed: int | None
+    """Seed given to `reset`; None continued the environment's own generator."""
+    options: dict[str, Any]
+    """Arguments that the environment was made with, as far as they differ from the defaults."""
+    agents: tuple[str, ...]
+    """All seats, in seat order."""
+    task: str = ""
+    """Start state or question: equal tasks may be compared with each other."""
+    turns: list[Turn] = field(default_factory=list)
+    stop: Stop = Stop.UNFINISHED
+    outcome: dict[str, float] = field(default_factory=dict)
+    """Metrics of the finished play; `return/<agent>` is the rules' payoff alone."""
+    note: str = ""
+    """Reason in words when `stop` is `forfeit` or `error`."""
+
+    def total(self, agent: str, component: str | None = None) -> float:
+        """Sum an agent's rewards, of one component or of all."""
+        return sum(
+            paid.get(agent, 0.0)
+            for turn in self.turns
+            for name, paid in turn.rewards.items()
+            if component is None or name == component
+        )
+
+    def illegal_replies(self, agent: str) -> int:
+        """Count an agent's replies that were not legal moves."""
+        return sum(t.agent == agent and t.status is not Status.LEGAL for t in self.turns)
+
+    def to_json(self) -> str:
+        """Write the episode as one line."""
+        return json.dumps({"schema": SCHEMA, **asdict(self)}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, line: str) -> Episode:
+        """Read one line; raise DataError naming what is wrong."""
+        try:
+            data = json.loads(line)
+            schema = data.pop("schema")
+            turns = [_turn(t) for t in data.pop("turns")]
+            agents, stop = tuple(data.pop("agents")), Stop(data.pop("stop"))
+            episode = cls(**data, agents=agents, stop=stop, turns=turns)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"not an episode: {type(error).__name__}: {error}") from None
+        if schema != SCHEMA:
+            raise DataError(f"episode has schema {schema}, this version reads {SCHEMA}")
+        return episode
+
+
+def _turn(data: dict[str, Any]) -> Turn:
+    legal = data.pop("legal")
+    chat, status = tuple(data.pop("chat")), Status(data.pop("status"))
+    return Turn(**data, chat=chat, status=status, legal=None if legal is None else tuple(legal))
+
+
+def write_episodes(path: Path, episodes: Iterable[Episode]) -> None:
+    """Append episodes to a JSON-lines file."""
+    with path.open("a", encoding="utf-8") as file:
+        for episode in episodes:
+            file.write(episode.to_json() + "\n")
+
+
+def read_episodes(path: Path) -> Iterator[Episode]:
+    """Read a JSON-lines file; a broken line raises DataError with its number."""
+    try:
+        file = path.open(encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from None
+    with file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield Episode.from_json(line)
+            except DataError as error:
+                raise DataError(f"{path}, line {number}: {error}") from None

@@ -1,0 +1,89 @@
+"""The table of environments, registered in PettingZoo and Gymnasium at once.
+
+Registration is explicit: one `register` line per environment in `coevo/envs/__init__.py`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import pettingzoo
+
+from coevo.envs.core.env import TextEnv
+from coevo.envs.core.errors import ConfigError, unknown
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvSpec:
+    """One registered environment."""
+
+    id: str
+    """`coevo/<name>-v<number>`; the number goes up whenever scores could change."""
+    module: str
+    """Module that holds `raw_env`, `env` and, where moves are simultaneous, `parallel_env`."""
+    summary: str
+    """One line for `coevo envs`."""
+    kind: str
+    """`competitive`, `cooperative` or `mixed`."""
+    simultaneous: bool = False
+    """Whether all seats move at once, so that a parallel form exists."""
+    seats: int = 2
+    """Number of seats with the default arguments."""
+    refs: dict[str, float] = field(default_factory=dict)
+    """Reference scores: mean return per seat of named play, for normalising results."""
+
+
+ENVS: dict[str, EnvSpec] = {}
+"""Every registered environment by id."""
+
+
+def register(id: str, module: str, summary: str, **fields: Any) -> EnvSpec:
+    """Register an environment in PettingZoo (aec, parallel) and Gymnasium (single seat).
+
+    Args:
+        id: `coevo/<name>-v<number>`.
+        module: import path of the module with `raw_env` (a TextEnv class), `env`, `parallel_env`.
+        summary: one line.
+        **fields: the further fields of EnvSpec.
+    """
+    spec = EnvSpec(id=id, module=module, summary=summary, **fields)
+    if id in ENVS:
+        raise ConfigError(f"environment {id!r} is registered already, from {ENVS[id].module}")
+    ENVS[id] = spec
+    pettingzoo.register("aec", id, f"{module}:env")
+    if spec.simultaneous:
+        pettingzoo.register("parallel", id, f"{module}:parallel_env")
+    gymnasium.register(
+        id, entry_point="coevo.envs.core.single_agent:SingleAgentEnv", kwargs={"env_id": id}
+    )
+    return spec
+
+
+def spec(id: str) -> EnvSpec:
+    """Look an environment up; an unknown id lists the nearest ones."""
+    if id not in ENVS:
+        raise unknown("environment", id, ENVS)
+    return ENVS[id]
+
+
+def list_envs() -> list[EnvSpec]:
+    """Give every registered environment in order of id."""
+    return [ENVS[id] for id in sorted(ENVS)]
+
+
+def make(id: str, **kwargs: Any) -> TextEnv:
+    """Make the bare environment, as rollouts use it: no order-checking wrapper.
+
+    Args:
+        id: registered id.
+        **kwargs: arguments of the environment; an unknown one lists those it takes.
+    """
+    raw = importlib.import_module(spec(id).module).raw_env
+    try:
+        env: TextEnv = raw(**kwargs)
+    except TypeError as error:
+        raise ConfigError(f"{id}: {error}") from None
+    return env

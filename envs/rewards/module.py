@@ -1,0 +1,46 @@
+"""Reward modules: named, ranged, composable pieces of reward.
+
+A module that needs only the past (`online`) is applied by the environment after every reply;
+trainers apply the others (judges, reward models) to a whole batch of finished episodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from coevo.envs.core.episode import Episode, Turn
+
+Payments = dict[str, float]
+"""Agent -> reward."""
+
+
+class RewardModule:
+    """Base of every reward module; subclasses give `name`, `range` and one of the two scores."""
+
+    name: str = ""
+    """Component name in the reward table; unique within one environment."""
+    range: tuple[float, float] = (-1.0, 1.0)
+    """Lowest and highest reward that one reply can earn from this module."""
+    online: bool = True
+    """Whether `score_turn` needs only the past; the environment then applies it as it goes."""
+    version: int = 0
+    """Goes up when a learning module changes; recorded with every score."""
+
+    def score_turn(self, episode: Episode, turn: Turn) -> Payments:
+        """Give the rewards that fall due after `turn`, the latest of `episode`."""
+        raise NotImplementedError(f"{type(self).__name__} must define score_turn or score")  # abstract
+
+    def score(self, episodes: Sequence[Episode]) -> list[list[Payments]]:
+        """Give the reward table of finished episodes: [episode][turn] -> agent -> reward."""
+        return [[self.score_turn(e, t) for t in e.turns] for e in episodes]
+
+    def fit(self, episodes: Sequence[Episode]) -> Mapping[str, float]:
+        """Learn from episodes; modules that do not learn do nothing and report nothing."""
+        return {}
+
+    def state_dict(self) -> dict[str, object]:
+        """Give what a checkpoint must keep; JSON-able."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Take back what `state_dict` gave."""
