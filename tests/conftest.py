@@ -1,0 +1,112 @@
+"""What every test shares: an offline, headless, single-threaded process and a tiny model."""
+
+import os
+
+# Read once by torch, matplotlib and the model libraries when they are first imported.
+os.environ.update(
+    HF_HUB_OFFLINE="1",
+    TRANSFORMERS_OFFLINE="1",
+    TOKENIZERS_PARALLELISM="false",
+    MPLBACKEND="Agg",
+    OMP_NUM_THREADS="1",
+    MKL_NUM_THREADS="1",
+)
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Timing is not under test, and a run must not depend on the one before it.
+settings.register_profile("coevo", derandomize=True, deadline=None, database=None)
+settings.load_profile("coevo")
+
+CHAT_TEMPLATE = (
+    "{% for message in messages %}"
+    "{{ '<|assistant|>' if message['role'] == 'assistant' else '<|user|>' }}"
+    "{{ message['content'] }}<|end|>"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+SENTENCES = [
+    "You are player 0. Your card is the king. Legal moves: [check] [bet]. Your move?",
+    "You are player 1. Your card is the queen. Legal moves: [fold] [call]. Your move?",
+    "The other player said: I propose to split the pie. [accept] or [reject]",
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests marked `gpu` where torch sees no accelerator."""
+    marked = [item for item in items if item.get_closest_marker("gpu")]
+    if not marked:
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason="needs an accelerator"))
+
+
+@pytest.fixture(autouse=True)
+def _one_seed() -> None:
+    """Start every test from the same torch state, without importing torch for those that do not."""
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "manual_seed"):
+        torch.set_num_threads(1)
+        torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def tiny_model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a random Llama of about 40 thousand parameters and its byte tokenizer.
+
+    The special tokens are `<|pad|>`, `<|user|>`, `<|assistant|>` and `<|end|>`, which ends a turn.
+    Rendering a chat that grows only ever appends tokens.
+    """
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    folder = tmp_path_factory.mktemp("tiny_model")
+    tokenizer = _byte_tokenizer()
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=2048,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _byte_tokenizer():
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=384,
+        special_tokens=["<|pad|>", "<|user|>", "<|assistant|>", "<|end|>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    core.train_from_iterator(SENTENCES, trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        pad_token="<|pad|>",
+        eos_token="<|end|>",
+        additional_special_tokens=["<|user|>", "<|assistant|>"],
+        chat_template=CHAT_TEMPLATE,
+    )
