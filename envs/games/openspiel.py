@@ -130,6 +130,13 @@ class OpenSpielEnv(TextEnv):
         self._extend(chat, state, player)
         return tuple(chat)
 
+    def known_at(self, state: pyspiel.State, player: int) -> dict[str, Any]:
+        """Give what a seat knows, for oracles; the history only where nothing is hidden."""
+        known: dict[str, Any] = {"game": str(self.game), "information_state": view(state, player)}
+        if self.game.get_type().information == pyspiel.GameType.Information.PERFECT_INFORMATION:
+            known["history"] = state.history()
+        return known
+
     def _extend(self, chat: list[Message], state: pyspiel.State, player: int) -> None:
         if not chat:
             chat.append(Message(role="system", content=self.system_text(state, player)))
@@ -188,8 +195,7 @@ class OpenSpielEnv(TextEnv):
         return self.draw_state(self.state)
 
     def _private_info(self, agent: str) -> dict[str, Any]:
-        player = self.possible_agents.index(agent)
-        return {"game": str(self.game), "information_state": view(self.state, player)}
+        return self.known_at(self.state, self.possible_agents.index(agent))
 
 
 def movers(state: pyspiel.State) -> list[int]:
