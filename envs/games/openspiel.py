@@ -5,17 +5,17 @@ state is described and how moves are named. Every text is a pure function of the
 state and the seat, so exact evaluation can ask for the chat of any state.
 
 Agents        player_0 .. player_n-1, OpenSpiel's players
-Observation   chat: rules, then at each turn the state as this seat may see it
+Observation   chat: rules, then at each turn what the others did and the state as this seat sees it
 Action        text ending in a legal move in square brackets
 Reward        change of OpenSpiel's returns
 Ends          when OpenSpiel's state is terminal; truncated only by max_cycles
+References    default game Nim 3-4-5: the first player wins (XOR of the heaps is not 0)
 """
 
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import pyspiel
@@ -25,6 +25,24 @@ from coevo.envs.core.env import ANSWER_FORMAT, TextEnv
 from coevo.envs.core.errors import ConfigError, unknown
 from coevo.envs.core.factories import aec_factory
 from coevo.envs.core.parsing import answer
+from coevo.envs.games.states import (
+    CHANCE,
+    clean_name,
+    decisions,
+    distinct,
+    is_open,
+    listing,
+    movers,
+    own_decisions,
+    picture,
+    shorten,
+    view,
+)
+
+FULL_LENGTH, TERSE_LENGTH = 4000, 240
+"""Characters of a generic description; the middle of a longer one is cut out."""
+FULL_MOVES, TERSE_MOVES = 400, 40
+"""Legal moves written out in a prompt; `infos` always has all of them."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -33,7 +51,9 @@ def load_game(game: str) -> pyspiel.Game:
 
     Raises:
         UnknownNameError: no such game; the nearest names are listed.
-        ConfigError: a parameter is wrong, or the game is not sequential or simultaneous.
+        ConfigError: a parameter is wrong, or the game cannot be played here: mean-field games,
+            games without numbered actions, and games that sample chance by a generator of their
+            own, which two copies of a state would share.
     """
     name = game.partition("(")[0].strip()
     if name not in pyspiel.registered_names():
@@ -42,27 +62,46 @@ def load_game(game: str) -> pyspiel.Game:
         loaded = pyspiel.load_game(game)
     except Exception as error:
         raise ConfigError(f"OpenSpiel refuses {game!r}: {error}") from None
-    dynamics = loaded.get_type().dynamics
-    if dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
+    kind = loaded.get_type()
+    if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
         raise ConfigError(f"{name} is a mean-field game; sequential and simultaneous games are offered")
+    if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
+        raise ConfigError(
+            f"{name} draws chance from a hidden generator of its own; games with listed chance "
+            "outcomes are offered (bargaining instead of negotiation, bridge, euchre)"
+        )
+    _check_actions(name, loaded)
     return loaded
+
+
+def _check_actions(name: str, game: pyspiel.Game) -> None:
+    state = game.new_initial_state()
+    try:
+        state.legal_actions()
+    except Exception as error:
+        raise ConfigError(f"{name} has no numbered actions: {error}") from None
 
 
 class OpenSpielEnv(TextEnv):
     """Base of every game on OpenSpiel rules; on its own, a generic skin for any game.
 
     Args:
-        game: OpenSpiel game string; skins fix their own.
+        game: OpenSpiel game string. A skin takes its own game only, with the parameters in
+            `settable`; those that are not given keep the skin's values.
         **kwargs: of TextEnv.
     """
 
     env_id = "coevo/openspiel-v0"
     default_game: ClassVar[str] = "nim(pile_sizes=3;4;5,is_misere=false)"
+    settable: ClassVar[frozenset[str] | None] = None
+    """Game parameters that a skin can describe at any value; None for any game at all."""
     title: ClassVar[str] = ""
     """Short name used in terse prompts; empty takes OpenSpiel's name."""
+    terse_joint: ClassVar[str] = ", "
+    """What stands between the moves of a terse prompt."""
 
     def __init__(self, *, game: str | None = None, **kwargs: Any) -> None:
-        self.game = load_game(game or self.default_game)
+        self.game = load_game(self._game_string(game))
         super().__init__(**kwargs)
         if game is not None:
             self.options["game"] = game
@@ -71,6 +110,22 @@ class OpenSpielEnv(TextEnv):
         self.zero_sum = kind.utility == pyspiel.GameType.Utility.ZERO_SUM
         self.metadata = {**self.metadata, "name": kind.short_name, "is_parallelizable": self._parallel()}
 
+    def _game_string(self, game: str | None) -> str:
+        """Complete a game string by the skin's own parameters."""
+        if game is None or self.settable is None:
+            return game or self.default_game
+        given = pyspiel.game_parameters_from_string(game)
+        fixed = pyspiel.game_parameters_from_string(self.default_game)
+        name, own = given.pop("name"), fixed.pop("name")
+        wrong = [p for p in given if p not in self.settable]
+        if name != own or wrong:
+            known = ", ".join(sorted(self.settable)) or "no parameter"
+            raise ConfigError(
+                f"game={game!r}: {self.env_id} plays {own} and lets you set {known}; "
+                "coevo/openspiel-v0 plays any game"
+            )
+        return str(pyspiel.load_game(own, {**fixed, **given})) if given else self.default_game
+
     def _parallel(self) -> bool:
         return self.game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
 
@@ -78,30 +133,70 @@ class OpenSpielEnv(TextEnv):
 
     def rules_text(self, player: int) -> str:
         """Explain the rules and who this seat is."""
-        kind = self.game.get_type()
-        return f"You play {kind.long_name} as player {player} of {self.game.num_players()}."
+        kind, (low, high) = self.game.get_type(), self.payoff_range
+        goal = {
+            pyspiel.GameType.Utility.ZERO_SUM: "what one player wins the others lose",
+            pyspiel.GameType.Utility.IDENTICAL: "all players are paid the same",
+        }.get(kind.utility, "each player has a payoff of its own")
+        turns = "All players move at the same time. " if self._parallel() else ""
+        return (
+            f"{kind.long_name}, played by its usual rules. {turns}Your total payoff lies between "
+            f"{low:g} and {high:g}, and {goal}.\n"
+            f"You are player_{player}, one of {self.game.num_players()} players."
+        )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name an action; names of the legal actions of one state must differ."""
+        """Name an action; equal names of one state are told apart by `legal_moves`."""
         return clean_name(state.action_to_string(player, action))
 
     def describe(self, state: pyspiel.State, player: int) -> str:
         """Describe the state as this seat may see it, for the full style."""
-        return view(state, player)
+        news = self.news(state, player)
+        body = shorten(picture(state, player), FULL_LENGTH)
+        return f"{news}\n{body}" if news else body
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
         """Describe the state as this seat may see it, in a few dozen tokens."""
-        return " ".join(view(state, player).split())
+        seen = shorten(" ".join(picture(state, player).split()), TERSE_LENGTH)
+        return f"You are player {player}. {seen}"
 
     def draw_state(self, state: pyspiel.State) -> str:
         """Draw the whole state for an onlooker."""
         return str(state)
 
+    def stake_at(self, state: pyspiel.State, player: int) -> float:
+        """Give what a player loses by giving up here: by default all that can be lost."""
+        return max(0.0, -self.payoff_range[0])
+
     # ---- Texts made from the skin -----------------------------------------------------------
 
     def legal_moves(self, state: pyspiel.State, player: int) -> dict[str, int]:
         """Give move name -> OpenSpiel action, in OpenSpiel's order."""
-        return {self.move_name(state, player, a): a for a in state.legal_actions(player)}
+        actions = state.legal_actions(player)
+        names = distinct(self.move_name(state, player, a) for a in actions)
+        return dict(zip(names, actions, strict=True))
+
+    def name_of(self, state: pyspiel.State, player: int, action: int) -> str:
+        """Give the name that an action has among the legal moves of a state."""
+        if player == CHANCE:
+            return clean_name(state.action_to_string(player, action))
+        return next(name for name, a in self.legal_moves(state, player).items() if a == action)
+
+    def news(self, state: pyspiel.State, player: int) -> str:
+        """Say what others and chance did since this seat's last move; empty if that is hidden."""
+        if not is_open(self.game):
+            return ""
+        own = sum(player in actions for _, actions in decisions(state))
+        seen, said = 0, []
+        for past, actions in decisions(state):
+            seen += player in actions
+            if seen < own:
+                continue
+            for mover in sorted(actions.keys() - {player}):
+                name = self.name_of(past, mover, actions[mover])
+                said.append(f"chance {name}" if mover == CHANCE else f"player_{mover} {name}")
+        since = "Since your last move" if own else "So far"
+        return f"{since}: {shorten(', '.join(said), 400)}." if said else ""
 
     def turn_text(self, state: pyspiel.State, player: int) -> str:
         """Give the user message of one turn."""
@@ -109,8 +204,9 @@ class OpenSpielEnv(TextEnv):
         if self.prompt_style == "terse":
             title = self.title or self.game.get_type().short_name
             body = self.describe_tersely(state, player)
-            return f"{title}. {body}. Moves: {', '.join(moves)}. Answer [move]"
-        listed = ", ".join(map(answer, moves))
+            listed = listing(moves, TERSE_MOVES, self.terse_joint)
+            return f"{title}. {body}. Moves: {listed}. Answer [move]"
+        listed = listing([answer(m) for m in moves], FULL_MOVES)
         return f"{self.describe(state, player)}\nLegal moves: {listed}"
 
     def system_text(self, state: pyspiel.State, player: int) -> str:
@@ -123,16 +219,16 @@ class OpenSpielEnv(TextEnv):
         if self.prompt_style == "terse":
             return (Message(role="user", content=self.turn_text(state, player)),)
         chat: list[Message] = []
-        for past, action in own_decisions(self.game, state, player):
+        for past, action in own_decisions(state, player):
             self._extend(chat, past, player)
-            move = answer(self.move_name(past, player, action))
+            move = answer(self.name_of(past, player, action))
             chat.append(Message(role="assistant", content=move))
         self._extend(chat, state, player)
         return tuple(chat)
 
     def known_at(self, state: pyspiel.State, player: int) -> dict[str, Any]:
-        """Give what a seat knows, for oracles; the history only where nothing is hidden."""
-        known: dict[str, Any] = {"game": str(self.game), "information_state": view(state, player)}
+        """Give what a seat knows at any state, for oracles: the history only if nothing is hidden."""
+        known = {"game": str(self.game), "information_state": view(state, player)}
         if self.game.get_type().information == pyspiel.GameType.Information.PERFECT_INFORMATION:
             known["history"] = state.history()
         return known
@@ -173,8 +269,8 @@ class OpenSpielEnv(TextEnv):
     def _play(self, moves: dict[str, str]) -> dict[str, float]:
         actions = {self.possible_agents.index(a): self._names(a)[m] for a, m in moves.items()}
         if self.state.is_simultaneous_node():
-            joint = [actions.get(p, pyspiel.INVALID_ACTION) for p in range(self.game.num_players())]
-            self.state.apply_actions([0 if a == pyspiel.INVALID_ACTION else a for a in joint])
+            # A player without a choice still needs an entry; OpenSpiel ignores its value.
+            self.state.apply_actions([actions.get(p, 0) for p in range(self.game.num_players())])
         else:
             self.state.apply_action(next(iter(actions.values())))
         self._roll_chance()
@@ -194,58 +290,11 @@ class OpenSpielEnv(TextEnv):
     def _draw(self) -> str:
         return self.draw_state(self.state)
 
+    def _stake(self, agent: str) -> float:
+        return self.stake_at(self.state, self.possible_agents.index(agent))
+
     def _private_info(self, agent: str) -> dict[str, Any]:
         return self.known_at(self.state, self.possible_agents.index(agent))
-
-
-def movers(state: pyspiel.State) -> list[int]:
-    """Give the players who decide at this state; nobody at a terminal one."""
-    if state.is_terminal():
-        return []
-    if state.is_simultaneous_node():
-        return [p for p in range(state.num_players()) if state.legal_actions(p)]
-    return [state.current_player()]
-
-
-def view(state: pyspiel.State, player: int) -> str:
-    """Give OpenSpiel's own text of what a player knows: information state, else observation."""
-    kind = state.get_game().get_type()
-    if kind.provides_information_state_string:
-        return str(state.information_state_string(player))
-    if kind.provides_observation_string:
-        return str(state.observation_string(player))
-    return str(state)
-
-
-def own_decisions(
-    game: pyspiel.Game, state: pyspiel.State, player: int
-) -> Iterable[tuple[pyspiel.State, int]]:
-    """Give (state, action) for each earlier decision of a player on the way to `state`."""
-    past = game.new_initial_state()
-    history = state.full_history()
-    at = 0
-    while at < len(history):
-        if past.is_simultaneous_node():
-            joint = [h.action for h in history[at : at + game.num_players()]]
-            if past.legal_actions(player):
-                yield past.clone(), joint[player]
-            past.apply_actions(joint)
-            at += game.num_players()
-            continue
-        action = history[at].action
-        if not past.is_chance_node() and past.current_player() == player:
-            yield past.clone(), action
-        past.apply_action(action)
-        at += 1
-
-
-def clean_name(name: str) -> str:
-    """Turn OpenSpiel's name of an action into one that fits between square brackets.
-
-    >>> clean_name("pile:1, take:2;")
-    'pile 1 take 2'
-    """
-    return " ".join(re.sub(r"[\[\]{};:,\"']+", " ", name).split())
 
 
 raw_env = OpenSpielEnv
