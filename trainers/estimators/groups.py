@@ -17,7 +17,7 @@ class GroupStats(NamedTuple):
     """Weighted mean of the group; 0 where the group has no weight."""
     std: Tensor
     """Standard deviation; exactly 0 where the group is constant or too small for the ddof."""
-    count: Tensor
+    total: Tensor
     """Sum of the weights of the group."""
     constant: Tensor
     """True where all entries of the group with weight are equal (so also for a group of one)."""

@@ -85,9 +85,9 @@ def check(option: Option, table: Table, slot: str) -> None:
 
     >>> def clip(advantage, *, bound: float = 5.0): ...
     >>> check(option("clip", bound=3), {"clip": clip}, "modify")
-    >>> check(option("clip", bond=3), {"clip": clip}, "modify")
+    >>> check(option("clip", cap=3), {"clip": clip}, "modify")
     Traceback (most recent call last):
-    coevo.envs.core.errors.ConfigError: modify 'clip' has no parameter 'bond'; known: bound=5.0
+    coevo.envs.core.errors.ConfigError: modify 'clip' has no parameter 'cap'; known: bound=5.0
     """
     if option.name not in table:
         raise unknown(f"{slot} option", option.name, table)
@@ -95,10 +95,10 @@ def check(option: Option, table: Table, slot: str) -> None:
     for key, value in option.params.items():
         if key not in known:
             close = nearest(key, known)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = f", did you mean {close[0]!r}?" if close else ";"
             listed = ", ".join(f"{p.name}={p.default!r}" for p in known.values()) or "none"
             raise ConfigError(
-                f"{slot} {option.name!r} has no parameter {key!r}{hint}; known: {listed}"
+                f"{slot} {option.name!r} has no parameter {key!r}{hint} known: {listed}"
             )
         _check_value(f"{slot} {option.name!r}: {key}", value, known[key])
 

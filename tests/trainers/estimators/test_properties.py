@@ -1,0 +1,238 @@
+"""Edge cases, and the claims that tell one estimator from its neighbours."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from coevo.envs.core.errors import ConfigError
+from coevo.trainers.estimators import (
+    CENTER,
+    SCALE,
+    AdvantageSpec,
+    advantages,
+    from_lists,
+    group_stats,
+    option,
+)
+
+NONE = option("none")
+PAPER = AdvantageSpec(credit=option("to_go"), center=option("agent_group"), scale=NONE)
+POOLED = replace(PAPER, center=option("batch"))
+CODE = AdvantageSpec(
+    credit=option("mars_code"),
+    center=option("agent_unique", by="seat"),
+    scale=option("token_std"),
+)
+CENTRES = sorted(set(CENTER) - {"none", "seat_ema"})
+SCALES = sorted(set(SCALE) - {"none"})
+
+
+@pytest.mark.parametrize("credit", ["outcome", "to_go"])
+@pytest.mark.parametrize("center", CENTRES)
+@pytest.mark.parametrize("scale", sorted(SCALE))
+def test_groups_of_one_and_equal_rewards_give_exactly_zero(credit, center, scale):
+    chosen = AdvantageSpec(credit=option(credit), center=option(center), scale=option(scale))
+    alone = from_lists([[0.1]])
+    equal = from_lists([[0.1]] * 7)  # seven times 0.1 does not sum to 0.7 in floating point
+    for batch in (alone, equal):
+        assert advantages(chosen, batch).advantage_BS.tolist() == [[0.0]] * len(batch.turn_of_BS)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_no_variance_gives_exactly_zero_even_without_a_centre(scale):
+    chosen = AdvantageSpec(center=NONE, scale=option(scale))
+    assert advantages(chosen, from_lists([[0.1]] * 3)).advantage_BS.tolist() == [[0.0]] * 3
+
+
+def test_a_group_of_one_does_not_keep_its_raw_reward_beside_others():
+    batch = from_lists([[5.0], [1.0], [0.0]], group=[0, 1, 1])
+    for center in ("group", "group_loo"):
+        got_BS = advantages(AdvantageSpec(center=option(center)), batch).advantage_BS
+        assert got_BS[0].tolist() == [0.0]
+        assert got_BS[1, 0] > 0
+
+
+def test_too_few_observations_for_the_ddof_give_zero_not_nan():
+    stats = group_stats(
+        torch.tensor([1.0, 2.0]), torch.zeros(2).long(), torch.full((2,), 0.5), ddof=1
+    )
+    assert stats.std.tolist() == [0.0, 0.0]
+    assert stats.constant.tolist() == [False, False]
+
+
+def test_group_stats_never_reads_an_entry_of_weight_zero():
+    y, key = torch.tensor([1.0, float("nan"), 3.0]), torch.tensor([4, 4, 4])
+    stats = group_stats(y, key, torch.tensor([1.0, 0.0, 1.0]))
+    assert stats.mean.tolist() == [2.0] * 3
+    assert stats.total.tolist() == [2.0] * 3
+    with pytest.raises(ConfigError, match="must agree"):
+        group_stats(y, key[:2], y)
+
+
+def test_an_empty_batch_gives_empty_advantages():
+    got = advantages(AdvantageSpec(), from_lists([]))
+    assert got.advantage_BS.shape == (0, 0)
+    assert got.stats == {}
+
+
+def test_leave_one_out_leaves_out_the_whole_trajectory():
+    batch = from_lists([[1.0, 1.0], [0.0, 4.0], [3.0]])
+    chosen = AdvantageSpec(credit=option("to_go"), center=option("group_loo"), scale=NONE)
+    got_BS = advantages(chosen, batch).advantage_BS
+    # returns [2, 1], [4, 4], [3]: the baseline of row 0 is mean(4, 4, 3)
+    assert got_BS[0].tolist() == pytest.approx([2 - 11 / 3, 1 - 11 / 3])
+    assert float(got_BS[2, 0]) == pytest.approx(3 - 11 / 4)
+
+
+def test_leave_one_out_is_the_group_centre_stretched():
+    batch = from_lists([[1.0], [0.0], [0.5], [2.0]])
+    loo, plain = (
+        advantages(AdvantageSpec(center=option(c), scale=NONE), batch).advantage_BS
+        for c in ("group_loo", "group")
+    )
+    assert torch.allclose(loo, plain * 4 / 3)
+
+
+def test_to_go_of_a_final_reward_is_the_outcome():
+    batch = from_lists([[0.0, 0.0, 1.0], [0.0, -1.0]])
+    got = [
+        advantages(AdvantageSpec(credit=credit), batch).advantage_BS
+        for credit in (option("outcome"), option("to_go"), option("to_go", level="token"))
+    ]
+    as_outcome = replace(AdvantageSpec(), credit=option("to_go"), weights="trajectory")
+    assert torch.allclose(got[0], advantages(as_outcome, batch).advantage_BS)
+    assert torch.allclose(got[1], got[2])
+
+
+def test_gae_with_full_lambda_and_no_value_is_the_return():
+    batch = from_lists([[0.5, 1.0], [0.25, -1.0]], tokens=[[2, 1], [1, 1]])
+    batch = replace(batch, value_BS=torch.zeros(batch.turn_of_BS.shape))
+    for level in ("turn", "token"):
+        pair = [
+            advantages(AdvantageSpec(credit=credit, center=NONE, scale=NONE), batch).advantage_BS
+            for credit in (option("gae", level=level, lam=1.0), option("to_go", level=level))
+        ]
+        assert torch.allclose(*pair)
+
+
+SELF_PLAY = [[0.05, 1.05], [0.05, -0.95], [0.05, 0.05, -0.95], [0.05, 0.05, 1.05]]
+
+
+def offset(c):
+    """Four trajectories, seats 0 1 0 1; seat 0's last reward rises by c, seat 1's falls by c."""
+    rewards = [[*row[:-1], row[-1] + (-c if i % 2 else c)] for i, row in enumerate(SELF_PLAY)]
+    return from_lists(rewards, seat=[0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("c", [-3.0, 0.5, 10.0])
+def test_only_the_seat_mean_of_returns_is_blind_to_a_seat_offset(c):
+    paper, pooled, code = (
+        [advantages(chosen, offset(x)).advantage_BS for x in (0.0, c)]
+        for chosen in (PAPER, POOLED, CODE)
+    )
+    assert torch.allclose(*paper, atol=1e-12)
+    shift_BS = pooled[1] - pooled[0]
+    mask_BS = offset(c).token_mask_BS
+    assert torch.allclose(shift_BS[0::2][mask_BS[0::2]], torch.tensor(c, dtype=torch.float64))
+    assert torch.allclose(shift_BS[1::2][mask_BS[1::2]], torch.tensor(-c, dtype=torch.float64))
+    assert not torch.allclose(*code, atol=1e-3)
+
+
+def test_distinct_values_are_told_apart_in_single_precision():
+    assert 0.1 + 0.2 != 0.3
+    batch = from_lists([[0.1, 0.2], [0.3], [1.0]])
+    got_BS = advantages(AdvantageSpec(center=option("agent_unique"), scale=NONE), batch)
+    assert got_BS.advantage_BS[:, 0].tolist() == pytest.approx([-0.35, -0.35, 0.35])
+
+
+RAE = AdvantageSpec(center=option("seat_ema", decay=0.95), scale=NONE)
+
+
+def test_the_running_mean_is_read_before_it_is_updated():
+    got = advantages(RAE, from_lists([[1.0]]))
+    assert got.advantage_BS.tolist() == [[1.0]]
+    after = got.state["seat_ema/0"]
+    assert after == pytest.approx(0.05)
+    # Reading after the update would scale the advantage by exactly 1 - 0.05.
+    assert 1.0 - after == pytest.approx((1 - 0.05) * 1.0)
+
+
+def test_the_running_mean_follows_batch_order_per_agent():
+    rewards, agents = [1.0, -1.0, 0.0, 2.0, 1.0], [5, 9, 5, 5, 9]
+    mean, expected = {5: 0.3, 9: 0.0}, []
+    for reward, agent in zip(rewards, agents, strict=True):
+        expected.append(reward - mean[agent])
+        mean[agent] = 0.95 * mean[agent] + 0.05 * reward
+    batch = from_lists([[r] for r in rewards], agent=agents)
+    got = advantages(RAE, batch, {"seat_ema/5": 0.3, "other": 1.0})
+    assert got.advantage_BS[:, 0].tolist() == pytest.approx(expected)
+    assert got.state == pytest.approx({"other": 1.0, "seat_ema/5": mean[5], "seat_ema/9": mean[9]})
+
+
+def test_the_state_that_comes_in_is_not_changed_and_two_batches_equal_one():
+    rewards = [[1.0], [0.0], [2.0], [-1.0]]
+    whole = advantages(RAE, from_lists(rewards))
+    start = {}
+    first = advantages(RAE, from_lists(rewards[:2]), start)
+    second = advantages(RAE, from_lists(rewards[2:]), first.state)
+    assert start == {}
+    halves = torch.cat([first.advantage_BS, second.advantage_BS])
+    assert torch.allclose(halves, whole.advantage_BS)
+    assert second.state == pytest.approx(whole.state)
+
+
+def test_a_seat_offset_is_learned_by_the_running_mean():
+    state, tail = {}, []
+    for match in range(200):
+        noise = 1.0 if match % 3 else -1.0
+        got = advantages(RAE, from_lists([[10.0 + noise], [-noise]], seat=[0, 1]), state)
+        state = got.state
+        tail.append(got.advantage_BS[:, 0])
+    assert abs(state["seat_ema/0"] - 10.0) < 1.0
+    assert torch.stack(tail[-60:]).mean(0).abs().max() < 0.1
+
+
+def test_turn_credit_keeps_the_noise_of_an_earlier_turn_out():
+    noise = [1.0, -1.0, 1.0, -1.0]
+    batch = from_lists([[first, 1.0] for first in noise])
+    turn_BS = advantages(PAPER, batch).advantage_BS
+    row_BS = advantages(AdvantageSpec(scale=NONE), batch).advantage_BS
+    assert float(turn_BS[:, 1].var()) == pytest.approx(0.0)
+    assert float(row_BS[:, 1].var()) == pytest.approx(4 / 3)
+
+
+def test_weights_count_what_they_name():
+    batch = from_lists([[0.0, 0.0], [3.0]], tokens=[[1, 1], [4]])
+    expected = {"row": 1.0, "turn": 1.0, "trajectory": 1.5, "token": 2.0}
+    for weights, mean in expected.items():
+        chosen = replace(POOLED, weights=weights)
+        assert float(advantages(chosen, batch).advantage_BS[0, 0]) == pytest.approx(-mean)
+    token = replace(POOLED, credit=option("to_go", level="token"))
+    for weights, mean in {**expected, "row": 2.0}.items():
+        chosen = replace(token, weights=weights)
+        assert float(advantages(chosen, batch).advantage_BS[0, 0]) == pytest.approx(-mean)
+    rows = replace(POOLED, credit=option("outcome"))
+    for weights, mean in {**expected, "row": 1.5}.items():
+        chosen = replace(rows, weights=weights)
+        assert float(advantages(chosen, batch).advantage_BS[0, 0]) == pytest.approx(-mean)
+
+
+def test_advantages_carry_no_gradient_and_report_dead_groups():
+    batch = from_lists([[1.0], [1.0], [0.0], [1.0]], group=[0, 0, 1, 1])
+    batch = replace(batch, value_BS=torch.zeros(4, 1, requires_grad=True))
+    got = advantages(AdvantageSpec(credit=option("gae")), batch)
+    assert not got.advantage_BS.requires_grad
+    plain = advantages(AdvantageSpec(), batch)
+    assert plain.stats["credit/constant_groups"] == 0.5
+    assert plain.stats["advantage/zero"] == 0.5
+    assert plain.return_BS is None
+
+
+def test_a_parameter_out_of_range_is_refused():
+    batch = from_lists([[1.0], [0.0]])
+    for credit in (option("to_go", gamma=1.5), option("to_go", gamma=float("nan"))):
+        with pytest.raises(ConfigError, match="gamma="):
+            advantages(AdvantageSpec(credit=credit), batch)
+    with pytest.raises(ConfigError, match=r"decay=2.0 must be between"):
+        advantages(AdvantageSpec(center=option("seat_ema", decay=2.0)), batch)

@@ -1,0 +1,138 @@
+"""From rewards to advantages: credit, then normalise, then modify, then spread over tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from coevo.envs.core.errors import ConfigError, unknown
+from coevo.trainers.estimators.credit import CREDIT, Credit, compose, kl_in_reward
+from coevo.trainers.estimators.frame import WEIGHTS, Frame
+from coevo.trainers.estimators.modify import MODIFY
+from coevo.trainers.estimators.normalise import CENTER, SCALE, State
+from coevo.trainers.estimators.option import Option, check
+from coevo.trainers.estimators.trajectories import Trajectories
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdvantageSpec:
+    """One option for every slot of the advantage. The defaults are GRPO.
+
+    Raises:
+        UnknownNameError: An option or the weights are in no table.
+        ConfigError: A parameter is unknown, of the wrong type or out of range.
+
+    >>> AdvantageSpec(scale=Option("none")).center.name
+    'group'
+    """
+
+    reward_weights: Mapping[str, float] = field(default_factory=dict)
+    """Factor per reward component; 1 where not given."""
+    credit: Option = field(default=Option("outcome"))
+    """What is compared, from CREDIT."""
+    center: Option = field(default=Option("group"))
+    """What it is compared with, from CENTER."""
+    scale: Option = field(default=Option("group_std"))
+    """The unit it is measured in, from SCALE."""
+    weights: str = "row"
+    """What counts as one observation: row, turn, token or trajectory; see `Frame`."""
+    modify: tuple[Option, ...] = ()
+    """Modifiers from MODIFY, applied left to right."""
+    ddof: int = 1
+    """Degrees of freedom taken off in every variance."""
+    eps: float = 1e-6
+    """Added to every deviation that divides."""
+    kl_in_reward: float = 0.0
+    """Cost per nat of logp_old - logp_ref, taken off the reward at every token."""
+
+    def __post_init__(self) -> None:
+        check(self.credit, CREDIT, "credit")
+        check(self.center, CENTER, "center")
+        check(self.scale, SCALE, "scale")
+        for modifier in self.modify:
+            check(modifier, MODIFY, "modify")
+        if self.weights not in WEIGHTS:
+            raise unknown("weights", self.weights, WEIGHTS)
+        if self.ddof < 0 or not self.eps >= 0.0:
+            raise ConfigError(f"ddof={self.ddof} and eps={self.eps} must not be negative")
+
+
+@dataclass(frozen=True)
+class Advantages:
+    """What the policy and the critic learn from."""
+
+    advantage_BS: Tensor
+    """Advantage of every policy token, no gradient, 0 at padding; float32 (float64 rewards: 64)."""
+    return_BS: Tensor | None
+    """Critic target of every policy token; None where the credit uses no critic."""
+    state: State
+    """What the next batch must be given: running means by name."""
+    stats: dict[str, float]
+    """Numbers for the log."""
+    return_mask_BS: Tensor | None = None
+    """Where the critic has a target of its own: all tokens, or the first one of each turn."""
+
+
+@torch.no_grad()
+def advantages(
+    spec: AdvantageSpec, trajectories: Trajectories, state: State | None = None
+) -> Advantages:
+    """Compute the advantages of one complete batch.
+
+    The statistics are those of the batch, so call this before splitting it into micro-batches.
+
+    Raises:
+        ConfigError: The batch lacks what an option needs, such as the values of a critic.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> batch = from_lists([[1.0], [0.0]], tokens=[[2], [1]])
+    >>> result = advantages(AdvantageSpec(scale=Option("none")), batch)
+    >>> result.advantage_BS.tolist()
+    [[0.5, 0.5], [-0.5, 0.0]]
+    """
+    reward_BT = compose(trajectories.reward_BTK, trajectories.components, spec.reward_weights)
+    rewards = kl_in_reward(reward_BT, trajectories, beta=spec.kl_in_reward)
+
+    credit: Credit = CREDIT[spec.credit.name](rewards, trajectories, **spec.credit.params)
+    frame = Frame(trajectories, credit.level, spec.weights, spec.ddof, spec.eps)
+
+    center, scale = CENTER[spec.center.name], SCALE[spec.scale.name]
+    a, after = center(credit.y, frame, dict(state or {}), **spec.center.params)
+    a = scale(a, credit.y, frame, **spec.scale.params)
+
+    for modifier in spec.modify:
+        a = MODIFY[modifier.name](a, frame, **modifier.params)
+
+    dtype = torch.promote_types(trajectories.reward_BTK.dtype, torch.float32)
+    advantage_BS = frame.to_tokens(a).to(dtype)
+    return_BS = None if credit.return_BS is None else credit.return_BS.to(dtype)
+    stats = _stats(rewards.reward_BT, credit, frame, advantage_BS)
+    return Advantages(advantage_BS, return_BS, after, stats, credit.return_mask_BS)
+
+
+def _stats(
+    reward_BT: Tensor, credit: Credit, frame: Frame, advantage_BS: Tensor
+) -> dict[str, float]:
+    real_B = frame.batch.turn_mask_BT.any(1)
+    token_BS = frame.batch.token_mask_BS
+    a_N = advantage_BS[token_BS].double()
+    if not a_N.numel() or not bool(real_B.any()):
+        return {}
+    return {
+        "reward/mean": float(reward_BT.sum(1)[real_B].mean()),
+        "advantage/mean": float(a_N.mean()),
+        "advantage/std": float(a_N.std(correction=0)),
+        "advantage/abs_max": float(a_N.abs().max()),
+        "advantage/zero": float((a_N == 0).double().mean()),
+        "credit/constant_groups": _constant_groups(credit.y, frame),
+    }
+
+
+def _constant_groups(y: Tensor, frame: Frame) -> float:
+    """Share of the `group` keys whose credit does not vary: they teach a group centre nothing."""
+    key, constant = frame.key("group"), frame.stats(y, "group").constant
+    first = key[frame.mask]
+    return float(len(first[constant[frame.mask]].unique()) / max(len(first.unique()), 1))
