@@ -157,7 +157,7 @@ def kept_mask(
 
 
 def merge_stats(parts: Sequence[Stats]) -> dict[str, float]:
-    """Join micro-batches: tokens and losses are summed, `/max` is a maximum, the rest are token means.
+    """Join micro-batches: sums of tokens and losses, maxima of `/max`, token means of the rest.
 
     >>> one = {"tokens": torch.tensor(1.0), "entropy": torch.tensor(2.0)}
     >>> merge_stats([one, {"tokens": torch.tensor(3.0), "entropy": torch.tensor(0.0)}])
