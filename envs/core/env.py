@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -22,7 +22,7 @@ from pettingzoo import AECEnv
 
 from coevo.envs.core.chat import Chat, Message, copy_chat, escape
 from coevo.envs.core.episode import Episode, Stop, Turn
-from coevo.envs.core.errors import ConfigError, nearest
+from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.illegal import IllegalPolicy, illegal_policy
 from coevo.envs.core.parsing import Parse, answer, parse_move
 from coevo.envs.core.spaces import ChatSpace, TextSpace
@@ -49,7 +49,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         render_mode: `ansi` returns the drawing, `human` writes it to standard output.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata: dict[str, Any] = {  # noqa: RUF012  # PettingZoo lets instances have their own
         "name": "text",
         "render_modes": ["ansi", "human"],
         "render_fps": 4,
@@ -73,12 +73,13 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
     ) -> None:
         super().__init__()
         if prompt_style not in PROMPT_STYLES:
-            raise ConfigError(f"prompt_style={prompt_style!r} must be one of {', '.join(PROMPT_STYLES)}")
+            styles = ", ".join(PROMPT_STYLES)
+            raise ConfigError(f"prompt_style={prompt_style!r} must be one of {styles}")
         if max_cycles is not None and max_cycles < 1:
             raise ConfigError(f"max_cycles={max_cycles} must be at least 1, or None for no limit")
         if render_mode not in (None, *self.metadata["render_modes"]):
-            close = nearest(str(render_mode), self.metadata["render_modes"])
-            raise ConfigError(f"render_mode={render_mode!r} is not offered; nearest: {close or 'ansi'}")
+            modes = ", ".join(self.metadata["render_modes"])
+            raise ConfigError(f"render_mode={render_mode!r} must be None or one of {modes}")
         self.prompt_style = prompt_style
         self.illegal = illegal_policy(illegal)
         self.reward_modules = _checked_modules(rewards)
@@ -86,10 +87,14 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         self.render_mode = render_mode
         self.options: dict[str, Any] = {"prompt_style": prompt_style}
         self.possible_agents = list(self._seats())
-        self._observation_spaces = {a: spaces.Dict({"messages": ChatSpace()}) for a in self.possible_agents}
+        self._observation_spaces = {
+            a: spaces.Dict({"messages": ChatSpace()}) for a in self.possible_agents
+        }
         self._action_spaces = {a: TextSpace() for a in self.possible_agents}
         self._plays = 0
         self.agents: list[str] = []
+        self._round: tuple[str, ...] = ()
+        self._moves: dict[str, str] = {}
 
     # ---- Rules: what a task fills in -------------------------------------------------------
 
@@ -189,7 +194,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         """Take the reply of `agent_selection`; a bad reply never raises."""
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
-            self._was_dead_step(action)  # type: ignore[arg-type]
+            self._was_dead_step(action)
             return
         if not isinstance(action, str):
             raise ConfigError(f"an action is a str, given {type(action).__name__}: {action!r}")
@@ -200,7 +205,8 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         shown = None if legal is None else tuple(legal)
         turn = Turn(agent, self.chat(agent), action, parse.move, parse.status, shown)
         self.episode.turns.append(turn)
-        self._chats[agent].append({"role": "assistant", "content": action})
+        said = action[: self._action_spaces[agent].max_length]
+        self._chats[agent].append({"role": "assistant", "content": said})
         if parse.ok:
             self._accept(agent, str(parse.move), turn)
         else:
@@ -214,7 +220,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
     def render(self) -> str | None:
         """Draw the state: returned for `ansi`, written for `human`."""
         if self.render_mode is None:
-            raise ConfigError("render needs render_mode='ansi' or 'human' when the environment is made")
+            raise ConfigError("render needs render_mode='ansi' or 'human' in make")
         if self.render_mode == "ansi":
             return self._draw()
         sys.stdout.write(self._draw() + "\n")
@@ -247,7 +253,8 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
             self._correct(agent, parse)
             return
         seats = tuple(self.possible_agents)
-        worst, stake = self.payoff_range[0], self._stake(agent)
+        stake = self._stake(agent)
+        worst = self.payoff_range[0] - self.episode.total(agent, "payoff")
         turn.pay("illegal", self.illegal.payments(seats, agent, worst=worst, stake=stake))
         if self.illegal.then == "forfeit":
             self.episode.note = f"{agent}: {parse.detail}"
@@ -264,7 +271,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         self._refresh_infos()
 
     def _open_round(self) -> None:
-        self._moves: dict[str, str] = {}
+        self._moves = {}
         self._round = tuple(self._to_move())
         if not self._round:
             self._finish(Stop.FINISHED)
@@ -322,6 +329,9 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
 
 
 def _checked_modules(modules: Sequence[RewardModule]) -> tuple[RewardModule, ...]:
+    strange = [m for m in modules if not isinstance(m, RewardModule)]
+    if strange:
+        raise ConfigError(f"rewards={modules!r}: {strange[0]!r} is not a RewardModule object")
     names = [m.name for m in modules]
     taken = [n for n in names if names.count(n) > 1 or n in ("", "payoff", "illegal")]
     if taken:

@@ -111,19 +111,20 @@ class Episode:
         return json.dumps({"schema": SCHEMA, **asdict(self)}, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, line: str) -> Episode:
+    def from_json(cls, line: str | bytes) -> Episode:
         """Read one line; raise DataError naming what is wrong."""
         try:
             data = json.loads(line)
             schema = data.pop("schema")
+            if schema != SCHEMA:
+                raise DataError(f"episode has schema {schema}, this version reads {SCHEMA}")
             turns = [_turn(t) for t in data.pop("turns")]
             agents, stop = tuple(data.pop("agents")), Stop(data.pop("stop"))
-            episode = cls(**data, agents=agents, stop=stop, turns=turns)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            return cls(**data, agents=agents, stop=stop, turns=turns)
+        except DataError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise DataError(f"not an episode: {type(error).__name__}: {error}") from None
-        if schema != SCHEMA:
-            raise DataError(f"episode has schema {schema}, this version reads {SCHEMA}")
-        return episode
 
 
 def _turn(data: dict[str, Any]) -> Turn:
@@ -133,16 +134,23 @@ def _turn(data: dict[str, Any]) -> Turn:
 
 
 def write_episodes(path: Path, episodes: Iterable[Episode]) -> None:
-    """Append episodes to a JSON-lines file."""
-    with path.open("a", encoding="utf-8") as file:
-        for episode in episodes:
-            file.write(episode.to_json() + "\n")
+    """Append episodes to a JSON-lines file; raise DataError where it cannot be written.
+
+    Half a surrogate pair, which servers do send, has no UTF-8 form: it is written as its JSON
+    escape, which the error handler happens to spell.
+    """
+    try:
+        with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            for episode in episodes:
+                file.write(episode.to_json() + "\n")
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror}") from None
 
 
 def read_episodes(path: Path) -> Iterator[Episode]:
     """Read a JSON-lines file; a broken line raises DataError with its number."""
     try:
-        file = path.open(encoding="utf-8")
+        file = path.open("rb")
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from None
     with file:

@@ -7,6 +7,7 @@ The command line prints the message alone and exits with `exit_code`.
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections.abc import Iterable
 
 
@@ -43,10 +44,11 @@ def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     >>> nearest("kuhn", ["coevo/kuhn_poker-v0", "coevo/goofspiel-v0"])
     ['coevo/kuhn_poker-v0']
     """
-    known = list(known)
-    containing = [k for k in known if name and name.lower() in k.lower()]
-    close = difflib.get_close_matches(name, known, n=most, cutoff=0.5)
-    return list(dict.fromkeys([*containing, *close]))[:most]
+    folded = {k.lower(): k for k in known}
+    name = str(name).lower()
+    containing = [k for k in folded if name and name in k]
+    close = difflib.get_close_matches(name, folded, n=most, cutoff=0.5)
+    return [folded[k] for k in dict.fromkeys([*containing, *close])][:most]
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
@@ -59,6 +61,36 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
     close = nearest(name, known)
     hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else "."
     return UnknownNameError(f"unknown {kind} {name!r}{hint} Known: {', '.join(known) or 'none'}")
+
+
+def check_arguments(taker: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise ConfigError for the first given argument that is not known, the near ones first.
+
+    >>> check_arguments("coevo/kuhn_poker-v0", ["max_cycle"], ["illegal", "max_cycles"])
+    Traceback (most recent call last):
+    coevo.envs.core.errors.ConfigError: coevo/kuhn_poker-v0 takes no argument 'max_cycle'; \
+did you mean 'max_cycles'? It takes: max_cycles, illegal
+    """
+    known = list(known)
+    for name in given:
+        if name not in known:
+            close = nearest(name, known)
+            hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else "."
+            listed = ", ".join(dict.fromkeys([*close, *known])) or "none"
+            raise ConfigError(f"{taker} takes no argument {name!r}{hint} It takes: {listed}")
+
+
+def arguments_of(maker: type) -> list[str]:
+    """List the keyword arguments of a class, following `**kwargs` up to its bases."""
+    names: list[str] = []
+    for base in maker.__mro__:
+        if "__init__" not in vars(base):
+            continue
+        parameters = list(inspect.signature(vars(base)["__init__"]).parameters.values())[1:]
+        names += [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+    return list(dict.fromkeys(names))
 
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:

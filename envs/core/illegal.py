@@ -6,11 +6,12 @@ The presets carry the constants of the papers and libraries that use them
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.core.errors import ConfigError, check_arguments, unknown
 
 Fallback = Literal["forfeit", "random"]
 Offender = float | Literal["worst", "stake"]
@@ -26,8 +27,8 @@ class IllegalPolicy:
     then: Fallback = "forfeit"
     """After the last attempt: end the game, or play a uniformly random legal move."""
     offender: Offender = "worst"
-    """Reward of the offender: a number, `worst` (the game's lowest payoff), or `stake`
-    (minus what the offender has at stake, minus `surcharge`)."""
+    """Reward of the offender: a number, `worst` (its total becomes the game's lowest payoff),
+    or `stake` (minus what the offender has at stake, minus `surcharge`)."""
     surcharge: float = 0.0
     """Subtracted on top when `offender` is `stake`."""
     others: Others = 0.0
@@ -36,14 +37,25 @@ class IllegalPolicy:
     """Ask samplers to restrict themselves to the legal strings, so that nothing illegal is said."""
 
     def __post_init__(self) -> None:
-        """Reject a combination that cannot be carried out."""
-        if self.retries < 0:
-            raise ConfigError(f"retries={self.retries} must be 0 or more")
+        """Reject a value or a combination that cannot be carried out."""
+        if not isinstance(self.retries, int) or self.retries < 0:
+            raise ConfigError(f"retries={self.retries!r} must be a whole number, 0 or more")
+        self._check("then", self.then, get_args(Fallback), number=False)
+        self._check("offender", self.offender, ("worst", "stake"))
+        self._check("others", self.others, ("mirror",))
+        self._check("surcharge", self.surcharge, ())
         if self.then == "random" and isinstance(self.offender, str):
             raise ConfigError(
                 f"offender={self.offender!r} needs then='forfeit': with then='random' the game "
                 "goes on, so give the penalty as a number"
             )
+
+    def _check(self, field: str, given: object, words: Sequence[str], number: bool = True) -> None:
+        if number and isinstance(given, int | float) and math.isfinite(given):
+            return
+        if given not in words:
+            choices = [repr(w) for w in words] + ["a finite number"] * number
+            raise ConfigError(f"{field}={given!r} must be {' or '.join(choices)}")
 
     def payments(
         self, agents: tuple[str, ...], offender: str, *, worst: float, stake: float
@@ -53,7 +65,7 @@ class IllegalPolicy:
         Args:
             agents: all agents of the game.
             offender: who answered illegally.
-            worst: the lowest payoff the game can give the offender.
+            worst: what brings the offender down to the lowest total payoff of the game.
             stake: what the offender has already put in (chips in the pot, points held).
         """
         loss = self._loss(worst, stake)
@@ -94,8 +106,8 @@ def illegal_policy(given: str | IllegalPolicy | Mapping[str, Any]) -> IllegalPol
         if given not in PRESETS:
             raise unknown("illegal-move policy", given, PRESETS)
         return PRESETS[given]
-    try:
-        return IllegalPolicy(**given)
-    except TypeError as error:
-        known = ", ".join(asdict(PRESETS["forfeit"]))
-        raise ConfigError(f"illegal-move policy {dict(given)!r}: {error}; fields: {known}") from None
+    if not isinstance(given, Mapping):
+        names = ", ".join(PRESETS)
+        raise ConfigError(f"illegal={given!r} must be a preset ({names}), a policy or its fields")
+    check_arguments("an illegal-move policy", given, asdict(PRESETS["forfeit"]))
+    return IllegalPolicy(**given)

@@ -1,7 +1,8 @@
 """From a reply to a move: the last thing of the reply must be the move in square brackets.
 
 Anchoring at the end matters: a rule that takes any bracket plays moves that an agent only
-thinks about. Reasoning may precede the answer, and a closed think block is skipped.
+thinks about. Reasoning may precede the answer; think blocks are skipped, and a block that is
+never closed (the reply ran out of tokens) is thought to its end.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 _ANSWER = re.compile(r"\[([^\[\]\n]{1,200})\]\s*\Z")
-_THINK_END = "</think>"
+_THINK, _THINK_END = "<think>", "</think>"
 
 
 class Status(StrEnum):
@@ -51,7 +52,10 @@ def answer(move: str) -> str:
 
 
 def normalise(move: str) -> str:
-    """Fold case and white space, so that `[ Bet ]` is the move `bet`."""
+    """Fold case and white space, so that `[ Bet ]` is the move `bet`.
+
+    Where legal moves differ in case alone (chess: `bxc3`, `Bxc3`), the reply must match exactly.
+    """
     return " ".join(move.split()).casefold()
 
 
@@ -67,14 +71,17 @@ def parse_move(text: str, legal: Sequence[str] | None) -> Parse:
     >>> parse_move("[bet] or [pass]?", ["pass", "bet"]).status
     <Status.UNPARSABLE: 'unparsable'>
     """
-    said = text.rpartition(_THINK_END)[2]
+    said = text.rpartition(_THINK_END)[2].partition(_THINK)[0]
     if legal is None:
         return Parse(said.strip(), Status.LEGAL)
     found = _ANSWER.search(said)
     if found is None:
-        return Parse(None, Status.UNPARSABLE, "the reply does not end with a move in square brackets")
-    wanted = normalise(found.group(1))
-    for move in legal:
-        if normalise(move) == wanted:
-            return Parse(move, Status.LEGAL)
-    return Parse(None, Status.ILLEGAL, f"{wanted!r} is not a legal move now")
+        why = "the reply does not end with a move in square brackets"
+        return Parse(None, Status.UNPARSABLE, why)
+    wanted = " ".join(found.group(1).split())
+    same = [m for m in legal if normalise(m) == normalise(wanted)]
+    exact = [m for m in same if " ".join(m.split()) == wanted]
+    if exact or len(same) == 1:
+        return Parse((exact or same)[0], Status.LEGAL)
+    why = f"could be any of {', '.join(same)}" if same else "is not a legal move now"
+    return Parse(None, Status.ILLEGAL, f"{wanted!r} {why}")

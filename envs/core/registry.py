@@ -6,6 +6,7 @@ Registration is explicit: one `register` line per environment in `coevo/envs/__i
 from __future__ import annotations
 
 import importlib
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ import pettingzoo
 
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.core.factories import construct
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,7 @@ class EnvSpec:
     """Reference scores: mean return per seat of named play, for normalising results."""
 
 
+_ID = re.compile(r"[a-z0-9_]+/[a-z0-9_]+-v[0-9]+")
 ENVS: dict[str, EnvSpec] = {}
 """Every registered environment by id."""
 
@@ -50,6 +53,8 @@ def register(id: str, module: str, summary: str, **fields: Any) -> EnvSpec:
         **fields: the further fields of EnvSpec.
     """
     spec = EnvSpec(id=id, module=module, summary=summary, **fields)
+    if not _ID.fullmatch(id):
+        raise ConfigError(f"environment id {id!r} must be spelled like 'coevo/kuhn_poker-v0'")
     if id in ENVS:
         raise ConfigError(f"environment {id!r} is registered already, from {ENVS[id].module}")
     ENVS[id] = spec
@@ -81,9 +86,5 @@ def make(id: str, **kwargs: Any) -> TextEnv:
         id: registered id.
         **kwargs: arguments of the environment; an unknown one lists those it takes.
     """
-    raw = importlib.import_module(spec(id).module).raw_env
-    try:
-        env: TextEnv = raw(**kwargs)
-    except TypeError as error:
-        raise ConfigError(f"{id}: {error}") from None
-    return env
+    raw: type[TextEnv] = importlib.import_module(spec(id).module).raw_env
+    return construct(raw, kwargs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 
@@ -17,13 +17,17 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Chat], str]):
 
     Args:
         env_id: registered id of the multi-agent environment.
-        seat: name or index of the learner's seat, or `rotate` to change it with every reset.
+        seat: name or index of the learner's seat, or `rotate` to change it with every reset; a
+            seeded reset draws the seat, from which later ones rotate on.
         opponents: name of the player in all other seats, or one name per other seat in order.
         render_mode: as in the environment.
         **kwargs: further arguments of the environment.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "human"], "render_fps": 4}
+    metadata: dict[str, Any] = {  # noqa: RUF012  # as Gymnasium declares it
+        "render_modes": ["ansi", "human"],
+        "render_fps": 4,
+    }
 
     def __init__(
         self,
@@ -55,28 +59,36 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Chat], str]):
             return seats[self._seat_arg]
         if self._seat_arg in seats:
             return str(self._seat_arg)
-        raise ConfigError(f"seat={self._seat_arg!r} must be 'rotate', 0..{len(seats) - 1} or one of {seats}")
+        numbers = f"0..{len(seats) - 1}"
+        raise ConfigError(f"seat={self._seat_arg!r} must be 'rotate', {numbers} or one of {seats}")
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Chat], dict[str, Any]]:
         """Start a play and let the other seats move until it is this seat's turn."""
         super().reset(seed=seed)
+        self.env.reset(seed=int(self.np_random.integers(2**31)), options=options)
+        if seed is not None and self._seat_arg == "rotate":
+            self._resets = int(self.np_random.integers(len(self.env.possible_agents)))
         self.seat = self._seat(self._resets)
         self._resets += 1
-        self.env.reset(seed=int(self.np_random.integers(2**31)), options=options)
         others = [a for a in self.env.possible_agents if a != self.seat]
         self._players = dict(zip(others, self._opponents, strict=True))
-        self._paid = 0.0
+        self._paid, self._told = 0.0, False
         self._play_others()
         return self.env.observe(self.seat), self._info()
 
     def step(self, action: str) -> tuple[dict[str, Chat], float, bool, bool, dict[str, Any]]:
-        """Reply, let the others move, and give what this seat was paid in between."""
-        if self._over():
+        """Reply, let the others move, and give what this seat was paid in between.
+
+        Where the others ended the play before this seat's first turn, the first step ends it.
+        """
+        if self._over() and self._told:
             raise ConfigError("the play is over: call reset before the next step")
-        self.env.step(action)
-        self._play_others()
+        if not self._over():
+            self.env.step(action)
+            self._play_others()
+        self._told = self._over()
         total = self.env.episode.total(self.seat)
         reward, self._paid = total - self._paid, total
         terminated, truncated = self.env.terminations[self.seat], self.env.truncations[self.seat]
@@ -95,7 +107,7 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Chat], str]):
         info = dict(self.env.infos[self.seat])
         return {**info, "seat": self.seat}
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """Draw the state as the multi-agent environment does."""
         return self.env.render()
 

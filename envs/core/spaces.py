@@ -2,16 +2,18 @@
 
 `gymnasium.spaces.Text` accepts only characters of a fixed set and cannot be flattened for
 others, so both spaces here define membership by type and length, and sample printable ASCII.
+Text flattens to its code points; a chat has no vector form, and Gymnasium says so.
 """
 
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from coevo.envs.core.chat import ROLES, Chat, Message
 
@@ -21,7 +23,9 @@ _SAMPLED = np.array(list(string.ascii_letters + string.digits + " []"))
 class TextSpace(spaces.Text):
     """Any Unicode string of at most `max_length` characters."""
 
-    def __init__(self, max_length: int = 65_536, *, seed: int | np.random.Generator | None = None) -> None:
+    def __init__(
+        self, max_length: int = 65_536, *, seed: int | np.random.Generator | None = None
+    ) -> None:
         """Args: max_length: characters. seed: of `sample`."""
         super().__init__(max_length=max_length, min_length=0, seed=seed)
 
@@ -45,6 +49,23 @@ class TextSpace(spaces.Text):
     __hash__ = None  # type: ignore[assignment]
 
 
+@spaces.flatten_space.register(TextSpace)
+def _flatten_space(space: TextSpace) -> spaces.Box:
+    return spaces.Box(-1, 0x10FFFF, shape=(space.max_length,), dtype=np.int32)
+
+
+@spaces.flatten.register(TextSpace)
+def _flatten(space: TextSpace, x: str) -> NDArray[np.int32]:  # type: ignore[misc]
+    points = np.full(space.max_length, -1, dtype=np.int32)
+    points[: len(x)] = [ord(character) for character in x]
+    return points
+
+
+@spaces.unflatten.register(TextSpace)
+def _unflatten(space: TextSpace, x: NDArray[np.int32]) -> str:  # type: ignore[misc]
+    return "".join(chr(point) for point in x if point >= 0)
+
+
 class ChatSpace(spaces.Space[Chat]):
     """A tuple of `{"role", "content"}` messages, at most `max_messages` long."""
 
@@ -66,7 +87,9 @@ class ChatSpace(spaces.Space[Chat]):
 
     def contains(self, x: Any) -> bool:
         """Tell whether `x` is a tuple of well-formed messages."""
-        return isinstance(x, tuple) and len(x) <= self.max_messages and all(map(self._is_message, x))
+        return (
+            isinstance(x, tuple) and len(x) <= self.max_messages and all(map(self._is_message, x))
+        )
 
     def _is_message(self, m: Any) -> bool:
         return (
@@ -79,9 +102,11 @@ class ChatSpace(spaces.Space[Chat]):
     def sample(self, mask: Any | None = None, probability: Any | None = None) -> Chat:
         """Draw one user message of printable ASCII."""
         size = int(self.np_random.integers(1, 25))
-        return (Message(role="user", content="".join(self.np_random.choice(_SAMPLED, size=size))),)
+        size = min(size, self.text.max_length)
+        message = Message(role="user", content="".join(self.np_random.choice(_SAMPLED, size=size)))
+        return (message,)[: self.max_messages]
 
-    def to_jsonable(self, sample_n: Sequence[Chat]) -> list[Any]:
+    def to_jsonable(self, sample_n: Iterable[Chat]) -> list[Any]:
         """Turn chats into lists that `json` can write."""
         return [list(chat) for chat in sample_n]
 

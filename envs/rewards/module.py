@@ -28,7 +28,7 @@ class RewardModule:
 
     def score_turn(self, episode: Episode, turn: Turn) -> Payments:
         """Give the rewards that fall due after `turn`, the latest of `episode`."""
-        raise NotImplementedError(f"{type(self).__name__} must define score_turn or score")  # abstract
+        raise NotImplementedError(f"{type(self).__name__} must define one score")  # abstract
 
     def score(self, episodes: Sequence[Episode]) -> list[list[Payments]]:
         """Give the reward table of finished episodes: [episode][turn] -> agent -> reward."""

@@ -1,0 +1,36 @@
+"""The table of reward modules that the command line and configuration files name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from coevo.envs.core.errors import arguments_of, check_arguments, unknown
+from coevo.envs.rewards.module import RewardModule
+from coevo.envs.rewards.shaping import FormatReward, LengthPenalty
+
+REWARDS: dict[str, type[RewardModule]] = {
+    "format": FormatReward,
+    "length": LengthPenalty,
+}
+"""Reward modules by name. A package that brings others adds them here."""
+
+
+def reward(name: str, **params: Any) -> RewardModule:
+    """Make a reward module by name.
+
+    Args:
+        name: a key of `REWARDS`.
+        **params: arguments of the module.
+
+    Raises:
+        UnknownNameError: no such module; the nearest names are listed.
+        ConfigError: the module takes no such argument; the arguments it takes are listed.
+
+    >>> reward("format", legal=0.1).range
+    (0.0, 0.1)
+    """
+    if name not in REWARDS:
+        raise unknown("reward module", name, REWARDS)
+    made = REWARDS[name]
+    check_arguments(f"reward module {name!r}", params, arguments_of(made))
+    return made(**params)

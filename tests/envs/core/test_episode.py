@@ -1,0 +1,232 @@
+"""The record of a play, and its file."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import coevo.envs
+from coevo.envs.core.episode import SCHEMA, Episode, Stop, Turn, read_episodes, write_episodes
+from coevo.envs.core.errors import DataError
+from coevo.envs.core.parsing import Status
+
+KUHN = "coevo/kuhn_poker-v0"
+
+
+def turn(**fields):
+    given = {
+        "agent": "player_0",
+        "chat": ({"role": "user", "content": "go"},),
+        "text": "[bet]",
+        "move": "bet",
+        "status": Status.LEGAL,
+        "legal": ("pass", "bet"),
+    }
+    return Turn(**given | fields)
+
+
+def episode(*turns, **fields):
+    given = {"env": KUHN, "seed": 3, "options": {}, "agents": ("player_0", "player_1")}
+    return Episode(**given | fields, turns=list(turns))
+
+
+def full_episode(text="好 🙂\n\u2028\x85\r end"):
+    first = turn(
+        text=text,
+        player="policy",
+        version=4,
+        prompt_ids=[1, 2],
+        token_ids=[3, 4],
+        logprobs=[-0.5, -1e-30],
+        allowed=[[3], [4, 5]],
+    )
+    first.pay("payoff", {"player_0": 1.0, "player_1": -1.0})
+    second = turn(agent="player_1", legal=None, move=None, status=Status.UNPARSABLE)
+    return episode(
+        first,
+        second,
+        seed=None,
+        options={"prompt_style": "terse", "nested": {"a": [1, None]}},
+        task="q7",
+        stop=Stop.FORFEIT,
+        outcome={"return/player_0": 1.0},
+        note="why",
+    )
+
+
+def test_one_line_holds_everything():
+    line = full_episode().to_json()
+    assert len(line.splitlines()) > 1, "the text holds line ends of other standards"
+    assert line.count("\n") == 0
+    back = Episode.from_json(line)
+    assert back == full_episode()
+    assert type(back.turns[0].status) is Status
+    assert type(back.stop) is Stop
+    assert type(back.agents) is tuple
+    assert type(back.turns[0].chat) is type(back.turns[0].legal) is tuple
+    assert "好" in line, "people read these files"
+
+
+@given(st.text(st.characters()))
+def test_any_text_survives_a_file(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("any") / "episodes.jsonl"
+    write_episodes(path, [full_episode(text)])
+    assert list(read_episodes(path)) == [full_episode(text)]
+
+
+def test_half_a_surrogate_pair_survives_a_file(tmp_path):
+    path = tmp_path / "episodes.jsonl"
+    write_episodes(path, [full_episode("\ud83d \\ud83d")])
+    assert list(read_episodes(path)) == [full_episode("\ud83d \\ud83d")]
+    json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_writing_appends(tmp_path):
+    path = tmp_path / "episodes.jsonl"
+    write_episodes(path, [episode(), episode(turn())])
+    write_episodes(path, iter([full_episode()]))
+    assert list(read_episodes(path)) == [episode(), episode(turn()), full_episode()]
+
+
+def test_windows_line_ends_are_read(tmp_path):
+    path = tmp_path / "episodes.jsonl"
+    path.write_bytes(f"{episode().to_json()}\r\n{episode(turn()).to_json()}\r\n".encode())
+    assert list(read_episodes(path)) == [episode(), episode(turn())]
+
+
+def without(key):
+    data = json.loads(episode().to_json())
+    del data[key]
+    return json.dumps(data)
+
+
+def with_(**fields):
+    return json.dumps(json.loads(episode(turn()).to_json()) | fields)
+
+
+BROKEN = {
+    "empty": "",
+    "cut": full_episode().to_json()[:-7],
+    "not json": "hello",
+    "a list": "[]",
+    "a number": "3",
+    "null": "null",
+    "no schema": without("schema"),
+    "no turns": without("turns"),
+    "no agents": without("agents"),
+    "no env": without("env"),
+    "unknown field": with_(colour="red"),
+    "unknown stop": with_(stop="bored"),
+    "turns are no list": with_(turns=5),
+    "turns are no objects": with_(turns=["a"]),
+    "a turn lacks its text": with_(turns=[{"agent": "player_0", "chat": [], "legal": None}]),
+    "an unknown status": with_(
+        turns=[json.loads(episode(turn()).to_json())["turns"][0] | {"status": "x"}]
+    ),
+    "deep": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("line", BROKEN.values(), ids=BROKEN)
+def test_broken_lines_are_named_with_their_number(line, tmp_path):
+    with pytest.raises(DataError, match="not an episode"):
+        Episode.from_json(line)
+    path = tmp_path / "episodes.jsonl"
+    path.write_text(f"{episode().to_json()}\n{line}\n{episode().to_json()}\n", encoding="utf-8")
+    reader = read_episodes(path)
+    assert next(reader) == episode()
+    with pytest.raises(DataError, match=r"episodes\.jsonl, line 2: not an episode"):
+        next(reader)
+
+
+def test_bytes_that_are_no_text_are_named_with_their_line(tmp_path):
+    path = tmp_path / "episodes.jsonl"
+    path.write_bytes(episode().to_json().encode() + b"\n\xff\xfe\xfa\n")
+    reader = read_episodes(path)
+    assert next(reader) == episode()
+    with pytest.raises(DataError, match="line 2"):
+        next(reader)
+
+
+def test_a_file_cut_in_the_middle_gives_what_came_before(tmp_path):
+    path = tmp_path / "episodes.jsonl"
+    write_episodes(path, [episode(), full_episode()])
+    path.write_bytes(path.read_bytes()[:-20])
+    reader = read_episodes(path)
+    assert next(reader) == episode()
+    with pytest.raises(DataError, match="line 2"):
+        next(reader)
+
+
+def test_another_schema_is_refused_before_its_fields_are_read():
+    with pytest.raises(DataError, match=f"schema 99, this version reads {SCHEMA}"):
+        Episode.from_json(with_(schema=99, new_field=1, stop="bored"))
+
+
+def test_files_that_cannot_be_opened(tmp_path):
+    with pytest.raises(DataError, match=r"cannot read .*nowhere"):
+        next(read_episodes(tmp_path / "nowhere"))
+    with pytest.raises(DataError, match=r"cannot write .*nowhere"):
+        write_episodes(tmp_path / "nowhere" / "episodes.jsonl", [episode()])
+    with pytest.raises(DataError, match="cannot write"):
+        write_episodes(Path(tmp_path), [episode()])
+
+
+def test_payments_add_up():
+    one = turn()
+    one.pay("payoff", {"player_0": 1})
+    one.pay("payoff", {"player_0": 0.5, "player_1": -2})
+    one.pay("format", {"player_0": 0.05})
+    two = turn(agent="player_1", status=Status.ILLEGAL)
+    two.pay("payoff", {"player_0": 1})
+    both = episode(one, two)
+    assert one.rewards == {
+        "payoff": {"player_0": 1.5, "player_1": -2},
+        "format": {"player_0": 0.05},
+    }
+    assert both.total("player_0") == pytest.approx(2.55)
+    assert both.total("player_0", "payoff") == 2.5
+    assert both.total("player_0", "judge") == 0
+    assert both.total("player_1") == -2
+    assert both.total("nobody") == 0
+    assert type(one.rewards["payoff"]["player_0"]) is float
+
+
+def test_illegal_replies_are_counted_by_seat():
+    both = episode(
+        turn(),
+        turn(status=Status.ILLEGAL),
+        turn(status=Status.UNPARSABLE),
+        turn(agent="player_1", status=Status.ILLEGAL),
+    )
+    assert [both.illegal_replies(a) for a in both.agents] == [2, 1]
+
+
+def test_a_real_play_is_recorded():
+    env = coevo.envs.make(KUHN)
+    env.reset(seed=5)
+    prompt = env.chat("player_0")
+    assert env.episode.stop is Stop.UNFINISHED
+    env.step("I pass. [check]")
+    env.step("[check]")
+    record = env.episode
+    assert [t.agent for t in record.turns] == ["player_0", "player_1"]
+    assert record.turns[0].chat == prompt
+    assert (record.turns[0].text, record.turns[0].move) == ("I pass. [check]", "check")
+    assert record.turns[0].legal == ("check", "bet")
+    assert abs(record.total("player_0")) == 1
+    assert (
+        record.total("player_0") == -record.total("player_1") == record.outcome["return/player_0"]
+    )
+    assert (record.env, record.seed, record.task, record.stop) == (KUHN, 5, "seed-5", Stop.FINISHED)
+
+
+def test_unseeded_plays_have_tasks_of_their_own():
+    env = coevo.envs.make(KUHN)
+    tasks = []
+    for _ in range(3):
+        env.reset()
+        tasks.append(env.episode.task)
+    assert len(set(tasks)) == 3

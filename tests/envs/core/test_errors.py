@@ -1,0 +1,139 @@
+"""Messages for people."""
+
+import copy
+import doctest
+import importlib
+import pickle
+import pkgutil
+
+import pytest
+
+import coevo.envs.core
+import coevo.envs.rewards
+from coevo.envs.core.errors import (
+    CoevoError,
+    ConfigError,
+    DataError,
+    MissingExtraError,
+    UnknownNameError,
+    arguments_of,
+    check_arguments,
+    missing_extra,
+    nearest,
+    unknown,
+)
+
+KNOWN = ["mars", "grpo", "dr_mas", "drgrpo", "reinforce"]
+STANDARD = [
+    (ConfigError, ValueError),
+    (DataError, ValueError),
+    (MissingExtraError, ImportError),
+    (UnknownNameError, KeyError),
+]
+MODULES = [
+    module.name
+    for package in (coevo.envs.core, coevo.envs.rewards)
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+]
+
+
+@pytest.mark.parametrize(("ours", "theirs"), STANDARD)
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))]
+)
+def test_each_error_is_ours_and_pythons_and_can_travel(ours, theirs, copied):
+    error = copied(ours("what went wrong"))
+    assert type(error) is ours
+    assert isinstance(error, CoevoError)
+    assert isinstance(error, theirs)
+    assert str(error) == "what went wrong"
+    assert error.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "made", [unknown("algorithm", "marz", KNOWN), missing_extra("torch", "train")]
+)
+def test_made_errors_can_travel(made):
+    assert str(pickle.loads(pickle.dumps(made))) == str(made)
+
+
+def test_an_error_without_words_prints_nothing():
+    assert str(UnknownNameError()) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("marz", ["mars"]),
+        ("reinforced", ["reinforce"]),
+        ("MARS", ["mars", "dr_mas"]),
+        ("grpo", ["grpo", "drgrpo"]),
+        ("mas", ["dr_mas", "mars"]),
+        ("", []),
+        ("zzzzzz", []),
+    ],
+)
+def test_nearest(name, expected):
+    assert nearest(name, KNOWN) == expected
+
+
+def test_nearest_gives_at_most_so_many_and_spells_them_as_known():
+    assert nearest("a", ["Aa", "aB", "ca", "dab"]) == ["Aa", "aB", "ca"]
+    assert nearest("a", ["Aa", "aB"], most=1) == ["Aa"]
+    assert nearest("kuhn", iter(["coevo/kuhn_poker-v0"])) == ["coevo/kuhn_poker-v0"]
+
+
+def test_unknown_lists_near_ones_then_all():
+    assert str(unknown("algorithm", "mas", KNOWN)) == (
+        "unknown algorithm 'mas'; did you mean 'dr_mas' or 'mars'? "
+        "Known: dr_mas, drgrpo, grpo, mars, reinforce"
+    )
+    assert str(unknown("algorithm", "zzz", ["b", "a"])) == "unknown algorithm 'zzz'. Known: a, b"
+    assert str(unknown("plugin", "zzz", [])) == "unknown plugin 'zzz'. Known: none"
+    assert "None" in str(unknown("opponent", None, ["random"]))
+
+
+def test_a_missing_extra_says_what_to_install():
+    assert str(missing_extra("bm25s", "search")).endswith("pip install 'coevo[search]'")
+
+
+def test_arguments_are_those_of_the_class_and_its_bases():
+    class Base:
+        def __init__(self, *, left=0, shared=0):
+            pass
+
+    class Open(Base):
+        def __init__(self, first, *args, shared=0, **kwargs):
+            pass
+
+    class Closed(Base):
+        def __init__(self, only=1):
+            pass
+
+    class Silent(Open):
+        pass
+
+    assert arguments_of(Open) == arguments_of(Silent) == ["first", "shared", "left"]
+    assert arguments_of(Closed) == ["only"]
+
+
+def test_unknown_arguments_name_the_near_ones_first():
+    check_arguments("it", ["b"], ["a", "b"])
+    check_arguments("it", [], [])
+    with pytest.raises(ConfigError) as caught:
+        check_arguments("it", {"seeds": 1}, ["lr", "seed", "budget"])
+    assert str(caught.value) == (
+        "it takes no argument 'seeds'; did you mean 'seed'? It takes: seed, lr, budget"
+    )
+    with pytest.raises(ConfigError, match=r"takes no argument 'x'\. It takes: none"):
+        check_arguments("it", ["x"], [])
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_run(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_some_docstrings_have_examples():
+    tried = [doctest.testmod(importlib.import_module(name)).attempted for name in MODULES]
+    assert sum(tried) >= 10

@@ -1,0 +1,246 @@
+"""What illegal replies cost, to the chip: Kuhn poker, where the stakes are 1 or 2."""
+
+import copy
+import pickle
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import coevo.envs
+from coevo.envs.core.episode import Stop
+from coevo.envs.core.errors import ConfigError, UnknownNameError
+from coevo.envs.core.illegal import PRESETS, IllegalPolicy, illegal_policy
+from coevo.envs.core.parsing import Status
+
+KUHN = "coevo/kuhn_poker-v0"
+FIRST, SECOND = "player_0", "player_1"
+
+
+def kuhn(illegal, **kwargs):
+    env = coevo.envs.make(KUHN, illegal=illegal, **kwargs)
+    env.reset(seed=0)
+    return env
+
+
+def forfeit(illegal, *before):
+    """Play some moves, then answer nonsense until the game is over; give what each was paid."""
+    env = kuhn(illegal)
+    for move in before:
+        env.step(f"[{move}]")
+    offender = env.agent_selection
+    while env.awaiting:
+        env.step("nonsense")
+    other = SECOND if offender == FIRST else FIRST
+    assert env.episode.stop is Stop.FORFEIT
+    assert env.episode.total(offender, "illegal") == env.episode.total(offender)
+    return env.episode.total(offender), env.episode.total(other)
+
+
+PAID = [
+    # preset, moves before, offender, other
+    ("forfeit", (), -2, 0),
+    ("forfeit", ("bet",), -2, 0),
+    ("marshal", (), -11, 0),  # one chip in the pot, -1 - 10
+    ("marshal", ("bet",), -11, 0),
+    ("marshal", ("check",), -11, 0),
+    ("marshal", ("check", "bet"), -11, 0),
+    ("spiral", (), -1.5, 0.5),
+    ("spiral", ("check", "bet"), -1.5, 0.5),
+    ("textarena", ("bet",), -1, 1),
+    ("pettingzoo", ("bet",), -1, 0),
+    ({"offender": -3, "others": "mirror"}, (), -3, 3),
+    ({"offender": "worst", "others": "mirror"}, ("bet",), -2, 2),
+    ({"offender": "stake", "surcharge": 4}, ("check",), -5, 0),
+    (IllegalPolicy(offender=-0.25, others=0.125), (), -0.25, 0.125),
+]
+
+
+@pytest.mark.parametrize(("illegal", "before", "offender", "other"), PAID)
+def test_what_a_forfeit_pays(illegal, before, offender, other):
+    assert forfeit(illegal, *before) == (offender, other)
+
+
+def test_the_stake_grows_with_a_bet():
+    """Nobody in Kuhn poker moves after having called, so the larger stake is asked for directly."""
+    env = kuhn("marshal")
+    env.step("[check]")
+    env.step("[bet]")
+    assert (env._stake(FIRST), env._stake(SECOND)) == (1, 2)
+
+
+@pytest.mark.parametrize("preset", ["forfeit", "marshal", "spiral", "pettingzoo"])
+def test_one_bad_reply_ends_the_game(preset):
+    env = kuhn(preset)
+    env.step("[fold]")
+    assert env.awaiting == ()
+    assert env.episode.stop is Stop.FORFEIT
+    assert env.episode.note == "player_0: 'fold' is not a legal move now"
+    assert env.terminations == {FIRST: True, SECOND: True}
+    assert env.truncations == {FIRST: False, SECOND: False}
+    assert env.episode.outcome["return/player_0"] == 0, "the rules paid nothing"
+    assert env.infos[FIRST]["parse"] == {"move": None, "status": "illegal"}
+
+
+def test_textarena_asks_once_more_and_says_why():
+    env = kuhn("textarena")
+    before = env.chat(FIRST)
+    env.step("I do not know")
+    assert env.agent_selection == FIRST
+    assert env.rewards == {FIRST: 0, SECOND: 0}
+    reply, correction = env.chat(FIRST)[len(before) :]
+    assert reply == {"role": "assistant", "content": "I do not know"}
+    assert correction["role"] == "user"
+    assert "square brackets" in correction["content"]
+    assert "[check], [bet]" in correction["content"]
+    assert env.infos[FIRST]["legal_actions"] == ["check", "bet"]
+    assert env.chat(SECOND) == ()
+    env.step("[bet]")
+    assert env.agent_selection == SECOND
+    assert env.episode.illegal_replies(FIRST) == 1
+    assert env.episode.illegal_replies(SECOND) == 0
+
+
+def test_a_valid_move_gives_the_attempts_back():
+    env = kuhn("textarena")
+    for reply in ("nonsense", "[check]", "nonsense", "[bet]", "nonsense", "[call]"):
+        assert env.awaiting
+        env.step(reply)
+    assert env.episode.stop is Stop.FINISHED
+    assert all("illegal" not in turn.rewards for turn in env.episode.turns)
+
+
+def test_the_correction_quotes_the_reply_safely():
+    env = kuhn("textarena")
+    env.step("[<|im_end|>]")
+    assert "<|im_end|>" not in env.chat(FIRST)[-1]["content"]
+    assert "‹|im_end|›" in env.chat(FIRST)[-1]["content"]
+
+
+def test_a_terse_correction_stays_below_the_prompt():
+    env = kuhn("textarena", prompt_style="terse")
+    env.step("hm")
+    assert [m["role"] for m in env.chat(FIRST)] == ["user", "assistant", "user"]
+
+
+@pytest.mark.parametrize(("preset", "charge"), [("random", 0), ("mask", 0), ("penalty", -0.1)])
+def test_a_random_move_replaces_a_bad_one(preset, charge):
+    env = kuhn(preset)
+    played = []
+    for _ in range(60):
+        env.reset()
+        env.step("nonsense")
+        turn = env.episode.turns[0]
+        assert turn.status is Status.UNPARSABLE
+        assert turn.text == "nonsense"
+        assert turn.rewards["illegal"] == {FIRST: charge, SECOND: 0}
+        assert env.agent_selection == SECOND
+        played.append(turn.move)
+    assert 15 < played.count("check") < 45
+    assert set(played) == {"check", "bet"}
+
+
+def test_replaced_moves_follow_the_seed():
+    def moves():
+        env = coevo.envs.make(KUHN, illegal="random")
+        played = []
+        for seed in range(20):
+            env.reset(seed=seed)
+            while env.awaiting:
+                env.step("")
+            played.append([turn.move for turn in env.episode.turns])
+        return played
+
+    assert moves() == moves()
+
+
+def test_only_mask_asks_samplers_for_legal_text():
+    assert [name for name, policy in PRESETS.items() if policy.masked] == ["mask"]
+
+
+@given(
+    st.integers(1, 6),
+    st.floats(-100, 100),
+    st.floats(-100, 0),
+    st.floats(0, 100),
+    st.sampled_from(["worst", "stake", -1.0, 0.0]),
+)
+def test_a_mirrored_loss_sums_to_zero(others, surcharge, worst, stake, offender):
+    policy = IllegalPolicy(offender=offender, others="mirror", surcharge=surcharge)
+    seats = tuple(f"player_{i}" for i in range(others + 1))
+    paid = policy.payments(seats, "player_0", worst=worst, stake=stake)
+    assert set(paid) == set(seats)
+    assert sum(paid.values()) == pytest.approx(0, abs=1e-6)
+    assert len({paid[a] for a in seats[1:]}) == 1
+
+
+def test_alone_nobody_shares_the_loss():
+    policy = IllegalPolicy(offender=-1.0, others="mirror")
+    assert policy.payments(("solver_0",), "solver_0", worst=-5, stake=1) == {"solver_0": -1}
+
+
+def test_a_forfeit_takes_earlier_gains_back():
+    """Total payoff, not the last payment, becomes the worst of the game."""
+    env = coevo.envs.make("coevo/openspiel-v0", game="goofspiel(num_cards=4,returns_type=win_loss)")
+    env.reset(seed=1)
+    env.step("[" + env.infos[env.agent_selection]["legal_actions"][0] + "]")
+    env.episode.turns[0].pay("payoff", {"player_1": 0.75})
+    env.step("nonsense")
+    assert env.episode.total("player_1") == env.payoff_range[0] == -1
+
+
+def test_a_policy_of_ones_own():
+    class Doubling(IllegalPolicy):
+        def payments(self, agents, offender, *, worst, stake):
+            return {a: 2 * worst if a == offender else 1.0 for a in agents}
+
+    assert forfeit(Doubling()) == (-4, 1)
+
+
+def test_policies_are_values():
+    policy = illegal_policy({"retries": 2, "offender": -1})
+    assert policy == IllegalPolicy(retries=2, offender=-1)
+    assert illegal_policy(policy) is policy
+    assert pickle.loads(pickle.dumps(policy)) == copy.deepcopy(policy) == policy
+    assert illegal_policy({}) == PRESETS["forfeit"]
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"retry": 1}, "'retries'"),
+        ({"retries": -1}, "retries=-1"),
+        ({"retries": 1.5}, "retries=1.5"),
+        ({"then": "continue"}, "'forfeit' or 'random'"),
+        ({"then": "random"}, "then='random'"),
+        ({"then": "random", "offender": "stake"}, "offender='stake'"),
+        ({"offender": "worse"}, "'worst' or 'stake' or a finite number"),
+        ({"offender": None}, "offender=None"),
+        ({"offender": float("nan")}, "offender=nan"),
+        ({"others": "share"}, "'mirror' or a finite number"),
+        ({"others": float("-inf")}, "others=-inf"),
+        ({"surcharge": "10"}, "surcharge='10' must be a finite number"),
+        (3, "marshal"),
+        (None, "marshal"),
+        (["forfeit"], "marshal"),
+    ],
+)
+def test_bad_policies_are_refused(given, named):
+    with pytest.raises(ConfigError, match=re.escape(named)):
+        coevo.envs.make(KUHN, illegal=given)
+
+
+def test_an_unknown_preset_lists_the_near_ones():
+    with pytest.raises(UnknownNameError, match="did you mean 'marshal'"):
+        illegal_policy("marshall")
+
+
+def test_presets_never_pay_the_offender_more_than_losing_by_the_rules():
+    """But for the two that charge a fixed number, which is what their papers do."""
+    for name in ("forfeit", "marshal"):
+        for stake in np.linspace(0, 13, 5):
+            paid = PRESETS[name].payments(("a_0", "b_0"), "a_0", worst=-stake, stake=stake)
+            assert paid["a_0"] <= -stake
+            assert paid["b_0"] == 0

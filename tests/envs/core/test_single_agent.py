@@ -1,0 +1,204 @@
+"""One seat for Gymnasium, the others played by name."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from coevo.envs.core.episode import Stop
+from coevo.envs.core.errors import ConfigError, UnknownNameError
+from coevo.envs.core.opponents import OPPONENTS, opponent, register_opponent
+from coevo.envs.core.parsing import answer
+from coevo.envs.core.single_agent import SingleAgentEnv
+
+KUHN = "coevo/kuhn_poker-v0"
+ANY_GAME = "coevo/openspiel-v0"
+
+
+def run(env, seed=None, choose=0):
+    """Play once with one choice of move; give the rewards."""
+    _, info = env.reset(seed=seed)
+    rewards = []
+    for _ in range(100):
+        _, reward, terminated, truncated, info = env.step(answer(info["legal_actions"][choose]))
+        rewards.append(reward)
+        if terminated or truncated:
+            return rewards
+        assert info["legal_actions"], "it is the learner's turn again"
+    raise AssertionError("the play never ended")
+
+
+@pytest.fixture
+def scripted():
+    """Register opponents for one test."""
+    before = dict(OPPONENTS)
+    yield register_opponent
+    OPPONENTS.clear()
+    OPPONENTS.update(before)
+
+
+@pytest.mark.parametrize(
+    ("seat", "name"), [(0, "player_0"), (1, "player_1"), (-1, "player_1"), ("player_1", "player_1")]
+)
+def test_a_fixed_seat_stays(seat, name):
+    env = SingleAgentEnv(KUHN, seat=seat)
+    for seed in (3, None, None):
+        _, info = env.reset(seed=seed)
+        assert info["seat"] == env.seat == name
+
+
+def test_rotation_changes_the_seat_with_every_reset():
+    env = SingleAgentEnv(KUHN, seat="rotate")
+    seats = [env.reset()[1]["seat"] for _ in range(6)]
+    assert seats == ["player_0", "player_1"] * 3
+
+
+def test_a_seed_decides_the_seat_of_a_rotation():
+    env = SingleAgentEnv(KUHN, seat="rotate")
+    drawn = [env.reset(seed=seed)[1]["seat"] for seed in range(0, 40, 2)]
+    assert drawn == [env.reset(seed=seed)[1]["seat"] for seed in range(0, 40, 2)]
+    assert 4 < drawn.count("player_0") < 16
+    first, second = env.reset(seed=0)[1]["seat"], env.reset()[1]["seat"]
+    assert first != second
+
+
+@pytest.mark.parametrize("seat", [2, -3, "player_2", "rotated", None, 0.5])
+def test_unknown_seats_are_refused(seat):
+    with pytest.raises(ConfigError, match=r"must be 'rotate', 0\.\.1 or one of"):
+        SingleAgentEnv(KUHN, seat=seat)
+
+
+def test_opponents_are_seated_in_order(scripted):
+    seen = []
+    for name in ("ann", "bob"):
+        scripted(
+            name,
+            lambda chat, info, rng, name=name: (
+                seen.append(name) or OPPONENTS["first_legal"](chat, info, rng)
+            ),
+        )
+    game = "leduc_poker(players=3)"
+    env = SingleAgentEnv(ANY_GAME, seat=1, opponents=["ann", "bob"], game=game)
+    env.reset(seed=0)
+    assert seen == ["ann"], "player_0 moves before the learner"
+    assert env._players == {"player_0": OPPONENTS["ann"], "player_2": OPPONENTS["bob"]}
+
+
+def test_one_name_plays_all_other_seats():
+    env = SingleAgentEnv(ANY_GAME, opponents="first_legal", game="leduc_poker(players=3)")
+    env.reset(seed=0)
+    assert env._players == dict.fromkeys(["player_1", "player_2"], OPPONENTS["first_legal"])
+
+
+@pytest.mark.parametrize("names", [[], ["random", "random"]])
+def test_too_few_or_too_many_opponents_are_refused(names):
+    with pytest.raises(ConfigError, match="needs 1, one per other seat"):
+        SingleAgentEnv(KUHN, opponents=names)
+
+
+def test_unknown_opponents_and_environments_list_the_near_ones():
+    with pytest.raises(UnknownNameError, match="unknown opponent 'randm'; did you mean 'random'"):
+        gymnasium.make(KUHN, opponents="randm")
+    with pytest.raises(UnknownNameError, match=f"did you mean '{KUHN}'"):
+        SingleAgentEnv("coevo/kuhn-poker-v0")
+    with pytest.raises(ConfigError, match="did you mean 'prompt_style'"):
+        gymnasium.make(KUHN, prompt_stile="terse")
+
+
+def test_a_step_after_the_end_is_refused():
+    env = SingleAgentEnv(KUHN, opponents="first_legal")
+    run(env, seed=0)
+    with pytest.raises(ConfigError, match="the play is over: call reset"):
+        env.step("[check]")
+    assert run(env)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("choose", [0, -1])
+def test_rewards_add_up_to_the_total_of_the_record(seat, choose):
+    env = SingleAgentEnv(KUHN, seat=seat)
+    totals = set()
+    for seed in range(30):
+        rewards = run(env, seed, choose)
+        assert sum(rewards) == env.env.episode.total(env.seat)
+        assert env.env.episode.stop is Stop.FINISHED
+        totals.add(sum(rewards))
+    assert min(totals) < 0 < max(totals)
+
+
+def test_a_penalty_arrives_with_the_step_that_earned_it():
+    env = SingleAgentEnv(KUHN, illegal="penalty", opponents="first_legal")
+    env.reset(seed=1)
+    _, reward, terminated, *_ = env.step("nonsense")
+    assert reward % 1 == pytest.approx(0.9)
+    assert reward == env.env.episode.total("player_0")
+    assert terminated
+
+
+def test_a_forfeit_ends_the_play():
+    env = SingleAgentEnv(KUHN)
+    env.reset(seed=1)
+    observation, reward, terminated, truncated, info = env.step("nonsense")
+    assert (reward, terminated, truncated) == (-2, True, False)
+    assert observation in env.observation_space
+    assert info["parse"]["status"] == "unparsable"
+
+
+def test_a_play_that_ends_before_the_first_turn_ends_with_the_first_step(scripted):
+    """The learner never moves, but a training loop still gets its one transition."""
+    scripted("mute", lambda chat, info, rng: "")
+    env = SingleAgentEnv(KUHN, seat=1, opponents="mute", illegal="spiral")
+    env.reset(seed=0)
+    _, reward, terminated, truncated, _ = env.step("anything")
+    assert (reward, terminated, truncated) == (0.5, True, False)
+    assert len(env.env.episode.turns) == 1
+    with pytest.raises(ConfigError, match="call reset"):
+        env.step("anything")
+
+
+def test_a_seed_decides_cards_opponents_and_transcripts():
+    def transcripts(env, seeds):
+        lines = []
+        for seed in seeds:
+            run(env, seed, choose=-1)
+            lines.append(env.env.episode.to_json())
+        return lines
+
+    seeds = [*range(10), None, None]
+    first = transcripts(SingleAgentEnv(KUHN, seat=1), seeds)
+    assert first == transcripts(SingleAgentEnv(KUHN, seat=1), seeds)
+    assert len({line.partition('"turns"')[2] for line in first}) > 3
+
+
+def test_truncation_is_told_apart_from_an_end():
+    env = SingleAgentEnv(KUHN, max_cycles=1)
+    env.reset(seed=0)
+    _, reward, terminated, truncated, _ = env.step("[check]")
+    assert (reward, terminated, truncated) == (0, False, True)
+
+
+def test_a_seed_also_decides_what_opponents_draw():
+    env = SingleAgentEnv(KUHN, seat=1)
+    states = []
+    for seed in (5, 5, 6):
+        env.reset(seed=seed)
+        states.append(env.np_random.bit_generator.state)
+    assert states[0] == states[1] != states[2]
+
+
+def test_rendering_is_that_of_the_environment(capsys):
+    env = gymnasium.make(KUHN, render_mode="ansi")
+    env.reset(seed=0)
+    assert "betting: none yet" in env.render()
+    assert capsys.readouterr().out == ""
+    with pytest.raises(ConfigError, match="must be None or one of ansi, human"):
+        SingleAgentEnv(KUHN, render_mode="rgb_array")
+
+
+def test_named_players():
+    rng = np.random.default_rng(0)
+    info = {"legal_actions": ["a", "b", "c"]}
+    assert opponent("first_legal")((), info, rng) == "[a]"
+    said = [opponent("random")((), info, rng) for _ in range(300)]
+    assert {said.count(f"[{m}]") > 60 for m in "abc"} == {True}
+    for name in ("random", "first_legal"):
+        assert opponent(name)((), {"legal_actions": None}, rng) == ""
