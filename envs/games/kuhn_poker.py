@@ -1,7 +1,7 @@
 """Kuhn poker: three cards, one bet, bluffing (Kuhn, 1950); OpenSpiel's `kuhn_poker`.
 
 Agents        player_0 (acts first), player_1
-Observation   chat: rules, then own card and the betting so far
+Observation   chat: rules, then what is new, the own card, the numbered betting and the pot
 Action        text ending in [check], [bet], [fold] or [call]
 Reward        chips won or lost: 1 without a call, 2 after one; zero-sum
 Ends          at a fold or a showdown, after two or three moves
@@ -10,7 +10,8 @@ References    value for player_0 -1/18; exploitability (NashConv/2) of random pl
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import pyspiel
 
@@ -26,17 +27,18 @@ class KuhnPoker(OpenSpielEnv):
 
     env_id = "coevo/kuhn_poker-v0"
     default_game: ClassVar[str] = "kuhn_poker"
+    settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {}
     title: ClassVar[str] = "Kuhn poker"
 
     def rules_text(self, player: int) -> str:
         """Explain the rules and who this seat is."""
         order = "first" if player == 0 else "second"
         return (
-            "Kuhn poker for two players. The deck holds a jack, a queen and a king; the king is the "
-            "highest. Each player puts in one chip and gets one card that the other does not see. "
-            "The first player checks or bets one chip. After a bet the other player folds or calls "
-            "with one chip; after a check the second player checks or bets, and a bet must again be "
-            "answered. A fold gives the pot away; otherwise the higher card takes it.\n"
+            "Kuhn poker for two players. The deck holds a jack, a queen and a king; the king is "
+            "the highest. Each player puts in one chip and gets one card that the other does not "
+            "see. The first player checks or bets one chip. After a bet the other player folds or "
+            "calls with one chip; after a check the second player checks or bets, and a bet must "
+            "again be answered. A fold gives the pot away; otherwise the higher card takes it.\n"
             f"You are player_{player} and act {order}."
         )
 
@@ -45,11 +47,18 @@ class KuhnPoker(OpenSpielEnv):
         return _NAMES[facing_bet(betting(state))][action]
 
     def describe(self, state: pyspiel.State, player: int) -> str:
-        """Give the own card, the betting and the pot."""
+        """Give what is new, the own card, the numbered betting and the pot."""
         moves = betting(state)
-        said = "; ".join(f"player_{i % 2} {w}s" for i, w in enumerate(words(moves))) or "none yet"
-        chips = 2 + sum(moves)
-        return f"Your card: {CARDS[card(state, player)]}. Betting: {said}. Pot: {chips} chips."
+        said = [f"player_{i % 2} {w}s" for i, w in enumerate(words(moves))]
+        # At its turn a seat has acted two moves ago, or not at all.
+        since = "Since your last move" if len(said) > 1 else "So far"
+        news = f"{since}: {said[-1]}.\n" if said else ""
+        log = "; ".join(f"{i}. {s}" for i, s in enumerate(said, start=1)) or "none yet"
+        mine = 1 + sum(moves[player::2])
+        return (
+            f"{news}Your card: {CARDS[card(state, player)]}.\nBetting: {log}.\n"
+            f"Pot: {2 + sum(moves)} chips, {mine} of them yours."
+        )
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
         """Give the seat, the own card and the betting."""
@@ -62,9 +71,9 @@ class KuhnPoker(OpenSpielEnv):
         said = ", ".join(words(betting(state))) or "none yet"
         return f"player_0: {cards[0]}   player_1: {cards[1]}   betting: {said}"
 
-    def _stake(self, agent: str) -> float:
-        seat = self.possible_agents.index(agent)
-        return 1.0 + sum(betting(self.state)[seat::2])
+    def stake_at(self, state: pyspiel.State, player: int) -> float:
+        """Give the chips that a player has put in."""
+        return 1.0 + sum(betting(state)[player::2])
 
 
 def card(state: pyspiel.State, player: int) -> int:

@@ -14,7 +14,6 @@ References    default game Nim 3-4-5: the first player wins (XOR of the heaps is
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -22,7 +21,7 @@ import pyspiel
 
 from coevo.envs.core.chat import Chat, Message
 from coevo.envs.core.env import ANSWER_FORMAT, TextEnv
-from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory
 from coevo.envs.core.parsing import answer
 from coevo.envs.games.states import (
@@ -30,9 +29,12 @@ from coevo.envs.games.states import (
     clean_name,
     decisions,
     distinct,
+    game_parameters,
     is_open,
     listing,
+    load_game,
     movers,
+    named,
     own_decisions,
     picture,
     shorten,
@@ -43,43 +45,6 @@ FULL_LENGTH, TERSE_LENGTH = 4000, 240
 """Characters of a generic description; the middle of a longer one is cut out."""
 FULL_MOVES, TERSE_MOVES = 400, 40
 """Legal moves written out in a prompt; `infos` always has all of them."""
-
-
-@functools.lru_cache(maxsize=64)
-def load_game(game: str) -> pyspiel.Game:
-    """Load an OpenSpiel game from its string, e.g. `kuhn_poker` or `goofspiel(num_cards=4)`.
-
-    Raises:
-        UnknownNameError: no such game; the nearest names are listed.
-        ConfigError: a parameter is wrong, or the game cannot be played here: mean-field games,
-            games without numbered actions, and games that sample chance by a generator of their
-            own, which two copies of a state would share.
-    """
-    name = game.partition("(")[0].strip()
-    if name not in pyspiel.registered_names():
-        raise unknown("OpenSpiel game", name, pyspiel.registered_names())
-    try:
-        loaded = pyspiel.load_game(game)
-    except Exception as error:
-        raise ConfigError(f"OpenSpiel refuses {game!r}: {error}") from None
-    kind = loaded.get_type()
-    if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
-        raise ConfigError(f"{name} is a mean-field game; sequential and simultaneous games are offered")
-    if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
-        raise ConfigError(
-            f"{name} draws chance from a hidden generator of its own; games with listed chance "
-            "outcomes are offered (bargaining instead of negotiation, bridge, euchre)"
-        )
-    _check_actions(name, loaded)
-    return loaded
-
-
-def _check_actions(name: str, game: pyspiel.Game) -> None:
-    state = game.new_initial_state()
-    try:
-        state.legal_actions()
-    except Exception as error:
-        raise ConfigError(f"{name} has no numbered actions: {error}") from None
 
 
 class OpenSpielEnv(TextEnv):
@@ -93,8 +58,8 @@ class OpenSpielEnv(TextEnv):
 
     env_id = "coevo/openspiel-v0"
     default_game: ClassVar[str] = "nim(pile_sizes=3;4;5,is_misere=false)"
-    settable: ClassVar[frozenset[str] | None] = None
-    """Game parameters that a skin can describe at any value; None for any game at all."""
+    settable: ClassVar[Mapping[str, Sequence[Any]] | None] = None
+    """Game parameters that a skin can describe, with their values; None for any game at all."""
     title: ClassVar[str] = ""
     """Short name used in terse prompts; empty takes OpenSpiel's name."""
     terse_joint: ClassVar[str] = ", "
@@ -108,23 +73,30 @@ class OpenSpielEnv(TextEnv):
         kind = self.game.get_type()
         self.payoff_range = (self.game.min_utility(), self.game.max_utility())
         self.zero_sum = kind.utility == pyspiel.GameType.Utility.ZERO_SUM
-        self.metadata = {**self.metadata, "name": kind.short_name, "is_parallelizable": self._parallel()}
+        self.metadata = {
+            **self.metadata,
+            "name": kind.short_name,
+            "is_parallelizable": self._parallel(),
+        }
 
     def _game_string(self, game: str | None) -> str:
         """Complete a game string by the skin's own parameters."""
-        if game is None or self.settable is None:
-            return game or self.default_game
-        given = pyspiel.game_parameters_from_string(game)
-        fixed = pyspiel.game_parameters_from_string(self.default_game)
-        name, own = given.pop("name"), fixed.pop("name")
-        wrong = [p for p in given if p not in self.settable]
-        if name != own or wrong:
-            known = ", ".join(sorted(self.settable)) or "no parameter"
+        if game is None:
+            return self.default_game
+        if self.settable is None:
+            return game
+        name, given = game_parameters(game)
+        own, fixed = game_parameters(self.default_game)
+        if name != own:
             raise ConfigError(
-                f"game={game!r}: {self.env_id} plays {own} and lets you set {known}; "
-                "coevo/openspiel-v0 plays any game"
+                f"game={game!r}: {self.env_id} plays {own}; coevo/openspiel-v0 plays any game"
             )
-        return str(pyspiel.load_game(own, {**fixed, **given})) if given else self.default_game
+        for parameter, value in given.items():
+            allowed = self.settable.get(parameter, ())
+            if value not in allowed:
+                choice = f"takes {named(allowed)}" if allowed else "cannot be set"
+                raise ConfigError(f"game={game!r}: {parameter} {choice} in {self.env_id}")
+        return str(pyspiel.load_game(own, {**fixed, **given}))
 
     def _parallel(self) -> bool:
         return self.game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
@@ -194,7 +166,7 @@ class OpenSpielEnv(TextEnv):
                 continue
             for mover in sorted(actions.keys() - {player}):
                 name = self.name_of(past, mover, actions[mover])
-                said.append(f"chance {name}" if mover == CHANCE else f"player_{mover} {name}")
+                said.append(name if mover == CHANCE else f"player_{mover} plays {name}")
         since = "Since your last move" if own else "So far"
         return f"{since}: {shorten(', '.join(said), 400)}." if said else ""
 
@@ -227,8 +199,9 @@ class OpenSpielEnv(TextEnv):
         return tuple(chat)
 
     def known_at(self, state: pyspiel.State, player: int) -> dict[str, Any]:
-        """Give what a seat knows at any state, for oracles: the history only if nothing is hidden."""
-        known = {"game": str(self.game), "information_state": view(state, player)}
+        """Give what a seat knows, for oracles; the history only where nothing is hidden."""
+        seen = view(state, player)
+        known = {"game": str(self.game), "player": player, "information_state": seen}
         if self.game.get_type().information == pyspiel.GameType.Information.PERFECT_INFORMATION:
             known["history"] = state.history()
         return known

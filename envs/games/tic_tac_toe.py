@@ -1,0 +1,77 @@
+"""Tic-tac-toe: three in a line on a board of nine cells; OpenSpiel's `tic_tac_toe`.
+
+Agents        player_0 (X, moves first), player_1 (O)
+Observation   chat: rules, then the other's last move and the board, empty cells numbered
+Action        text ending in the number of an empty cell, [1] to [9], row by row
+Reward        1 to who makes a line, -1 to the other, 0 each for a draw; zero-sum
+              (MARS adds 0.1 for a draw: a reward module's business, not the rules')
+Ends          at a line or on a full board, after five to nine moves
+References    value 0 (draw); player_0's mean return in random play 0.297
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import pyspiel
+
+from coevo.envs.core.factories import aec_factory
+from coevo.envs.games.openspiel import OpenSpielEnv
+
+MARKS = ("X", "O")
+
+
+class TicTacToe(OpenSpielEnv):
+    """Tic-tac-toe on three by three cells."""
+
+    env_id = "coevo/tic_tac_toe-v0"
+    default_game: ClassVar[str] = "tic_tac_toe"
+    settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {}
+    title: ClassVar[str] = "Tic-tac-toe"
+
+    def rules_text(self, player: int) -> str:
+        """Explain the rules and who this seat is."""
+        order = "first" if player == 0 else "second"
+        return (
+            "Tic-tac-toe for two players on a board of three rows and three columns. The players "
+            "take turns to put their mark into an empty cell; the cells are numbered 1 to 9, row "
+            "by row from the top left. Three own marks in a row, a column or a diagonal win. A "
+            "full board without such a line is a draw.\n"
+            f"You are player_{player}, your mark is {MARKS[player]}, and you move {order}."
+        )
+
+    def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
+        """Name a cell by its number."""
+        return str(action + 1)
+
+    def describe(self, state: pyspiel.State, player: int) -> str:
+        """Give the other's last move and the drawn board."""
+        news = self.news(state, player) or "The board is empty."
+        return f"{news}\n{board(state)}\nYou play {MARKS[player]}."
+
+    def describe_tersely(self, state: pyspiel.State, player: int) -> str:
+        """Give the seat's mark and the three rows."""
+        rows = " / ".join(" ".join(row) for row in cells(state))
+        return f"You are {MARKS[player]}. {rows}"
+
+    def draw_state(self, state: pyspiel.State) -> str:
+        """Draw the board."""
+        return board(state)
+
+
+def cells(state: pyspiel.State) -> list[list[str]]:
+    """Give the rows of the board: a mark, or the number of an empty cell."""
+    flat = [str(n) for n in range(1, 10)]
+    for turn, action in enumerate(state.history()):
+        flat[action] = MARKS[turn % 2]
+    return [flat[0:3], flat[3:6], flat[6:9]]
+
+
+def board(state: pyspiel.State) -> str:
+    """Draw the board; an empty cell shows its number."""
+    return "\n---+---+---\n".join(" " + " | ".join(row) for row in cells(state))
+
+
+raw_env = TicTacToe
+env = aec_factory(TicTacToe)

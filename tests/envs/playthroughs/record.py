@@ -1,0 +1,66 @@
+"""Record the golden episodes of environments: two lines each, full and terse style.
+
+    python -P tests/envs/playthroughs/record.py coevo/kuhn_poker-v0 [more ids]
+
+writes tests/envs/playthroughs/kuhn_poker-v0.jsonl. Read the file before you commit it: from then
+on it is what the environment promises. Scores that change need a new version of the id.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import coevo.envs
+from coevo.envs.core.env import TextEnv
+from coevo.envs.core.episode import Episode
+from coevo.envs.core.parsing import answer
+
+FOLDER = Path(__file__).parent
+STYLES = ("full", "terse")
+SEED, MOST_TURNS = 7, 60
+
+CANNED: dict[str, tuple[str, ...]] = {}
+"""Replies, taken in turn, for environments where any text is legal; others get a default."""
+DEFAULT = ("I think so.", "I do not agree: 2 + 2 = 4.", "<answer>4</answer>", "Done. [4]")
+
+
+def path(env_id: str) -> Path:
+    """Give the golden file of an environment."""
+    return FOLDER / f"{env_id.partition('/')[2]}.jsonl"
+
+
+def reply(env: TextEnv, rng: np.random.Generator) -> str:
+    """Say a random legal move after a word of thought, or canned text where any text is legal."""
+    legal = env.infos[env.agent_selection]["legal_actions"]
+    number = len(env.episode.turns)
+    if not legal:
+        canned = CANNED.get(env.env_id, DEFAULT)
+        return canned[number % len(canned)]
+    return f"Move {number}. {answer(legal[int(rng.integers(len(legal)))])}"
+
+
+def finish(env: TextEnv, rng: np.random.Generator) -> Episode:
+    """Play on to the end, or to the 60th turn."""
+    while env.awaiting and len(env.episode.turns) < MOST_TURNS:
+        env.step(reply(env, rng))
+    return env.episode
+
+
+def play(env_id: str, style: str, seed: int = SEED) -> Episode:
+    """Play one episode from a seed that also draws the moves."""
+    env = coevo.envs.make(env_id, prompt_style=style)
+    env.reset(seed=seed)
+    return finish(env, np.random.default_rng(seed))
+
+
+def lines(env_id: str) -> str:
+    """Give the golden lines of an environment as they are now."""
+    return "".join(play(env_id, style).to_json() + "\n" for style in STYLES)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        path(name).write_text(lines(name), encoding="utf-8")

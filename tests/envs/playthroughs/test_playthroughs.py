@@ -1,0 +1,39 @@
+"""Golden episodes: what an environment said and paid once, it says and pays for ever."""
+
+import json
+
+import pytest
+
+import coevo.envs
+from coevo.envs.core.episode import read_episodes
+
+IDS = [spec.id for spec in coevo.envs.list_envs()]
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_every_environment_has_a_playthrough_in_both_styles(env_id, record):
+    path = record.path(env_id)
+    command = f"python -P tests/envs/playthroughs/record.py {env_id}"
+    assert path.exists(), f"no playthrough of {env_id}: run `{command}` and read what it wrote"
+    episodes = list(read_episodes(path))
+    assert [e.options["prompt_style"] for e in episodes] == list(record.STYLES)
+    assert {e.env for e in episodes} == {env_id}
+    assert all(e.turns for e in episodes)
+
+
+def test_no_playthrough_is_left_of_an_environment_that_is_gone(record):
+    assert {p.name for p in record.FOLDER.glob("*.jsonl")} <= {record.path(i).name for i in IDS}
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_seed_and_replies_reproduce_the_record(env_id, record):
+    for line in record.path(env_id).read_text(encoding="utf-8").splitlines():
+        golden = json.loads(line)
+        env = coevo.envs.make(env_id, **golden["options"])
+        env.reset(seed=golden["seed"])
+        for number, turn in enumerate(golden["turns"]):
+            assert env.agent_selection == turn["agent"]
+            env.step(turn["text"])
+            now = json.loads(env.episode.to_json())
+            assert now["turns"][number] == turn
+        assert json.loads(env.episode.to_json()) == golden
