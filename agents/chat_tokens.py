@@ -1,0 +1,134 @@
+"""From chats to token ids, in pieces that never change once written.
+
+A chat template is rendered with place-holders for the contents, so that template text is
+tokenised with its special tokens and contents without: text of an agent can never become a
+control token. A growing chat appends the ids of its new messages to the ids that were really
+sampled; the past is not tokenised again.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from jinja2.exceptions import TemplateError
+from transformers import PreTrainedTokenizerBase
+
+from coevo.envs.core.chat import Chat, Message
+from coevo.envs.core.errors import ConfigError
+
+_MARK = re.compile("\ue000(\\d+)\ue001")
+PLAIN_TEMPLATE = (
+    "{% for m in messages %}{{ m['role'] | capitalize }}: {{ m['content'] }}"
+    "{% if m['role'] == 'assistant' %}{{ eos_token }}{% endif %}\n{% endfor %}"
+    "{% if add_generation_prompt %}Assistant:{% endif %}"
+)
+"""For models without a chat template of their own."""
+
+Piece = str | int
+"""Template text, or the index of the message whose content stands there."""
+
+
+class ChatTokens:
+    """Tokenises chats for one tokenizer."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        """Args: tokenizer: with its chat template, if it has one."""
+        self.tokenizer = tokenizer
+        self.template = tokenizer.chat_template or PLAIN_TEMPLATE
+        self._pieces = functools.lru_cache(maxsize=512)(self._render_pieces)
+        self._content = functools.lru_cache(maxsize=65_536)(self._encode_content)
+        self._control = functools.lru_cache(maxsize=4096)(self._encode_control)
+        self.end_ids = self._find_end_ids()
+
+    def prompt(self, chat: Chat) -> list[int]:
+        """Give the ids of a chat up to where the assistant begins to write."""
+        return self._encode(chat, 0)
+
+    def continuation(self, chat: Chat, spoken: int, sampled: Sequence[int]) -> list[int]:
+        """Give the ids that follow a sampled reply, up to where the assistant writes next.
+
+        Args:
+            chat: the whole chat; `chat[spoken]` is the assistant's reply.
+            spoken: index of that reply.
+            sampled: ids that were sampled for it; an end token is not written twice.
+        """
+        ids = self._encode(chat, spoken + 1)
+        if sampled and ids and sampled[-1] == ids[0] and ids[0] in self.end_ids:
+            return ids[1:]
+        return ids
+
+    def answer(self, text: str) -> list[int]:
+        """Give the ids of a reply in its usual spelling, end token included."""
+        return [*self._content(text), self.end_ids[0]]
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Give the text of sampled ids without special tokens."""
+        return str(self.tokenizer.decode(list(ids), skip_special_tokens=True))
+
+    def _encode(self, chat: Chat, start: int) -> list[int]:
+        """Tokenise what stands after the content of message `start - 1` (all, for 0)."""
+        taken = self._accepted(chat)
+        start = max(start - (len(chat) - len(taken)), 0)
+        ids: list[int] = []
+        for piece in _after(self._pieces(_roles(taken)), start):
+            ids += (
+                self._control(piece)
+                if isinstance(piece, str)
+                else self._content(taken[piece]["content"])
+            )
+        return ids
+
+    def _accepted(self, chat: Chat) -> Chat:
+        """Give the chat as the template takes it: some have no system role of their own."""
+        try:
+            self._pieces(_roles(chat))
+        except TemplateError as error:
+            if len(chat) < 2 or chat[0]["role"] != "system":
+                raise ConfigError(
+                    f"the chat template refuses the roles {_roles(chat)}: {error}"
+                ) from None
+            text = f"{chat[0]['content']}\n\n{chat[1]['content']}"
+            return self._accepted((Message(role="user", content=text), *chat[2:]))
+        return chat
+
+    def _render_pieces(self, roles: tuple[str, ...]) -> tuple[Piece, ...]:
+        marks = [{"role": r, "content": f"\ue000{i}\ue001"} for i, r in enumerate(roles)]
+        text = self.tokenizer.apply_chat_template(
+            marks, chat_template=self.template, tokenize=False, add_generation_prompt=True
+        )
+        parts = _MARK.split(str(text))
+        return tuple(int(p) if i % 2 else p for i, p in enumerate(parts) if i % 2 or p)
+
+    def _encode_content(self, text: str) -> list[int]:
+        return self._ids(text, split_special_tokens=True)
+
+    def _encode_control(self, text: str) -> list[int]:
+        return self._ids(text)
+
+    def _ids(self, text: str, **kwargs: Any) -> list[int]:
+        return list(self.tokenizer(text, add_special_tokens=False, **kwargs)["input_ids"])
+
+    def _find_end_ids(self) -> tuple[int, ...]:
+        """Find the tokens that end a reply: the template's own first, then the tokenizer's."""
+        pieces = self._pieces(("user", "assistant", "user"))
+        after = _after(pieces, 2)
+        written = self._control(after[0]) if after and isinstance(after[0], str) else []
+        special = set(self.tokenizer.all_special_ids)
+        ends = [i for i in written[:1] if i in special]
+        if self.tokenizer.eos_token_id is not None:
+            ends.append(int(self.tokenizer.eos_token_id))
+        if not ends:
+            raise ConfigError("the tokenizer has no end-of-turn token: set its eos_token")
+        return tuple(dict.fromkeys(ends))
+
+
+def _roles(chat: Chat) -> tuple[str, ...]:
+    return tuple(m["role"] for m in chat)
+
+
+def _after(pieces: Sequence[Piece], start: int) -> Sequence[Piece]:
+    """Give the pieces after the content of message `start - 1`."""
+    return pieces if start == 0 else pieces[pieces.index(start - 1) + 1 :]

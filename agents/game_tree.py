@@ -1,0 +1,108 @@
+"""Walks of OpenSpiel game trees, for exact solutions and exact evaluation."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyspiel
+
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.games.openspiel import load_game
+
+HISTORIES = 400_000
+"""Largest game tree that is walked, in nodes; about a second."""
+
+Policy = dict[str, list[tuple[int, float]]]
+"""OpenSpiel information state -> (action, probability) of all its legal actions."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One information state of one player."""
+
+    key: str
+    """Information-state string in the turn-based form of the game."""
+    player: int
+    """Who decides."""
+    state: pyspiel.State
+    """One of its states, in the form that the environment plays."""
+
+
+@dataclass(frozen=True)
+class GameTree:
+    """What one walk through all histories finds."""
+
+    game: pyspiel.Game
+    """The game, with simultaneous moves made one after the other without being seen."""
+    decisions: tuple[Decision, ...]
+    """Every information state once, in the order of first visit."""
+    histories: int
+    """Number of nodes, terminal ones and chance included."""
+    common_payoff: bool
+    """Whether all players are paid the same at every end."""
+
+
+@functools.lru_cache(maxsize=16)
+def game_tree(game: str) -> GameTree:
+    """Walk all histories of a game, once per process.
+
+    Args:
+        game: OpenSpiel game string.
+
+    Raises:
+        ConfigError: the tree has more than `HISTORIES` nodes, or no information states.
+    """
+    loaded = load_game(game)
+    if not loaded.get_type().provides_information_state_string:
+        raise ConfigError(f"{game}: OpenSpiel gives no information states for this game")
+    found: dict[str, Decision] = {}
+    count, common, open_ = 0, True, [loaded.new_initial_state()]
+    while open_:
+        state = open_.pop()
+        count += 1
+        if count > HISTORIES:
+            raise ConfigError(f"{game}: the tree has over {HISTORIES} nodes, too many to walk")
+        if state.is_terminal():
+            common = common and len(set(state.returns())) == 1
+            continue
+        for decision in _deciders(loaded, state):
+            found.setdefault(decision.key, decision)
+        open_.extend(_children(state))
+    return GameTree(turn_based(loaded), tuple(found.values()), count, common)
+
+
+def turn_based(game: pyspiel.Game) -> pyspiel.Game:
+    """Give the game itself if its moves are sequential, else OpenSpiel's sequential form."""
+    if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+        return pyspiel.convert_to_turn_based(game)
+    return game
+
+
+def turn_based_key(game: pyspiel.Game, information_state: str, player: int) -> str:
+    """Give the key in the turn-based form for what a player sees in the original form."""
+    if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+        return f"Current player: {player}\n{information_state}"
+    return information_state
+
+
+def _deciders(game: pyspiel.Game, state: pyspiel.State) -> Iterator[Decision]:
+    if state.is_chance_node():
+        return
+    simultaneous = state.is_simultaneous_node()
+    for player in range(state.num_players()) if simultaneous else (state.current_player(),):
+        key = turn_based_key(game, state.information_state_string(player), player)
+        yield Decision(key, player, state)
+
+
+def _children(state: pyspiel.State) -> Iterator[pyspiel.State]:
+    if not state.is_simultaneous_node():
+        yield from (state.child(a) for a in reversed(state.legal_actions()))
+        return
+    legal = [state.legal_actions(p) for p in range(state.num_players())]
+    for joint in itertools.product(*legal):
+        child = state.clone()
+        child.apply_actions(list(joint))
+        yield child

@@ -1,0 +1,126 @@
+"""A language model that takes seats: any Hugging Face causal LM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from coevo.agents.agent import Agent, Reply, Request
+from coevo.agents.chat_tokens import ChatTokens
+from coevo.agents.sampling import Prompt, SamplingConfig, sample
+from coevo.agents.scoring import Span, micro_batches, score
+from coevo.envs.core.chat import Chat
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.parsing import answer
+
+
+class LanguageModelAgent(Agent):
+    """Samples replies in batches and keeps the sampled ids and log-probabilities.
+
+    Args:
+        model: a causal language model; it is put into eval mode.
+        tokenizer: with its chat template, if it has one.
+        name: shown in records.
+        sampling: temperature and limits.
+        seed: of the sampling.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        name: str = "policy",
+        sampling: SamplingConfig | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.model = model.eval()
+        self.tokens = ChatTokens(tokenizer)
+        self.name = name
+        self.sampling = sampling or SamplingConfig()
+        self.reseed(seed)
+        self.forget()
+        self.sampled_tokens = 0
+        """Tokens written so far, for budgets and rates."""
+
+    def reseed(self, seed: int) -> None:
+        """Restart the sampling generator; equal seeds and requests give equal replies."""
+        self._generator = torch.Generator().manual_seed(seed)
+
+    def forget(self) -> None:
+        """Drop what was remembered of earlier conversations."""
+        self._spoken: dict[str, tuple[Chat, list[int]]] = {}
+        """Conversation -> (chat up to and including the last reply, its ids)."""
+
+    def act(self, requests: Sequence[Request]) -> list[Reply]:
+        """Sample one reply per request; the ids given are the ids that were sampled."""
+        prompts = [self._prompt(r) for r in requests]
+        samples = sample(self.model, prompts, self.tokens.end_ids, self.sampling, self._generator)
+        replies = []
+        for request, prompt, s in zip(requests, prompts, samples, strict=True):
+            text = self.tokens.text(s.ids)
+            self._remember(request, [*prompt.ids, *s.ids], text)
+            allowed = s.allowed if request.masked else None
+            replies.append(Reply(text, list(prompt.ids), s.ids, s.logprobs, allowed))
+            self.sampled_tokens += len(s.ids)
+        return replies
+
+    @torch.no_grad()
+    def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
+        """Give each legal move's share of the probability of all legal moves' usual spellings."""
+        return [np.exp(lp - np.logaddexp.reduce(lp)) for lp in self.move_logprobs(requests)]
+
+    @torch.no_grad()
+    def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray]:
+        """Give the log-probability of each legal move's usual spelling, in nats.
+
+        Their sum of exponentials is below 1 by what the policy says otherwise.
+        """
+        spans: dict[Span, int] = {}
+        wanted = []
+        for request in requests:
+            prompt = tuple(self._prompt(request).ids)
+            legal = request.info["legal_actions"]
+            if not legal:
+                raise ConfigError(f"seat {request.seat} has no list of legal moves to score")
+            moves = [_span(prompt, self.tokens.answer(answer(m))) for m in legal]
+            wanted.append([spans.setdefault(s, len(spans)) for s in moves])
+        logp = self._sequence_logprobs(list(spans))
+        return [logp[rows] for rows in wanted]
+
+    def _sequence_logprobs(self, spans: list[Span]) -> np.ndarray:
+        logp = np.zeros(len(spans))
+        temperature = self.sampling.temperature or 1e-6
+        for batch in micro_batches([len(s.ids) for s in spans], self.sampling.token_budget):
+            chosen = [spans[i] for i in batch]
+            logp_N = score(self.model, chosen, temperature).logp_N()
+            sizes = [len(s.positions()) for s in chosen]
+            logp[batch] = [float(part.sum()) for part in logp_N.split(sizes)]
+        return logp
+
+    def _prompt(self, request: Request) -> Prompt:
+        ids = tuple(self._context(request))
+        if not request.masked or not request.info["legal_actions"]:
+            return Prompt(ids)
+        legal = request.info["legal_actions"]
+        return Prompt(ids, tuple(tuple(self.tokens.answer(answer(m))) for m in legal))
+
+    def _context(self, request: Request) -> list[int]:
+        """Give the prompt's ids; a chat that has grown only adds to what was said before."""
+        chat = request.chat
+        past, ids = self._spoken.get(request.conversation, ((), []))
+        if not past or len(chat) <= len(past) or chat[: len(past)] != past:
+            return self.tokens.prompt(chat)
+        return ids + self.tokens.continuation(chat, len(past) - 1, ids)
+
+    def _remember(self, request: Request, ids: list[int], text: str) -> None:
+        if request.conversation:
+            said = (*request.chat, {"role": "assistant", "content": text})
+            self._spoken[request.conversation] = (said, ids)  # type: ignore[assignment]
+
+
+def _span(prompt: tuple[int, ...], reply: Sequence[int]) -> Span:
+    return Span((*prompt, *reply), (len(prompt),), (len(prompt) + len(reply),))

@@ -1,0 +1,136 @@
+"""From what a user writes to an agent: a name, a folder, a run, a Hub id."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from coevo.agents.agent import Agent
+from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.sampling import SamplingConfig
+from coevo.agents.scripted import SCRIPTED
+from coevo.envs.core.errors import CoevoError, ConfigError, DataError, nearest
+
+SEED_MODEL = Path(__file__).parent / "seed_model"
+"""The shipped model."""
+
+
+def load_model(
+    source: str, *, device: str = "auto", trust_remote_code: bool = False
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Load a causal language model and its tokenizer.
+
+    Args:
+        source: `seed`, a folder, a run folder, or a Hub id.
+        device: `cpu`, `cuda` or `auto`.
+        trust_remote_code: run code that comes with the model.
+
+    Raises:
+        DataError: nothing is there, or it is damaged or of another kind; one line says which.
+    """
+    path = model_folder(source)
+    place = pick_device(device)
+    common = {"trust_remote_code": trust_remote_code, "local_files_only": path.exists()}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(str(path), **common)
+        model = AutoModelForCausalLM.from_pretrained(str(path), dtype=torch.float32, **common)
+    except CoevoError:
+        raise
+    except Exception as error:  # transformers raises many kinds; each means "not loadable"
+        reason = " ".join(str(error).split())[:300]
+        raise DataError(f"cannot load a causal language model from {source!r}: {reason}") from None
+    return model.to(place).eval(), tokenizer
+
+
+def model_folder(source: str) -> Path:
+    """Resolve `seed`, a run folder or a checkpoint to the folder that holds the model."""
+    if source == "seed":
+        return _existing(
+            SEED_MODEL, "the shipped seed model is missing; make it with `coevo seed-model build`"
+        )
+    path = Path(source).expanduser()
+    if not path.exists():
+        if source.startswith((".", "/", "~", "runs/")) or source.count("/") > 1:
+            near = nearest(
+                path.name, [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
+            )
+            hint = f"; in {path.parent} there is {', '.join(near)}" if near else ""
+            raise DataError(f"no model folder {source!r}{hint}")
+        return path
+    return _inside(path)
+
+
+def _inside(path: Path) -> Path:
+    """Find the model in a run folder, a checkpoint, or the folder itself."""
+    if (path / "config.json").is_file():
+        return path
+    if (path / "policy" / "config.json").is_file():
+        return path / "policy"
+    if (path / "agent" / "config.json").is_file():
+        return path / "agent"
+    steps = sorted((path / "checkpoints").glob("step_*/manifest.json"))
+    if steps:
+        return _inside(steps[-1].parent)
+    policies = [p.parent.name for p in path.glob("*/config.json")]
+    if policies:
+        raise DataError(
+            f"{path} holds several policies; name one: {', '.join(f'{path}/{p}' for p in policies)}"
+        )
+    raise DataError(
+        f"{path} holds no model: expected config.json, or a run folder with a checkpoint"
+    )
+
+
+def _existing(path: Path, message: str) -> Path:
+    if not (path / "config.json").is_file():
+        raise DataError(message)
+    return path
+
+
+def pick_device(device: str) -> torch.device:
+    """Choose where to compute."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if device not in ("cpu", "cuda"):
+        raise ConfigError(f"device={device!r} must be auto, cpu or cuda")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ConfigError("device='cuda', but torch sees no GPU; use device='cpu'")
+    return torch.device(device)
+
+
+def load_agent(
+    source: str,
+    *,
+    sampling: SamplingConfig | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    trust_remote_code: bool = False,
+) -> Agent:
+    """Make an agent from its name.
+
+    Args:
+        source: a scripted agent (`random`, `first_legal`, `oracle`, `human`), `seed`, a folder with
+            a model, a run folder, or a Hub id.
+        sampling: for language models.
+        seed: of sampling.
+        device: for language models.
+        trust_remote_code: for language models.
+    """
+    if source in SCRIPTED:
+        return SCRIPTED[source]()
+    if source != "seed" and "/" not in source and not Path(source).exists():
+        close = nearest(source, [*SCRIPTED, "seed"])
+        hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+        known = ", ".join([*SCRIPTED, "seed"])
+        raise ConfigError(
+            f"unknown agent {source!r}{hint} Known: {known}, a folder with a model, or a Hub id owner/name"
+        )
+    model, tokenizer = load_model(source, device=device, trust_remote_code=trust_remote_code)
+    return LanguageModelAgent(model, tokenizer, name=source, sampling=sampling, seed=seed)

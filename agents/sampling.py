@@ -1,0 +1,186 @@
+"""Sampling replies from a causal language model, computing every distinct context once.
+
+Requests that share a prompt, and samples that share what was written so far, are one row of
+the batch: a thousand plays of a small game cost as much as its few information states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from transformers import DynamicCache, PreTrainedModel
+
+from coevo.agents.scoring import left_padded, micro_batches, positions
+from coevo.envs.core.errors import ConfigError
+
+Ids = tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplingConfig:
+    """How replies are drawn."""
+
+    temperature: float = 1.0
+    """Divides the logits; 0 takes the most probable token."""
+    max_new_tokens: int = 16
+    """Longest reply, end token included."""
+    token_budget: int = 16_384
+    """Prompt tokens of one forward pass, padding included."""
+
+    def __post_init__(self) -> None:
+        """Reject values without meaning."""
+        if self.temperature < 0:
+            raise ConfigError(f"temperature={self.temperature} must be 0 (greedy) or more")
+        if self.max_new_tokens < 1:
+            raise ConfigError(f"max_new_tokens={self.max_new_tokens} must be at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One context to be continued."""
+
+    ids: Ids
+    choices: tuple[Ids, ...] = ()
+    """For masked sampling: the only replies that may be written, end token included."""
+
+
+@dataclass(slots=True)
+class Sample:
+    """One sampled reply."""
+
+    ids: list[int]
+    logprobs: list[float]
+    """Under the distribution that was sampled from: temperature and mask included."""
+    allowed: list[list[int]]
+    """Ids allowed at each position; empty lists where sampling was free."""
+
+
+def sample(
+    model: PreTrainedModel,
+    prompts: Sequence[Prompt],
+    end_ids: Sequence[int],
+    config: SamplingConfig,
+    generator: torch.Generator,
+) -> list[Sample]:
+    """Draw one reply per prompt.
+
+    Args:
+        model: in eval mode.
+        prompts: contexts; equal ones are computed once and sampled independently.
+        end_ids: tokens that end a reply.
+        config: temperature and limits.
+        generator: on the CPU; equal states give equal replies.
+    """
+    limit = getattr(model.config, "max_position_embeddings", None)
+    longest = max(len(p.ids) for p in prompts) + config.max_new_tokens
+    if limit is not None and longest > limit:
+        raise ConfigError(
+            f"a prompt of {longest - config.max_new_tokens} tokens and max_new_tokens="
+            f"{config.max_new_tokens} exceed the model's context of {limit}: use "
+            "prompt_style='terse' or a model with a longer context"
+        )
+    distinct = list(dict.fromkeys(prompts))
+    members: dict[Prompt, list[int]] = {p: [] for p in distinct}
+    for row, prompt in enumerate(prompts):
+        members[prompt].append(row)
+    samples = [Sample([], [], []) for _ in prompts]
+    for batch in micro_batches([len(p.ids) for p in distinct], config.token_budget):
+        _Wave(model, [distinct[i] for i in batch], set(end_ids), config, generator).run(
+            [members[distinct[i]] for i in batch], samples
+        )
+    return samples
+
+
+class _Wave:
+    """Continues one batch of distinct prompts until every reply has ended."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        prompts: list[Prompt],
+        end_ids: set[int],
+        config: SamplingConfig,
+        generator: torch.Generator,
+    ) -> None:
+        self.model, self.prompts, self.end_ids = model, prompts, end_ids
+        self.config, self.generator = config, generator
+        self.cache = DynamicCache(config=model.config)
+        self.mask = torch.empty(0)
+
+    @torch.no_grad()
+    def run(self, members: list[list[int]], samples: list[Sample]) -> None:
+        """Fill `samples`; `members[i]` are the rows that continue prompt i."""
+        ids, self.mask = left_padded([p.ids for p in self.prompts], self.model.device)
+        nodes = [(p, tuple(rows)) for p, rows in zip(self.prompts, members, strict=True)]
+        for step in range(self.config.max_new_tokens):
+            logits = self._forward(ids, positions(self.mask)[:, -ids.shape[1] :])
+            tokens = self._draw(logits, nodes, samples)
+            nodes, parents, last = self._split(nodes, tokens)
+            if not nodes or step + 1 == self.config.max_new_tokens:
+                return
+            index = torch.tensor(parents, device=self.model.device)
+            self.cache.batch_select_indices(index)
+            grown = self.mask.new_ones((len(parents), 1))
+            self.mask = torch.cat([self.mask[index], grown], dim=1)
+            ids = torch.tensor(last, device=self.model.device)[:, None]
+
+    def _forward(self, ids: Tensor, position_ids: Tensor) -> Tensor:
+        out = self.model(
+            input_ids=ids,
+            attention_mask=self.mask,
+            position_ids=position_ids,
+            past_key_values=self.cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        return out.logits[:, -1].float().cpu()  # type: ignore[no-any-return]
+
+    def _draw(
+        self, logits: Tensor, nodes: list[tuple[Prompt, tuple[int, ...]]], samples: list[Sample]
+    ) -> dict[int, int]:
+        """Draw the next token of every row; give row -> token."""
+        node_of_row = [n for n, (_, rows) in enumerate(nodes) for _ in rows]
+        rows = [r for _, members in nodes for r in members]
+        allowed = [_allowed(p, samples[members[0]].ids) for p, members in nodes]
+        for n, ids in enumerate(allowed):
+            if ids:
+                closed = torch.ones(logits.shape[1], dtype=torch.bool)
+                closed[list(ids)] = False
+                logits[n, closed] = -torch.inf
+        greedy = self.config.temperature == 0
+        logp_NV = (logits if greedy else logits / self.config.temperature).log_softmax(-1)
+        index = torch.tensor(node_of_row)
+        if greedy:
+            tokens = logp_NV.argmax(-1)[index]
+        else:
+            tokens = torch.multinomial(logp_NV.exp()[index], 1, generator=self.generator)[:, 0]
+        logp = logp_NV[index, tokens]
+        for row, n, token, lp in zip(
+            rows, node_of_row, tokens.tolist(), logp.tolist(), strict=True
+        ):
+            samples[row].ids.append(token)
+            samples[row].logprobs.append(lp)
+            samples[row].allowed.append(allowed[n])
+        return dict(zip(rows, tokens.tolist(), strict=True))
+
+    def _split(
+        self, nodes: list[tuple[Prompt, tuple[int, ...]]], tokens: dict[int, int]
+    ) -> tuple[list[tuple[Prompt, tuple[int, ...]]], list[int], list[int]]:
+        """Group unfinished rows by (context, token): new nodes, their parents, their tokens."""
+        grown: dict[tuple[int, int], list[int]] = {}
+        for n, (_, rows) in enumerate(nodes):
+            for row in rows:
+                if tokens[row] not in self.end_ids:
+                    grown.setdefault((n, tokens[row]), []).append(row)
+        new = [(nodes[n][0], tuple(rows)) for (n, _), rows in grown.items()]
+        return new, [n for n, _ in grown], [t for _, t in grown]
+
+
+def _allowed(prompt: Prompt, written: list[int]) -> list[int]:
+    """Give the ids that continue a permitted reply; empty where sampling is free."""
+    at = len(written)
+    fitting = (c for c in prompt.choices if list(c[:at]) == written and len(c) > at)
+    return sorted({c[at] for c in fitting})

@@ -1,0 +1,92 @@
+"""Players without a model: random, first legal, fixed texts, and the step from odds to a reply."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from coevo.agents.agent import Agent, Reply, Request
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.parsing import answer
+
+NEUTRAL = "I have nothing to add."
+"""Reply of a scripted player where any text is legal."""
+
+
+class MoveAgent(Agent):
+    """Draws its move from the odds it gives; subclasses define `odds`."""
+
+    def odds(self, request: Request) -> np.ndarray:
+        """Give the probability of each entry of `legal_actions`, which is not empty."""
+        raise NotImplementedError(f"{type(self).__name__} must define odds")  # abstract
+
+    def act(self, requests: Sequence[Request]) -> list[Reply]:
+        """Draw a move for every request with the generator of its play."""
+        return [self._reply(r) for r in requests]
+
+    def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
+        """Give the exact probability of every legal move of each request."""
+        for request in requests:
+            if not request.info["legal_actions"]:
+                raise ConfigError(f"seat {request.seat} has no list of legal moves to weigh")
+        return [self.odds(r) for r in requests]
+
+    def _reply(self, request: Request) -> Reply:
+        legal = request.info["legal_actions"]
+        if not legal:
+            return Reply(NEUTRAL)
+        edge = np.cumsum(self.odds(request))
+        drawn = np.searchsorted(edge, request.rng.random() * edge[-1], side="right")
+        return Reply(answer(legal[min(int(drawn), len(legal) - 1)]))
+
+
+class RandomAgent(MoveAgent):
+    """Plays a uniformly random legal move."""
+
+    name = "random"
+
+    def odds(self, request: Request) -> np.ndarray:
+        """Give every legal move the same probability."""
+        return uniform(request)
+
+
+class FirstLegalAgent(MoveAgent):
+    """Plays the first legal move."""
+
+    name = "first_legal"
+
+    def odds(self, request: Request) -> np.ndarray:
+        """Give the first legal move probability 1."""
+        return np.eye(1, len(request.info["legal_actions"]))[0]
+
+
+class FixedTextAgent(Agent):
+    """Says given texts in order, one per request, and starts again after the last.
+
+    Args:
+        texts: one text, or several.
+        name: shown in records.
+    """
+
+    def __init__(self, texts: str | Sequence[str], name: str = "fixed_text") -> None:
+        self.texts = (texts,) if isinstance(texts, str) else tuple(texts)
+        if not self.texts:
+            raise ConfigError("texts=() must hold at least one text")
+        self.name = name
+        self._next = itertools.cycle(self.texts)
+
+    def act(self, requests: Sequence[Request]) -> list[Reply]:
+        """Say the next text to each request, in order."""
+        return [Reply(next(self._next)) for _ in requests]
+
+
+def uniform(request: Request) -> np.ndarray:
+    """Give equal probabilities for all legal moves of a request."""
+    count = len(request.info["legal_actions"])
+    return np.full(count, 1 / count)
+
+
+SCRIPTED: dict[str, Callable[[], Agent]] = {"random": RandomAgent, "first_legal": FirstLegalAgent}
+"""Every player that needs no model, by name; `coevo.agents` adds oracle, tutor and human."""

@@ -1,0 +1,86 @@
+"""Mixed-skill play of any environment: the raw material of the seed model's transcripts."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pyspiel
+
+from coevo.agents.agent import Request
+from coevo.agents.oracle import Solution, TreeSearch, game_of, solve, state_of
+from coevo.agents.scripted import MoveAgent, uniform
+from coevo.envs.core.errors import ConfigError
+
+
+class TutorAgent(MoveAgent):
+    """Plays well with probability `skill`, else a uniformly random legal move.
+
+    Playing well is the oracle's move where the game is solved; in larger games of perfect
+    information it is a look one move ahead; where there is neither, everything is random.
+
+    Args:
+        skill: share of moves that are played well, 0..1.
+    """
+
+    def __init__(self, skill: float = 0.7) -> None:
+        if not 0 <= skill <= 1:
+            raise ConfigError(f"skill={skill} must lie in 0..1")
+        self.skill = skill
+        self.name = f"tutor:{skill:g}"
+
+    def odds(self, request: Request) -> np.ndarray:
+        """Mix good play and random play."""
+        if "game" not in request.info or not self.skill:
+            return uniform(request)
+        solution = _solution(game_of(request.info))
+        if solution is None:
+            return uniform(request)
+        if isinstance(solution, TreeSearch):
+            good = look_ahead(state_of(solution.game, request.info))
+        else:
+            good = solution.odds(request.info)
+        return self.skill * good + (1 - self.skill) * uniform(request)
+
+
+def look_ahead(state: pyspiel.State) -> np.ndarray:
+    """Win if one move wins; else do not let the other win at once; prefer central columns.
+
+    Returns:
+        Probability of each legal action.
+    """
+    legal, mover = state.legal_actions(), state.current_player()
+    children = [state.child(a) for a in legal]
+    good = np.array([_won(c, mover) for c in children])
+    if not good.any():
+        good = ~np.array([_wins_at_once(c, 1 - mover) for c in children])
+    if not good.any():
+        good[:] = True
+    weights = good * _preference(state, legal)
+    return weights / weights.sum()
+
+
+def _won(state: pyspiel.State, player: int) -> bool:
+    return bool(state.is_terminal() and state.player_return(player) > 0)
+
+
+def _wins_at_once(state: pyspiel.State, player: int) -> bool:
+    if state.current_player() != player:
+        return _won(state, player)
+    return any(_won(state.child(a), player) for a in state.legal_actions())
+
+
+def _preference(state: pyspiel.State, legal: list[int]) -> np.ndarray:
+    """Give weights: in Connect Four half as much for every step away from the centre."""
+    if state.get_game().get_type().short_name != "connect_four":
+        return np.ones(len(legal))
+    centre = (state.get_game().num_distinct_actions() - 1) / 2
+    return 0.5 ** np.abs(np.array(legal) - centre)
+
+
+@functools.lru_cache(maxsize=64)
+def _solution(game: str) -> Solution | None:
+    try:
+        return solve(game)
+    except ConfigError:
+        return None

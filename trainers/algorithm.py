@@ -1,0 +1,167 @@
+"""An algorithm is a record: one option for every slot, and the values its paper used.
+
+Nothing in the training loop knows an algorithm's name. What one record cannot say, a slot is
+missing for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from coevo.agents.population import POPULATION
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.rewards import REWARDS
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, Option, check, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplerSpec:
+    """What is played for one update."""
+
+    episodes: int = 512
+    """Plays per update; a play gives one trajectory per learning seat."""
+    group_size: int = 1
+    """Plays of the same start state; group statistics compare them."""
+
+    def __post_init__(self) -> None:
+        if self.episodes < 1 or self.group_size < 1 or self.episodes % self.group_size:
+            raise ConfigError(
+                f"episodes={self.episodes} must be a positive multiple of group_size={self.group_size}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimSpec:
+    """How parameters move."""
+
+    lr: float = 3e-4
+    """Peak learning rate of AdamW."""
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    """Learning rate over the run; the decaying ones end at `final_lr` times the peak."""
+    final_lr: float = 0.1
+    """Share of the peak rate at the end of a decaying schedule."""
+    warmup: int = 5
+    """Updates of linear warm-up."""
+    beta1: float = 0.9
+    beta2: float = 0.95
+    """Decay of Adam's moments."""
+    weight_decay: float = 0.0
+    grad_norm: float = 1.0
+    """Gradients are scaled down to this norm."""
+    epochs: int = 1
+    """Passes over the batch per update."""
+    minibatches: int = 1
+    """Optimiser steps per pass."""
+    token_budget: int = 8192
+    """Tokens of one forward-backward pass, padding included; changes memory, not the gradient."""
+
+    def __post_init__(self) -> None:
+        for name in ("lr", "grad_norm"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"optim.{name}={getattr(self, name)} must be above 0")
+        for name in ("epochs", "minibatches", "token_budget"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"optim.{name}={getattr(self, name)} must be at least 1")
+        if self.schedule not in ("constant", "linear", "cosine"):
+            raise ConfigError(
+                f"optim.schedule={self.schedule!r} must be constant, linear or cosine"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriticSpec:
+    """A value head on the policy's last hidden state, for the credit that needs values."""
+
+    lr: float = 1e-3
+    """Learning rate of the head; the trunk is not trained by the value loss."""
+    clip: float = 0.2
+    """Largest change of a value that lowers its loss."""
+
+
+def no_magnet() -> None:
+    """Pull towards nothing."""
+
+
+def snapshot_magnet(*, every: int = 20) -> None:
+    """Pull towards the policy of the latest multiple of `every` updates (R-NaD's outer loop)."""
+
+
+def ema_magnet(*, decay: float = 0.99) -> None:
+    """Pull towards an exponential moving average of the policy's weights."""
+
+
+MAGNET = {"none": no_magnet, "snapshot": snapshot_magnet, "ema": ema_magnet}
+"""Moving magnets; the pull itself is the loss option `magnet(coef=...)`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A value of the paper or its code, printed beside ours."""
+
+    value: Any
+    source: str
+    """Where it was read."""
+    why: str = ""
+    """Why ours differs, where it does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm:
+    """One option per slot. Slots are listed in the order in which an update uses them."""
+
+    name: str
+    summary: str
+    """One line for `coevo algos`."""
+    paper: str
+    """Author, year, identifier."""
+    formula: str
+    """Advantage and loss in the notation of the estimators."""
+    population: Option = field(default_factory=lambda: option("shared"))
+    rewards: tuple[Option, ...] = ()
+    """Reward modules added to the rules' payoff, each its own component."""
+    sampler: SamplerSpec = field(default_factory=SamplerSpec)
+    advantage: AdvantageSpec = field(default_factory=AdvantageSpec)
+    loss: LossSpec = field(default_factory=LossSpec)
+    magnet: Option = field(default_factory=lambda: option("none"))
+    average: float = 0.0
+    """Decay of an average over the iterates' weights that is saved and evaluated; 0 = last iterate."""
+    critic: CriticSpec | None = None
+    optim: OptimSpec = field(default_factory=OptimSpec)
+    published: Mapping[str, Published] = field(default_factory=dict)
+    """Dotted slot -> what the source used."""
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Variant name -> {dotted slot: value}, chosen with `--variant`."""
+
+    def __post_init__(self) -> None:
+        check(self.population, POPULATION, "population")
+        check(self.magnet, MAGNET, "magnet")
+        for reward in self.rewards:
+            check(reward, REWARDS, "reward")
+        self._check_conflicts()
+
+    def _check_conflicts(self) -> None:
+        terms = {r.name: r for r in self.loss.regularise}
+        if ("magnet" in terms) != (self.magnet.name != "none"):
+            raise ConfigError(
+                f"magnet={self.magnet.name!r} and the loss terms {sorted(terms)} contradict each other: "
+                "a magnet needs the loss term 'magnet', and the term needs a magnet"
+            )
+        if (self.advantage.credit.name == "gae") != (self.critic is not None):
+            raise ConfigError(
+                f"credit={self.advantage.credit.name!r} and critic={self.critic} contradict each other: "
+                "gae needs a critic, and nothing else uses one"
+            )
+        if self.advantage.center.name.startswith("group") and self.sampler.group_size < 2:
+            raise ConfigError(
+                f"center={self.advantage.center.name!r} compares plays of one start state, but "
+                f"sampler.group_size={self.sampler.group_size}; use at least 2"
+            )
+        if not 0 <= self.average < 1:
+            raise ConfigError(f"average={self.average} must be at least 0 and below 1")
+
+    @property
+    def needs_reference(self) -> bool:
+        """Whether the frozen start weights are needed, for a KL term."""
+        return self.advantage.kl_in_reward != 0 or any(r.name == "kl" for r in self.loss.regularise)

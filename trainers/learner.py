@@ -1,0 +1,322 @@
+"""One parameter set and how it moves: forward passes, loss, optimiser step.
+
+The gradient of an update does not depend on how its rows are cut into micro-batches, and equal
+rows are computed once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.scoring import Scored, micro_batches, score
+from coevo.trainers.algorithm import Algorithm, OptimSpec
+from coevo.trainers.estimators import (
+    Denominators,
+    LossInputs,
+    count,
+    exact_entropy,
+    exact_kl,
+    kept_mask,
+    merge_stats,
+    policy_loss,
+    value_loss,
+)
+from coevo.trainers.rows import Rows
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What the tokens of all rows learn from, [C, L]."""
+
+    advantage_CL: Tensor
+    logp_old_CL: Tensor | None = None
+    """Behaviour in the trainer's numerics; None takes the current pass, for a single step."""
+    logp_ref_CL: Tensor | None = None
+    value_old_CL: Tensor | None = None
+    return_CL: Tensor | None = None
+    return_mask_CL: Tensor | None = None
+
+
+class Learner:
+    """Trains the model of one policy.
+
+    Args:
+        agent: the policy; its model is trained in place.
+        algorithm: the record whose loss and optimiser are used.
+    """
+
+    def __init__(self, agent: LanguageModelAgent, algorithm: Algorithm) -> None:
+        self.agent, self.algorithm = agent, algorithm
+        self.model: PreTrainedModel = agent.model
+        self.head = self._make_head()
+        self.reference = frozen_copy(self.model) if algorithm.needs_reference else None
+        self.magnet = frozen_copy(self.model) if algorithm.magnet.name != "none" else None
+        self.average = frozen_copy(self.model) if algorithm.average else None
+        self.optimizer = self._make_optimizer(algorithm.optim)
+
+    def _make_head(self) -> nn.Linear | None:
+        if self.algorithm.critic is None:
+            return None
+        head = nn.Linear(self.model.config.get_text_config().hidden_size, 1)
+        nn.init.zeros_(head.weight)
+        nn.init.zeros_(head.bias)
+        return head.to(self.model.device)
+
+    def _make_optimizer(self, optim: OptimSpec) -> torch.optim.AdamW:
+        groups = [
+            {"params": [p for p in self.model.parameters() if p.requires_grad], "peak": optim.lr}
+        ]
+        if self.head is not None and self.algorithm.critic is not None:
+            groups.append(
+                {"params": list(self.head.parameters()), "peak": self.algorithm.critic.lr}
+            )
+        betas = (optim.beta1, optim.beta2)
+        return torch.optim.AdamW(groups, lr=optim.lr, betas=betas, weight_decay=optim.weight_decay)
+
+    # ---- Passes without gradient -----------------------------------------------------------
+
+    @torch.no_grad()
+    def logp(self, rows: Rows, of: PreTrainedModel | None = None) -> Tensor:
+        """Give the log-probability of every reply token under this or another model: [C, L]."""
+        return self._each(rows, lambda s: s.logp_N(), of or self.model)
+
+    @torch.no_grad()
+    def values(self, rows: Rows) -> Tensor:
+        """Give the critic's value before every reply token: [C, L]."""
+        return self._each(rows, self._value_N, self.model)
+
+    def _value_N(self, scored: Scored) -> Tensor:
+        assert self.head is not None and scored.hidden_NH is not None  # checked by the record
+        return self.head(scored.hidden_NH).squeeze(-1)  # type: ignore[no-any-return]
+
+    def _each(self, rows: Rows, give: object, model: PreTrainedModel) -> Tensor:
+        out_CL = torch.zeros(rows.mask_CL.shape)
+        for part in self._parts(rows, range(len(rows.spans))):
+            scored = self._score(rows, part, model)
+            out_CL[part.rows] = part.spread(give(scored).cpu(), rows)  # type: ignore[operator]
+        return out_CL
+
+    # ---- The update ------------------------------------------------------------------------
+
+    def update(self, rows: Rows, targets: Targets, *, rate: float, seed: int) -> dict[str, float]:
+        """Take all optimiser steps of one update.
+
+        Args:
+            rows: all rows of this parameter set.
+            targets: what they learn from.
+            rate: factor on the learning rates, from the schedule.
+            seed: of the order of mini-batches.
+
+        Returns:
+            Means over the update for the log.
+        """
+        optim = self.algorithm.optim
+        for group in self.optimizer.param_groups:
+            group["lr"] = group["peak"] * rate
+        stats, norms = [], []
+        generator = torch.Generator().manual_seed(seed)
+        for _ in range(optim.epochs):
+            order = torch.randperm(len(rows.spans), generator=generator)
+            for chosen in order.tensor_split(min(optim.minibatches, len(order))):
+                stats += self._accumulate(rows, targets, chosen.tolist())
+                norms.append(self._step())
+        return merge_stats(stats) | {"grad_norm": sum(norms) / len(norms), "lr": optim.lr * rate}
+
+    def _accumulate(
+        self, rows: Rows, targets: Targets, spans: Sequence[int]
+    ) -> list[dict[str, Tensor]]:
+        """Add the gradients of one mini-batch, micro-batch by micro-batch."""
+        mine = torch.isin(rows.span_C, torch.tensor(spans))
+        old = targets.logp_old_CL if targets.logp_old_CL is not None else rows.logp_roll_CL
+        kept = kept_mask(
+            self.algorithm.loss, old[mine], rows.logp_roll_CL[mine], rows.mask_CL[mine]
+        )
+        denom = count(kept, self.agent.sampling.max_new_tokens)
+        stats = []
+        for part in self._parts(rows, spans):
+            loss, seen = self._losses(rows, targets, part, denom, mine)
+            loss.backward()
+            stats.append(seen)
+        return stats
+
+    def _losses(
+        self, rows: Rows, targets: Targets, part: _Part, denom: Denominators, mine: Tensor
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        scored = self._score(rows, part, self.model)
+        out = policy_loss(self.algorithm.loss, self._inputs(rows, targets, part, scored), denom)
+        if targets.return_CL is None or self.algorithm.critic is None:
+            return out.loss, out.stats
+        assert targets.return_mask_CL is not None and targets.value_old_CL is not None
+        at = part.rows
+        value = value_loss(
+            part.spread(self._value_N(scored), rows),
+            targets.value_old_CL[at],
+            targets.return_CL[at],
+            targets.return_mask_CL[at],
+            count(targets.return_mask_CL[mine], denom.max_length),
+            clip=self.algorithm.critic.clip,
+        )
+        return out.loss + value.loss, out.stats | {"loss/value": value.stats["loss/value"]}
+
+    def _inputs(self, rows: Rows, targets: Targets, part: _Part, scored: Scored) -> LossInputs:
+        at = part.rows
+        logp_CL = part.spread(scored.logp_N(), rows)
+        old = targets.logp_old_CL
+        pull = None
+        if self.magnet is not None:
+            with torch.no_grad():
+                target_NV = self._score(rows, part, self.magnet).logits_NV.log_softmax(-1)
+            pull = part.spread(exact_kl(scored.logits_NV.log_softmax(-1), target_NV), rows)
+        return LossInputs(
+            logp_BL=logp_CL,
+            logp_old_BL=logp_CL.detach() if old is None else old[at].to(logp_CL),
+            advantage_BL=targets.advantage_CL[at].to(logp_CL),
+            mask_BL=rows.mask_CL[at].to(logp_CL.device),
+            turn_id_BL=rows.turn_CL[at].to(logp_CL.device),
+            logp_roll_BL=rows.logp_roll_CL[at].to(logp_CL),
+            logp_ref_BL=None
+            if targets.logp_ref_CL is None
+            else targets.logp_ref_CL[at].to(logp_CL),
+            entropy_BL=part.spread(exact_entropy(scored.logits_NV.log_softmax(-1)), rows),
+            kl_magnet_BL=pull,
+        )
+
+    def _step(self) -> float:
+        parameters = [p for g in self.optimizer.param_groups for p in g["params"]]
+        norm = nn.utils.clip_grad_norm_(parameters, self.algorithm.optim.grad_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return float(norm)
+
+    def after_update(self, step: int) -> None:
+        """Move the magnet and the average of iterates."""
+        magnet = self.algorithm.magnet
+        if self.magnet is not None and magnet.name == "snapshot":
+            if step % int(magnet.params.get("every", 20) or 20) == 0:
+                self.magnet.load_state_dict(self.model.state_dict())
+        elif self.magnet is not None:
+            blend(self.magnet, self.model, float(magnet.params.get("decay", 0.99) or 0.99))
+        if self.average is not None:
+            # A young average would be mostly the start weights, hence the growing window.
+            blend(self.average, self.model, min(self.algorithm.average, step / (step + 10)))
+
+    # ---- Micro-batches ---------------------------------------------------------------------
+
+    def _parts(self, rows: Rows, spans: Sequence[int]) -> Iterator[_Part]:
+        lengths = [len(rows.spans[s].ids) for s in spans]
+        for batch in micro_batches(lengths, self.algorithm.optim.token_budget):
+            yield _Part.make(rows, [spans[i] for i in batch])
+
+    def _score(self, rows: Rows, part: _Part, model: PreTrainedModel) -> Scored:
+        with self._precision():
+            scored = score(
+                model,
+                [rows.spans[s] for s in part.spans],
+                self.agent.sampling.temperature or 1.0,
+                hidden=self.head is not None,
+            )
+        if all(rows.allowed[s] is None for s in part.spans):
+            return scored
+        return mask_logits(scored, [rows.allowed[s] for s in part.spans], rows, part.spans)
+
+    def _precision(self) -> contextlib.AbstractContextManager[object]:
+        if self.model.device.type == "cuda":
+            return torch.autocast("cuda", torch.bfloat16)
+        return contextlib.nullcontext()
+
+    # ---- State -----------------------------------------------------------------------------
+
+    @property
+    def output(self) -> PreTrainedModel:
+        """The model that the learner stands for: the average of iterates, if it keeps one."""
+        return self.model if self.average is None else self.average
+
+    def models(self) -> Mapping[str, nn.Module]:
+        """Give everything with weights that a checkpoint must keep beside the output model."""
+        iterate = None if self.average is None else self.model
+        parts = {"iterate": iterate, "head": self.head, "magnet": self.magnet}
+        return {name: part for name, part in parts.items() if part is not None}
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One micro-batch: some distinct sequences and all rows that share them."""
+
+    spans: list[int]
+    rows: Tensor
+    """Indices of the rows."""
+    local: Tensor
+    """Per row: index into `spans`."""
+
+    @classmethod
+    def make(cls, rows: Rows, spans: list[int]) -> _Part:
+        place = torch.full((len(rows.spans),), -1)
+        place[torch.tensor(spans)] = torch.arange(len(spans))
+        local_C = place[rows.span_C]
+        at = torch.nonzero(local_C >= 0).squeeze(-1)
+        return cls(spans, at, local_C[at])
+
+    def spread(self, packed_N: Tensor, rows: Rows) -> Tensor:
+        """Give every row its sequence's values: packed reply tokens -> [rows here, L]."""
+        sizes = [len(rows.spans[s].positions()) for s in self.spans]
+        columns = torch.cat([torch.arange(n) for n in sizes])
+        lines = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
+        grid_UL = packed_N.new_zeros(len(sizes), rows.mask_CL.shape[1])
+        grid_UL = grid_UL.index_put(
+            (lines.to(packed_N.device), columns.to(packed_N.device)), packed_N
+        )
+        return grid_UL[self.local.to(packed_N.device)]
+
+
+def mask_logits(
+    scored: Scored, allowed: Sequence[Sequence[list[int]] | None], rows: Rows, spans: Sequence[int]
+) -> Scored:
+    """Set the logits of ids that masked sampling did not allow to minus infinity."""
+    logits_NV = scored.logits_NV
+    open_NV = torch.ones_like(logits_NV, dtype=torch.bool)
+    n = 0
+    for span, per_token in zip(spans, allowed, strict=True):
+        size = len(rows.spans[span].positions())
+        for i, ids in enumerate(per_token or ()):
+            if ids:
+                open_NV[n + i] = False
+                open_NV[n + i, ids] = True
+        n += size
+    floor = torch.finfo(logits_NV.dtype).min
+    return Scored(logits_NV.masked_fill(~open_NV, floor), scored.ids_N, scored.hidden_NH)
+
+
+def frozen_copy(model: PreTrainedModel) -> PreTrainedModel:
+    """Copy a model whose weights will not be trained."""
+    return copy.deepcopy(model).eval().requires_grad_(False)
+
+
+@torch.no_grad()
+def blend(old: nn.Module, new: nn.Module, decay: float) -> None:
+    """Move old weights towards new ones: old <- decay old + (1 - decay) new."""
+    for a, b in zip(old.parameters(), new.parameters(), strict=True):
+        a.lerp_(b.to(a), 1 - decay)
+
+
+def schedule(optim: OptimSpec, step: int, progress: float) -> float:
+    """Give the factor on the learning rate.
+
+    Args:
+        optim: with schedule, warm-up and final share.
+        step: updates done before this one.
+        progress: share of the run that is done, 0 to 1.
+    """
+    warm = min(1.0, (step + 1) / max(optim.warmup, 1))
+    if optim.schedule == "constant":
+        return warm
+    fall = progress if optim.schedule == "linear" else (1 - math.cos(math.pi * progress)) / 2
+    return warm * (1 - (1 - optim.final_lr) * fall)

@@ -1,0 +1,401 @@
+"""The training loop: play, reward, credit, update, log, keep. No algorithm is named here."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from coevo.agents.agent import Agent
+from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.load import load_model
+from coevo.agents.population import POPULATION, Population
+from coevo.envs import make
+from coevo.envs.core.env import TextEnv
+from coevo.envs.core.episode import Episode
+from coevo.envs.rewards import reward
+from coevo.envs.rewards.module import RewardModule
+from coevo.trainers import checkpoint
+from coevo.trainers.checkpoint import Progress
+from coevo.trainers.config import TrainConfig
+from coevo.trainers.estimators import Advantages, advantages
+from coevo.trainers.learner import Learner, Targets, schedule
+from coevo.trainers.rollout import Match, play
+from coevo.trainers.rows import Batch, Rows, build
+from coevo.trainers.run_folder import RunFolder
+
+Probe = Callable[[Mapping[str, Agent]], Mapping[str, float]]
+"""Measures the current policies: policy name -> agent in, metric name -> value out."""
+Report = Callable[[int, Mapping[str, Any], float], None]
+"""Told after every update: step, metrics, share of the run that is done."""
+
+
+@dataclass
+class Run:
+    """A run in memory: everything that an update reads or changes."""
+
+    config: TrainConfig
+    folder: RunFolder
+    env: TextEnv
+    population: Population
+    learners: dict[str, Learner]
+    modules: list[RewardModule]
+    progress: Progress = field(default_factory=Progress)
+    estimator_state: dict[str, Any] = field(default_factory=dict)
+    saved: int = -1
+    """Step of the newest checkpoint."""
+
+    def policies(self) -> dict[str, LanguageModelAgent]:
+        """Give what the run would hand out now: the averaged iterate where the record asks for it."""
+        return {name: output_policy(learner) for name, learner in self.learners.items()}
+
+
+def train(
+    config: TrainConfig,
+    folder: RunFolder,
+    *,
+    probes: Sequence[Probe] = (),
+    report: Report | None = None,
+) -> Run:
+    """Train until a limit of the configuration is reached, or continue a run that was stopped.
+
+    Args:
+        config: the run; a folder that already holds checkpoints of it is continued.
+        folder: where everything is written.
+        probes: measured every `probe_every` updates and after the last.
+        report: told after every update.
+
+    Raises:
+        KeyboardInterrupt: after the current update was finished and saved.
+    """
+    run = start(config, folder)
+    with _Interrupt() as interrupt:
+        while not finished(run) and not interrupt.asked:
+            began = time.monotonic()
+            metrics, episodes = update(run)
+            seconds = run.progress.seconds + time.monotonic() - began
+            run.progress = replace(run.progress, step=run.progress.step + 1, seconds=seconds)
+            last = finished(run) or interrupt.asked
+            _after_update(run, metrics, episodes, probes, last)
+            if report is not None:
+                report(run.progress.step, metrics, share_done(run))
+        keep(run)
+        if interrupt.asked:
+            raise KeyboardInterrupt
+    return run
+
+
+def start(config: TrainConfig, folder: RunFolder) -> Run:
+    """Build a run and fill it from its newest checkpoint, if there is one."""
+    if config.threads:
+        torch.set_num_threads(config.threads)
+    env = make(config.env, **config.env_options)
+    algorithm = config.algorithm
+    model, tokenizer = load_model(
+        config.model, device=config.device, trust_remote_code=config.trust_remote_code
+    )
+
+    def policy(name: str) -> LanguageModelAgent:
+        own = type(model)(model.config).to(device=model.device, dtype=model.dtype)
+        own.load_state_dict(model.state_dict())
+        own.generation_config = model.generation_config
+        return LanguageModelAgent(own, tokenizer, name=name, sampling=config.sampling)
+
+    maker = POPULATION[algorithm.population.name]
+    population = maker(env.possible_agents, policy, **algorithm.population.params)
+    learners = {n: Learner(agent, algorithm) for n, agent in population.learners.items()}
+    modules = [reward(option.name, **option.params) for option in algorithm.rewards]
+    run = Run(config, folder, env, population, learners, modules)
+    newest = checkpoint.latest(folder.checkpoints)
+    if newest is not None:
+        _restore(run, checkpoint.load(newest, learners, population))
+    folder.cut_back(run.progress.step)
+    return run
+
+
+def _restore(run: Run, loaded: tuple[Progress, dict[str, Any]]) -> None:
+    run.progress, state = loaded
+    run.saved = run.progress.step
+    run.estimator_state = state["estimator"]
+    for module in run.modules:
+        module.load_state_dict(state["rewards"].get(module.name, {}))
+    for learner in run.learners.values():
+        learner.agent.version = run.progress.step
+
+
+def share_done(run: Run) -> float:
+    """Give the share of the run that is done, by whichever limit is nearest."""
+    config, progress = run.config, run.progress
+    shares = [
+        progress.step / config.steps if config.steps else 0.0,
+        progress.seconds / config.budget_seconds if config.budget_seconds else 0.0,
+        progress.tokens / config.budget_tokens if config.budget_tokens else 0.0,
+    ]
+    return min(max(shares), 1.0)
+
+
+def finished(run: Run) -> bool:
+    """Tell whether a limit is reached."""
+    return share_done(run) >= 1.0
+
+
+def update(run: Run) -> tuple[dict[str, Any], list[Episode]]:
+    """Do one update: play, reward, credit, loss, step. Gives metrics and the plays."""
+    began = time.monotonic()
+    matches, groups = plan(run)
+    episodes = collect(run, matches)
+    played = time.monotonic()
+    batch = build(episodes, groups)
+    tokens = sum(
+        len(t.token_ids or ()) for e in episodes for t in e.turns if t.player in run.learners
+    )
+    run.progress = replace(run.progress, tokens=run.progress.tokens + tokens)
+    metrics = rollout_metrics(run, episodes)
+    if batch is not None:
+        metrics |= learn(run, batch)
+    for name, learner in run.learners.items():
+        learner.after_update(run.progress.step + 1)
+        run.population.learners[name].version = run.progress.step + 1
+    run.population.after_update(run.progress.step + 1)
+    seconds = time.monotonic() - began
+    metrics |= {
+        "tokens": tokens,
+        "tokens_per_second": tokens / seconds,
+        "seconds": seconds,
+        "seconds/play": played - began,
+    }
+    return metrics, episodes
+
+
+def plan(run: Run) -> tuple[list[Match], list[int]]:
+    """Decide what is played: start states, repeats of each, and who sits where."""
+    sampler = run.config.algorithm.sampler
+    rng = np.random.default_rng([run.config.seed, run.progress.step])
+    seeds = rng.integers(2**31, size=sampler.episodes // sampler.group_size)
+    matches, groups = [], []
+    for i in range(sampler.episodes):
+        group = i // sampler.group_size
+        # All plays of a group share their seats; seats rotate from group to group.
+        seated = np.random.default_rng([run.config.seed, run.progress.step, group])
+        matches.append(Match(int(seeds[group]), run.population.assign(group, seated), stream=i))
+        groups.append(group)
+    return matches, groups
+
+
+def collect(run: Run, matches: Sequence[Match]) -> list[Episode]:
+    """Play the matches and apply every reward module."""
+    for i, agent in enumerate(run.population.players.values()):
+        if isinstance(agent, LanguageModelAgent):
+            sequence = np.random.SeedSequence([run.config.seed, run.progress.step, i])
+            agent.reseed(int(sequence.generate_state(1, np.uint64)[0] >> 1))
+            agent.forget()
+    episodes = play(run.config.env, matches, run.population.players, run.config.env_options)
+    for module in run.modules:
+        for episode, table in zip(episodes, module.score(episodes), strict=True):
+            for turn, paid in zip(episode.turns, table, strict=True):
+                turn.pay(module.name, paid)
+    return episodes
+
+
+def learn(run: Run, batch: Batch) -> dict[str, Any]:
+    """Credit, normalise, and update every parameter set with its own rows."""
+    before = _passes(run, batch)
+    trajectories = replace(batch.trajectories, **before.streams)
+    spec_ = run.config.algorithm.advantage
+    credited = advantages(spec_, trajectories, run.estimator_state)
+    run.estimator_state = dict(credited.state)
+    metrics: dict[str, Any] = {f"advantage/{k}": v for k, v in credited.stats.items()}
+    rate = schedule(run.config.algorithm.optim, run.progress.step, share_done(run))
+    for name, learner in run.learners.items():
+        rows, at = own_rows(batch.rows, name)
+        if len(at):
+            targets = _targets(batch.rows, credited, before, at)
+            stats = learner.update(
+                rows, targets, rate=rate, seed=run.config.seed + run.progress.step
+            )
+            prefix = "" if len(run.learners) == 1 else f"{name}/"
+            metrics |= {f"{prefix}{k}": v for k, v in stats.items()}
+    return metrics
+
+
+@dataclass
+class _Before:
+    """What passes without gradient gave before the first optimiser step, [C, L] and [B, S]."""
+
+    old_CL: Tensor | None = None
+    ref_CL: Tensor | None = None
+    value_CL: Tensor | None = None
+    streams: dict[str, Tensor] = field(default_factory=dict)
+
+
+def _passes(run: Run, batch: Batch) -> _Before:
+    """Run the passes that the record needs: behaviour, reference, critic."""
+    algorithm = run.config.algorithm
+    several_steps = algorithm.optim.epochs * algorithm.optim.minibatches > 1
+    needs_old = (
+        several_steps or algorithm.loss.correct.name != "none" or algorithm.advantage.kl_in_reward
+    )
+    before = _Before()
+    for name, learner in run.learners.items():
+        rows, at = own_rows(batch.rows, name)
+        if not len(at):
+            continue
+        if needs_old:
+            before.old_CL = _filled(before.old_CL, batch.rows, at, learner.logp(rows))
+        if learner.reference is not None:
+            before.ref_CL = _filled(
+                before.ref_CL, batch.rows, at, learner.logp(rows, learner.reference)
+            )
+        if learner.head is not None:
+            before.value_CL = _filled(before.value_CL, batch.rows, at, learner.values(rows))
+    size = batch.trajectories.turn_of_BS.shape[1]
+    found = {
+        "logp_old_BS": before.old_CL,
+        "logp_ref_BS": before.ref_CL,
+        "value_BS": before.value_CL,
+    }
+    before.streams = {k: batch.rows.to_stream(v, size) for k, v in found.items() if v is not None}
+    return before
+
+
+def _filled(whole: Tensor | None, rows: Rows, at: Tensor, part: Tensor) -> Tensor:
+    whole = torch.zeros(rows.mask_CL.shape) if whole is None else whole
+    whole[at] = part
+    return whole
+
+
+def own_rows(rows: Rows, policy: str) -> tuple[Rows, Tensor]:
+    """Give the rows of one parameter set and their indices; distinct sequences are cut down too."""
+    at = torch.tensor([i for i, p in enumerate(rows.policy_C) if p == policy], dtype=torch.int64)
+    if len(at) == len(rows.policy_C):
+        return rows, at
+    used, local = rows.span_C[at].unique(return_inverse=True)
+    mine = replace(
+        rows,
+        spans=tuple(rows.spans[i] for i in used.tolist()),
+        allowed=tuple(rows.allowed[i] for i in used.tolist()),
+        span_C=local,
+        policy_C=(policy,) * len(at),
+        **{
+            name: getattr(rows, name)[at]
+            for name in ("trajectory_C", "offset_C", "mask_CL", "turn_CL", "logp_roll_CL")
+        },
+    )
+    return mine, at
+
+
+def _targets(rows: Rows, credited: Advantages, before: _Before, at: Tensor) -> Targets:
+    def picked(stream_BS: Tensor | None) -> Tensor | None:
+        return None if stream_BS is None else rows.from_stream(stream_BS)[at]
+
+    def kept(whole_CL: Tensor | None) -> Tensor | None:
+        return None if whole_CL is None else whole_CL[at]
+
+    advantage_CL = rows.from_stream(credited.advantage_BS)[at]
+    return Targets(
+        advantage_CL=advantage_CL,
+        logp_old_CL=kept(before.old_CL),
+        logp_ref_CL=kept(before.ref_CL),
+        value_old_CL=kept(before.value_CL),
+        return_CL=picked(credited.return_BS),
+        return_mask_CL=picked(credited.return_mask_BS),
+    )
+
+
+def rollout_metrics(run: Run, episodes: Sequence[Episode]) -> dict[str, Any]:
+    """Summarise plays: returns per seat and component, win rate by seat, forfeits, lengths."""
+    count = len(episodes)
+    metrics: dict[str, Any] = {}
+    for seat in run.env.possible_agents:
+        returns = np.array([e.total(seat, "payoff") for e in episodes])
+        metrics[f"return/{seat}"] = float(returns.mean())
+        metrics[f"win_rate/{seat}"] = float((returns > 0).mean())
+        turns = sum(t.agent == seat for e in episodes for t in e.turns)
+        illegal = sum(e.illegal_replies(seat) for e in episodes)
+        metrics[f"illegal_rate/{seat}"] = illegal / max(turns, 1)
+    stops = Counter(str(e.stop) for e in episodes)
+    metrics |= {f"stop/{name}": n / count for name, n in sorted(stops.items())}
+    metrics["forfeit_rate"] = stops.get("forfeit", 0) / count
+    metrics["turns"] = sum(len(e.turns) for e in episodes) / count
+    for component in sorted({c for e in episodes for t in e.turns for c in t.rewards}):
+        total = sum(e.total(a, component) for e in episodes for a in e.agents)
+        metrics[f"reward/{component}"] = total / count / len(run.env.possible_agents)
+    return metrics
+
+
+def _after_update(
+    run: Run,
+    metrics: dict[str, Any],
+    episodes: Sequence[Episode],
+    probes: Sequence[Probe],
+    last: bool,
+) -> None:
+    step, config = run.progress.step, run.config
+    probing = last or step % config.probe_every == 0
+    if probing and probes:
+        policies = run.policies()
+        for probe in probes:
+            metrics |= probe(policies)
+    metrics |= {"total_tokens": run.progress.tokens, "total_seconds": run.progress.seconds}
+    run.folder.log(step, metrics, episodes[: config.episodes_logged] if probing else ())
+    if step % config.checkpoint_every == 0:
+        keep(run)
+
+
+def keep(run: Run) -> None:
+    """Write a checkpoint unless the newest one is of this step."""
+    if run.saved == run.progress.step:
+        return
+    rewards = {m.name: m.state_dict() for m in run.modules}
+    state = {"estimator": run.estimator_state, "rewards": rewards}
+    run.folder.checkpoints.mkdir(parents=True, exist_ok=True)
+    checkpoint.save(
+        run.folder.checkpoints,
+        run.learners,
+        run.population,
+        run.progress,
+        state,
+        run.config.keep_checkpoints,
+    )
+    run.saved = run.progress.step
+
+
+def output_policy(learner: Learner) -> LanguageModelAgent:
+    """Give the policy that a learner stands for: its average of iterates, if it keeps one."""
+    agent = learner.agent
+    if learner.output is agent.model:
+        return agent
+    averaged = LanguageModelAgent(
+        learner.output, agent.tokens.tokenizer, name=agent.name, sampling=agent.sampling
+    )
+    averaged.version = agent.version
+    return averaged
+
+
+class _Interrupt:
+    """Turns the first Ctrl-C into a request to stop after the current update."""
+
+    asked = False
+
+    def __enter__(self) -> _Interrupt:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+    def __exit__(self, *error: object) -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._before)

@@ -1,0 +1,226 @@
+"""From episodes to training rows: one row per context a policy wrote in, with explicit keys.
+
+A trajectory is what one seat did in one episode; its policy tokens, joined over its turns, are
+the stream on which advantages live. A row is one token sequence with the replies written in it:
+a chat that grew by appending is one row with several turns, a fresh prompt per turn gives one
+row per turn. Either way a row's reply tokens are one slice of its trajectory's stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from coevo.agents.scoring import Span
+from coevo.envs.core.episode import Episode, Turn
+from coevo.trainers.estimators import Trajectories
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of one batch: C rows, L reply tokens each, padded on the right."""
+
+    spans: tuple[Span, ...]
+    """The distinct token sequences; equal rows share one and are computed once."""
+    span_C: Tensor
+    """Index into `spans`."""
+    trajectory_C: Tensor
+    """Index of the trajectory that the row belongs to."""
+    offset_C: Tensor
+    """Where the row's reply tokens begin in the trajectory's stream."""
+    mask_CL: Tensor
+    """True at reply tokens."""
+    turn_CL: Tensor
+    """Turn of its trajectory that a token belongs to; -1 is padding."""
+    logp_roll_CL: Tensor
+    """Log-probability under the behaviour policy, in nats; 0 at padding."""
+    policy_C: tuple[str, ...]
+    """Parameter set that wrote the row."""
+    allowed: tuple[tuple[list[int], ...] | None, ...]
+    """Per distinct sequence, for masked sampling: ids allowed at each reply token."""
+
+    def from_stream(self, stream_BS: Tensor) -> Tensor:
+        """Give the rows' share of a per-token stream: [B, S] -> [C, L], 0 at padding."""
+        length = self.mask_CL.shape[1]
+        at_CL = self.offset_C[:, None] + torch.arange(length)
+        at_CL = at_CL.clamp(max=stream_BS.shape[1] - 1)
+        picked = stream_BS[self.trajectory_C[:, None], at_CL]
+        return picked * self.mask_CL
+
+    def to_stream(self, value_CL: Tensor, size: int) -> Tensor:
+        """Undo `from_stream` into [B, size]."""
+        rows = int(self.trajectory_C.max()) + 1
+        stream = value_CL.new_zeros(rows, size)
+        at_CL = self.offset_C[:, None] + torch.arange(value_CL.shape[1])
+        row_CL = self.trajectory_C[:, None].expand_as(at_CL)
+        stream[row_CL[self.mask_CL], at_CL[self.mask_CL]] = value_CL[self.mask_CL]
+        return stream
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one update learns from."""
+
+    trajectories: Trajectories
+    rows: Rows
+
+
+@dataclass
+class _Trajectory:
+    episode: int
+    seat: int
+    policy: str
+    turns: list[Turn]
+    rewards: list[dict[str, float]]
+    """One table per turn: component -> what fell due from this turn until the seat's next."""
+
+
+def build(episodes: Sequence[Episode], groups: Sequence[int]) -> Batch | None:
+    """Turn episodes into trajectories and rows.
+
+    Args:
+        episodes: finished, with every reward module applied.
+        groups: one key per episode; equal keys had the same start state.
+
+    Returns:
+        None when no policy wrote anything.
+    """
+    found = [t for i, e in enumerate(episodes) for t in _trajectories(i, e)]
+    if not found:
+        return None
+    return Batch(_tensors(found, episodes, groups), _rows(found))
+
+
+def _trajectories(index: int, episode: Episode) -> list[_Trajectory]:
+    out = []
+    for seat, agent in enumerate(episode.agents):
+        own = [i for i, t in enumerate(episode.turns) if t.agent == agent and t.token_ids]
+        if not own:
+            continue
+        # What fell due before the seat's first reply is credited to that reply.
+        cuts = [0, *own[1:], len(episode.turns)]
+        spans = [episode.turns[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        turns = [episode.turns[i] for i in own]
+        rewards = [_due(span, agent) for span in spans]
+        out.append(_Trajectory(index, seat, turns[0].player, turns, rewards))
+    return out
+
+
+def _due(turns: Sequence[Turn], agent: str) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for turn in turns:
+        for component, paid in turn.rewards.items():
+            total[component] = total.get(component, 0.0) + paid.get(agent, 0.0)
+    return total
+
+
+def _tensors(
+    found: list[_Trajectory], episodes: Sequence[Episode], groups: Sequence[int]
+) -> Trajectories:
+    components = tuple(sorted({c for t in found for table in t.rewards for c in table}))
+    most = max(len(t.turns) for t in found)
+    none = [0.0] * len(components)
+    reward = [
+        [[table.get(c, 0.0) for c in components] for table in t.rewards]
+        + [none] * (most - len(t.rewards))
+        for t in found
+    ]
+    turn_mask = [[k < len(t.turns) for k in range(most)] for t in found]
+    stream = [[k for k, turn in enumerate(t.turns) for _ in turn.token_ids or ()] for t in found]
+    return Trajectories(
+        reward_BTK=torch.tensor(reward, dtype=torch.float64).reshape(
+            len(found), most, len(components)
+        ),
+        components=components,
+        turn_mask_BT=torch.tensor(turn_mask),
+        turn_of_BS=_padded(stream, -1),
+        keys=_keys(found, episodes, groups),
+    )
+
+
+def _keys(
+    found: list[_Trajectory], episodes: Sequence[Episode], groups: Sequence[int]
+) -> Mapping[str, Tensor]:
+    games = _codes([episodes[t.episode].env for t in found])
+    seats = [t.seat for t in found]
+    most = max(seats) + 1
+    keys = {
+        "group": _codes([groups[t.episode] for t in found]),
+        "trajectory": list(range(len(found))),
+        "seat": seats,
+        "game": games,
+        "agent": [g * most + s for g, s in zip(games, seats, strict=True)],
+        "policy": _codes([t.policy for t in found]),
+    }
+    return {name: torch.tensor(key, dtype=torch.int64) for name, key in keys.items()}
+
+
+def _codes(values: Sequence[object]) -> list[int]:
+    table: dict[object, int] = {}
+    return [table.setdefault(v, len(table)) for v in values]
+
+
+def _padded(rows: Sequence[Sequence[int]], fill: int) -> Tensor:
+    longest = max(map(len, rows))
+    return torch.tensor([[*r, *[fill] * (longest - len(r))] for r in rows])
+
+
+def _rows(found: list[_Trajectory]) -> Rows:
+    spans: dict[Span, int] = {}
+    allowed: list[tuple[list[int], ...] | None] = []
+    span, trajectory, offset, turns, logp, policy = [], [], [], [], [], []
+    for b, t in enumerate(found):
+        at = 0
+        for first, last in _contexts(t.turns):
+            wrote = t.turns[first:last]
+            key = _span(wrote)
+            if key not in spans:
+                spans[key] = len(spans)
+                allowed.append(_allowed(wrote))
+            span.append(spans[key])
+            trajectory.append(b)
+            offset.append(at)
+            turns.append([k for k, turn in enumerate(wrote, first) for _ in turn.token_ids or ()])
+            logp.append([p for turn in wrote for p in turn.logprobs or ()])
+            policy.append(t.policy)
+            at += len(turns[-1])
+    turn_CL = _padded(turns, -1)
+    logp_CL = torch.zeros(turn_CL.shape)
+    logp_CL[turn_CL >= 0] = torch.tensor([p for row in logp for p in row])
+    return Rows(
+        spans=tuple(spans),
+        span_C=torch.tensor(span),
+        trajectory_C=torch.tensor(trajectory),
+        offset_C=torch.tensor(offset),
+        mask_CL=turn_CL >= 0,
+        turn_CL=turn_CL,
+        logp_roll_CL=logp_CL,
+        policy_C=tuple(policy),
+        allowed=tuple(allowed),
+    )
+
+
+def _contexts(turns: Sequence[Turn]) -> list[tuple[int, int]]:
+    """Cut turns into runs whose prompts only append to what was read and written before."""
+    cuts = [0]
+    for k in range(1, len(turns)):
+        before = [*(turns[k - 1].prompt_ids or ()), *(turns[k - 1].token_ids or ())]
+        if (turns[k].prompt_ids or [])[: len(before)] != before:
+            cuts.append(k)
+    return list(zip(cuts, [*cuts[1:], len(turns)], strict=True))
+
+
+def _span(turns: Sequence[Turn]) -> Span:
+    starts = [len(t.prompt_ids or ()) for t in turns]
+    ends = [len(t.prompt_ids or ()) + len(t.token_ids or ()) for t in turns]
+    ids = (*(turns[-1].prompt_ids or ()), *(turns[-1].token_ids or ()))
+    return Span(ids, tuple(starts), tuple(ends))
+
+
+def _allowed(turns: Sequence[Turn]) -> tuple[list[int], ...] | None:
+    if all(t.allowed is None for t in turns):
+        return None
+    return tuple(ids for t in turns for ids in (t.allowed or [[]] * len(t.token_ids or ())))

@@ -1,0 +1,142 @@
+"""The folder of one run: configuration, metrics, episodes, checkpoints, summary.
+
+Every file is written so that a kill at any moment leaves something that can be continued:
+appended lines are cut back to the checkpoint on resume, everything else is renamed into place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from coevo.envs.core.episode import Episode, write_episodes
+from coevo.envs.core.errors import CoevoError, DataError
+from coevo.trainers.config import TrainConfig, load_config, save_config
+
+
+class StorageError(CoevoError, OSError):
+    """The disk refused a write; what was written before is intact."""
+
+
+@contextlib.contextmanager
+def storage(path: Path) -> Iterator[None]:
+    """Turn a failed write into one line that says what is safe."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as error:
+        reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
+        raise StorageError(
+            f"cannot write {path}: {reason}. What was written before is intact; free some room "
+            "and continue with `coevo train --resume`"
+        ) from None
+
+
+class RunFolder:
+    """Reads and writes the files of one run."""
+
+    def __init__(self, path: Path) -> None:
+        """Args: path: the folder; it need not exist yet."""
+        self.path = path
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of the checkpoints."""
+        return self.path / "checkpoints"
+
+    @property
+    def metrics(self) -> Path:
+        """One JSON object per update."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def episodes(self) -> Path:
+        """Sampled episodes, one per line."""
+        return self.path / "episodes.jsonl"
+
+    @property
+    def summary(self) -> Path:
+        """Result of the run."""
+        return self.path / "summary.json"
+
+    def create(self, config: TrainConfig) -> None:
+        """Make the folder for a new run; refuse one that holds a run already."""
+        if (self.path / "config.yaml").exists():
+            raise DataError(
+                f"{self.path} holds a run already; continue it with --resume {self.path}, or give "
+                "another --out"
+            )
+        with storage(self.path):
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+            save_config(config, self.path / "config.yaml")
+
+    def config(self) -> TrainConfig:
+        """Read the configuration that the run was started with."""
+        if not (self.path / "config.yaml").is_file():
+            raise DataError(f"{self.path} is not a run folder: it has no config.yaml")
+        return load_config(self.path / "config.yaml")
+
+    def log(self, step: int, metrics: Mapping[str, Any], episodes: Sequence[Episode] = ()) -> None:
+        """Append one update's metrics and some of its plays."""
+        with storage(self.metrics), self.metrics.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"step": step, **metrics}) + "\n")
+        if episodes:
+            with storage(self.episodes):
+                for episode in episodes:
+                    episode.options = {**episode.options, "step": step}
+                write_episodes(self.episodes, episodes)
+
+    def cut_back(self, step: int) -> None:
+        """Drop what was logged after an update that is going to be repeated."""
+        cut_lines(self.metrics, lambda line: line.get("step", 0) <= step)
+        cut_lines(self.episodes, lambda line: line.get("options", {}).get("step", 0) <= step)
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        """Read all complete lines of the metrics."""
+        if not self.metrics.exists():
+            return []
+        lines = self.metrics.read_text(encoding="utf-8").splitlines()
+        return [parsed for line in lines if (parsed := _parsed(line)) is not None]
+
+    def write_json(self, path: Path, data: Mapping[str, Any]) -> None:
+        """Write a JSON file in one step."""
+        with storage(path):
+            replace_text(path, json.dumps(data, indent=2) + "\n")
+
+
+def cut_lines(path: Path, keep: Any) -> None:
+    """Keep the lines of a JSON-lines file that parse and satisfy a condition."""
+    if not path.exists():
+        return
+    lines = path.read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if (data := _parsed(line)) is not None and keep(data)]
+    with storage(path):
+        replace_text(path, "".join(line + "\n" for line in kept))
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    """Parse a line; the last one may have been cut by a kill."""
+    try:
+        data = json.loads(line)
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file so that readers see the old or the new content, never a part."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
