@@ -37,6 +37,7 @@ from coevo.envs.core.factories import aec_factory, parallel_factory
 from coevo.envs.core.parsing import Status, answer, parse_move
 from coevo.envs.core.single_agent import SingleAgentEnv
 from coevo.envs.games.openspiel import OpenSpielEnv
+from coevo.envs.rewards import FormatReward
 
 IDS = [spec.id for spec in coevo.envs.list_envs()]
 GOOFSPIEL = "goofspiel (not registered)"
@@ -122,7 +123,8 @@ def test_the_module_offers_the_usual_makers(id):
 @pytest.mark.parametrize("illegal", ["forfeit", "random", "textarena"])
 @expects_text
 def test_pettingzoo_api(id, illegal, capsys):
-    api_test(aec(id, illegal=illegal, max_cycles=LONGEST), num_cycles=50)
+    paid = [FormatReward(legal=0.25, otherwise=0.5)]  # so that there is something to accumulate
+    api_test(aec(id, illegal=illegal, rewards=paid, max_cycles=LONGEST), num_cycles=50)
     assert capsys.readouterr().out == "Starting API test\nPassed API test\n"
 
 
@@ -255,7 +257,8 @@ def test_max_cycles_truncates_and_does_not_terminate(id):
 
 @each_parallel
 def test_the_parallel_and_the_turn_based_form_play_alike(id):
-    both, turns = parallel(id, max_cycles=LONGEST), aec(id, max_cycles=LONGEST).unwrapped
+    kwargs = {"max_cycles": LONGEST, "rewards": [FormatReward(legal=0.25)]}
+    both, turns = parallel(id, **kwargs), aec(id, **kwargs).unwrapped
     observations, infos = both.reset(seed=5)
     turns.reset(seed=5)
     for _ in range(LONGEST):

@@ -9,6 +9,7 @@ from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.envs.core.opponents import OPPONENTS, opponent, register_opponent
 from coevo.envs.core.parsing import answer
 from coevo.envs.core.single_agent import SingleAgentEnv
+from coevo.envs.rewards import FormatReward
 
 KUHN = "coevo/kuhn_poker-v0"
 ANY_GAME = "coevo/openspiel-v0"
@@ -123,6 +124,14 @@ def test_rewards_add_up_to_the_total_of_the_record(seat, choose):
         assert env.env.episode.stop is Stop.FINISHED
         totals.add(sum(rewards))
     assert min(totals) < 0 < max(totals)
+
+
+def test_every_step_brings_what_was_paid_since_the_last_one():
+    env = SingleAgentEnv(ANY_GAME, opponents="first_legal", rewards=[FormatReward(legal=0.25)])
+    *before, last = run(env, seed=0)
+    assert len(before) >= 2
+    assert set(before) == {0.25}
+    assert abs(last) > 0.5, "the payoff comes at the end"
 
 
 def test_a_penalty_arrives_with_the_step_that_earned_it():

@@ -283,6 +283,17 @@ def test_pettingzoo_accumulates_shaping_until_the_seat_is_asked_again():
     assert env.last()[1] == 2.0
 
 
+def test_what_a_seat_was_told_is_not_told_again():
+    module = Fixed("all", {"player_0": 1.0, "player_1": 0.25})
+    env = coevo.envs.make("coevo/openspiel-v0", rewards=[module])
+    env.reset(seed=0)
+    told = []
+    while env.awaiting and len(told) < 4:
+        told.append((env.agent_selection, env.last()[1]))
+        env.step(f"[{env.infos[env.agent_selection]['legal_actions'][0]}]")
+    assert told == [("player_0", 0), ("player_1", 0.25), ("player_0", 2), ("player_1", 0.5)]
+
+
 def test_modules_travel_with_the_environment():
     env = coevo.envs.make(KUHN, rewards=[WeightedSum([FormatReward()], [2])])
     for other in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
