@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import (
@@ -40,7 +41,7 @@ def load_model(
     common = {"trust_remote_code": trust_remote_code, "local_files_only": path.exists()}
     try:
         tokenizer = AutoTokenizer.from_pretrained(str(path), **common)
-        model = AutoModelForCausalLM.from_pretrained(str(path), dtype=torch.float32, **common)
+        model: Any = AutoModelForCausalLM.from_pretrained(str(path), dtype=torch.float32, **common)
     except CoevoError:
         raise
     except Exception as error:  # transformers raises many kinds; each means "not loadable"
@@ -130,7 +131,8 @@ def load_agent(
         hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
         known = ", ".join([*SCRIPTED, "seed"])
         raise ConfigError(
-            f"unknown agent {source!r}{hint} Known: {known}, a folder with a model, or a Hub id owner/name"
+            f"unknown agent {source!r}{hint} Known: {known}, a folder with a model, or a Hub id "
+            "owner/name"
         )
     model, tokenizer = load_model(source, device=device, trust_remote_code=trust_remote_code)
     return LanguageModelAgent(model, tokenizer, name=source, sampling=sampling, seed=seed)

@@ -136,7 +136,7 @@ class _Wave:
             use_cache=True,
             logits_to_keep=1,
         )
-        return out.logits[:, -1].float().cpu()  # type: ignore[no-any-return]
+        return out.logits[:, -1].float().cpu()
 
     def _draw(
         self, logits: Tensor, nodes: list[tuple[Prompt, tuple[int, ...]]], samples: list[Sample]

@@ -28,7 +28,8 @@ class SamplerSpec:
     def __post_init__(self) -> None:
         if self.episodes < 1 or self.group_size < 1 or self.episodes % self.group_size:
             raise ConfigError(
-                f"episodes={self.episodes} must be a positive multiple of group_size={self.group_size}"
+                f"episodes={self.episodes} must be a positive multiple of "
+                f"group_size={self.group_size}"
             )
 
 
@@ -126,7 +127,7 @@ class Algorithm:
     loss: LossSpec = field(default_factory=LossSpec)
     magnet: Option = field(default_factory=lambda: option("none"))
     average: float = 0.0
-    """Decay of an average over the iterates' weights that is saved and evaluated; 0 = last iterate."""
+    """Decay of the average of iterates that is saved and evaluated; 0 = the last iterate."""
     critic: CriticSpec | None = None
     optim: OptimSpec = field(default_factory=OptimSpec)
     published: Mapping[str, Published] = field(default_factory=dict)
@@ -145,13 +146,13 @@ class Algorithm:
         terms = {r.name: r for r in self.loss.regularise}
         if ("magnet" in terms) != (self.magnet.name != "none"):
             raise ConfigError(
-                f"magnet={self.magnet.name!r} and the loss terms {sorted(terms)} contradict each other: "
-                "a magnet needs the loss term 'magnet', and the term needs a magnet"
+                f"magnet={self.magnet.name!r} and the loss terms {sorted(terms)} contradict each "
+                "other: a magnet needs the loss term 'magnet', and the term needs a magnet"
             )
         if (self.advantage.credit.name == "gae") != (self.critic is not None):
             raise ConfigError(
-                f"credit={self.advantage.credit.name!r} and critic={self.critic} contradict each other: "
-                "gae needs a critic, and nothing else uses one"
+                f"credit={self.advantage.credit.name!r} and critic={self.critic} contradict each "
+                "other: gae needs a critic, and nothing else uses one"
             )
         if self.advantage.center.name.startswith("group") and self.sampler.group_size < 2:
             raise ConfigError(

@@ -183,7 +183,8 @@ def load(
     data = json.loads((checkpoint / "progress.json").read_text(encoding="utf-8"))
     if data["learners"] != sorted(learners):
         raise DataError(
-            f"{checkpoint} holds the policies {data['learners']}, the configuration {sorted(learners)}"
+            f"{checkpoint} holds the policies {data['learners']}, the configuration "
+            f"{sorted(learners)}"
         )
     for name, learner in learners.items():
         learner.output.load_state_dict(_model_tensors(checkpoint / name, learner))

@@ -96,7 +96,7 @@ class Learner:
 
     def _value_N(self, scored: Scored) -> Tensor:
         assert self.head is not None and scored.hidden_NH is not None  # checked by the record
-        return self.head(scored.hidden_NH).squeeze(-1)  # type: ignore[no-any-return]
+        return self.head(scored.hidden_NH).squeeze(-1)
 
     def _each(self, rows: Rows, give: object, model: PreTrainedModel) -> Tensor:
         out_CL = torch.zeros(rows.mask_CL.shape)

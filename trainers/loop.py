@@ -55,7 +55,7 @@ class Run:
     """Step of the newest checkpoint."""
 
     def policies(self) -> dict[str, LanguageModelAgent]:
-        """Give what the run would hand out now: the averaged iterate where the record asks for it."""
+        """Give what the run would hand out now: the averaged iterate where the record keeps it."""
         return {name: output_policy(learner) for name, learner in self.learners.items()}
 
 
@@ -105,7 +105,8 @@ def start(config: TrainConfig, folder: RunFolder) -> Run:
     )
 
     def policy(name: str) -> LanguageModelAgent:
-        own = type(model)(model.config).to(device=model.device, dtype=model.dtype)
+        own: Any = type(model)(model.config)
+        own = own.to(device=model.device, dtype=model.dtype)
         own.load_state_dict(model.state_dict())
         own.generation_config = model.generation_config
         return LanguageModelAgent(own, tokenizer, name=name, sampling=config.sampling)
@@ -234,7 +235,7 @@ class _Before:
     old_CL: Tensor | None = None
     ref_CL: Tensor | None = None
     value_CL: Tensor | None = None
-    streams: dict[str, Tensor] = field(default_factory=dict)
+    streams: dict[str, Any] = field(default_factory=dict)
 
 
 def _passes(run: Run, batch: Batch) -> _Before:

@@ -172,7 +172,7 @@ def _assign(kind: Any, plain: dict[str, Any], path: list[str], value: Any, full:
         plain[name][".".join(rest)] = value
     elif dataclasses.is_dataclass(hint):
         if plain[name] is None:
-            plain[name] = to_plain(hint())
+            plain[name] = to_plain(typing.cast("type[Any]", hint)())
         _assign(hint, plain[name], rest, value, full)
     else:
         raise ConfigError(f"{full}: {name} is a single value and has no {'.'.join(rest)!r}")

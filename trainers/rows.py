@@ -8,6 +8,7 @@ row per turn. Either way a row's reply tokens are one slice of its trajectory's 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -102,7 +103,7 @@ def _trajectories(index: int, episode: Episode) -> list[_Trajectory]:
             continue
         # What fell due before the seat's first reply is credited to that reply.
         cuts = [0, *own[1:], len(episode.turns)]
-        spans = [episode.turns[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        spans = [episode.turns[a:b] for a, b in itertools.pairwise(cuts)]
         turns = [episode.turns[i] for i in own]
         rewards = [_due(span, agent) for span in spans]
         out.append(_Trajectory(index, seat, turns[0].player, turns, rewards))

@@ -160,6 +160,9 @@ def fit(
     """Imitate the examples until the passes or the minutes are used up.
 
     Args:
+        model: trained in place.
+        data: examples in tokens.
+        config: passes, minutes, learning rate and batch size.
         report: told now and then: share done, running loss.
     """
     optimizer = torch.optim.AdamW(
@@ -193,7 +196,7 @@ def _batches(
         for chunk in np.array_split(order, max(1, len(order) // 8192)):
             parts = list(micro_batches([len(data[i].ids) for i in chunk], budget))
             for p in rng.permutation(len(parts)):
-                yield [data[chunk[i]] for i in parts[p]]
+                yield [data[int(chunk[i])] for i in parts[p]]
 
 
 def build(
