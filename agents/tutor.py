@@ -17,7 +17,8 @@ class TutorAgent(MoveAgent):
     """Plays well with probability `skill`, else a uniformly random legal move.
 
     Playing well is the oracle's move where the game is solved; in larger games of perfect
-    information it is a look one move ahead; where there is neither, everything is random.
+    information it is a look one move ahead; in large Goofspiel it is to bid what the prize is
+    worth, the best reply to random bids (Ross, 1971); elsewhere everything is random.
 
     Args:
         skill: share of moves that are played well, 0..1.
@@ -33,14 +34,19 @@ class TutorAgent(MoveAgent):
         """Mix good play and random play."""
         if "game" not in request.info or not self.skill:
             return uniform(request)
-        solution = _solution(game_of(request.info))
-        if solution is None:
-            return uniform(request)
-        if isinstance(solution, TreeSearch):
-            good = look_ahead(state_of(solution.game, request.info))
-        else:
-            good = solution.odds(request.info)
-        return self.skill * good + (1 - self.skill) * uniform(request)
+        return self.skill * _good(request) + (1 - self.skill) * uniform(request)
+
+
+def _good(request: Request) -> np.ndarray:
+    game = game_of(request.info)
+    solution = _solution(game)
+    if isinstance(solution, TreeSearch):
+        return look_ahead(state_of(solution.game, request.info))
+    if solution is not None:
+        return solution.odds(request.info)
+    if game.startswith("goofspiel"):
+        return match_prize(request.info["information_state"], request.info["player"])
+    return uniform(request)
 
 
 def look_ahead(state: pyspiel.State) -> np.ndarray:
@@ -58,6 +64,23 @@ def look_ahead(state: pyspiel.State) -> np.ndarray:
         good[:] = True
     weights = good * _preference(state, legal)
     return weights / weights.sum()
+
+
+def match_prize(information_state: str, player: int) -> np.ndarray:
+    """Bid the card that is nearest to the prize.
+
+    Args:
+        information_state: OpenSpiel's text of what a Goofspiel player knows.
+        player: who bids.
+
+    Returns:
+        Probability of each card in hand, in rising order.
+    """
+    lines = dict(line.split(": ") for line in information_state.splitlines() if ": " in line)
+    prize = int(lines["Point card sequence"].split()[-1])
+    distance = np.abs(np.array(lines[f"P{player} hand"].split(), dtype=int) - prize)
+    nearest = distance == distance.min()
+    return nearest / nearest.sum()
 
 
 def _won(state: pyspiel.State, player: int) -> bool:
