@@ -1,14 +1,16 @@
-"""The table of algorithms; adding one is a file here and a line in `ALGORITHMS`."""
+"""The table of algorithms; adding one is a file here and an entry in `ALGORITHMS`."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from coevo.envs.core.errors import unknown
 from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.algorithms import mars
+from coevo.trainers.algorithms import grpo, mars, ppo, reinforce, rloo, spiral
 from coevo.trainers.record import assign
 
-ALGORITHMS: dict[str, Algorithm] = {a.name: a for a in (mars.ALGORITHM,)}
+ALGORITHMS: dict[str, Algorithm] = {
+    module.ALGORITHM.name: module.ALGORITHM for module in (grpo, mars, ppo, reinforce, rloo, spiral)
+}
 
 
 def algorithm(

@@ -1,0 +1,34 @@
+"""PPO with a critic: GAE over tokens, or over turns in the variant `turn` (arXiv 1707.06347).
+
+The critic is a linear head on the policy's last hidden state; its loss does not train the trunk,
+so that policy records differ in their estimator alone.
+"""
+
+from coevo.trainers.algorithm import Algorithm, CriticSpec, OptimSpec, Published, SamplerSpec
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+ALGORITHM = Algorithm(
+    name="ppo",
+    summary="clipped policy gradient with a critic; token or turn GAE",
+    paper="Schulman et al. 2017, arXiv 1707.06347",
+    formula="A_t = delta_t + gamma lam A_{t+1}, delta_t = r_t + gamma V_{t+1} - V_t, whitened",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512),
+    advantage=AdvantageSpec(
+        credit=option("gae", level="token", gamma=1.0, lam=0.95),
+        center=option("none"),
+        scale=option("token_std"),
+    ),
+    loss=LossSpec(
+        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2),
+        regularise=(option("entropy", coef=0.01),),
+        aggregate=option("token_mean"),
+    ),
+    critic=CriticSpec(),
+    optim=OptimSpec(lr=5e-4, epochs=2, minibatches=2),
+    published={
+        "optim.epochs": Published(value="3 to 15", source="paper, tables 3 to 5"),
+        "loss.regularise": Published(value="entropy(coef=0.01)", source="paper, Atari"),
+    },
+    variants={"turn": {"advantage.credit": "gae(level=turn, gamma=1.0, lam=0.95)"}},
+)
