@@ -35,6 +35,6 @@ ALGORITHM = Algorithm(
     },
     variants={
         "kl": {"loss.regularise": "kl(kind=k3, coef=0.04)"},
-        "magnet": {"loss.regularise": "magnet(coef=0.5)", "magnet": "snapshot(every=10)"},
+        "magnet": {"loss.regularise": "magnet(coef=0.5)", "magnet": "ema(decay=0.99)"},
     },
 )

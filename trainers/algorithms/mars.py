@@ -29,13 +29,13 @@ ALGORITHM = Algorithm(
         regularise=(option("magnet", coef=0.5),),
         aggregate=option("token_mean"),
     ),
-    magnet=option("snapshot", every=10),
-    optim=OptimSpec(lr=1e-3),
+    magnet=option("ema", decay=0.99),
+    optim=OptimSpec(lr=1e-3, schedule="linear", final_lr=0.02),
     published={
         "loss.aggregate": Published(
             value="seq_mean_token_mean",
             source=CODE,
-            why="equal to token_mean where all answers are equally long, and no length bias elsewhere",
+            why="the same where answers are equally long, and no length bias elsewhere",
         ),
         "loss.regularise": Published(
             value="kl(kind=k3, coef=0.2) to the start policy",

@@ -26,5 +26,5 @@ ALGORITHM = Algorithm(
             value="128 moves", source="released code", why="plays are cheap"
         ),
     },
-    variants={"magnet": {"loss.regularise": "magnet(coef=0.5)", "magnet": "snapshot(every=10)"}},
+    variants={"magnet": {"loss.regularise": "magnet(coef=0.5)", "magnet": "ema(decay=0.99)"}},
 )
