@@ -16,11 +16,13 @@ from typing import Any
 from jinja2.exceptions import TemplateError
 from transformers import PreTrainedTokenizerBase
 
-from coevo.envs.core.chat import Chat, Message
+from coevo.envs.core.chat import Chat, Message, Role
 from coevo.envs.core.errors import ConfigError
 
+_DIALOGUE: tuple[Role, ...] = ("user", "assistant", "user")
 _MARK = re.compile("\ue000(\\d+)\ue001")
 PLAIN_TEMPLATE = (
+    "{% if bos_token %}{{ bos_token }}{% endif %}"
     "{% for m in messages %}{{ m['role'] | capitalize }}: {{ m['content'] }}"
     "{% if m['role'] == 'assistant' %}{{ eos_token }}{% endif %}\n{% endfor %}"
     "{% if add_generation_prompt %}Assistant:{% endif %}"
@@ -29,6 +31,7 @@ PLAIN_TEMPLATE = (
 
 Piece = str | int
 """Template text, or the index of the message whose content stands there."""
+Rendered = tuple[Piece, ...]
 
 
 class ChatTokens:
@@ -37,8 +40,11 @@ class ChatTokens:
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         """Args: tokenizer: with its chat template, if it has one."""
         self.tokenizer = tokenizer
-        self.template = tokenizer.chat_template or PLAIN_TEMPLATE
-        self._pieces = functools.lru_cache(maxsize=512)(self._render_pieces)
+        self.template = PLAIN_TEMPLATE
+        if tokenizer.chat_template:
+            self.template = tokenizer.get_chat_template()  # of several, the default one
+        self._control_ids = self._find_control_ids()
+        self._rendered = functools.lru_cache(maxsize=512)(self._render)
         self._content = functools.lru_cache(maxsize=65_536)(self._encode_content)
         self._control = functools.lru_cache(maxsize=4096)(self._encode_control)
         self.end_ids = self._find_end_ids()
@@ -56,8 +62,11 @@ class ChatTokens:
             sampled: ids that were sampled for it; an end token is not written twice.
         """
         ids = self._encode(chat, spoken + 1)
-        if sampled and ids and sampled[-1] == ids[0] and ids[0] in self.end_ids:
-            return ids[1:]
+        if sampled and sampled[-1] in self.end_ids and sampled[-1] in ids:
+            # Some templates put a space before their end token.
+            at = ids.index(sampled[-1])
+            if not self._spelled(ids[:at]).strip():
+                return ids[at + 1 :]
         return ids
 
     def answer(self, text: str) -> list[int]:
@@ -66,14 +75,14 @@ class ChatTokens:
 
     def text(self, ids: Sequence[int]) -> str:
         """Give the text of sampled ids without special tokens."""
-        return str(self.tokenizer.decode(list(ids), skip_special_tokens=True))
+        return self._spelled(ids, skip_special_tokens=True)
 
     def _encode(self, chat: Chat, start: int) -> list[int]:
         """Tokenise what stands after the content of message `start - 1` (all, for 0)."""
         taken = self._accepted(chat)
         start = max(start - (len(chat) - len(taken)), 0)
         ids: list[int] = []
-        for piece in _after(self._pieces(_roles(taken)), start):
+        for piece in _after(self._pieces(taken), start):
             ids += (
                 self._control(piece)
                 if isinstance(piece, str)
@@ -83,27 +92,35 @@ class ChatTokens:
 
     def _accepted(self, chat: Chat) -> Chat:
         """Give the chat as the template takes it: some have no system role of their own."""
-        try:
-            self._pieces(_roles(chat))
-        except TemplateError as error:
-            if len(chat) < 2 or chat[0]["role"] != "system":
-                raise ConfigError(
-                    f"the chat template refuses the roles {_roles(chat)}: {error}"
-                ) from None
+        if isinstance(self._rendered(_roles(chat)), str) and _opens_with_system(chat):
             text = f"{chat[0]['content']}\n\n{chat[1]['content']}"
-            return self._accepted((Message(role="user", content=text), *chat[2:]))
+            return (Message(role="user", content=text), *chat[2:])
         return chat
 
-    def _render_pieces(self, roles: tuple[str, ...]) -> tuple[Piece, ...]:
+    def _pieces(self, chat: Chat) -> Rendered:
+        rendered = self._rendered(_roles(chat))
+        if isinstance(rendered, str):
+            raise ConfigError(f"the chat template does not take the roles {_roles(chat)}{rendered}")
+        return rendered
+
+    def _render(self, roles: tuple[str, ...]) -> Rendered | str:
+        """Give the pieces of a chat with these roles, or why the template does not take it."""
         marks = [{"role": r, "content": f"\ue000{i}\ue001"} for i, r in enumerate(roles)]
-        text = self.tokenizer.apply_chat_template(
-            marks, chat_template=self.template, tokenize=False, add_generation_prompt=True
-        )
+        try:
+            text = self.tokenizer.apply_chat_template(
+                marks, chat_template=self.template, tokenize=False, add_generation_prompt=True
+            )
+        except TemplateError as error:
+            return f": {error}"
         parts = _MARK.split(str(text))
-        return tuple(int(p) if i % 2 else p for i, p in enumerate(parts) if i % 2 or p)
+        pieces = tuple(int(p) if i % 2 else p for i, p in enumerate(parts) if i % 2 or p)
+        left_out = [r for i, r in enumerate(roles) if i not in pieces]
+        return f": it leaves out the content of {', '.join(left_out)}" if left_out else pieces
 
     def _encode_content(self, text: str) -> list[int]:
-        return self._ids(text, split_special_tokens=True)
+        ids = self._ids(text, split_special_tokens=True)
+        # Tokenizers that look whole words up find control tokens all the same.
+        return [i for i in ids if i not in self._control_ids]
 
     def _encode_control(self, text: str) -> list[int]:
         return self._ids(text)
@@ -111,13 +128,24 @@ class ChatTokens:
     def _ids(self, text: str, **kwargs: Any) -> list[int]:
         return list(self.tokenizer(text, add_special_tokens=False, **kwargs)["input_ids"])
 
+    def _spelled(self, ids: Sequence[int], **kwargs: Any) -> str:
+        return str(self.tokenizer.decode(list(ids), clean_up_tokenization_spaces=False, **kwargs))
+
+    def _find_control_ids(self) -> frozenset[int]:
+        """Find the tokens that text must never become; unknown characters may become `unk`."""
+        added = self.tokenizer.added_tokens_decoder.items()
+        special = {i for i, token in added if token.special} | set(self.tokenizer.all_special_ids)
+        if self.tokenizer.unk_token_id != self.tokenizer.eos_token_id:
+            special.discard(self.tokenizer.unk_token_id)
+        return frozenset(special)
+
     def _find_end_ids(self) -> tuple[int, ...]:
         """Find the tokens that end a reply: the template's own first, then the tokenizer's."""
-        pieces = self._pieces(("user", "assistant", "user"))
+        pieces = self._pieces(tuple(Message(role=r, content="") for r in _DIALOGUE))
         after = _after(pieces, 2)
         written = self._control(after[0]) if after and isinstance(after[0], str) else []
-        special = set(self.tokenizer.all_special_ids)
-        ends = [i for i in written[:1] if i in special]
+        solid = [i for i in written if self._spelled([i]).strip()]
+        ends = [i for i in solid[:1] if i in self._control_ids]
         if self.tokenizer.eos_token_id is not None:
             ends.append(int(self.tokenizer.eos_token_id))
         if not ends:
@@ -125,10 +153,14 @@ class ChatTokens:
         return tuple(dict.fromkeys(ends))
 
 
+def _opens_with_system(chat: Chat) -> bool:
+    return len(chat) > 1 and chat[0]["role"] == "system"
+
+
 def _roles(chat: Chat) -> tuple[str, ...]:
     return tuple(m["role"] for m in chat)
 
 
-def _after(pieces: Sequence[Piece], start: int) -> Sequence[Piece]:
+def _after(pieces: Rendered, start: int) -> Rendered:
     """Give the pieces after the content of message `start - 1`."""
     return pieces if start == 0 else pieces[pieces.index(start - 1) + 1 :]

@@ -10,7 +10,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from coevo.agents.agent import Agent, Reply, Request
 from coevo.agents.chat_tokens import ChatTokens
-from coevo.agents.sampling import Prompt, SamplingConfig, sample
+from coevo.agents.sampling import Ids, Prompt, SamplingConfig, allowed_next, sample
 from coevo.agents.scoring import Span, micro_batches, score
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.errors import ConfigError
@@ -68,7 +68,6 @@ class LanguageModelAgent(Agent):
             self.sampled_tokens += len(s.ids)
         return replies
 
-    @torch.no_grad()
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
         """Give each legal move's share of the probability of all legal moves' usual spellings."""
         return [np.exp(lp - np.logaddexp.reduce(lp)) for lp in self.move_logprobs(requests)]
@@ -77,28 +76,34 @@ class LanguageModelAgent(Agent):
     def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray]:
         """Give the log-probability of each legal move's usual spelling, in nats.
 
-        Their sum of exponentials is below 1 by what the policy says otherwise.
+        Their sum of exponentials is below 1 by what the policy says otherwise; under a mask, where
+        it can say nothing else, it is 1.
         """
-        spans: dict[Span, int] = {}
+        distinct: dict[_Move, int] = {}
         wanted = []
         for request in requests:
-            prompt = tuple(self._prompt(request).ids)
-            legal = request.info["legal_actions"]
-            if not legal:
-                raise ConfigError(f"seat {request.seat} has no list of legal moves to score")
-            moves = [_span(prompt, self.tokens.answer(answer(m))) for m in legal]
-            wanted.append([spans.setdefault(s, len(spans)) for s in moves])
-        logp = self._sequence_logprobs(list(spans))
+            moves = self._moves(request)
+            wanted.append([distinct.setdefault(m, len(distinct)) for m in moves])
+        logp = self._sequence_logprobs(list(distinct))
         return [logp[rows] for rows in wanted]
 
-    def _sequence_logprobs(self, spans: list[Span]) -> np.ndarray:
-        logp = np.zeros(len(spans))
+    def _moves(self, request: Request) -> list[_Move]:
+        legal = request.info["legal_actions"]
+        if not legal:
+            raise ConfigError(f"seat {request.seat} has no list of legal moves to score")
+        prompt = self._prompt(request)
+        ways = [tuple(self.tokens.answer(answer(m))) for m in legal]
+        return [(_span(prompt.ids, way), prompt.choices) for way in ways]
+
+    def _sequence_logprobs(self, moves: list[_Move]) -> np.ndarray:
+        logp = np.zeros(len(moves))
         temperature = self.sampling.temperature or 1e-6
-        for batch in micro_batches([len(s.ids) for s in spans], self.sampling.token_budget):
-            chosen = [spans[i] for i in batch]
-            logp_N = score(self.model, chosen, temperature).logp_N()
-            sizes = [len(s.positions()) for s in chosen]
-            logp[batch] = [float(part.sum()) for part in logp_N.split(sizes)]
+        for batch in micro_batches([len(s.ids) for s, _ in moves], self.sampling.token_budget):
+            chosen = [moves[i] for i in batch]
+            scored = score(self.model, [s for s, _ in chosen], temperature)
+            scored = scored.masked([ids for move in chosen for ids in _allowed(move)])
+            sizes = [len(s.positions()) for s, _ in chosen]
+            logp[batch] = [float(part.sum()) for part in scored.logp_N().split(sizes)]
         return logp
 
     def _prompt(self, request: Request) -> Prompt:
@@ -120,6 +125,16 @@ class LanguageModelAgent(Agent):
         if request.conversation:
             said = (*request.chat, {"role": "assistant", "content": text})
             self._spoken[request.conversation] = (said, ids)  # type: ignore[assignment]
+
+
+_Move = tuple[Span, tuple[Ids, ...]]
+"""A move as a sequence, and what else masked sampling would allow there."""
+
+
+def _allowed(move: _Move) -> list[list[int]]:
+    span, choices = move
+    reply = span.ids[span.starts[0] :]
+    return [allowed_next(choices, reply[:i]) for i in range(len(reply))]
 
 
 def _span(prompt: tuple[int, ...], reply: Sequence[int]) -> Span:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
+from transformers.utils import logging as transformers_logging
 
 from coevo.agents.agent import Agent
 from coevo.agents.language_model import LanguageModelAgent
@@ -40,14 +43,29 @@ def load_model(
     place = pick_device(device)
     common = {"trust_remote_code": trust_remote_code, "local_files_only": path.exists()}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(str(path), **common)
-        model: Any = AutoModelForCausalLM.from_pretrained(str(path), dtype=torch.float32, **common)
+        with no_progress_bars():
+            tokenizer = AutoTokenizer.from_pretrained(str(path), **common)
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                str(path), dtype=torch.float32, **common
+            )
     except CoevoError:
         raise
     except Exception as error:  # transformers raises many kinds; each means "not loadable"
         reason = " ".join(str(error).split())[:300]
         raise DataError(f"cannot load a causal language model from {source!r}: {reason}") from None
     return model.to(place).eval(), tokenizer
+
+
+@contextlib.contextmanager
+def no_progress_bars() -> Iterator[None]:
+    """Keep the bars that the model library draws for every file out of our own display."""
+    shown = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            transformers_logging.enable_progress_bar()
 
 
 def model_folder(source: str) -> Path:
@@ -76,9 +94,9 @@ def _inside(path: Path) -> Path:
         return path / "policy"
     if (path / "agent" / "config.json").is_file():
         return path / "agent"
-    steps = sorted((path / "checkpoints").glob("step_*/manifest.json"))
+    steps = [m.parent for m in (path / "checkpoints").glob("step_*/manifest.json")]
     if steps:
-        return _inside(steps[-1].parent)
+        return _inside(max(steps, key=lambda s: (len(s.name), s.name)))
     policies = [p.parent.name for p in path.glob("*/config.json")]
     if policies:
         raise DataError(

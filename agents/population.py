@@ -41,7 +41,7 @@ class Population:
         return {**self.learners, **self.others}
 
     def assign(self, match: int, rng: np.random.Generator) -> dict[str, str]:
-        """Seat -> player for match number `match` of a step."""
+        """Seat -> player for match number `match` of the run."""
         return dict.fromkeys(self.seats, "policy")
 
     def after_update(self, step: int) -> None:
@@ -130,6 +130,7 @@ class Pool(Population):
         agent = copy.copy(self.learners["policy"])
         agent.model = copy.deepcopy(agent.model).eval().requires_grad_(False)
         agent.name, agent.version = name, int(name.removeprefix("past"))
+        agent.reseed(agent.version)  # a generator of its own
         agent.forget()
         self.others[name] = agent
         return agent

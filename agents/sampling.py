@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -73,15 +74,14 @@ def sample(
         end_ids: tokens that end a reply.
         config: temperature and limits.
         generator: on the CPU; equal states give equal replies.
+
+    Raises:
+        ConfigError: a prompt and its reply do not fit into the model's context, or a choice of
+            masked sampling is longer than `max_new_tokens`.
     """
-    limit = getattr(model.config, "max_position_embeddings", None)
-    longest = max(len(p.ids) for p in prompts) + config.max_new_tokens
-    if limit is not None and longest > limit:
-        raise ConfigError(
-            f"a prompt of {longest - config.max_new_tokens} tokens and max_new_tokens="
-            f"{config.max_new_tokens} exceed the model's context of {limit}: use "
-            "prompt_style='terse' or a model with a longer context"
-        )
+    if not prompts:
+        return []
+    _check_room(model, prompts, config)
     distinct = list(dict.fromkeys(prompts))
     members: dict[Prompt, list[int]] = {p: [] for p in distinct}
     for row, prompt in enumerate(prompts):
@@ -92,6 +92,22 @@ def sample(
             [members[distinct[i]] for i in batch], samples
         )
     return samples
+
+
+def _check_room(model: PreTrainedModel, prompts: Sequence[Prompt], config: SamplingConfig) -> None:
+    limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    longest = max(len(p.ids) for p in prompts)
+    if limit is not None and longest + config.max_new_tokens > limit:
+        raise ConfigError(
+            f"a prompt of {longest} tokens and max_new_tokens={config.max_new_tokens} exceed the "
+            f"model's context of {limit}: use prompt_style='terse' or a model with a longer context"
+        )
+    choice = max((len(c) for p in prompts for c in p.choices), default=0)
+    if choice > config.max_new_tokens:
+        raise ConfigError(
+            f"max_new_tokens={config.max_new_tokens} is too short to write a legal move of "
+            f"{choice} tokens, as masked sampling must: use at least {choice}"
+        )
 
 
 class _Wave:
@@ -122,7 +138,8 @@ class _Wave:
             if not nodes or step + 1 == self.config.max_new_tokens:
                 return
             index = torch.tensor(parents, device=self.model.device)
-            self.cache.batch_select_indices(index)
+            # Of the ways to pick rows, the one that every kind of layer has.
+            self.cache.reorder_cache(cast("torch.LongTensor", index))
             grown = self.mask.new_ones((len(parents), 1))
             self.mask = torch.cat([self.mask[index], grown], dim=1)
             ids = torch.tensor(last, device=self.model.device)[:, None]
@@ -144,7 +161,7 @@ class _Wave:
         """Draw the next token of every row; give row -> token."""
         node_of_row = [n for n, (_, rows) in enumerate(nodes) for _ in rows]
         rows = [r for _, members in nodes for r in members]
-        allowed = [_allowed(p, samples[members[0]].ids) for p, members in nodes]
+        allowed = [allowed_next(p.choices, samples[members[0]].ids) for p, members in nodes]
         for n, ids in enumerate(allowed):
             if ids:
                 closed = torch.ones(logits.shape[1], dtype=torch.bool)
@@ -179,8 +196,12 @@ class _Wave:
         return new, [n for n, _ in grown], [t for _, t in grown]
 
 
-def _allowed(prompt: Prompt, written: list[int]) -> list[int]:
-    """Give the ids that continue a permitted reply; empty where sampling is free."""
-    at = len(written)
-    fitting = (c for c in prompt.choices if list(c[:at]) == written and len(c) > at)
+def allowed_next(choices: Sequence[Ids], written: Sequence[int]) -> list[int]:
+    """Give the ids that continue a permitted reply; empty where sampling is free.
+
+    >>> allowed_next([(1, 2, 0), (1, 3, 0)], [1])
+    [2, 3]
+    """
+    at, start = len(written), tuple(written)
+    fitting = (c for c in choices if c[:at] == start and len(c) > at)
     return sorted({c[at] for c in fitting})

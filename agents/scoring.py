@@ -42,6 +42,21 @@ class Scored:
         logp_NV = self.logits_NV.log_softmax(-1)
         return logp_NV.gather(-1, self.ids_N[:, None]).squeeze(-1)
 
+    def masked(self, allowed: Sequence[Sequence[int]]) -> Scored:
+        """Rule out what masked sampling did not allow.
+
+        Args:
+            allowed: ids allowed at each of the N tokens; empty where sampling was free.
+        """
+        closed_NV = torch.zeros_like(self.logits_NV, dtype=torch.bool)
+        for n, ids in enumerate(allowed):
+            if ids:
+                closed_NV[n] = True
+                closed_NV[n, list(ids)] = False
+        # Finite, so that entropies and divergences never meet 0 times infinity.
+        floor = torch.finfo(self.logits_NV.dtype).min
+        return Scored(self.logits_NV.masked_fill(closed_NV, floor), self.ids_N, self.hidden_NH)
+
 
 def micro_batches(lengths: Sequence[int], token_budget: int) -> Iterator[list[int]]:
     """Split sequences, longest first, so that rows x longest stays within a token budget.

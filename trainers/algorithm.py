@@ -14,6 +14,7 @@ from coevo.agents.population import POPULATION
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.rewards import REWARDS
 from coevo.trainers.estimators import AdvantageSpec, LossSpec, Option, check, option
+from coevo.trainers.estimators.option import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,14 +88,18 @@ def no_magnet() -> None:
 
 def snapshot_magnet(*, every: int = 20) -> None:
     """Pull towards the policy of the latest multiple of `every` updates (R-NaD's outer loop)."""
+    if every < 1:
+        raise ConfigError(f"magnet snapshot(every={every}): every must be at least 1 update")
 
 
 def ema_magnet(*, decay: float = 0.99) -> None:
     """Pull towards an exponential moving average of the policy's weights."""
+    if not 0 <= decay < 1:
+        raise ConfigError(f"magnet ema(decay={decay}): decay must be at least 0 and below 1")
 
 
-MAGNET = {"none": no_magnet, "snapshot": snapshot_magnet, "ema": ema_magnet}
-"""Moving magnets; the pull itself is the loss option `magnet(coef=...)`."""
+MAGNET: Table = {"none": no_magnet, "snapshot": snapshot_magnet, "ema": ema_magnet}
+"""Moving magnets: calling one checks its parameters; the pull is the loss option `magnet`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +143,7 @@ class Algorithm:
     def __post_init__(self) -> None:
         check(self.population, POPULATION, "population")
         check(self.magnet, MAGNET, "magnet")
+        MAGNET[self.magnet.name](**self.magnet.params)
         for reward in self.rewards:
             check(reward, REWARDS, "reward")
         self._check_conflicts()

@@ -21,6 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from coevo.agents.load import no_progress_bars
 from coevo.agents.population import Population
 from coevo.envs.core.errors import DataError
 from coevo.trainers.learner import Learner
@@ -66,21 +67,35 @@ def save(
         shutil.rmtree(work, ignore_errors=True)
         try:
             work.mkdir(parents=True)
-            _write(work, learners, population, progress, state)
+            with no_progress_bars():
+                _write(work, learners, population, progress, state)
             _seal(work)
-            if final.exists():
-                shutil.rmtree(final)
+            remove(final)
             work.rename(final)
             _sync(folder)
+            _tidy(folder, keep)
         except SafetensorError as error:
             raise StorageError(
                 f"cannot write {final}: {error}. Earlier checkpoints are intact"
             ) from None
         finally:
             shutil.rmtree(work, ignore_errors=True)
-    for old in complete(folder)[:-keep]:
-        shutil.rmtree(old)
     return final
+
+
+def remove(checkpoint: Path) -> None:
+    """Delete a checkpoint, its manifest first: what a kill leaves does not pass for complete."""
+    if checkpoint.exists():
+        (checkpoint / MANIFEST).unlink(missing_ok=True)
+        shutil.rmtree(checkpoint)
+
+
+def _tidy(folder: Path, keep: int) -> None:
+    """Delete checkpoints beyond the newest `keep`, and what a kill left half written or deleted."""
+    kept = complete(folder)[-keep:]
+    for path in [*folder.glob("step_*"), *folder.glob(".step_*.tmp")]:
+        if path not in kept:
+            remove(path)
 
 
 def _write(
@@ -114,10 +129,11 @@ def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def _seal(work: Path) -> None:
-    files = sorted(p for p in work.rglob("*") if p.is_file())
     entries = {}
-    for path in files:
+    for path in sorted(work.rglob("*")):
         _sync(path)
+        if path.is_dir():
+            continue
         entries[path.relative_to(work).as_posix()] = {
             "bytes": path.stat().st_size,
             "sha256": _hash(path),
@@ -142,7 +158,8 @@ def _hash(path: Path) -> str:
 
 def complete(folder: Path) -> list[Path]:
     """Give the checkpoints that were finished, oldest first."""
-    return sorted(p for p in folder.glob("step_*") if (p / MANIFEST).is_file())
+    found = [p for p in folder.glob("step_*") if (p / MANIFEST).is_file()]
+    return sorted(found, key=lambda p: (len(p.name), p.name))
 
 
 def latest(folder: Path) -> Path | None:
@@ -151,36 +168,48 @@ def latest(folder: Path) -> Path | None:
     return found[-1] if found else None
 
 
-def verify(checkpoint: Path) -> None:
-    """Compare every file with the manifest; raise DataError naming the first that differs."""
+def verify(checkpoint: Path) -> list[str]:
+    """Compare every file with the manifest and give their names; other files are ignored.
+
+    Raises:
+        DataError: a file is missing or differs; the message names the first.
+    """
     try:
-        files = json.loads((checkpoint / MANIFEST).read_text())["files"]
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"{checkpoint} has no readable {MANIFEST}: {error}") from None
-    for name, entry in files.items():
-        path = checkpoint / name
-        size = path.stat().st_size if path.is_file() else None
-        if size != entry["bytes"] or _hash(path) != entry["sha256"]:
-            what = (
-                "is missing"
-                if size is None
-                else f"has {size} bytes, not the {entry['bytes']} written"
-            )
-            if size == entry["bytes"]:
-                what = "has other content than was written"
-            others = [p.name for p in complete(checkpoint.parent) if p != checkpoint]
-            raise DataError(
-                f"checkpoint {checkpoint} is damaged: {name} {what}. "
-                f"Remove that folder to continue from {others[-1] if others else 'the start'}"
-            )
+        manifest = json.loads((checkpoint / MANIFEST).read_text(encoding="utf-8"))
+        files = {n: (int(e["bytes"]), str(e["sha256"])) for n, e in manifest["files"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(_damaged(checkpoint, f"{MANIFEST} is not readable ({error})")) from None
+    for name, (size, digest) in files.items():
+        wrong = _difference(checkpoint / name, size, digest)
+        if wrong:
+            raise DataError(_damaged(checkpoint, f"{name} {wrong}"))
+    return list(files)
+
+
+def _difference(path: Path, size: int, digest: str) -> str:
+    if not path.is_file():
+        return "is missing"
+    if path.stat().st_size != size:
+        return f"has {path.stat().st_size} bytes, not the {size} written"
+    return "" if _hash(path) == digest else "has other content than was written"
+
+
+def _damaged(checkpoint: Path, what: str) -> str:
+    others = [p.name for p in complete(checkpoint.parent) if p.name != checkpoint.name]
+    return (
+        f"checkpoint {checkpoint} is damaged: {what}. Remove that folder to continue from "
+        f"{others[-1] if others else 'the start'}"
+    )
 
 
 def load(
     checkpoint: Path, learners: Mapping[str, Learner], population: Population
 ) -> tuple[Progress, dict[str, Any]]:
     """Fill learners and population from a verified checkpoint; give counters and state."""
-    verify(checkpoint)
+    files = verify(checkpoint)
     data = json.loads((checkpoint / "progress.json").read_text(encoding="utf-8"))
+    if data["schema"] != SCHEMA:
+        raise DataError(f"{checkpoint} has schema {data['schema']}, this version reads {SCHEMA}")
     if data["learners"] != sorted(learners):
         raise DataError(
             f"{checkpoint} holds the policies {data['learners']}, the configuration "
@@ -191,15 +220,17 @@ def load(
         for part, module in learner.models().items():
             module.load_state_dict(load_file(checkpoint / name / f"{part}.tensors"))
         _load_optimizer(learner.optimizer, load_file(checkpoint / name / "optimizer.tensors"))
-    for path in sorted(checkpoint.glob("*.snapshot")):
-        population.restore_snapshot(path.stem).model.load_state_dict(load_file(path))
+    for name in sorted(f for f in files if f.endswith(".snapshot")):
+        snapshot = population.restore_snapshot(name.removesuffix(".snapshot"))
+        snapshot.model.load_state_dict(load_file(checkpoint / name))
     progress = Progress(data["step"], data["seconds"], data["tokens"])
     return progress, data["state"]
 
 
 def _model_tensors(folder: Path, learner: Learner) -> dict[str, Tensor]:
     """Read a model's weights as saved, tied ones filled in from their partner."""
-    loaded = type(learner.model).from_pretrained(folder, dtype=learner.model.dtype)
+    with no_progress_bars():
+        loaded = type(learner.model).from_pretrained(folder, dtype=learner.model.dtype)
     return dict(loaded.state_dict())
 
 

@@ -61,12 +61,19 @@ class TrainConfig:
         for name in ("checkpoint_every", "keep_checkpoints", "probe_every"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name}={getattr(self, name)} must be at least 1")
+        for name in ("seed", "episodes_logged", "threads"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name}={getattr(self, name)} must not be negative")
+
+
+def config_text(config: TrainConfig) -> str:
+    """Write a configuration as YAML text."""
+    return str(yaml.safe_dump(to_plain(config), sort_keys=False, allow_unicode=True))
 
 
 def save_config(config: TrainConfig, path: Path) -> None:
-    """Write a configuration as YAML."""
-    text = yaml.safe_dump(to_plain(config), sort_keys=False, allow_unicode=True)
-    path.write_text(text, encoding="utf-8")
+    """Write a configuration as a YAML file."""
+    path.write_text(config_text(config), encoding="utf-8")
 
 
 def load_config(path: Path) -> TrainConfig:

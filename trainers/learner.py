@@ -11,6 +11,7 @@ import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,11 +19,12 @@ from transformers import PreTrainedModel
 
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.scoring import Scored, micro_batches, score
-from coevo.trainers.algorithm import Algorithm, OptimSpec
+from coevo.trainers.algorithm import MAGNET, Algorithm, OptimSpec
 from coevo.trainers.estimators import (
     Denominators,
     LossInputs,
     count,
+    defaults,
     exact_entropy,
     exact_kl,
     kept_mask,
@@ -96,7 +98,7 @@ class Learner:
 
     def _value_N(self, scored: Scored) -> Tensor:
         assert self.head is not None and scored.hidden_NH is not None  # checked by the record
-        return self.head(scored.hidden_NH).squeeze(-1)
+        return self.head(scored.hidden_NH.detach()).squeeze(-1)
 
     def _each(self, rows: Rows, give: object, model: PreTrainedModel) -> Tensor:
         out_CL = torch.zeros(rows.mask_CL.shape)
@@ -156,12 +158,12 @@ class Learner:
         if targets.return_CL is None or self.algorithm.critic is None:
             return out.loss, out.stats
         assert targets.return_mask_CL is not None and targets.value_old_CL is not None
-        at = part.rows
+        at, value_CL = part.rows, part.spread(self._value_N(scored), rows)
         value = value_loss(
-            part.spread(self._value_N(scored), rows),
-            targets.value_old_CL[at],
-            targets.return_CL[at],
-            targets.return_mask_CL[at],
+            value_CL,
+            targets.value_old_CL[at].to(value_CL),
+            targets.return_CL[at].to(value_CL),
+            targets.return_mask_CL[at].to(value_CL.device),
             count(targets.return_mask_CL[mine], denom.max_length),
             clip=self.algorithm.critic.clip,
         )
@@ -191,20 +193,20 @@ class Learner:
         )
 
     def _step(self) -> float:
-        parameters = [p for g in self.optimizer.param_groups for p in g["params"]]
-        norm = nn.utils.clip_grad_norm_(parameters, self.algorithm.optim.grad_norm)
+        """Clip policy and critic apart, for neither to shrink the other; give the policy's norm."""
+        limit = self.algorithm.optim.grad_norm
+        norms = [nn.utils.clip_grad_norm_(g["params"], limit) for g in self.optimizer.param_groups]
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        return float(norm)
+        return float(norms[0])
 
     def after_update(self, step: int) -> None:
         """Move the magnet and the average of iterates."""
-        magnet = self.algorithm.magnet
-        if self.magnet is not None and magnet.name == "snapshot":
-            if step % int(magnet.params.get("every", 20) or 20) == 0:
-                self.magnet.load_state_dict(self.model.state_dict())
-        elif self.magnet is not None:
-            blend(self.magnet, self.model, float(magnet.params.get("decay", 0.99) or 0.99))
+        params: dict[str, Any] = defaults(self.algorithm.magnet, MAGNET)
+        if self.magnet is not None and "decay" in params:
+            blend(self.magnet, self.model, params["decay"])
+        elif self.magnet is not None and step % params["every"] == 0:
+            self.magnet.load_state_dict(self.model.state_dict())
         if self.average is not None:
             # A young average would be mostly the start weights, hence the growing window.
             blend(self.average, self.model, min(self.algorithm.average, step / (step + 10)))
@@ -280,19 +282,11 @@ class _Part:
 def mask_logits(
     scored: Scored, allowed: Sequence[Sequence[list[int]] | None], rows: Rows, spans: Sequence[int]
 ) -> Scored:
-    """Set the logits of ids that masked sampling did not allow to minus infinity."""
-    logits_NV = scored.logits_NV
-    open_NV = torch.ones_like(logits_NV, dtype=torch.bool)
-    n = 0
+    """Rule out the ids that masked sampling did not allow, in the order of `score`."""
+    packed: list[list[int]] = []
     for span, per_token in zip(spans, allowed, strict=True):
-        size = len(rows.spans[span].positions())
-        for i, ids in enumerate(per_token or ()):
-            if ids:
-                open_NV[n + i] = False
-                open_NV[n + i, ids] = True
-        n += size
-    floor = torch.finfo(logits_NV.dtype).min
-    return Scored(logits_NV.masked_fill(~open_NV, floor), scored.ids_N, scored.hidden_NH)
+        packed += per_token or [[]] * len(rows.spans[span].positions())
+    return scored.masked(packed)
 
 
 def frozen_copy(model: PreTrainedModel) -> PreTrainedModel:

@@ -115,6 +115,8 @@ def start(config: TrainConfig, folder: RunFolder) -> Run:
     population = maker(env.possible_agents, policy, **algorithm.population.params)
     learners = {n: Learner(agent, algorithm) for n, agent in population.learners.items()}
     modules = [reward(option.name, **option.params) for option in algorithm.rewards]
+    for agent in population.learners.values():
+        agent.version = 0
     run = Run(config, folder, env, population, learners, modules)
     newest = checkpoint.latest(folder.checkpoints)
     if newest is not None:
@@ -155,7 +157,7 @@ def update(run: Run) -> tuple[dict[str, Any], list[Episode]]:
     matches, groups = plan(run)
     episodes = collect(run, matches)
     played = time.monotonic()
-    batch = build(episodes, groups)
+    batch = build(episodes, groups, run.learners)
     tokens = sum(
         len(t.token_ids or ()) for e in episodes for t in e.turns if t.player in run.learners
     )
@@ -181,13 +183,15 @@ def plan(run: Run) -> tuple[list[Match], list[int]]:
     """Decide what is played: start states, repeats of each, and who sits where."""
     sampler = run.config.algorithm.sampler
     rng = np.random.default_rng([run.config.seed, run.progress.step])
-    seeds = rng.integers(2**31, size=sampler.episodes // sampler.group_size)
+    count = sampler.episodes // sampler.group_size
+    seeds = rng.integers(2**31, size=count)
     matches, groups = [], []
     for i in range(sampler.episodes):
         group = i // sampler.group_size
-        # All plays of a group share their seats; seats rotate from group to group.
+        # All plays of a group share their seats; seats rotate from group to group, on and on.
         seated = np.random.default_rng([run.config.seed, run.progress.step, group])
-        matches.append(Match(int(seeds[group]), run.population.assign(group, seated), stream=i))
+        players = run.population.assign(run.progress.step * count + group, seated)
+        matches.append(Match(int(seeds[group]), players, stream=i))
         groups.append(group)
     return matches, groups
 

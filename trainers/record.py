@@ -7,6 +7,7 @@ The command line, YAML and Python share one set of names: `optim.lr=1e-3`,
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import types
 import typing
@@ -19,6 +20,8 @@ from coevo.envs.core.errors import CoevoError, ConfigError, unknown
 from coevo.trainers.estimators import Option
 
 T = TypeVar("T")
+_SPLIT = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^,])+""")
+"""Parts between commas; a comma inside quotes separates nothing."""
 _CALL = re.compile(r"\s*([\w.-]+)\s*(?:\((.*)\))?\s*\Z", re.DOTALL)
 
 
@@ -65,7 +68,7 @@ def _value(hint: Any, given: Any, where: str) -> Any:
             return None
         return _value(next(i for i in inner if i is not type(None)), given, where)
     if hint is Option:
-        return given if isinstance(given, Option) else parse_option(str(given))
+        return _option(given, where)
     if dataclasses.is_dataclass(hint):
         return from_plain(typing.cast("type[Any]", hint), given, where)
     if origin is tuple:
@@ -75,6 +78,14 @@ def _value(hint: Any, given: Any, where: str) -> Any:
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
         return {k: _value(inner[1], v, f"{where}.{k}") for k, v in dict(given).items()}
     return _scalar(hint, given, where)
+
+
+def _option(given: Any, where: str) -> Option:
+    if isinstance(given, Option):
+        return given
+    if not isinstance(given, str):
+        raise ConfigError(f"{where}={given!r} is not an option; write name or name(key=value, ...)")
+    return parse_option(given)
 
 
 def _scalar(hint: Any, given: Any, where: str) -> Any:
@@ -103,7 +114,9 @@ def str_option(option: Option) -> str:
 def _literal(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return str(value)
+    text = str(value)
+    plain = not set(text) & set(",\"'") and parse_scalar(text) == value
+    return text if plain or not isinstance(value, str) else json.dumps(text, ensure_ascii=False)
 
 
 def parse_option(text: str) -> Option:
@@ -116,7 +129,7 @@ def parse_option(text: str) -> Option:
     if match is None:
         raise ConfigError(f"{text!r} is not an option; write name or name(key=value, ...)")
     params = {}
-    for part in filter(str.strip, (match.group(2) or "").split(",")):
+    for part in filter(str.strip, _SPLIT.findall(match.group(2) or "")):
         key, equals, value = part.partition("=")
         if not equals:
             raise ConfigError(f"{part.strip()!r} in {text!r} must be key=value")

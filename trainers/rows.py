@@ -9,8 +9,9 @@ row per turn. Either way a row's reply tokens are one slice of its trajectory's 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,7 +26,7 @@ class Rows:
     """Rows of one batch: C rows, L reply tokens each, padded on the right."""
 
     spans: tuple[Span, ...]
-    """The distinct token sequences; equal rows share one and are computed once."""
+    """The distinct token sequences; rows that share one are computed once."""
     span_C: Tensor
     """Index into `spans`."""
     trajectory_C: Tensor
@@ -79,26 +80,33 @@ class _Trajectory:
     """One table per turn: component -> what fell due from this turn until the seat's next."""
 
 
-def build(episodes: Sequence[Episode], groups: Sequence[int]) -> Batch | None:
+def build(
+    episodes: Sequence[Episode], groups: Sequence[int], learners: Collection[str] | None = None
+) -> Batch | None:
     """Turn episodes into trajectories and rows.
 
     Args:
         episodes: finished, with every reward module applied.
         groups: one key per episode; equal keys had the same start state.
+        learners: players that learn; what frozen policies and past selves did must not enter the
+            statistics that learners are compared with. None takes every player with tokens.
 
     Returns:
         None when no policy wrote anything.
     """
-    found = [t for i, e in enumerate(episodes) for t in _trajectories(i, e)]
+    found = [t for i, e in enumerate(episodes) for t in _trajectories(i, e, learners)]
     if not found:
         return None
     return Batch(_tensors(found, episodes, groups), _rows(found))
 
 
-def _trajectories(index: int, episode: Episode) -> list[_Trajectory]:
+def _trajectories(
+    index: int, episode: Episode, learners: Collection[str] | None
+) -> list[_Trajectory]:
     out = []
     for seat, agent in enumerate(episode.agents):
         own = [i for i, t in enumerate(episode.turns) if t.agent == agent and t.token_ids]
+        own = [i for i in own if learners is None or episode.turns[i].player in learners]
         if not own:
             continue
         # What fell due before the seat's first reply is credited to that reply.
@@ -147,7 +155,8 @@ def _keys(
 ) -> Mapping[str, Tensor]:
     games = _codes([episodes[t.episode].env for t in found])
     seats = [t.seat for t in found]
-    most = max(seats) + 1
+    # Running statistics are kept by these numbers: they must not depend on who learns this time.
+    most = max(len(e.agents) for e in episodes)
     keys = {
         "group": _codes([groups[t.episode] for t in found]),
         "trajectory": list(range(len(found))),
@@ -159,9 +168,9 @@ def _keys(
     return {name: torch.tensor(key, dtype=torch.int64) for name, key in keys.items()}
 
 
-def _codes(values: Sequence[object]) -> list[int]:
-    table: dict[object, int] = {}
-    return [table.setdefault(v, len(table)) for v in values]
+def _codes(values: Sequence[Any]) -> list[int]:
+    table = {value: code for code, value in enumerate(sorted(set(values)))}
+    return [table[v] for v in values]
 
 
 def _padded(rows: Sequence[Sequence[int]], fill: int) -> Tensor:
@@ -170,17 +179,18 @@ def _padded(rows: Sequence[Sequence[int]], fill: int) -> Tensor:
 
 
 def _rows(found: list[_Trajectory]) -> Rows:
-    spans: dict[Span, int] = {}
+    spans: dict[tuple[Span, str], int] = {}
     allowed: list[tuple[list[int], ...] | None] = []
     span, trajectory, offset, turns, logp, policy = [], [], [], [], [], []
     for b, t in enumerate(found):
         at = 0
         for first, last in _contexts(t.turns):
             wrote = t.turns[first:last]
-            key = _span(wrote)
+            open_ids = _allowed(wrote)
+            key = _span(wrote), str(open_ids)
             if key not in spans:
                 spans[key] = len(spans)
-                allowed.append(_allowed(wrote))
+                allowed.append(open_ids)
             span.append(spans[key])
             trajectory.append(b)
             offset.append(at)
@@ -192,7 +202,7 @@ def _rows(found: list[_Trajectory]) -> Rows:
     logp_CL = torch.zeros(turn_CL.shape)
     logp_CL[turn_CL >= 0] = torch.tensor([p for row in logp for p in row])
     return Rows(
-        spans=tuple(spans),
+        spans=tuple(s for s, _ in spans),
         span_C=torch.tensor(span),
         trajectory_C=torch.tensor(trajectory),
         offset_C=torch.tensor(offset),

@@ -10,13 +10,13 @@ import contextlib
 import errno
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from coevo.envs.core.episode import Episode, write_episodes
 from coevo.envs.core.errors import CoevoError, DataError
-from coevo.trainers.config import TrainConfig, load_config, save_config
+from coevo.trainers.config import TrainConfig, config_text, load_config
 
 
 class StorageError(CoevoError, OSError):
@@ -74,7 +74,7 @@ class RunFolder:
             )
         with storage(self.path):
             self.checkpoints.mkdir(parents=True, exist_ok=True)
-            save_config(config, self.path / "config.yaml")
+            replace_text(self.path / "config.yaml", config_text(config))
 
     def config(self) -> TrainConfig:
         """Read the configuration that the run was started with."""
@@ -89,20 +89,19 @@ class RunFolder:
         if episodes:
             with storage(self.episodes):
                 for episode in episodes:
-                    episode.options = {**episode.options, "step": step}
+                    episode.outcome = {**episode.outcome, "step": step}
                 write_episodes(self.episodes, episodes)
 
     def cut_back(self, step: int) -> None:
         """Drop what was logged after an update that is going to be repeated."""
         cut_lines(self.metrics, lambda line: line.get("step", 0) <= step)
-        cut_lines(self.episodes, lambda line: line.get("options", {}).get("step", 0) <= step)
+        cut_lines(self.episodes, lambda line: line.get("outcome", {}).get("step", 0) <= step)
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """Read all complete lines of the metrics."""
         if not self.metrics.exists():
             return []
-        lines = self.metrics.read_text(encoding="utf-8").splitlines()
-        return [parsed for line in lines if (parsed := _parsed(line)) is not None]
+        return [data for line in _lines(self.metrics) if (data := _parsed(line)) is not None]
 
     def write_json(self, path: Path, data: Mapping[str, Any]) -> None:
         """Write a JSON file in one step."""
@@ -110,14 +109,22 @@ class RunFolder:
             replace_text(path, json.dumps(data, indent=2) + "\n")
 
 
-def cut_lines(path: Path, keep: Any) -> None:
+def cut_lines(path: Path, keep: Callable[[dict[str, Any]], bool]) -> None:
     """Keep the lines of a JSON-lines file that parse and satisfy a condition."""
     if not path.exists():
         return
-    lines = path.read_text(encoding="utf-8").splitlines()
-    kept = [line for line in lines if (data := _parsed(line)) is not None and keep(data)]
+    kept = [line for line in _lines(path) if (data := _parsed(line)) is not None and keep(data)]
     with storage(path):
         replace_text(path, "".join(line + "\n" for line in kept))
+
+
+def _lines(path: Path) -> list[str]:
+    """Read lines; a kill may have cut the last one inside a character.
+
+    Only a line feed ends a line: agents may say any other character that ends lines elsewhere.
+    """
+    text = path.read_bytes().decode("utf-8", errors="replace")
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def _parsed(line: str) -> dict[str, Any] | None:
