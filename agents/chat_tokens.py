@@ -24,10 +24,10 @@ _MARK = re.compile("\ue000(\\d+)\ue001")
 PLAIN_TEMPLATE = (
     "{% if bos_token %}{{ bos_token }}{% endif %}"
     "{% for m in messages %}{{ m['role'] | capitalize }}: {{ m['content'] }}"
-    "{% if m['role'] == 'assistant' %}{{ eos_token }}{% endif %}\n{% endfor %}"
+    "{% if m['role'] == 'assistant' %}{{ eos_token }}{% endif %}{{ '\\n' }}{% endfor %}"
     "{% if add_generation_prompt %}Assistant:{% endif %}"
 )
-"""For models without a chat template of their own."""
+"""For models without a chat template; a bare line feed after a block would be trimmed."""
 
 Piece = str | int
 """Template text, or the index of the message whose content stands there."""
