@@ -1,0 +1,96 @@
+"""The command line: `coevo COMMAND ...`, also as `python -m coevo`.
+
+Exit status: 0 done, 1 a check did not hold or an error of coevo itself, 2 wrong input or a
+disk that refuses, 130 Ctrl-C. Errors are one line on stderr; COEVO_TRACEBACK=1 shows the
+traceback too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+from coevo.envs.core.errors import CoevoError, missing_extra
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+TRAIN_EXTRA = (
+    "accelerate",
+    "matplotlib",
+    "peft",
+    "rich",
+    "safetensors",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "tyro",
+    "yaml",
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit status.
+
+    Args:
+        argv: words after `coevo`; None takes them from the process.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    try:
+        status = _run(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        return _reader_left()
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
+    except Exception as error:
+        if os.environ.get("COEVO_TRACEBACK"):
+            raise
+        return _explain(error)
+
+
+def _run(argv: Sequence[str]) -> int:
+    from coevo.commands.parse import parse  # tyro belongs to an extra, which may be missing
+
+    args = parse(argv)
+    if args is None:
+        return 0
+    return int(importlib.import_module(args.runs).run(args))
+
+
+def _explain(error: Exception) -> int:
+    """Say an error in one line and give the exit status for it."""
+    if isinstance(error, CoevoError):
+        prefix = "" if error.exit_code == INTERRUPTED else "error: "
+        return _say(f"{prefix}{error}", error.exit_code)
+    if isinstance(error, ModuleNotFoundError):
+        package = str(error.name).partition(".")[0]
+        if package in TRAIN_EXTRA:
+            return _say(f"error: {missing_extra(package, 'train')}", 2)
+    if isinstance(error, OSError):
+        where = f" {error.filename}" if error.filename else ""
+        return _say(f"error: cannot use{where or ' a file'}: {error.strerror or error}", 2)
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return _say(f"error: unexpected {what} (COEVO_TRACEBACK=1 shows where)", 1)
+
+
+def _say(text: str, status: int) -> int:
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"coevo: {' '.join(text.split())}\n")
+    return status
+
+
+def _reader_left() -> int:
+    """Keep the interpreter from complaining at exit about a pipe that nobody reads."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return BROKEN_PIPE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""Measuring policies around a training run: the table before and after, and the probe between."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyspiel
+import torch
+
+from coevo.agents.agent import Agent, Reply, Request
+from coevo.agents.game_tree import game_tree
+from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.load import load_model
+from coevo.benchmarks.evaluate import standard_table
+from coevo.benchmarks.exploitability import exploitability
+from coevo.envs import make
+from coevo.envs.core.errors import CoevoError
+from coevo.envs.games.openspiel import OpenSpielEnv
+from coevo.trainers.config import TrainConfig
+
+PROBED_STATES = 1000
+"""Most information states of a game whose exploitability is followed during training."""
+PROBE_SHARE = 0.05
+"""Share of the run's time that probing may take."""
+
+MEASURES = {
+    "exploitability": "exploitability (payoff a perfect opponent gains; 0 is best)",
+    "win_rate_vs_random": "win rate against random (draws count half)",
+    "win_rate_vs_seed": "win rate against the start model (draws count half)",
+    "return_vs_oracle": "mean payoff against the oracle",
+    "return_self_play": "mean payoff in self-play",
+    "forfeit_rate": "plays forfeited by an illegal reply",
+}
+"""Key of `summary.json` -> what the table says."""
+
+
+class SeatedPolicies(Agent):
+    """Several policies as one agent: each seat is played by the one that has its name.
+
+    Args:
+        policies: policy name -> agent; a seat without one of its own gets the first.
+        name: shown in tables.
+    """
+
+    def __init__(self, policies: Mapping[str, Agent], name: str = "policies") -> None:
+        self.policies, self.name = policies, name
+
+    def act(self, requests: Sequence[Request]) -> list[Reply]:
+        """Let every seat's policy answer, in batches."""
+        return self._spread(requests, "act")
+
+    def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray]:
+        """Give the log-probability of each legal move, in nats, by the seat's policy."""
+        return self._spread(requests, "move_logprobs")
+
+    def _spread(self, requests: Sequence[Request], method: str) -> list[Any]:
+        answers: list[Any] = [None] * len(requests)
+        first = next(iter(self.policies))
+        names = [r.seat if r.seat in self.policies else first for r in requests]
+        for name in dict.fromkeys(names):
+            at = [i for i, n in enumerate(names) if n == name]
+            given = getattr(self.policies[name], method)([requests[i] for i in at])
+            for i, answer in zip(at, given, strict=True):
+                answers[i] = answer
+        return answers
+
+
+def joined(policies: Mapping[str, Agent]) -> Agent:
+    """Give one agent for all policies of a run."""
+    return next(iter(policies.values())) if len(policies) == 1 else SeatedPolicies(policies)
+
+
+def start_agent(config: TrainConfig) -> LanguageModelAgent:
+    """Load the model that a run starts from."""
+    if config.threads:
+        torch.set_num_threads(config.threads)
+    model, tokenizer = load_model(
+        config.model, device=config.device, trust_remote_code=config.trust_remote_code
+    )
+    return LanguageModelAgent(model, tokenizer, name="start", sampling=config.sampling)
+
+
+def table(agent: Agent, start: Agent, config: TrainConfig, games: int) -> dict[str, Any]:
+    """Measure an agent in the environment of a run.
+
+    Args:
+        agent: who is measured.
+        start: the model that the run started from, as an opponent.
+        config: of the run.
+        games: plays per opponent.
+    """
+    for policy in (agent, start):
+        reseed(policy, config.seed)
+    return standard_table(agent, config.env, start, games, config.seed, config.env_options)
+
+
+def reseed(agent: Agent, seed: int) -> None:
+    """Make the next answers of a sampling agent repeatable."""
+    for policy in agent.policies.values() if isinstance(agent, SeatedPolicies) else (agent,):
+        if isinstance(policy, LanguageModelAgent):
+            policy.reseed(seed)
+            policy.forget()
+
+
+class ExploitabilityProbe:
+    """Follows the exploitability of a run where that is cheap, and else measures nothing.
+
+    Args:
+        config: of the run. Two-player poker-like games with small trees are followed; where a
+            measurement is slow, some are left out.
+    """
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.config = config
+        self.active = is_small(config.env, config.env_options)
+        self._began = time.monotonic()
+        self._spent = 0.0
+
+    def __call__(self, policies: Mapping[str, Agent]) -> dict[str, float]:
+        """Measure the policies of a run, unless too much time went into that already."""
+        now = time.monotonic()
+        if not self.active or self._spent > PROBE_SHARE * (now - self._began):
+            return {}
+        found = exploitability(joined(policies), self.config.env, self.config.env_options)
+        self._spent += time.monotonic() - now
+        return {} if found.exploitability is None else {"exploitability": found.exploitability}
+
+
+def is_small(env_id: str, options: Mapping[str, Any]) -> bool:
+    """Tell whether a game is a small two-player one with hidden information and moves in turn."""
+    env = make(env_id, **options)
+    if not isinstance(env, OpenSpielEnv) or len(env.possible_agents) != 2:
+        return False
+    kind = env.game.get_type()
+    sequential = kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
+    if not sequential or kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION:
+        return False
+    try:
+        return len(game_tree(str(env.game)).decisions) <= PROBED_STATES
+    except CoevoError:
+        return False

@@ -1,0 +1,84 @@
+"""`coevo play`: a person against an agent in the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from coevo.agents import HumanAgent
+from coevo.agents.agent import Agent, Reply, Request
+from coevo.commands import players
+from coevo.commands.arguments import Play
+from coevo.commands.screen import Screen, harmless
+from coevo.commands.story import ending
+from coevo.envs import make
+from coevo.envs.core.env import TextEnv
+from coevo.envs.core.episode import Episode
+from coevo.envs.core.errors import ConfigError
+
+
+def run(args: Play) -> int:
+    """Play once and say who won."""
+    players.quiet()
+    options = players.env_options(args.env, args.env_option, [args.agent])
+    seats = make(args.env, **options).possible_agents
+    if not 0 <= args.seat < len(seats):
+        listed = ", ".join(f"{i} ({seat})" for i, seat in enumerate(seats))
+        raise ConfigError(f"--seat {args.seat}: {args.env} has the seats {listed}")
+    seed = args.seed if args.seed is not None else int(np.random.default_rng().integers(2**31))
+    agent = players.agent(args.agent, temperature=args.temperature, seed=seed)
+    screen = Screen()
+    screen.say(f"{args.env}, seed {seed}: you are {seats[args.seat]} against {args.agent}.")
+    screen.say("Type a number or the name of a move. Ctrl-D leaves.")
+    table = Table(args.env, options, seed)
+    episode = table.play(seats[args.seat], HumanAgent(write=_write), agent)
+    screen.say()
+    screen.say(harmless(table.seen.render() or ""))
+    screen.say(f"you are {seats[args.seat]}: {ending(episode)}")
+    return 0
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(harmless(text))
+    sys.stdout.flush()
+
+
+class Table:
+    """One play twice, in step: as the agent reads it and, in full prompts, as a person does.
+
+    Args:
+        env_id: registered environment.
+        options: its arguments, for the agent.
+        seed: of the deal.
+    """
+
+    def __init__(self, env_id: str, options: dict[str, Any], seed: int) -> None:
+        self.env = make(env_id, **options)
+        self.seen = make(env_id, **{**options, "prompt_style": "full", "render_mode": "ansi"})
+        self.rng = np.random.default_rng([seed, 7])
+        for env in (self.env, self.seen):
+            env.reset(seed=seed)
+
+    def play(self, person_seat: str, person: Agent, agent: Agent) -> Episode:
+        """Ask whoever has to move until the play is over."""
+        while self.env.awaiting:
+            seat = self.env.agent_selection
+            if seat == person_seat:
+                reply = self._ask(person, self.seen, seat)
+            else:
+                reply = self._ask(agent, self.env, seat)
+                if len(self.env.awaiting) == 1:
+                    _write(f"\n{seat} says: {' '.join(reply.text.split())}\n")
+            for env in (self.env, self.seen):
+                env.step(reply.text)
+        return self.env.episode
+
+    def _ask(self, agent: Agent, env: TextEnv, seat: str) -> Reply:
+        masked = env.illegal.masked
+        asked: Sequence[Request] = [
+            Request(seat, env.chat(seat), env.infos[seat], self.rng, seat, masked)
+        ]
+        return agent.act(asked)[0]

@@ -1,0 +1,126 @@
+"""From what a person writes to agents and environment arguments; how models are prompted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coevo.agents import SCRIPTED
+from coevo.agents.agent import Agent
+from coevo.agents.load import load_agent, model_folder
+from coevo.agents.sampling import SamplingConfig
+from coevo.commands.arguments import pairs
+from coevo.envs import make
+from coevo.envs.core.errors import CoevoError, ConfigError
+from coevo.trainers.record import parse_scalar
+from coevo.trainers.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Habits:
+    """What a model is used to."""
+
+    prompt_style: str = "full"
+    max_new_tokens: int = 128
+
+
+SEED_HABITS = Habits("terse", 16)
+
+
+def quiet() -> None:
+    """Keep the model libraries from writing progress bars and hints between our lines."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    from transformers.utils import logging  # reads the environment when it is imported
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+
+def habits(source: str) -> Habits:
+    """Say how a model is prompted: the seed model tersely, a run's model as in its run."""
+    if source == "seed":
+        return SEED_HABITS
+    path = Path(source).expanduser()
+    if source in SCRIPTED or not path.exists():
+        return Habits()
+    folder = model_folder(source).resolve()
+    for parent in (folder, *list(folder.parents)[:3]):
+        if (parent / "config.yaml").is_file() and (parent / "checkpoints").is_dir():
+            config = RunFolder(parent).config()
+            style = str(config.env_options.get("prompt_style", "full"))
+            return Habits(style, config.sampling.max_new_tokens)
+    return Habits()
+
+
+def common_style(sources: Sequence[str]) -> str:
+    """Choose the prompt style for agents that share an environment.
+
+    Whoever needs terse prompts cannot read others; scripted agents read none.
+    """
+    styles = [habits(s).prompt_style for s in sources if s not in SCRIPTED]
+    return "terse" if "terse" in styles else "full"
+
+
+def sampling(
+    source: str, temperature: float | None, max_new_tokens: int | None, *, greedy: bool = False
+) -> SamplingConfig:
+    """Give the sampling settings of one agent."""
+    if greedy and temperature is not None:
+        raise ConfigError(f"--greedy and --temperature {temperature:g} contradict each other")
+    heat = 0.0 if greedy else 1.0 if temperature is None else temperature
+    return SamplingConfig(
+        temperature=heat, max_new_tokens=max_new_tokens or habits(source).max_new_tokens
+    )
+
+
+def agent(
+    source: str,
+    *,
+    temperature: float | None = None,
+    max_new_tokens: int | None = None,
+    greedy: bool = False,
+    seed: int = 0,
+    device: str | None = None,
+) -> Agent:
+    """Load an agent by name with everything left open set as it is used to."""
+    drawn = sampling(source, temperature, max_new_tokens, greedy=greedy)
+    return load_agent(source, sampling=drawn, seed=seed, device=device or "auto")
+
+
+def settings(given: tuple[tuple[str, ...], ...], option: str) -> dict[str, Any]:
+    """Read key=value pairs; numbers and truth values as in YAML.
+
+    >>> settings((("a=1", "b=x=y"),), "--set")
+    {'a': 1, 'b': 'x=y'}
+    """
+    found = {}
+    for pair in pairs(given):
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise ConfigError(f"{option} {pair!r} must be key=value")
+        found[key.strip()] = parse_scalar(value)
+    return found
+
+
+def env_options(
+    env_id: str, given: tuple[tuple[str, ...], ...], sources: Sequence[str]
+) -> dict[str, Any]:
+    """Give the arguments of an environment, prompt style spelled out; wrong ones raise here."""
+    options = settings(given, "--env-option")
+    options.setdefault("prompt_style", common_style(sources))
+    check_env(env_id, options)
+    return options
+
+
+def check_env(env_id: str, options: Mapping[str, Any]) -> None:
+    """Make the environment once, so that a wrong argument is found before a model is loaded."""
+    try:
+        make(env_id, **options)
+    except CoevoError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{env_id} does not take {dict(options)}: {error}") from None

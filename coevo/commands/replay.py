@@ -1,0 +1,32 @@
+"""`coevo replay`: a recorded play in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from coevo.commands.arguments import Replay
+from coevo.commands.screen import Screen
+from coevo.commands.story import tell
+from coevo.envs.core.episode import read_episodes
+from coevo.envs.core.errors import ConfigError, DataError
+
+
+def run(args: Replay) -> int:
+    """Tell one episode of a file."""
+    path = Path(args.file)
+    if path.is_dir():
+        path = path / "episodes.jsonl"
+        if not path.exists():
+            raise DataError(f"{args.file} holds no episodes.jsonl")
+    episodes = list(read_episodes(path))
+    count = len(episodes)
+    if not count:
+        raise DataError(f"{path} holds no episodes")
+    if not (1 <= args.episode <= count or -count <= args.episode <= -1):
+        raise ConfigError(f"--episode {args.episode}: {path} holds {count}, from 1 to {count}")
+    index = args.episode - 1 if args.episode > 0 else count + args.episode
+    screen = Screen()
+    screen.say(f"episode {index + 1} of {count}")
+    for line in tell(episodes[index]):
+        screen.say(line)
+    return 0

@@ -1,0 +1,222 @@
+"""From the arguments of `coevo train` to a configuration and a folder."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from coevo.agents import SCRIPTED
+from coevo.agents.load import model_folder, pick_device
+from coevo.agents.sampling import SamplingConfig
+from coevo.commands.arguments import POSITIONAL, Train, flag, given
+from coevo.commands.players import check_env, env_options, habits, settings
+from coevo.envs import spec
+from coevo.envs.core.errors import ConfigError, DataError, nearest, unknown
+from coevo.trainers import checkpoint
+from coevo.trainers.algorithm import Algorithm
+from coevo.trainers.algorithms import algorithm
+from coevo.trainers.config import TrainConfig, load_config, save_config
+from coevo.trainers.record import assign
+from coevo.trainers.run_folder import RunFolder, storage
+
+BUDGET = "4m"
+"""Limit of a run that is given none."""
+LIMITS = ("steps", "budget", "budget_tokens")
+EVALUATION = ("no_eval", "eval_games")
+RUN_SETTINGS = (
+    "checkpoint_every",
+    "keep_checkpoints",
+    "probe_every",
+    "episodes_logged",
+    "sampling",
+    "trust_remote_code",
+)
+"""Settings of a run that have no option of their own and are reached by --set."""
+_DURATION = re.compile(r"(?:(\d*\.?\d+)h)?(?:(\d*\.?\d+)m)?(?:(\d*\.?\d+)s?)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to train and where."""
+
+    config: TrainConfig
+    folder: RunFolder
+
+
+def prepare(args: Train) -> Job:
+    """Make a new run, repeat one, or take one up again; contradictions raise ConfigError."""
+    if args.resume is not None:
+        _only(args, "--resume", {"resume", *LIMITS, *EVALUATION})
+        return _resumed(args, RunFolder(Path(args.resume)))
+    if args.config is not None:
+        _only(args, "--config", {"config", "out", *EVALUATION})
+        config = load_config(Path(args.config))
+        check_env(config.env, config.env_options)
+    else:
+        config = _new(args)
+    pick_device(config.device)
+    folder = RunFolder(Path(args.out) if args.out else free_folder(config))
+    folder.create(config)
+    return Job(config, folder)
+
+
+def _only(args: Train, option: str, allowed: Collection[str]) -> None:
+    others = [name for name, _ in given(args) if name not in allowed]
+    if others:
+        shown = ", ".join(repr(getattr(args, n)) if n in POSITIONAL else flag(n) for n in others)
+        takes = ", ".join(flag(n) for n in sorted(allowed) if flag(n) != option)
+        raise ConfigError(
+            f"{option} and {shown} contradict each other: the run keeps its own settings; beside "
+            f"{option} there may be {takes}"
+        )
+
+
+# ---- A new run -------------------------------------------------------------------------------
+
+
+def _new(args: Train) -> TrainConfig:
+    if args.algo is None:
+        raise ConfigError(
+            "coevo train needs an algorithm, such as `coevo train mars --env coevo/kuhn_poker-v0`; "
+            "or --resume DIR, or --config FILE"
+        )
+    changes = settings(args.set, "--set")
+    record = _algorithm(args.algo, args.variant, changes)
+    if args.env is None:
+        raise ConfigError("coevo train needs --env ID; `coevo envs` lists them")
+    spec(args.env)
+    model = _model(args.model or "seed")
+    config = TrainConfig(
+        algorithm=record,
+        env=args.env,
+        env_options=env_options(args.env, args.env_option, [model]),
+        model=model,
+        sampling=SamplingConfig(
+            temperature=1.0 if args.temperature is None else args.temperature,
+            max_new_tokens=args.max_new_tokens or habits(model).max_new_tokens,
+        ),
+        seed=args.seed or 0,
+        device=args.device or "auto",
+        threads=args.threads or 0,
+        **(limits(args) or {"budget_seconds": seconds(BUDGET)}),
+    )
+    return assign(config, {k: v for k, v in changes.items() if k.split(".")[0] in RUN_SETTINGS})
+
+
+def _algorithm(name: str, variant: str | None, changes: Mapping[str, Any]) -> Algorithm:
+    own = {f.name for f in fields(Algorithm)}
+    for key in changes:
+        if key.split(".")[0] not in own | set(RUN_SETTINGS):
+            raise unknown("setting", key, [*own, *RUN_SETTINGS])
+    of_record = {k: v for k, v in changes.items() if k.split(".")[0] in own}
+    return algorithm(name, variant, of_record)
+
+
+def _model(source: str) -> str:
+    """Pin a start model down: a folder by its full path, so that resuming works from anywhere."""
+    if source in SCRIPTED:
+        raise ConfigError(f"--model {source} is a scripted player, not a language model")
+    path = Path(source).expanduser()
+    if source != "seed" and not path.exists() and "/" not in source:
+        here = nearest(source, ["seed", *(p.name for p in Path().iterdir() if p.is_dir())])
+        hint = f"; did you mean {' or '.join(map(repr, here))}?" if here else ""
+        raise DataError(f"no model folder {source!r} here{hint} Hub ids are owner/name")
+    found = model_folder(source)
+    return str(found.resolve()) if source != "seed" and found.exists() else source
+
+
+def limits(args: Train) -> dict[str, Any]:
+    """Give the limits as fields of TrainConfig; empty where none was given."""
+    found: dict[str, Any] = {}
+    if args.steps is not None:
+        found["steps"] = args.steps
+    if args.budget is not None:
+        found["budget_seconds"] = seconds(args.budget)
+    if args.budget_tokens is not None:
+        found["budget_tokens"] = int(args.budget_tokens)
+    return found
+
+
+def seconds(text: str) -> float:
+    """Read a duration.
+
+    >>> seconds("90s"), seconds("5m"), seconds("1h30m"), seconds("45")
+    (90.0, 300.0, 5400.0, 45.0)
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if not match or not any(match.groups()):
+        raise ConfigError(f"--budget {text!r} is not a time; write 90s, 5m, 1.5h or 1h30m")
+    hours, minutes, rest = (float(part or 0) for part in match.groups())
+    return 3600 * hours + 60 * minutes + rest
+
+
+def free_folder(config: TrainConfig) -> Path:
+    """Give `runs/<algorithm>-<environment>-<seed>`, with a number behind it if that is taken."""
+    game = config.env.split("/")[-1].rpartition("-v")[0]
+    wanted = Path("runs") / f"{config.algorithm.name}-{game}-{config.seed}"
+    path, number = wanted, 1
+    while path.exists():
+        number += 1
+        path = wanted.with_name(f"{wanted.name}-{number}")
+    return path
+
+
+# ---- A run taken up again --------------------------------------------------------------------
+
+
+def _resumed(args: Train, folder: RunFolder) -> Job:
+    if not folder.path.is_dir():
+        raise DataError(_no_run(folder.path))
+    config = folder.config()
+    new = limits(args)
+    if new:
+        none = {"steps": None, "budget_seconds": None, "budget_tokens": None}
+        config = replace(config, **(none | new))
+        _check_ahead(config, reached(folder))
+        _save(config, folder)
+    return Job(config, folder)
+
+
+def _no_run(path: Path) -> str:
+    beside = [p.parent.name for p in path.parent.glob("*/config.yaml")]
+    near = nearest(path.name, beside)
+    hint = f"; in {path.parent} there is {', '.join(near)}" if near else ""
+    return f"no run folder {path}{hint}"
+
+
+def reached(folder: RunFolder) -> checkpoint.Progress:
+    """Read where the newest checkpoint of a run stands."""
+    newest = checkpoint.latest(folder.checkpoints)
+    if newest is None:
+        return checkpoint.Progress()
+    try:
+        data = json.loads((newest / "progress.json").read_text(encoding="utf-8"))
+        return checkpoint.Progress(data["step"], data["seconds"], data["tokens"])
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"checkpoint {newest} is damaged: progress.json: {error}") from None
+
+
+def _check_ahead(config: TrainConfig, now: checkpoint.Progress) -> None:
+    for option, limit, done in (
+        ("--steps", config.steps, now.step),
+        ("--budget", config.budget_seconds, now.seconds),
+        ("--budget-tokens", config.budget_tokens, now.tokens),
+    ):
+        if limit is not None and limit <= done:
+            unit = " seconds" if option == "--budget" else ""
+            raise ConfigError(
+                f"{option} {limit:g}{unit} is reached: the run stands at {done:g}{unit}, and "
+                "limits count from its start"
+            )
+
+
+def _save(config: TrainConfig, folder: RunFolder) -> None:
+    path = folder.path / "config.yaml"
+    with storage(path):
+        temporary = path.with_name(".config.yaml.tmp")
+        save_config(config, temporary)
+        temporary.replace(path)

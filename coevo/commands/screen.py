@@ -1,0 +1,76 @@
+"""Writing to the terminal: tables, JSON, and text of agents made harmless."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+PIPED_WIDTH = 160
+"""Columns where there is no terminal to ask."""
+
+
+class Screen(Console):
+    """A console that prints brackets as they are and lets a closed pipe be an error."""
+
+    def __init__(self) -> None:
+        """Take the terminal's width, or a fixed one where the output goes to a file."""
+        width = None if sys.stdout.isatty() else PIPED_WIDTH
+        super().__init__(markup=False, highlight=False, emoji=False, width=width)
+
+    def on_broken_pipe(self) -> None:
+        """Let the front door decide."""
+        raise BrokenPipeError
+
+    def say(self, text: str = "") -> None:
+        """Print one line that is never wrapped in the middle of a path."""
+        self.print(text, soft_wrap=True)
+
+    def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        """Print a table; numbers are written short and None as a dash."""
+        table = Table(title=title, title_justify="left", title_style="bold")
+        for name in columns:
+            table.add_column(name, overflow="fold")
+        for row in rows:
+            table.add_row(*map(cell, row))
+        self.print(table)
+
+
+def print_json(data: Any) -> None:
+    """Print a result for programs."""
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+
+
+def cell(value: object) -> str:
+    """Write a value the way a person wants to read it.
+
+    >>> cell(0.12345), cell(None), cell(True)
+    ('0.1235', '-', 'yes')
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def share(value: float | None) -> str:
+    """Write a share in percent.
+
+    >>> share(0.5)
+    '50.0 %'
+    """
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def harmless(text: str) -> str:
+    r"""Replace characters that would steer a terminal; line ends stay.
+
+    >>> harmless("a\x1b[2Jb")
+    'a\ufffd[2Jb'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)

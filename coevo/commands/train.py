@@ -1,0 +1,152 @@
+"""`coevo train`: measure, train, measure again, and say what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from coevo.commands import measure
+from coevo.commands.arguments import Train, as_typed
+from coevo.commands.players import quiet
+from coevo.commands.plot import draw, save
+from coevo.commands.run_display import RunDisplay
+from coevo.commands.run_setup import Job, prepare, reached
+from coevo.commands.run_summary import origin, read_summary, write_summary
+from coevo.commands.screen import Screen, cell, share
+from coevo.commands.story import pick, sketch
+from coevo.envs.core.episode import read_episodes
+from coevo.envs.core.errors import CoevoError, DataError
+from coevo.trainers.config import TrainConfig
+from coevo.trainers.loop import Run, train
+
+TOLD = 12
+"""Newest plays from which the samples are chosen."""
+
+
+class Interrupted(CoevoError):
+    """A person stopped a run; what it has done is saved."""
+
+    exit_code = 130
+
+
+def run(args: Train) -> int:
+    """Carry a run out from its first measurement to its last."""
+    quiet()
+    job, screen = prepare(args), Screen()
+    try:
+        _carry_out(args, job, screen)
+    except KeyboardInterrupt:
+        raise Interrupted(_where_saved(job)) from None
+    return 0
+
+
+def _carry_out(args: Train, job: Job, screen: Screen) -> None:
+    config, folder = job.config, job.folder
+    screen.say(f"{_title(config)}; everything is written to {folder.path}")
+    summary = read_summary(folder)
+    command = summary.get("command", as_typed(args))
+    summary = {k: v for k, v in summary.items() if k == "before"} | origin(config, command)
+    start = None if args.no_eval else measure.start_agent(config)
+    if start is not None and "before" not in summary:
+        screen.say("measuring the start model ...")
+        summary["before"] = measure.table(start, start, config, args.eval_games)
+    write_summary(folder, summary)
+    probe = measure.ExploitabilityProbe(config)
+    with RunDisplay(screen, _title(config), _limits(config)) as display:
+        trained = train(config, folder, probes=[probe], report=display.report)
+    summary |= _counters(trained)
+    if start is not None:
+        screen.say("measuring the trained model ...")
+        agent = measure.joined(trained.policies())
+        summary["after"] = measure.table(agent, start, config, args.eval_games)
+    write_summary(folder, summary)
+    _conclude(job, summary, screen)
+
+
+def _counters(trained: Run) -> dict[str, Any]:
+    progress = trained.progress
+    return {
+        "steps": progress.step,
+        "seconds": round(progress.seconds, 3),
+        "tokens": progress.tokens,
+    }
+
+
+def _title(config: TrainConfig) -> str:
+    return f"{config.algorithm.name} on {config.env}, seed {config.seed}"
+
+
+def _limits(config: TrainConfig) -> str:
+    parts = [
+        f"{config.steps:,} updates" if config.steps else "",
+        f"{config.budget_seconds:g} s of training" if config.budget_seconds else "",
+        f"{config.budget_tokens:,} tokens" if config.budget_tokens else "",
+    ]
+    return " or ".join(filter(None, parts))
+
+
+def _where_saved(job: Job) -> str:
+    path = job.folder.path
+    try:
+        done = f"{reached(job.folder).step} updates are"
+    except CoevoError:
+        done = "everything is"
+    return f"interrupted; {done} saved in {path}; continue with: coevo train --resume {path}"
+
+
+# ---- The end of a run ------------------------------------------------------------------------
+
+
+def _conclude(job: Job, summary: Mapping[str, Any], screen: Screen) -> None:
+    """Print the table, some plays and the paths."""
+    if "after" in summary:
+        _compare(summary, screen)
+    before = (summary.get("before") or {}).get("exploitability")
+    figure = draw(job.folder.read_metrics(), _title(job.config), before)
+    pictures = save(figure, job.folder.path)
+    _tell_some(job, screen)
+    screen.say(
+        f"\n{summary['steps']:,} updates, {summary['tokens']:,} sampled tokens, "
+        f"{summary['seconds']:.0f} s of training. Written:"
+    )
+    for path in _written(job, pictures):
+        screen.say(f"  {path}")
+
+
+def _compare(summary: Mapping[str, Any], screen: Screen) -> None:
+    before, after = summary["before"], summary["after"]
+    rows = [
+        (text, _shown(key, before.get(key)), _shown(key, after.get(key)))
+        for key, text in measure.MEASURES.items()
+        if after.get(key) is not None
+    ]
+    title = f"before and after (the oracle: {after.get('oracle') or 'none here'})"
+    screen.table(title, ("measure", "before", "after"), rows)
+
+
+def _shown(key: str, value: float | None) -> str:
+    return share(value) if "rate" in key else cell(value)
+
+
+def _tell_some(job: Job, screen: Screen) -> None:
+    """Tell some plays of the newest probe that was logged."""
+    try:
+        newest = list(read_episodes(job.folder.episodes))[-TOLD:]
+    except DataError:
+        return
+    last = max((e.options.get("step", 0) for e in newest), default=0)
+    for episode in pick([e for e in newest if e.options.get("step", 0) == last]):
+        screen.say()
+        for line in sketch(episode):
+            screen.say(line)
+
+
+def _written(job: Job, pictures: list[Path]) -> list[str]:
+    folder = job.folder
+    newest = sorted(folder.checkpoints.glob("step_*"))[-1:]
+    paths = [folder.summary, *pictures, folder.metrics, folder.episodes, *newest]
+    return [str(p) for p in paths if p.exists()] + [
+        f"try it: coevo play --env {job.config.env} --agent {folder.path}",
+        f"read it: coevo replay {folder.path} --episode -1",
+    ]
