@@ -45,9 +45,12 @@ def load_model(
     try:
         with no_progress_bars():
             tokenizer = AutoTokenizer.from_pretrained(str(path), **common)
-            model: Any = AutoModelForCausalLM.from_pretrained(
-                str(path), dtype=torch.float32, **common
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                str(path), dtype=torch.float32, output_loading_info=True, **common
             )
+        model, found = loaded
+        if found["missing_keys"]:
+            raise ValueError(f"there are no weights for {sorted(found['missing_keys'])[0]}")
     except CoevoError:
         raise
     except Exception as error:  # transformers raises many kinds; each means "not loadable"

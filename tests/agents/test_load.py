@@ -1,0 +1,101 @@
+import json
+import shutil
+
+import pytest
+import torch
+
+from coevo.agents import RandomAgent
+from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.load import load_agent, load_model, model_folder, no_progress_bars, pick_device
+from coevo.agents.sampling import SamplingConfig
+from coevo.envs.core.errors import ConfigError, DataError
+
+
+def test_a_folder_becomes_a_policy(tiny_model_dir):
+    agent = load_agent(str(tiny_model_dir), sampling=SamplingConfig(max_new_tokens=3), device="cpu")
+    assert isinstance(agent, LanguageModelAgent) and agent.sampling.max_new_tokens == 3
+    assert agent.model.dtype == torch.float32 and not agent.model.training
+
+
+def test_scripted_players_are_found_by_name():
+    assert isinstance(load_agent("random"), RandomAgent)
+
+
+def test_a_mistyped_name_lists_the_near_ones():
+    with pytest.raises(ConfigError, match=r"unknown agent 'randm'; did you mean 'random'\?"):
+        load_agent("randm")
+
+
+def test_a_missing_folder_lists_its_neighbours(tmp_path):
+    (tmp_path / "kuhn_run").mkdir()
+    with pytest.raises(DataError, match=r"no model folder .*there is kuhn_run"):
+        load_agent(str(tmp_path / "kuhn_rum"))
+
+
+def test_a_run_gives_its_newest_checkpoint(tiny_model_dir, tmp_path):
+    for step in ("step_000020", "step_000100", "step_1000000", "step_999999"):
+        folder = tmp_path / "checkpoints" / step
+        shutil.copytree(tiny_model_dir, folder / "policy")
+        (folder / "manifest.json").write_text("{}")
+    unfinished = tmp_path / "checkpoints" / "step_2000000"
+    shutil.copytree(tiny_model_dir, unfinished / "policy")
+    newest = tmp_path / "checkpoints" / "step_1000000"
+    assert model_folder(str(tmp_path)) == newest / "policy"
+    assert model_folder(str(newest)) == newest / "policy"
+    assert model_folder(str(newest / "policy")) == newest / "policy"
+
+
+def test_several_policies_must_be_chosen_from(tiny_model_dir, tmp_path):
+    for seat in ("player_0", "player_1"):
+        shutil.copytree(tiny_model_dir, tmp_path / seat)
+    with pytest.raises(DataError, match=r"several policies.*player_0"):
+        model_folder(str(tmp_path))
+
+
+@pytest.mark.parametrize("harm", ["cut", "json", "kind", "tokenizer", "weights", "layer"])
+def test_a_damaged_model_is_one_clear_line(tiny_model_dir, tmp_path, harm):
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_model_dir, folder)
+    if harm == "cut":
+        weights = folder / "model.safetensors"
+        weights.write_bytes(weights.read_bytes()[:5000])
+    elif harm == "json":
+        (folder / "config.json").write_text("{")
+    elif harm == "kind":
+        (folder / "config.json").write_text(json.dumps({"model_type": "vit"}))
+    elif harm == "tokenizer":
+        (folder / "tokenizer.json").write_text("[]")
+    elif harm == "weights":
+        (folder / "model.safetensors").unlink()
+    else:
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 3}))
+    with pytest.raises(DataError, match="cannot load a causal language model") as caught:
+        load_model(str(folder), device="cpu")
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 500
+
+
+def test_an_empty_folder_says_what_was_expected(tmp_path):
+    with pytest.raises(DataError, match=r"holds no model: expected config\.json"):
+        model_folder(str(tmp_path))
+
+
+def test_devices_are_checked():
+    assert pick_device("cpu") == torch.device("cpu")
+    with pytest.raises(ConfigError, match="device='tpu'"):
+        pick_device("tpu")
+    if not torch.cuda.is_available():
+        assert pick_device("auto") == torch.device("cpu")
+        with pytest.raises(ConfigError, match="sees no GPU"):
+            pick_device("cuda")
+
+
+def test_loading_draws_no_bars_and_leaves_the_setting_as_it_was(tiny_model_dir, capfd):
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    load_model(str(tiny_model_dir), device="cpu")
+    assert logging.is_progress_bar_enabled() == shown
+    with no_progress_bars():
+        assert not logging.is_progress_bar_enabled()
+    assert capfd.readouterr().err == ""

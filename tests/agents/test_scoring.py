@@ -1,0 +1,65 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoModelForCausalLM
+
+from coevo.agents.scoring import Span, left_padded, micro_batches, positions, score
+
+
+@pytest.fixture(scope="module")
+def llama(tiny_model_dir):
+    return AutoModelForCausalLM.from_pretrained(tiny_model_dir, dtype=torch.float32).eval()
+
+
+SPANS = [
+    Span((5, 6, 7, 8, 9), (2,), (5,)),
+    Span((5, 6), (1,), (2,)),
+    Span((9, 8, 7, 6, 5, 4, 20, 21, 22), (2, 6), (4, 9)),
+]
+
+
+def alone(model, span, temperature):
+    with torch.no_grad():
+        out = model(torch.tensor([span.ids]), output_hidden_states=True)
+    logp = (out.logits[0] / temperature).log_softmax(-1)
+    at = span.positions()
+    return (
+        [float(logp[i - 1, span.ids[i]]) for i in at],
+        torch.stack([out.hidden_states[-1][0, i - 1] for i in at]),
+    )
+
+
+def test_a_padded_batch_scores_like_each_sequence_alone(llama):
+    with torch.no_grad():
+        scored = score(llama, SPANS, temperature=0.5, hidden=True)
+    each = [alone(llama, s, 0.5) for s in SPANS]
+    assert scored.ids_N.tolist() == [s.ids[i] for s in SPANS for i in s.positions()]
+    assert scored.logp_N().tolist() == pytest.approx([x for lp, _ in each for x in lp], abs=1e-5)
+    assert torch.allclose(scored.hidden_NH, torch.cat([h for _, h in each]), atol=1e-5)
+
+
+def test_a_mask_renormalises_over_what_it_leaves(llama):
+    with torch.no_grad():
+        scored = score(llama, SPANS[:1])
+    masked = scored.masked([[7, 8, 30], [], [9]])
+    free, closed = scored.logits_NV.log_softmax(-1), masked.logits_NV.log_softmax(-1)
+    assert closed[0, [7, 8, 30]].logsumexp(0).item() == pytest.approx(0, abs=1e-6)
+    assert closed[0, 7] - closed[0, 8] == pytest.approx(float(free[0, 7] - free[0, 8]), abs=1e-5)
+    assert torch.equal(closed[1], free[1])
+    assert masked.logp_N()[2].item() == 0
+    assert closed.exp()[0].count_nonzero() == 3 and bool(closed.isfinite().all())
+
+
+@given(st.lists(st.integers(1, 40), max_size=30), st.integers(1, 100))
+def test_micro_batches_hold_every_row_once_within_the_budget(lengths, budget):
+    parts = list(micro_batches(lengths, budget))
+    assert sorted(i for part in parts for i in part) == list(range(len(lengths)))
+    for part in parts:
+        assert len(part) == 1 or len(part) * max(lengths[i] for i in part) <= budget
+
+
+def test_padding_is_on_the_left_and_takes_no_position():
+    ids, mask = left_padded([[5, 6, 7], [8]], torch.device("cpu"))
+    assert ids.tolist() == [[5, 6, 7], [0, 0, 8]]
+    assert positions(mask).tolist() == [[0, 1, 2], [0, 0, 0]]
