@@ -7,7 +7,7 @@ The command line, YAML and Python share one set of names: `optim.lr=1e-3`,
 from __future__ import annotations
 
 import dataclasses
-import json
+import math
 import re
 import types
 import typing
@@ -116,7 +116,9 @@ def _literal(value: Any) -> str:
         return {None: "null", True: "true", False: "false"}[value]
     text = str(value)
     plain = not set(text) & set(",\"'") and parse_scalar(text) == value
-    return text if plain or not isinstance(value, str) else json.dumps(text, ensure_ascii=False)
+    if plain or not isinstance(value, str):
+        return text
+    return str(yaml.safe_dump(text, default_style='"', width=math.inf)).strip()
 
 
 def parse_option(text: str) -> Option:
@@ -147,7 +149,7 @@ def parse_scalar(text: str) -> Any:
         value = yaml.safe_load(text)
     except yaml.YAMLError:
         return text.strip()
-    if isinstance(value, str):
+    if isinstance(value, str) and value == text.strip():  # what is quoted stays a string
         try:
             return float(value)
         except ValueError:

@@ -1,0 +1,62 @@
+"""Runs with the tiny model, for the tests of the loop, the learner and the checkpoints."""
+
+from dataclasses import replace
+
+import pytest
+
+from coevo.agents.sampling import SamplingConfig
+from coevo.trainers.algorithms import algorithm
+from coevo.trainers.config import TrainConfig
+from coevo.trainers.record import assign
+from coevo.trainers.run_folder import RunFolder
+
+MASKED = {"prompt_style": "terse", "illegal": "mask"}
+LEAGUE = {
+    "population": "pool(every=2, size=2, latest=0.4)",
+    "advantage.credit": "gae(level=turn)",
+    "advantage.center": "seat_ema",
+    "critic.lr": 0.01,
+    "optim.epochs": 2,
+    "optim.minibatches": 2,
+}
+"""A pool, running means and a critic: everything that a checkpoint has to keep beside weights."""
+
+
+@pytest.fixture
+def config(tiny_model_dir):
+    """Make a configuration of a small run: `config(algorithm, changes, **settings)`."""
+
+    def make(name="mars", changes=None, **settings):
+        record = assign(algorithm("mars"), {"sampler.episodes": 8, "average": 0.9, "magnet": "ema"})
+        if name == "league":
+            plain = {"loss.regularise": "none", "magnet": "none", "average": 0.0}
+            record = assign(record, plain | LEAGUE)
+        elif name != "mars":
+            record = assign(algorithm(name), {"sampler.episodes": 8})
+        usual = TrainConfig(
+            algorithm=assign(record, changes or {}),
+            env="coevo/kuhn_poker-v0",
+            env_options=MASKED,
+            model=str(tiny_model_dir),
+            sampling=SamplingConfig(max_new_tokens=8),
+            steps=4,
+            checkpoint_every=2,
+            probe_every=2,
+            device="cpu",
+            threads=1,
+        )
+        return replace(usual, **settings)
+
+    return make
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Make the folder of a run: `folder(config, name)`."""
+
+    def make(config, name="run"):
+        made = RunFolder(tmp_path / name)
+        made.create(config)
+        return made
+
+    return make
