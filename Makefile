@@ -9,13 +9,13 @@ STAMP := $(VENV)/.installed
 .PHONY: help quickstart test lint
 
 help:
-	@echo "make quickstart   train on Kuhn poker for four minutes and open a report"
+	@echo "make quickstart   train on Kuhn poker for four minutes and compare before and after"
 	@echo "make test         lint, types, import direction, tests"
 	@echo "make lint         the same without the tests"
 	@echo "PYTHON=python3.12 names another interpreter for the first install"
 
 quickstart: $(STAMP)
-	$(BIN)/coevo train mars --env coevo/kuhn_poker-v0 --budget 4m --quickstart
+	$(BIN)/coevo train mars --env coevo/kuhn_poker-v0 --budget 4m
 
 test: lint
 	$(BIN)/pytest $(PYTEST_FLAGS)

@@ -129,9 +129,11 @@ def _name(kind: type[Command]) -> str:
 
 
 def _value_after(option: str, rest: Sequence[str]) -> str:
+    """Give the value of an option; the last one counts."""
+    value = ""
     for word, following in zip(rest, [*rest[1:], ""], strict=True):
         if word == option:
-            return following
-        if word.startswith(f"{option}="):
-            return word.partition("=")[2]
-    return ""
+            value = following
+        elif word.startswith(f"{option}="):
+            value = word.partition("=")[2]
+    return value

@@ -10,6 +10,7 @@ import numpy as np
 
 from coevo.agents import HumanAgent
 from coevo.agents.agent import Agent, Reply, Request
+from coevo.agents.human import HumanLeft
 from coevo.commands import players
 from coevo.commands.arguments import Play
 from coevo.commands.screen import Screen, harmless
@@ -34,7 +35,11 @@ def run(args: Play) -> int:
     screen.say(f"{args.env}, seed {seed}: you are {seats[args.seat]} against {args.agent}.")
     screen.say("Type a number or the name of a move. Ctrl-D leaves.")
     table = Table(args.env, options, seed)
-    episode = table.play(seats[args.seat], HumanAgent(write=_write), agent)
+    try:
+        episode = table.play(seats[args.seat], HumanAgent(write=_write), agent)
+    except (HumanLeft, KeyboardInterrupt):
+        screen.say()  # the cursor stands behind the question
+        raise
     screen.say()
     screen.say(harmless(table.seen.render() or ""))
     screen.say(f"you are {seats[args.seat]}: {ending(episode)}")

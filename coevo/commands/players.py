@@ -72,9 +72,8 @@ def sampling(
     if greedy and temperature is not None:
         raise ConfigError(f"--greedy and --temperature {temperature:g} contradict each other")
     heat = 0.0 if greedy else 1.0 if temperature is None else temperature
-    return SamplingConfig(
-        temperature=heat, max_new_tokens=max_new_tokens or habits(source).max_new_tokens
-    )
+    longest = habits(source).max_new_tokens if max_new_tokens is None else max_new_tokens
+    return SamplingConfig(temperature=heat, max_new_tokens=longest)
 
 
 def agent(

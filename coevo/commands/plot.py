@@ -101,7 +101,7 @@ def _returns(axes: Axes, metrics: Sequence[Mapping[str, Any]]) -> None:
 
 def _forfeits(axes: Axes, metrics: Sequence[Mapping[str, Any]]) -> None:
     _line(axes, curve(metrics, "forfeit_rate"), "forfeits", scale=100)
-    axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
+    axes.set_ylim(0, max(1.0, 1.05 * axes.get_ylim()[1]))
     axes.set_title("Plays ended by an illegal reply")
     axes.set_ylabel("% of plays")
 

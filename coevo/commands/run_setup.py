@@ -11,9 +11,8 @@ from typing import Any
 
 from coevo.agents import SCRIPTED
 from coevo.agents.load import model_folder, pick_device
-from coevo.agents.sampling import SamplingConfig
 from coevo.commands.arguments import POSITIONAL, Train, flag, given
-from coevo.commands.players import check_env, env_options, habits, settings
+from coevo.commands.players import check_env, env_options, sampling, settings
 from coevo.envs import spec
 from coevo.envs.core.errors import ConfigError, DataError, nearest, unknown
 from coevo.trainers import checkpoint
@@ -45,10 +44,12 @@ class Job:
 
     config: TrainConfig
     folder: RunFolder
+    fresh: bool
+    """Whether the folder is still to be made."""
 
 
 def prepare(args: Train) -> Job:
-    """Make a new run, repeat one, or take one up again; contradictions raise ConfigError."""
+    """Plan a new run, the repeat of one, or the rest of one; contradictions raise ConfigError."""
     if args.resume is not None:
         _only(args, "--resume", {"resume", *LIMITS, *EVALUATION})
         return _resumed(args, RunFolder(Path(args.resume)))
@@ -60,8 +61,7 @@ def prepare(args: Train) -> Job:
         config = _new(args)
     pick_device(config.device)
     folder = RunFolder(Path(args.out) if args.out else free_folder(config))
-    folder.create(config)
-    return Job(config, folder)
+    return Job(config, folder, fresh=True)
 
 
 def _only(args: Train, option: str, allowed: Collection[str]) -> None:
@@ -95,10 +95,7 @@ def _new(args: Train) -> TrainConfig:
         env=args.env,
         env_options=env_options(args.env, args.env_option, [model]),
         model=model,
-        sampling=SamplingConfig(
-            temperature=1.0 if args.temperature is None else args.temperature,
-            max_new_tokens=args.max_new_tokens or habits(model).max_new_tokens,
-        ),
+        sampling=sampling(model, args.temperature, args.max_new_tokens),
         seed=args.seed or 0,
         device=args.device or "auto",
         threads=args.threads or 0,
@@ -178,7 +175,7 @@ def _resumed(args: Train, folder: RunFolder) -> Job:
         config = replace(config, **(none | new))
         _check_ahead(config, reached(folder))
         _save(config, folder)
-    return Job(config, folder)
+    return Job(config, folder, fresh=False)
 
 
 def _no_run(path: Path) -> str:

@@ -67,8 +67,8 @@ def who(turn: Turn) -> str:
 
 
 def _origin(episode: Episode) -> str:
-    step = episode.options.get("step")
-    return f"start state {episode.task}" + (f", update {step}" if step is not None else "")
+    step = episode.outcome.get("step")
+    return f"start state {episode.task}" + (f", update {step:g}" if step is not None else "")
 
 
 def _outcome(turn: Turn) -> str:

@@ -43,25 +43,33 @@ def run(args: Train) -> int:
 
 def _carry_out(args: Train, job: Job, screen: Screen) -> None:
     config, folder = job.config, job.folder
-    screen.say(f"{_title(config)}; everything is written to {folder.path}")
-    summary = read_summary(folder)
+    summary = {} if job.fresh else read_summary(folder)
     command = summary.get("command", as_typed(args))
     summary = {k: v for k, v in summary.items() if k == "before"} | origin(config, command)
-    start = None if args.no_eval else measure.start_agent(config)
-    if start is not None and "before" not in summary:
+    measured = not args.no_eval
+    start = measure.start_agent(config) if measured and "before" not in summary else None
+    if job.fresh:
+        folder.create(config)  # not earlier: a model that does not load leaves no folder behind
+    screen.say(f"{_title(config)}; everything is written to {folder.path}")
+    if start is not None:
         screen.say("measuring the start model ...")
         summary["before"] = measure.table(start, start, config, args.eval_games)
+        start = None  # its memory is wanted for training
     write_summary(folder, summary)
-    probe = measure.ExploitabilityProbe(config)
-    with RunDisplay(screen, _title(config), _limits(config)) as display:
-        trained = train(config, folder, probes=[probe], report=display.report)
+    trained = _train(config, job, screen)
     summary |= _counters(trained)
-    if start is not None:
+    if measured:
         screen.say("measuring the trained model ...")
-        agent = measure.joined(trained.policies())
+        agent, start = measure.joined(trained.policies()), measure.start_agent(config)
         summary["after"] = measure.table(agent, start, config, args.eval_games)
     write_summary(folder, summary)
     _conclude(job, summary, screen)
+
+
+def _train(config: TrainConfig, job: Job, screen: Screen) -> Run:
+    probe = measure.ExploitabilityProbe(config)
+    with RunDisplay(screen, _title(config), _limits(config)) as display:
+        return train(config, job.folder, probes=[probe], report=display.report)
 
 
 def _counters(trained: Run) -> dict[str, Any]:
@@ -88,6 +96,8 @@ def _limits(config: TrainConfig) -> str:
 
 def _where_saved(job: Job) -> str:
     path = job.folder.path
+    if not (path / "config.yaml").exists():
+        return "interrupted before anything was done"
     try:
         done = f"{reached(job.folder).step} updates are"
     except CoevoError:
@@ -112,6 +122,8 @@ def _conclude(job: Job, summary: Mapping[str, Any], screen: Screen) -> None:
     )
     for path in _written(job, pictures):
         screen.say(f"  {path}")
+    screen.say(f"Play it: coevo play --env {job.config.env} --agent {job.folder.path}")
+    screen.say(f"Read it: coevo replay {job.folder.path} --episode -1")
 
 
 def _compare(summary: Mapping[str, Any], screen: Screen) -> None:
@@ -135,18 +147,15 @@ def _tell_some(job: Job, screen: Screen) -> None:
         newest = list(read_episodes(job.folder.episodes))[-TOLD:]
     except DataError:
         return
-    last = max((e.options.get("step", 0) for e in newest), default=0)
-    for episode in pick([e for e in newest if e.options.get("step", 0) == last]):
+    last = max((e.outcome.get("step", 0) for e in newest), default=0)
+    for episode in pick([e for e in newest if e.outcome.get("step", 0) == last]):
         screen.say()
         for line in sketch(episode):
             screen.say(line)
 
 
-def _written(job: Job, pictures: list[Path]) -> list[str]:
+def _written(job: Job, pictures: list[Path]) -> list[Path]:
     folder = job.folder
     newest = sorted(folder.checkpoints.glob("step_*"))[-1:]
     paths = [folder.summary, *pictures, folder.metrics, folder.episodes, *newest]
-    return [str(p) for p in paths if p.exists()] + [
-        f"try it: coevo play --env {job.config.env} --agent {folder.path}",
-        f"read it: coevo replay {folder.path} --episode -1",
-    ]
+    return [p for p in paths if p.exists()]

@@ -1,0 +1,253 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from coevo import __version__
+from coevo.agents.human import HumanLeft
+from coevo.commands.arguments import COMMANDS, as_typed, flag
+from coevo.commands.parse import parse
+from coevo.commands.play import Table
+from coevo.commands.screen import harmless
+from coevo.commands.seed_model_check import promises
+from coevo.commands.story import ending, sketch, tell
+from coevo.envs import list_envs
+from coevo.envs.core.episode import Episode, Stop, Turn
+from coevo.envs.core.parsing import Status
+from coevo.trainers.algorithms import ALGORITHMS
+
+KUHN = "coevo/kuhn_poker-v0"
+
+
+def test_help_lists_every_command(cli):
+    for words in ((), ("--help",), ("help",)):
+        out = cli(*words).out
+        assert all(name in out for name in COMMANDS)
+        assert "example:" in out
+    assert cli("--version").out == f"coevo {__version__}\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_help_ends_with_an_example_that_parses(cli, name):
+    result = cli(*name.split(), "--help")
+    assert result.status == 0
+    example = result.out.splitlines()[-1].strip()
+    assert example == COMMANDS[name].example
+    assert isinstance(parse(example.split()[1:]), COMMANDS[name])
+    assert "None" not in result.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_are_spelled_back(name):
+    words = COMMANDS[name].example.split()[1:]
+    spelled = as_typed(parse(words))
+    assert parse(spelled.split()[1:]) == parse(words)
+
+
+def test_options_are_spelled_with_hyphens():
+    assert flag("budget_tokens") == "--budget-tokens"
+
+
+def test_help_of_the_seed_model_lists_its_two_commands(cli):
+    out = cli("seed-model", "--help").out
+    assert "build" in out
+    assert "check" in out
+
+
+def test_envs(cli):
+    out = cli("envs").out
+    listed = json.loads(cli("envs", "--json").out)
+    assert [entry["id"] for entry in listed] == [s.id for s in list_envs()]
+    assert all(s.id in out for s in list_envs())
+
+
+def test_algos(cli):
+    out = cli("algos").out
+    assert all(name in out for name in ALGORITHMS)
+    assert [a["name"] for a in json.loads(cli("algos", "--json").out)] == list(ALGORITHMS)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_an_algorithm_is_shown_beside_its_sources(cli, name):
+    record = ALGORITHMS[name]
+    shown = json.loads(cli("algos", name, "--json").out)
+    assert shown["slots"]["optim.lr"] == record.optim.lr
+    assert set(shown["published"]) == set(record.published)
+    out = cli("algos", name).out
+    assert record.formula in out
+    assert all(key in out for key in record.published)
+    assert all(f"--variant {variant}" in out for variant in record.variants)
+
+
+# ---- evaluate, exploitability ----------------------------------------------------------------
+
+
+def test_evaluate_scores_an_agent(cli):
+    words = ("evaluate", "--agent", "oracle", "--env", "coevo/tic_tac_toe-v0", "--games", "20")
+    found = json.loads(cli(*words, "--json").out)
+    assert found["total"]["plays"] == 20
+    assert found["total"]["loss_rate"] == 0
+    assert found["opponent"] == "random"
+    assert "oracle against random" in cli(*words).out
+
+
+def test_evaluate_in_self_play(cli):
+    words = ("evaluate", "--agent", "random", "--env", KUHN, "--games", "10", "--opponent", "self")
+    found = json.loads(cli(*words, "--json").out)
+    assert found["opponent"] is None
+    assert found["total"]["mean_return"] == pytest.approx(0)
+
+
+def test_evaluate_takes_a_run_and_prompts_as_it_was_trained(cli, finished):
+    words = ("evaluate", "--agent", finished.path, "--env", KUHN, "--games", "4", "--json")
+    first = json.loads(cli(*words).out)
+    assert first["env_options"] == {"prompt_style": "terse"}
+    assert json.loads(cli(*words).out) == first
+    greedy = json.loads(cli(*words, "--greedy").out)
+    assert greedy["total"]["plays"] == 4
+
+
+def test_exploitability_of_random_play(cli):
+    words = ("exploitability", "--agent", "random", "--env", KUHN)
+    assert json.loads(cli(*words, "--json").out)["exploitability"] == pytest.approx(11 / 24)
+    assert "0.4583" in cli(*words).out
+
+
+# ---- play, replay ----------------------------------------------------------------------------
+
+
+def lines(monkeypatch, *typed: str) -> None:
+    left = iter(typed)
+
+    def read(prompt: str = "") -> str:
+        try:
+            return next(left)
+        except StopIteration:
+            raise EOFError from None
+
+    monkeypatch.setattr("coevo.agents.human.HumanAgent.__init__.__defaults__", (read, None))
+
+
+def test_a_person_plays_a_game_to_its_end(cli, monkeypatch):
+    lines(monkeypatch, "bet", "nonsense", "1", "1")
+    result = cli("play", "--env", KUHN, "--agent", "first_legal", "--seed", "3")
+    assert result.status == 0, result.err
+    assert "Kuhn poker for two players" in result.out
+    assert "you are player_0: player_" in result.out
+
+
+def test_a_person_may_leave(cli, monkeypatch):
+    lines(monkeypatch)
+    result = cli("play", "--env", KUHN, "--agent", "random")
+    assert result.status == 130
+    assert result.err.count("\n") == 1
+    assert result.out.endswith("\n")
+
+
+def test_both_sides_of_a_table_stay_in_step():
+    from coevo.agents import RandomAgent
+
+    for spec in list_envs():
+        table = Table(spec.id, {"prompt_style": "terse"}, seed=5)
+        episode = table.play(table.env.possible_agents[0], RandomAgent(), RandomAgent())
+        assert episode.stop is Stop.FINISHED
+        assert table.seen.episode.outcome == episode.outcome
+        assert table.seen.episode.turns[0].chat[0]["role"] == "system"
+
+
+def test_leaving_is_not_called_an_error():
+    assert HumanLeft("x").exit_code == 130
+
+
+def test_replay_tells_a_recorded_play(cli, finished):
+    count = len((finished.path / "episodes.jsonl").read_text().splitlines())
+    first = cli("replay", finished.path).out
+    assert f"episode 1 of {count}" in first
+    assert "Kuhn poker. You are player 0." in first
+    last = cli("replay", finished.path / "episodes.jsonl", "--episode", "-1").out
+    assert last == cli("replay", finished.path, "--episode", str(count)).out
+    assert f"episode {count} of {count}" in last
+
+
+def test_replay_beyond_the_end(cli, finished):
+    for number in ("0", "999", "-999"):
+        line = cli("replay", finished.path, "--episode", number).error_line()
+        assert f"--episode {number}" in line
+
+
+def play_of(*, stop: Stop = Stop.FINISHED, pay: dict[str, float], text: str = "[bet]") -> Episode:
+    turn = Turn("a_0", ({"role": "user", "content": "Move?"},), text, "bet", Status.LEGAL, ("bet",))
+    turn.player, turn.version = "policy", 7
+    turn.pay("payoff", pay)
+    return Episode(KUHN, 1, {}, ("a_0", "b_0"), "seed-1", [turn], stop, note="a_0: no move")
+
+
+def test_stories_name_who_said_what_and_who_won():
+    told = "\n".join(tell(play_of(pay={"a_0": 2, "b_0": -2})))
+    for part in (
+        "a_0 (policy after 7 updates) reads:",
+        "Move?",
+        '"[bet]"',
+        "plays bet",
+        "a_0 wins",
+    ):
+        assert part in told
+    assert "payoff: a_0 +2, b_0 -2" in told
+
+
+@pytest.mark.parametrize(
+    ("episode", "said"),
+    [
+        (play_of(pay={"a_0": 1, "b_0": -1}), "a_0 wins (a_0 +1, b_0 -1)"),
+        (play_of(pay={"a_0": 3, "b_0": 3}), "nobody is ahead (a_0 +3, b_0 +3)"),
+        (play_of(pay={"a_0": -1, "b_0": 0}, stop=Stop.FORFEIT), "a_0 forfeits"),
+        (play_of(pay={}, stop=Stop.TURN_LIMIT), "ended by the limit of rounds"),
+        (play_of(pay={}, stop=Stop.ERROR), "ended by a_0: no move"),
+    ],
+)
+def test_endings(episode, said):
+    assert ending(episode).startswith(said)
+
+
+def test_text_of_agents_cannot_steer_the_terminal():
+    episode = play_of(pay={"a_0": 1}, text="\x1b[2J\x07hello")
+    assert "\x1b" not in "".join([*tell(episode), *sketch(episode)])
+    assert harmless("ok\n\x1b") == "ok\n\ufffd"
+
+
+# ---- seed-model ------------------------------------------------------------------------------
+
+
+def test_check_fails_for_a_model_that_keeps_no_promise(cli, tiny_model_dir):
+    words = ("seed-model", "check", "--model", tiny_model_dir, "--turns", "4", "--games", "2")
+    result = cli(*words, "--json")
+    assert result.status == 1
+    found = json.loads(result.out)
+    assert found["holds"] is False
+    assert f"{KUHN} legal answers" in {p["what"] for p in found["promises"] if not p["holds"]}
+
+
+def test_scripted_play_is_legal_and_the_check_covers_every_environment():
+    from coevo.agents import RandomAgent
+
+    found = {p.what: p for p in promises(RandomAgent(), turns=1, games=2)}
+    for spec in list_envs():
+        assert found[f"{spec.id} legal answers"].value == 1.0
+        assert (f"{spec.id} against random" in found) == (spec.kind == "competitive")
+    assert found[f"{KUHN} exploitability"].holds
+
+
+def test_build_makes_a_model_that_loads(cli, here, monkeypatch):
+    from dataclasses import replace
+
+    from coevo.commands import seed_model_build
+    from coevo.trainers.seed import build
+
+    small = replace(build.SeedConfig(), hidden=16, layers=1, heads=2, feed_forward=16)
+    monkeypatch.setattr(seed_model_build, "SeedConfig", lambda **kwargs: replace(small, **kwargs))
+    done = cli("seed-model", "build", "--out", "made", "--turns", "300", "--minutes", "0.02")
+    assert done.status == 0, done.err
+    assert "MB" in done.out
+    assert "Writing model shards" not in done.err
+    assert Path("made/config.json").is_file()
+    assert cli("evaluate", "--agent", "./made", "--env", KUHN, "--games", "2").status == 0

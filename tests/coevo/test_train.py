@@ -1,0 +1,208 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from coevo.commands.arguments import Train
+from coevo.commands.measure import MEASURES, ExploitabilityProbe, SeatedPolicies
+from coevo.commands.run_setup import prepare, seconds
+from coevo.envs.core.errors import ConfigError
+from coevo.trainers.config import load_config
+
+KUHN = "coevo/kuhn_poker-v0"
+TINY = ("--set", "sampler.episodes=8", "--max-new-tokens", "3", "--no-eval")
+
+
+def metrics_of(run: Path) -> list[dict]:
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def start(*words: str | Path) -> subprocess.Popen:
+    command = [sys.executable, "-P", "-m", "coevo", *map(str, words)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_run_leaves_everything_that_it_promises(finished):
+    names = {p.name for p in finished.path.iterdir()}
+    assert {"config.yaml", "metrics.jsonl", "episodes.jsonl", "summary.json"} <= names
+    assert [line["step"] for line in metrics_of(finished.path)] == [1, 2, 3]
+    for picture, magic in (("png", b"\x89PNG"), ("svg", b"<?xml")):
+        assert (finished.path / f"learning_curve.{picture}").read_bytes().startswith(magic)
+
+
+def test_the_summary_holds_both_tables_and_where_they_come_from(finished):
+    summary = json.loads((finished.path / "summary.json").read_text())
+    wanted = set(MEASURES) - {"return_self_play"}
+    for table in ("before", "after"):
+        assert all(isinstance(summary[table][key], float) for key in wanted)
+    assert summary["before"]["exploitability"] != summary["after"]["exploitability"]
+    assert summary["steps"] == 3
+    assert summary["tokens"] == sum(line["tokens"] for line in metrics_of(finished.path))
+    assert 0 < summary["seconds"] < 600
+    assert summary["command"].startswith(f"coevo train mars --env {KUHN}")
+    assert len(summary["config_hash"]) == 64
+    assert summary["hardware"]["cores"] >= 1
+
+
+def test_the_end_of_a_run_is_told_in_words(finished):
+    last = metrics_of(finished.path)[-1]
+    assert f"{last['exploitability']:.3f}" in finished.out
+    for part in (
+        "before",
+        "after",
+        "win rate against random",
+        "reads: Kuhn poker",
+        "learning_curve",
+    ):
+        assert part in finished.out
+    assert "\x1b" not in finished.out
+    assert "Loading weights" not in finished.out
+
+
+def test_the_probe_is_the_exact_exploitability(cli, finished):
+    last = metrics_of(finished.path)[-1]["exploitability"]
+    words = ("exploitability", "--agent", finished.path, "--env", KUHN, "--json")
+    assert json.loads(cli(*words).out)["exploitability"] == pytest.approx(last, abs=1e-5)
+
+
+def test_the_probe_measures_only_small_hidden_information_games(finished):
+    base = load_config(finished.path / "config.yaml")
+    active = {
+        env: ExploitabilityProbe(replace(base, env=env)).active
+        for env in (KUHN, "coevo/leduc_poker-v0", "coevo/tic_tac_toe-v0", "coevo/goofspiel-v0")
+    }
+    assert active == {
+        KUHN: True,
+        "coevo/leduc_poker-v0": True,
+        "coevo/tic_tac_toe-v0": False,
+        "coevo/goofspiel-v0": False,
+    }
+
+
+def test_the_configuration_repeats_the_run(cli, here, finished):
+    again = cli("train", "--config", finished.path / "config.yaml", "--no-eval", "--out", "again")
+    assert again.status == 0, again.err
+    first, second = metrics_of(finished.path), metrics_of(here / "again")
+    for name in ("return/player_0", "entropy", "loss/policy", "exploitability", "tokens"):
+        assert [m.get(name) for m in first] == [m.get(name) for m in second]
+
+
+def test_resuming_extends_a_finished_run_and_keeps_its_first_table(cli, run_folder):
+    before = json.loads((run_folder / "summary.json").read_text())["before"]
+    done = cli("train", "--resume", run_folder, "--steps", "5", "--eval-games", "2")
+    assert done.status == 0, done.err
+    summary = json.loads((run_folder / "summary.json").read_text())
+    assert summary["before"] == before
+    assert summary["steps"] == 5
+    assert [m["step"] for m in metrics_of(run_folder)] == [1, 2, 3, 4, 5]
+    assert yaml.safe_load((run_folder / "config.yaml").read_text())["steps"] == 5
+
+
+def test_a_limit_that_is_reached_is_refused(cli, run_folder):
+    line = cli("train", "--resume", run_folder, "--steps", "2").error_line()
+    assert "--steps 2" in line
+    assert "3" in line
+
+
+def test_folders_without_a_name_get_a_free_one(cli, here, tiny_model_dir):
+    words = ("train", "reinforce", "--env", KUHN, "--model", tiny_model_dir, "--steps", "1")
+    for _ in range(2):
+        assert cli(*words, "--seed", "4", *TINY).status == 0
+    assert sorted(p.name for p in (here / "runs").iterdir()) == [
+        "reinforce-kuhn_poker-4",
+        "reinforce-kuhn_poker-4-2",
+    ]
+
+
+def test_settings_reach_the_configuration(here, tiny_model_dir):
+    args = Train(
+        algo="mars",
+        env=KUHN,
+        model=str(tiny_model_dir),
+        budget="1h30m",
+        budget_tokens=2e6,
+        variant="code",
+        set=(("optim.lr=1e-3", "probe_every=7"), ("sampler.episodes=16",)),
+        env_option=(("illegal=penalty", "max_cycles=9"),),
+        temperature=0.5,
+        seed=3,
+        threads=1,
+    )
+    job = prepare(args)
+    config = job.config
+    assert (config.budget_seconds, config.budget_tokens, config.steps) == (5400.0, 2_000_000, None)
+    assert config.algorithm.optim.lr == 1e-3
+    assert config.algorithm.sampler.episodes == 16
+    assert config.algorithm.advantage.credit.name == "mars_code"
+    assert config.env_options == {"illegal": "penalty", "max_cycles": 9, "prompt_style": "full"}
+    assert (config.probe_every, config.sampling.temperature, config.seed) == (7, 0.5, 3)
+    assert job.folder.path == Path("runs/mars-kuhn_poker-3")
+    assert not job.folder.path.exists()
+
+
+def test_separate_policies_are_measured_as_one_agent(cli, here, tiny_model_dir):
+    words = ("train", "mars", "--env", KUHN, "--model", tiny_model_dir, "--steps", "1", *TINY[:4])
+    done = cli(*words, "--set", "population=separate", "--eval-games", "2", "--out", "apart")
+    assert done.status == 0, done.err
+    assert metrics_of(here / "apart")[-1]["exploitability"] > 0
+    assert json.loads((here / "apart/summary.json").read_text())["after"]["forfeit_rate"] >= 0
+
+
+def test_seated_policies_answer_for_their_own_seat():
+    from coevo.agents import FixedTextAgent, Request
+
+    both = SeatedPolicies({"a": FixedTextAgent("one"), "b": FixedTextAgent("two")})
+    asked = [Request(seat, (), {}, None) for seat in ("b", "a", "c", "b")]
+    assert [r.text for r in both.act(asked)] == ["two", "one", "one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("90s", 90), ("5m", 300), ("1.5h", 5400), ("1h30m", 5400), ("45", 45)]
+)
+def test_durations(text, wanted):
+    assert seconds(text) == wanted
+
+
+@pytest.mark.parametrize("text", ["", "m", "five", "5x", "-5m", "5 m"])
+def test_what_is_no_duration(text):
+    with pytest.raises(ConfigError, match="is not a time"):
+        seconds(text)
+
+
+def test_ctrl_c_saves_and_the_run_goes_on(cli, here, tiny_model_dir):
+    words = ("train", "mars", "--env", KUHN, "--model", tiny_model_dir, "--steps", "100000")
+    process = start(*words, *TINY, "--out", here / "long")
+    metrics = here / "long" / "metrics.jsonl"
+    until = time.monotonic() + 120
+    while not (metrics.exists() and metrics.stat().st_size) and time.monotonic() < until:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert err.count("\n") == 1
+    assert f"--resume {here / 'long'}" in err
+    stopped = metrics_of(here / "long")[-1]["step"]
+    assert f"{stopped} updates" in err
+    done = cli("train", "--resume", here / "long", "--steps", stopped + 1, "--no-eval")
+    assert done.status == 0, done.err
+    assert [m["step"] for m in metrics_of(here / "long")] == list(range(1, stopped + 2))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of file sizes are a POSIX feature")
+def test_a_disk_that_refuses_leaves_one_line_and_what_was_written(here, tiny_model_dir):
+    words = f"train mars --env {KUHN} --model {tiny_model_dir} --steps 2 --out full"
+    command = f"ulimit -f 60; exec {sys.executable} -P -m coevo {words} {' '.join(TINY)}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "cannot write full/checkpoints" in done.stderr
+    assert len(metrics_of(here / "full")) == 2
+    assert not list((here / "full" / "checkpoints").glob("*"))
