@@ -362,7 +362,6 @@ def keep(run: Run) -> None:
         return
     rewards = {m.name: m.state_dict() for m in run.modules}
     state = {"estimator": run.estimator_state, "rewards": rewards}
-    run.folder.checkpoints.mkdir(parents=True, exist_ok=True)
     checkpoint.save(
         run.folder.checkpoints,
         run.learners,

@@ -1,0 +1,101 @@
+import pytest
+
+from coevo.agents import FirstLegalAgent, FixedTextAgent, RandomAgent
+from coevo.agents.agent import Agent, Reply
+from coevo.envs.core.episode import Stop
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.parsing import Status
+from coevo.trainers.rollout import Match, play
+
+SEATS = ("player_0", "player_1")
+TERSE = {"prompt_style": "terse"}
+
+
+class Policy(Agent):
+    """Says the first legal move with made-up tokens, and counts how it was called."""
+
+    version = 7
+
+    def __init__(self, moves=None):
+        self.calls, self.moves = [], list(moves or ())
+
+    def act(self, requests):
+        self.calls.append([(r.conversation, r.masked) for r in requests])
+        return [self._one(r) for r in requests]
+
+    def _one(self, request):
+        text = self.moves.pop(0) if self.moves else f"[{request.info['legal_actions'][0]}]"
+        return Reply(text, [1, 2], [len(text)], [-1.0], None)
+
+
+def both(name):
+    return dict.fromkeys(SEATS, name)
+
+
+def test_all_plays_are_asked_at_once_and_end():
+    policy = Policy()
+    matches = [Match(i, both("p"), stream=i) for i in range(10)]
+    episodes = play("coevo/kuhn_poker-v0", matches, {"p": policy}, TERSE)
+    assert [len(call) for call in policy.calls] == [10, 10]
+    assert [e.seed for e in episodes] == list(range(10))
+    assert all(e.stop is Stop.FINISHED for e in episodes)
+    assert len({c for call in policy.calls for c, _ in call}) == 20
+
+
+def test_turns_carry_who_wrote_them_and_their_tokens():
+    players = {"p": Policy(), "first": FirstLegalAgent()}
+    match = Match(1, {"player_0": "p", "player_1": "first"})
+    (episode,) = play("coevo/kuhn_poker-v0", [match], players, TERSE)
+    mine, other = episode.turns
+    assert (mine.player, mine.version) == ("p", 7) and mine.token_ids == [len(mine.text)]
+    assert mine.prompt_ids == [1, 2] and mine.logprobs == [-1.0]
+    assert (other.player, other.version) == ("first", -1) and other.token_ids is None
+
+
+def test_equal_matches_give_equal_plays_and_streams_tell_them_apart():
+    matches = [Match(3, both("r"), stream=s) for s in (0, 0, *range(1, 20))]
+    episodes = play("coevo/leduc_poker-v0", matches, {"r": RandomAgent()}, TERSE)
+    told = [[t.text for t in e.turns] for e in episodes]
+    assert told[0] == told[1] and any(t != told[0] for t in told[2:])
+    assert len({e.turns[0].chat[0]["content"] for e in episodes}) == 1
+
+
+def test_a_simultaneous_round_is_one_call_in_which_nobody_sees_the_other():
+    policy = Policy()
+    match = Match(0, both("p"))
+    (episode,) = play("coevo/goofspiel-v0", [match], {"p": policy}, TERSE)
+    assert len(policy.calls[0]) == 2
+    assert [t.agent for t in episode.turns[:2]] == list(SEATS)
+    payoffs = [i for i, t in enumerate(episode.turns) if "payoff" in t.rewards]
+    assert payoffs == list(range(1, len(episode.turns), 2))
+
+
+def test_a_retry_in_a_simultaneous_round_keeps_the_reply_of_the_other():
+    first, second = Policy(["nonsense"]), Policy()
+    players = {"a": first, "b": second}
+    match = Match(0, dict(zip(SEATS, "ab", strict=True)))
+    options = {**TERSE, "illegal": "textarena"}
+    (episode,) = play("coevo/goofspiel-v0", [match], players, options)
+    assert [t.agent for t in episode.turns[:3]] == ["player_0", "player_0", "player_1"]
+    assert episode.turns[0].status is Status.UNPARSABLE
+    assert len(first.calls) == len(second.calls) + 1
+
+
+def test_a_forfeit_ends_the_play_at_once():
+    players = {"bad": FixedTextAgent("hm"), "p": Policy()}
+    match = Match(0, {"player_0": "bad", "player_1": "p"})
+    (episode,) = play("coevo/goofspiel-v0", [match], players, TERSE)
+    assert episode.stop is Stop.FORFEIT and len(episode.turns) == 1
+
+
+def test_the_mask_is_asked_for_where_the_environment_wants_it():
+    for illegal, masked in (("mask", True), ("forfeit", False)):
+        policy = Policy()
+        match = Match(0, both("p"))
+        play("coevo/kuhn_poker-v0", [match], {"p": policy}, {**TERSE, "illegal": illegal})
+        assert {m for call in policy.calls for _, m in call} == {masked}
+
+
+def test_a_player_that_nobody_is_gets_named():
+    with pytest.raises(ConfigError, match=r"no agent for player \['ghost'\]; players: \['p'\]"):
+        play("coevo/kuhn_poker-v0", [Match(0, both("ghost"))], {"p": Policy()})
