@@ -16,20 +16,9 @@ def run(args: Envs) -> int:
         print_json([asdict(s) for s in specs])
         return 0
     rows = [
-        (
-            s.id,
-            s.seats,
-            s.kind,
-            "at once" if s.simultaneous else "in turn",
-            _refs(s.refs),
-            s.summary,
-        )
+        (s.id, s.seats, s.kind, "at once" if s.simultaneous else "in turn", s.summary)
         for s in specs
     ]
-    columns = ("environment", "seats", "kind", "moves", "mean return of", "what it is")
+    columns = ("environment", "seats", "kind", "moves", "what it is")
     Screen().table(f"{len(rows)} environments", columns, rows)
     return 0
-
-
-def _refs(refs: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in refs.items())

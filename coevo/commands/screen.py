@@ -33,8 +33,8 @@ class Screen(Console):
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Print a table; numbers are written short and None as a dash."""
         table = Table(title=title, title_justify="left", title_style="bold")
-        for name in columns:
-            table.add_column(name, overflow="fold")
+        for place, name in enumerate(columns):
+            table.add_column(name, overflow="fold", no_wrap=place == 0)  # names are copied
         for row in rows:
             table.add_row(*map(cell, row))
         self.print(table)
