@@ -1,0 +1,91 @@
+"""Promise: killing training at any moment and resuming gives the weights of an undisturbed run."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from coevo.trainers import checkpoint
+
+KILLS = """
+import os, random, signal, sys, time
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from coevo.trainers import checkpoint
+from coevo.trainers.loop import train
+from coevo.trainers.run_folder import RunFolder
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def at_write(k):
+    "Kill this process at its k-th call that brings a checkpoint closer to the disk."
+    calls = [0]
+    def wrapped(inner):
+        def call(*args, **kwargs):
+            calls[0] += 1
+            if calls[0] == k:
+                die()
+            return inner(*args, **kwargs)
+        return call
+    for name in ("_sync", "save_file", "remove", "_hash"):
+        setattr(checkpoint, name, wrapped(getattr(checkpoint, name)))
+
+def attempt(folder, write, seconds):
+    pid = os.fork()
+    if pid == 0:
+        if write:
+            at_write(write)
+        train(folder.config(), folder)
+        os._exit(0)
+    if seconds:
+        time.sleep(seconds)
+        os.kill(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
+
+calm, folder = (RunFolder(Path(path)) for path in sys.argv[1:3])
+assert attempt(calm, 0, 0) == 0
+rng, killed = random.Random(int(sys.argv[3])), 0
+for n in range(7):
+    write, seconds = (rng.randint(1, 60), 0) if n % 2 else (0, rng.uniform(0.1, 0.6))
+    killed += os.WIFSIGNALED(attempt(folder, write, seconds))
+assert attempt(folder, 0, 0) == 0
+print(killed)
+"""
+
+
+def train_twice(calm, killed, seed):
+    """Train one run undisturbed and kill the other until it is done; give the number of kills."""
+    command = [sys.executable, "-P", "-c", KILLS, str(calm.path), str(killed.path), str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return int(done.stdout)
+
+
+def content(folder):
+    """Give the hash of every tensor file of the last checkpoint, and what the run counted."""
+    last = checkpoint.latest(folder.checkpoints)
+    files = json.loads((last / checkpoint.MANIFEST).read_text())["files"]
+    progress = json.loads((last / "progress.json").read_text())
+    del progress["seconds"]
+    tensors = {n: e["sha256"] for n, e in files.items() if n != "progress.json"}
+    timed = ("seconds", "seconds/play", "total_seconds", "tokens_per_second")
+    metrics = [{k: v for k, v in m.items() if k not in timed} for m in folder.read_metrics()]
+    return tensors, progress, metrics
+
+
+@pytest.mark.parametrize("name", ["mars", "league"])
+def test_a_run_killed_again_and_again_ends_with_the_same_bits(config, folder, name):
+    given = config(name, steps=24, checkpoint_every=2, seed=3)
+    calm, killed = folder(given, "calm"), folder(given, "killed")
+    assert train_twice(calm, killed, seed=len(name)) >= 3
+    tensors, progress, metrics = content(calm)
+    assert content(killed) == (tensors, progress, metrics)
+    assert progress["step"] == 24 and [m["step"] for m in metrics] == list(range(1, 25))
+    kinds = {n.rpartition(".")[2] for n in tensors} & {"safetensors", "tensors", "snapshot"}
+    assert kinds == {"safetensors", "tensors"} | ({"snapshot"} if name == "league" else set())
+    assert {p.name for p in killed.checkpoints.iterdir()} == {
+        p.name for p in calm.checkpoints.iterdir()
+    }
