@@ -1,0 +1,219 @@
+import os
+import signal
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from coevo.agents.language_model import LanguageModelAgent
+from coevo.envs.core.episode import read_episodes
+from coevo.trainers import checkpoint, loop
+from coevo.trainers.algorithms import ALGORITHMS, algorithm
+from coevo.trainers.run_folder import RunFolder
+
+
+def weights(run):
+    return {
+        f"{name}.{k}": v.clone()
+        for name, learner in run.learners.items()
+        for k, v in learner.output.state_dict().items()
+    }
+
+
+def equal(one, two):
+    return one.keys() == two.keys() and all(torch.equal(v, two[k]) for k, v in one.items())
+
+
+def test_training_twice_with_one_seed_gives_equal_parameters(config, folder):
+    runs = [
+        loop.train(config("league", steps=4, seed=seed), folder(config(), f"run{i}"))
+        for i, seed in enumerate((5, 5, 6))
+    ]
+    first, second, other = map(weights, runs)
+    assert equal(first, second) and not equal(first, other)
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+def test_every_algorithm_trains_and_resumes_without_a_difference(config, folder, name):
+    changes = {"sampler.episodes": 2 * ALGORITHMS[name].sampler.group_size}
+    whole = config(name, changes, steps=4, checkpoint_every=2)
+    started = loop.start(whole, RunFolder(folder(whole, "none").path / "x"))
+    before = weights(started)
+    straight = loop.train(whole, folder(whole, "straight"))
+    half = folder(whole, "half")
+    loop.train(whole, half)
+    checkpoint.remove(checkpoint.latest(half.checkpoints))
+    resumed = loop.train(whole, half)
+    assert equal(weights(straight), weights(resumed)) and not equal(weights(straight), before)
+    assert [m["step"] for m in half.read_metrics()] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "variant", sorted((n, v) for n, a in ALGORITHMS.items() for v in a.variants)
+)
+def test_every_variant_trains(config, folder, variant):
+    name, choice = variant
+    size = 2 * ALGORITHMS[name].sampler.group_size
+    record = algorithm(name, choice, {"sampler.episodes": size})
+    given = replace(config(), algorithm=record, steps=1)
+    run = loop.train(given, folder(given))
+    assert run.progress.step == 1 and np.isfinite(run.folder.read_metrics()[0]["grad_norm"])
+
+
+def planned(config, tmp_path, changes, steps=1):
+    run = loop.start(config(changes=changes), RunFolder(tmp_path))
+    out = []
+    for step in range(steps):
+        run.progress = replace(run.progress, step=step)
+        out.append(loop.plan(run))
+    return out
+
+
+def test_plays_of_a_group_share_start_and_seats_but_not_their_stream(config, tmp_path):
+    changes = {"sampler.episodes": 12, "sampler.group_size": 3, "population": "frozen"}
+    (matches, groups), (later, _) = planned(config, tmp_path, changes, steps=2)
+    assert groups == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
+    for g in range(4):
+        mine = [m for m, group in zip(matches, groups, strict=True) if group == g]
+        assert len({m.seed for m in mine}) == 1
+        assert len({tuple(m.players.items()) for m in mine}) == 1
+    assert len({m.seed for m in matches}) == 4
+    assert sorted(m.stream for m in matches) == list(range(12))
+    assert not {m.seed for m in matches} & {m.seed for m in later}
+
+
+@pytest.mark.parametrize(("episodes", "size"), [(4, 4), (6, 2), (4, 1)])
+def test_seats_rotate_over_the_run_whatever_the_batch(config, tmp_path, episodes, size):
+    changes = {
+        "sampler.episodes": episodes,
+        "sampler.group_size": size,
+        "population": "frozen",
+    }
+    plans = planned(config, tmp_path, changes, steps=4)
+    seats = Counter(
+        seat
+        for matches, _ in plans
+        for m in matches
+        for seat, p in m.players.items()
+        if p == "policy"
+    )
+    assert seats["player_0"] == seats["player_1"]
+
+
+def test_only_learners_tokens_count(config, tmp_path):
+    run = loop.start(config(changes={"population": "frozen"}), RunFolder(tmp_path))
+    metrics, episodes = loop.update(run)
+    own = sum(len(t.token_ids) for e in episodes for t in e.turns if t.player == "policy")
+    everybody = sum(len(t.token_ids) for e in episodes for t in e.turns)
+    assert metrics["tokens"] == run.progress.tokens == own < everybody
+
+
+def test_turns_carry_the_version_that_wrote_them(config, tmp_path):
+    run = loop.start(
+        config(changes={"population": "pool(every=1, latest=0.0)"}), RunFolder(tmp_path)
+    )
+    for step in range(3):
+        _, episodes = loop.update(run)
+        run.progress = replace(run.progress, step=step + 1)
+        versions = {t.version for e in episodes for t in e.turns if t.player == "policy"}
+        assert versions == {step}
+        assert all(
+            t.version == int(t.player.removeprefix("past"))
+            for e in episodes
+            for t in e.turns
+            if t.player.startswith("past")
+        )
+
+
+def test_probes_see_what_the_run_hands_out_and_enter_the_log(config, folder):
+    seen = []
+
+    def probe(policies):
+        seen.append(policies["policy"])
+        return {"score": float(len(seen))}
+
+    reports = []
+    given = config(steps=5, probe_every=2, episodes_logged=3)
+    run = loop.train(
+        given, folder(given), probes=[probe], report=lambda *told: reports.append(told)
+    )
+    metrics = run.folder.read_metrics()
+    assert [m.get("score") for m in metrics] == [None, 1.0, None, 2.0, 3.0]
+    assert all(a.model is run.learners["policy"].average for a in seen)
+    assert all(isinstance(a, LanguageModelAgent) for a in seen)
+    assert [(step, share) for step, _, share in reports] == [
+        (i, pytest.approx(i / 5)) for i in range(1, 6)
+    ]
+    episodes = list(read_episodes(run.folder.episodes))
+    assert Counter(e.outcome["step"] for e in episodes) == {2: 3, 4: 3, 5: 3}
+    assert checkpoint.latest(run.folder.checkpoints).name == "step_000005"
+
+
+def test_metrics_tell_returns_by_seat_and_how_plays_ended(config, tmp_path):
+    forfeit = {"prompt_style": "terse", "illegal": "forfeit"}
+    run = loop.start(config(env_options=forfeit), RunFolder(tmp_path))
+    metrics, episodes = loop.update(run)
+    assert metrics["return/player_0"] == np.mean([e.total("player_0", "payoff") for e in episodes])
+    assert metrics["forfeit_rate"] == np.mean([str(e.stop) == "forfeit" for e in episodes]) > 0
+    assert 0 < metrics["illegal_rate/player_0"] <= 1
+    assert sum(v for k, v in metrics.items() if k.startswith("stop/")) == pytest.approx(1)
+    assert metrics["reward/format"] >= 0
+
+
+def test_ctrl_c_finishes_the_update_and_keeps_it(config, folder):
+    given = config(steps=50, checkpoint_every=50)
+    made = folder(given)
+
+    def interrupt(step, metrics, share):
+        if step == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        loop.train(given, made, report=interrupt)
+    assert signal.getsignal(signal.SIGINT) is before
+    last = [m["step"] for m in made.read_metrics()][-1]
+    assert checkpoint.latest(made.checkpoints).name == f"step_{last:06d}" and last in (2, 3)
+
+
+def test_a_finished_run_is_left_as_it_is(config, folder):
+    given = config(steps=2)
+    made = folder(given)
+    done = loop.train(given, made)
+    files = {p: p.stat().st_mtime_ns for p in made.path.rglob("*") if p.is_file()}
+    again = loop.train(given, made)
+    assert equal(weights(done), weights(again))
+    kept = {p: t for p, t in files.items() if "jsonl" not in p.name}
+    assert all(p.stat().st_mtime_ns == t for p, t in kept.items())
+
+
+@pytest.mark.parametrize("limit", [{"budget_tokens": 200}, {"budget_seconds": 0.2}])
+def test_budgets_end_a_run(config, folder, limit):
+    given = config(steps=None, **limit)
+    run = loop.train(given, folder(given))
+    assert 1 <= run.progress.step < 200 and loop.share_done(run) == 1.0
+    if "budget_tokens" in limit:
+        before = run.folder.read_metrics()[-2]["total_tokens"] if run.progress.step > 1 else 0
+        assert before < 200 <= run.progress.tokens
+
+
+def test_reward_modules_are_paid_once_as_components_of_their_own(config, tmp_path):
+    run = loop.start(
+        config(changes={"rewards": "format(legal=0.25); length(unit=tokens, free=0, span=1)"}),
+        RunFolder(tmp_path),
+    )
+    matches, _ = loop.plan(run)
+    for episode in loop.collect(run, matches):
+        for turn in episode.turns:
+            assert turn.rewards["format"] == {turn.agent: 0.25}
+            assert turn.rewards["length"][turn.agent] < 0
+
+
+def test_a_batch_in_which_no_learner_spoke_changes_nothing(config, tmp_path, monkeypatch):
+    run = loop.start(config(), RunFolder(tmp_path))
+    before = weights(run)
+    monkeypatch.setattr(loop, "build", lambda *args: None)
+    metrics, _ = loop.update(run)
+    assert equal(weights(run), before) and "grad_norm" not in metrics
