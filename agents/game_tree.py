@@ -45,7 +45,6 @@ class GameTree:
     """Whether all players are paid the same at every end."""
 
 
-@functools.lru_cache(maxsize=16)
 def game_tree(game: str) -> GameTree:
     """Walk all histories of a game, once per process.
 
@@ -55,16 +54,25 @@ def game_tree(game: str) -> GameTree:
     Raises:
         ConfigError: the tree has more than `HISTORIES` nodes, or no information states.
     """
+    walked = _walk(game)
+    if isinstance(walked, str):
+        raise ConfigError(walked)
+    return walked
+
+
+@functools.lru_cache(maxsize=16)
+def _walk(game: str) -> GameTree | str:
+    """Walk the tree, or say why not: a walk that ends at "too large" is as long as any."""
     loaded = load_game(game)
     if not loaded.get_type().provides_information_state_string:
-        raise ConfigError(f"{game}: OpenSpiel gives no information states for this game")
+        return f"{game}: OpenSpiel gives no information states for this game"
     found: dict[str, Decision] = {}
     count, common, open_ = 0, True, [loaded.new_initial_state()]
     while open_:
         state = open_.pop()
         count += 1
         if count > HISTORIES:
-            raise ConfigError(f"{game}: the tree has over {HISTORIES} nodes, too many to walk")
+            return f"{game}: the tree has over {HISTORIES} nodes, too many to walk"
         if state.is_terminal():
             common = common and len(set(state.returns())) == 1
             continue

@@ -14,7 +14,7 @@ register(
 register(
     "coevo/goofspiel-v0",
     "coevo.envs.games.goofspiel",
-    "bid cards for prizes, both at once; mixed strategies over five rounds",
+    "bid cards for prizes, both at once; mixed strategies over five bids",
     kind="competitive",
     simultaneous=True,
     refs={"random": 0.0, "oracle": 0.0},

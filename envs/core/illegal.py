@@ -1,7 +1,7 @@
 """What happens when a reply is not a legal move: one policy object decides.
 
-The presets carry the constants of the papers and libraries that use them
-(specs/games.md, sections 1.3, 2, 3, 7 and 14).
+The presets carry the constants of the papers and libraries that use them: the released code of
+MARS/MARSHAL (arXiv 2510.15414) and of SPIRAL (arXiv 2506.24119), TextArena 0.7.4, PettingZoo 1.27.
 """
 
 from __future__ import annotations

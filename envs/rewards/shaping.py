@@ -1,7 +1,7 @@
 """Small rewards for how a reply is written; logged apart from the payoff of the rules.
 
-Both formulas are the shaping terms of MARSHAL's released configuration (arXiv 2510.15414;
-specs/games.md, section 1.3). Evaluation uses the payoff alone.
+Both formulas are the shaping terms of MARSHAL's released configuration (arXiv 2510.15414).
+Evaluation uses the payoff alone.
 """
 
 from __future__ import annotations

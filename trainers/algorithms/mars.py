@@ -11,7 +11,7 @@ variant `code`, with its loss and its KL to the start policy.
 from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
 from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
 
-CODE = "released code, specs/games.md 1.3-1.6"
+CODE = "released code (thu-nics/MARSHAL, 2025-12)"
 SMALL = "a one-million-parameter model is trained from a weak start, not a 4B model fine-tuned"
 
 ALGORITHM = Algorithm(

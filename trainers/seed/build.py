@@ -48,6 +48,9 @@ class SeedConfig:
     epochs: float = 2.0
     """Passes over the turns."""
     lr: float = 3e-3
+    """Peak rate of AdamW, for embeddings and norms."""
+    muon_lr: float = 0.02
+    """Peak rate of Muon, for the hidden matrices."""
     batch_tokens: int = 8192
     prompt_weight: float = 0.1
     """Weight of a prompt token in the loss, against 1 for a reply token."""
@@ -165,9 +168,7 @@ def fit(
         config: passes, minutes, learning rate and batch size.
         report: told now and then: share done, running loss.
     """
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=config.lr, betas=(0.9, 0.98), weight_decay=0.01
-    )
+    optimizers = make_optimizers(model, config)
     rng = np.random.default_rng(config.seed)
     total = config.epochs * sum(len(e.ids) for e in data)
     began, seen, running = time.monotonic(), 0, 0.0
@@ -176,15 +177,35 @@ def fit(
         if share >= 1:
             break
         rate = min(1.0, share / 0.02) * (0.02 + 0.98 * (1 + math.cos(math.pi * share)) / 2)
-        optimizer.param_groups[0]["lr"] = config.lr * rate
         loss = loss_of(model, batch, config.prompt_weight)
-        optimizer.zero_grad(set_to_none=True)
+        model.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        for optimizer in optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = group["peak"] * rate
+            optimizer.step()
         seen += sum(len(e.ids) for e in batch)
         running = 0.98 * running + 0.02 * loss.item() if running else loss.item()
         report(share, running)
+
+
+def make_optimizers(model: LlamaForCausalLM, config: SeedConfig) -> list[torch.optim.Optimizer]:
+    """Muon for the hidden matrices, AdamW for embeddings and norms."""
+    hidden = [p for p in model.model.layers.parameters() if p.ndim == 2]
+    ids = {id(p) for p in hidden}
+    rest = [p for p in model.parameters() if id(p) not in ids]
+    return [
+        torch.optim.Muon(
+            [{"params": hidden, "peak": config.muon_lr}], lr=config.muon_lr, weight_decay=0.01
+        ),
+        torch.optim.AdamW(
+            [{"params": rest, "peak": config.lr}],
+            lr=config.lr,
+            betas=(0.9, 0.98),
+            weight_decay=0.01,
+        ),
+    ]
 
 
 def _batches(

@@ -15,58 +15,50 @@ from coevo.envs.core.parsing import Status
 from coevo.trainers.rollout import Match, play
 
 OPENSPIEL_GAMES = (
-    "nim(pile_sizes=3;4;5,is_misere=false)",
     "nim(pile_sizes=1;3;5;7)",
+    "nim(pile_sizes=2;3;4,is_misere=false)",
     "pig(winscore=20)",
     "liars_dice(numdice=1,dice_sides=4)",
     "matching_pennies_3p",
-    "blotto(coins=5,fields=3)",
-    "trade_comm(num_items=4)",
     "lewis_signaling",
-    "breakthrough(rows=5,columns=5)",
-    "oware",
-    "hex(board_size=4)",
 )
 """Games that teach the generic skin: moves of many shapes, to be copied from the list."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Source:
     """One environment of the corpus."""
 
     env: str
-    options: Mapping[str, Any] = field(default_factory=dict)
     share: float = 1.0
     """Relative number of transcript turns."""
     skills: tuple[float, ...] = (0.0, 0.4, 0.7, 0.9)
     """Skills that seats are drawn from; 0 plays at random, 1 as well as the tutor can."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the environment beside the prompt style."""
 
 
-SHARES = {
-    "coevo/tic_tac_toe-v0": 10.0,
-    "coevo/connect_four-v0": 8.0,
-    "coevo/kuhn_poker-v0": 1.0,
-    "coevo/tiny_hanabi-v0": 1.0,
-    "coevo/leduc_poker-v0": 4.0,
-    "coevo/goofspiel-v0": 4.0,
+MIX: dict[str, tuple[float, tuple[float, ...]]] = {
+    "coevo/tic_tac_toe-v0": (10.0, (0.3, 0.7, 0.9, 1.0)),
+    "coevo/connect_four-v0": (6.0, (0.3, 0.7, 0.9, 1.0)),
+    "coevo/goofspiel-v0": (5.0, (0.3, 0.7, 0.9, 1.0)),
+    "coevo/leduc_poker-v0": (4.0, (0.3, 0.7, 0.9, 1.0)),
+    "coevo/kuhn_poker-v0": (1.5, (0.0, 0.4, 0.7, 0.9)),
+    "coevo/tiny_hanabi-v0": (1.0, (0.0, 0.4, 0.7, 0.9)),
+    "coevo/openspiel-v0": (3.0, (0.3, 0.7, 0.9, 1.0)),
 }
-"""Shares of environments that need more or fewer turns than the usual 2."""
+"""Share and skills by environment. Small games get less skill: they leave less room to learn."""
+
+USUAL = (3.0, (0.0, 0.4, 0.7, 0.9))
+"""Share and skills of an environment that is not in the mix."""
 
 
 def sources() -> list[Source]:
     """Give every registered environment, and the generic skin on several games."""
-    found = [
-        Source(env=s.id, share=SHARES.get(s.id, 2.0))
-        for s in list_envs()
-        if s.id != "coevo/openspiel-v0"
-    ]
-    games = [Source(env="coevo/openspiel-v0", share=2.0)]
+    found = [Source(s.id, *MIX.get(s.id, USUAL)) for s in list_envs()]
     # Random play is enough here: these teach the form of an answer, not the games.
-    games += [
-        Source(env="coevo/openspiel-v0", options={"game": g}, share=0.5, skills=(0.0,))
-        for g in OPENSPIEL_GAMES
-    ]
-    return found + games
+    forms = [Source("coevo/openspiel-v0", 0.4, (0.0,), {"game": g}) for g in OPENSPIEL_GAMES]
+    return found + forms
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def test_format_amounts_are_parameters():
     ],
 )
 def test_length_follows_the_formula_of_marshal(tokens, expected):
-    """specs/games.md 1.3: 0 up to 2048 tokens, else -0.5 (n - 2048) / 2037."""
+    """MARSHAL's released code: 0 up to 2048 tokens, else -0.5 (n - 2048) / 2037."""
     module = LengthPenalty()
     assert module.score_turn(episode(), turn(tokens=tokens)) == {
         "player_0": pytest.approx(expected)
