@@ -19,6 +19,7 @@ from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from coevo.agents.chat_tokens import ChatTokens
+from coevo.agents.load import no_progress_bars
 from coevo.agents.scoring import micro_batches, positions
 from coevo.trainers.seed.corpus import Example, sources, turns
 
@@ -234,6 +235,7 @@ def build(
     fit(model, encode(examples, ChatTokens(tokenizer)), config, report)
     out.mkdir(parents=True, exist_ok=True)
     model.generation_config.eos_token_id = tokenizer.eos_token_id
-    model.save_pretrained(out)
-    tokenizer.save_pretrained(out)
+    with no_progress_bars():
+        model.save_pretrained(out)
+        tokenizer.save_pretrained(out)
     return out

@@ -1,0 +1,106 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+
+from coevo.agents.agent import Request
+from coevo.agents.chat_tokens import ChatTokens
+from coevo.agents.load import load_agent
+from coevo.envs import list_envs
+from coevo.envs.core.parsing import Status, parse_move
+from coevo.trainers.seed import build
+from coevo.trainers.seed.build import Encoded, SeedConfig
+from coevo.trainers.seed.corpus import Source, sources, turns
+
+KUHN = Source(env="coevo/kuhn_poker-v0")
+
+
+@pytest.fixture(scope="module")
+def examples():
+    return list(turns(KUHN, 200, seed=0))
+
+
+@pytest.fixture(scope="module")
+def tokenizer(examples):
+    return build.make_tokenizer(examples, 300)
+
+
+def small(**settings):
+    sizes = {"hidden": 32, "layers": 2, "heads": 2, "feed_forward": 64, "vocabulary": 300}
+    return SeedConfig(**{**sizes, "context": 256, "batch_tokens": 2048, **settings})
+
+
+def test_every_environment_is_in_the_corpus():
+    assert {s.env for s in sources()} == {s.id for s in list_envs()}
+    assert all(s.share > 0 and s.skills for s in sources())
+
+
+def test_transcripts_are_legal_turns_that_depend_on_the_seed_alone(examples):
+    assert len(examples) == 200 and examples == list(turns(KUHN, 200, seed=0))
+    assert examples != list(turns(KUHN, 200, seed=1))
+    said = Counter(e.reply for e in examples)
+    assert set(said) == {"[check]", "[bet]", "[fold]", "[call]"}
+    for e in examples:
+        legal = e.chat[-1]["content"].partition("Moves: ")[2].partition(". Answer")[0].split(", ")
+        assert parse_move(e.reply, legal).status is Status.LEGAL
+
+
+def test_the_tokenizer_spells_everything_and_splits_numbers(tokenizer, examples):
+    tokens = ChatTokens(tokenizer)
+    assert tokens.end_ids == (tokenizer.convert_tokens_to_ids("<|end|>"),)
+    for text in ("[bet]", "Zażółć ‹gęślą›\n\t", "2048", "<|end|>"):
+        ids = tokens.answer(text)
+        assert tokens.text(ids) == text and ids[-1] == tokens.end_ids[0]
+    assert len(tokens.answer("2048")) == 5
+
+
+def test_examples_are_tokenised_as_agents_read_and_write_them(tokenizer, examples):
+    tokens = ChatTokens(tokenizer)
+    for example, encoded in zip(examples, build.encode(examples, tokens), strict=True):
+        assert list(encoded.ids[: encoded.reply]) == tokens.prompt(example.chat)
+        assert tokens.text(encoded.ids[encoded.reply :]) == example.reply
+
+
+def test_the_loss_weighs_prompt_and_reply_and_ignores_padding(tokenizer):
+    model = build.make_model(small(), tokenizer).eval()
+    rows = [Encoded((5, 6, 7, 8, 9), 3), Encoded((10, 11), 1)]
+    total = weights = 0.0
+    with torch.no_grad():
+        for row in rows:
+            logp = model(torch.tensor([row.ids])).logits[0].log_softmax(-1)
+            for i in range(1, len(row.ids)):
+                weight = 1.0 if i >= row.reply else 0.25
+                total -= weight * float(logp[i - 1, row.ids[i]])
+                weights += weight
+        assert float(build.loss_of(model, rows, 0.25)) == pytest.approx(total / weights, abs=1e-5)
+
+
+def test_batches_hold_every_example_once_per_pass():
+    data = [Encoded(tuple(range(n + 1)), 1) for n in np.random.default_rng(0).integers(1, 30, 100)]
+    seen, batches = [], build._batches(data, 90, np.random.default_rng(0))
+    while len(seen) < len(data):
+        batch = next(batches)
+        assert len(batch) == 1 or len(batch) * max(len(e.ids) for e in batch) <= 90
+        seen += batch
+    assert Counter(map(id, seen)) == Counter(map(id, data))
+
+
+def test_a_built_model_loads_and_answers_in_form(tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "sources", lambda: [KUHN])
+    told = []
+    out = build.build(
+        small(turns=1500, epochs=4.0, lr=0.01),
+        tmp_path / "seed",
+        lambda s, loss: told.append((s, loss)),
+    )
+    shares, losses = zip(*told, strict=True)
+    assert list(shares) == sorted(shares) and shares[-1] < 1 and losses[-1] < 0.6 * losses[0]
+    agent = load_agent(str(out), device="cpu")
+    assert sum(f.stat().st_size for f in out.iterdir()) < 1_000_000
+    assert agent.tokens.end_ids == (agent.model.generation_config.eos_token_id,)
+    asked = list(turns(KUHN, 50, seed=9))
+    rng = np.random.default_rng(0)
+    replies = agent.act([Request("player_0", e.chat, {"legal_actions": ["x"]}, rng) for e in asked])
+    legal = {"[check]", "[bet]", "[fold]", "[call]"}
+    assert sum(r.text in legal for r in replies) > 25
