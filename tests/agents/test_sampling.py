@@ -163,9 +163,9 @@ def test_nothing_asked_is_nothing_answered(llama):
 
 
 def test_limits_are_refused_with_their_numbers(llama):
-    with pytest.raises(ConfigError, match="2050 tokens .* context of 2048"):
+    with pytest.raises(ConfigError, match=r"2050 tokens .* context of 2048"):
         draw(llama, [Prompt((5,) * 2050)])
-    with pytest.raises(ConfigError, match="legal move of 4 tokens.*use at least 4"):
+    with pytest.raises(ConfigError, match=r"legal move of 4 tokens.*use at least 4"):
         draw(llama, [Prompt((5,), ((7, 8, 9, END),))], max_new_tokens=3)
     with pytest.raises(ConfigError, match="temperature=-1"):
         SamplingConfig(temperature=-1)
