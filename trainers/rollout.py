@@ -56,7 +56,8 @@ def play(
     missing = {p for m in matches for p in m.players.values()} - players.keys()
     if missing:
         raise ConfigError(f"no agent for player {sorted(missing)}; players: {sorted(players)}")
-    plays = [_start(env_id, match, env_options or {}) for match in matches]
+    template = make(env_id, **(env_options or {}))
+    plays = [_start(template.fresh(), match) for match in matches]
     while live := [(i, p) for i, p in enumerate(plays) if p.env.awaiting]:
         for name, asked in _requests(live).items():
             replies = players[name].act([request for _, request in asked])
@@ -67,8 +68,7 @@ def play(
     return [p.env.episode for p in plays]
 
 
-def _start(env_id: str, match: Match, env_options: Mapping[str, Any]) -> _Play:
-    env = make(env_id, **env_options)
+def _start(env: TextEnv, match: Match) -> _Play:
     env.reset(seed=match.seed)
     return _Play(match, env, np.random.default_rng([match.seed, match.stream, 7]))
 
