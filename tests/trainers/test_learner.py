@@ -191,6 +191,7 @@ def test_a_frozen_opponent_gives_no_rows_and_keeps_its_weights(played):
 def test_the_critic_learns_without_moving_the_trunk(played):
     run, batch = played("league")
     learner = run.learners["policy"]
+    disturb(learner.head)
     rows, targets = targets_of(run, batch)
     silent = replace(targets, advantage_CL=torch.zeros_like(targets.advantage_CL))
     assert not gradient(learner, rows, silent).any()
@@ -206,6 +207,7 @@ def test_the_critic_learns_without_moving_the_trunk(played):
 def test_policy_and_critic_are_clipped_apart(played):
     run, batch = played("league", {"optim.minibatches": 1, "optim.epochs": 1})
     learner = run.learners["policy"]
+    disturb(learner.head)
     rows, targets = targets_of(run, batch)
     alone = learner.update(rows, targets, rate=0.0, seed=0)["grad_norm"]
     far = replace(targets, return_CL=targets.return_CL + 1e6)

@@ -102,12 +102,17 @@ def test_seats_rotate_over_the_run_whatever_the_batch(config, tmp_path, episodes
     assert seats["player_0"] == seats["player_1"]
 
 
-def test_only_learners_tokens_count(config, tmp_path):
+def test_only_learners_are_credited_and_counted(config, tmp_path, monkeypatch):
     run = loop.start(config(changes={"population": "frozen"}), RunFolder(tmp_path))
+    batches, learn = [], loop.learn
+    monkeypatch.setattr(
+        loop, "learn", lambda run, batch: batches.append(batch) or learn(run, batch)
+    )
     metrics, episodes = loop.update(run)
     own = sum(len(t.token_ids) for e in episodes for t in e.turns if t.player == "policy")
     everybody = sum(len(t.token_ids) for e in episodes for t in e.turns)
     assert metrics["tokens"] == run.progress.tokens == own < everybody
+    assert int(batches[0].trajectories.token_mask_BS.sum()) == own
 
 
 def test_turns_carry_the_version_that_wrote_them(config, tmp_path):

@@ -109,7 +109,7 @@ def test_a_growing_chat_trains_on_the_ids_that_were_sampled(config, qwen, tmp_pa
         {"sampler.episodes": 16},
         model=str(qwen),
         env="coevo/leduc_poker-v0",
-        env_options={"prompt_style": "full", "illegal": "mask"},
+        env_options={"prompt_style": "full", "illegal": "random"},  # so replies are of any kind
         sampling=SamplingConfig(max_new_tokens=12),
     )
     run = loop.start(given, loop.RunFolder(tmp_path))
