@@ -119,13 +119,18 @@ def _write(
 
 
 def _own(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Give every tensor memory of its own: safetensors refuses tied weights."""
-    return {name: tensor.detach().clone().contiguous() for name, tensor in tensors.items()}
+    """Give every tensor memory of its own: safetensors refuses tied weights.
+
+    The copy lies in main memory; the accelerator's may be full.
+    """
+    return {
+        name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()
+    }
 
 
 def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     state = optimizer.state_dict()["state"]
-    return {f"{i}.{k}": v.clone() for i, slots in state.items() for k, v in slots.items()}
+    return _own({f"{i}.{k}": v for i, slots in state.items() for k, v in slots.items()})
 
 
 def _seal(work: Path) -> None:
