@@ -36,7 +36,7 @@ register(
 register(
     "coevo/openspiel-v0",
     "coevo.envs.games.openspiel",
-    "any sequential or simultaneous OpenSpiel game (game=...; Nim by default), generic text",
+    "any sequential or simultaneous OpenSpiel game (game=...; Pig by default), generic text",
     kind="mixed",
     refs={"random": 0.0, "oracle": 0.0},
 )

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from coevo.agents.agent import Agent
 from coevo.agents.language_model import LanguageModelAgent
@@ -27,10 +22,12 @@ from coevo.envs.rewards.module import RewardModule
 from coevo.trainers import checkpoint
 from coevo.trainers.checkpoint import Progress
 from coevo.trainers.config import TrainConfig
-from coevo.trainers.estimators import Advantages, advantages
-from coevo.trainers.learner import Learner, Targets, schedule
+from coevo.trainers.interrupt import Interrupt
+from coevo.trainers.learner import Learner, schedule
+from coevo.trainers.learning import learn_batch
+from coevo.trainers.metrics import rollout_metrics
 from coevo.trainers.rollout import Match, play
-from coevo.trainers.rows import Batch, Rows, build
+from coevo.trainers.rows import Batch, build
 from coevo.trainers.run_folder import RunFolder
 
 Probe = Callable[[Mapping[str, Agent]], Mapping[str, float]]
@@ -78,7 +75,7 @@ def train(
         KeyboardInterrupt: after the current update was finished and saved.
     """
     run = start(config, folder)
-    with _Interrupt() as interrupt:
+    with Interrupt() as interrupt:
         while not finished(run) and not interrupt.asked:
             began = time.monotonic()
             metrics, episodes = update(run)
@@ -162,7 +159,7 @@ def update(run: Run) -> tuple[dict[str, Any], list[Episode]]:
         len(t.token_ids or ()) for e in episodes for t in e.turns if t.player in run.learners
     )
     run.progress = replace(run.progress, tokens=run.progress.tokens + tokens)
-    metrics = rollout_metrics(run, episodes)
+    metrics: dict[str, Any] = rollout_metrics(run.env.possible_agents, episodes)
     if batch is not None:
         metrics |= learn(run, batch)
     for name, learner in run.learners.items():
@@ -177,6 +174,20 @@ def update(run: Run) -> tuple[dict[str, Any], list[Episode]]:
         "seconds/play": played - began,
     }
     return metrics, episodes
+
+
+def learn(run: Run, batch: Batch) -> dict[str, float]:
+    """Let every parameter set learn from a batch; gives metrics."""
+    config, step = run.config, run.progress.step
+    metrics, run.estimator_state = learn_batch(
+        config.algorithm,
+        run.learners,
+        batch,
+        run.estimator_state,
+        rate=schedule(config.algorithm.optim, step, share_done(run)),
+        seed=config.seed + step,
+    )
+    return metrics
 
 
 def plan(run: Run) -> tuple[list[Match], list[int]]:
@@ -209,132 +220,6 @@ def collect(run: Run, matches: Sequence[Match]) -> list[Episode]:
             for turn, paid in zip(episode.turns, table, strict=True):
                 turn.pay(module.name, paid)
     return episodes
-
-
-def learn(run: Run, batch: Batch) -> dict[str, Any]:
-    """Credit, normalise, and update every parameter set with its own rows."""
-    before = _passes(run, batch)
-    trajectories = replace(batch.trajectories, **before.streams)
-    spec_ = run.config.algorithm.advantage
-    credited = advantages(spec_, trajectories, run.estimator_state)
-    run.estimator_state = dict(credited.state)
-    metrics: dict[str, Any] = {f"advantage/{k}": v for k, v in credited.stats.items()}
-    rate = schedule(run.config.algorithm.optim, run.progress.step, share_done(run))
-    for name, learner in run.learners.items():
-        rows, at = own_rows(batch.rows, name)
-        if len(at):
-            targets = _targets(batch.rows, credited, before, at)
-            stats = learner.update(
-                rows, targets, rate=rate, seed=run.config.seed + run.progress.step
-            )
-            prefix = "" if len(run.learners) == 1 else f"{name}/"
-            metrics |= {f"{prefix}{k}": v for k, v in stats.items()}
-    return metrics
-
-
-@dataclass
-class _Before:
-    """What passes without gradient gave before the first optimiser step, [C, L] and [B, S]."""
-
-    old_CL: Tensor | None = None
-    ref_CL: Tensor | None = None
-    value_CL: Tensor | None = None
-    streams: dict[str, Any] = field(default_factory=dict)
-
-
-def _passes(run: Run, batch: Batch) -> _Before:
-    """Run the passes that the record needs: behaviour, reference, critic."""
-    algorithm = run.config.algorithm
-    several_steps = algorithm.optim.epochs * algorithm.optim.minibatches > 1
-    needs_old = (
-        several_steps or algorithm.loss.correct.name != "none" or algorithm.advantage.kl_in_reward
-    )
-    before = _Before()
-    for name, learner in run.learners.items():
-        rows, at = own_rows(batch.rows, name)
-        if not len(at):
-            continue
-        if needs_old:
-            before.old_CL = _filled(before.old_CL, batch.rows, at, learner.logp(rows))
-        if learner.reference is not None:
-            before.ref_CL = _filled(
-                before.ref_CL, batch.rows, at, learner.logp(rows, learner.reference)
-            )
-        if learner.head is not None:
-            before.value_CL = _filled(before.value_CL, batch.rows, at, learner.values(rows))
-    size = batch.trajectories.turn_of_BS.shape[1]
-    found = {
-        "logp_old_BS": before.old_CL,
-        "logp_ref_BS": before.ref_CL,
-        "value_BS": before.value_CL,
-    }
-    before.streams = {k: batch.rows.to_stream(v, size) for k, v in found.items() if v is not None}
-    return before
-
-
-def _filled(whole: Tensor | None, rows: Rows, at: Tensor, part: Tensor) -> Tensor:
-    whole = torch.zeros(rows.mask_CL.shape) if whole is None else whole
-    whole[at] = part
-    return whole
-
-
-def own_rows(rows: Rows, policy: str) -> tuple[Rows, Tensor]:
-    """Give the rows of one parameter set and their indices; distinct sequences are cut down too."""
-    at = torch.tensor([i for i, p in enumerate(rows.policy_C) if p == policy], dtype=torch.int64)
-    if len(at) == len(rows.policy_C):
-        return rows, at
-    used, local = rows.span_C[at].unique(return_inverse=True)
-    mine = replace(
-        rows,
-        spans=tuple(rows.spans[i] for i in used.tolist()),
-        allowed=tuple(rows.allowed[i] for i in used.tolist()),
-        span_C=local,
-        policy_C=(policy,) * len(at),
-        **{
-            name: getattr(rows, name)[at]
-            for name in ("trajectory_C", "offset_C", "mask_CL", "turn_CL", "logp_roll_CL")
-        },
-    )
-    return mine, at
-
-
-def _targets(rows: Rows, credited: Advantages, before: _Before, at: Tensor) -> Targets:
-    def picked(stream_BS: Tensor | None) -> Tensor | None:
-        return None if stream_BS is None else rows.from_stream(stream_BS)[at]
-
-    def kept(whole_CL: Tensor | None) -> Tensor | None:
-        return None if whole_CL is None else whole_CL[at]
-
-    advantage_CL = rows.from_stream(credited.advantage_BS)[at]
-    return Targets(
-        advantage_CL=advantage_CL,
-        logp_old_CL=kept(before.old_CL),
-        logp_ref_CL=kept(before.ref_CL),
-        value_old_CL=kept(before.value_CL),
-        return_CL=picked(credited.return_BS),
-        return_mask_CL=picked(credited.return_mask_BS),
-    )
-
-
-def rollout_metrics(run: Run, episodes: Sequence[Episode]) -> dict[str, Any]:
-    """Summarise plays: returns per seat and component, win rate by seat, forfeits, lengths."""
-    count = len(episodes)
-    metrics: dict[str, Any] = {}
-    for seat in run.env.possible_agents:
-        returns = np.array([e.total(seat, "payoff") for e in episodes])
-        metrics[f"return/{seat}"] = float(returns.mean())
-        metrics[f"win_rate/{seat}"] = float((returns > 0).mean())
-        turns = sum(t.agent == seat for e in episodes for t in e.turns)
-        illegal = sum(e.illegal_replies(seat) for e in episodes)
-        metrics[f"illegal_rate/{seat}"] = illegal / max(turns, 1)
-    stops = Counter(str(e.stop) for e in episodes)
-    metrics |= {f"stop/{name}": n / count for name, n in sorted(stops.items())}
-    metrics["forfeit_rate"] = stops.get("forfeit", 0) / count
-    metrics["turns"] = sum(len(e.turns) for e in episodes) / count
-    for component in sorted({c for e in episodes for t in e.turns for c in t.rewards}):
-        total = sum(e.total(a, component) for e in episodes for a in e.agents)
-        metrics[f"reward/{component}"] = total / count / len(run.env.possible_agents)
-    return metrics
 
 
 def _after_update(
@@ -383,23 +268,3 @@ def output_policy(learner: Learner) -> LanguageModelAgent:
     )
     averaged.version = agent.version
     return averaged
-
-
-class _Interrupt:
-    """Turns the first Ctrl-C into a request to stop after the current update."""
-
-    asked = False
-
-    def __enter__(self) -> _Interrupt:
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
-
-    def __exit__(self, *error: object) -> None:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self._before)

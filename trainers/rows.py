@@ -44,6 +44,26 @@ class Rows:
     allowed: tuple[tuple[list[int], ...] | None, ...]
     """Per distinct sequence, for masked sampling: ids allowed at each reply token."""
 
+    def written_by(self, policy: str) -> tuple[Rows, Tensor]:
+        """Give the rows of one parameter set and their indices; distinct sequences are cut too."""
+        mine = [i for i, p in enumerate(self.policy_C) if p == policy]
+        at = torch.tensor(mine, dtype=torch.int64)
+        if len(at) == len(self.policy_C):
+            return self, at
+        used, local = self.span_C[at].unique(return_inverse=True)
+        rows = Rows(
+            spans=tuple(self.spans[i] for i in used.tolist()),
+            span_C=local,
+            trajectory_C=self.trajectory_C[at],
+            offset_C=self.offset_C[at],
+            mask_CL=self.mask_CL[at],
+            turn_CL=self.turn_CL[at],
+            logp_roll_CL=self.logp_roll_CL[at],
+            policy_C=(policy,) * len(at),
+            allowed=tuple(self.allowed[i] for i in used.tolist()),
+        )
+        return rows, at
+
     def from_stream(self, stream_BS: Tensor) -> Tensor:
         """Give the rows' share of a per-token stream: [B, S] -> [C, L], 0 at padding."""
         length = self.mask_CL.shape[1]

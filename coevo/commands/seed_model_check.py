@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from coevo.agents.agent import Agent
+from coevo.agents.scripted import RandomAgent
 from coevo.benchmarks.evaluate import evaluate
-from coevo.benchmarks.exploitability import exploitability
+from coevo.benchmarks.exploitability import exact_payoffs, exploitability
 from coevo.commands import players
 from coevo.commands.arguments import SeedModelCheck
-from coevo.commands.measure import reseed
+from coevo.commands.measure import is_small, reseed
 from coevo.commands.screen import Screen, cell, print_json, share
 from coevo.envs import list_envs, make
 from coevo.envs.core.errors import ConfigError
@@ -79,16 +80,22 @@ def promises(agent: Agent, turns: int, games: int) -> Iterator[Promise]:
         note = f"{answers} answers"
         yield Promise(f"{spec.id} legal answers", legal, f">= {LEGAL_SHARE}", holds, note)
         if spec.kind == "competitive":
-            score = evaluate(agent, spec.id, "random", games, 0, OPTIONS, samples=0).total
-            spread = (
-                f" ({score.interval[0]:+.3f} .. {score.interval[1]:+.3f})" if score.interval else ""
-            )
-            note = f"mean payoff{spread}, {share(score.points)} of points, {score.plays} plays"
-            mean = score.mean_return
+            mean, note = against_random(agent, spec.id, games)
             yield Promise(f"{spec.id} against random", mean, "> 0", mean > 0, note)
     room = exploitability(agent, KUHN, OPTIONS).exploitability
     value = float("nan") if room is None else room
     yield Promise(f"{KUHN} exploitability", value, f"> {ROOM}", value > ROOM, "room to learn")
+
+
+def against_random(agent: Agent, env_id: str, games: int) -> tuple[float, str]:
+    """Give the mean payoff against random over both seats, exact where the game is small."""
+    if is_small(env_id, OPTIONS):
+        first, second = exact_payoffs(agent, RandomAgent(), env_id, OPTIONS)
+        return (first + second) / 2, f"expected payoff, exact: {first:+.3f}, {second:+.3f} by seat"
+    score = evaluate(agent, env_id, "random", games, 0, OPTIONS, samples=0).total
+    spread = f" ({score.interval[0]:+.3f} .. {score.interval[1]:+.3f})" if score.interval else ""
+    note = f"mean payoff{spread}, {share(score.points)} of points, {score.plays} plays"
+    return score.mean_return, note
 
 
 def legal_share(agent: Agent, env_id: str, turns: int) -> tuple[float, int]:

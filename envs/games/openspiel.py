@@ -57,7 +57,7 @@ class OpenSpielEnv(TextEnv):
     """
 
     env_id = "coevo/openspiel-v0"
-    default_game: ClassVar[str] = "nim(pile_sizes=3;4;5,is_misere=false)"
+    default_game: ClassVar[str] = "pig(winscore=20)"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = None
     """Game parameters that a skin can describe, with their values; None for any game at all."""
     title: ClassVar[str] = ""

@@ -6,7 +6,7 @@ import torch
 
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers import loop
+from coevo.trainers import learning, loop
 from coevo.trainers.algorithm import MAGNET, OptimSpec
 from coevo.trainers.estimators import (
     LossInputs,
@@ -35,12 +35,12 @@ def played(config, tmp_path):
 
 
 def targets_of(run, batch, name="policy"):
-    before = loop._passes(run, batch)
+    before = learning._passes(run.config.algorithm, run.learners, batch)
     credited = advantages(
         run.config.algorithm.advantage, replace(batch.trajectories, **before.streams), {}
     )
-    rows, at = loop.own_rows(batch.rows, name)
-    return rows, loop._targets(batch.rows, credited, before, at)
+    rows, at = batch.rows.written_by(name)
+    return rows, learning._targets(batch.rows, credited, before, at)
 
 
 def gradient(learner, rows, targets):
@@ -158,7 +158,7 @@ def test_later_steps_are_measured_against_the_behaviour(played):
 def test_each_parameter_set_moves_by_its_own_rows_alone(played):
     run, batch = played("mars", {"population": "separate", **KL, "optim.weight_decay": 0.0})
     assert sorted(set(batch.rows.policy_C)) == ["player_0", "player_1"]
-    rows, at = loop.own_rows(batch.rows, "player_0")
+    rows, at = batch.rows.written_by("player_0")
     assert set(rows.policy_C) == {"player_0"} and len(at) < len(batch.rows.policy_C)
     assert rows.span_C.max() + 1 == len(rows.spans) < len(batch.rows.spans)
     for local, whole in zip(range(len(at)), at.tolist(), strict=True):

@@ -30,7 +30,7 @@ ALGORITHM = Algorithm(
         aggregate=option("token_mean"),
     ),
     magnet=option("ema", decay=0.99),
-    optim=OptimSpec(lr=1e-3, schedule="linear", final_lr=0.02),
+    optim=OptimSpec(lr=3e-4, schedule="linear", final_lr=0.02),
     published={
         "loss.aggregate": Published(
             value="seq_mean_token_mean",

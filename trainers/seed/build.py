@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -42,42 +42,51 @@ class SeedConfig:
     feed_forward: int = 512
     context: int = 4096
     """Longest chat in tokens."""
-    turns: int = 400_000
+    turns: int = 450_000
     """Transcript turns in all."""
-    minutes: float = 20.0
+    minutes: float = 27.0
     """Limit of the training time; the schedule follows whichever limit is nearer."""
-    epochs: float = 2.0
+    epochs: float = 9.0
     """Passes over the turns."""
     lr: float = 3e-3
     """Peak rate of AdamW, for embeddings and norms."""
     muon_lr: float = 0.02
     """Peak rate of Muon, for the hidden matrices."""
-    batch_tokens: int = 8192
+    batch_tokens: int = 2048
+    """Tokens of one optimiser step, padding included."""
     prompt_weight: float = 0.1
     """Weight of a prompt token in the loss, against 1 for a reply token."""
     seed: int = 0
 
 
-def collect(config: SeedConfig) -> list[Example]:
-    """Make the transcripts of all sources by their shares."""
-    found = sources()
+def collect(config: SeedConfig, lesson: int = 1) -> list[Example]:
+    """Make the transcripts of all sources by their shares in a lesson."""
+    found = sources(lesson)
     total = sum(s.share for s in found)
     examples: list[Example] = []
     for i, source in enumerate(found):
         count = int(config.turns * source.share / total)
-        examples += turns(source, count, seed=config.seed * 1000 + i)
+        examples += turns(source, count, seed=config.seed * 1000 + lesson * 100 + i)
     return examples
 
 
-def make_tokenizer(examples: Sequence[Example], vocabulary: int) -> PreTrainedTokenizerFast:
-    """Train a byte-level BPE with single digits on transcripts."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Digits(individual_digits=True),
-            pre_tokenizers.ByteLevel(add_prefix_space=False),
-        ]
+def lessons(config: SeedConfig) -> tuple[SeedConfig, SeedConfig]:
+    """Cut a training in two: everything first, then more of what is hard at half the rates."""
+    first = replace(config, turns=config.turns * 2 // 3, minutes=config.minutes * 2 / 3)
+    second = replace(
+        config,
+        turns=config.turns // 3,
+        minutes=config.minutes / 3,
+        lr=config.lr / 2,
+        muon_lr=config.muon_lr / 2,
     )
+    return first, second
+
+
+def make_tokenizer(examples: Sequence[Example], vocabulary: int) -> PreTrainedTokenizerFast:
+    """Train a byte-level BPE on transcripts."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
@@ -99,7 +108,7 @@ def make_tokenizer(examples: Sequence[Example], vocabulary: int) -> PreTrainedTo
 def _texts(examples: Sequence[Example]) -> Iterator[str]:
     for example in examples:
         yield from (m["content"] for m in example.chat)
-        yield example.reply
+        yield from example.replies
 
 
 def make_model(config: SeedConfig, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
@@ -123,36 +132,64 @@ def make_model(config: SeedConfig, tokenizer: PreTrainedTokenizerFast) -> LlamaF
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """One example in tokens."""
+    """One example in tokens, along one reply drawn from its odds."""
 
     ids: tuple[int, ...]
     reply: int
     """Index of the first reply token."""
+    targets: tuple[tuple[tuple[int, float], ...], ...]
+    """For each reply token: the ids that may stand there, given the ones before, and their odds."""
 
 
-def encode(examples: Sequence[Example], tokens: ChatTokens) -> list[Encoded]:
+def encode(
+    examples: Sequence[Example], tokens: ChatTokens, rng: np.random.Generator
+) -> list[Encoded]:
     """Tokenise examples exactly as agents will read and write them."""
-    out = []
-    for example in examples:
-        prompt = tokens.prompt(example.chat)
-        out.append(Encoded((*prompt, *tokens.answer(example.reply)), len(prompt)))
-    return out
+    return [_encode(example, tokens, rng) for example in examples]
+
+
+def _encode(example: Example, tokens: ChatTokens, rng: np.random.Generator) -> Encoded:
+    prompt = tokens.prompt(example.chat)
+    replies = [tokens.answer(r) for r in example.replies]
+    said = replies[int(np.searchsorted(np.cumsum(example.odds), rng.random() * sum(example.odds)))]
+    targets = tuple(_next(said[:i], replies, example.odds) for i in range(len(said)))
+    return Encoded((*prompt, *said), len(prompt), targets)
+
+
+def _next(
+    written: Sequence[int], replies: Sequence[Sequence[int]], odds: Sequence[float]
+) -> tuple[tuple[int, float], ...]:
+    """Give the odds of the next token among the replies that begin with what is written."""
+    at = len(written)
+    weights: dict[int, float] = {}
+    for reply, weight in zip(replies, odds, strict=True):
+        if weight > 0 and len(reply) > at and reply[:at] == written:
+            weights[reply[at]] = weights.get(reply[at], 0.0) + weight
+    total = sum(weights.values())
+    return tuple((token, weight / total) for token, weight in weights.items())
 
 
 def loss_of(model: LlamaForCausalLM, batch: Sequence[Encoded], prompt_weight: float) -> Tensor:
-    """Weighted token mean of the cross-entropy of a right-padded batch."""
+    """Weighted mean of cross-entropies: prompts against their tokens, replies against odds."""
     longest = max(len(e.ids) for e in batch)
     ids = torch.tensor([[*e.ids, *[0] * (longest - len(e.ids))] for e in batch])
     mask = torch.tensor([[1] * len(e.ids) + [0] * (longest - len(e.ids)) for e in batch])
-    weight = torch.where(
-        torch.arange(longest) >= torch.tensor([[e.reply] for e in batch]), 1.0, prompt_weight
-    )
     logits = model(input_ids=ids, attention_mask=mask, position_ids=positions(mask)).logits
-    nll = torch.nn.functional.cross_entropy(
-        logits[:, :-1].flatten(0, 1).float(), ids[:, 1:].flatten(), reduction="none"
-    ).view(len(batch), -1)
-    weight = (weight * mask)[:, 1:]
-    return (nll * weight).sum() / weight.sum()
+    logp = logits[:, :-1].log_softmax(-1)
+    in_prompt = torch.arange(1, longest) < torch.tensor([[e.reply] for e in batch])
+    prompt = -logp.gather(-1, ids[:, 1:, None]).squeeze(-1)[in_prompt].sum()
+    row, at, token, odds = zip(*_targets(batch), strict=True)
+    reply = -(logp[list(row), list(at), list(token)] * torch.tensor(odds)).sum()
+    tokens = sum(len(e.targets) for e in batch)
+    return (prompt_weight * prompt + reply) / (prompt_weight * in_prompt.sum() + tokens)
+
+
+def _targets(batch: Sequence[Encoded]) -> Iterator[tuple[int, int, int, float]]:
+    """Give (row, position that predicts, token, odds) for every reply token's possible ids."""
+    for row, example in enumerate(batch):
+        for i, possible in enumerate(example.targets):
+            for token, odds in possible:
+                yield row, example.reply + i - 1, token, odds
 
 
 def fit(
@@ -225,14 +262,20 @@ def build(
     config: SeedConfig, out: Path, report: Callable[[float, float], None] = lambda share, loss: None
 ) -> Path:
     """Make the seed model and save it as a folder that `--model` takes."""
-    examples = collect(config)
+    first, second = lessons(config)
+    examples = collect(first)
     rng = np.random.default_rng(config.seed)
     some = [
         examples[i] for i in rng.choice(len(examples), min(len(examples), 50_000), replace=False)
     ]
     tokenizer = make_tokenizer(some, config.vocabulary)
     model = make_model(config, tokenizer)
-    fit(model, encode(examples, ChatTokens(tokenizer)), config, report)
+    tokens = ChatTokens(tokenizer)
+    fit(
+        model, encode(examples, tokens, rng), first, lambda share, loss: report(share * 2 / 3, loss)
+    )
+    more = encode(collect(second, lesson=2), tokens, rng)
+    fit(model, more, second, lambda share, loss: report((2 + share) / 3, loss))
     out.mkdir(parents=True, exist_ok=True)
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     with no_progress_bars():

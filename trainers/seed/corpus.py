@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from coevo.agents.agent import Request
+from coevo.agents.scripted import MoveAgent
 from coevo.agents.tutor import TutorAgent
 from coevo.envs import list_envs, make
 from coevo.envs.core.chat import Chat
-from coevo.envs.core.parsing import Status
+from coevo.envs.core.parsing import answer
 from coevo.trainers.rollout import Match, play
 
 OPENSPIEL_GAMES = (
     "nim(pile_sizes=1;3;5;7)",
-    "nim(pile_sizes=2;3;4,is_misere=false)",
-    "pig(winscore=20)",
+    "nim(pile_sizes=3;4;5,is_misere=false)",
     "liars_dice(numdice=1,dice_sides=4)",
     "matching_pennies_3p",
     "lewis_signaling",
@@ -33,19 +34,20 @@ class Source:
     share: float = 1.0
     """Relative number of transcript turns."""
     skills: tuple[float, ...] = (0.0, 0.4, 0.7, 0.9)
-    """Skills that seats are drawn from; 0 plays at random, 1 as well as the tutor can."""
+    """Skills that seats are drawn from; 0 plays at random, 1 as well as the tutor can. The model
+    imitates their mean."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the environment beside the prompt style."""
 
 
 MIX: dict[str, tuple[float, tuple[float, ...]]] = {
     "coevo/tic_tac_toe-v0": (10.0, (0.3, 0.7, 0.9, 1.0)),
-    "coevo/connect_four-v0": (6.0, (0.3, 0.7, 0.9, 1.0)),
-    "coevo/goofspiel-v0": (5.0, (0.3, 0.7, 0.9, 1.0)),
+    "coevo/connect_four-v0": (5.0, (0.3, 0.7, 0.9, 1.0)),
+    "coevo/goofspiel-v0": (6.0, (0.3, 0.7, 0.9, 1.0)),
     "coevo/leduc_poker-v0": (4.0, (0.3, 0.7, 0.9, 1.0)),
-    "coevo/kuhn_poker-v0": (1.5, (0.0, 0.4, 0.7, 0.9)),
-    "coevo/tiny_hanabi-v0": (1.0, (0.0, 0.4, 0.7, 0.9)),
-    "coevo/openspiel-v0": (3.0, (0.3, 0.7, 0.9, 1.0)),
+    "coevo/kuhn_poker-v0": (2.0, (0.0, 0.4, 0.7, 0.9)),
+    "coevo/tiny_hanabi-v0": (1.5, (0.0, 0.4, 0.7, 0.9)),
+    "coevo/openspiel-v0": (4.0, (0.3, 0.7, 0.9, 1.0)),
 }
 """Share and skills by environment. Small games get less skill: they leave less room to learn."""
 
@@ -53,9 +55,19 @@ USUAL = (3.0, (0.0, 0.4, 0.7, 0.9))
 """Share and skills of an environment that is not in the mix."""
 
 
-def sources() -> list[Source]:
-    """Give every registered environment, and the generic skin on several games."""
+SECOND_LESSON = {"coevo/tic_tac_toe-v0": 4.0}
+"""Factor on the share in the second lesson: what takes longest to see is a threat on a board."""
+
+
+def sources(lesson: int = 1) -> list[Source]:
+    """Give every registered environment, and the generic skin on several games.
+
+    Args:
+        lesson: 1 for the usual shares, 2 for those of the second part of the training.
+    """
     found = [Source(s.id, *MIX.get(s.id, USUAL)) for s in list_envs()]
+    if lesson == 2:
+        found = [replace(s, share=s.share * SECOND_LESSON.get(s.env, 1.0)) for s in found]
     # Random play is enough here: these teach the form of an answer, not the games.
     forms = [Source("coevo/openspiel-v0", 0.4, (0.0,), {"game": g}) for g in OPENSPIEL_GAMES]
     return found + forms
@@ -63,14 +75,38 @@ def sources() -> list[Source]:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One turn to imitate: the chat that was seen and the reply that was given."""
+    """One situation to imitate: the chat that was seen and how likely each reply should be."""
 
     chat: Chat
-    reply: str
+    replies: tuple[str, ...]
+    """The legal replies."""
+    odds: tuple[float, ...]
+    """Probability of each; the label is the whole distribution, which says far more than a draw."""
 
 
-def turns(source: Source, count: int, seed: int) -> Iterator[Example]:
-    """Give `count` legal turns of tutors whose skills are drawn anew for every seat.
+class Recorder(MoveAgent):
+    """Plays with one skill and notes at every turn what a tutor of another skill would do.
+
+    Args:
+        skill: of the moves that are played, so that many situations come up.
+        label: of the moves that are noted.
+        examples: receives the notes.
+    """
+
+    def __init__(self, skill: float, label: float, examples: list[Example]) -> None:
+        self.player, self.teacher, self.examples = TutorAgent(skill), TutorAgent(label), examples
+        self.name = f"recorder:{skill:g}"
+
+    def odds(self, request: Request) -> np.ndarray:
+        """Give the player's odds; note the teacher's."""
+        replies = tuple(map(answer, request.info["legal_actions"]))
+        taught = tuple(map(float, self.teacher.odds(request)))
+        self.examples.append(Example(request.chat, replies, taught))
+        return self.player.odds(request)
+
+
+def turns(source: Source, count: int, seed: int) -> list[Example]:
+    """Give `count` turns of tutors whose skills are drawn anew for every seat.
 
     Args:
         source: environment and options.
@@ -78,17 +114,14 @@ def turns(source: Source, count: int, seed: int) -> Iterator[Example]:
         seed: of deals, skills and moves.
     """
     rng = np.random.default_rng(seed)
-    tutors = {f"tutor{s}": TutorAgent(skill=s) for s in source.skills}
+    examples: list[Example] = []
+    label = sum(source.skills) / len(source.skills)
+    players = {f"recorder{s}": Recorder(s, label, examples) for s in source.skills}
     options = {"prompt_style": "terse", **source.options}
     seats = make(source.env, **options).possible_agents
-    given = 0
-    while given < count:
-        matches = [_match(seats, list(tutors), rng) for _ in range(64)]
-        for episode in play(source.env, matches, tutors, options):
-            for turn in episode.turns:
-                if turn.status is Status.LEGAL and given < count:
-                    given += 1
-                    yield Example(turn.chat, turn.text)
+    while len(examples) < count:
+        play(source.env, [_match(seats, list(players), rng) for _ in range(64)], players, options)
+    return examples[:count]
 
 
 def _match(seats: Sequence[str], names: Sequence[str], rng: np.random.Generator) -> Match:

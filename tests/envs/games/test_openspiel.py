@@ -81,7 +81,7 @@ def test_open_games_show_the_board_and_what_the_others_did(walks):
     said = env.chat(env.agent_selection)[-1]["content"]
     assert "Roll" in said.splitlines()[0]
     assert "Scores: 0 0" in said
-    nim = walks.make("coevo/openspiel-v0")
+    nim = walks.make("coevo/openspiel-v0", game="nim(pile_sizes=3;4;5,is_misere=false)")
     nim.reset(seed=0)
     nim.step("[pile 1 take 3]")
     lines = nim.chat("player_1")[-1]["content"].splitlines()

@@ -1,0 +1,114 @@
+"""From a batch to moved weights: passes before, credit, targets, one update per parameter set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from coevo.trainers.algorithm import Algorithm
+from coevo.trainers.estimators import Advantages, advantages
+from coevo.trainers.learner import Learner, Targets
+from coevo.trainers.rows import Batch, Rows
+
+
+def learn_batch(
+    algorithm: Algorithm,
+    learners: Mapping[str, Learner],
+    batch: Batch,
+    state: Mapping[str, Any],
+    *,
+    rate: float,
+    seed: int,
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Credit, normalise, and update every parameter set with its own rows.
+
+    Args:
+        algorithm: the record.
+        learners: parameter set -> learner.
+        batch: trajectories and rows of one update.
+        state: of the estimators, such as running baselines.
+        rate: factor on the learning rates.
+        seed: of the order of mini-batches.
+
+    Returns:
+        Metrics, and the state for the next update.
+    """
+    before = _passes(algorithm, learners, batch)
+    trajectories = replace(batch.trajectories, **before.streams)
+    credited = advantages(algorithm.advantage, trajectories, dict(state))
+    metrics = {f"advantage/{k}": v for k, v in credited.stats.items()}
+    for name, learner in learners.items():
+        rows, at = batch.rows.written_by(name)
+        if len(at):
+            targets = _targets(batch.rows, credited, before, at)
+            prefix = "" if len(learners) == 1 else f"{name}/"
+            stats = learner.update(rows, targets, rate=rate, seed=seed)
+            metrics |= {f"{prefix}{k}": v for k, v in stats.items()}
+    return metrics, dict(credited.state)
+
+
+@dataclass
+class _Before:
+    """What passes without gradient gave before the first optimiser step, [C, L] and [B, S]."""
+
+    old_CL: Tensor | None = None
+    ref_CL: Tensor | None = None
+    value_CL: Tensor | None = None
+    streams: dict[str, Any] = field(default_factory=dict)
+
+
+def _passes(algorithm: Algorithm, learners: Mapping[str, Learner], batch: Batch) -> _Before:
+    """Run the passes that the record needs: behaviour, reference, critic."""
+    several_steps = algorithm.optim.epochs * algorithm.optim.minibatches > 1
+    needs_old = (
+        several_steps or algorithm.loss.correct.name != "none" or algorithm.advantage.kl_in_reward
+    )
+    before = _Before()
+    for name, learner in learners.items():
+        rows, at = batch.rows.written_by(name)
+        if not len(at):
+            continue
+        if needs_old:
+            before.old_CL = _filled(before.old_CL, batch.rows, at, learner.logp(rows))
+        if learner.reference is not None:
+            before.ref_CL = _filled(
+                before.ref_CL, batch.rows, at, learner.logp(rows, learner.reference)
+            )
+        if learner.head is not None:
+            before.value_CL = _filled(before.value_CL, batch.rows, at, learner.values(rows))
+    size = batch.trajectories.turn_of_BS.shape[1]
+    found = {
+        "logp_old_BS": before.old_CL,
+        "logp_ref_BS": before.ref_CL,
+        "value_BS": before.value_CL,
+    }
+    before.streams = {k: batch.rows.to_stream(v, size) for k, v in found.items() if v is not None}
+    return before
+
+
+def _filled(whole: Tensor | None, rows: Rows, at: Tensor, part: Tensor) -> Tensor:
+    whole = torch.zeros(rows.mask_CL.shape) if whole is None else whole
+    whole[at] = part
+    return whole
+
+
+def _targets(rows: Rows, credited: Advantages, before: _Before, at: Tensor) -> Targets:
+    def picked(stream_BS: Tensor | None) -> Tensor | None:
+        return None if stream_BS is None else rows.from_stream(stream_BS)[at]
+
+    def kept(whole_CL: Tensor | None) -> Tensor | None:
+        return None if whole_CL is None else whole_CL[at]
+
+    advantage_CL = rows.from_stream(credited.advantage_BS)[at]
+    return Targets(
+        advantage_CL=advantage_CL,
+        logp_old_CL=kept(before.old_CL),
+        logp_ref_CL=kept(before.ref_CL),
+        value_old_CL=kept(before.value_CL),
+        return_CL=picked(credited.return_BS),
+        return_mask_CL=picked(credited.return_mask_BS),
+    )
