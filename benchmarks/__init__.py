@@ -1,1 +1,1 @@
-"""What is measured: evaluation, comparison, exploitability, throughput."""
+"""What is measured: evaluation, exploitability, algorithms at equal tokens."""

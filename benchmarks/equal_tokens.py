@@ -20,6 +20,7 @@ import numpy as np
 
 from coevo.agents.agent import Agent
 from coevo.benchmarks.exploitability import exploitability
+from coevo.envs.core.errors import ConfigError
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import train
@@ -80,6 +81,8 @@ def cell(
     folder = RunFolder(out / f"{name.replace(':', '-')}-{seed}")
     if not (folder.path / "config.yaml").exists():
         folder.create(config)
+    elif folder.config() != config:
+        raise ConfigError(f"{folder.path} holds a run with other settings; give another --out")
 
     def probe(policies: Mapping[str, Agent]) -> dict[str, float]:
         policy = next(iter(policies.values()))

@@ -66,6 +66,14 @@ class OptimSpec:
         for name in ("epochs", "minibatches", "token_budget"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"optim.{name}={getattr(self, name)} must be at least 1")
+        for name in ("beta1", "beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"optim.{name}={getattr(self, name)} must be in 0..1, 1 excluded")
+        if not 0 <= self.final_lr <= 1:
+            raise ConfigError(f"optim.final_lr={self.final_lr} must be between 0 and 1")
+        for name in ("weight_decay", "warmup"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError(f"optim.{name}={getattr(self, name)} must be 0 or more")
         if self.schedule not in ("constant", "linear", "cosine"):
             raise ConfigError(
                 f"optim.schedule={self.schedule!r} must be constant, linear or cosine"
@@ -80,6 +88,11 @@ class CriticSpec:
     """Learning rate of the head; the trunk is not trained by the value loss."""
     clip: float = 0.2
     """Largest change of a value that lowers its loss."""
+
+    def __post_init__(self) -> None:
+        for name in ("lr", "clip"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"critic.{name}={getattr(self, name)} must be above 0")
 
 
 def no_magnet() -> None:

@@ -64,6 +64,8 @@ class Learner:
         self.magnet = frozen_copy(self.model) if algorithm.magnet.name != "none" else None
         self.average = frozen_copy(self.model) if algorithm.average else None
         self.optimizer = self._make_optimizer(algorithm.optim)
+        self._split = 1
+        """Mini-batches of the current update."""
 
     def _make_head(self) -> nn.Linear | None:
         if self.algorithm.critic is None:
@@ -126,9 +128,10 @@ class Learner:
             group["lr"] = group["peak"] * rate
         stats, norms = [], []
         generator = torch.Generator().manual_seed(seed)
+        self._split = min(optim.minibatches, len(rows.spans))
         for _ in range(optim.epochs):
             order = torch.randperm(len(rows.spans), generator=generator)
-            for chosen in order.tensor_split(min(optim.minibatches, len(order))):
+            for chosen in order.tensor_split(self._split):
                 stats += self._accumulate(rows, targets, chosen.tolist())
                 norms.append(self._step())
         return merge_stats(stats) | {"grad_norm": sum(norms) / len(norms), "lr": optim.lr * rate}
@@ -137,21 +140,27 @@ class Learner:
         self, rows: Rows, targets: Targets, spans: Sequence[int]
     ) -> list[dict[str, Tensor]]:
         """Add the gradients of one mini-batch, micro-batch by micro-batch."""
-        mine = torch.isin(rows.span_C, torch.tensor(spans))
         old = targets.logp_old_CL if targets.logp_old_CL is not None else rows.logp_roll_CL
-        kept = kept_mask(
-            self.algorithm.loss, old[mine], rows.logp_roll_CL[mine], rows.mask_CL[mine]
-        )
-        denom = count(kept, self.agent.sampling.max_new_tokens)
+        kept = kept_mask(self.algorithm.loss, old, rows.logp_roll_CL, rows.mask_CL)
+        denom = self._shared(kept)
         stats = []
         for part in self._parts(rows, spans):
-            loss, seen = self._losses(rows, targets, part, denom, mine)
+            loss, seen = self._losses(rows, targets, part, denom)
             loss.backward()
             stats.append(seen)
         return stats
 
+    def _shared(self, mask_CL: Tensor) -> Denominators:
+        """Give every mini-batch its equal share of the counts of the whole batch.
+
+        Mini-batches are drawn over distinct sequences, which stand for different numbers of rows:
+        with counts of their own, a row in a small mini-batch would weigh more.
+        """
+        whole, parts = count(mask_CL, self.agent.sampling.max_new_tokens), self._split
+        return Denominators(whole.tokens / parts, whole.rows / parts, whole.max_length)
+
     def _losses(
-        self, rows: Rows, targets: Targets, part: _Part, denom: Denominators, mine: Tensor
+        self, rows: Rows, targets: Targets, part: _Part, denom: Denominators
     ) -> tuple[Tensor, dict[str, Tensor]]:
         scored = self._score(rows, part, self.model)
         out = policy_loss(self.algorithm.loss, self._inputs(rows, targets, part, scored), denom)
@@ -164,7 +173,7 @@ class Learner:
             targets.value_old_CL[at].to(value_CL),
             targets.return_CL[at].to(value_CL),
             targets.return_mask_CL[at].to(value_CL.device),
-            count(targets.return_mask_CL[mine], denom.max_length),
+            self._shared(targets.return_mask_CL),
             clip=self.algorithm.critic.clip,
         )
         return out.loss + value.loss, out.stats | {"loss/value": value.stats["loss/value"]}

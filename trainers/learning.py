@@ -40,7 +40,7 @@ def learn_batch(
     before = _passes(algorithm, learners, batch)
     trajectories = replace(batch.trajectories, **before.streams)
     credited = advantages(algorithm.advantage, trajectories, dict(state))
-    metrics = {f"advantage/{k}": v for k, v in credited.stats.items()}
+    metrics = dict(credited.stats)
     for name, learner in learners.items():
         rows, at = batch.rows.written_by(name)
         if len(at):

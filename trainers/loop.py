@@ -17,6 +17,7 @@ from coevo.agents.population import POPULATION, Population
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode
+from coevo.envs.core.errors import CoevoError
 from coevo.envs.rewards import reward
 from coevo.envs.rewards.module import RewardModule
 from coevo.trainers import checkpoint
@@ -50,6 +51,8 @@ class Run:
     estimator_state: dict[str, Any] = field(default_factory=dict)
     saved: int = -1
     """Step of the newest checkpoint."""
+    moving: bool = False
+    """Whether an update is between its first and its last change of weights."""
 
     def policies(self) -> dict[str, LanguageModelAgent]:
         """Give what the run would hand out now: the averaged iterate where the record keeps it."""
@@ -78,7 +81,7 @@ def train(
     with Interrupt() as interrupt:
         while not finished(run) and not interrupt.asked:
             began = time.monotonic()
-            metrics, episodes = update(run)
+            metrics, episodes = _kept_on_failure(run)
             seconds = run.progress.seconds + time.monotonic() - began
             run.progress = replace(run.progress, step=run.progress.step + 1, seconds=seconds)
             last = finished(run) or interrupt.asked
@@ -89,6 +92,16 @@ def train(
         if interrupt.asked:
             raise KeyboardInterrupt
     return run
+
+
+def _kept_on_failure(run: Run) -> tuple[dict[str, Any], list[Episode]]:
+    """Do an update; if its plays fail, save what was reached before: no weight has moved yet."""
+    try:
+        return update(run)
+    except CoevoError:
+        if run.saved < run.progress.step and not run.moving:
+            keep(run)
+        raise
 
 
 def start(config: TrainConfig, folder: RunFolder) -> Run:
@@ -112,6 +125,8 @@ def start(config: TrainConfig, folder: RunFolder) -> Run:
     population = maker(env.possible_agents, policy, **algorithm.population.params)
     learners = {n: Learner(agent, algorithm) for n, agent in population.learners.items()}
     modules = [reward(option.name, **option.params) for option in algorithm.rewards]
+    # The environment pays its online modules as it goes and leaves the others to us.
+    modules += [module for module in env.reward_modules if not module.online]
     for agent in population.learners.values():
         agent.version = 0
     run = Run(config, folder, env, population, learners, modules)
@@ -166,6 +181,7 @@ def update(run: Run) -> tuple[dict[str, Any], list[Episode]]:
         learner.after_update(run.progress.step + 1)
         run.population.learners[name].version = run.progress.step + 1
     run.population.after_update(run.progress.step + 1)
+    run.moving = False
     seconds = time.monotonic() - began
     metrics |= {
         "tokens": tokens,
@@ -179,6 +195,7 @@ def update(run: Run) -> tuple[dict[str, Any], list[Episode]]:
 def learn(run: Run, batch: Batch) -> dict[str, float]:
     """Let every parameter set learn from a batch; gives metrics."""
     config, step = run.config, run.progress.step
+    run.moving = True
     metrics, run.estimator_state = learn_batch(
         config.algorithm,
         run.learners,

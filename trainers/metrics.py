@@ -21,6 +21,7 @@ def rollout_metrics(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[s
         turns = sum(t.agent == seat for e in episodes for t in e.turns)
         illegal = sum(e.illegal_replies(seat) for e in episodes)
         metrics[f"illegal_rate/{seat}"] = illegal / max(turns, 1)
+    metrics |= _by_player(episodes)
     stops = Counter(str(e.stop) for e in episodes)
     metrics |= {f"stop/{name}": n / count for name, n in sorted(stops.items())}
     metrics["forfeit_rate"] = stops.get("forfeit", 0) / count
@@ -29,3 +30,15 @@ def rollout_metrics(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[s
         total = sum(e.total(a, component) for e in episodes for a in e.agents)
         metrics[f"reward/{component}"] = total / count / len(seats)
     return metrics
+
+
+def _by_player(episodes: Sequence[Episode]) -> dict[str, float]:
+    """Mean payoff of each player where several sit at one table: seats rotate between them."""
+    paid: dict[str, list[float]] = {}
+    for episode in episodes:
+        players = {t.agent: t.player for t in episode.turns}
+        for seat, player in players.items():
+            paid.setdefault(player, []).append(episode.total(seat, "payoff"))
+    if len(paid) < 2:
+        return {}
+    return {f"return/{player}": float(np.mean(values)) for player, values in sorted(paid.items())}

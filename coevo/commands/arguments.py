@@ -209,9 +209,9 @@ class SeedModelBuild(Command):
 
     out: Annotated[str | None, _shown("DIR", "where the shipped model lies")] = None
     """Folder of the model."""
-    minutes: Annotated[float | None, _shown("M", "20")] = None
+    minutes: Annotated[float | None, _shown("M", "26")] = None
     """Limit of the training time."""
-    turns: Annotated[int | None, _shown("N", "400000")] = None
+    turns: Annotated[int | None, _shown("N", "450000")] = None
     """Transcript turns in all."""
 
 

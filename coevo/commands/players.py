@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ def quiet() -> None:
 
 
 def habits(source: str) -> Habits:
-    """Say how a model is prompted: the seed model tersely, a run's model as in its run."""
+    """Say how a model is prompted: as in its run, else as its own `config.json` says."""
     if source == "seed":
         return SEED_HABITS
     path = Path(source).expanduser()
@@ -53,7 +54,10 @@ def habits(source: str) -> Habits:
             config = RunFolder(parent).config()
             style = str(config.env_options.get("prompt_style", "full"))
             return Habits(style, config.sampling.max_new_tokens)
-    return Habits()
+    try:
+        return Habits(**json.loads((folder / "config.json").read_text(encoding="utf-8"))["coevo"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return Habits()
 
 
 def common_style(sources: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
@@ -134,6 +135,8 @@ def limits(args: Train) -> dict[str, Any]:
     if args.budget is not None:
         found["budget_seconds"] = seconds(args.budget)
     if args.budget_tokens is not None:
+        if not math.isfinite(args.budget_tokens):
+            raise ConfigError(f"--budget-tokens {args.budget_tokens} must be a number such as 2e6")
         found["budget_tokens"] = int(args.budget_tokens)
     return found
 

@@ -9,7 +9,7 @@ Observation   chat: rules, then at each turn what the others did and the state a
 Action        text ending in a legal move in square brackets
 Reward        change of OpenSpiel's returns
 Ends          when OpenSpiel's state is terminal; truncated only by max_cycles
-References    default game Nim 3-4-5: the first player wins (XOR of the heaps is not 0)
+References    default game Pig to 20 points, worth nothing on average in random self-play
 """
 
 from __future__ import annotations

@@ -39,45 +39,74 @@ def test_every_environment_is_in_the_corpus():
 def test_transcripts_are_legal_turns_that_depend_on_the_seed_alone(examples):
     assert len(examples) == 200 and examples == list(turns(KUHN, 200, seed=0))
     assert examples != list(turns(KUHN, 200, seed=1))
-    said = Counter(e.reply for e in examples)
-    assert set(said) == {"[check]", "[bet]", "[fold]", "[call]"}
     for e in examples:
         legal = e.chat[-1]["content"].partition("Moves: ")[2].partition(". Answer")[0].split(", ")
-        assert parse_move(e.reply, legal).status is Status.LEGAL
+        assert [parse_move(r, legal).status for r in e.replies] == [Status.LEGAL] * len(legal)
+        assert sum(e.odds) == pytest.approx(1) and min(e.odds) > 0
 
 
-def test_the_tokenizer_spells_everything_and_splits_numbers(tokenizer, examples):
+def test_labels_are_the_odds_of_a_tutor_of_mean_skill(examples):
+    mean = sum(KUHN.skills) / len(KUHN.skills)
+    king = next(e for e in examples if "king. Betting: bet" in e.chat[-1]["content"])
+    odds = dict(zip(king.replies, king.odds, strict=True))
+    assert odds["[call]"] == pytest.approx(mean + (1 - mean) / 2, abs=0.01)
+
+
+def test_the_second_lesson_is_about_boards():
+    first, second = ({s.env: s.share for s in sources(n) if not s.options} for n in (1, 2))
+    more = {env for env in first if second[env] > first[env]}
+    assert more == {"coevo/tic_tac_toe-v0"}
+
+
+def test_the_tokenizer_spells_everything(tokenizer, examples):
     tokens = ChatTokens(tokenizer)
     assert tokens.end_ids == (tokenizer.convert_tokens_to_ids("<|end|>"),)
     for text in ("[bet]", "Zażółć ‹gęślą›\n\t", "2048", "<|end|>"):
         ids = tokens.answer(text)
         assert tokens.text(ids) == text and ids[-1] == tokens.end_ids[0]
-    assert len(tokens.answer("2048")) == 5
 
 
 def test_examples_are_tokenised_as_agents_read_and_write_them(tokenizer, examples):
     tokens = ChatTokens(tokenizer)
-    for example, encoded in zip(examples, build.encode(examples, tokens), strict=True):
+    rng = np.random.default_rng(0)
+    for example, encoded in zip(examples, build.encode(examples, tokens, rng), strict=True):
         assert list(encoded.ids[: encoded.reply]) == tokens.prompt(example.chat)
-        assert tokens.text(encoded.ids[encoded.reply :]) == example.reply
+        assert tokens.text(encoded.ids[encoded.reply :]) in example.replies
+        for place, possible in zip(encoded.ids[encoded.reply :], encoded.targets, strict=True):
+            assert dict(possible)[place] > 0
+            assert sum(odds for _, odds in possible) == pytest.approx(1)
+
+
+def test_targets_are_the_odds_of_the_next_token_given_the_ones_before():
+    replies, odds = [[1, 2, 0], [1, 3, 0], [4, 0]], (0.2, 0.6, 0.2)
+    assert dict(build._next([], replies, odds)) == pytest.approx({1: 0.8, 4: 0.2})
+    assert dict(build._next([1], replies, odds)) == pytest.approx({2: 0.25, 3: 0.75})
+    assert dict(build._next([1, 3], replies, odds)) == {0: 1.0}
 
 
 def test_the_loss_weighs_prompt_and_reply_and_ignores_padding(tokenizer):
     model = build.make_model(small(), tokenizer).eval()
-    rows = [Encoded((5, 6, 7, 8, 9), 3), Encoded((10, 11), 1)]
+    rows = [
+        Encoded((5, 6, 7, 8, 9), 3, (((8, 0.75), (11, 0.25)), ((9, 1.0),))),
+        Encoded((10, 11), 1, (((11, 1.0),),)),
+    ]
     total = weights = 0.0
     with torch.no_grad():
         for row in rows:
             logp = model(torch.tensor([row.ids])).logits[0].log_softmax(-1)
-            for i in range(1, len(row.ids)):
-                weight = 1.0 if i >= row.reply else 0.25
-                total -= weight * float(logp[i - 1, row.ids[i]])
-                weights += weight
+            for i in range(1, row.reply):
+                total -= 0.25 * float(logp[i - 1, row.ids[i]])
+                weights += 0.25
+            for i, possible in enumerate(row.targets, row.reply):
+                total -= sum(odds * float(logp[i - 1, token]) for token, odds in possible)
+                weights += 1
         assert float(build.loss_of(model, rows, 0.25)) == pytest.approx(total / weights, abs=1e-5)
 
 
 def test_batches_hold_every_example_once_per_pass():
-    data = [Encoded(tuple(range(n + 1)), 1) for n in np.random.default_rng(0).integers(1, 30, 100)]
+    data = [
+        Encoded(tuple(range(n + 1)), 1, ()) for n in np.random.default_rng(0).integers(1, 30, 100)
+    ]
     seen, batches = [], build._batches(data, 90, np.random.default_rng(0))
     while len(seen) < len(data):
         batch = next(batches)
@@ -87,7 +116,7 @@ def test_batches_hold_every_example_once_per_pass():
 
 
 def test_a_built_model_loads_and_answers_in_form(tmp_path, monkeypatch):
-    monkeypatch.setattr(build, "sources", lambda: [KUHN])
+    monkeypatch.setattr(build, "sources", lambda lesson: [KUHN])
     told = []
     out = build.build(
         small(turns=1500, epochs=4.0, lr=0.01),

@@ -62,6 +62,7 @@ ALGORITHM = Algorithm(
             "loss.aggregate": "seq_mean_token_mean",
             "magnet": "none",
         },
+        "pooled": {"advantage.center": "batch"},
         "plain": {"loss.regularise": "none", "magnet": "none"},
     },
 )

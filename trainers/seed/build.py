@@ -44,7 +44,7 @@ class SeedConfig:
     """Longest chat in tokens."""
     turns: int = 450_000
     """Transcript turns in all."""
-    minutes: float = 27.0
+    minutes: float = 26.0
     """Limit of the training time; the schedule follows whichever limit is nearer."""
     epochs: float = 9.0
     """Passes over the turns."""
@@ -278,6 +278,7 @@ def build(
     fit(model, more, second, lambda share, loss: report((2 + share) / 3, loss))
     out.mkdir(parents=True, exist_ok=True)
     model.generation_config.eos_token_id = tokenizer.eos_token_id
+    model.config.coevo = {"prompt_style": "terse", "max_new_tokens": 16}
     with no_progress_bars():
         model.save_pretrained(out)
         tokenizer.save_pretrained(out)
