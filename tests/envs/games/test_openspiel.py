@@ -115,7 +115,7 @@ class SameName(OpenSpielEnv):
 
 
 def test_equal_names_of_one_state_are_numbered():
-    env = SameName()
+    env = SameName(game="nim")
     env.reset(seed=0)
     legal = env.infos["player_0"]["legal_actions"]
     assert legal[:3] == ["go", "go (2)", "go (3)"]

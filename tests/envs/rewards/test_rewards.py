@@ -285,7 +285,7 @@ def test_pettingzoo_accumulates_shaping_until_the_seat_is_asked_again():
 
 def test_what_a_seat_was_told_is_not_told_again():
     module = Fixed("all", {"player_0": 1.0, "player_1": 0.25})
-    env = coevo.envs.make("coevo/openspiel-v0", rewards=[module])
+    env = coevo.envs.make("coevo/openspiel-v0", game="nim", rewards=[module])
     env.reset(seed=0)
     told = []
     while env.awaiting and len(told) < 4:
