@@ -15,7 +15,7 @@ help:
 	@echo "PYTHON=python3.12 names another interpreter for the first install"
 
 quickstart: $(STAMP)
-	$(BIN)/coevo train mars --env coevo/kuhn_poker-v0 --budget 4m
+	$(BIN)/coevo train mars --env coevo/kuhn_poker-v0 --budget 4m --threads 1
 
 test: lint
 	$(BIN)/pytest $(PYTEST_FLAGS)
