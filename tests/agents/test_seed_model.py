@@ -19,8 +19,8 @@ def seed():
 @pytest.mark.parametrize("env_id", [spec.id for spec in list_envs()])
 def test_answers_are_legal_moves(seed, env_id):
     seed.reseed(1)
-    share, answers = legal_share(seed, env_id, 150)
-    assert answers >= 150 and share >= 0.97  # 0.99 is promised, 0.97 allows for chance
+    share, answers = legal_share(seed, env_id, 300)
+    assert answers >= 300 and share >= 0.98  # 0.99 is promised, 0.98 allows for chance
 
 
 @pytest.mark.parametrize("game", ["kuhn", "leduc"])

@@ -9,6 +9,7 @@ import torch
 
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.envs.core.episode import read_episodes
+from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.run_folder import RunFolder
@@ -222,3 +223,35 @@ def test_a_batch_in_which_no_learner_spoke_changes_nothing(config, tmp_path, mon
     monkeypatch.setattr(loop, "build", lambda *args: None)
     metrics, _ = loop.update(run)
     assert equal(weights(run), before) and "grad_norm" not in metrics
+
+
+def test_an_update_whose_plays_fail_leaves_the_earlier_ones_on_disk(config, tmp_path, monkeypatch):
+    made = RunFolder(tmp_path / "run")
+    given = config(steps=3, checkpoint_every=50)
+    made.create(given)
+    real, calls = loop.collect, []
+
+    def failing(run, matches):
+        calls.append(run.progress.step)
+        if run.progress.step == 2:
+            raise ConfigError("the prompt does not fit")
+        return real(run, matches)
+
+    monkeypatch.setattr(loop, "collect", failing)
+    with pytest.raises(ConfigError, match="does not fit"):
+        loop.train(given, made)
+    assert calls == [0, 1, 2]
+    assert [p.name for p in made.checkpoints.glob("step_*")] == ["step_000002"]
+
+
+def test_returns_are_told_apart_by_player_where_several_sit_at_one_table(config, tmp_path):
+    run = loop.start(config(changes={"population": "frozen"}), RunFolder(tmp_path))
+    metrics, episodes = loop.update(run)
+    paid = [
+        e.total(t.agent, "payoff")
+        for e in episodes
+        for t in {t.agent: t for t in e.turns}.values()
+        if t.player == "policy"
+    ]
+    assert metrics["return/policy"] == pytest.approx(sum(paid) / len(paid))
+    assert "return/frozen" in metrics
