@@ -10,7 +10,7 @@ import contextlib
 import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -23,6 +23,7 @@ from coevo.trainers.algorithm import MAGNET, Algorithm, OptimSpec
 from coevo.trainers.estimators import (
     Denominators,
     LossInputs,
+    control,
     count,
     defaults,
     exact_entropy,
@@ -30,6 +31,7 @@ from coevo.trainers.estimators import (
     kept_mask,
     merge_stats,
     policy_loss,
+    survey,
     value_loss,
 )
 from coevo.trainers.rows import Rows
@@ -64,6 +66,8 @@ class Learner:
         self.magnet = frozen_copy(self.model) if algorithm.magnet.name != "none" else None
         self.average = frozen_copy(self.model) if algorithm.average else None
         self.optimizer = self._make_optimizer(algorithm.optim)
+        self.loss_state: dict[str, Any] = {}
+        """What options of the loss keep from update to update, such as an adaptive coefficient."""
         self._split = 1
         """Mini-batches of the current update."""
 
@@ -132,23 +136,62 @@ class Learner:
         for _ in range(optim.epochs):
             order = torch.randperm(len(rows.spans), generator=generator)
             for chosen in order.tensor_split(self._split):
-                stats += self._accumulate(rows, targets, chosen.tolist())
+                stats += self._accumulate(rows, targets, chosen.tolist(), generator)
                 norms.append(self._step())
-        return merge_stats(stats) | {"grad_norm": sum(norms) / len(norms), "lr": optim.lr * rate}
+        merged = merge_stats(stats)
+        self.loss_state = control(self.algorithm.loss, self.loss_state, merged)
+        return merged | {"grad_norm": sum(norms) / len(norms), "lr": optim.lr * rate}
 
     def _accumulate(
-        self, rows: Rows, targets: Targets, spans: Sequence[int]
+        self,
+        rows: Rows,
+        targets: Targets,
+        spans: Sequence[int],
+        generator: torch.Generator | None = None,
     ) -> list[dict[str, Tensor]]:
         """Add the gradients of one mini-batch, micro-batch by micro-batch."""
         old = targets.logp_old_CL if targets.logp_old_CL is not None else rows.logp_roll_CL
         kept = kept_mask(self.algorithm.loss, old, rows.logp_roll_CL, rows.mask_CL)
         denom = self._shared(kept)
+        found = self._survey(rows, targets, spans, generator)
         stats = []
         for part in self._parts(rows, spans):
-            loss, seen = self._losses(rows, targets, part, denom)
+            loss, seen = self._losses(rows, targets, part, denom, found)
             loss.backward()
             stats.append(seen)
         return stats
+
+    @torch.no_grad()
+    def _survey(
+        self,
+        rows: Rows,
+        targets: Targets,
+        spans: Sequence[int],
+        generator: torch.Generator | None,
+    ) -> dict[str, Tensor]:
+        """Look at a whole mini-batch for the options that compare its tokens, [C, L] each."""
+        spec = self.algorithm.loss
+        if not spec.needs_survey:
+            return {}
+        chosen = torch.isin(rows.span_C, torch.tensor(spans)).unsqueeze(1)
+        old_CL = rows.logp_roll_CL if targets.logp_old_CL is None else targets.logp_old_CL
+        now_CL, entropy_CL = old_CL.clone(), torch.zeros_like(old_CL)
+        for part in self._parts(rows, spans) if spec.surveying else ():
+            scored = self._score(rows, part, self.model)
+            now_CL[part.rows] = part.spread(scored.logp_N(), rows).to(now_CL)
+            entropy_N = exact_entropy(scored.logits_NV.log_softmax(-1))
+            entropy_CL[part.rows] = part.spread(entropy_N, rows).to(now_CL)
+        whole = LossInputs(
+            logp_BL=now_CL,
+            logp_old_BL=now_CL if targets.logp_old_CL is None else old_CL,
+            advantage_BL=targets.advantage_CL.to(now_CL),
+            mask_BL=rows.mask_CL & chosen,
+            turn_id_BL=rows.turn_CL,
+            logp_roll_BL=rows.logp_roll_CL,
+            entropy_BL=entropy_CL,
+            state=self.loss_state,
+        )
+        return survey(spec, whole, generator)
 
     def _shared(self, mask_CL: Tensor) -> Denominators:
         """Give every mini-batch its equal share of the counts of the whole batch.
@@ -160,10 +203,17 @@ class Learner:
         return Denominators(whole.tokens / parts, whole.rows / parts, whole.max_length)
 
     def _losses(
-        self, rows: Rows, targets: Targets, part: _Part, denom: Denominators
+        self,
+        rows: Rows,
+        targets: Targets,
+        part: _Part,
+        denom: Denominators,
+        found: Mapping[str, Tensor],
     ) -> tuple[Tensor, dict[str, Tensor]]:
         scored = self._score(rows, part, self.model)
-        out = policy_loss(self.algorithm.loss, self._inputs(rows, targets, part, scored), denom)
+        inputs = self._inputs(rows, targets, part, scored)
+        own = {n: t[part.rows].to(inputs.logp_BL.device) for n, t in found.items()}
+        out = policy_loss(self.algorithm.loss, replace(inputs, surveyed=own), denom)
         if targets.return_CL is None or self.algorithm.critic is None:
             return out.loss, out.stats
         assert targets.return_mask_CL is not None and targets.value_old_CL is not None
@@ -199,6 +249,7 @@ class Learner:
             else targets.logp_ref_CL[at].to(logp_CL),
             entropy_BL=part.spread(exact_entropy(scored.logits_NV.log_softmax(-1)), rows),
             kl_magnet_BL=pull,
+            state=self.loss_state,
         )
 
     def _step(self) -> float:

@@ -40,15 +40,17 @@ def learn_batch(
     before = _passes(algorithm, learners, batch)
     trajectories = replace(batch.trajectories, **before.streams)
     credited = advantages(algorithm.advantage, trajectories, dict(state))
-    metrics = dict(credited.stats)
+    metrics, after = dict(credited.stats), dict(state) | dict(credited.state)
     for name, learner in learners.items():
         rows, at = batch.rows.written_by(name)
         if len(at):
             targets = _targets(batch.rows, credited, before, at)
             prefix = "" if len(learners) == 1 else f"{name}/"
+            learner.loss_state = dict(state.get(f"loss/{name}", {}))
             stats = learner.update(rows, targets, rate=rate, seed=seed)
+            after[f"loss/{name}"] = learner.loss_state
             metrics |= {f"{prefix}{k}": v for k, v in stats.items()}
-    return metrics, dict(credited.state)
+    return metrics, after
 
 
 @dataclass
@@ -82,7 +84,7 @@ def _passes(algorithm: Algorithm, learners: Mapping[str, Learner], batch: Batch)
             before.value_CL = _filled(before.value_CL, batch.rows, at, learner.values(rows))
     size = batch.trajectories.turn_of_BS.shape[1]
     found = {
-        "logp_old_BS": before.old_CL,
+        "logp_old_BS": batch.rows.logp_roll_CL if before.old_CL is None else before.old_CL,
         "logp_ref_BS": before.ref_CL,
         "value_BS": before.value_CL,
     }

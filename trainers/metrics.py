@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
+from coevo.envs import spec
 from coevo.envs.core.episode import Episode
+
+EQUAL = 1e-9
+"""Scores that differ by no more are a draw: sums of floats differ in the last place."""
 
 
 def rollout_metrics(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[str, float]:
-    """Summarise plays: returns per seat and component, win rate by seat, forfeits, lengths."""
+    """Summarise plays: returns per seat and component, win rate by seat, forfeits, lengths.
+
+    A win is the single highest score of a play (`lead` above 0), as in evaluation. Comparing with
+    the other seats, and not with 0, fits every payoff scale; asking the registry for competitive
+    tasks alone would lose the generic environment, which is `mixed` and mostly plays zero-sum
+    games. Where all seats are paid alike (`cooperative`) nobody can win, and no rate is given.
+    """
     count = len(episodes)
     metrics: dict[str, float] = {}
+    contest = len(seats) > 1 and spec(episodes[0].env).kind != "cooperative"
     for seat in seats:
         returns = np.array([e.total(seat, "payoff") for e in episodes])
         metrics[f"return/{seat}"] = float(returns.mean())
-        metrics[f"win_rate/{seat}"] = float((returns > 0).mean())
+        if contest:
+            metrics[f"win_rate/{seat}"] = sum(lead(e, seat) > EQUAL for e in episodes) / count
         turns = sum(t.agent == seat for e in episodes for t in e.turns)
         illegal = sum(e.illegal_replies(seat) for e in episodes)
         metrics[f"illegal_rate/{seat}"] = illegal / max(turns, 1)
@@ -30,6 +43,21 @@ def rollout_metrics(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[s
         total = sum(e.total(a, component) for e in episodes for a in e.agents)
         metrics[f"reward/{component}"] = total / count / len(seats)
     return metrics
+
+
+def lead(episode: Episode, seat: str) -> float:
+    """Give a seat's score minus the best score of the others.
+
+    The score is the payoff of the rules and, where a forfeit ended the play, what that brought.
+    Who forfeited is behind everybody who did not: -inf, and no rival of theirs.
+    """
+    out = episode.offenders
+    if seat in out:
+        return -math.inf
+    counted = ("payoff", "illegal") if out else ("payoff",)
+    scores = {a: sum(episode.total(a, c) for c in counted) for a in episode.agents}
+    rivals = [score for a, score in scores.items() if a not in (seat, *out)]
+    return scores[seat] - max(rivals, default=-math.inf)
 
 
 def _by_player(episodes: Sequence[Episode]) -> dict[str, float]:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from coevo.agents.scoring import Span
-from coevo.envs.core.episode import Episode, Turn
+from coevo.envs.core.episode import Episode, Stop, Turn
 from coevo.trainers.estimators import Trajectories
 
 
@@ -167,6 +167,8 @@ def _tensors(
         turn_mask_BT=torch.tensor(turn_mask),
         turn_of_BS=_padded(stream, -1),
         keys=_keys(found, episodes, groups),
+        state_BT=_padded(_numbered([[str(u.chat) for u in t.turns] for t in found]), -1),
+        action_BT=_padded(_numbered([[_said(u) for u in t.turns] for t in found]), -1),
     )
 
 
@@ -184,8 +186,22 @@ def _keys(
         "game": games,
         "agent": [g * most + s for g, s in zip(games, seats, strict=True)],
         "policy": _codes([t.policy for t in found]),
+        "opening": _codes([_said(t.turns[0]) for t in found]),
+        "answer": _codes([_said(t.turns[-1]) for t in found]),
+        "truncated": [int(episodes[t.episode].stop is Stop.TURN_LIMIT) for t in found],
     }
     return {name: torch.tensor(key, dtype=torch.int64) for name, key in keys.items()}
+
+
+def _said(turn: Turn) -> str:
+    """Give what a turn did: its move, or its text where it was no move."""
+    return turn.text if turn.move is None else turn.move
+
+
+def _numbered(rows: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Number texts: equal ones get equal numbers."""
+    table: dict[str, int] = {}
+    return [[table.setdefault(text, len(table)) for text in row] for row in rows]
 
 
 def _codes(values: Sequence[Any]) -> list[int]:

@@ -286,7 +286,7 @@ def test_the_sum_over_minibatches_covers_every_row_once_per_epoch(played, monkey
     rows, targets = targets_of(run, batch)
     before = learner._accumulate
 
-    def noted(rows, targets, spans):
+    def noted(rows, targets, spans, generator=None):
         seen.append(list(spans))
         return before(rows, targets, spans)
 

@@ -1,16 +1,20 @@
-"""From rewards to advantages: credit, then normalise, then modify, then spread over tokens."""
+"""From rewards to advantages: compose, credit, normalise, modify, then spread over tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 
 import torch
 from torch import Tensor
 
 from coevo.envs.core.errors import ConfigError, unknown
-from coevo.trainers.estimators.credit import CREDIT, Credit, compose, kl_in_reward
+from coevo.trainers.estimators.compose import COMPOSE, Parts
+from coevo.trainers.estimators.credit import CREDIT, Credit, kl_in_reward
+from coevo.trainers.estimators.draft import Draft
 from coevo.trainers.estimators.frame import WEIGHTS, Frame
+from coevo.trainers.estimators.groups import wide
 from coevo.trainers.estimators.modify import MODIFY
 from coevo.trainers.estimators.normalise import CENTER, SCALE, State
 from coevo.trainers.estimators.option import Option, check
@@ -31,6 +35,8 @@ class AdvantageSpec:
 
     reward_weights: Mapping[str, float] = field(default_factory=dict)
     """Factor per reward component; 1 where not given."""
+    compose: Option = field(default=Option("sum"))
+    """How reward components become what is credited, from COMPOSE."""
     credit: Option = field(default=Option("outcome"))
     """What is compared, from CREDIT."""
     center: Option = field(default=Option("group"))
@@ -49,6 +55,7 @@ class AdvantageSpec:
     """Cost per nat of logp_old - logp_ref, taken off the reward at every token."""
 
     def __post_init__(self) -> None:
+        check(self.compose, COMPOSE, "compose")
         check(self.credit, CREDIT, "credit")
         check(self.center, CENTER, "center")
         check(self.scale, SCALE, "scale")
@@ -58,6 +65,11 @@ class AdvantageSpec:
             raise unknown("weights", self.weights, WEIGHTS)
         if self.ddof < 0 or not self.eps >= 0.0:
             raise ConfigError(f"ddof={self.ddof} and eps={self.eps} must not be negative")
+        if self.compose.name == "decoupled" and (self.kl_in_reward or self.credit.name == "gae"):
+            raise ConfigError(
+                f"compose='decoupled' keeps several rewards apart, but credit={self.credit.name!r} "
+                f"with kl_in_reward={self.kl_in_reward} knows one; use compose='sum'"
+            )
 
 
 @dataclass(frozen=True)
@@ -93,24 +105,65 @@ def advantages(
     >>> result.advantage_BS.tolist()
     [[0.5, 0.5], [-0.5, 0.0]]
     """
-    reward_BT = compose(trajectories.reward_BTK, trajectories.components, spec.reward_weights)
-    rewards = kl_in_reward(reward_BT, trajectories, beta=spec.kl_in_reward)
-
-    credit: Credit = CREDIT[spec.credit.name](rewards, trajectories, **spec.credit.params)
-    frame = Frame(trajectories, credit.level, spec.weights, spec.ddof, spec.eps)
-
-    center, scale = CENTER[spec.center.name], SCALE[spec.scale.name]
-    a, after = center(credit.y, frame, dict(state or {}), **spec.center.params)
-    a = scale(a, credit.y, frame, **spec.scale.params)
-
-    for modifier in spec.modify:
-        a = MODIFY[modifier.name](a, frame, **modifier.params)
-
+    made, credit = _estimate(spec, trajectories, state or {})
     dtype = torch.promote_types(trajectories.reward_BTK.dtype, torch.float32)
-    advantage_BS = frame.to_tokens(a).to(dtype)
+    advantage_BS = made.frame.to_tokens(made.a).to(dtype)
     return_BS = None if credit.return_BS is None else credit.return_BS.to(dtype)
-    stats = _stats(rewards.reward_BT, credit, frame, advantage_BS)
-    return Advantages(advantage_BS, return_BS, after, stats, credit.return_mask_BS)
+    first = Frame(trajectories, credit.level, spec.weights, spec.ddof, spec.eps)
+    stats = _stats(made.rewards.reward_BT, credit, first, advantage_BS)
+    return Advantages(advantage_BS, return_BS, made.state, stats, credit.return_mask_BS)
+
+
+@torch.no_grad()
+def draft(spec: AdvantageSpec, trajectories: Trajectories, state: State | None = None) -> Draft:
+    """Compute the advantages in the level of their credit, before they spread over tokens.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> draft(AdvantageSpec(scale=Option("none")), from_lists([[1.0], [0.0]])).a.tolist()
+    [0.5, -0.5]
+    """
+    return _estimate(spec, trajectories, state or {})[0]
+
+
+def _estimate(spec: AdvantageSpec, batch: Trajectories, state: State) -> tuple[Draft, Credit]:
+    reward_BTK = torch.where(batch.turn_mask_BT.unsqueeze(-1), wide(batch.reward_BTK), 0.0)
+    whole = Parts(reward_BTK, batch.components, spec.reward_weights, batch.turn_mask_BT, state)
+    parts = COMPOSE[spec.compose.name](whole, **spec.compose.params)
+    state, made = dict(parts.state), []
+    for k, name in enumerate(parts.components):
+        one, credit = _normalised(spec, batch, parts.reward_BTK[..., k], state)
+        weight = parts.weights.get(name, 1.0)
+        made.append(one if weight == 1.0 else _times(one, weight))
+        state = dict(one.state)
+    total = reduce(_plus, made)
+    for modifier in spec.modify:
+        total = MODIFY[modifier.name](total, **modifier.params)
+    return total, credit
+
+
+def _normalised(
+    spec: AdvantageSpec, batch: Trajectories, reward_BT: Tensor, state: State
+) -> tuple[Draft, Credit]:
+    """Credit, centre and scale one reward."""
+    rewards = kl_in_reward(reward_BT, batch, beta=spec.kl_in_reward)._replace(state=state)
+    credit: Credit = CREDIT[spec.credit.name](rewards, batch, **spec.credit.params)
+    frame = Frame(batch, credit.level, spec.weights, spec.ddof, spec.eps)
+    before = state if credit.state is None else credit.state
+    a, after = CENTER[spec.center.name](credit.y, frame, before, **spec.center.params)
+    a = SCALE[spec.scale.name](a, credit.y, frame, **spec.scale.params)
+    return Draft(a, frame, credit.y, rewards, after), credit
+
+
+def _times(one: Draft, weight: float) -> Draft:
+    rewards = one.rewards._replace(reward_BT=weight * one.rewards.reward_BT)
+    return replace(one, a=weight * one.a, y=weight * one.y, rewards=rewards)
+
+
+def _plus(one: Draft, other: Draft) -> Draft:
+    """Add the advantages of another reward component of the same batch."""
+    reward_BT = one.rewards.reward_BT + other.rewards.reward_BT
+    rewards = one.rewards._replace(reward_BT=reward_BT)
+    return replace(other, a=one.a + other.a, y=one.y + other.y, rewards=rewards)
 
 
 def _stats(

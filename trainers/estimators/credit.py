@@ -6,12 +6,13 @@ Rewards enter per turn, return as one number per row, per turn or per policy tok
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators.broadcast import expand_turns, sum_turns
 from coevo.trainers.estimators.groups import group_stats, wide
 from coevo.trainers.estimators.option import Table, check_range
@@ -27,6 +28,8 @@ class Rewards(NamedTuple):
     """Composed turn rewards; 0 at padding."""
     penalty_BS: Tensor | None = None
     """Cost of every policy token, beta * (logp_old - logp_ref); None without KL in the reward."""
+    state: Mapping[str, Any] = MappingProxyType({})
+    """What options keep from batch to batch; read by credits whose parameters move."""
 
 
 class Credit(NamedTuple):
@@ -40,25 +43,8 @@ class Credit(NamedTuple):
     """Target of the critic at each token; None where no critic takes part."""
     return_mask_BS: Tensor | None = None
     """True where the critic has a target of its own (turn level: first token of the turn)."""
-
-
-def compose(
-    reward_BTK: Tensor, components: tuple[str, ...], weights: Mapping[str, float]
-) -> Tensor:
-    """Sum the components of the reward: r_t = sum_k w_k r_tk. A weight not given is 1.
-
-    Raises:
-        UnknownNameError: A weight names a component that the batch lacks.
-
-    >>> parts_BTK = torch.tensor([[[1.0, 0.5]]])
-    >>> compose(parts_BTK, ("payoff", "format"), {"format": 0.1}).tolist()
-    [[1.05]]
-    """
-    for name in weights:
-        if name not in components:
-            raise unknown("reward component", name, components)
-    weight_K = wide(reward_BTK).new_tensor([weights.get(name, 1.0) for name in components])
-    return (wide(reward_BTK) * weight_K).sum(-1)
+    state: Mapping[str, Any] | None = None
+    """The state with what this credit keeps; None where it keeps nothing."""
 
 
 def kl_in_reward(reward_BT: Tensor, batch: Trajectories, *, beta: float = 0.0) -> Rewards:
@@ -201,7 +187,7 @@ def mars_code(
     >>> from coevo.trainers.estimators import from_lists
     >>> rewards = [[0.05, 1.05], [0.05, 0.05, -0.95]]
     >>> batch = from_lists(rewards)
-    >>> turns = Rewards(compose(batch.reward_BTK, batch.components, {}))
+    >>> turns = Rewards(batch.reward_BTK.squeeze(-1))
     >>> mars_code(turns, batch, whiten=False).y.round(decimals=4).tolist()
     [[1.0, 1.0, 0.0], [-1.0, -1.0, -1.0]]
     """

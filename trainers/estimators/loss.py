@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -11,9 +12,11 @@ from torch import Tensor
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators.aggregate import AGGREGATE, Denominators, token_mean
 from coevo.trainers.estimators.correct import CORRECT, Correction
-from coevo.trainers.estimators.option import Option, check
-from coevo.trainers.estimators.regularise import REGULARISE, PolicyTerms
+from coevo.trainers.estimators.inputs import LossInputs, blank
+from coevo.trainers.estimators.option import Option, accepted, check
+from coevo.trainers.estimators.regularise import CONTROL, REGULARISE
 from coevo.trainers.estimators.surrogate import KIND, LOG_RATIO_LIMIT, RATIO_LEVEL
+from coevo.trainers.estimators.survey import GATE, SURVEY
 
 Stats = dict[str, Tensor]
 
@@ -34,6 +37,11 @@ class LossSpec:
     """What shares one ratio, from RATIO_LEVEL."""
     kind: Option = field(default=Option("ppo_clip"))
     """Loss of a token, from KIND, with its clip bounds."""
+    anchor: Literal["old", "roll"] = "old"
+    """Denominator of the ratio: the trainer's recomputation, or the sampler's own numbers, which
+    then correct for the sampler as well."""
+    gates: tuple[Option, ...] = ()
+    """Gates from GATE; a token teaches if all of them keep it."""
     correct: Option = field(default=Option("none"))
     """Weight for the mismatch of sampler and trainer, from CORRECT."""
     regularise: tuple[Option, ...] = ()
@@ -46,50 +54,27 @@ class LossSpec:
         check(self.kind, KIND, "kind")
         check(self.correct, CORRECT, "correct")
         check(self.aggregate, AGGREGATE, "aggregate")
+        for gate in self.gates:
+            check(gate, GATE, "gates")
         for term in self.regularise:
             check(term, REGULARISE, "regularise")
-
-
-@dataclass(frozen=True)
-class LossInputs:
-    """One micro-batch of rows, all fields [B, L]; what lies outside the mask is never read.
-
-    Raises:
-        ConfigError: The shapes differ, the mask is not bool or the turns are not int64.
-    """
-
-    logp_BL: Tensor
-    """Log-probability of each token now, with gradient."""
-    logp_old_BL: Tensor
-    """The same at the start of the update, in the trainer's numerics."""
-    advantage_BL: Tensor
-    """Advantage of each token; used as a constant."""
-    mask_BL: Tensor
-    """True at tokens that the trained policy sampled."""
-    turn_id_BL: Tensor
-    """Turn of each token (int64), -1 outside."""
-    logp_roll_BL: Tensor | None = None
-    """Log-probability that the sampler reported."""
-    logp_ref_BL: Tensor | None = None
-    """Log-probability under the reference policy."""
-    entropy_BL: Tensor | None = None
-    """Entropy at each token, with gradient if it is regularised."""
-    kl_magnet_BL: Tensor | None = None
-    """Exact KL to the magnet policy at each token, with gradient."""
-
-    def __post_init__(self) -> None:
-        for slot in fields(self):
-            tensor = getattr(self, slot.name)
-            if tensor is not None and tensor.shape != self.logp_BL.shape:
-                raise ConfigError(
-                    f"{slot.name} has shape {tuple(tensor.shape)}, but logp_BL has "
-                    f"{tuple(self.logp_BL.shape)}"
-                )
-        if self.mask_BL.dtype != torch.bool or self.turn_id_BL.dtype != torch.int64:
+        if self.anchor not in ("old", "roll"):
+            raise ConfigError(f"loss.anchor={self.anchor!r} must be 'old' or 'roll'")
+        if self.anchor == "roll" and self.correct.name != "none":
             raise ConfigError(
-                f"mask_BL is {self.mask_BL.dtype} and turn_id_BL is {self.turn_id_BL.dtype}; "
-                "expected bool and int64"
+                f"loss.anchor='roll' and loss.correct={self.correct.name!r} count the sampler's "
+                "difference twice: the ratio to the sampler already corrects; use one of them"
             )
+
+    @property
+    def surveying(self) -> tuple[Option, ...]:
+        """The options that look at the current policy over a whole mini-batch."""
+        return tuple(o for o in (*self.gates, self.kind, *self.regularise) if _surveys(o.name))
+
+    @property
+    def needs_survey(self) -> bool:
+        """Whether `survey` must see the whole mini-batch before it is split."""
+        return bool(self.surveying) or self.correct.name != "none"
 
 
 @dataclass(frozen=True)
@@ -102,12 +87,42 @@ class LossOut:
     """0-d tensors without gradient: means over the tokens kept here, see `merge_stats`."""
 
 
+@torch.no_grad()
+def survey(
+    spec: LossSpec, inputs: LossInputs, generator: torch.Generator | None = None
+) -> dict[str, Tensor]:
+    """Look at all rows of one optimiser step, for what cannot be decided in a part of them.
+
+    Args:
+        spec: Options of the loss.
+        inputs: All rows of the mini-batch; gradients are not followed.
+        generator: For the options that draw; torch's own where not given.
+
+    Returns:
+        Values for `LossInputs.surveyed`, [B, L]; micro-batches take their rows of them.
+
+    >>> from coevo.trainers.estimators import from_tokens
+    >>> x = from_tokens([[0.0, 2.0]], logp_roll_BL=torch.zeros(1, 2))
+    >>> survey(LossSpec(correct=Option("token_mis")), x)["correct/keep"].tolist()
+    [[True, False]]
+    """
+    x, found = blank(inputs), {}
+    for option in spec.surveying:
+        function = GATE.get(option.name) or SURVEY[option.name]
+        found[option.name] = function(x, generator, **accepted(function, option.params))
+    if spec.correct.name != "none":
+        weight_BL, keep_BL = _correction(spec, x.logp_old_BL, x.logp_roll_BL, x.mask_BL)
+        found |= {"correct/weight": weight_BL, "correct/keep": keep_BL}
+    return found
+
+
 def policy_loss(spec: LossSpec, inputs: LossInputs, denom: Denominators) -> LossOut:
     """Compute one micro-batch's share of the policy loss.
 
     Args:
         spec: Options of the loss.
-        inputs: Rows of the micro-batch, any padding.
+        inputs: Rows of the micro-batch, any padding. Where the spec `needs_survey` and nothing is
+            surveyed, these rows are taken for the whole mini-batch.
         denom: Counts over all micro-batches of the update. Under a correction that rejects
             tokens count `kept_mask`, not the raw mask.
 
@@ -122,26 +137,54 @@ def policy_loss(spec: LossSpec, inputs: LossInputs, denom: Denominators) -> Loss
     >>> float(out.loss.detach()), float(out.stats["clip_fraction"])
     (-1.0, 0.0)
     """
-    x = _prepare(inputs)
+    if spec.needs_survey and not inputs.surveyed:
+        inputs = replace(inputs, surveyed=survey(spec, inputs))
+    x = blank(inputs)
+    old_BL = x.logp_old_BL if spec.anchor == "old" else x.needed("logp_roll_BL", "anchor roll")
     ratio_level, kind = RATIO_LEVEL[spec.ratio_level.name], KIND[spec.kind.name]
     log_ratio_BL = ratio_level(
-        x.logp_BL, x.logp_old_BL, x.mask_BL, x.turn_id_BL, **spec.ratio_level.params
+        x.logp_BL, old_BL, x.mask_BL, x.turn_id_BL, **spec.ratio_level.params
     )
     ratio_BL = log_ratio_BL.exp()
-    loss_BL, gate_BL = kind(ratio_BL, x.advantage_BL, x.logp_BL, **spec.kind.params)
+    loss_BL, gate_BL = kind(ratio_BL, x, **spec.kind.params)
+    for gate in spec.gates:
+        gate_BL = gate_BL & x.surveyed[gate.name]
+        loss_BL = torch.where(x.surveyed[gate.name], loss_BL, 0.0)
 
-    weight_BL, keep_BL = _correction(spec, x.logp_old_BL, x.logp_roll_BL, x.mask_BL)
-    kept_BL = x.mask_BL & keep_BL
+    kept_BL = x.mask_BL & x.surveyed.get("correct/keep", x.mask_BL)
+    weight_BL = x.surveyed.get("correct/weight", torch.ones_like(loss_BL))
     aggregate = AGGREGATE[spec.aggregate.name]
     loss = aggregate(loss_BL * weight_BL, kept_BL, denom, **spec.aggregate.params)
     stats = _stats(x, kept_BL, ratio_BL.detach(), gate_BL) | {"loss/policy": loss.detach()}
 
-    terms = PolicyTerms(x.logp_BL, x.logp_ref_BL, x.entropy_BL, x.kl_magnet_BL)
     for regulariser in spec.regularise:
-        term = REGULARISE[regulariser.name](terms, **regulariser.params)
+        term = REGULARISE[regulariser.name](x, **regulariser.params)
         loss = loss + token_mean(term.loss_BL, kept_BL, denom)
         stats[regulariser.name] = _mean(term.value_BL, kept_BL)
+        stats |= term.stats
     return LossOut(loss, stats)
+
+
+def control(spec: LossSpec, state: Mapping[str, Any], stats: Mapping[str, float]) -> dict[str, Any]:
+    """Move what regularisers keep between updates, once per update.
+
+    Args:
+        spec: Options of the loss.
+        state: As it was during the update.
+        stats: Means over the update, from `merge_stats`.
+
+    Returns:
+        The state for the next update (`LossInputs.state`).
+
+    >>> control(LossSpec(), {"kept": 1.0}, {"entropy": 0.5})
+    {'kept': 1.0}
+    """
+    after = dict(state)
+    for option in spec.regularise:
+        if option.name in CONTROL:
+            move = CONTROL[option.name]
+            after |= move(after, stats, **accepted(move, option.params))
+    return after
 
 
 def kept_mask(
@@ -157,7 +200,7 @@ def kept_mask(
 
 
 def merge_stats(parts: Sequence[Stats]) -> dict[str, float]:
-    """Join micro-batches: sums of tokens and losses, maxima of `/max`, token means of the rest.
+    """Join micro-batches: add tokens, losses and `sum/`, maxima of `/max`, token means of the rest.
 
     >>> one = {"tokens": torch.tensor(1.0), "entropy": torch.tensor(2.0)}
     >>> merge_stats([one, {"tokens": torch.tensor(3.0), "entropy": torch.tensor(0.0)}])
@@ -168,30 +211,19 @@ def merge_stats(parts: Sequence[Stats]) -> dict[str, float]:
     tokens = [float(part["tokens"]) for part in parts]
     total = max(sum(tokens), 1.0)
     merged = {}
-    for name in parts[0]:
-        values = [float(part[name]) for part in parts]
+    for name in dict.fromkeys(name for part in parts for name in part):
+        values = [float(part.get(name, 0.0)) for part in parts]
         if name.endswith("/max"):
             merged[name] = max(values)
-        elif name.startswith(("tokens", "loss/")):
+        elif name.startswith(("tokens", "loss/", "sum/")):
             merged[name] = sum(values)
         else:
             merged[name] = sum(n * v for n, v in zip(tokens, values, strict=True)) / total
     return merged
 
 
-def _prepare(inputs: LossInputs) -> LossInputs:
-    """Raise every float field to float32 or better and blank what lies outside the mask."""
-    dtype = torch.promote_types(inputs.logp_BL.dtype, torch.float32)
-    blank = {}
-    for slot in fields(inputs):
-        tensor = getattr(inputs, slot.name)
-        if tensor is not None and slot.name not in ("mask_BL", "turn_id_BL"):
-            tensor = torch.where(inputs.mask_BL, tensor.to(dtype), 0.0)
-        blank[slot.name] = tensor
-    constants = ("logp_old_BL", "advantage_BL", "logp_roll_BL", "logp_ref_BL")
-    return LossInputs(
-        **{k: v.detach() if k in constants and v is not None else v for k, v in blank.items()}
-    )
+def _surveys(name: str) -> bool:
+    return name in GATE or name in SURVEY
 
 
 def _correction(

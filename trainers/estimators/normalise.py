@@ -9,7 +9,7 @@ A group without variance, and so a group of one, gives exactly 0 through every s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -18,7 +18,8 @@ from coevo.trainers.estimators.frame import Frame
 from coevo.trainers.estimators.groups import GroupStats, wide
 from coevo.trainers.estimators.option import Table, check_range
 
-State = Mapping[str, float]
+State = Mapping[str, Any]
+"""What options keep from batch to batch, JSON-able; keys begin with the option's name."""
 Centred = tuple[Tensor, State]
 
 

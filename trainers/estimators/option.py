@@ -115,6 +115,16 @@ def defaults(option: Option, table: Table) -> dict[str, Scalar]:
     return {name: p.default for name, p in known.items()} | dict(option.params)
 
 
+def accepted(function: Callable[..., Any], params: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Give those parameters that a function declares as keyword-only.
+
+    >>> def top(x, *, share: float = 0.2): ...
+    >>> accepted(top, {"share": 0.5, "coef": 1.0})
+    {'share': 0.5}
+    """
+    return {k: v for k, v in params.items() if k in _parameters(function)}
+
+
 def check_range(name: str, value: float, low: float, high: float) -> None:
     """Refuse a parameter outside the closed interval [low, high].
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.core.errors import unknown
+from coevo.trainers.estimators.inputs import LossInputs
 from coevo.trainers.estimators.option import Table
 from coevo.trainers.estimators.surrogate import LOG_RATIO_LIMIT
 
@@ -21,19 +24,8 @@ class Term(NamedTuple):
     """Term of every token, coefficient and sign included."""
     value_BL: Tensor
     """The measured quantity, without the coefficient."""
-
-
-class PolicyTerms(NamedTuple):
-    """What regularisers may read; None where the caller did not compute it."""
-
-    logp_BL: Tensor
-    """Log-probability of each token, with gradient."""
-    logp_ref_BL: Tensor | None = None
-    """The same under the reference policy."""
-    entropy_BL: Tensor | None = None
-    """Entropy of the distribution at each token, with gradient."""
-    kl_magnet_BL: Tensor | None = None
-    """Exact KL(policy || magnet) at each token, with gradient."""
+    stats: Mapping[str, Tensor] = MappingProxyType({})
+    """Further numbers for the log and for `CONTROL`; those named `sum/` are added up."""
 
 
 def kl_term(kind: KlKind, logp: Tensor, logp_ref: Tensor) -> Tensor:
@@ -90,42 +82,44 @@ def exact_entropy(log_pi_BLV: Tensor) -> Tensor:
     return -(log_pi_BLV.exp() * finite_BLV).sum(-1)
 
 
-def kl(terms: PolicyTerms, *, coef: float = 0.001, kind: KlKind = "k2grad_k3value") -> Term:
+def kl(x: LossInputs, *, coef: float = 0.001, kind: KlKind = "k2grad_k3value") -> Term:
     """KL to the reference policy as a loss: coef * `kl_term`.
 
-    >>> terms = PolicyTerms(torch.tensor([[-1.0]]), logp_ref_BL=torch.tensor([[-2.0]]))
-    >>> kl(terms, coef=0.5, kind="k1").loss_BL.tolist()
+    >>> from coevo.trainers.estimators import from_tokens
+    >>> x = from_tokens([[-1.0]], logp_ref_BL=torch.tensor([[-2.0]]))
+    >>> kl(x, coef=0.5, kind="k1").loss_BL.tolist()
     [[0.5]]
     """
-    logp_ref_BL = _needed(terms.logp_ref_BL, "kl", "logp_ref_BL")
-    value_BL = kl_term(kind, terms.logp_BL, logp_ref_BL)
+    value_BL = kl_term(kind, x.logp_BL, x.needed("logp_ref_BL", "kl"))
     return Term(coef * value_BL, value_BL)
 
 
-def entropy(terms: PolicyTerms, *, coef: float = 0.01) -> Term:
+def entropy(x: LossInputs, *, coef: float = 0.01) -> Term:
     """Entropy bonus: -coef * H.
 
-    >>> entropy(PolicyTerms(torch.zeros(1, 1), entropy_BL=torch.ones(1, 1)), coef=0.5).loss_BL
+    >>> from coevo.trainers.estimators import from_tokens
+    >>> entropy(from_tokens([[-1.0]], entropy_BL=torch.ones(1, 1)), coef=0.5).loss_BL
     tensor([[-0.5000]])
     """
-    value_BL = _needed(terms.entropy_BL, "entropy", "entropy_BL")
+    value_BL = x.needed("entropy_BL", "entropy")
     return Term(-coef * value_BL, value_BL)
 
 
-def magnet(terms: PolicyTerms, *, coef: float = 0.01) -> Term:
+def magnet(x: LossInputs, *, coef: float = 0.01) -> Term:
     """Pull towards a magnet policy: coef * KL(pi || magnet), exact.
 
-    >>> magnet(PolicyTerms(torch.zeros(1, 1), kl_magnet_BL=torch.ones(1, 1)), coef=0.5).loss_BL
+    >>> from coevo.trainers.estimators import from_tokens
+    >>> magnet(from_tokens([[-1.0]], kl_magnet_BL=torch.ones(1, 1)), coef=0.5).loss_BL
     tensor([[0.5000]])
     """
-    value_BL = _needed(terms.kl_magnet_BL, "magnet", "kl_magnet_BL")
+    value_BL = x.needed("kl_magnet_BL", "magnet")
     return Term(coef * value_BL, value_BL)
 
 
 REGULARISE: Table = {"kl": kl, "entropy": entropy, "magnet": magnet}
 
+CONTROL: Table = {}
+"""Options of REGULARISE that keep a state: `(state, stats, *, options) -> changes of the state`.
 
-def _needed(tensor: Tensor | None, name: str, field: str) -> Tensor:
-    if tensor is None:
-        raise ConfigError(f"regularise {name!r} needs {field} in the loss inputs")
-    return tensor
+Called once per update with the merged stats; the state is read from `LossInputs.state`.
+"""

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators.broadcast import expand_turns, sum_turns
+from coevo.trainers.estimators.inputs import LossInputs
 from coevo.trainers.estimators.option import Table, check_range
 
 LOG_RATIO_LIMIT = 20.0
@@ -101,32 +102,34 @@ def ratio_seq_prod(
     return _straight_through(level_BL, logp_BL, mask_BL)
 
 
-def pg(ratio_BL: Tensor, advantage_BL: Tensor, logp_BL: Tensor) -> Surrogate:
+def pg(ratio_BL: Tensor, x: LossInputs) -> Surrogate:
     """Score-function loss: -A logp. Its gradient is that of -A s at s = 1.
 
-    >>> pg(torch.ones(1, 1), torch.tensor([[2.0]]), torch.tensor([[-0.5]])).loss_BL.tolist()
+    >>> from coevo.trainers.estimators import from_tokens
+    >>> pg(torch.ones(1, 1), from_tokens([[-0.5]], advantage=[2.0])).loss_BL.tolist()
     [[1.0]]
     """
-    return Surrogate(-advantage_BL * logp_BL, torch.ones_like(logp_BL, dtype=torch.bool))
+    return Surrogate(-x.advantage_BL * x.logp_BL, torch.ones_like(x.mask_BL))
 
 
 def ppo_clip(
     ratio_BL: Tensor,
-    advantage_BL: Tensor,
-    logp_BL: Tensor,
+    x: LossInputs,
     *,
     eps_lo: float = 0.2,
     eps_hi: float = 0.2,
 ) -> Surrogate:
     """Pessimistic clipped loss: max(-A s, -A clip(s, 1 - eps_lo, 1 + eps_hi)).
 
-    >>> out = ppo_clip(torch.tensor([[1.5, 1.5]]), torch.tensor([[1.0, -1.0]]), torch.zeros(1, 2))
+    >>> from coevo.trainers.estimators import from_tokens
+    >>> out = ppo_clip(torch.tensor([[1.5], [1.5]]), from_tokens([[0.0], [0.0]], [1.0, -1.0]))
     >>> out.loss_BL, out.gate_BL.tolist()
-    (tensor([[-1.2000,  1.5000]]), [[False, True]])
+    (tensor([[-1.2000],
+            [ 1.5000]]), [[False], [True]])
     """
     check_range("eps_lo", eps_lo, 0.0, 1.0)
     check_range("eps_hi", eps_hi, 0.0, float("inf"))
-    clipped_BL = ratio_BL.clamp(1.0 - eps_lo, 1.0 + eps_hi)
+    advantage_BL, clipped_BL = x.advantage_BL, ratio_BL.clamp(1.0 - eps_lo, 1.0 + eps_hi)
     loss_BL = torch.maximum(-advantage_BL * ratio_BL, -advantage_BL * clipped_BL)
     too_high_BL = (advantage_BL > 0) & (ratio_BL > 1.0 + eps_hi)
     too_low_BL = (advantage_BL < 0) & (ratio_BL < 1.0 - eps_lo)
@@ -135,8 +138,7 @@ def ppo_clip(
 
 def dual_clip(
     ratio_BL: Tensor,
-    advantage_BL: Tensor,
-    logp_BL: Tensor,
+    x: LossInputs,
     *,
     eps_lo: float = 0.2,
     eps_hi: float = 0.2,
@@ -149,15 +151,16 @@ def dual_clip(
     Raises:
         ConfigError: c is not above 1.
 
-    >>> out = dual_clip(torch.tensor([[4.0, 2.0]]), -torch.ones(1, 2), torch.zeros(1, 2))
+    >>> from coevo.trainers.estimators import from_tokens
+    >>> out = dual_clip(torch.tensor([[4.0, 2.0]]), from_tokens([[0.0, 0.0]], [-1.0]))
     >>> out.loss_BL.tolist(), out.gate_BL.tolist()
     ([[3.0, 2.0]], [[False, True]])
     """
     if not c > 1.0:
         raise ConfigError(f"dual_clip: c={c} must be above 1, or on-policy tokens lose gradient")
-    loss_BL, gate_BL = ppo_clip(ratio_BL, advantage_BL, logp_BL, eps_lo=eps_lo, eps_hi=eps_hi)
-    bad_BL = advantage_BL < 0
-    capped_BL = torch.where(bad_BL, torch.minimum(loss_BL, -advantage_BL * c), loss_BL)
+    loss_BL, gate_BL = ppo_clip(ratio_BL, x, eps_lo=eps_lo, eps_hi=eps_hi)
+    bad_BL = x.advantage_BL < 0
+    capped_BL = torch.where(bad_BL, torch.minimum(loss_BL, -x.advantage_BL * c), loss_BL)
     return Surrogate(capped_BL, gate_BL & ~(bad_BL & (ratio_BL > c)))
 
 

@@ -18,6 +18,8 @@ from torch import Tensor
 from coevo.envs.core.errors import ConfigError, unknown
 
 KEYS = ("group", "trajectory", "seat", "game", "agent", "policy")
+FLOATS_BS = ("value_BS", "logp_old_BS", "logp_ref_BS")
+"""Optional fields with one number per policy token."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,23 @@ class Trajectories:
     turn_of_BS: Tensor
     """Turn that a policy token belongs to, never decreasing; -1 is padding."""
     keys: Mapping[str, Tensor]
-    """int64 [B] identities. `group`: same start state or prompt; `agent`: game and seat."""
+    """int64 [B] identities. `group`: same start state or prompt; `agent`: game and seat.
+
+    Optional ones that some options read: `answer` (the last move), `opening` (the first),
+    `tree` (plays that branched from one another), `set`, `truncated` (1 where a limit ended it).
+    """
     value_BS: Tensor | None = None
     """Value that the critic gave before each policy token."""
     logp_old_BS: Tensor | None = None
     """Log-probability of each token at the start of the update, for KL in the reward."""
     logp_ref_BS: Tensor | None = None
     """Log-probability of each token under the reference policy, for KL in the reward."""
+    baseline_B: Tensor | None = None
+    """Outcome of a greedy play of the same start by the same seat."""
+    state_BT: Tensor | None = None
+    """What the seat saw before each turn (int64): equal numbers are equal observations."""
+    action_BT: Tensor | None = None
+    """What it did there (int64): equal numbers are equal moves."""
 
     def __post_init__(self) -> None:
         _check_shapes(self)
@@ -70,6 +82,17 @@ class Trajectories:
         columns = [self._column_B(name) for name in by.split("+")]
         _, index_B = torch.stack(columns, dim=1).unique(dim=0, return_inverse=True)
         return index_B
+
+    def needed(self, name: str, option: str) -> Tensor:
+        """Give an optional field that an option cannot do without.
+
+        Raises:
+            ConfigError: The field is None.
+        """
+        tensor: Tensor | None = getattr(self, name)
+        if tensor is None:
+            raise ConfigError(f"{option!r} needs {name} in the batch")
+        return tensor
 
     def _column_B(self, name: str) -> Tensor:
         if name not in self.keys:
@@ -139,13 +162,16 @@ def _check_shapes(batch: Trajectories) -> None:
     _expect("reward_BTK", batch.reward_BTK, (rows, turns, len(batch.components)), "float")
     _expect("turn_mask_BT", batch.turn_mask_BT, (rows, turns), "bool")
     _expect("turn_of_BS", batch.turn_of_BS, (rows, tokens), "int64")
-    for name in ("value_BS", "logp_old_BS", "logp_ref_BS"):
-        tensor = getattr(batch, name)
-        if tensor is not None:
-            _expect(name, tensor, (rows, tokens), "float")
+    for name in FLOATS_BS:
+        _expect(name, getattr(batch, name), (rows, tokens), "float")
+    _expect("baseline_B", batch.baseline_B, (rows,), "float")
+    for name in ("state_BT", "action_BT"):
+        _expect(name, getattr(batch, name), (rows, turns), "int64")
 
 
-def _expect(name: str, tensor: Tensor, shape: tuple[int, ...], kind: str) -> None:
+def _expect(name: str, tensor: Tensor | None, shape: tuple[int, ...], kind: str) -> None:
+    if tensor is None:
+        return
     if tuple(tensor.shape) != shape:
         raise ConfigError(f"{name} has shape {tuple(tensor.shape)}, expected {shape}")
     right = tensor.is_floating_point() if kind == "float" else tensor.dtype == getattr(torch, kind)

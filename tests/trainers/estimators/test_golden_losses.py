@@ -277,7 +277,7 @@ def test_regularisers_are_token_means_under_every_aggregation():
 
 @pytest.mark.parametrize("name", ["kl", "entropy", "magnet"])
 def test_a_regulariser_without_its_input_says_which(name):
-    with pytest.raises(ConfigError, match=f"regularise '{name}' needs"):
+    with pytest.raises(ConfigError, match=f"'{name}' needs"):
         run(regularise=(option(name),))
 
 

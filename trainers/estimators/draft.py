@@ -1,0 +1,59 @@
+"""An advantage on its way through the modifiers, with everything that they may look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from torch import Tensor
+
+from coevo.trainers.estimators.broadcast import expand_turns
+from coevo.trainers.estimators.credit import Level, Rewards
+from coevo.trainers.estimators.frame import Frame
+from coevo.trainers.estimators.normalise import State
+from coevo.trainers.estimators.trajectories import Trajectories
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An advantage, the table that it stands in, and what it was made from."""
+
+    a: Tensor
+    """Advantage so far: [B], [B, T] or [B, S], as `frame.level` says."""
+    frame: Frame
+    """Entries, groups and weights of the table."""
+    y: Tensor
+    """The raw credit, in the level that credit gave it."""
+    rewards: Rewards
+    """Composed rewards of the turns."""
+    state: State
+    """What earlier batches left behind, and what this one leaves."""
+
+    @property
+    def batch(self) -> Trajectories:
+        """The trajectories."""
+        return self.frame.batch
+
+    def at(self, level: Level) -> Draft:
+        """Spread the advantage to a finer level: row to turn or token, turn to token.
+
+        >>> from coevo.trainers.estimators import AdvantageSpec, draft, from_lists, option
+        >>> spec = AdvantageSpec(center=option("none"), scale=option("none"))
+        >>> row = draft(spec, from_lists([[1.0, 0.5]], tokens=[[2, 1]]))
+        >>> row.a.tolist(), row.at("turn").a.tolist(), row.at("token").a.tolist()
+        ([1.5], [[1.5, 1.5]], [[1.5, 1.5, 1.5]])
+        """
+        order = ("row", "turn", "token")
+        if order.index(level) <= order.index(self.frame.level):
+            return self
+        fine = replace(self.frame, level=level)
+        if level == "turn":
+            return replace(self, a=fine.hide(self.a.unsqueeze(1).expand_as(fine.mask)), frame=fine)
+        return replace(self, a=self.frame.to_tokens(self.a), frame=fine)
+
+    def aligned(self, level: Level, y: Tensor) -> Tensor:
+        """Spread another table of a level over the entries of this one's finer level."""
+        if level == self.frame.level:
+            return y
+        if level == "row":
+            return self.frame.hide(y.unsqueeze(1).expand_as(self.frame.mask))
+        return expand_turns(y, self.batch.turn_of_BS)
