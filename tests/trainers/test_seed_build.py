@@ -1,3 +1,4 @@
+import math
 from collections import Counter
 
 import numpy as np
@@ -9,7 +10,7 @@ from coevo.agents.chat_tokens import ChatTokens
 from coevo.agents.load import load_agent
 from coevo.envs import list_envs
 from coevo.envs.core.parsing import Status, parse_move
-from coevo.trainers.seed import build
+from coevo.trainers.seed import build, muon
 from coevo.trainers.seed.build import Encoded, SeedConfig
 from coevo.trainers.seed.corpus import Source, sources, turns
 
@@ -99,8 +100,27 @@ def test_the_loss_weighs_prompt_and_reply_and_ignores_padding(tokenizer):
                 weights += 0.25
             for i, possible in enumerate(row.targets, row.reply):
                 total -= sum(odds * float(logp[i - 1, token]) for token, odds in possible)
+                total -= 2.0 * math.log(sum(math.exp(logp[i - 1, token]) for token, _ in possible))
                 weights += 1
-        assert float(build.loss_of(model, rows, 0.25)) == pytest.approx(total / weights, abs=1e-5)
+        config = small(prompt_weight=0.25, legal_weight=2.0)
+        assert float(build.loss_of(model, rows, config)) == pytest.approx(total / weights, abs=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(8, 24), (24, 8), (8, 8)])
+def test_muon_moves_matrices_as_torch_does_within_its_bfloat16(shape):
+    start = torch.randn(shape)
+    ours, theirs = (torch.nn.Parameter(start.clone()) for _ in range(2))
+    pair = (
+        muon.Muon([ours], lr=0.02, weight_decay=0.1),
+        torch.optim.Muon([theirs], lr=0.02, weight_decay=0.1),
+    )
+    for _ in range(4):
+        ours.grad = torch.randn(shape)
+        theirs.grad = ours.grad.clone()
+        for optimizer in pair:
+            optimizer.step()
+    moved, expected = (start - ours).detach(), (start - theirs).detach()
+    assert float((moved - expected).norm() / expected.norm()) < 0.03
 
 
 def test_batches_hold_every_example_once_per_pass():

@@ -22,6 +22,7 @@ from coevo.agents.chat_tokens import ChatTokens
 from coevo.agents.load import no_progress_bars
 from coevo.agents.scoring import micro_batches, positions
 from coevo.trainers.seed.corpus import Example, sources, turns
+from coevo.trainers.seed.muon import Muon
 
 SPECIAL = ("<|pad|>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>")
 TEMPLATE = (
@@ -56,6 +57,8 @@ class SeedConfig:
     """Tokens of one optimiser step, padding included."""
     prompt_weight: float = 0.1
     """Weight of a prompt token in the loss, against 1 for a reply token."""
+    legal_weight: float = 1.0
+    """Weight of the share that a reply token gives to what no legal reply continues with."""
     seed: int = 0
 
 
@@ -169,8 +172,13 @@ def _next(
     return tuple((token, weight / total) for token, weight in weights.items())
 
 
-def loss_of(model: LlamaForCausalLM, batch: Sequence[Encoded], prompt_weight: float) -> Tensor:
-    """Weighted mean of cross-entropies: prompts against their tokens, replies against odds."""
+def loss_of(model: LlamaForCausalLM, batch: Sequence[Encoded], config: SeedConfig) -> Tensor:
+    """Weighted mean of cross-entropies: prompts against their tokens, replies against odds.
+
+    A reply token also costs -log of the probability of all tokens that a legal reply continues
+    with: the odds among moves are learned slowly, legality has to be nearly certain.
+    """
+    prompt_weight = config.prompt_weight
     longest = max(len(e.ids) for e in batch)
     ids = torch.tensor([[*e.ids, *[0] * (longest - len(e.ids))] for e in batch])
     mask = torch.tensor([[1] * len(e.ids) + [0] * (longest - len(e.ids)) for e in batch])
@@ -179,7 +187,12 @@ def loss_of(model: LlamaForCausalLM, batch: Sequence[Encoded], prompt_weight: fl
     in_prompt = torch.arange(1, longest) < torch.tensor([[e.reply] for e in batch])
     prompt = -logp.gather(-1, ids[:, 1:, None]).squeeze(-1)[in_prompt].sum()
     row, at, token, odds = zip(*_targets(batch), strict=True)
-    reply = -(logp[list(row), list(at), list(token)] * torch.tensor(odds)).sum()
+    place, chosen = list(row), list(at)
+    possible = logp[place, chosen, list(token)]
+    reply = -(possible * torch.tensor(odds)).sum()
+    cell = torch.tensor(place) * longest + torch.tensor(chosen)
+    legal = logp.new_zeros(len(batch) * longest).index_add(0, cell, possible.exp())
+    reply = reply - config.legal_weight * legal[cell.unique()].clamp(min=1e-9).log().sum()
     tokens = sum(len(e.targets) for e in batch)
     return (prompt_weight * prompt + reply) / (prompt_weight * in_prompt.sum() + tokens)
 
@@ -215,7 +228,7 @@ def fit(
         if share >= 1:
             break
         rate = min(1.0, share / 0.02) * (0.02 + 0.98 * (1 + math.cos(math.pi * share)) / 2)
-        loss = loss_of(model, batch, config.prompt_weight)
+        loss = loss_of(model, batch, config)
         model.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -234,9 +247,7 @@ def make_optimizers(model: LlamaForCausalLM, config: SeedConfig) -> list[torch.o
     ids = {id(p) for p in hidden}
     rest = [p for p in model.parameters() if id(p) not in ids]
     return [
-        torch.optim.Muon(
-            [{"params": hidden, "peak": config.muon_lr}], lr=config.muon_lr, weight_decay=0.01
-        ),
+        Muon([{"params": hidden, "peak": config.muon_lr}], lr=config.muon_lr, weight_decay=0.01),
         torch.optim.AdamW(
             [{"params": rest, "peak": config.lr}],
             lr=config.lr,

@@ -44,7 +44,7 @@ MIX: dict[str, tuple[float, tuple[float, ...]]] = {
     "coevo/tic_tac_toe-v0": (10.0, (0.3, 0.7, 0.9, 1.0)),
     "coevo/connect_four-v0": (5.0, (0.3, 0.7, 0.9, 1.0)),
     "coevo/goofspiel-v0": (6.0, (0.3, 0.7, 0.9, 1.0)),
-    "coevo/leduc_poker-v0": (4.0, (0.3, 0.7, 0.9, 1.0)),
+    "coevo/leduc_poker-v0": (5.0, (0.3, 0.7, 0.9, 1.0)),
     "coevo/kuhn_poker-v0": (2.0, (0.0, 0.4, 0.7, 0.9)),
     "coevo/tiny_hanabi-v0": (1.5, (0.0, 0.4, 0.7, 0.9)),
     "coevo/openspiel-v0": (4.0, (0.3, 0.7, 0.9, 1.0)),
