@@ -132,15 +132,27 @@ class Learner:
             group["lr"] = group["peak"] * rate
         stats, norms = [], []
         generator = torch.Generator().manual_seed(seed)
-        self._split = min(optim.minibatches, len(rows.spans))
+        useful = self._useful(rows, targets)
+        self._split = max(1, min(optim.minibatches, len(useful)))
         for _ in range(optim.epochs):
-            order = torch.randperm(len(rows.spans), generator=generator)
+            order = useful[torch.randperm(len(useful), generator=generator)]
             for chosen in order.tensor_split(self._split):
                 stats += self._accumulate(rows, targets, chosen.tolist(), generator)
                 norms.append(self._step())
-        merged = merge_stats(stats)
+        merged = merge_stats(stats) or {"tokens": 0.0}
         self.loss_state = control(self.algorithm.loss, self.loss_state, merged)
         return merged | {"grad_norm": sum(norms) / len(norms), "lr": optim.lr * rate}
+
+    def _useful(self, rows: Rows, targets: Targets) -> Tensor:
+        """Give the sequences that can have a gradient: an advantage of 0 alone teaches nothing.
+
+        Drawn games under a baseline of 0, and groups whose plays all ended alike, then cost no
+        pass; the counts of the batch stay what they are.
+        """
+        if not self.algorithm.loss.rests or self.head is not None:
+            return torch.arange(len(rows.spans))
+        teaching = ((targets.advantage_CL != 0) & rows.mask_CL).any(1)
+        return rows.span_C[teaching].unique()
 
     def _accumulate(
         self,

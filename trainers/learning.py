@@ -66,6 +66,7 @@ class _Before:
 def _passes(algorithm: Algorithm, learners: Mapping[str, Learner], batch: Batch) -> _Before:
     """Run the passes that the record needs: behaviour, reference, critic."""
     several_steps = algorithm.optim.epochs * algorithm.optim.minibatches > 1
+    several_steps &= algorithm.loss.anchor == "old"
     needs_old = (
         several_steps or algorithm.loss.correct.name != "none" or algorithm.advantage.kl_in_reward
     )

@@ -9,11 +9,15 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers import learning, loop
 from coevo.trainers.algorithm import MAGNET, OptimSpec
 from coevo.trainers.estimators import (
+    KIND,
     LossInputs,
+    LossSpec,
     advantages,
     count,
     exact_entropy,
     exact_kl,
+    from_tokens,
+    option,
     policy_loss,
 )
 from coevo.trainers.learner import Targets, blend, schedule
@@ -319,3 +323,38 @@ def test_the_reward_may_pay_for_distance_from_the_start(played):
     _, free = targets_of(run, batch)
     assert not torch.allclose(charged.advantage_CL, free.advantage_CL)
     assert plain.learners["policy"].reference is None
+
+
+def test_sequences_without_advantage_cost_no_pass_and_change_nothing(played):
+    run, batch = played("reinforce")
+    learner, (rows, targets) = run.learners["policy"], targets_of(run, batch)
+    advantage_CL = torch.zeros_like(targets.advantage_CL)
+    advantage_CL[0] = 1.0
+    targets = Targets(advantage_CL)
+    useful = learner._useful(rows, targets)
+    assert useful.tolist() == [int(rows.span_C[0])]
+    whole = gradient(learner, rows, targets)
+    learner.optimizer.zero_grad(set_to_none=True)
+    learner._accumulate(rows, targets, useful.tolist())
+    part = torch.cat([p.grad.flatten() for p in learner.model.parameters()])
+    assert float(whole.abs().max()) > 0
+    assert torch.allclose(whole, part, atol=1e-7)
+
+
+def test_an_update_in_which_nobody_earned_anything_leaves_the_weights_alone(played):
+    run, batch = played("reinforce")
+    learner, (rows, targets) = run.learners["policy"], targets_of(run, batch)
+    before = [p.clone() for p in learner.model.parameters()]
+    idle = Targets(torch.zeros_like(targets.advantage_CL))
+    assert learner.update(rows, idle, rate=1.0, seed=0)["grad_norm"] == 0
+    assert all(map(torch.equal, before, learner.model.parameters()))
+
+
+@pytest.mark.parametrize("kind", KIND)
+def test_only_kinds_known_for_it_move_without_an_advantage(kind):
+    logp_BL = torch.tensor([[-1.0, -2.0]], requires_grad=True)
+    x = from_tokens(logp_BL, [0.0], [[-1.5, -1.5]], logp_roll_BL=torch.tensor([[-1.2, -1.2]]))
+    x = replace(x, entropy_BL=torch.ones(1, 2))
+    spec = LossSpec(kind=option(kind))
+    (gradient_BL,) = torch.autograd.grad(policy_loss(spec, x, count(x.mask_BL, 2)).loss, logp_BL)
+    assert spec.rests == bool((gradient_BL == 0).all())

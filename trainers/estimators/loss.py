@@ -20,6 +20,9 @@ from coevo.trainers.estimators.survey import GATE, SURVEY
 
 Stats = dict[str, Tensor]
 
+RESTLESS = frozenset({"opmd"})
+"""Kinds with a gradient where the advantage is 0."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LossSpec:
@@ -70,6 +73,11 @@ class LossSpec:
     def surveying(self) -> tuple[Option, ...]:
         """The options that look at the current policy over a whole mini-batch."""
         return tuple(o for o in (*self.gates, self.kind, *self.regularise) if _surveys(o.name))
+
+    @property
+    def rests(self) -> bool:
+        """Whether a row whose advantage is 0 everywhere has no gradient."""
+        return not self.regularise and self.kind.name not in RESTLESS
 
     @property
     def needs_survey(self) -> bool:
