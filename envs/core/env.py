@@ -1,7 +1,7 @@
 """The one environment class: a PettingZoo AEC environment whose moves are text.
 
-A task is a subclass that fills in nine hooks (see "Rules" below); everything that all tasks
-share is here: chats, parsing, illegal moves, simultaneous rounds, rewards, the record.
+A task is a subclass that fills in the nine hooks of `task.py`; everything that all tasks share
+is here: chats, parsing, illegal moves, simultaneous rounds, rewards, the record.
 
 Observation   {"messages": chat}: what this seat has seen, as chat messages
 Action        text; the move stands in square brackets at its end
@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from gymnasium import spaces
@@ -24,13 +24,13 @@ from pettingzoo import AECEnv
 from coevo.envs.core.chat import Chat, Message, copy_chat, escape
 from coevo.envs.core.episode import Episode, Stop, Turn
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.illegal import IllegalPolicy, illegal_policy
+from coevo.envs.core.illegal import DEFAULT, IllegalPolicy, illegal_policy
 from coevo.envs.core.parsing import Parse, answer, parse_move
+from coevo.envs.core.round import Round
+from coevo.envs.core.settings import PromptStyle, check_settings, checked_modules, recorded
 from coevo.envs.core.spaces import ChatSpace, TextSpace
+from coevo.envs.core.task import Task
 from coevo.envs.rewards.module import RewardModule
-
-PromptStyle = Literal["full", "terse"]
-PROMPT_STYLES: tuple[str, ...] = ("full", "terse")
 
 ANSWER_FORMAT = (
     "End your reply with your move in square brackets, spelled exactly as in the list of "
@@ -38,7 +38,7 @@ ANSWER_FORMAT = (
 )
 
 
-class TextEnv(AECEnv[str, dict[str, Chat], str]):
+class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
     """A multi-agent task played in text.
 
     Args:
@@ -56,34 +56,21 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         "render_fps": 4,
         "is_parallelizable": False,
     }
-    env_id: str = ""
-    """Registered id, written into every episode."""
-    payoff_range: tuple[float, float] = (-1.0, 1.0)
-    """Lowest and highest total payoff of one seat under the rules."""
-    zero_sum: bool = False
-    """Whether payoffs of all seats sum to zero after every legal play."""
 
     def __init__(
         self,
         *,
         prompt_style: PromptStyle = "full",
-        illegal: str | IllegalPolicy | Mapping[str, Any] = "forfeit",
+        illegal: str | IllegalPolicy | Mapping[str, Any] = DEFAULT,
         rewards: Sequence[RewardModule] = (),
         max_cycles: int | None = None,
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
-        if prompt_style not in PROMPT_STYLES:
-            styles = ", ".join(PROMPT_STYLES)
-            raise ConfigError(f"prompt_style={prompt_style!r} must be one of {styles}")
-        if max_cycles is not None and max_cycles < 1:
-            raise ConfigError(f"max_cycles={max_cycles} must be at least 1, or None for no limit")
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            modes = ", ".join(self.metadata["render_modes"])
-            raise ConfigError(f"render_mode={render_mode!r} must be None or one of {modes}")
+        check_settings(prompt_style, max_cycles, render_mode, self.metadata["render_modes"])
         self.prompt_style = prompt_style
         self.illegal = illegal_policy(illegal)
-        self.reward_modules = _checked_modules(rewards)
+        self.reward_modules = checked_modules(rewards)
         self.max_cycles = max_cycles
         self.render_mode = render_mode
         self.options: dict[str, Any] = {"prompt_style": prompt_style}
@@ -94,58 +81,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         self._action_spaces = {a: TextSpace() for a in self.possible_agents}
         self._plays = 0
         self.agents: list[str] = []
-        self._round: tuple[str, ...] = ()
-        self._moves: dict[str, str] = {}
-
-    # ---- Rules: what a task fills in -------------------------------------------------------
-
-    def _seats(self) -> Sequence[str]:
-        """Names of all seats in order, `<role>_<number>`."""
-        raise NotImplementedError  # abstract
-
-    def _begin(self, options: Mapping[str, Any]) -> None:
-        """Set up a new task, drawing from `self.np_random` only; unknown options are ignored."""
-        raise NotImplementedError  # abstract
-
-    def _to_move(self) -> Sequence[str]:
-        """Seats that move now without seeing each other's moves; empty when the play is over."""
-        raise NotImplementedError  # abstract
-
-    def _legal(self, agent: str) -> Sequence[str] | None:
-        """Moves this seat may make now; None where any text is legal."""
-        raise NotImplementedError  # abstract
-
-    def _play(self, moves: dict[str, str]) -> dict[str, float]:
-        """Carry out the moves of everybody in `_to_move`; give the payoffs that follow."""
-        raise NotImplementedError  # abstract
-
-    def _rules(self, agent: str) -> str:
-        """Explain the task to this seat: the system message of the full style."""
-        raise NotImplementedError  # abstract
-
-    def _situation(self, agent: str) -> str:
-        """Describe what this seat sees at its turn, in the full style."""
-        raise NotImplementedError  # abstract
-
-    def _terse(self, agent: str) -> str:
-        """Describe rules, situation and moves in about 64 tokens, complete in itself."""
-        raise NotImplementedError  # abstract
-
-    def _draw(self) -> str:
-        """Draw the whole state for an onlooker."""
-        raise NotImplementedError  # abstract
-
-    def _stake(self, agent: str) -> float:
-        """What this seat loses by the rules if it gives up now (`stake` of illegal moves)."""
-        return 1.0
-
-    def _outcome(self) -> dict[str, float]:
-        """Further metrics of a finished play."""
-        return {}
-
-    def _private_info(self, agent: str) -> dict[str, Any]:
-        """Further entries of this seat's info; never what the seat must not know."""
-        return {}
+        self._round = Round()
 
     # ---- PettingZoo ------------------------------------------------------------------------
 
@@ -180,18 +116,19 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         self.truncations = dict.fromkeys(self.agents, False)
         self._chats: dict[str, list[Message]] = {a: [] for a in self.agents}
         self._parses: dict[str, Parse] = {}
-        self._attempts = self._cycles = 0
+        self._cycles = 0
         self._skip_agent_selection = None
         self._begin(options or {})
+        settings = self.options | recorded(self.illegal, self.max_cycles)
         seats = tuple(self.agents)
-        self.episode = Episode(self.env_id, seed, dict(self.options), seats, self._task_id)
+        self.episode = Episode(self.env_id, seed, settings, seats, self._task_id)
         self.agent_selection = self.agents[0]
         self._open_round()
 
     @property
     def awaiting(self) -> tuple[str, ...]:
         """Seats that may act now without seeing each other's moves; the first acts first."""
-        return tuple(a for a in self._round if a not in self._moves)
+        return self._round.waiting
 
     def chat(self, agent: str) -> Chat:
         """Give what this seat has seen, without copying; do not change it."""
@@ -247,20 +184,17 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
     # ---- One reply, one round, one end -----------------------------------------------------
 
     def _accept(self, agent: str, move: str, turn: Turn) -> None:
-        self._attempts = 0
-        self._moves[agent] = move
-        if not self.awaiting:
-            moves, self._moves = self._moves, {}
-            turn.pay("payoff", self._play(moves))
-            self._cycles += 1
-            self._open_round()
-        else:
-            self.agent_selection = self.awaiting[0]
-            self._refresh_infos()
+        self._round.accept(agent, move)
+        if self.awaiting:
+            self._ask_next()
+            return
+        turn.pay("payoff", self._play(self._round.moves))
+        self._cycles += 1
+        self._open_round()
 
     def _offence(self, agent: str, parse: Parse, turn: Turn) -> None:
-        if self._attempts < self.illegal.retries:
-            self._attempts += 1
+        if self._round.attempts < self.illegal.retries:
+            self._round.attempts += 1
             self._correct(agent, parse)
             return
         seats = tuple(self.possible_agents)
@@ -282,17 +216,19 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         self._refresh_infos()
 
     def _open_round(self) -> None:
-        self._moves = {}
-        self._round = tuple(self._to_move())
-        if not self._round:
+        self._round = Round(tuple(self._to_move()))
+        if not self.awaiting:
             self._finish(Stop.FINISHED)
             return
         if self.max_cycles is not None and self._cycles >= self.max_cycles:
             self._finish(Stop.TURN_LIMIT)
             return
-        for agent in self._round:
+        for agent in self.awaiting:
             self._invite(agent)
-        self.agent_selection = self._round[0]
+        self._ask_next()
+
+    def _ask_next(self) -> None:
+        self.agent_selection = self.awaiting[0]
         self._refresh_infos()
 
     def _invite(self, agent: str) -> None:
@@ -306,7 +242,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         chat.append({"role": "user", "content": self._situation(agent)})
 
     def _finish(self, stop: Stop) -> None:
-        self._round, self._moves = (), {}
+        self._round = Round()
         self.episode.stop = stop
         ended = self.truncations if stop is Stop.TURN_LIMIT else self.terminations
         ended.update(dict.fromkeys(self.agents, True))
@@ -337,14 +273,3 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
             "parse": {"move": parse.move, "status": str(parse.status)} if parse else {},
             **(self._private_info(agent) if waiting else {}),
         }
-
-
-def _checked_modules(modules: Sequence[RewardModule]) -> tuple[RewardModule, ...]:
-    strange = [m for m in modules if not isinstance(m, RewardModule)]
-    if strange:
-        raise ConfigError(f"rewards={modules!r}: {strange[0]!r} is not a RewardModule object")
-    names = [m.name for m in modules]
-    taken = [n for n in names if names.count(n) > 1 or n in ("", "payoff", "illegal")]
-    if taken:
-        raise ConfigError(f"reward modules {names}: {taken[0]!r} is empty, repeated or reserved")
-    return tuple(modules)

@@ -19,6 +19,10 @@ from coevo.envs.core.parsing import Status
 SCHEMA = 1
 
 
+class TornLineError(DataError):
+    """The last line of a file was cut while it was written; all lines before it are whole."""
+
+
 class Stop(StrEnum):
     """Why a play ended."""
 
@@ -81,7 +85,9 @@ class Episode:
     seed: int | None
     """Seed given to `reset`; None continued the environment's own generator."""
     options: dict[str, Any]
-    """Arguments that the environment was made with, as far as they differ from the defaults."""
+    """Arguments that make this environment again, reward modules aside: prompt style always,
+    others where they differ from the defaults. Files of the first version lack `illegal` and
+    `max_cycles`."""
     agents: tuple[str, ...]
     """All seats, in seat order."""
     task: str = ""
@@ -101,6 +107,14 @@ class Episode:
             for name, paid in turn.rewards.items()
             if component is None or name == component
         )
+
+    @property
+    def offenders(self) -> tuple[str, ...]:
+        """Seats whose illegal replies ended the play; none where it ended otherwise."""
+        if self.stop is not Stop.FORFEIT:
+            return ()
+        last = {turn.agent: turn.move for turn in self.turns}
+        return tuple(a for a in self.agents if a in last and last[a] is None)
 
     def illegal_replies(self, agent: str) -> int:
         """Count an agent's replies that were not legal moves."""
@@ -148,7 +162,12 @@ def write_episodes(path: Path, episodes: Iterable[Episode]) -> None:
 
 
 def read_episodes(path: Path) -> Iterator[Episode]:
-    """Read a JSON-lines file; a broken line raises DataError with its number."""
+    """Read a JSON-lines file.
+
+    Raises:
+        TornLineError: at the end, where the last line stops in the middle.
+        DataError: the file cannot be opened, or a line is broken; its number is given.
+    """
     try:
         file = path.open("rb")
     except OSError as error:
@@ -158,4 +177,16 @@ def read_episodes(path: Path) -> Iterator[Episode]:
             try:
                 yield Episode.from_json(line)
             except DataError as error:
-                raise DataError(f"{path}, line {number}: {error}") from None
+                kind = TornLineError if _is_torn(line) else DataError
+                raise kind(f"{path}, line {number}: {error}") from None
+
+
+def _is_torn(line: bytes) -> bool:
+    """Tell whether a line has lost its line end and a part of its JSON value."""
+    if line.endswith(b"\n"):
+        return False
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return True
+    return False

@@ -91,7 +91,10 @@ PRESETS: dict[str, IllegalPolicy] = {
     "random": IllegalPolicy(then="random", offender=0.0, others=0.0),
     "mask": IllegalPolicy(then="random", offender=0.0, others=0.0, masked=True),
 }
-"""Named policies. `forfeit` is the default: giving up never beats losing the game."""
+"""Named policies."""
+
+DEFAULT = "forfeit"
+"""The preset that is taken where nothing is said: giving up never beats losing the game."""
 
 
 def illegal_policy(given: str | IllegalPolicy | Mapping[str, Any]) -> IllegalPolicy:
@@ -109,5 +112,23 @@ def illegal_policy(given: str | IllegalPolicy | Mapping[str, Any]) -> IllegalPol
     if not isinstance(given, Mapping):
         names = ", ".join(PRESETS)
         raise ConfigError(f"illegal={given!r} must be a preset ({names}), a policy or its fields")
-    check_arguments("an illegal-move policy", given, asdict(PRESETS["forfeit"]))
+    check_arguments("an illegal-move policy", given, asdict(PRESETS[DEFAULT]))
     return IllegalPolicy(**given)
+
+
+def spelled(policy: IllegalPolicy) -> str | dict[str, Any]:
+    """Spell a policy as `illegal_policy` reads it: a preset's name, or the fields that were set.
+
+    A policy of a class of its own has rules that no field holds: it is named, and reading the name
+    is an error instead of another policy.
+
+    >>> spelled(IllegalPolicy(offender=-1.5, others=0.5)), spelled(IllegalPolicy(retries=2))
+    ('spiral', {'retries': 2})
+    """
+    if type(policy) is not IllegalPolicy:
+        return f"{type(policy).__module__}:{type(policy).__qualname__}"
+    named = [name for name, preset in PRESETS.items() if preset == policy]
+    if named:
+        return named[0]
+    usual = asdict(IllegalPolicy())
+    return {k: v for k, v in asdict(policy).items() if v != usual[k]}

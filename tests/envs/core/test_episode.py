@@ -8,8 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coevo.envs
-from coevo.envs.core.episode import SCHEMA, Episode, Stop, Turn, read_episodes, write_episodes
-from coevo.envs.core.errors import DataError
+from coevo.envs.core.episode import (
+    SCHEMA,
+    Episode,
+    Stop,
+    TornLineError,
+    Turn,
+    read_episodes,
+    write_episodes,
+)
+from coevo.envs.core.errors import DataError, UnknownNameError
+from coevo.envs.core.illegal import PRESETS, IllegalPolicy
 from coevo.envs.core.parsing import Status
 
 KUHN = "coevo/kuhn_poker-v0"
@@ -156,8 +165,31 @@ def test_a_file_cut_in_the_middle_gives_what_came_before(tmp_path):
     path.write_bytes(path.read_bytes()[:-20])
     reader = read_episodes(path)
     assert next(reader) == episode()
-    with pytest.raises(DataError, match="line 2"):
+    with pytest.raises(TornLineError, match="line 2"):
         next(reader)
+
+
+@pytest.mark.parametrize("left", [1, 30, 200, -2])
+def test_a_cut_last_line_is_told_from_a_broken_one(tmp_path, left):
+    path = tmp_path / "episodes.jsonl"
+    cut = episode(turn()).to_json().encode()[:left]
+    path.write_bytes(f"{episode().to_json()}\n".encode() + cut)
+    with pytest.raises(TornLineError):
+        list(read_episodes(path))
+    path.write_bytes(path.read_bytes() + b"\n")
+    with pytest.raises(DataError) as caught:
+        list(read_episodes(path))
+    assert type(caught.value) is DataError
+
+
+def test_only_the_line_end_may_be_missing(tmp_path):
+    path = tmp_path / "episodes.jsonl"
+    path.write_text(episode().to_json())
+    assert list(read_episodes(path)) == [episode()]
+    path.write_text(with_(schema=99))
+    with pytest.raises(DataError, match="schema 99") as caught:
+        list(read_episodes(path))
+    assert type(caught.value) is DataError, "a whole line of another version is not torn"
 
 
 def test_another_schema_is_refused_before_its_fields_are_read():
@@ -230,3 +262,82 @@ def test_unseeded_plays_have_tasks_of_their_own():
         env.reset()
         tasks.append(env.episode.task)
     assert len(set(tasks)) == 3
+
+
+# ---- The arguments in the record ---------------------------------------------------------------
+
+
+def finish(env, seed, replies):
+    env.reset(seed=seed)
+    for reply in replies:
+        if env.awaiting:
+            env.step(reply)
+    return env.episode
+
+
+@pytest.mark.parametrize("max_cycles", [None, 1])
+@pytest.mark.parametrize(
+    "illegal",
+    [*PRESETS, {"retries": 2, "offender": -3}, {}, IllegalPolicy(others="mirror", surcharge=2)],
+    ids=str,
+)
+def test_the_record_makes_the_same_environment_again(illegal, max_cycles):
+    env = coevo.envs.make(KUHN, illegal=illegal, max_cycles=max_cycles, prompt_style="terse")
+    replies = ["[check]", "nonsense", "no", "[bet]", "[call]"]
+    for seed in range(3):
+        back = Episode.from_json(finish(env, seed, replies).to_json())
+        again = coevo.envs.make(back.env, **back.options)
+        assert (again.illegal, again.max_cycles) == (env.illegal, max_cycles)
+        assert finish(again, back.seed, [t.text for t in back.turns]) == env.episode
+
+
+def test_only_what_differs_from_the_defaults_is_recorded():
+    usual = {"prompt_style": "full"}
+    for arguments, wanted in (
+        ({}, {}),
+        ({"illegal": "forfeit"}, {}),
+        ({"illegal": IllegalPolicy()}, {}),
+        ({"illegal": "spiral"}, {"illegal": "spiral"}),
+        ({"illegal": PRESETS["spiral"]}, {"illegal": "spiral"}),
+        (
+            {"illegal": {"offender": -1.5, "others": 0.25}},
+            {"illegal": {"offender": -1.5, "others": 0.25}},
+        ),
+        ({"max_cycles": 3}, {"max_cycles": 3}),
+    ):
+        env = coevo.envs.make(KUHN, **arguments)
+        env.reset(seed=0)
+        assert env.episode.options == usual | wanted
+    env.max_cycles = 5
+    env.reset(seed=0)
+    assert env.episode.options["max_cycles"] == 5, "as the parallel view sets it"
+
+
+def test_a_policy_of_ones_own_is_not_mistaken_for_another():
+    class Doubling(IllegalPolicy):
+        pass
+
+    env = coevo.envs.make(KUHN, illegal=Doubling())
+    env.reset(seed=0)
+    with pytest.raises(UnknownNameError, match="Doubling"):
+        coevo.envs.make(KUHN, **env.episode.options)
+
+
+def test_the_record_of_a_generic_game_names_the_game():
+    env = coevo.envs.make("coevo/openspiel-v0", game="nim", illegal="random", max_cycles=2)
+    first = finish(env, 1, ["?"] * 4)
+    again = coevo.envs.make(first.env, **first.options)
+    assert finish(again, 1, ["?"] * 4) == first
+    assert first.stop is Stop.TURN_LIMIT
+
+
+def test_offenders_are_those_whose_illegal_reply_ended_the_play():
+    env = coevo.envs.make(KUHN)
+    assert finish(env, 0, ["[check]", "no"]).offenders == ("player_1",)
+    assert finish(env, 0, ["no"]).offenders == ("player_0",)
+    assert finish(env, 0, ["[check]", "[check]"]).offenders == ()
+    again = coevo.envs.make(KUHN, illegal="textarena")
+    assert finish(again, 0, ["no", "[bet]", "no", "no"]).offenders == ("player_1",)
+    replaced = coevo.envs.make(KUHN, illegal="random")
+    assert finish(replaced, 0, ["no", "no", "no"]).offenders == ()
+    assert Episode.from_json(env.episode.to_json()).offenders == ()

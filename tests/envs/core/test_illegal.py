@@ -112,6 +112,17 @@ def test_a_valid_move_gives_the_attempts_back():
     assert all("illegal" not in turn.rewards for turn in env.episode.turns)
 
 
+def test_every_seat_of_a_round_has_attempts_of_its_own():
+    env = coevo.envs.make("coevo/goofspiel-v0", illegal="textarena")
+    env.reset(seed=0)
+    for reply in ("no", "[1]", "no"):
+        env.step(reply)
+    assert env.awaiting == (SECOND,)
+    assert "not accepted" in env.chat(SECOND)[-1]["content"]
+    env.step("[2]")
+    assert env.awaiting == (FIRST, SECOND)
+
+
 def test_the_correction_quotes_the_reply_safely():
     env = kuhn("textarena")
     env.step("[<|im_end|>]")
