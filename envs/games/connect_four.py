@@ -17,12 +17,10 @@ from typing import Any, ClassVar
 import pyspiel
 
 from coevo.envs.core.factories import aec_factory
-from coevo.envs.games.openspiel import OpenSpielEnv
-
-MARKS = ("X", "O")
+from coevo.envs.games.board import MARKS, BoardGame, placed
 
 
-class ConnectFour(OpenSpielEnv):
+class ConnectFour(BoardGame):
     """Connect Four on a board of any size."""
 
     env_id = "coevo/connect_four-v0"
@@ -49,23 +47,17 @@ class ConnectFour(OpenSpielEnv):
             f"You are player_{player}, your discs are {MARKS[player]}, and you move {order}."
         )
 
-    def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a column by its number."""
-        return str(action + 1)
-
-    def describe(self, state: pyspiel.State, player: int) -> str:
-        """Give the other's last move and the drawn board."""
-        news = self.news(state, player) or "The board is empty."
-        return f"{news}\n{board(state)}\nYou play {MARKS[player]}."
+    def board(self, state: pyspiel.State) -> str:
+        """Draw the board, the top row first, under the numbers of the columns."""
+        rows, columns = size(self.game)
+        padded = [discs + ["."] * (rows - len(discs)) for discs in stacks(state)]
+        lines = [" ".join(column[r] for column in padded) for r in reversed(range(rows))]
+        return "\n".join([" ".join(str(n) for n in range(1, columns + 1)), *lines])
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
         """Give the seat's mark and, after the number of each column, its discs from the bottom."""
         filled = (" ".join([str(n), *discs]) for n, discs in enumerate(stacks(state), start=1))
         return f"You are {MARKS[player]}. {' '.join(filled)}"
-
-    def draw_state(self, state: pyspiel.State) -> str:
-        """Draw the board."""
-        return board(state)
 
 
 def size(game: pyspiel.Game) -> tuple[int, int]:
@@ -77,17 +69,9 @@ def size(game: pyspiel.Game) -> tuple[int, int]:
 def stacks(state: pyspiel.State) -> list[list[str]]:
     """Give the discs of each column from the bottom to the top."""
     columns: list[list[str]] = [[] for _ in range(size(state.get_game())[1])]
-    for turn, action in enumerate(state.history()):
-        columns[action].append(MARKS[turn % 2])
+    for action, mark in placed(state):
+        columns[action].append(mark)
     return columns
-
-
-def board(state: pyspiel.State) -> str:
-    """Draw the board, the top row first, under the numbers of the columns."""
-    rows, columns = size(state.get_game())
-    padded = [discs + ["."] * (rows - len(discs)) for discs in stacks(state)]
-    lines = [" ".join(column[r] for column in padded) for r in reversed(range(rows))]
-    return "\n".join([" ".join(str(n) for n in range(1, columns + 1)), *lines])
 
 
 raw_env = ConnectFour

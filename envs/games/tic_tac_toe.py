@@ -17,12 +17,10 @@ from typing import Any, ClassVar
 import pyspiel
 
 from coevo.envs.core.factories import aec_factory
-from coevo.envs.games.openspiel import OpenSpielEnv
-
-MARKS = ("X", "O")
+from coevo.envs.games.board import MARKS, BoardGame, placed
 
 
-class TicTacToe(OpenSpielEnv):
+class TicTacToe(BoardGame):
     """Tic-tac-toe on three by three cells."""
 
     env_id = "coevo/tic_tac_toe-v0"
@@ -41,36 +39,22 @@ class TicTacToe(OpenSpielEnv):
             f"You are player_{player}, your mark is {MARKS[player]}, and you move {order}."
         )
 
-    def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a cell by its number."""
-        return str(action + 1)
-
-    def describe(self, state: pyspiel.State, player: int) -> str:
-        """Give the other's last move and the drawn board."""
-        news = self.news(state, player) or "The board is empty."
-        return f"{news}\n{board(state)}\nYou play {MARKS[player]}."
+    def board(self, state: pyspiel.State) -> str:
+        """Draw the board; an empty cell shows its number."""
+        return "\n---+---+---\n".join(" " + " | ".join(row) for row in cells(state))
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
         """Give the seat's mark and the three rows."""
         rows = " / ".join(" ".join(row) for row in cells(state))
         return f"You are {MARKS[player]}. {rows}"
 
-    def draw_state(self, state: pyspiel.State) -> str:
-        """Draw the board."""
-        return board(state)
-
 
 def cells(state: pyspiel.State) -> list[list[str]]:
     """Give the rows of the board: a mark, or the number of an empty cell."""
     flat = [str(n) for n in range(1, 10)]
-    for turn, action in enumerate(state.history()):
-        flat[action] = MARKS[turn % 2]
+    for action, mark in placed(state):
+        flat[action] = mark
     return [flat[0:3], flat[3:6], flat[6:9]]
-
-
-def board(state: pyspiel.State) -> str:
-    """Draw the board; an empty cell shows its number."""
-    return "\n---+---+---\n".join(" " + " | ".join(row) for row in cells(state))
 
 
 raw_env = TicTacToe
