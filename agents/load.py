@@ -1,9 +1,13 @@
-"""From what a user writes to an agent: a name, a folder, a run, a Hub id."""
+"""From what a user writes to an agent: a name, a folder, a run, a Hub id.
+
+A run whose seats have policies of their own is one agent, each seat played by its policy.
+`RUN/checkpoints/step_000020/player_0` names one of them, to play all seats.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,7 @@ from coevo.agents.agent import Agent
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.scripted import SCRIPTED
+from coevo.agents.seated import SeatedPolicies
 from coevo.envs.core.errors import CoevoError, ConfigError, DataError, nearest
 
 SEED_MODEL = Path(__file__).parent / "seed_model"
@@ -32,7 +37,7 @@ def load_model(
     """Load a causal language model and its tokenizer.
 
     Args:
-        source: `seed`, a folder, a run folder, or a Hub id.
+        source: `seed`, a folder, a run folder, or a Hub id; of several policies name one.
         device: `cpu`, `cuda` or `auto`.
         trust_remote_code: run code that comes with the model.
 
@@ -72,11 +77,24 @@ def no_progress_bars() -> Iterator[None]:
 
 
 def model_folder(source: str) -> Path:
-    """Resolve `seed`, a run folder or a checkpoint to the folder that holds the model."""
+    """Resolve `seed`, a run folder or a checkpoint to the folder that holds the one model."""
+    folders = policy_folders(source)
+    if len(folders) > 1:
+        raise _several(source, folders.values())
+    return next(iter(folders.values()))
+
+
+def policy_folders(source: str) -> dict[str, Path]:
+    """Resolve `seed`, a run folder or a checkpoint to the folder of each policy, by its name.
+
+    Only a checkpoint gives more than one. The folder of a single model may have any name; a Hub id
+    is given back as a path that is not there.
+    """
     if source == "seed":
-        return _existing(
+        path = _existing(
             SEED_MODEL, "the shipped seed model is missing; make it with `coevo seed-model build`"
         )
+        return {path.name: path}
     path = Path(source).expanduser()
     if not path.exists():
         if source.startswith((".", "/", "~", "runs/")) or source.count("/") > 1:
@@ -85,29 +103,31 @@ def model_folder(source: str) -> Path:
             )
             hint = f"; in {path.parent} there is {', '.join(near)}" if near else ""
             raise DataError(f"no model folder {source!r}{hint}")
-        return path
+        return {path.name: path}
     return _inside(path)
 
 
-def _inside(path: Path) -> Path:
-    """Find the model in a run folder, a checkpoint, or the folder itself."""
+def _inside(path: Path) -> dict[str, Path]:
+    """Find the models in a run folder, a checkpoint, or the folder itself."""
     if (path / "config.json").is_file():
-        return path
+        return {path.name: path}
     if (path / "policy" / "config.json").is_file():
-        return path / "policy"
-    if (path / "agent" / "config.json").is_file():
-        return path / "agent"
+        return {"policy": path / "policy"}
     steps = [m.parent for m in (path / "checkpoints").glob("step_*/manifest.json")]
     if steps:
         return _inside(max(steps, key=lambda s: (len(s.name), s.name)))
-    policies = [p.parent.name for p in path.glob("*/config.json")]
-    if policies:
+    policies = sorted(p.parent for p in path.glob("*/config.json"))
+    if not policies:
         raise DataError(
-            f"{path} holds several policies; name one: {', '.join(f'{path}/{p}' for p in policies)}"
+            f"{path} holds no model: expected config.json, or a run folder with a checkpoint"
         )
-    raise DataError(
-        f"{path} holds no model: expected config.json, or a run folder with a checkpoint"
-    )
+    if len(policies) > 1 and not (path / "manifest.json").is_file():
+        raise _several(path, policies)
+    return {p.name: p for p in policies}
+
+
+def _several(source: str | Path, folders: Iterable[Path]) -> DataError:
+    return DataError(f"{source} holds several policies; name one: {', '.join(map(str, folders))}")
 
 
 def _existing(path: Path, message: str) -> Path:
@@ -139,7 +159,8 @@ def load_agent(
 
     Args:
         source: a scripted agent (`random`, `first_legal`, `oracle`, `human`), `seed`, a folder with
-            a model, a run folder, or a Hub id.
+            a model, a run folder, or a Hub id. A run or checkpoint with a policy per seat gives one
+            agent that plays each seat by its policy; the folder of a policy gives that one alone.
         sampling: for language models.
         seed: of sampling.
         device: for language models.
@@ -155,5 +176,14 @@ def load_agent(
             f"unknown agent {source!r}{hint} Known: {known}, a folder with a model, or a Hub id "
             "owner/name"
         )
-    model, tokenizer = load_model(source, device=device, trust_remote_code=trust_remote_code)
-    return LanguageModelAgent(model, tokenizer, name=source, sampling=sampling, seed=seed)
+
+    def policy(folder: str) -> LanguageModelAgent:
+        model, tokenizer = load_model(folder, device=device, trust_remote_code=trust_remote_code)
+        return LanguageModelAgent(model, tokenizer, name=source, sampling=sampling, seed=seed)
+
+    folders = policy_folders(source)
+    if len(folders) == 1:
+        return policy(source)
+    seated = SeatedPolicies({name: policy(str(path)) for name, path in folders.items()}, source)
+    seated.reseed(seed)
+    return seated

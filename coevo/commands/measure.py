@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pyspiel
 import torch
 
-from coevo.agents.agent import Agent, Reply, Request
+from coevo.agents.agent import Agent
 from coevo.agents.game_tree import game_tree
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_model
+from coevo.agents.seated import SeatedPolicies
 from coevo.benchmarks.evaluate import standard_table
 from coevo.benchmarks.exploitability import exploitability
 from coevo.envs import make
@@ -35,37 +35,6 @@ MEASURES = {
     "forfeit_rate": "plays forfeited by an illegal reply",
 }
 """Key of `summary.json` -> what the table says."""
-
-
-class SeatedPolicies(Agent):
-    """Several policies as one agent: each seat is played by the one that has its name.
-
-    Args:
-        policies: policy name -> agent; a seat without one of its own gets the first.
-        name: shown in tables.
-    """
-
-    def __init__(self, policies: Mapping[str, Agent], name: str = "policies") -> None:
-        self.policies, self.name = policies, name
-
-    def act(self, requests: Sequence[Request]) -> list[Reply]:
-        """Let every seat's policy answer, in batches."""
-        return self._spread(requests, "act")
-
-    def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Give the log-probability of each legal move, in nats, by the seat's policy."""
-        return self._spread(requests, "move_logprobs")
-
-    def _spread(self, requests: Sequence[Request], method: str) -> list[Any]:
-        answers: list[Any] = [None] * len(requests)
-        first = next(iter(self.policies))
-        names = [r.seat if r.seat in self.policies else first for r in requests]
-        for name in dict.fromkeys(names):
-            at = [i for i, n in enumerate(names) if n == name]
-            given = getattr(self.policies[name], method)([requests[i] for i in at])
-            for i, answer in zip(at, given, strict=True):
-                answers[i] = answer
-        return answers
 
 
 def joined(policies: Mapping[str, Agent]) -> Agent:
@@ -99,10 +68,9 @@ def table(agent: Agent, start: Agent, config: TrainConfig, games: int) -> dict[s
 
 def reseed(agent: Agent, seed: int) -> None:
     """Make the next answers of a sampling agent repeatable."""
-    for policy in agent.policies.values() if isinstance(agent, SeatedPolicies) else (agent,):
-        if isinstance(policy, LanguageModelAgent):
-            policy.reseed(seed)
-            policy.forget()
+    if isinstance(agent, LanguageModelAgent | SeatedPolicies):
+        agent.reseed(seed)
+        agent.forget()
 
 
 class ExploitabilityProbe:

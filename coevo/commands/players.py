@@ -11,7 +11,7 @@ from typing import Any
 
 from coevo.agents import SCRIPTED
 from coevo.agents.agent import Agent
-from coevo.agents.load import load_agent, model_folder
+from coevo.agents.load import load_agent, policy_folders
 from coevo.agents.sampling import SamplingConfig
 from coevo.commands.arguments import pairs
 from coevo.envs import make
@@ -48,7 +48,7 @@ def habits(source: str) -> Habits:
     path = Path(source).expanduser()
     if source in SCRIPTED or not path.exists():
         return Habits()
-    folder = model_folder(source).resolve()
+    folder = next(iter(policy_folders(source).values())).resolve()
     for parent in (folder, *list(folder.parents)[:3]):
         if (parent / "config.yaml").is_file() and (parent / "checkpoints").is_dir():
             config = RunFolder(parent).config()
@@ -89,7 +89,17 @@ def agent(
     seed: int = 0,
     device: str | None = None,
 ) -> Agent:
-    """Load an agent by name with everything left open set as it is used to."""
+    """Load an agent by name with everything left open set as it is used to.
+
+    Args:
+        source: a scripted player, a model or run folder, a Hub id. A run with a policy per seat
+            plays every seat by its own; RUN/checkpoints/step_000020/player_0 names one alone.
+        temperature: None for 1.
+        max_new_tokens: None for what the model is used to.
+        greedy: take the most probable token.
+        seed: of sampling.
+        device: None for `auto`.
+    """
     drawn = sampling(source, temperature, max_new_tokens, greedy=greedy)
     return load_agent(source, sampling=drawn, seed=seed, device=device or "auto")
 

@@ -19,9 +19,9 @@ from coevo.envs.core.errors import ConfigError, DataError, nearest, unknown
 from coevo.trainers import checkpoint
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.config import TrainConfig, load_config, save_config
+from coevo.trainers.config import TrainConfig, config_text, load_config
 from coevo.trainers.record import assign
-from coevo.trainers.run_folder import RunFolder, storage
+from coevo.trainers.run_folder import RunFolder, replace_text, storage
 
 BUDGET = "4m"
 """Limit of a run that is given none."""
@@ -217,6 +217,4 @@ def _check_ahead(config: TrainConfig, now: checkpoint.Progress) -> None:
 def _save(config: TrainConfig, folder: RunFolder) -> None:
     path = folder.path / "config.yaml"
     with storage(path):
-        temporary = path.with_name(".config.yaml.tmp")
-        save_config(config, temporary)
-        temporary.replace(path)
+        replace_text(path, config_text(config))

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 import coevo
+from coevo.agents.load import pick_device
 from coevo.envs.core.errors import DataError
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.record import to_plain
@@ -31,7 +32,7 @@ def origin(config: TrainConfig, command: str) -> dict[str, Any]:
         "config_hash": config_hash(config),
         "commit": commit(),
         "version": coevo.__version__,
-        "hardware": hardware(),
+        "hardware": hardware(config.device),
     }
 
 
@@ -58,9 +59,13 @@ def _git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-def hardware() -> dict[str, Any]:
-    """Say what the run was computed on."""
-    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+def hardware(device: str) -> dict[str, Any]:
+    """Say what a run was computed on.
+
+    Args:
+        device: `cpu`, `cuda` or `auto`; a GPU that was not used is not named.
+    """
+    gpu = torch.cuda.get_device_name() if pick_device(device).type == "cuda" else None
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),

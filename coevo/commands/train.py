@@ -47,14 +47,15 @@ def _carry_out(args: Train, job: Job, screen: Screen) -> None:
     command = summary.get("command", as_typed(args))
     summary = {k: v for k, v in summary.items() if k == "before"} | origin(config, command)
     measured = not args.no_eval
-    start = measure.start_agent(config) if measured and "before" not in summary else None
+    first = measured and "before" not in summary
+    start = measure.start_agent(config) if first or job.fresh else None
     if job.fresh:
         folder.create(config)  # not earlier: a model that does not load leaves no folder behind
     screen.say(f"{_title(config)}; everything is written to {folder.path}")
-    if start is not None:
+    if first and start is not None:
         screen.say("measuring the start model ...")
         summary["before"] = measure.table(start, start, config, args.eval_games)
-        start = None  # its memory is wanted for training
+    start = None  # its memory is wanted for training
     write_summary(folder, summary)
     trained = _train(config, job, screen)
     summary |= _counters(trained)

@@ -175,6 +175,30 @@ def test_replay_beyond_the_end(cli, finished):
         assert f"--episode {number}" in line
 
 
+def test_replay_shows_what_is_whole_of_a_file_that_a_kill_cut(cli, run_folder):
+    path = run_folder / "episodes.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines)[:-40])
+    told = cli("replay", run_folder, "--episode", "-1")
+    assert told.status == 0, told.err
+    first, second, *_ = told.out.splitlines()
+    whole = len(lines) - 1
+    assert first == f"the last line of {path} is torn: a kill cut it; {whole} before it are whole"
+    assert second == f"episode {whole} of {whole}"
+
+
+def test_replay_refuses_a_line_that_is_broken_in_the_middle(cli, run_folder):
+    path = run_folder / "episodes.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[1] = lines[1][:-40] + b"\n"
+    path.write_bytes(b"".join(lines))
+    assert "line 2: not an episode" in cli("replay", run_folder).error_line()
+    path.write_bytes(lines[0][:-40])
+    assert "line 1: not an episode" in cli("replay", run_folder).error_line()
+    path.write_bytes(b"")
+    assert "holds no episodes" in cli("replay", run_folder).error_line()
+
+
 def play_of(*, stop: Stop = Stop.FINISHED, pay: dict[str, float], text: str = "[bet]") -> Episode:
     turn = Turn("a_0", ({"role": "user", "content": "Move?"},), text, "bet", Status.LEGAL, ("bet",))
     turn.player, turn.version = "policy", 7

@@ -1,5 +1,7 @@
+import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,8 +13,9 @@ import pytest
 import yaml
 
 from coevo.commands.arguments import Train
-from coevo.commands.measure import MEASURES, ExploitabilityProbe, SeatedPolicies
+from coevo.commands.measure import MEASURES, ExploitabilityProbe
 from coevo.commands.run_setup import prepare, seconds
+from coevo.commands.run_summary import hardware
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.config import load_config
 
@@ -112,6 +115,39 @@ def test_a_limit_that_is_reached_is_refused(cli, run_folder):
     assert "3" in line
 
 
+@pytest.mark.parametrize("rest", [("--no-eval",), ()])
+def test_a_model_that_does_not_load_leaves_no_folder(cli, here, tiny_model_dir, rest):
+    shutil.copytree(tiny_model_dir, here / "harmed")
+    weights = here / "harmed" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:5000])
+    words = ("train", "mars", "--env", KUHN, "--model", "harmed", "--steps", "1", "--out", "new")
+    assert "cannot load a causal language model" in cli(*words, *rest).error_line()
+    assert sorted(p.name for p in here.iterdir()) == ["harmed"]
+
+
+def test_a_gpu_is_named_only_where_it_is_used(cli, here, tiny_model_dir, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.get_device_name", lambda: "a large one")
+    assert hardware("cpu")["gpu"] is None
+    assert hardware("auto")["gpu"] == hardware("cuda")["gpu"] == "a large one"
+    words = ("train", "mars", "--env", KUHN, "--model", tiny_model_dir, "--steps", "1", *TINY)
+    assert cli(*words, "--device", "cpu", "--out", "run").status == 0
+    assert json.loads((here / "run/summary.json").read_text())["hardware"]["gpu"] is None
+
+
+def test_a_new_limit_that_cannot_be_written_leaves_the_old_ones(cli, run_folder, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = (run_folder / "config.yaml").read_bytes()
+    names = sorted(p.name for p in run_folder.iterdir())
+    monkeypatch.setattr("coevo.trainers.run_folder.os.fsync", full)
+    line = cli("train", "--resume", run_folder, "--steps", "9").error_line()
+    assert "config.yaml: the disk is full" in line
+    assert (run_folder / "config.yaml").read_bytes() == before
+    assert sorted(p.name for p in run_folder.iterdir()) == names
+
+
 def test_folders_without_a_name_get_a_free_one(cli, here, tiny_model_dir):
     words = ("train", "reinforce", "--env", KUHN, "--model", tiny_model_dir, "--steps", "1")
     for _ in range(2):
@@ -156,12 +192,37 @@ def test_separate_policies_are_measured_as_one_agent(cli, here, tiny_model_dir):
     assert json.loads((here / "apart/summary.json").read_text())["after"]["forfeit_rate"] >= 0
 
 
-def test_seated_policies_answer_for_their_own_seat():
-    from coevo.agents import FixedTextAgent, Request
+def test_a_run_of_separate_policies_is_an_agent_to_every_command(
+    cli, here, tiny_model_dir, monkeypatch
+):
+    masked = ("--env", KUHN, "--env-option", "illegal=mask")  # so that both seats learn
+    apart = ("--set", "population=separate", "--set", "optim.lr=0.01", "--out", "apart")
+    words = ("train", "reinforce", *masked, "--model", tiny_model_dir, "--steps", "2", *apart)
+    assert cli(*words, *TINY[:2], "--max-new-tokens", "8", "--no-eval").status == 0
+    probed = metrics_of(here / "apart")[-1]["exploitability"]
+    newest = here / "apart" / "checkpoints" / "step_000002"
 
-    both = SeatedPolicies({"a": FixedTextAgent("one"), "b": FixedTextAgent("two")})
-    asked = [Request(seat, (), {}, None) for seat in ("b", "a", "c", "b")]
-    assert [r.text for r in both.act(asked)] == ["two", "one", "one", "two"]
+    def exploited(agent: Path | str) -> dict:
+        done = cli("exploitability", "--agent", agent, *masked, "--json")
+        assert done.status == 0, done.err
+        return json.loads(done.out)
+
+    together = exploited("apart")
+    assert together["exploitability"] == pytest.approx(probed, abs=1e-5)
+    alone = [exploited(newest / seat)["exploitability"] for seat in ("player_0", "player_1")]
+    assert all(value != pytest.approx(probed, abs=1e-5) for value in alone)
+
+    for agent in ("apart", newest, newest / "player_1"):
+        done = cli("evaluate", "--agent", agent, "--env", KUHN, "--games", "4", "--json")
+        assert done.status == 0, done.err
+        assert json.loads(done.out)["total"]["plays"] == 4
+    monkeypatch.setattr("builtins.input", lambda prompt="": "1")
+    monkeypatch.setattr("coevo.agents.human.HumanAgent.__init__.__defaults__", (input, None))
+    played = cli("play", "--agent", "apart", "--env", KUHN, "--seat", "1", "--seed", "0")
+    assert played.status == 0, played.err
+    assert "player_0 says:" in played.out
+    again = cli("train", "mars", "--env", KUHN, "--model", "apart", "--steps", "1")
+    assert "several policies; name one" in again.error_line()
 
 
 @pytest.mark.parametrize(

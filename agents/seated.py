@@ -1,0 +1,68 @@
+"""Several policies as one agent: what a run with a policy per seat hands out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from coevo.agents.agent import Agent, Reply, Request
+from coevo.agents.language_model import LanguageModelAgent
+
+
+class SeatedPolicies(Agent):
+    """Each seat is played by the policy that has its name.
+
+    Args:
+        policies: policy name -> agent; a seat without one of its own gets the first.
+        name: shown in tables.
+    """
+
+    def __init__(self, policies: Mapping[str, Agent], name: str = "policies") -> None:
+        self.policies, self.name = policies, name
+
+    def act(self, requests: Sequence[Request]) -> list[Reply]:
+        """Let every seat's policy answer, in batches."""
+        return self._spread(requests, "act")
+
+    def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
+        """Give the probability of each legal move by the seat's policy."""
+        return self._spread(requests, "probabilities")
+
+    def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray]:
+        """Give the log-probability of each legal move, in nats, by the seat's policy."""
+        return self._spread(requests, "move_logprobs")
+
+    def reseed(self, seed: int) -> None:
+        """Restart the sampling of every language model, each with a stream of its own."""
+        for number, policy in enumerate(self.policies.values()):
+            if isinstance(policy, LanguageModelAgent):
+                policy.reseed(stream_seed(seed, number))
+
+    def forget(self) -> None:
+        """Drop what the language models remember of earlier conversations."""
+        for policy in self.policies.values():
+            if isinstance(policy, LanguageModelAgent):
+                policy.forget()
+
+    def _spread(self, requests: Sequence[Request], method: str) -> list[Any]:
+        answers: list[Any] = [None] * len(requests)
+        first = next(iter(self.policies))
+        names = [r.seat if r.seat in self.policies else first for r in requests]
+        for name in dict.fromkeys(names):
+            at = [i for i, n in enumerate(names) if n == name]
+            given = getattr(self.policies[name], method)([requests[i] for i in at])
+            for i, answer in zip(at, given, strict=True):
+                answers[i] = answer
+        return answers
+
+
+def stream_seed(seed: int, number: int) -> int:
+    """Give the seed of one of several independent generators.
+
+    >>> stream_seed(0, 0) == stream_seed(0, 0) != stream_seed(0, 1)
+    True
+    """
+    drawn = np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0]
+    return int(drawn >> np.uint64(1))
