@@ -7,8 +7,6 @@ rows are computed once.
 from __future__ import annotations
 
 import contextlib
-import copy
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,7 +32,9 @@ from coevo.trainers.estimators import (
     survey,
     value_loss,
 )
+from coevo.trainers.micro_batch import MicroBatch, mask_logits
 from coevo.trainers.rows import Rows
+from coevo.trainers.weights import blend, frozen_copy
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class Learner:
         self,
         rows: Rows,
         targets: Targets,
-        part: _Part,
+        part: MicroBatch,
         denom: Denominators,
         found: Mapping[str, Tensor],
     ) -> tuple[Tensor, dict[str, Tensor]]:
@@ -240,11 +240,13 @@ class Learner:
         )
         return out.loss + value.loss, out.stats | {"loss/value": value.stats["loss/value"]}
 
-    def _inputs(self, rows: Rows, targets: Targets, part: _Part, scored: Scored) -> LossInputs:
+    def _inputs(self, rows: Rows, targets: Targets, part: MicroBatch, scored: Scored) -> LossInputs:
         at = part.rows
         logp_CL = part.spread(scored.logp_N(), rows)
-        old = targets.logp_old_CL
-        pull = None
+        old, pull = targets.logp_old_CL, None
+        with torch.set_grad_enabled(bool(self.algorithm.loss.regularise)):  # else for the log alone
+            entropy_N = exact_entropy(scored.logits_NV.log_softmax(-1))
+            entropy_CL = part.spread(entropy_N, rows)
         if self.magnet is not None:
             with torch.no_grad():
                 target_NV = self._score(rows, part, self.magnet).logits_NV.log_softmax(-1)
@@ -259,7 +261,7 @@ class Learner:
             logp_ref_BL=None
             if targets.logp_ref_CL is None
             else targets.logp_ref_CL[at].to(logp_CL),
-            entropy_BL=part.spread(exact_entropy(scored.logits_NV.log_softmax(-1)), rows),
+            entropy_BL=entropy_CL,
             kl_magnet_BL=pull,
             state=self.loss_state,
         )
@@ -285,18 +287,19 @@ class Learner:
 
     # ---- Micro-batches ---------------------------------------------------------------------
 
-    def _parts(self, rows: Rows, spans: Sequence[int]) -> Iterator[_Part]:
+    def _parts(self, rows: Rows, spans: Sequence[int]) -> Iterator[MicroBatch]:
         lengths = [len(rows.spans[s].ids) for s in spans]
         for batch in micro_batches(lengths, self.algorithm.optim.token_budget):
-            yield _Part.make(rows, [spans[i] for i in batch])
+            yield MicroBatch.make(rows, [spans[i] for i in batch])
 
-    def _score(self, rows: Rows, part: _Part, model: PreTrainedModel) -> Scored:
+    def _score(self, rows: Rows, part: MicroBatch, model: PreTrainedModel) -> Scored:
+        hidden = self.head is not None and model is self.model
         with self._precision():
             scored = score(
                 model,
                 [rows.spans[s] for s in part.spans],
                 self.agent.sampling.temperature or 1.0,
-                hidden=self.head is not None,
+                hidden=hidden,
             )
         if all(rows.allowed[s] is None for s in part.spans):
             return scored
@@ -319,70 +322,3 @@ class Learner:
         iterate = None if self.average is None else self.model
         parts = {"iterate": iterate, "head": self.head, "magnet": self.magnet}
         return {name: part for name, part in parts.items() if part is not None}
-
-
-@dataclass(frozen=True)
-class _Part:
-    """One micro-batch: some distinct sequences and all rows that share them."""
-
-    spans: list[int]
-    rows: Tensor
-    """Indices of the rows."""
-    local: Tensor
-    """Per row: index into `spans`."""
-
-    @classmethod
-    def make(cls, rows: Rows, spans: list[int]) -> _Part:
-        place = torch.full((len(rows.spans),), -1)
-        place[torch.tensor(spans)] = torch.arange(len(spans))
-        local_C = place[rows.span_C]
-        at = torch.nonzero(local_C >= 0).squeeze(-1)
-        return cls(spans, at, local_C[at])
-
-    def spread(self, packed_N: Tensor, rows: Rows) -> Tensor:
-        """Give every row its sequence's values: packed reply tokens -> [rows here, L]."""
-        sizes = [len(rows.spans[s].positions()) for s in self.spans]
-        columns = torch.cat([torch.arange(n) for n in sizes])
-        lines = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
-        grid_UL = packed_N.new_zeros(len(sizes), rows.mask_CL.shape[1])
-        grid_UL = grid_UL.index_put(
-            (lines.to(packed_N.device), columns.to(packed_N.device)), packed_N
-        )
-        return grid_UL[self.local.to(packed_N.device)]
-
-
-def mask_logits(
-    scored: Scored, allowed: Sequence[Sequence[list[int]] | None], rows: Rows, spans: Sequence[int]
-) -> Scored:
-    """Rule out the ids that masked sampling did not allow, in the order of `score`."""
-    packed: list[list[int]] = []
-    for span, per_token in zip(spans, allowed, strict=True):
-        packed += per_token or [[]] * len(rows.spans[span].positions())
-    return scored.masked(packed)
-
-
-def frozen_copy(model: PreTrainedModel) -> PreTrainedModel:
-    """Copy a model whose weights will not be trained."""
-    return copy.deepcopy(model).eval().requires_grad_(False)
-
-
-@torch.no_grad()
-def blend(old: nn.Module, new: nn.Module, decay: float) -> None:
-    """Move old weights towards new ones: old <- decay old + (1 - decay) new."""
-    for a, b in zip(old.parameters(), new.parameters(), strict=True):
-        a.lerp_(b.to(a), 1 - decay)
-
-
-def schedule(optim: OptimSpec, step: int, progress: float) -> float:
-    """Give the factor on the learning rate.
-
-    Args:
-        optim: with schedule, warm-up and final share.
-        step: updates done before this one.
-        progress: share of the run that is done, 0 to 1.
-    """
-    warm = min(1.0, (step + 1) / max(optim.warmup, 1))
-    if optim.schedule == "constant":
-        return warm
-    fall = progress if optim.schedule == "linear" else (1 - math.cos(math.pi * progress)) / 2
-    return warm * (1 - (1 - optim.final_lr) * fall)

@@ -24,12 +24,13 @@ from coevo.trainers import checkpoint
 from coevo.trainers.checkpoint import Progress
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.interrupt import Interrupt
-from coevo.trainers.learner import Learner, schedule
+from coevo.trainers.learner import Learner
 from coevo.trainers.learning import learn_batch
 from coevo.trainers.metrics import rollout_metrics
 from coevo.trainers.rollout import Match, play
 from coevo.trainers.rows import Batch, build
 from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.weights import schedule
 
 Probe = Callable[[Mapping[str, Agent]], Mapping[str, float]]
 """Measures the current policies: policy name -> agent in, metric name -> value out."""

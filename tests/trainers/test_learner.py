@@ -20,10 +20,11 @@ from coevo.trainers.estimators import (
     option,
     policy_loss,
 )
-from coevo.trainers.learner import Targets, blend, schedule
+from coevo.trainers.learner import Targets
 from coevo.trainers.record import assign
 from coevo.trainers.rows import build
 from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.weights import blend, schedule
 
 
 @pytest.fixture
