@@ -88,11 +88,25 @@ def const(loss_BL: Tensor, mask_BL: Tensor, denom: Denominators) -> Tensor:
     return _kept(loss_BL, mask_BL).sum() / max(denom.rows * denom.max_length, 1)
 
 
+def sum_norm(loss_BL: Tensor, mask_BL: Tensor, denom: Denominators) -> Tensor:
+    """Constant denominator without the rows: sum / max_length.
+
+    verl's `seq-mean-token-sum-norm`: its name says mean over rows and its code does not divide by
+    their number, so the step grows with the batch. `const` is Dr. GRPO's.
+
+    >>> mask_BL = torch.tensor([[True, True, True], [True, False, False]])
+    >>> float(sum_norm(torch.ones(2, 3), mask_BL, count(mask_BL, 8)))
+    0.5
+    """
+    return _kept(loss_BL, mask_BL).sum() / max(denom.max_length, 1)
+
+
 AGGREGATE: Table = {
     "token_mean": token_mean,
     "seq_mean_token_mean": seq_mean_token_mean,
     "seq_mean_token_sum": seq_mean_token_sum,
     "const": const,
+    "sum_norm": sum_norm,
 }
 
 

@@ -11,11 +11,12 @@ from torch import Tensor
 
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators.aggregate import AGGREGATE, Denominators, token_mean
-from coevo.trainers.estimators.correct import CORRECT, Correction
+from coevo.trainers.estimators.correct import CORRECT, Correction, effective_share
 from coevo.trainers.estimators.inputs import LossInputs, blank
 from coevo.trainers.estimators.option import Option, accepted, check
+from coevo.trainers.estimators.ratio import LOG_RATIO_LIMIT, RATIO_LEVEL, finite
 from coevo.trainers.estimators.regularise import CONTROL, REGULARISE
-from coevo.trainers.estimators.surrogate import KIND, LOG_RATIO_LIMIT, RATIO_LEVEL
+from coevo.trainers.estimators.surrogate import KIND
 from coevo.trainers.estimators.survey import GATE, SURVEY
 
 Stats = dict[str, Tensor]
@@ -63,11 +64,15 @@ class LossSpec:
             check(term, REGULARISE, "regularise")
         if self.anchor not in ("old", "roll"):
             raise ConfigError(f"loss.anchor={self.anchor!r} must be 'old' or 'roll'")
-        if self.anchor == "roll" and self.correct.name != "none":
+        own = "loss.anchor='roll'" if self.anchor == "roll" else f"loss.kind={self.kind.name!r}"
+        if self.correct.name != "none" and (self.anchor == "roll" or self.kind.name == "remix"):
             raise ConfigError(
-                f"loss.anchor='roll' and loss.correct={self.correct.name!r} count the sampler's "
+                f"{own} and loss.correct={self.correct.name!r} count the sampler's "
                 "difference twice: the ratio to the sampler already corrects; use one of them"
             )
+        names = [o.name for o in (*self.gates, self.kind, *self.regularise)]
+        for name in {n for n in names if names.count(n) > 1}:
+            raise ConfigError(f"loss names {name!r} twice; what it measures has one place only")
 
     @property
     def surveying(self) -> tuple[Option, ...]:
@@ -114,10 +119,11 @@ def survey(
     >>> survey(LossSpec(correct=Option("token_mis")), x)["correct/keep"].tolist()
     [[True, False]]
     """
-    x, found = blank(inputs), {}
+    x, found = _readable(inputs), {}
+    anchored = _anchored(spec, x)
     for option in spec.surveying:
         function = GATE.get(option.name) or SURVEY[option.name]
-        found[option.name] = function(x, generator, **accepted(function, option.params))
+        found[option.name] = function(anchored, generator, **accepted(function, option.params))
     if spec.correct.name != "none":
         weight_BL, keep_BL = _correction(spec, x.logp_old_BL, x.logp_roll_BL, x.mask_BL)
         found |= {"correct/weight": weight_BL, "correct/keep": keep_BL}
@@ -147,14 +153,14 @@ def policy_loss(spec: LossSpec, inputs: LossInputs, denom: Denominators) -> Loss
     """
     if spec.needs_survey and not inputs.surveyed:
         inputs = replace(inputs, surveyed=survey(spec, inputs))
-    x = blank(inputs)
-    old_BL = x.logp_old_BL if spec.anchor == "old" else x.needed("logp_roll_BL", "anchor roll")
+    x = _readable(inputs)
+    anchored = _anchored(spec, x)
     ratio_level, kind = RATIO_LEVEL[spec.ratio_level.name], KIND[spec.kind.name]
     log_ratio_BL = ratio_level(
-        x.logp_BL, old_BL, x.mask_BL, x.turn_id_BL, **spec.ratio_level.params
+        x.logp_BL, anchored.logp_old_BL, x.mask_BL, x.turn_id_BL, **spec.ratio_level.params
     )
     ratio_BL = log_ratio_BL.exp()
-    loss_BL, gate_BL = kind(ratio_BL, x, **spec.kind.params)
+    loss_BL, gate_BL = kind(ratio_BL, anchored, **spec.kind.params)
     for gate in spec.gates:
         gate_BL = gate_BL & x.surveyed[gate.name]
         loss_BL = torch.where(x.surveyed[gate.name], loss_BL, 0.0)
@@ -164,6 +170,8 @@ def policy_loss(spec: LossSpec, inputs: LossInputs, denom: Denominators) -> Loss
     aggregate = AGGREGATE[spec.aggregate.name]
     loss = aggregate(loss_BL * weight_BL, kept_BL, denom, **spec.aggregate.params)
     stats = _stats(x, kept_BL, ratio_BL.detach(), gate_BL) | {"loss/policy": loss.detach()}
+    if spec.correct.name != "none":
+        stats |= _weight_stats(weight_BL, kept_BL)
 
     for regulariser in spec.regularise:
         term = REGULARISE[regulariser.name](x, **regulariser.params)
@@ -227,7 +235,27 @@ def merge_stats(parts: Sequence[Stats]) -> dict[str, float]:
             merged[name] = sum(values)
         else:
             merged[name] = sum(n * v for n, v in zip(tokens, values, strict=True)) / total
+    if "sum/correct/weight" in merged:
+        sums = (merged["sum/correct/weight"], merged["sum/correct/square"])
+        seen = merged["tokens"] + merged.get("tokens/rejected", 0.0)
+        merged["correct/mean"] = sums[0] / max(seen, 1.0)
+        merged["correct/effective"] = effective_share(*sums, seen)
     return merged
+
+
+def _readable(inputs: LossInputs) -> LossInputs:
+    """Blank what is outside the mask and raise -inf: 0 times it would be NaN."""
+    x = blank(inputs)
+    names = ("logp_BL", "logp_old_BL", "logp_roll_BL", "logp_ref_BL")
+    given: dict[str, Any] = {n: t for n in names if (t := getattr(x, n)) is not None}
+    return replace(x, **{n: finite(t) for n, t in given.items()})
+
+
+def _anchored(spec: LossSpec, x: LossInputs) -> LossInputs:
+    """Give kinds and gates the policy that ratios refer to in the place of the old one."""
+    if spec.anchor == "old":
+        return x
+    return replace(x, logp_old_BL=x.needed("logp_roll_BL", "anchor roll"))
 
 
 def _surveys(name: str) -> bool:
@@ -257,6 +285,12 @@ def _stats(x: LossInputs, kept_BL: Tensor, ratio_BL: Tensor, gate_BL: Tensor) ->
     if x.entropy_BL is not None:
         stats["entropy"] = _mean(x.entropy_BL, kept_BL)
     return stats
+
+
+@torch.no_grad()
+def _weight_stats(weight_BL: Tensor, kept_BL: Tensor) -> Stats:
+    used_BL = torch.where(kept_BL, weight_BL, 0.0)
+    return {"sum/correct/weight": used_BL.sum(), "sum/correct/square": (used_BL**2).sum()}
 
 
 @torch.no_grad()
