@@ -6,7 +6,8 @@ import pytest
 
 NAMES = (
     *("option", "trajectories", "groups", "broadcast", "credit", "frame", "normalise", "modify"),
-    *("advantage", "surrogate", "correct", "regularise", "aggregate", "loss", "value"),
+    *("advantage", "ratio", "surrogate_clip", "surrogate_offpolicy", "hapo", "gates"),
+    *("kl", "entropy", "epo", "correct", "aggregate", "loss", "value"),
 )
 
 

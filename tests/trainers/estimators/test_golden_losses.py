@@ -47,6 +47,7 @@ def run(kind=CLIP, aggregate="token_mean", max_length=4, **rest):
         (CLIP, "seq_mean_token_sum", -0.35),
         (CLIP, "seq_mean_token_mean", 0.0833),
         (CLIP, "const", -0.0875),
+        (CLIP, "sum_norm", -0.175),
         (HIGHER, "token_mean", -0.166),
         (HIGHER, "seq_mean_token_sum", -0.415),
         (HIGHER, "seq_mean_token_mean", 0.0617),
@@ -143,6 +144,7 @@ def test_on_policy_pg_and_clip_have_one_gradient():
         ("token_mean", 1 / 110, 1 / 110),
         ("const", 1 / 256, 1 / 256),
         ("seq_mean_token_sum", 0.5, 0.5),
+        ("sum_norm", 1 / 128, 1 / 128),
     ],
 )
 def test_weight_of_a_token_in_a_short_and_a_long_row(aggregate, short, long):

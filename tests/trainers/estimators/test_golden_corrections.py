@@ -1,0 +1,160 @@
+"""Literal vectors for the mismatch of sampler and trainer, 4 decimals."""
+
+import pytest
+import torch
+
+from coevo.envs.core.errors import ConfigError
+from coevo.trainers.estimators import (
+    CORRECT,
+    LossInputs,
+    LossSpec,
+    count,
+    kept_mask,
+    merge_stats,
+    option,
+    policy_loss,
+    survey,
+)
+
+LOG_W = torch.tensor([[0.1, -0.2, 1.0]], dtype=torch.float64)
+W = [1.1052, 0.8187, 2.7183]
+ALL = torch.ones(1, 3).bool()
+ZERO = torch.zeros_like(LOG_W)
+
+
+def correct(name, log_w=LOG_W, mask=None, **params):
+    mask_BL = torch.ones_like(log_w).bool() if mask is None else mask
+    return CORRECT[name](log_w, torch.zeros_like(log_w), mask_BL, **params)
+
+
+def near(values):
+    return pytest.approx(values, abs=6e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "weights", "kept"),
+    [
+        ("token_tis", {}, [1.1052, 0.8187, 2.0], True),
+        ("token_tis", {"mean": True}, [0.8450, 0.6260, 1.5291], True),
+        ("token_tis", {"floor": 0.9, "cap": 5.0}, [1.1052, 0.9, 2.7183], True),
+        ("seq_tis", {"cap": 9.0}, [2.4596] * 3, True),
+        ("seq_tis", {}, [2.0] * 3, True),
+        ("seq_mis", {}, [2.4596] * 3, True),
+        ("seq_mis", {"hi": 2.0}, [0.0] * 3, False),
+        ("seq_mis", {"lo": 2.5}, [0.0] * 3, False),
+        ("geo_rs", {}, [0.0] * 3, False),
+        ("geo_rs", {"lo": 0.5, "hi": 5.0, "weight": "token"}, W, True),
+        ("geo_rs", {"lo": 0.5, "hi": 5.0, "weight": "seq", "cap": 2.0}, [2.0] * 3, True),
+        ("geo_rs", {"lo": 1.3498, "hi": 1.35}, [1.0] * 3, True),
+        ("k3_rs", {}, [0.0] * 3, False),
+        ("k3_rs", {"limit": 0.2475}, [1.0] * 3, True),
+        ("k3_rs", {"limit": 0.2473}, [0.0] * 3, False),
+        ("k3_rs", {"limit": 1.0, "weight": "token", "cap": 2.0}, [1.1052, 0.8187, 2.0], True),
+    ],
+)
+def test_weights_and_rejected_rows(name, params, weights, kept):
+    got = correct(name, **params)
+    assert got.weight_BL[0].tolist() == near(weights)
+    assert got.keep_BL.tolist() == [[kept] * 3]
+
+
+def test_rejected_tokens():
+    got = correct("token_mis", lo=0.5, hi=2.0)
+    assert got.weight_BL[0].tolist() == near([1.1052, 0.8187, 0.0])
+    assert got.keep_BL.tolist() == [[True, True, False]]
+    over_mean = correct("token_mis", lo=0.5, hi=2.0, mean=True)
+    assert over_mean.weight_BL[0].tolist() == near([1.1489, 0.8511, 0.0])
+
+
+def test_bounds_are_on_the_trainer_over_the_sampler():
+    """verl's `_k1` filters bound sampler / trainer: the same only for mirrored bounds."""
+    log_w = torch.tensor([[1.0, 1.0], [-1.0, -1.0]])
+    assert correct("geo_rs", log_w, lo=0.9, hi=3.0).keep_BL[:, 0].tolist() == [True, False]
+    assert correct("geo_rs", log_w, lo=0.3, hi=1.1).keep_BL[:, 0].tolist() == [False, True]
+
+
+def test_rows_of_different_length_have_one_voice_in_the_mean_of_row_weights():
+    log_w = torch.tensor([[2.0, 1.0, 1.0], [4.0, 9.0, 9.0]]).log()
+    mask = torch.tensor([[True, True, True], [True, False, False]])
+    row = correct("seq_tis", log_w, mask, cap=8.0, mean=True)
+    assert row.weight_BL[:, 0].tolist() == near([2 / 3, 4 / 3])
+    token = correct("token_tis", log_w, mask, cap=8.0, mean=True)
+    assert token.weight_BL[:, 0].tolist() == near([1.0, 2.0])
+
+
+def test_product_of_many_weights_does_not_overflow():
+    got = correct("seq_tis", torch.full((1, 4000), 20.0), cap=2.0)
+    assert got.weight_BL[0, 0] == 2.0
+    got = correct("seq_mis", torch.full((1, 4000), 20.0))
+    assert got.weight_BL[0, 0] == 0.0
+    assert not got.keep_BL.any()
+
+
+def loss_of(spec, micro=1, log_w=LOG_W):
+    rows, width = log_w.shape
+    mask_BL, turn_BL = torch.ones(rows, width).bool(), torch.zeros(rows, width).long()
+    zero_BL, ones_BL = torch.zeros_like(log_w), torch.ones_like(log_w)
+    denom = count(kept_mask(spec, log_w, zero_BL, mask_BL), width)
+    whole = LossInputs(log_w, log_w, ones_BL, mask_BL, turn_BL, logp_roll_BL=zero_BL)
+    found = survey(spec, whole)
+    outs = [
+        policy_loss(
+            spec,
+            LossInputs(
+                *(t[at] for t in (log_w, log_w, ones_BL, mask_BL, turn_BL, zero_BL)),
+                surveyed={n: t[at] for n, t in found.items()},
+            ),
+            denom,
+        )
+        for at in torch.arange(rows).split(micro)
+    ]
+    return sum(float(o.loss) for o in outs), merge_stats([o.stats for o in outs])
+
+
+def test_effective_sample_size():
+    spec = LossSpec(correct=option("token_tis", floor=0.5, cap=2.0))
+    _, stats = loss_of(spec)
+    assert stats["correct/effective"] == near(0.8711)
+    assert stats["correct/mean"] == near(1.308)
+    column = LOG_W.T.contiguous()
+    assert loss_of(spec, micro=1, log_w=column)[1]["correct/effective"] == near(0.8711)
+    assert loss_of(spec, micro=2, log_w=column)[1]["correct/effective"] == near(0.8711)
+
+
+def test_rejected_tokens_do_not_count_as_effective():
+    spec = LossSpec(correct=option("geo_rs", lo=0.9, hi=1.2))
+    _, stats = loss_of(spec, log_w=LOG_W.T.contiguous())
+    assert stats["correct/effective"] == near(1 / 3)
+    assert stats["tokens/rejected"] == 2.0
+    _, stats = loss_of(LossSpec(correct=option("k3_rs")))
+    assert stats["correct/effective"] == 0.0
+
+
+def test_the_mean_is_over_the_mini_batch_and_not_over_a_part():
+    spec = LossSpec(correct=option("token_tis", mean=True), aggregate=option("token_mean"))
+    column = LOG_W.T.contiguous()
+    whole, parts = loss_of(spec, 3, column)[0], loss_of(spec, 1, column)[0]
+    assert whole == pytest.approx(-1.0)
+    assert parts == pytest.approx(-1.0)
+
+
+@pytest.mark.parametrize("name", sorted(set(CORRECT) - {"none"}))
+def test_a_correction_without_the_sampler_says_so(name):
+    with pytest.raises(ConfigError, match=f"'{name}' needs logp_roll_BL"):
+        CORRECT[name](LOG_W, None, ALL)
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("token_tis", {"floor": 3.0}),
+        ("token_mis", {"lo": 6.0}),
+        ("seq_tis", {"floor": 3.0}),
+        ("seq_mis", {"lo": 4.0}),
+        ("geo_rs", {"lo": 2.0}),
+        ("k3_rs", {"limit": -1.0}),
+    ],
+)
+def test_bounds_that_keep_nothing_are_refused(name, params):
+    with pytest.raises(ConfigError, match="must be between"):
+        correct(name, **params)
