@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from coevo.agents.population import POPULATION
-from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.errors import ConfigError, unknown
 from coevo.envs.rewards import REWARDS
 from coevo.trainers.estimators import AdvantageSpec, LossSpec, Option, check, option
 from coevo.trainers.estimators.option import Table
+from coevo.trainers.samplers import check_samplers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +26,28 @@ class SamplerSpec:
     """Plays per update; a play gives one trajectory per learning seat."""
     group_size: int = 1
     """Plays of the same start state; group statistics compare them."""
+    starts: int = 0
+    """Start states of the whole run; 0 draws new ones for every update."""
+    allocate: Option = field(default_factory=lambda: option("uniform"))
+    """How plays are shared out among the starts of an update, from ALLOCATE."""
+    select: Option = field(default_factory=lambda: option("all"))
+    """Which groups are learnt from, from SELECT."""
+    replay: Option = field(default_factory=lambda: option("none"))
+    """Which plays of earlier updates come back, from REPLAY."""
+    component: str = "payoff"
+    """Reward component that allocation, selection and replay look at."""
+    low: float = -1.0
+    """Outcome of that component that counts as no success."""
+    high: float = 1.0
+    """Outcome that counts as a full success."""
 
     def __post_init__(self) -> None:
+        check_samplers(self.allocate, self.select, self.replay)
+        if self.allocate.name != "uniform" and not self.starts:
+            raise ConfigError(
+                f"sampler.allocate={self.allocate.name!r} shares plays out by what is known about "
+                "a start, but sampler.starts=0 never plays a start twice; give a number of starts"
+            )
         if self.episodes < 1 or self.group_size < 1 or self.episodes % self.group_size:
             raise ConfigError(
                 f"episodes={self.episodes} must be a positive multiple of "
@@ -115,6 +136,15 @@ MAGNET: Table = {"none": no_magnet, "snapshot": snapshot_magnet, "ema": ema_magn
 """Moving magnets: calling one checks its parameters; the pull is the loss option `magnet`."""
 
 
+STATUS: Mapping[str, str] = {
+    "checked": "the property that its source claims is shown by `coevo check`, see `checks`",
+    "vectors": "its advantage or its loss gives the worked numbers of the source to 4 decimals",
+    "composed": "made of options that are tested one by one; nothing of the source is measured",
+    "inferred": "parts of the source could not be read; the header of its file says which",
+}
+"""How far a record is held against its source."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Published:
     """A value of the paper or its code, printed beside ours."""
@@ -137,12 +167,18 @@ class Algorithm:
     """Author, year, identifier."""
     formula: str
     """Advantage and loss in the notation of the estimators."""
+    status: str = "composed"
+    """How far it is held against its source, from STATUS."""
+    checks: tuple[str, ...] = ()
+    """Names for `coevo check` of the checks that show its property."""
     population: Option = field(default_factory=lambda: option("shared"))
     rewards: tuple[Option, ...] = ()
     """Reward modules added to the rules' payoff, each its own component."""
     sampler: SamplerSpec = field(default_factory=SamplerSpec)
     advantage: AdvantageSpec = field(default_factory=AdvantageSpec)
     loss: LossSpec = field(default_factory=LossSpec)
+    replay_loss: LossSpec | None = None
+    """Loss of the passes over old plays that `sampler.replay` asks for; None takes `loss`."""
     magnet: Option = field(default_factory=lambda: option("none"))
     average: float = 0.0
     """Decay of the average of iterates that is saved and evaluated; 0 = the last iterate."""
@@ -154,6 +190,10 @@ class Algorithm:
     """Variant name -> {dotted slot: value}, chosen with `--variant`."""
 
     def __post_init__(self) -> None:
+        if self.status not in STATUS:
+            raise unknown("status", self.status, STATUS)
+        if self.status == "checked" and not self.checks:
+            raise ConfigError("status='checked' and checks=() contradict each other: name a check")
         check(self.population, POPULATION, "population")
         check(self.magnet, MAGNET, "magnet")
         MAGNET[self.magnet.name](**self.magnet.params)
@@ -184,4 +224,10 @@ class Algorithm:
     @property
     def needs_reference(self) -> bool:
         """Whether the frozen start weights are needed, for a KL term."""
-        return self.advantage.kl_in_reward != 0 or any(r.name == "kl" for r in self.loss.regularise)
+        terms = {r.name for r in self.loss.regularise}
+        return self.advantage.kl_in_reward != 0 or bool(terms & {"kl", "adaptive_kl", "kl_convex"})
+
+    @property
+    def moves_reference(self) -> bool:
+        """Whether the reference may become the current policy during the run."""
+        return self.needs_reference and self.sampler.replay.name == "remix"

@@ -21,6 +21,7 @@ from coevo.trainers.algorithm import MAGNET, Algorithm, OptimSpec
 from coevo.trainers.estimators import (
     Denominators,
     LossInputs,
+    LossSpec,
     control,
     count,
     defaults,
@@ -68,6 +69,8 @@ class Learner:
         self.optimizer = self._make_optimizer(algorithm.optim)
         self.loss_state: dict[str, Any] = {}
         """What options of the loss keep from update to update, such as an adaptive coefficient."""
+        self._loss = algorithm.loss
+        """Loss of the current update."""
         self._split = 1
         """Mini-batches of the current update."""
 
@@ -115,7 +118,15 @@ class Learner:
 
     # ---- The update ------------------------------------------------------------------------
 
-    def update(self, rows: Rows, targets: Targets, *, rate: float, seed: int) -> dict[str, float]:
+    def update(
+        self,
+        rows: Rows,
+        targets: Targets,
+        *,
+        rate: float,
+        seed: int,
+        loss: LossSpec | None = None,
+    ) -> dict[str, float]:
         """Take all optimiser steps of one update.
 
         Args:
@@ -123,11 +134,12 @@ class Learner:
             targets: what they learn from.
             rate: factor on the learning rates, from the schedule.
             seed: of the order of mini-batches.
+            loss: another loss than the record's.
 
         Returns:
             Means over the update for the log.
         """
-        optim = self.algorithm.optim
+        optim, self._loss = self.algorithm.optim, loss or self.algorithm.loss
         for group in self.optimizer.param_groups:
             group["lr"] = group["peak"] * rate
         stats, norms = [], []
@@ -140,7 +152,7 @@ class Learner:
                 stats += self._accumulate(rows, targets, chosen.tolist(), generator)
                 norms.append(self._step())
         merged = merge_stats(stats) or {"tokens": 0.0}
-        self.loss_state = control(self.algorithm.loss, self.loss_state, merged)
+        self.loss_state = control(self._loss, self.loss_state, merged)
         return merged | {"grad_norm": sum(norms) / len(norms), "lr": optim.lr * rate}
 
     def _useful(self, rows: Rows, targets: Targets) -> Tensor:
@@ -149,7 +161,7 @@ class Learner:
         Drawn games under a baseline of 0, and groups whose plays all ended alike, then cost no
         pass; the counts of the batch stay what they are.
         """
-        if not self.algorithm.loss.rests or self.head is not None:
+        if not self._loss.rests or self.head is not None:
             return torch.arange(len(rows.spans))
         teaching = ((targets.advantage_CL != 0) & rows.mask_CL).any(1)
         return rows.span_C[teaching].unique()
@@ -163,7 +175,7 @@ class Learner:
     ) -> list[dict[str, Tensor]]:
         """Add the gradients of one mini-batch, micro-batch by micro-batch."""
         old = targets.logp_old_CL if targets.logp_old_CL is not None else rows.logp_roll_CL
-        kept = kept_mask(self.algorithm.loss, old, rows.logp_roll_CL, rows.mask_CL)
+        kept = kept_mask(self._loss, old, rows.logp_roll_CL, rows.mask_CL)
         denom = self._shared(kept)
         found = self._survey(rows, targets, spans, generator)
         stats = []
@@ -182,7 +194,7 @@ class Learner:
         generator: torch.Generator | None,
     ) -> dict[str, Tensor]:
         """Look at a whole mini-batch for the options that compare its tokens, [C, L] each."""
-        spec = self.algorithm.loss
+        spec = self._loss
         if not spec.needs_survey:
             return {}
         chosen = torch.isin(rows.span_C, torch.tensor(spans)).unsqueeze(1)
@@ -225,7 +237,7 @@ class Learner:
         scored = self._score(rows, part, self.model)
         inputs = self._inputs(rows, targets, part, scored)
         own = {n: t[part.rows].to(inputs.logp_BL.device) for n, t in found.items()}
-        out = policy_loss(self.algorithm.loss, replace(inputs, surveyed=own), denom)
+        out = policy_loss(self._loss, replace(inputs, surveyed=own), denom)
         if targets.return_CL is None or self.algorithm.critic is None:
             return out.loss, out.stats
         assert targets.return_mask_CL is not None and targets.value_old_CL is not None
@@ -244,7 +256,7 @@ class Learner:
         at = part.rows
         logp_CL = part.spread(scored.logp_N(), rows)
         old, pull = targets.logp_old_CL, None
-        with torch.set_grad_enabled(bool(self.algorithm.loss.regularise)):  # else for the log alone
+        with torch.set_grad_enabled(bool(self._loss.regularise)):  # else for the log alone
             entropy_N = exact_entropy(scored.logits_NV.log_softmax(-1))
             entropy_CL = part.spread(entropy_N, rows)
         if self.magnet is not None:
@@ -310,6 +322,11 @@ class Learner:
             return torch.autocast("cuda", torch.bfloat16)
         return contextlib.nullcontext()
 
+    def move_reference(self) -> None:
+        """Make the current policy the reference, if the record uses one."""
+        if self.reference is not None:
+            self.reference.load_state_dict(self.model.state_dict())
+
     # ---- State -----------------------------------------------------------------------------
 
     @property
@@ -320,5 +337,11 @@ class Learner:
     def models(self) -> Mapping[str, nn.Module]:
         """Give everything with weights that a checkpoint must keep beside the output model."""
         iterate = None if self.average is None else self.model
-        parts = {"iterate": iterate, "head": self.head, "magnet": self.magnet}
+        reference = self.reference if self.algorithm.moves_reference else None
+        parts = {
+            "iterate": iterate,
+            "head": self.head,
+            "magnet": self.magnet,
+            "reference": reference,
+        }
         return {name: part for name, part in parts.items() if part is not None}

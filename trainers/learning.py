@@ -10,9 +10,28 @@ import torch
 from torch import Tensor
 
 from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.estimators import Advantages, advantages
+from coevo.trainers.estimators import Advantages, advantages, expand_rows
 from coevo.trainers.learner import Learner, Targets
 from coevo.trainers.rows import Batch, Rows
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What an update leaves behind."""
+
+    advantage_BS: Tensor
+    metrics: dict[str, float]
+    state: dict[str, Any]
+    """Of the estimators, for the next update."""
+
+
+@dataclass(frozen=True)
+class Again:
+    """Plays of earlier updates that are learnt from once more."""
+
+    batch: Batch
+    advantage_B: Tensor
+    """Advantage of each trajectory, computed anew."""
 
 
 def learn_batch(
@@ -23,7 +42,7 @@ def learn_batch(
     *,
     rate: float,
     seed: int,
-) -> tuple[dict[str, float], dict[str, Any]]:
+) -> Learnt:
     """Credit, normalise, and update every parameter set with its own rows.
 
     Args:
@@ -34,8 +53,6 @@ def learn_batch(
         rate: factor on the learning rates.
         seed: of the order of mini-batches.
 
-    Returns:
-        Metrics, and the state for the next update.
     """
     before = _passes(algorithm, learners, batch)
     trajectories = replace(batch.trajectories, **before.streams)
@@ -50,7 +67,36 @@ def learn_batch(
             stats = learner.update(rows, targets, rate=rate, seed=seed)
             after[f"loss/{name}"] = learner.loss_state
             metrics |= {f"{prefix}{k}": v for k, v in stats.items()}
-    return metrics, after
+    return Learnt(credited.advantage_BS, metrics, after)
+
+
+def learn_again(
+    algorithm: Algorithm, learners: Mapping[str, Learner], again: Again, *, rate: float, seed: int
+) -> dict[str, float]:
+    """Learn from plays of earlier updates, with the record's `replay_loss`.
+
+    Args:
+        algorithm: the record.
+        learners: parameter set -> learner.
+        again: the plays.
+        rate: factor on the learning rates.
+        seed: of the order of mini-batches.
+
+    Returns:
+        Metrics, named `replay/...`.
+    """
+    before = _passes(algorithm, learners, again.batch)
+    a_BS = expand_rows(again.advantage_B, again.batch.trajectories.turn_of_BS)
+    credited = Advantages(a_BS, None, {}, {})
+    metrics: dict[str, float] = {"replay/plays": float(len(again.advantage_B))}
+    for name, learner in learners.items():
+        rows, at = again.batch.rows.written_by(name)
+        if len(at):
+            targets = _targets(again.batch.rows, credited, before, at)
+            stats = learner.update(rows, targets, rate=rate, seed=seed, loss=algorithm.replay_loss)
+            prefix = "" if len(learners) == 1 else f"{name}/"
+            metrics |= {f"replay/{prefix}{k}": v for k, v in stats.items()}
+    return metrics
 
 
 @dataclass

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import torch
 
 from coevo.agents.agent import Agent
@@ -19,16 +18,15 @@ from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import CoevoError
 from coevo.envs.rewards import reward
-from coevo.envs.rewards.module import RewardModule
 from coevo.trainers import checkpoint
 from coevo.trainers.checkpoint import Progress
 from coevo.trainers.config import TrainConfig
+from coevo.trainers.gather import Gathered, Gatherer
 from coevo.trainers.interrupt import Interrupt
 from coevo.trainers.learner import Learner
-from coevo.trainers.learning import learn_batch
+from coevo.trainers.learning import learn_again, learn_batch
 from coevo.trainers.metrics import rollout_metrics
-from coevo.trainers.rollout import Match, play
-from coevo.trainers.rows import Batch, build
+from coevo.trainers.rows import build
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.weights import schedule
 
@@ -47,7 +45,7 @@ class Run:
     env: TextEnv
     population: Population
     learners: dict[str, Learner]
-    modules: list[RewardModule]
+    gatherer: Gatherer
     progress: Progress = field(default_factory=Progress)
     estimator_state: dict[str, Any] = field(default_factory=dict)
     saved: int = -1
@@ -130,7 +128,8 @@ def start(config: TrainConfig, folder: RunFolder) -> Run:
     modules += [module for module in env.reward_modules if not module.online]
     for agent in population.learners.values():
         agent.version = 0
-    run = Run(config, folder, env, population, learners, modules)
+    gatherer = Gatherer(config, population, modules)
+    run = Run(config, folder, env, population, learners, gatherer)
     newest = checkpoint.latest(folder.checkpoints)
     if newest is not None:
         _restore(run, checkpoint.load(newest, learners, population))
@@ -142,8 +141,10 @@ def _restore(run: Run, loaded: tuple[Progress, dict[str, Any]]) -> None:
     run.progress, state = loaded
     run.saved = run.progress.step
     run.estimator_state = state["estimator"]
-    for module in run.modules:
+    for module in run.gatherer.modules:
         module.load_state_dict(state["rewards"].get(module.name, {}))
+    if "sampler" in state:
+        run.gatherer.load_state_dict(state["sampler"])
     for learner in run.learners.values():
         learner.agent.version = run.progress.step
 
@@ -167,17 +168,17 @@ def finished(run: Run) -> bool:
 def update(run: Run) -> tuple[dict[str, Any], list[Episode]]:
     """Do one update: play, reward, credit, loss, step. Gives metrics and the plays."""
     began = time.monotonic()
-    matches, groups = plan(run)
-    episodes = collect(run, matches)
+    if run.gatherer.replay.reincarnates(run.progress.step):
+        for learner in run.learners.values():
+            learner.move_reference()
+    gathered = run.gatherer.gather(run.progress.step)
     played = time.monotonic()
-    batch = build(episodes, groups, run.learners)
-    tokens = sum(
-        len(t.token_ids or ()) for e in episodes for t in e.turns if t.player in run.learners
-    )
+    episodes, tokens = gathered.episodes[: gathered.fresh], gathered.tokens
     run.progress = replace(run.progress, tokens=run.progress.tokens + tokens)
     metrics: dict[str, Any] = rollout_metrics(run.env.possible_agents, episodes)
-    if batch is not None:
-        metrics |= learn(run, batch)
+    metrics |= gathered.metrics | learn(run, gathered)
+    for module in run.gatherer.modules:
+        metrics |= {f"reward/{module.name}/{k}": v for k, v in module.fit(episodes).items()}
     for name, learner in run.learners.items():
         learner.after_update(run.progress.step + 1)
         run.population.learners[name].version = run.progress.step + 1
@@ -193,51 +194,26 @@ def update(run: Run) -> tuple[dict[str, Any], list[Episode]]:
     return metrics, episodes
 
 
-def learn(run: Run, batch: Batch) -> dict[str, float]:
-    """Let every parameter set learn from a batch; gives metrics."""
+def learn(run: Run, gathered: Gathered) -> dict[str, float]:
+    """Let every parameter set learn from the plays of an update; gives metrics."""
     config, step = run.config, run.progress.step
+    batch = build(gathered.episodes, gathered.groups, run.learners)
+    if batch is None:
+        return {}
     run.moving = True
-    metrics, run.estimator_state = learn_batch(
-        config.algorithm,
-        run.learners,
-        batch,
-        run.estimator_state,
-        rate=schedule(config.algorithm.optim, step, share_done(run)),
-        seed=config.seed + step,
+    rate = schedule(config.algorithm.optim, step, share_done(run))
+    state = run.estimator_state
+    learnt = learn_batch(
+        config.algorithm, run.learners, batch, state, rate=rate, seed=config.seed + step
     )
-    return metrics
-
-
-def plan(run: Run) -> tuple[list[Match], list[int]]:
-    """Decide what is played: start states, repeats of each, and who sits where."""
-    sampler = run.config.algorithm.sampler
-    rng = np.random.default_rng([run.config.seed, run.progress.step])
-    count = sampler.episodes // sampler.group_size
-    seeds = rng.integers(2**31, size=count)
-    matches, groups = [], []
-    for i in range(sampler.episodes):
-        group = i // sampler.group_size
-        # All plays of a group share their seats; seats rotate from group to group, on and on.
-        seated = np.random.default_rng([run.config.seed, run.progress.step, group])
-        players = run.population.assign(run.progress.step * count + group, seated)
-        matches.append(Match(int(seeds[group]), players, stream=i))
-        groups.append(group)
-    return matches, groups
-
-
-def collect(run: Run, matches: Sequence[Match]) -> list[Episode]:
-    """Play the matches and apply every reward module."""
-    for i, agent in enumerate(run.population.players.values()):
-        if isinstance(agent, LanguageModelAgent):
-            sequence = np.random.SeedSequence([run.config.seed, run.progress.step, i])
-            agent.reseed(int(sequence.generate_state(1, np.uint64)[0] >> 1))
-            agent.forget()
-    episodes = play(run.config.env, matches, run.population.players, run.config.env_options)
-    for module in run.modules:
-        for episode, table in zip(episodes, module.score(episodes), strict=True):
-            for turn, paid in zip(episode.turns, table, strict=True):
-                turn.pay(module.name, paid)
-    return episodes
+    run.estimator_state = learnt.state
+    run.gatherer.keep(gathered, batch, learnt.advantage_BS, step)
+    again = run.gatherer.again(step)
+    if again is None:
+        return learnt.metrics
+    return learnt.metrics | learn_again(
+        config.algorithm, run.learners, again, rate=rate, seed=config.seed + step
+    )
 
 
 def _after_update(
@@ -263,8 +239,12 @@ def keep(run: Run) -> None:
     """Write a checkpoint unless the newest one is of this step."""
     if run.saved == run.progress.step:
         return
-    rewards = {m.name: m.state_dict() for m in run.modules}
-    state = {"estimator": run.estimator_state, "rewards": rewards}
+    rewards = {m.name: m.state_dict() for m in run.gatherer.modules}
+    state = {
+        "estimator": run.estimator_state,
+        "rewards": rewards,
+        "sampler": run.gatherer.state_dict(),
+    }
     checkpoint.save(
         run.folder.checkpoints,
         run.learners,

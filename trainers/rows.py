@@ -88,6 +88,8 @@ class Batch:
 
     trajectories: Trajectories
     rows: Rows
+    played_B: tuple[tuple[int, str], ...]
+    """Per trajectory: place of its episode, and its seat."""
 
 
 @dataclass
@@ -117,7 +119,8 @@ def build(
     found = [t for i, e in enumerate(episodes) for t in _trajectories(i, e, learners)]
     if not found:
         return None
-    return Batch(_tensors(found, episodes, groups), _rows(found))
+    played = tuple((t.episode, episodes[t.episode].agents[t.seat]) for t in found)
+    return Batch(_tensors(found, episodes, groups), _rows(found), played)
 
 
 def _trajectories(

@@ -103,8 +103,8 @@ def test_losses_in_bf16_are_finite_and_near_those_in_float32(
     config, folder, in_bf16, monkeypatch, name, device
 ):
     run = loop.start(config(name, device=device), folder(config(name)))
-    matches, groups = loop.plan(run)
-    batch = build(loop.collect(run, matches), groups, run.learners)
+    gathered = run.gatherer.gather(0)
+    batch = build(gathered.episodes, gathered.groups, run.learners)
     learner, rows = run.learners["policy"], batch.rows.written_by("policy")[0]
     with monkeypatch.context() as exact:
         exact.setattr(Learner, "_precision", lambda self: contextlib.nullcontext())

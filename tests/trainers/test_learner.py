@@ -33,8 +33,8 @@ def played(config, tmp_path):
 
     def make(name="mars", changes=None, **settings):
         run = loop.start(config(name, changes, **settings), RunFolder(tmp_path))
-        matches, groups = loop.plan(run)
-        return run, build(loop.collect(run, matches), groups, run.learners)
+        gathered = run.gatherer.gather(0)
+        return run, build(gathered.episodes, gathered.groups, run.learners)
 
     return make
 
@@ -176,7 +176,9 @@ def test_each_parameter_set_moves_by_its_own_rows_alone(played):
     before = {n: a.model.state_dict() for n, a in run.population.learners.items()}
     before = {n: {k: v.clone() for k, v in s.items()} for n, s in before.items()}
     only = replace(batch.rows, policy_C=tuple("player_0" for _ in batch.rows.policy_C))
-    loop.learn(run, replace(batch, rows=only))
+    learning.learn_batch(
+        run.config.algorithm, run.learners, replace(batch, rows=only), {}, rate=1.0, seed=0
+    )
     after = {n: a.model.state_dict() for n, a in run.population.learners.items()}
     assert all(torch.equal(v, after["player_1"][k]) for k, v in before["player_1"].items())
     assert not all(torch.equal(v, after["player_0"][k]) for k, v in before["player_0"].items())

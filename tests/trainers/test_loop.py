@@ -12,6 +12,7 @@ from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
+from coevo.trainers.gather import Gatherer
 from coevo.trainers.run_folder import RunFolder
 
 
@@ -66,9 +67,11 @@ def test_every_variant_trains(config, folder, variant):
 def planned(config, tmp_path, changes, steps=1):
     run = loop.start(config(changes=changes), RunFolder(tmp_path))
     out = []
+    sampler = run.config.algorithm.sampler
     for step in range(steps):
-        run.progress = replace(run.progress, step=step)
-        out.append(loop.plan(run))
+        groups = run.gatherer.plan(step, sampler.episodes // sampler.group_size)
+        matches = [m for g in groups for m in g.matches]
+        out.append((matches, [g.key for g in groups for _ in g.matches]))
     return out
 
 
@@ -105,10 +108,13 @@ def test_seats_rotate_over_the_run_whatever_the_batch(config, tmp_path, episodes
 
 def test_only_learners_are_credited_and_counted(config, tmp_path, monkeypatch):
     run = loop.start(config(changes={"population": "frozen"}), RunFolder(tmp_path))
-    batches, learn = [], loop.learn
-    monkeypatch.setattr(
-        loop, "learn", lambda run, batch: batches.append(batch) or learn(run, batch)
-    )
+    batches, learn = [], loop.learn_batch
+
+    def noted(algorithm, learners, batch, *rest, **named):
+        batches.append(batch)
+        return learn(algorithm, learners, batch, *rest, **named)
+
+    monkeypatch.setattr(loop, "learn_batch", noted)
     metrics, episodes = loop.update(run)
     own = sum(len(t.token_ids) for e in episodes for t in e.turns if t.player == "policy")
     everybody = sum(len(t.token_ids) for e in episodes for t in e.turns)
@@ -210,8 +216,7 @@ def test_reward_modules_are_paid_once_as_components_of_their_own(config, tmp_pat
         config(changes={"rewards": "format(legal=0.25); length(unit=tokens, free=0, span=1)"}),
         RunFolder(tmp_path),
     )
-    matches, _ = loop.plan(run)
-    for episode in loop.collect(run, matches):
+    for episode in run.gatherer.gather(0).episodes:
         for turn in episode.turns:
             assert turn.rewards["format"] == {turn.agent: 0.25}
             assert turn.rewards["length"][turn.agent] < 0
@@ -229,15 +234,15 @@ def test_an_update_whose_plays_fail_leaves_the_earlier_ones_on_disk(config, tmp_
     made = RunFolder(tmp_path / "run")
     given = config(steps=3, checkpoint_every=50)
     made.create(given)
-    real, calls = loop.collect, []
+    real, calls = Gatherer.gather, []
 
-    def failing(run, matches):
-        calls.append(run.progress.step)
-        if run.progress.step == 2:
+    def failing(gatherer, step):
+        calls.append(step)
+        if step == 2:
             raise ConfigError("the prompt does not fit")
-        return real(run, matches)
+        return real(gatherer, step)
 
-    monkeypatch.setattr(loop, "collect", failing)
+    monkeypatch.setattr(Gatherer, "gather", failing)
     with pytest.raises(ConfigError, match="does not fit"):
         loop.train(given, made)
     assert calls == [0, 1, 2]

@@ -49,8 +49,8 @@ def start(config, tmp_path):
 
 
 def collected(run):
-    matches, groups = loop.plan(run)
-    return loop.collect(run, matches), groups
+    gathered = run.gatherer.gather(run.progress.step)
+    return gathered.episodes, gathered.groups
 
 
 def test_what_the_environment_leaves_is_paid_once_after_the_play(start):
@@ -96,10 +96,13 @@ def test_modules_of_the_record_are_paid_beside_them(start):
 
 def test_the_learner_is_credited_with_what_was_paid(start, monkeypatch):
     """The component reaches the trajectories, and the policy moves otherwise than without it."""
-    batches, learn = [], loop.learn
-    monkeypatch.setattr(
-        loop, "learn", lambda run, batch: batches.append(batch) or learn(run, batch)
-    )
+    batches, learn = [], loop.learn_batch
+
+    def noted(algorithm, learners, batch, *rest, **named):
+        batches.append(batch)
+        return learn(algorithm, learners, batch, *rest, **named)
+
+    monkeypatch.setattr(loop, "learn_batch", noted)
     run, plain = start(Judge()), start()
     metrics, episodes = loop.update(run)
     loop.update(plain)

@@ -113,9 +113,9 @@ def test_a_growing_chat_trains_on_the_ids_that_were_sampled(config, qwen, tmp_pa
         sampling=SamplingConfig(max_new_tokens=12),
     )
     run = loop.start(given, loop.RunFolder(tmp_path))
-    matches, groups = loop.plan(run)
-    episodes = loop.collect(run, matches)
-    batch = loop.build(episodes, groups, run.learners)
+    gathered = run.gatherer.gather(0)
+    episodes = gathered.episodes
+    batch = loop.build(episodes, gathered.groups, run.learners)
     longest = 0
     for c, b in enumerate(batch.rows.trajectory_C.tolist()):
         span = batch.rows.spans[int(batch.rows.span_C[c])]

@@ -41,10 +41,10 @@ class Source:
 
 
 MIX: dict[str, tuple[float, tuple[float, ...]]] = {
-    "coevo/tic_tac_toe-v0": (10.0, (0.3, 0.7, 0.9, 1.0)),
-    "coevo/connect_four-v0": (5.0, (0.3, 0.7, 0.9, 1.0)),
+    "coevo/tic_tac_toe-v0": (9.0, (0.3, 0.7, 0.9, 1.0)),
+    "coevo/connect_four-v0": (4.0, (0.3, 0.7, 0.9, 1.0)),
     "coevo/goofspiel-v0": (6.0, (0.3, 0.7, 0.9, 1.0)),
-    "coevo/leduc_poker-v0": (5.0, (0.3, 0.7, 0.9, 1.0)),
+    "coevo/leduc_poker-v0": (8.0, (0.3, 0.7, 0.9, 1.0)),
     "coevo/kuhn_poker-v0": (2.0, (0.0, 0.4, 0.7, 0.9)),
     "coevo/tiny_hanabi-v0": (1.5, (0.0, 0.4, 0.7, 0.9)),
     "coevo/openspiel-v0": (4.0, (0.3, 0.7, 0.9, 1.0)),
@@ -55,8 +55,8 @@ USUAL = (3.0, (0.0, 0.4, 0.7, 0.9))
 """Share and skills of an environment that is not in the mix."""
 
 
-SECOND_LESSON = {"coevo/tic_tac_toe-v0": 4.0}
-"""Factor on the share in the second lesson: what takes longest to see is a threat on a board."""
+SECOND_LESSON = {"coevo/tic_tac_toe-v0": 3.0, "coevo/leduc_poker-v0": 3.0}
+"""Factor on the share in the second lesson: threats on a board and pairs take longest to see."""
 
 
 def sources(lesson: int = 1) -> list[Source]:
