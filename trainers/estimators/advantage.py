@@ -151,7 +151,7 @@ def _normalised(
     before = state if credit.state is None else credit.state
     a, after = CENTER[spec.center.name](credit.y, frame, before, **spec.center.params)
     a = SCALE[spec.scale.name](a, credit.y, frame, **spec.scale.params)
-    return Draft(a, frame, credit.y, rewards, after), credit
+    return Draft(a, frame, credit.y, rewards, after, frame), credit
 
 
 def _times(one: Draft, weight: float) -> Draft:

@@ -1,71 +1,47 @@
 """Credit: which number of a trajectory is compared with others, before any centre or scale.
 
 Rewards enter per turn, return as one number per row, per turn or per policy token, in float64.
+What reads a critic is in `critic_credit`. Learned rewards per turn (SPA's progress) need no
+credit of their own: a reward module pays them and `to_go` or `gae` carry them back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 import torch
-from torch import Tensor
 
-from coevo.envs.core.errors import ConfigError
-from coevo.trainers.estimators.broadcast import expand_turns, sum_turns
+from coevo.envs.core.errors import ConfigError, unknown
+from coevo.trainers.estimators.critic_credit import gae, gae_recursion, td_critic
 from coevo.trainers.estimators.groups import group_stats, wide
 from coevo.trainers.estimators.option import Table, check_range
+from coevo.trainers.estimators.rewards import (
+    Credit,
+    Level,
+    Rewards,
+    at_turn_ends,
+    discounted,
+    kl_in_reward,
+    on_tokens,
+    on_turns,
+)
 from coevo.trainers.estimators.trajectories import Trajectories
 
-Level = Literal["row", "turn", "token"]
-
-
-class Rewards(NamedTuple):
-    """Rewards of a batch after composition: per turn, and a penalty per token."""
-
-    reward_BT: Tensor
-    """Composed turn rewards; 0 at padding."""
-    penalty_BS: Tensor | None = None
-    """Cost of every policy token, beta * (logp_old - logp_ref); None without KL in the reward."""
-    state: Mapping[str, Any] = MappingProxyType({})
-    """What options keep from batch to batch; read by credits whose parameters move."""
-
-
-class Credit(NamedTuple):
-    """What a credit function returns."""
-
-    y: Tensor
-    """Credit [B], [B, T] or [B, S], as `level` says."""
-    level: Level
-    """Whether y has one entry per row, per turn or per token."""
-    return_BS: Tensor | None = None
-    """Target of the critic at each token; None where no critic takes part."""
-    return_mask_BS: Tensor | None = None
-    """True where the critic has a target of its own (turn level: first token of the turn)."""
-    state: Mapping[str, Any] | None = None
-    """The state with what this credit keeps; None where it keeps nothing."""
-
-
-def kl_in_reward(reward_BT: Tensor, batch: Trajectories, *, beta: float = 0.0) -> Rewards:
-    """Charge every token beta * (logp_old - logp_ref), the k1 estimate of KL(old || ref).
-
-    Token credits read the charge at its token; turn and row credits read the sum of it.
-
-    Raises:
-        ConfigError: beta is not 0 and the batch lacks logp_old_BS or logp_ref_BS.
-
-    >>> from coevo.trainers.estimators import from_lists
-    >>> kl_in_reward(torch.tensor([[1.0]]), from_lists([[1.0]])).penalty_BS is None
-    True
-    """
-    reward_BT = torch.where(batch.turn_mask_BT, wide(reward_BT), 0.0)
-    if beta == 0.0:
-        return Rewards(reward_BT)
-    if batch.logp_old_BS is None or batch.logp_ref_BS is None:
-        raise ConfigError(f"kl_in_reward={beta} needs logp_old_BS and logp_ref_BS in the batch")
-    k1_BS = wide(batch.logp_old_BS) - wide(batch.logp_ref_BS)
-    return Rewards(reward_BT, torch.where(batch.token_mask_BS, beta * k1_BS, 0.0))
+__all__ = [
+    "CREDIT",
+    "Credit",
+    "Level",
+    "Rewards",
+    "ads",
+    "ads_gamma",
+    "gae",
+    "gae_recursion",
+    "kl_in_reward",
+    "mars_code",
+    "outcome",
+    "td_critic",
+    "to_go",
+]
 
 
 def outcome(rewards: Rewards, batch: Trajectories) -> Credit:
@@ -75,7 +51,7 @@ def outcome(rewards: Rewards, batch: Trajectories) -> Credit:
     >>> outcome(Rewards(torch.tensor([[0.5, 1.0]])), from_lists([[0.5, 1.0]])).y.tolist()
     [1.5]
     """
-    return Credit(_on_turns(rewards, batch).sum(1), "row")
+    return Credit(on_turns(rewards, batch).sum(1), "row")
 
 
 def to_go(
@@ -96,76 +72,67 @@ def to_go(
     """
     check_range("gamma", gamma, 0.0, 1.0)
     if level == "token":
-        return Credit(_returns(_on_tokens(rewards, batch), batch.token_mask_BS, gamma), "token")
-    return Credit(_returns(_on_turns(rewards, batch), batch.turn_mask_BT, gamma), "turn")
+        return Credit(discounted(on_tokens(rewards, batch), batch.token_mask_BS, gamma), "token")
+    return Credit(discounted(on_turns(rewards, batch), batch.turn_mask_BT, gamma), "turn")
 
 
-def gae(
+def ads(
     rewards: Rewards,
     batch: Trajectories,
     *,
-    level: Literal["token", "turn"] = "token",
-    gamma: float = 1.0,
-    lam: float = 0.95,
+    milestones: str = "progress",
+    alpha: float = 0.2,
+    horizon: int = 20,
+    start: float = 0.2,
+    pace: float = 1.0,
+    share: float = 0.9,
+    most: int = 5,
 ) -> Credit:
-    """Generalised advantage estimate against the critic's values, over tokens or over turns.
+    """Look further ahead as early milestones are reached: `to_go` with gamma(k) = alpha^(1/k).
 
-    At turn level V_k is the value before the first policy token of turn k (the history up to
-    the turn) and every token of the turn gets A_k. The value after the last entry is 0.
+    A reward k turns ahead weighs alpha. k starts at `start` of the horizon. After a batch, and at
+    most `most` times, k += 1 while score(k) >= int(share ref(k)): the score is the mean, over
+    trajectories, of what the component `milestones` paid in the first k turns (1 for the next
+    milestone, in order), and ref(k) = pace k is what an expert reaches in k turns.
+    Source: ADS (repository), which advances after every episode; its score compares images with
+    demonstrations, milestones are the version for text. State: `ads/k`, of the next batch.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> batch = from_lists([[1.0, 1.0, 1.0, 0.0]])
+    >>> turns = Rewards(batch.reward_BTK.squeeze(-1), state={"ads/k": 2})
+    >>> credit = ads(turns, batch, milestones="reward")
+    >>> credit.y.round(decimals=4).tolist(), credit.state
+    ([[1.6472, 1.4472, 1.0, 0.0]], {'ads/k': 5})
+    """
+    check_range("start", start, 0.0, 1.0)
+    check_range("pace", pace, 0.0, float("inf"))
+    check_range("horizon", horizon, 1, float("inf"))
+    if milestones not in batch.components:
+        raise unknown("reward component", milestones, batch.components)
+    first = min(max(round(start * horizon), 1), horizon)
+    k = _progress(rewards.state.get("ads/k", first), horizon)
+    y_BT = discounted(on_turns(rewards, batch), batch.turn_mask_BT, ads_gamma(k, alpha=alpha))
+    score_T = _mean_score(batch, milestones)
+    for _ in range(most):
+        # a sum of floats may miss a whole number by a rounding residue
+        if k >= horizon or _reached(score_T, k) + 1e-9 < int(share * pace * k):
+            break
+        k += 1
+    return Credit(y_BT, "turn", state={**rewards.state, "ads/k": k})
+
+
+def ads_gamma(k: float, *, alpha: float = 0.2) -> float:
+    """Discount with which a reward k steps ahead weighs alpha: gamma(k) = alpha^(1/k).
 
     Raises:
-        ConfigError: The batch has no value_BS.
+        ConfigError: k is not positive or alpha not strictly between 0 and 1.
 
-    >>> from dataclasses import replace
-    >>> from coevo.trainers.estimators import from_lists
-    >>> batch = from_lists([[0.0, 1.0]])
-    >>> batch = replace(batch, value_BS=torch.tensor([[0.5, 0.75]]))
-    >>> gae(Rewards(torch.tensor([[0.0, 1.0]])), batch, lam=1.0).y.tolist()
-    [[0.5, 0.25]]
+    >>> [round(ads_gamma(k), 4) for k in (1, 10, 20, 50, 100)]
+    [0.2, 0.8513, 0.9227, 0.9683, 0.984]
     """
-    if batch.value_BS is None:
-        raise ConfigError("credit 'gae' needs value_BS in the batch: configure a critic")
-    value_BS, mask_BS = wide(batch.value_BS), batch.token_mask_BS
-    if level == "token":
-        reward_BS = _on_tokens(rewards, batch)
-        advantage_BS, return_BS = gae_recursion(reward_BS, value_BS, mask_BS, gamma, lam)
-        return Credit(advantage_BS, "token", return_BS, mask_BS)
-    _require_tokens(batch)
-    first_BS = mask_BS & (batch.turn_of_BS != batch.turn_of_BS.roll(1, 1))
-    first_BS[:, :1] = mask_BS[:, :1]
-    turns = batch.turn_mask_BT.shape[1]
-    value_BT = sum_turns(torch.where(first_BS, value_BS, 0.0), batch.turn_of_BS, turns)
-    reward_BT = _on_turns(rewards, batch)
-    a_BT, return_BT = gae_recursion(reward_BT, value_BT, batch.turn_mask_BT, gamma, lam)
-    return Credit(a_BT, "turn", expand_turns(return_BT, batch.turn_of_BS), first_BS)
-
-
-def gae_recursion(
-    reward_BL: Tensor, value_BL: Tensor, mask_BL: Tensor, gamma: float, lam: float
-) -> tuple[Tensor, Tensor]:
-    """Compute A_t = delta_t + gamma lam A_next, delta_t = r_t + gamma V_next - V_t, and A + V.
-
-    "next" is the next position inside the mask, so nothing bootstraps from an observation.
-    lam = 1 is the return minus the value; lam = 0 is the one-step error. Both results are 0
-    outside the mask.
-
-    >>> ones_BL = torch.ones(1, 2)
-    >>> a_BL, return_BL = gae_recursion(ones_BL, 0.5 * ones_BL, ones_BL.bool(), 1.0, 0.0)
-    >>> a_BL.tolist(), return_BL.tolist()
-    ([[1.0, 0.5]], [[1.5, 1.0]])
-    """
-    check_range("gamma", gamma, 0.0, 1.0)
-    check_range("lam", lam, 0.0, 1.0)
-    advantage_BL = torch.zeros_like(value_BL)
-    next_value_B = next_advantage_B = value_BL.new_zeros(value_BL.shape[0])
-    for t in reversed(range(value_BL.shape[1])):
-        inside_B = mask_BL[:, t]
-        delta_B = reward_BL[:, t] + gamma * next_value_B - value_BL[:, t]
-        here_B = delta_B + gamma * lam * next_advantage_B
-        next_value_B = torch.where(inside_B, value_BL[:, t], next_value_B)
-        next_advantage_B = torch.where(inside_B, here_B, next_advantage_B)
-        advantage_BL[:, t] = torch.where(inside_B, here_B, 0.0)
-    return advantage_BL, torch.where(mask_BL, advantage_BL + value_BL, 0.0)
+    if not k > 0 or not 0.0 < alpha < 1.0:
+        raise ConfigError(f"k={k} must be above 0 and alpha={alpha} strictly between 0 and 1")
+    return float(alpha ** (1.0 / k))
 
 
 def mars_code(
@@ -191,58 +158,40 @@ def mars_code(
     >>> mars_code(turns, batch, whiten=False).y.round(decimals=4).tolist()
     [[1.0, 1.0, 0.0], [-1.0, -1.0, -1.0]]
     """
-    reward_BT, mask_BT = _on_turns(rewards, batch), batch.turn_mask_BT
-    agent_BT = batch.key_B("agent").unsqueeze(1).expand_as(reward_BT)
-    mean_BT = group_stats(reward_BT, agent_BT, mask_BT, ddof).mean
+    reward_BT, mask_BT = on_turns(rewards, batch), batch.turn_mask_BT
+    mean_BT = group_stats(reward_BT, batch.key_B("agent"), mask_BT, ddof).mean
     centred_BT = torch.where(mask_BT, reward_BT - mean_BT, 0.0)
-    reward_BS, mask_BS = _at_turn_ends(centred_BT, batch), batch.token_mask_BS
+    reward_BS, mask_BS = at_turn_ends(centred_BT, batch), batch.token_mask_BS
     if whiten:
-        stats = group_stats(reward_BS, torch.zeros_like(batch.turn_of_BS), mask_BS, ddof)
+        one_B = torch.zeros_like(batch.key_B("agent"))
+        stats = group_stats(reward_BS, one_B, mask_BS, ddof)
         reward_BS = (reward_BS - stats.mean) / (stats.std**2 + eps).sqrt()
-    return Credit(_returns(reward_BS, mask_BS, 1.0), "token")
+    return Credit(discounted(reward_BS, mask_BS, 1.0), "token")
 
 
-CREDIT: Table = {"outcome": outcome, "to_go": to_go, "gae": gae, "mars_code": mars_code}
+CREDIT: Table = {
+    "outcome": outcome,
+    "to_go": to_go,
+    "gae": gae,
+    "td_critic": td_critic,
+    "ads": ads,
+    "mars_code": mars_code,
+}
 
 
-def _returns(reward_BL: Tensor, mask_BL: Tensor, gamma: float) -> Tensor:
-    """Sum rewards backwards; positions outside the mask take no part and get 0."""
-    total_BL = torch.zeros_like(reward_BL)
-    ahead_B = reward_BL.new_zeros(reward_BL.shape[0])
-    for t in reversed(range(reward_BL.shape[1])):
-        ahead_B = torch.where(mask_BL[:, t], reward_BL[:, t] + gamma * ahead_B, ahead_B)
-        total_BL[:, t] = torch.where(mask_BL[:, t], ahead_B, 0.0)
-    return total_BL
+def _progress(k: object, horizon: int) -> int:
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        raise ConfigError(f"the state holds ads/k={k!r}; it must be a whole number of turns")
+    return min(k, horizon)
 
 
-def _on_turns(rewards: Rewards, batch: Trajectories) -> Tensor:
-    reward_BT = torch.where(batch.turn_mask_BT, wide(rewards.reward_BT), 0.0)
-    if rewards.penalty_BS is None:
-        return reward_BT
-    return reward_BT - sum_turns(rewards.penalty_BS, batch.turn_of_BS, reward_BT.shape[1])
+def _mean_score(batch: Trajectories, component: str) -> list[float]:
+    """Give what a component has paid after 1, 2, ... turns, on average over trajectories."""
+    paid_BT = wide(batch.reward_BTK[..., batch.components.index(component)])
+    paid_BT = torch.where(batch.turn_mask_BT, paid_BT, 0.0)
+    total_BT = paid_BT.cumsum(1)[batch.turn_mask_BT.any(1)]
+    return total_BT.mean(0).tolist() if len(total_BT) else []
 
 
-def _on_tokens(rewards: Rewards, batch: Trajectories) -> Tensor:
-    reward_BS = _at_turn_ends(_on_turns(Rewards(rewards.reward_BT), batch), batch)
-    return reward_BS if rewards.penalty_BS is None else reward_BS - rewards.penalty_BS
-
-
-def _at_turn_ends(reward_BT: Tensor, batch: Trajectories) -> Tensor:
-    """Put each turn's reward on the last token of the turn, 0 elsewhere."""
-    _require_tokens(batch)
-    turn_BS = batch.turn_of_BS
-    end_BS = batch.token_mask_BS & (turn_BS != turn_BS.roll(-1, 1))
-    end_BS[:, -1:] = batch.token_mask_BS[:, -1:]
-    return torch.where(end_BS, expand_turns(reward_BT, turn_BS), 0.0)
-
-
-def _require_tokens(batch: Trajectories) -> None:
-    ones_BS = torch.ones_like(batch.turn_of_BS)
-    tokens_BT = sum_turns(ones_BS, batch.turn_of_BS, batch.turn_mask_BT.shape[1])
-    empty_BT = batch.turn_mask_BT & (tokens_BT == 0)
-    if bool(empty_BT.any()):
-        row, turn = (int(i) for i in empty_BT.nonzero()[0])
-        raise ConfigError(
-            f"trajectory {int(batch.keys['trajectory'][row])} (row {row}) has no policy token in "
-            f"turn {turn}; a credit over tokens has no place for its reward. Use a turn-level one"
-        )
+def _reached(score_T: list[float], k: int) -> float:
+    return score_T[min(k, len(score_T)) - 1] if score_T else 0.0

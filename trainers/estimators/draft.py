@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 
 from coevo.trainers.estimators.broadcast import expand_turns
-from coevo.trainers.estimators.credit import Level, Rewards
+from coevo.trainers.estimators.center import State
 from coevo.trainers.estimators.frame import Frame
-from coevo.trainers.estimators.normalise import State
+from coevo.trainers.estimators.rewards import Level, Rewards
 from coevo.trainers.estimators.trajectories import Trajectories
 
 
@@ -27,11 +27,40 @@ class Draft:
     """Composed rewards of the turns."""
     state: State
     """What earlier batches left behind, and what this one leaves."""
+    first: Frame
+    """The frame that the raw credit was normalised in."""
 
     @property
     def batch(self) -> Trajectories:
         """The trajectories."""
         return self.frame.batch
+
+    @property
+    def outcome_B(self) -> Tensor:
+        """Sum of the composed rewards of every trajectory, without any KL."""
+        return self.rewards.reward_BT.sum(1)
+
+    def shared(self, a_B: Tensor) -> Draft:
+        """Give every entry of a trajectory the same advantage.
+
+        >>> from coevo.trainers.estimators import AdvantageSpec, draft, from_lists, option
+        >>> turns = draft(AdvantageSpec(credit=option("to_go")), from_lists([[1.0, 0.5]]))
+        >>> turns.shared(turns.outcome_B).a.tolist()
+        [[1.5, 1.5]]
+        """
+        return replace(self, a=self.frame.hide(self.aligned("row", a_B)))
+
+    def counted(self, name: str) -> tuple[Draft, int]:
+        """Count the batches that a modifier has seen, in the state: a seed that moves on.
+
+        >>> from coevo.trainers.estimators import AdvantageSpec, draft, from_lists
+        >>> once, seed = draft(AdvantageSpec(), from_lists([[1.0]])).counted("share_set")
+        >>> seed, once.state
+        (0, {'share_set/batches': 1})
+        """
+        key = f"{name}/batches"
+        seen = int(self.state.get(key, 0))
+        return replace(self, state={**self.state, key: seen + 1}), seen
 
     def at(self, level: Level) -> Draft:
         """Spread the advantage to a finer level: row to turn or token, turn to token.

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from coevo.envs.core.errors import unknown
+from coevo.envs.core.errors import ConfigError, unknown
 from coevo.trainers.estimators.broadcast import expand_rows, expand_turns, sum_turns
-from coevo.trainers.estimators.credit import Level
-from coevo.trainers.estimators.groups import GroupStats, group_stats, wide
+from coevo.trainers.estimators.groups import GroupStats, combined, group_stats, wide
+from coevo.trainers.estimators.rewards import Level
 from coevo.trainers.estimators.trajectories import Trajectories
 
 WEIGHTS = ("row", "turn", "token", "trajectory")
+_OF_TURNS = {"state": "state_BT", "action": "action_BT"}
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,28 @@ class Frame:
         return self.batch.turn_mask_BT if self.level == "turn" else self.batch.token_mask_BS
 
     def key(self, by: str | None) -> Tensor:
-        """Give the group of every entry; None puts all entries in one group."""
-        mask = self.mask
-        if by is None:
-            return torch.zeros_like(mask, dtype=torch.int64)
-        key_B = self.batch.key_B(by)
-        return key_B if self.level == "row" else key_B.unsqueeze(1).expand_as(mask)
+        """Give the group of every entry; None puts all entries in one group.
+
+        Names joined by `+` give their combinations. Besides the keys of the batch, `state` and
+        `action` name what the seat saw before the entry's turn and what it did there.
+
+        Raises:
+            UnknownNameError: There is no such key.
+            ConfigError: `state` or `action` is asked of rows, or of a batch without them.
+        """
+        if by is None or not set(by.split("+")) & set(_OF_TURNS):
+            key_B = self._row_key(by)
+            return key_B if self.level == "row" else key_B.unsqueeze(1).expand_as(self.mask)
+        if self.level == "row":
+            raise ConfigError(f"by={by!r} tells turns apart; use a turn-level credit like 'to_go'")
+        names = by.split("+")
+        rows = "+".join(n for n in names if n not in _OF_TURNS)
+        columns = [self.batch.needed(_OF_TURNS[n], by) for n in names if n in _OF_TURNS]
+        columns.append(self._row_key(rows or None).unsqueeze(1).expand_as(columns[0]))
+        key_BT = combined(*columns)
+        if self.level == "turn":
+            return key_BT
+        return torch.where(self.mask, key_BT.gather(1, self.batch.turn_of_BS.clamp(min=0)), 0)
 
     def weight(self, weights: str | None = None) -> Tensor:
         """Give the weight of every entry (float64), 0 at padding."""
@@ -76,7 +93,17 @@ class Frame:
 
     def stats(self, y: Tensor, by: str | None, weights: str | None = None) -> GroupStats:
         """Compute `group_stats` of a table over the groups of a key."""
-        return group_stats(y, self.key(by), self.weight(weights), self.ddof)
+        turns = by is not None and set(by.split("+")) & set(_OF_TURNS)
+        key = self.key(by) if turns else self._row_key(by)
+        return group_stats(y, key, self.weight(weights), self.ddof)
+
+    def minus_mean(self, y: Tensor, stats: GroupStats) -> Tensor:
+        """Subtract the mean; a constant group gives exactly 0, without a rounding residue."""
+        return self.hide(torch.where(stats.constant, 0.0, wide(y) - stats.mean))
+
+    def over_std(self, a: Tensor, stats: GroupStats) -> Tensor:
+        """Divide by the deviation and eps; a group without variance gives exactly 0."""
+        return self.hide(torch.where(stats.std > 0, wide(a) / (stats.std + self.eps), 0.0))
 
     def hide(self, y: Tensor) -> Tensor:
         """Set the entries outside the mask to 0."""
@@ -87,6 +114,11 @@ class Frame:
         if self.level == "row":
             return expand_rows(y, self.batch.turn_of_BS)
         return expand_turns(y, self.batch.turn_of_BS) if self.level == "turn" else self.hide(y)
+
+    def _row_key(self, by: str | None) -> Tensor:
+        if by is None:
+            return torch.zeros_like(self.batch.keys["group"])
+        return self.batch.key_B(by)
 
     @property
     def _tokens_BT(self) -> Tensor:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from coevo.envs.core.errors import ConfigError, unknown
+from coevo.trainers.estimators.groups import combined
 
 KEYS = ("group", "trajectory", "seat", "game", "agent", "policy")
 FLOATS_BS = ("value_BS", "logp_old_BS", "logp_ref_BS")
@@ -43,7 +44,8 @@ class Trajectories:
     """int64 [B] identities. `group`: same start state or prompt; `agent`: game and seat.
 
     Optional ones that some options read: `answer` (the last move), `opening` (the first),
-    `tree` (plays that branched from one another), `set`, `truncated` (1 where a limit ended it).
+    `tree` (plays that branched from one another), `set`, `play` (trajectories of the seats that
+    sat at one table), `truncated` (1 where a limit ended it).
     """
     value_BS: Tensor | None = None
     """Value that the critic gave before each policy token."""
@@ -57,6 +59,10 @@ class Trajectories:
     """What the seat saw before each turn (int64): equal numbers are equal observations."""
     action_BT: Tensor | None = None
     """What it did there (int64): equal numbers are equal moves."""
+    q_BTC: Tensor | None = None
+    """Value of what was said in every turn, by C utterance-level critics."""
+    v_BTC: Tensor | None = None
+    """Value before every turn, by as many critics of what a turn is worth."""
 
     def __post_init__(self) -> None:
         _check_shapes(self)
@@ -79,9 +85,7 @@ class Trajectories:
         >>> batch.key_B("group").tolist(), batch.key_B("group+seat").tolist()
         ([0, 0, 1], [0, 1, 2])
         """
-        columns = [self._column_B(name) for name in by.split("+")]
-        _, index_B = torch.stack(columns, dim=1).unique(dim=0, return_inverse=True)
-        return index_B
+        return combined(*(self._column_B(name) for name in by.split("+")))
 
     def needed(self, name: str, option: str) -> Tensor:
         """Give an optional field that an option cannot do without.
@@ -167,6 +171,10 @@ def _check_shapes(batch: Trajectories) -> None:
     _expect("baseline_B", batch.baseline_B, (rows,), "float")
     for name in ("state_BT", "action_BT"):
         _expect(name, getattr(batch, name), (rows, turns), "int64")
+    for name in ("q_BTC", "v_BTC"):
+        critics: Tensor | None = getattr(batch, name)
+        if critics is not None:
+            _expect(name, critics, (rows, turns, *critics.shape[2:3]), "float")
 
 
 def _expect(name: str, tensor: Tensor | None, shape: tuple[int, ...], kind: str) -> None:

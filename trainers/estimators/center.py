@@ -1,0 +1,238 @@
+"""Centres: what a credit is compared with.
+
+Every centre has the form `(y, frame, state, *, options) -> (centred y, new state)`. Groups are
+keys of the batch; several names joined by `+` give their combinations, e.g. `by="group+agent"`.
+All but `none`, `greedy`, `const` and `seat_ema` give a group of one, or of equal credits, exactly
+0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from coevo.envs.core.errors import ConfigError
+from coevo.trainers.estimators.frame import Frame
+from coevo.trainers.estimators.groups import extremes, wide
+from coevo.trainers.estimators.option import Table, check_range
+
+State = Mapping[str, Any]
+"""What options keep from batch to batch, JSON-able; keys begin with the option's name."""
+Centred = tuple[Tensor, State]
+
+
+def center_none(y: Tensor, frame: Frame, state: State) -> Centred:
+    """Leave the credit as it is.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> center_none(torch.tensor([2.0]), Frame(from_lists([[2.0]]), "row"), {})[0].tolist()
+    [2.0]
+    """
+    return y, state
+
+
+def center_batch(y: Tensor, frame: Frame, state: State) -> Centred:
+    """Subtract the mean of the whole batch.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_B = torch.tensor([1.0, 0.0])
+    >>> center_batch(y_B, Frame(from_lists([[1.0], [0.0]]), "row"), {})[0].tolist()
+    [0.5, -0.5]
+    """
+    return frame.minus_mean(y, frame.stats(y, None)), state
+
+
+def center_group(y: Tensor, frame: Frame, state: State, *, by: str = "group") -> Centred:
+    """Subtract the mean of the group: A_i = Y_i - mean(Y_j : same key).
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_B = torch.tensor([1.0, 0.0, 5.0])
+    >>> frame = Frame(from_lists([[1.0], [0.0], [5.0]], group=[0, 0, 1]), "row")
+    >>> center_group(y_B, frame, {})[0].tolist()
+    [0.5, -0.5, 0.0]
+    """
+    return frame.minus_mean(y, frame.stats(y, by)), state
+
+
+def center_agent_group(y: Tensor, frame: Frame, state: State) -> Centred:
+    """Subtract the mean over all entries of the same agent, i.e. of the same seat of a game.
+
+    After `to_go` this is the advantage of the MARS paper: returns first, then the mean over all
+    (trajectory, turn) pairs of the seat.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_BT = torch.tensor([[1.0, 3.0], [5.0, 7.0]])
+    >>> frame = Frame(from_lists([[0.0, 0.0], [0.0, 0.0]], seat=[0, 1]), "turn")
+    >>> center_agent_group(y_BT, frame, {})[0].tolist()
+    [[-1.0, 1.0], [-1.0, 1.0]]
+    """
+    return center_group(y, frame, state, by="agent")
+
+
+def center_group_loo(y: Tensor, frame: Frame, state: State, *, by: str = "group") -> Centred:
+    """Subtract the mean of the group's other trajectories: A_i = Y_i - mean(Y_j : j != i).
+
+    Independent of the trajectory's own reward, hence unbiased. Entries of one trajectory are
+    left out together. One value per row: G / (G - 1) times `group`. A group of one gives 0.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_B = torch.tensor([1.0, 0.0, 0.0, 1.0])
+    >>> batch = from_lists([[1.0], [0.0], [0.0], [1.0]])
+    >>> center_group_loo(y_B, Frame(batch, "row"), {})[0].round(decimals=4).tolist()
+    [0.6667, -0.6667, -0.6667, 0.6667]
+    """
+    stats, weight = frame.stats(y, by), frame.weight()
+    own_y, own_weight = weight * torch.where(weight > 0, wide(y), 0.0), weight
+    if y.ndim > 1:
+        own_y, own_weight = own_y.sum(1, keepdim=True), own_weight.sum(1, keepdim=True)
+    others = stats.total - own_weight  # whole trajectories: below one half is a rounding residue
+    baseline = (stats.mean * stats.total - own_y) / others.where(others > 0.5, 1.0)
+    defined = (others > 0.5) & ~stats.constant
+    return frame.hide(torch.where(defined, y - baseline, 0.0)), state
+
+
+def center_agent_unique(
+    y: Tensor, frame: Frame, state: State, *, by: str = "agent", padding_zero: bool = False
+) -> Centred:
+    """Subtract the mean of the DISTINCT values of each key, as the released MARS code does.
+
+    Values are compared in float32. The code pools games (`by="seat"`) and reads padded cells,
+    which adds the value 0 to every set (`padding_zero=True`).
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_B = torch.tensor([1.0, 1.0, 0.0])
+    >>> center_agent_unique(y_B, Frame(from_lists([[1.0], [1.0], [0.0]]), "row"), {})[0].tolist()
+    [0.5, 0.5, -0.5]
+    """
+    key, mask = frame.key(by), frame.mask
+    rounded = wide(wide(y).to(torch.float32))
+    pairs_N2 = torch.stack([wide(key[mask]), rounded[mask]], dim=1)
+    groups = int(key.max()) + 1 if key.numel() else 0
+    if padding_zero:
+        index_K = wide(torch.arange(groups, device=y.device))
+        pairs_N2 = torch.cat([pairs_N2, torch.stack([index_K, torch.zeros_like(index_K)], dim=1)])
+    pairs_N2 = pairs_N2.unique(dim=0)
+    zeros_K, index_N = pairs_N2.new_zeros(groups), pairs_N2[:, 0].long()
+    count_K = zeros_K.index_add(0, index_N, torch.ones_like(pairs_N2[:, 0]))
+    mean_K = zeros_K.index_add(0, index_N, pairs_N2[:, 1]) / count_K.clamp(min=1.0)
+    constant = frame.stats(y, by).constant
+    return frame.hide(torch.where(constant, 0.0, wide(y) - mean_K[key])), state
+
+
+def center_state_group(y: Tensor, frame: Frame, state: State, *, by: str = "group") -> Centred:
+    """Subtract the mean over turns that saw the same state, within the key (GiGPO's step groups).
+
+    Visits of one state by one trajectory share a group; a state that was seen once gives 0.
+    The credit must tell turns apart, e.g. `to_go(gamma=0.95)`. Same as `group(by="group+state")`.
+
+    >>> from dataclasses import replace
+    >>> from coevo.trainers.estimators import from_lists
+    >>> batch = from_lists([[0.0, 1.0], [0.0, 0.0]])
+    >>> batch = replace(batch, state_BT=torch.tensor([[0, 1], [0, 2]]))
+    >>> y_BT, frame = torch.tensor([[1.0, 1.0], [0.0, 0.0]]), Frame(batch, "turn")
+    >>> center_state_group(y_BT, frame, {})[0].tolist()
+    [[0.5, 0.0], [-0.5, 0.0]]
+    """
+    return center_group(y, frame, state, by=f"{by}+state")
+
+
+def center_logavgexp(
+    y: Tensor, frame: Frame, state: State, *, tau: float = 1.0, by: str = "group"
+) -> Centred:
+    """Subtract b = tau log mean exp(Y / tau) of the group (OPMD).
+
+    b tends to the mean for a large tau and to the maximum for a small one.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_B = torch.tensor([1.0, 0.0, 0.0, 1.0])
+    >>> frame = Frame(from_lists([[1.0], [0.0], [0.0], [1.0]]), "row")
+    >>> center_logavgexp(y_B, frame, {})[0].round(decimals=4).tolist()
+    [0.3799, -0.6201, -0.6201, 0.3799]
+    """
+    check_range("tau", tau, 1e-9, float("inf"))
+    key, weight, y = frame.key(by), frame.weight(), frame.hide(wide(y))
+    _, high = extremes(y.reshape(-1), key.reshape(-1), weight.reshape(-1) > 0)
+    high = frame.hide(high.reshape(y.shape))
+    stats = frame.stats(((y - high) / tau).exp(), by)
+    baseline = high + tau * stats.mean.where(frame.mask, 1.0).log()
+    return frame.hide(torch.where(stats.constant, 0.0, y - baseline)), state
+
+
+def center_greedy(y: Tensor, frame: Frame, state: State) -> Centred:
+    """Subtract the outcome of a greedy play of the same start (ReMax): A = Y - baseline_B.
+
+    The baseline does not depend on what was sampled, so no group is needed: one play per start.
+    With a credit per turn or token, every entry of the trajectory has the same baseline.
+
+    Raises:
+        ConfigError: The batch has no baseline_B.
+
+    >>> from dataclasses import replace
+    >>> from coevo.trainers.estimators import from_lists
+    >>> batch = replace(from_lists([[1.0]]), baseline_B=torch.tensor([0.25]))
+    >>> center_greedy(torch.tensor([1.0]), Frame(batch, "row"), {})[0].tolist()
+    [0.75]
+    """
+    baseline_B = wide(frame.batch.needed("baseline_B", "greedy"))
+    return frame.hide(wide(y) - baseline_B.reshape(-1, *[1] * (y.ndim - 1))), state
+
+
+def center_const(y: Tensor, frame: Frame, state: State, *, value: float = 0.0) -> Centred:
+    """Subtract a fixed number: A = Y - value.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> frame = Frame(from_lists([[2.0]]), "row")
+    >>> center_const(torch.tensor([2.0]), frame, {}, value=0.5)[0].tolist()
+    [1.5]
+    """
+    if not isfinite(value):
+        raise ConfigError(f"value={value} must be finite")
+    return frame.hide(wide(y) - value), state
+
+
+def center_seat_ema(y: Tensor, frame: Frame, state: State, *, decay: float = 0.95) -> Centred:
+    """Subtract a running mean per agent key, read before it is updated (SPIRAL).
+
+    A = Y - b, then b <- decay b + (1 - decay) Y, trajectory after trajectory in batch order;
+    b starts at 0. With several entries per trajectory Y in the update is their weighted mean.
+    The state holds b under `seat_ema/<agent>`, so agent ids must not change between batches.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> frame = Frame(from_lists([[10.0], [10.0]]), "row")
+    >>> a_B, state = center_seat_ema(torch.tensor([10.0, 10.0]), frame, {}, decay=0.5)
+    >>> a_B.tolist(), state
+    ([10.0, 5.0], {'seat_ema/0': 7.5})
+    """
+    check_range("decay", decay, 0.0, 1.0)
+    weight_B2 = frame.weight().reshape(len(y), -1)
+    total_B = weight_B2.sum(1)
+    y_B2 = torch.where(weight_B2 > 0, wide(y).reshape(len(y), -1), 0.0)
+    mean_B = (weight_B2 * y_B2).sum(1) / total_B.where(total_B > 0, 1.0)
+    after, baselines = dict(state), []
+    rows = zip(frame.batch.keys["agent"].tolist(), mean_B.tolist(), total_B.tolist(), strict=True)
+    for agent, value, total in rows:
+        before = after.get(f"seat_ema/{agent}", 0.0)
+        baselines.append(before)
+        if total > 0:
+            after[f"seat_ema/{agent}"] = decay * before + (1.0 - decay) * value
+    baseline = mean_B.new_tensor(baselines).reshape(-1, *[1] * (y.ndim - 1))
+    return frame.hide(wide(y) - baseline), after
+
+
+CENTER: Table = {
+    "none": center_none,
+    "batch": center_batch,
+    "group": center_group,
+    "group_loo": center_group_loo,
+    "agent_group": center_agent_group,
+    "agent_unique": center_agent_unique,
+    "state_group": center_state_group,
+    "logavgexp": center_logavgexp,
+    "greedy": center_greedy,
+    "const": center_const,
+    "seat_ema": center_seat_ema,
+}

@@ -1,0 +1,182 @@
+"""Scales: the unit in which an advantage is measured.
+
+Every scale has the form `(a, y, frame, *, options) -> a`, where y is the raw credit and a the
+centred one. All but `none` and `fixed` give a group without variance, and so a group of one,
+exactly 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from coevo.envs.core.errors import ConfigError
+from coevo.trainers.estimators.frame import Frame
+from coevo.trainers.estimators.groups import wide
+from coevo.trainers.estimators.option import Table
+
+
+def scale_none(a: Tensor, y: Tensor, frame: Frame) -> Tensor:
+    """Keep the unit of the reward.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> scale_none(torch.tensor([2.0]), torch.tensor([9.0]), Frame(from_lists([[9.0]]), "row"))
+    tensor([2.])
+    """
+    return a
+
+
+def scale_group_std(a: Tensor, y: Tensor, frame: Frame, *, by: str = "group") -> Tensor:
+    """Divide by the deviation of the raw credit inside the group: A / (std + eps).
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_B = torch.tensor([1.0, 0.0])
+    >>> scale_group_std(y_B - 0.5, y_B, Frame(from_lists([[1.0], [0.0]]), "row")).round(decimals=4)
+    tensor([ 0.7071, -0.7071], dtype=torch.float64)
+    """
+    return frame.over_std(a, frame.stats(y, by))
+
+
+def scale_agent_std(a: Tensor, y: Tensor, frame: Frame) -> Tensor:
+    """Divide by the deviation of the raw credit of the same agent key.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_B = torch.tensor([1.0, 0.0])
+    >>> frame = Frame(from_lists([[1.0], [0.0]], seat=[0, 1]), "row")
+    >>> scale_agent_std(y_B, y_B, frame).tolist()
+    [0.0, 0.0]
+    """
+    return scale_group_std(a, y, frame, by="agent")
+
+
+def scale_batch_std(
+    a: Tensor, y: Tensor, frame: Frame, *, of: Literal["raw", "centred"] = "raw"
+) -> Tensor:
+    """Divide by the deviation over the whole batch of the raw (TRL) or the centred credit (ROLL).
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_B = torch.tensor([1.0, 0.0])
+    >>> scale_batch_std(y_B - 0.5, y_B, Frame(from_lists([[1.0], [0.0]]), "row")).round(decimals=4)
+    tensor([ 0.7071, -0.7071], dtype=torch.float64)
+    """
+    return frame.over_std(a, frame.stats(y if of == "raw" else a, None))
+
+
+def scale_token_std(a: Tensor, y: Tensor, frame: Frame) -> Tensor:
+    """Whiten with every policy token as one observation; this centres once more as well.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_B = torch.tensor([1.0, 0.0])
+    >>> frame = Frame(from_lists([[1.0], [0.0]], tokens=[[3], [1]]), "row")
+    >>> scale_token_std(y_B, y_B, frame).round(decimals=4).tolist()
+    [0.5, -1.5]
+    """
+    stats = frame.stats(a, None, weights="token")
+    return frame.over_std(frame.minus_mean(a, stats), stats)
+
+
+def scale_fixed(a: Tensor, y: Tensor, frame: Frame, *, value: float = 1.0) -> Tensor:
+    """Divide by a fixed number, e.g. the largest reward of the game.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> a_B = torch.tensor([5.0])
+    >>> scale_fixed(a_B, a_B, Frame(from_lists([[5.0]]), "row"), value=10.0).tolist()
+    [0.5]
+    """
+    if not 0.0 < value < float("inf"):
+        raise ConfigError(f"value={value} must be positive and finite")
+    return frame.hide(wide(a) / value)
+
+
+def scale_beta_pdf(
+    a: Tensor,
+    y: Tensor,
+    frame: Frame,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    by: str = "group",
+) -> Tensor:
+    """Divide by the Beta density at the group's success rate: A / f(p; alpha, beta) (BNPO).
+
+    Credits are mapped from [low, high] to [0, 1], p is the mean of the group. Over groups,
+    m = mean p, v = var p (ddof 1), kappa = m (1 - m) / v - 1, a = kappa m, b = kappa (1 - m);
+    alpha = max(1, 1 + a / 3), beta = max(1, 1 + b / 3), which minimises the variance of the
+    gradient when p ~ Beta(a, b). 1 / f is at most 1e6. With v = 0 or a single group
+    alpha = beta = 1, so f = 1: plain centring. alpha = beta = 3/2 would be the deviation with
+    ddof 0, times 8 / pi. Source: BNPO repository.
+
+    Raises:
+        ConfigError: A credit lies outside [low, high].
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_B = torch.tensor([1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0])
+    >>> batch = from_lists([[r] for r in y_B.tolist()], group=[0, 0, 0, 0, 1, 1, 1, 1])
+    >>> p_B = torch.tensor([0.5] * 4 + [0.25] * 4)
+    >>> scale_beta_pdf(y_B - p_B, y_B, Frame(batch, "row"))[3:5].round(decimals=4).tolist()
+    [0.3409, -0.1728]
+    """
+    unit = unit_interval(y, frame.mask, low, high, "scale 'beta_pdf'")
+    stats = frame.stats(unit, by)
+    alpha, beta = beta_shape(_one_per_group(stats.mean, frame, by))
+    p, log_b = stats.mean.clamp(0.0, 1.0), math.lgamma(alpha) + math.lgamma(beta)
+    log_b -= math.lgamma(alpha + beta)
+    log_f = torch.xlogy(alpha - 1.0, p) + torch.xlogy(beta - 1.0, 1.0 - p) - log_b
+    inverse = (-log_f).exp().clamp(max=1e6)
+    return frame.hide(torch.where(stats.constant, 0.0, wide(a) / (high - low) * inverse))
+
+
+def beta_shape(p_K: Tensor) -> tuple[float, float]:
+    """Give BNPO's alpha and beta for the success rates of K groups; (1, 1) where they are equal.
+
+    >>> [round(shape, 4) for shape in beta_shape(torch.tensor([0.5, 0.25]))]
+    [1.8125, 2.3542]
+    """
+    if len(p_K) < 2 or float(p_K.max() - p_K.min()) < 1e-9:  # a residue is no variance
+        return 1.0, 1.0
+    m, v = float(p_K.mean()), float(p_K.var(correction=1))
+    kappa = m * (1.0 - m) / v - 1.0
+    return max(1.0, 1.0 + kappa * m / 3.0), max(1.0, 1.0 + kappa * (1.0 - m) / 3.0)
+
+
+def unit_interval(y: Tensor, mask: Tensor, low: float, high: float, option: str) -> Tensor:
+    """Map what the mask shows from [low, high] to [0, 1].
+
+    Raises:
+        ConfigError: low is not below high, or a value lies outside.
+
+    >>> unit_interval(torch.tensor([1.0, 0.0]), torch.ones(2) > 0, -1.0, 1.0, "").tolist()
+    [1.0, 0.5]
+    """
+    if not low < high:
+        raise ConfigError(f"low={low} must be below high={high}")
+    unit = torch.where(mask, (wide(y) - low) / (high - low), 0.0)
+    off = (unit - unit.clamp(0.0, 1.0)).abs()
+    if off.numel() and float(off.max()) > 1e-6:  # rewards may be sums of floats
+        worst = float(wide(y).reshape(-1)[off.argmax()])
+        raise ConfigError(
+            f"{option} compares rewards between low={low} and high={high}, one is {worst:.6g}; "
+            "give the range of the reward"
+        )
+    return unit.clamp(0.0, 1.0)
+
+
+SCALE: Table = {
+    "none": scale_none,
+    "group_std": scale_group_std,
+    "batch_std": scale_batch_std,
+    "token_std": scale_token_std,
+    "agent_std": scale_agent_std,
+    "beta_pdf": scale_beta_pdf,
+    "fixed": scale_fixed,
+}
+
+
+def _one_per_group(y: Tensor, frame: Frame, by: str) -> Tensor:
+    """Take one entry of every group that has any, [K]."""
+    _, index_N = frame.key(by)[frame.mask].unique(return_inverse=True)
+    groups = int(index_N.max()) + 1 if index_N.numel() else 0
+    return y.new_zeros(groups).scatter(0, index_N, y[frame.mask])
