@@ -1,8 +1,8 @@
 """From finished plays to the scores of one agent.
 
 The score of a seat is its `payoff`. If the play ended in a forfeit, what the illegal-move policy
-paid is added and the sum is clipped to the payoff range, and the offender has lost whatever the
-scores say. Shaping never counts.
+paid is added and the sum is clipped to the payoff range, and whoever forfeited has lost whatever
+the scores say; where every seat did, it is a draw. Shaping never counts.
 """
 
 from __future__ import annotations
@@ -83,15 +83,17 @@ def rows_of(
         player: whose rows.
     """
     scores = {s: seat_score(env, episode, s) for s in episode.agents}
-    offender = episode.turns[-1].agent if episode.stop is Stop.FORFEIT else None
+    out = episode.offenders
     for seat in (s for s, name in players.items() if name == player):
-        rivals = [v for s, v in scores.items() if s not in (seat, offender)]
+        rivals = [v for s, v in scores.items() if s not in (seat, *out)]
         best = max(rivals, default=-math.inf)
         lead = scores[seat] - best
-        result = -1 if seat == offender else int(np.sign(lead) * (abs(lead) > EQUAL))
+        result = int(np.sign(lead) * (abs(lead) > EQUAL))
+        if seat in out:
+            result = 0 if len(out) == len(scores) > 1 else -1
         replies = sum(t.agent == seat for t in episode.turns)
         illegal = episode.illegal_replies(seat)
-        yield Row(deal, seat, scores[seat], result, seat == offender, replies, illegal)
+        yield Row(deal, seat, scores[seat], result, seat in out, replies, illegal)
 
 
 def seat_score(env: TextEnv, episode: Episode, seat: str) -> float:

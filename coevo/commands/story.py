@@ -47,7 +47,9 @@ def ending(episode: Episode) -> str:
     totals = {a: episode.total(a, "payoff") + episode.total(a, "illegal") for a in episode.agents}
     got = ", ".join(f"{a} {value:+g}" for a, value in totals.items())
     if episode.stop is Stop.FORFEIT:
-        return f"{episode.turns[-1].agent} forfeits ({got}): {harmless(episode.note)}"
+        out = episode.offenders
+        verb = "forfeits" if len(out) == 1 else "forfeit"
+        return f"{' and '.join(out)} {verb} ({got}): {harmless(episode.note)}"
     if episode.stop is not Stop.FINISHED:
         why = {Stop.TURN_LIMIT: "the limit of rounds", Stop.UNFINISHED: "an interruption"}
         return f"ended by {why.get(episode.stop, harmless(episode.note) or 'an error')} ({got})"

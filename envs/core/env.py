@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +24,7 @@ from pettingzoo import AECEnv
 from coevo.envs.core.chat import Chat, Message, copy_chat, escape
 from coevo.envs.core.episode import Episode, Stop, Turn
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.illegal import DEFAULT, IllegalPolicy, illegal_policy
+from coevo.envs.core.illegal import DEFAULT, Cost, IllegalPolicy, illegal_policy
 from coevo.envs.core.parsing import Parse, answer, parse_move
 from coevo.envs.core.round import Round
 from coevo.envs.core.settings import PromptStyle, check_settings, checked_modules, recorded
@@ -185,29 +185,40 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
 
     def _accept(self, agent: str, move: str, turn: Turn) -> None:
         self._round.accept(agent, move)
+        self._go_on(turn)
+
+    def _go_on(self, turn: Turn) -> None:
+        """Ask the next seat; when all are judged, carry out their moves or end the play."""
         if self.awaiting:
             self._ask_next()
-            return
-        turn.pay("payoff", self._play(self._round.moves))
-        self._cycles += 1
-        self._open_round()
+        elif self._round.offences:
+            turn.pay("illegal", self._charges(self._round.offences))
+            self.episode.note = "; ".join(f"{a}: {why}" for a, why in self._round.offences.items())
+            self._finish(Stop.FORFEIT)
+        else:
+            turn.pay("payoff", self._play(self._round.moves))
+            self._cycles += 1
+            self._open_round()
 
     def _offence(self, agent: str, parse: Parse, turn: Turn) -> None:
         if self._round.attempts < self.illegal.retries:
             self._round.attempts += 1
             self._correct(agent, parse)
             return
-        seats = tuple(self.possible_agents)
-        stake = self._stake(agent)
-        worst = self.payoff_range[0] - self.episode.total(agent, "payoff")
-        turn.pay("illegal", self.illegal.payments(seats, agent, worst=worst, stake=stake))
         if self.illegal.then == "forfeit":
-            self.episode.note = f"{agent}: {parse.detail}"
-            self._finish(Stop.FORFEIT)
+            self._round.offend(agent, parse.detail)
+            self._go_on(turn)
             return
+        turn.pay("illegal", self._charges([agent]))
         legal = self._legal(agent) or ("",)
         turn.move = str(legal[int(self.np_random.integers(len(legal)))])
         self._accept(agent, turn.move, turn)
+
+    def _charges(self, offenders: Iterable[str]) -> dict[str, float]:
+        """Give what every seat is paid for the offences of a round."""
+        low = self.payoff_range[0]
+        costs = {a: Cost(low - self.episode.total(a, "payoff"), self._stake(a)) for a in offenders}
+        return self.illegal.joint_payments(tuple(self.possible_agents), costs)
 
     def _correct(self, agent: str, parse: Parse) -> None:
         moves = ", ".join(map(answer, self._legal(agent) or ()))

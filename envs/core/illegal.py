@@ -2,6 +2,8 @@
 
 The presets carry the constants of the papers and libraries that use them: the released code of
 MARS/MARSHAL (arXiv 2510.15414) and of SPIRAL (arXiv 2506.24119), TextArena 0.7.4, PettingZoo 1.27.
+They know one offender. Where seats move at once, every seat of the round is judged before a forfeit
+ends the play, so that no seat is spared by the order of the seats; see `joint_payments`.
 """
 
 from __future__ import annotations
@@ -16,6 +18,16 @@ from coevo.envs.core.errors import ConfigError, check_arguments, unknown
 Fallback = Literal["forfeit", "random"]
 Offender = float | Literal["worst", "stake"]
 Others = float | Literal["mirror"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What an offender can be charged."""
+
+    worst: float
+    """Brings its total down to the lowest payoff of the game."""
+    stake: float
+    """What it has already put in (chips in the pot, points held)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +84,34 @@ class IllegalPolicy:
         rest = [a for a in agents if a != offender]
         share = -loss / max(len(rest), 1) if self.others == "mirror" else float(self.others)
         return {offender: loss} | dict.fromkeys(rest, share)
+
+    def joint_payments(
+        self, agents: tuple[str, ...], costs: Mapping[str, Cost]
+    ) -> dict[str, float]:
+        """Give every agent's reward where some seats of one round have used up their retries.
+
+        An offender loses what it would lose alone, and gains nothing by the others' offences: two
+        offenders end alike, under `worst` both at the lowest payoff. Who did not offend is paid
+        once: the mean over the offences or, under `mirror`, their sum, which keeps the payments
+        zero-sum as long as anybody is left to be paid. Where everybody offended nobody is, and
+        the payments sum to less than zero.
+
+        Args:
+            agents: all agents of the game.
+            costs: offender -> what it can be charged; one or more.
+
+        >>> alike = IllegalPolicy().joint_payments(("a", "b"), {"a": Cost(-1, 1), "b": Cost(-2, 1)})
+        >>> alike
+        {'a': -1.0, 'b': -2.0}
+        """
+        tables = {}
+        for offender, cost in costs.items():
+            table = tuple(a for a in agents if a == offender or a not in costs)
+            tables[offender] = self.payments(table, offender, worst=cost.worst, stake=cost.stake)
+        share = 1.0 if self.others == "mirror" else 1 / len(tables)
+        rest = (a for a in agents if a not in costs)
+        losses = {offender: paid[offender] for offender, paid in tables.items()}
+        return losses | {a: share * sum(paid[a] for paid in tables.values()) for a in rest}
 
     def _loss(self, worst: float, stake: float) -> float:
         if self.offender == "worst":

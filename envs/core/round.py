@@ -1,4 +1,4 @@
-"""One round of replies: who is asked, who has moved, how often the next seat may try again."""
+"""One round of replies: who is asked, who has moved, who forfeits, how often one may try again."""
 
 from __future__ import annotations
 
@@ -13,19 +13,26 @@ class Round:
     """Seats that move without seeing each other's moves; none when the play is over."""
     moves: dict[str, str] = field(default_factory=dict)
     """Seat -> the move it made."""
+    offences: dict[str, str] = field(default_factory=dict)
+    """Seat -> what was wrong with its last attempt, where that ends the play."""
     attempts: int = 0
     """Bad replies of the seat that is asked now."""
 
     @property
     def waiting(self) -> tuple[str, ...]:
-        """Seats that have not moved yet; the first is asked next.
+        """Seats that have not been judged yet; the first is asked next.
 
-        >>> Round(("a", "b", "c"), {"a": "bet"}).waiting
-        ('b', 'c')
+        >>> Round(("a", "b", "c"), {"a": "bet"}, {"b": "is not a legal move now"}).waiting
+        ('c',)
         """
-        return tuple(seat for seat in self.seats if seat not in self.moves)
+        return tuple(s for s in self.seats if s not in self.moves and s not in self.offences)
 
     def accept(self, seat: str, move: str) -> None:
         """Take a move; the seat after it has all its attempts."""
         self.moves[seat] = move
+        self.attempts = 0
+
+    def offend(self, seat: str, detail: str) -> None:
+        """Note a forfeit; the seats after it are judged all the same."""
+        self.offences[seat] = detail
         self.attempts = 0

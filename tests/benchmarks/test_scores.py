@@ -54,6 +54,28 @@ def test_a_forfeit_is_a_loss_for_the_offender_within_the_payoff_range():
     assert (other.score, other.result, other.forfeited) == (0, 1, False)
 
 
+GOOFSPIEL = "coevo/goofspiel-v0"
+
+
+@pytest.mark.parametrize(
+    ("replies", "results", "scores"),
+    [
+        (("no", "[1]"), (-1, 1), (-1, 0)),
+        (("[1]", "no"), (1, -1), (0, -1)),
+        (("no", "no"), (0, 0), (-1, -1)),
+    ],
+)
+def test_forfeits_of_seats_that_move_at_once(replies, results, scores):
+    env = make(GOOFSPIEL)
+    env.reset(seed=0)
+    for reply in replies:
+        env.step(reply)
+    rows = [next(rows_of(env, env.episode, 0, {s: "agent"}, "agent")) for s in SEATS]
+    assert tuple(r.result for r in rows) == results
+    assert tuple(r.score for r in rows) == scores
+    assert tuple(r.forfeited for r in rows) == tuple(said == "no" for said in replies)
+
+
 def test_a_forfeit_that_pays_is_still_a_loss():
     assert row(finished(Stop.FORFEIT, illegal=(0, 1.5)), "player_1").result == -1
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -203,7 +204,11 @@ def play_of(*, stop: Stop = Stop.FINISHED, pay: dict[str, float], text: str = "[
     turn = Turn("a_0", ({"role": "user", "content": "Move?"},), text, "bet", Status.LEGAL, ("bet",))
     turn.player, turn.version = "policy", 7
     turn.pay("payoff", pay)
-    return Episode(KUHN, 1, {}, ("a_0", "b_0"), "seed-1", [turn], stop, note="a_0: no move")
+    turns = [turn]
+    if stop is Stop.FORFEIT:
+        turns = [replace(turn, move=None, status=Status.ILLEGAL)]
+        turns += [replace(turn, agent="b_0", move=None, rewards={})] * (pay["b_0"] < 0)
+    return Episode(KUHN, 1, {}, ("a_0", "b_0"), "seed-1", turns, stop, note="a_0: no move")
 
 
 def test_stories_name_who_said_what_and_who_won():
@@ -224,7 +229,11 @@ def test_stories_name_who_said_what_and_who_won():
     [
         (play_of(pay={"a_0": 1, "b_0": -1}), "a_0 wins (a_0 +1, b_0 -1)"),
         (play_of(pay={"a_0": 3, "b_0": 3}), "nobody is ahead (a_0 +3, b_0 +3)"),
-        (play_of(pay={"a_0": -1, "b_0": 0}, stop=Stop.FORFEIT), "a_0 forfeits"),
+        (play_of(pay={"a_0": -1, "b_0": 0}, stop=Stop.FORFEIT), "a_0 forfeits (a_0"),
+        (
+            play_of(pay={"a_0": -1, "b_0": -1}, stop=Stop.FORFEIT),
+            "a_0 and b_0 forfeit (a_0 -1, b_0 -1)",
+        ),
         (play_of(pay={}, stop=Stop.TURN_LIMIT), "ended by the limit of rounds"),
         (play_of(pay={}, stop=Stop.ERROR), "ended by a_0: no move"),
     ],
@@ -262,8 +271,6 @@ def test_scripted_play_is_legal_and_the_check_covers_every_environment():
 
 
 def test_build_makes_a_model_that_loads(cli, here, monkeypatch):
-    from dataclasses import replace
-
     from coevo.commands import seed_model_build
     from coevo.trainers.seed import build
 

@@ -81,11 +81,15 @@ def test_a_retry_in_a_simultaneous_round_keeps_the_reply_of_the_other():
     assert len(first.calls) == len(second.calls) + 1
 
 
-def test_a_forfeit_ends_the_play_at_once():
+def test_a_forfeit_ends_the_play_with_its_round():
     players = {"bad": FixedTextAgent("hm"), "p": Policy()}
     match = Match(0, {"player_0": "bad", "player_1": "p"})
     (episode,) = play("coevo/goofspiel-v0", [match], players, TERSE)
-    assert episode.stop is Stop.FORFEIT and len(episode.turns) == 1
+    assert episode.stop is Stop.FORFEIT and episode.offenders == ("player_0",)
+    assert [t.player for t in episode.turns] == ["bad", "p"], (
+        "the other seat moved at the same time"
+    )
+    assert episode.turns[1].token_ids == [3]
 
 
 def test_the_mask_is_asked_for_where_the_environment_wants_it():

@@ -509,6 +509,8 @@ def test_giving_up_is_never_better_than_the_worst_play(id, play_on):
             continue
         offender = env.agent_selection
         env.step("I give up")
+        while env.awaiting:  # seats that move at the same time are judged as well
+            step_once(env, np.random.default_rng(seed))
         offended += 1
         assert env.episode.stop is Stop.FORFEIT
         assert env.episode.note.startswith(offender)
@@ -517,6 +519,27 @@ def test_giving_up_is_never_better_than_the_worst_play(id, play_on):
     env.reset(seed=0)
     play_on(env, np.random.default_rng(0))
     assert offended or all(turn.legal is None for turn in env.episode.turns)
+
+
+@each_parallel
+@pytest.mark.parametrize("illegal", ["forfeit", "textarena"])
+def test_everybody_in_a_round_is_judged_whatever_the_order_of_the_seats(id, illegal):
+    seats = aec(id).unwrapped.possible_agents
+    for offenders in ([seats[0]], [seats[-1]], list(seats)):
+        env = aec(id, illegal=illegal).unwrapped
+        env.reset(seed=2)
+        waiting = env.awaiting
+        while env.awaiting:
+            legal = env.infos[env.agent_selection]["legal_actions"] or ["yes"]
+            bad = env.agent_selection in offenders
+            env.step("I give up" if bad else answer(legal[0]))
+        offenders = [a for a in waiting if a in offenders]
+        assert env.episode.offenders == tuple(offenders)
+        assert {t.agent for t in env.episode.turns} == set(waiting)
+        paid = {a: env.episode.total(a, "illegal") for a in offenders}
+        assert len(set(paid.values())) == 1, "nobody is spared by the order of the seats"
+        assert all(env.episode.note.count(f"{a}: ") == 1 for a in offenders)
+        assert all(a in offenders or env.episode.total(a) >= 0 for a in seats)
 
 
 # ---- 5: what one seat may know of another -----------------------------------------------------

@@ -33,6 +33,17 @@ def test_a_forfeit_ends_the_round_for_everybody(offender):
     assert env.unwrapped.episode.stop is Stop.FORFEIT
 
 
+@pytest.mark.parametrize("out", [SEATS[:2], SEATS[::2], SEATS[1:], SEATS])
+def test_all_who_offend_in_one_round_forfeit(out):
+    env, legal = goofspiel()
+    _, rewards, terminations, *_ = env.step(legal | dict.fromkeys(out, "no"))
+    low = env.unwrapped.payoff_range[0]
+    assert rewards == {seat: low if seat in out else 0.0 for seat in SEATS}
+    assert all(terminations.values())
+    assert env.unwrapped.episode.offenders == tuple(out)
+    assert len(env.unwrapped.episode.turns) == 3
+
+
 @pytest.mark.parametrize("offender", SEATS)
 def test_a_second_attempt_is_another_step(offender):
     env, legal = goofspiel("textarena")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import coevo.envs
 from coevo.envs.core.episode import Stop
 from coevo.envs.core.errors import ConfigError, UnknownNameError
-from coevo.envs.core.illegal import PRESETS, IllegalPolicy, illegal_policy
+from coevo.envs.core.illegal import PRESETS, Cost, IllegalPolicy, illegal_policy
 from coevo.envs.core.parsing import Status
 
 KUHN = "coevo/kuhn_poker-v0"
@@ -121,6 +121,109 @@ def test_every_seat_of_a_round_has_attempts_of_its_own():
     assert "not accepted" in env.chat(SECOND)[-1]["content"]
     env.step("[2]")
     assert env.awaiting == (FIRST, SECOND)
+    for reply in ("no", "no", "no"):
+        env.step(reply)
+    assert env.awaiting == (SECOND,), "the first has used its attempts up, not the second's"
+    env.step("[1]")
+    assert env.episode.offenders == (FIRST,)
+
+
+GOOFSPIEL = "coevo/goofspiel-v0"
+AT_ONCE = [
+    # preset, reply of the first, reply of the second, what each is paid
+    ("forfeit", "no", "[1]", (-1, 0)),
+    ("forfeit", "[1]", "no", (0, -1)),
+    ("forfeit", "no", "no", (-1, -1)),
+    ("marshal", "no", "no", (-11, -11)),
+    ("spiral", "no", "[1]", (-1.5, 0.5)),
+    ("spiral", "[1]", "no", (0.5, -1.5)),
+    ("spiral", "no", "no", (-1.5, -1.5)),
+    ("pettingzoo", "no", "no", (-1, -1)),
+    ({"offender": -3, "others": "mirror"}, "no", "[1]", (-3, 3)),
+    ({"offender": -3, "others": "mirror"}, "no", "no", (-3, -3)),
+]
+
+
+@pytest.mark.parametrize(("illegal", "first", "second", "paid"), AT_ONCE)
+def test_seats_that_move_at_once_are_all_judged(illegal, first, second, paid):
+    env = coevo.envs.make(GOOFSPIEL, illegal=illegal)
+    env.reset(seed=0)
+    env.step(first)
+    assert env.awaiting == (SECOND,), "the second seat has its say"
+    assert env.infos[FIRST]["legal_actions"] == []
+    assert env.episode.turns[0].rewards == {} or first == "[1]"
+    env.step(second)
+    assert env.episode.stop is Stop.FORFEIT
+    assert (env.episode.total(FIRST), env.episode.total(SECOND)) == paid
+    assert (env.rewards[FIRST], env.rewards[SECOND]) == paid, "when the round is over"
+    bad = tuple(s for s, said in ((FIRST, first), (SECOND, second)) if said == "no")
+    assert env.episode.offenders == bad
+    assert [part.partition(":")[0] for part in env.episode.note.split("; ")] == list(bad)
+    assert env.episode.outcome["return/player_0"] == 0, "the moves of a broken round are not played"
+
+
+def test_in_the_middle_of_a_play_each_offender_comes_down_to_the_lowest_payoff():
+    game = "goofspiel(num_cards=4,returns_type=win_loss)"
+    env = coevo.envs.make("coevo/openspiel-v0", game=game)
+    env.reset(seed=1)
+    for reply in ("[Bid 1]", "[Bid 2]"):
+        legal = env.infos[env.agent_selection]["legal_actions"]
+        env.step(reply if reply[1:-1] in legal else f"[{legal[0]}]")
+    env.episode.turns[-1].pay("payoff", {FIRST: 0.5, SECOND: -0.25})
+    env.step("no")
+    env.step("no")
+    assert env.episode.total(FIRST) == env.episode.total(SECOND) == env.payoff_range[0] == -1
+
+
+def test_a_replaced_move_ends_no_round():
+    env = coevo.envs.make(GOOFSPIEL, illegal="penalty")
+    env.reset(seed=0)
+    for _ in range(2):
+        env.step("no")
+    assert env.episode.stop is Stop.UNFINISHED
+    assert env.awaiting == (FIRST, SECOND)
+    assert [t.rewards["illegal"] for t in env.episode.turns] == [
+        {FIRST: -0.1, SECOND: 0},
+        {FIRST: 0, SECOND: -0.1},
+    ]
+
+
+COSTS = {"b_0": Cost(worst=-2, stake=1), "c_0": Cost(worst=-4, stake=3)}
+SEATS = ("a_0", "b_0", "c_0", "d_0")
+
+
+@pytest.mark.parametrize(
+    ("preset", "paid"),
+    [
+        ("forfeit", (0, -2, -4, 0)),
+        ("marshal", (0, -11, -13, 0)),
+        ("spiral", (0.5, -1.5, -1.5, 0.5)),
+        ("textarena", (1, -1, -1, 1)),
+        ({"offender": "worst", "others": "mirror"}, (3, -2, -4, 3)),
+    ],
+)
+def test_two_offenders_of_four(preset, paid):
+    found = illegal_policy(preset).joint_payments(SEATS, COSTS)
+    assert tuple(found[a] for a in SEATS) == paid
+
+
+@given(
+    st.sets(st.sampled_from(SEATS), min_size=1, max_size=3),
+    st.floats(-100, 0),
+    st.floats(0, 100),
+    st.sampled_from(["worst", "stake", -1.0, 0.0]),
+)
+def test_mirrored_losses_sum_to_zero_as_long_as_anybody_is_left(out, worst, stake, offender):
+    policy = IllegalPolicy(offender=offender, others="mirror")
+    paid = policy.joint_payments(SEATS, dict.fromkeys(out, Cost(worst, stake)))
+    assert sum(paid.values()) == pytest.approx(0, abs=1e-6)
+    assert len({paid[a] for a in SEATS if a not in out}) == 1
+
+
+@given(st.sampled_from(sorted(PRESETS)), st.floats(-100, 0), st.floats(0, 100))
+def test_one_offender_is_paid_for_as_ever(name, worst, stake):
+    alone = PRESETS[name].payments(SEATS, "b_0", worst=worst, stake=stake)
+    assert PRESETS[name].joint_payments(SEATS, {"b_0": Cost(worst, stake)}) == alone
 
 
 def test_the_correction_quotes_the_reply_safely():
