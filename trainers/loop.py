@@ -16,7 +16,7 @@ from coevo.agents.population import POPULATION, Population
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode
-from coevo.envs.core.errors import CoevoError
+from coevo.envs.core.errors import CoevoError, ConfigError
 from coevo.envs.rewards import reward
 from coevo.trainers import checkpoint
 from coevo.trainers.checkpoint import Progress
@@ -126,6 +126,7 @@ def start(config: TrainConfig, folder: RunFolder) -> Run:
     modules = [reward(option.name, **option.params) for option in algorithm.rewards]
     # The environment pays its online modules as it goes and leaves the others to us.
     modules += [module for module in env.reward_modules if not module.online]
+    _check_names([m.name for m in modules] + [m.name for m in env.reward_modules if m.online])
     for agent in population.learners.values():
         agent.version = 0
     gatherer = Gatherer(config, population, modules)
@@ -135,6 +136,16 @@ def start(config: TrainConfig, folder: RunFolder) -> Run:
         _restore(run, checkpoint.load(newest, learners, population))
     folder.cut_back(run.progress.step)
     return run
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse two modules of one name: their payments would add up to one component."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ConfigError(
+            f"two reward modules are called {twice[0]!r}, one of the environment's and one of the "
+            "algorithm's; leave one out (--set rewards=none) or give it another name"
+        )
 
 
 def _restore(run: Run, loaded: tuple[Progress, dict[str, Any]]) -> None:

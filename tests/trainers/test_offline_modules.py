@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from coevo.envs.core.errors import ConfigError
 from coevo.envs.rewards import FormatReward, LengthPenalty, RewardModule, WeightedSum
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.run_folder import RunFolder
@@ -129,3 +130,8 @@ def test_the_state_of_a_module_is_kept_and_given_back(start, config):
     again = Judge()
     start(again)
     assert again.seen == judge.seen == 8
+
+
+def test_two_modules_of_one_name_are_refused(start):
+    with pytest.raises(ConfigError, match="two reward modules are called 'format'"):
+        start(FormatReward(legal=0.25), rewards="format(legal=0.05)")
