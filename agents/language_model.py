@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -49,6 +51,13 @@ class LanguageModelAgent(Agent):
     def reseed(self, seed: int) -> None:
         """Restart the sampling generator; equal seeds and requests give equal replies."""
         self._generator = torch.Generator().manual_seed(seed)
+
+    def greedy(self, name: str) -> LanguageModelAgent:
+        """Give a player with the same weights that always takes the likeliest token."""
+        twin = copy.copy(self)
+        twin.name, twin.sampling = name, replace(self.sampling, temperature=0.0)
+        twin.forget()
+        return twin
 
     def forget(self) -> None:
         """Drop what was remembered of earlier conversations."""

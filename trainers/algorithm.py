@@ -34,6 +34,8 @@ class SamplerSpec:
     """Which groups are learnt from, from SELECT."""
     replay: Option = field(default_factory=lambda: option("none"))
     """Which plays of earlier updates come back, from REPLAY."""
+    greedy: bool = False
+    """Whether every start is also played greedily once, for the baseline `greedy`."""
     component: str = "payoff"
     """Reward component that allocation, selection and replay look at."""
     low: float = -1.0
@@ -43,6 +45,11 @@ class SamplerSpec:
 
     def __post_init__(self) -> None:
         check_samplers(self.allocate, self.select, self.replay)
+        if self.greedy and self.replay.name != "none":
+            raise ConfigError(
+                f"sampler.greedy=true and sampler.replay={self.replay.name!r} contradict each "
+                "other: plays of earlier updates have no greedy play of today beside them"
+            )
         if self.allocate.name != "uniform" and not self.starts:
             raise ConfigError(
                 f"sampler.allocate={self.allocate.name!r} shares plays out by what is known about "
@@ -212,6 +219,11 @@ class Algorithm:
             raise ConfigError(
                 f"credit={self.advantage.credit.name!r} and critic={self.critic} contradict each "
                 "other: gae needs a critic, and nothing else uses one"
+            )
+        if (self.advantage.center.name == "greedy") != self.sampler.greedy:
+            raise ConfigError(
+                f"center={self.advantage.center.name!r} and sampler.greedy={self.sampler.greedy} "
+                "contradict each other: the baseline needs the greedy plays, and nothing else does"
             )
         if self.advantage.center.name.startswith("group") and self.sampler.group_size < 2:
             raise ConfigError(

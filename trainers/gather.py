@@ -6,8 +6,9 @@ bring back plays of earlier updates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ from coevo.trainers.samplers import (
     tries_of,
 )
 
+GREEDY = "@greedy"
+"""Ending of the names of greedy twins."""
+
 
 @dataclass(frozen=True)
 class Gathered:
@@ -49,6 +53,8 @@ class Gathered:
     tokens: int
     """Tokens that learning policies sampled now, those of plays that were not kept included."""
     metrics: dict[str, float]
+    baselines: Mapping[tuple[int, str], float] | None = None
+    """(group, seat) -> what a greedy play of the same start earned there."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,7 @@ class Played:
 
     planned: Planned
     episodes: list[Episode]
+    greedy: Episode | None = None
 
     def __len__(self) -> int:
         """Give the number of plays."""
@@ -109,8 +116,7 @@ class Gatherer:
 
         def draw(batch: int) -> list[Played]:
             planned = self.plan(step, mix.fresh, batch)
-            episodes = self._play(planned, step, batch)
-            found = [Played(p, e) for p, e in zip(planned, episodes, strict=True)]
+            found = self._play(planned, step, batch)
             played.extend(found)
             return found
 
@@ -121,7 +127,10 @@ class Gatherer:
 
     def _tokens(self, groups: Sequence[Played]) -> int:
         turns = (t for g in groups for e in g.episodes for t in e.turns)
-        return sum(len(t.token_ids or ()) for t in turns if t.player in self.population.learners)
+        own = {n + end for n in self.population.learners for end in ("", GREEDY)}
+        greedy = (t for g in groups if g.greedy is not None for t in g.greedy.turns)
+        spoken = itertools.chain(turns, greedy)
+        return sum(len(t.token_ids or ()) for t in spoken if t.player in own)
 
     def plan(self, step: int, groups: int, batch: int = 0) -> list[Planned]:
         """Decide which starts are played how often, and who sits where."""
@@ -154,19 +163,25 @@ class Gatherer:
         at = rng.choice(size, groups, replace=groups > size)
         return at, every[at]
 
-    def _play(self, planned: Sequence[Planned], step: int, batch: int) -> list[list[Episode]]:
+    def _play(self, planned: Sequence[Planned], step: int, batch: int) -> list[Played]:
         """Play all groups at once and apply every reward module."""
+        learners = self.population.learners
         for i, agent in enumerate(self.population.players.values()):
             if isinstance(agent, LanguageModelAgent):
                 entropy = [self.config.seed, step, i, *([batch] if batch else [])]
                 sequence = np.random.SeedSequence(entropy)
                 agent.reseed(int(sequence.generate_state(1, np.uint64)[0] >> 1))
                 agent.forget()
+        players = self.population.players
         matches = [m for p in planned for m in p.matches]
-        episodes = play(self.config.env, matches, self.population.players, self.config.env_options)
+        if self.config.algorithm.sampler.greedy:
+            players |= {n + GREEDY: agent.greedy(n + GREEDY) for n, agent in learners.items()}
+            matches += [_greedily(p.matches[0], learners) for p in planned]
+        episodes = play(self.config.env, matches, players, self.config.env_options)
         pay(self.modules, episodes)
         rest = iter(episodes)
-        return [[next(rest) for _ in p.matches] for p in planned]
+        played = [Played(p, [next(rest) for _ in p.matches]) for p in planned]
+        return [replace(p, greedy=next(rest, None)) for p in played]
 
     # ---- What is known about starts and plays ------------------------------------------------
 
@@ -237,6 +252,12 @@ class Gatherer:
         self.replay.load_state_dict(state["replay"])
 
 
+def _greedily(match: Match, learners: Collection[str]) -> Match:
+    """Let the greedy twins of the learners play a match."""
+    players = {s: p + GREEDY if p in learners else p for s, p in match.players.items()}
+    return replace(match, players=players)
+
+
 def pay(modules: Sequence[RewardModule], episodes: Sequence[Episode]) -> None:
     """Apply reward modules to finished plays."""
     for module in modules:
@@ -251,4 +272,10 @@ def _joined(groups: Sequence[Played], mix: Mix, tokens: int, metrics: dict[str, 
     episodes, all_keys = mix.join(fresh, keys)
     if len(episodes) > len(fresh):
         metrics = metrics | {"replay/share": 1 - len(fresh) / len(episodes)}
-    return Gathered(episodes, all_keys, len(fresh), tokens, metrics)
+    baselines = {
+        (i, seat): g.greedy.total(seat)
+        for i, g in enumerate(groups)
+        if g.greedy is not None
+        for seat in g.greedy.agents
+    }
+    return Gathered(episodes, all_keys, len(fresh), tokens, metrics, baselines or None)

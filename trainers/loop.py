@@ -208,7 +208,7 @@ def update(run: Run) -> tuple[dict[str, Any], list[Episode]]:
 def learn(run: Run, gathered: Gathered) -> dict[str, float]:
     """Let every parameter set learn from the plays of an update; gives metrics."""
     config, step = run.config, run.progress.step
-    batch = build(gathered.episodes, gathered.groups, run.learners)
+    batch = build(gathered.episodes, gathered.groups, run.learners, gathered.baselines)
     if batch is None:
         return {}
     run.moving = True

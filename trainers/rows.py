@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -103,7 +103,10 @@ class _Trajectory:
 
 
 def build(
-    episodes: Sequence[Episode], groups: Sequence[int], learners: Collection[str] | None = None
+    episodes: Sequence[Episode],
+    groups: Sequence[int],
+    learners: Collection[str] | None = None,
+    baselines: Mapping[tuple[int, str], float] | None = None,
 ) -> Batch | None:
     """Turn episodes into trajectories and rows.
 
@@ -112,6 +115,7 @@ def build(
         groups: one key per episode; equal keys had the same start state.
         learners: players that learn; what frozen policies and past selves did must not enter the
             statistics that learners are compared with. None takes every player with tokens.
+        baselines: (group, seat) -> what a greedy play of the same start earned.
 
     Returns:
         None when no policy wrote anything.
@@ -120,7 +124,11 @@ def build(
     if not found:
         return None
     played = tuple((t.episode, episodes[t.episode].agents[t.seat]) for t in found)
-    return Batch(_tensors(found, episodes, groups), _rows(found), played)
+    trajectories = _tensors(found, episodes, groups)
+    if baselines is not None:
+        value = [baselines[groups[at], seat] for at, seat in played]
+        trajectories = replace(trajectories, baseline_B=torch.tensor(value, dtype=torch.float64))
+    return Batch(trajectories, _rows(found), played)
 
 
 def _trajectories(
@@ -191,6 +199,9 @@ def _keys(
         "policy": _codes([t.policy for t in found]),
         "opening": _codes([_said(t.turns[0]) for t in found]),
         "answer": _codes([_said(t.turns[-1]) for t in found]),
+        "play": [t.episode for t in found],
+        # Plays of one start that share a seat's first move have a beginning in common.
+        "tree": _codes([(groups[t.episode], t.seat, _said(t.turns[0])) for t in found]),
         "truncated": [int(episodes[t.episode].stop is Stop.TURN_LIMIT) for t in found],
     }
     return {name: torch.tensor(key, dtype=torch.int64) for name, key in keys.items()}

@@ -10,6 +10,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
 from coevo.trainers.algorithm import SamplerSpec
 from coevo.trainers.estimators import option
+from coevo.trainers.rows import build
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.samplers import RefillError
 
@@ -68,8 +69,8 @@ def test_groups_without_a_difference_are_played_again_until_enough_inform(starte
     }
     run = started(changes)
     gathered = run.gatherer.gather(0)
-    assert Counter(gathered.groups) == {g: 2 for g in range(4)}
-    learner = {i: e for i, e in enumerate(gathered.episodes)}
+    assert Counter(gathered.groups) == dict.fromkeys(range(4), 2)
+    learner = dict(enumerate(gathered.episodes))
     for group in range(4):
         pair = [e for i, e in learner.items() if gathered.groups[i] == group]
         seat = next(t.agent for t in pair[0].turns if t.player == "policy")
@@ -141,3 +142,27 @@ def test_what_is_remembered_survives_a_stop(config, folder, changes):
 def test_sharing_out_plays_needs_a_list_of_starts():
     with pytest.raises(ConfigError, match=r"sampler\.starts=0"):
         SamplerSpec(allocate=option("knapsack"))
+
+
+def test_a_greedy_play_of_every_start_is_the_baseline(started):
+    changes = {"sampler.greedy": True, "advantage.center": "greedy", "sampler.episodes": 6}
+    run = started(changes)
+    gathered = run.gatherer.gather(0)
+    assert len(gathered.episodes) == 6 and len(gathered.baselines) == 12
+    assert {t.player for e in gathered.episodes for t in e.turns} == {"policy"}
+    again = run.gatherer.gather(0)
+    assert again.baselines == gathered.baselines, "nothing is drawn in a greedy play"
+    kept = sum(len(t.token_ids) for e in gathered.episodes for t in e.turns)
+    assert gathered.tokens > kept, "greedy plays are sampled too"
+    batch = build(gathered.episodes, gathered.groups, {"policy"}, gathered.baselines)
+    for b, (at, seat) in enumerate(batch.played_B):
+        assert float(batch.trajectories.baseline_B[b]) == gathered.baselines[at, seat]
+    assert loop.update(run)[0]["grad_norm"] > 0
+
+
+@pytest.mark.parametrize(
+    "changes", [{"sampler.greedy": True}, {"advantage.center": "greedy"}], ids=str
+)
+def test_the_greedy_baseline_and_its_plays_need_each_other(config, changes):
+    with pytest.raises(ConfigError, match="contradict"):
+        config("reinforce", changes)
