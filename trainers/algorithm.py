@@ -110,17 +110,32 @@ class OptimSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class CriticSpec:
-    """A value head on the policy's last hidden state, for the credit that needs values."""
+    """Heads on the policy's last hidden state, for the credits that need values."""
 
+    form: Literal["value", "utterance"] = "value"
+    """One value per token, for `gae`; or double critics of whole replies, for `td_critic`."""
     lr: float = 1e-3
     """Learning rate of the head; the trunk is not trained by the value loss."""
     clip: float = 0.2
-    """Largest change of a value that lowers its loss."""
+    """Largest change of a value that lowers its loss; of the form `value`."""
+    passes: int = 20
+    """Steps on every batch before the policy learns from it; of the form `utterance`."""
+    gamma: float = 0.95
+    """Discount per turn; of the form `utterance`."""
+    tau: float = 0.1
+    """Speed of the slow copies; of the form `utterance`."""
 
     def __post_init__(self) -> None:
         for name in ("lr", "clip"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"critic.{name}={getattr(self, name)} must be above 0")
+        if self.form not in ("value", "utterance"):
+            raise ConfigError(f"critic.form={self.form!r} must be value or utterance")
+        if self.passes < 1 or not 0 <= self.gamma <= 1 or not 0 < self.tau <= 1:
+            raise ConfigError(
+                f"critic.passes={self.passes} must be at least 1, critic.gamma={self.gamma} in "
+                f"0..1 and critic.tau={self.tau} in 0..1, 0 excluded"
+            )
 
 
 def no_magnet() -> None:
@@ -215,10 +230,12 @@ class Algorithm:
                 f"magnet={self.magnet.name!r} and the loss terms {sorted(terms)} contradict each "
                 "other: a magnet needs the loss term 'magnet', and the term needs a magnet"
             )
-        if (self.advantage.credit.name == "gae") != (self.critic is not None):
+        form = {"gae": "value", "td_critic": "utterance"}.get(self.advantage.credit.name)
+        if form != (None if self.critic is None else self.critic.form):
             raise ConfigError(
                 f"credit={self.advantage.credit.name!r} and critic={self.critic} contradict each "
-                "other: gae needs a critic, and nothing else uses one"
+                "other: gae needs a critic of the form 'value', td_critic one of the form "
+                "'utterance', and nothing else uses one"
             )
         if (self.advantage.center.name == "greedy") != self.sampler.greedy:
             raise ConfigError(

@@ -139,7 +139,7 @@ class Gatherer:
         starts, seeds = self._starts(groups, rng)
         plays = np.full(groups, spec.group_size)
         if self.history is not None:
-            stats = self.history.stats(starts)
+            stats = self.history.stats(starts.tolist())
             total = groups * spec.group_size
             plays = ALLOCATE[spec.allocate.name](stats, total, rng, **spec.allocate.params)
         planned, stream = [], 0

@@ -6,8 +6,7 @@ rows are computed once.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +15,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from coevo.agents.language_model import LanguageModelAgent
-from coevo.agents.scoring import Scored, micro_batches, score
+from coevo.agents.scoring import Scored
 from coevo.trainers.algorithm import MAGNET, Algorithm, OptimSpec
 from coevo.trainers.estimators import (
     Denominators,
@@ -33,8 +32,10 @@ from coevo.trainers.estimators import (
     survey,
     value_loss,
 )
-from coevo.trainers.micro_batch import MicroBatch, mask_logits
+from coevo.trainers.micro_batch import MicroBatch
+from coevo.trainers.passes import Passes
 from coevo.trainers.rows import Rows
+from coevo.trainers.utterance_critic import UtteranceCritic
 from coevo.trainers.weights import blend, frozen_copy
 
 
@@ -51,7 +52,7 @@ class Targets:
     return_mask_CL: Tensor | None = None
 
 
-class Learner:
+class Learner(Passes):
     """Trains the model of one policy.
 
     Args:
@@ -60,7 +61,7 @@ class Learner:
     """
 
     def __init__(self, agent: LanguageModelAgent, algorithm: Algorithm) -> None:
-        self.agent, self.algorithm = agent, algorithm
+        super().__init__(agent, algorithm)
         self.model: PreTrainedModel = agent.model
         self.head = self._make_head()
         self.reference = frozen_copy(self.model) if algorithm.needs_reference else None
@@ -74,10 +75,13 @@ class Learner:
         self._split = 1
         """Mini-batches of the current update."""
 
-    def _make_head(self) -> nn.Linear | None:
+    def _make_head(self) -> nn.Linear | UtteranceCritic | None:
         if self.algorithm.critic is None:
             return None
-        head = nn.Linear(self.model.config.get_text_config().hidden_size, 1)
+        size = self.model.config.get_text_config().hidden_size
+        if self.algorithm.critic.form == "utterance":
+            return UtteranceCritic(size).to(self.model.device)
+        head = nn.Linear(size, 1)
         nn.init.zeros_(head.weight)
         nn.init.zeros_(head.bias)
         return head.to(self.model.device)
@@ -88,33 +92,42 @@ class Learner:
         ]
         if self.head is not None and self.algorithm.critic is not None:
             groups.append(
-                {"params": list(self.head.parameters()), "peak": self.algorithm.critic.lr}
+                {
+                    "params": [p for p in self.head.parameters() if p.requires_grad],
+                    "peak": self.algorithm.critic.lr,
+                }
             )
         betas = (optim.beta1, optim.beta2)
         return torch.optim.AdamW(groups, lr=optim.lr, betas=betas, weight_decay=optim.weight_decay)
 
-    # ---- Passes without gradient -----------------------------------------------------------
+    def judged(
+        self, rows: Rows, reward_BT: Tensor, mask_BT: Tensor, rate: float
+    ) -> tuple[Tensor, Tensor, float]:
+        """Let the utterance critics learn from a batch; give Q and V, [B, T, 2], and the error.
 
-    @torch.no_grad()
-    def logp(self, rows: Rows, of: PreTrainedModel | None = None) -> Tensor:
-        """Give the log-probability of every reply token under this or another model: [C, L]."""
-        return self._each(rows, lambda s: s.logp_N(), of or self.model)
-
-    @torch.no_grad()
-    def values(self, rows: Rows) -> Tensor:
-        """Give the critic's value before every reply token: [C, L]."""
-        return self._each(rows, self._value_N, self.model)
-
-    def _value_N(self, scored: Scored) -> Tensor:
-        assert self.head is not None and scored.hidden_NH is not None  # checked by the record
-        return self.head(scored.hidden_NH.detach()).squeeze(-1)
-
-    def _each(self, rows: Rows, give: object, model: PreTrainedModel) -> Tensor:
-        out_CL = torch.zeros(rows.mask_CL.shape)
-        for part in self._parts(rows, range(len(rows.spans))):
-            scored = self._score(rows, part, model)
-            out_CL[part.rows] = part.spread(give(scored).cpu(), rows)  # type: ignore[operator]
-        return out_CL
+        Args:
+            rows: all rows of this parameter set.
+            reward_BT: composed reward of every turn.
+            mask_BT: turns that this parameter set wrote.
+            rate: factor on the learning rate.
+        """
+        assert isinstance(self.head, UtteranceCritic) and self.algorithm.critic is not None
+        states = self.turn_states(rows, (reward_BT.shape[0], reward_BT.shape[1]))
+        for group in self.optimizer.param_groups:
+            group["lr"] = group["peak"] * rate
+        device = self.model.device
+        before_BTH, after_BTH = (s.to(device) for s in states)
+        error = self.head.fit(
+            before_BTH,
+            after_BTH,
+            reward_BT.to(device),
+            mask_BT.to(device),
+            self.optimizer,
+            self.algorithm.critic,
+        )
+        with torch.no_grad():
+            q_BTC, v_BTC = self.head.judge(before_BTH, after_BTH)
+        return q_BTC.cpu(), v_BTC.cpu(), error
 
     # ---- The update ------------------------------------------------------------------------
 
@@ -296,31 +309,6 @@ class Learner:
         if self.average is not None:
             # A young average would be mostly the start weights, hence the growing window.
             blend(self.average, self.model, min(self.algorithm.average, step / (step + 10)))
-
-    # ---- Micro-batches ---------------------------------------------------------------------
-
-    def _parts(self, rows: Rows, spans: Sequence[int]) -> Iterator[MicroBatch]:
-        lengths = [len(rows.spans[s].ids) for s in spans]
-        for batch in micro_batches(lengths, self.algorithm.optim.token_budget):
-            yield MicroBatch.make(rows, [spans[i] for i in batch])
-
-    def _score(self, rows: Rows, part: MicroBatch, model: PreTrainedModel) -> Scored:
-        hidden = self.head is not None and model is self.model
-        with self._precision():
-            scored = score(
-                model,
-                [rows.spans[s] for s in part.spans],
-                self.agent.sampling.temperature or 1.0,
-                hidden=hidden,
-            )
-        if all(rows.allowed[s] is None for s in part.spans):
-            return scored
-        return mask_logits(scored, [rows.allowed[s] for s in part.spans], rows, part.spans)
-
-    def _precision(self) -> contextlib.AbstractContextManager[object]:
-        if self.model.device.type == "cuda":
-            return torch.autocast("cuda", torch.bfloat16)
-        return contextlib.nullcontext()
 
     def move_reference(self) -> None:
         """Make the current policy the reference, if the record uses one."""

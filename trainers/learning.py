@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.estimators import Advantages, advantages, expand_rows
+from coevo.trainers.estimators import Advantages, Trajectories, advantages, expand_rows
 from coevo.trainers.learner import Learner, Targets
 from coevo.trainers.rows import Batch, Rows
+from coevo.trainers.utterance_critic import CRITICS
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ def learn_batch(
     """
     before = _passes(algorithm, learners, batch)
     trajectories = replace(batch.trajectories, **before.streams)
+    if algorithm.critic is not None and algorithm.critic.form == "utterance":
+        trajectories = _judged(algorithm, learners, replace(batch, trajectories=trajectories), rate)
     credited = advantages(algorithm.advantage, trajectories, dict(state))
     metrics, after = dict(credited.stats), dict(state) | dict(credited.state)
     for name, learner in learners.items():
@@ -127,7 +130,7 @@ def _passes(algorithm: Algorithm, learners: Mapping[str, Learner], batch: Batch)
             before.ref_CL = _filled(
                 before.ref_CL, batch.rows, at, learner.logp(rows, learner.reference)
             )
-        if learner.head is not None:
+        if isinstance(learner.head, nn.Linear):
             before.value_CL = _filled(before.value_CL, batch.rows, at, learner.values(rows))
     size = batch.trajectories.turn_of_BS.shape[1]
     found = {
@@ -137,6 +140,27 @@ def _passes(algorithm: Algorithm, learners: Mapping[str, Learner], batch: Batch)
     }
     before.streams = {k: batch.rows.to_stream(v, size) for k, v in found.items() if v is not None}
     return before
+
+
+def _judged(
+    algorithm: Algorithm, learners: Mapping[str, Learner], batch: Batch, rate: float
+) -> Trajectories:
+    """Let the utterance critics learn, and note what they say of every turn."""
+    found = batch.trajectories
+    weight_K = [algorithm.advantage.reward_weights.get(c, 1.0) for c in found.components]
+    reward_BT = (found.reward_BTK * found.reward_BTK.new_tensor(weight_K)).sum(-1)
+    q_BTC = v_BTC = reward_BT.new_zeros(*reward_BT.shape, CRITICS)
+    for name, learner in learners.items():
+        rows, at = batch.rows.written_by(name)
+        if len(at):
+            mine_B = torch.zeros(len(reward_BT), dtype=torch.bool)
+            mine_B[rows.trajectory_C] = True
+            mask_BT = found.turn_mask_BT & mine_B.unsqueeze(1)
+            q_own, v_own, _ = learner.judged(rows, reward_BT, mask_BT, rate)
+            own_BT1 = mask_BT.unsqueeze(-1)
+            q_BTC = torch.where(own_BT1, q_own.to(q_BTC), q_BTC)
+            v_BTC = torch.where(own_BT1, v_own.to(v_BTC), v_BTC)
+    return replace(found, q_BTC=q_BTC, v_BTC=v_BTC)
 
 
 def _filled(whole: Tensor | None, rows: Rows, at: Tensor, part: Tensor) -> Tensor:

@@ -32,11 +32,11 @@ class MicroBatch:
         return cls(spans, at, local_C[at])
 
     def spread(self, packed_N: Tensor, rows: Rows) -> Tensor:
-        """Give every row its sequence's values: packed reply tokens -> [rows here, L]."""
+        """Give every row its sequence's values: packed reply tokens -> [rows here, L, ...]."""
         sizes = [len(rows.spans[s].positions()) for s in self.spans]
         columns = torch.cat([torch.arange(n) for n in sizes])
         lines = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
-        grid_UL = packed_N.new_zeros(len(sizes), rows.mask_CL.shape[1])
+        grid_UL = packed_N.new_zeros(len(sizes), rows.mask_CL.shape[1], *packed_N.shape[1:])
         grid_UL = grid_UL.index_put(
             (lines.to(packed_N.device), columns.to(packed_N.device)), packed_N
         )

@@ -247,8 +247,9 @@ def _readable(inputs: LossInputs) -> LossInputs:
     """Blank what is outside the mask and raise -inf: 0 times it would be NaN."""
     x = blank(inputs)
     names = ("logp_BL", "logp_old_BL", "logp_roll_BL", "logp_ref_BL")
-    given: dict[str, Any] = {n: t for n in names if (t := getattr(x, n)) is not None}
-    return replace(x, **{n: finite(t) for n, t in given.items()})
+    given = {n: t for n in names if (t := getattr(x, n)) is not None}
+    changes: dict[str, Any] = {n: finite(t) for n, t in given.items()}
+    return replace(x, **changes)
 
 
 def _anchored(spec: LossSpec, x: LossInputs) -> LossInputs:
