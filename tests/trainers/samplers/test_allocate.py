@@ -76,6 +76,13 @@ def test_what_the_others_do_not_need_goes_to_hopeless_starts():
     assert knapsack_cost([0.5, 0.9, 1.0]).round(2).tolist() == [3.32, 21.85, np.inf]
 
 
+def test_no_start_is_played_more_than_the_maximum():
+    stats = StartStats.of_rates([0.1, 0.9])
+    assert knapsack(stats, 30, rng())[0] > 16
+    assert knapsack(stats, 30, rng(), n_max=16).tolist() == [16, 14]
+    assert xrpo(counted([4, 40], [9, 90]), 30, rng(), n_max=16).tolist() == [16, 14]
+
+
 def test_knapsack_reads_the_last_visit_or_all_of_them():
     stats = StartStats([5.0, 5.0, 0.0], [10.0, 10.0, 0.0], [0.1, 0.5, np.nan], [2, 2, 0])
     as_rates = StartStats.of_rates([0.1, 0.5, 0.3])
@@ -119,23 +126,36 @@ def test_xrpo_reduces_the_expected_posterior_variance_that_it_claims():
     assert after.mean() == pytest.approx(before * (a + b) / (a + b + n), rel=2e-3)
 
 
-def test_xrpo_maximises_its_objective():
-    stats = counted([1, 4, 0], [2, 9, 5])
+def xrpo_objective(stats, plays, explore):
+    """Sum the uncertainty that goes and the bonus over all plays, from their definitions."""
     a, b = 1 + stats.successes_P, 1 + stats.trials_P - stats.successes_P
     c = a + b
+    gone = np.sqrt(a * b / (c**2 * (c + 1))) * (1 - np.sqrt(c / (c + plays)))
+    seen = np.log1p(stats.trials_P.sum())
+    bonus = [
+        sum(np.sqrt(seen / (m + j)) for j in range(1, n + 1))
+        for m, n in zip(stats.trials_P, plays, strict=True)
+    ]
+    return gone.sum() + explore * sum(bonus)
 
-    def worth(plays):
-        gone = np.sqrt(a * b / (c**2 * (c + 1))) * (1 - np.sqrt(c / (c + plays)))
-        seen = np.log1p(stats.trials_P.sum())
-        bonus = [
-            sum(np.sqrt(seen / (m + j)) for j in range(1, n + 1))
-            for m, n in zip(stats.trials_P, plays, strict=True)
-        ]
-        return gone.sum() + 0.02 * sum(bonus)
 
-    plays = xrpo(stats, 12, rng(), explore=0.02)
-    every = [np.array(n) for n in itertools.product(range(1, 11), repeat=3) if sum(n) == 12]
-    assert worth(plays) == pytest.approx(max(map(worth, every)), abs=1e-12)
+@pytest.mark.parametrize("explore", [0.0, 0.02, 10.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_xrpo_maximises_its_objective(seed, explore):
+    draw = rng(seed)
+    trials = draw.integers(0, 12, 3)
+    stats = counted(draw.binomial(trials, 0.3), trials)
+    plays = xrpo(stats, 14, rng(), explore=explore)
+    every = (np.array(n) for n in itertools.product(range(1, 13), repeat=3) if sum(n) == 14)
+    best = max(xrpo_objective(stats, n, explore) for n in every)
+    assert xrpo_objective(stats, plays, explore) == pytest.approx(best, abs=1e-12)
+
+
+def test_the_bonus_of_xrpo_counts_the_play_it_is_paid_for():
+    stats = counted([1, 16], [27, 31])  # with sqrt(log(1+T) / (N+n+1)) this would be [4, 3]
+    assert xrpo(stats, 7, rng(), explore=0.05).tolist() == [5, 2]
+    worth = [xrpo_objective(stats, np.array([n, 7 - n]), 0.05) for n in range(1, 7)]
+    assert np.argmax(worth) == 4
 
 
 # ---- VADE -------------------------------------------------------------------------------------
