@@ -20,6 +20,7 @@ from coevo.agents.population import Population
 from coevo.envs.core.episode import Episode
 from coevo.envs.rewards.module import RewardModule
 from coevo.trainers.config import TrainConfig
+from coevo.trainers.estimators import defaults
 from coevo.trainers.learning import Again
 from coevo.trainers.rollout import Match, play
 from coevo.trainers.rows import Batch, build
@@ -114,13 +115,15 @@ class Gatherer:
         mix = self.replay.mix(spec.episodes // spec.group_size, step, rng)
         played: list[Played] = []
 
+        first = self.plan(step, mix.fresh)
+
         def draw(batch: int) -> list[Played]:
-            planned = self.plan(step, mix.fresh, batch)
+            planned = first if batch == 0 else self.plan(step, mix.fresh, batch)
             found = self._play(planned, step, batch)
             played.extend(found)
             return found
 
-        found = refill(draw, mix.fresh, self._keeps, tries_of(spec.select))
+        found = refill(draw, len(first), self._keeps, tries_of(spec.select))
         self._remember(played)
         metrics = found.metrics() if spec.select.name != "all" else {}
         return _joined(found.groups, mix, self._tokens(played), metrics)
@@ -133,18 +136,21 @@ class Gatherer:
         return sum(len(t.token_ids or ()) for t in spoken if t.player in own)
 
     def plan(self, step: int, groups: int, batch: int = 0) -> list[Planned]:
-        """Decide which starts are played how often, and who sits where."""
+        """Decide which starts are played how often, and who sits where.
+
+        Allocators that may leave starts out choose among all of them, the others among `groups`.
+        """
         spec, seed = self.config.algorithm.sampler, self.config.seed
         rng = np.random.default_rng([seed, step, *([batch] if batch else [])])
         starts, seeds = self._starts(groups, rng)
-        plays = np.full(groups, spec.group_size)
+        plays = np.full(len(starts), spec.group_size)
         if self.history is not None:
             stats = self.history.stats(starts.tolist())
             total = groups * spec.group_size
             plays = ALLOCATE[spec.allocate.name](stats, total, rng, **spec.allocate.params)
         planned, stream = [], 0
-        for i in range(groups):
-            key = batch * groups + i
+        for i in np.flatnonzero(plays):
+            key = batch * len(starts) + len(planned)
             # All plays of a group share their seats; seats rotate from group to group, on and on.
             seated = np.random.default_rng([seed, step, key])
             players = self.population.assign(step * groups + key, seated)
@@ -160,6 +166,8 @@ class Gatherer:
             return np.full(groups, -1), rng.integers(2**31, size=groups)
         size = len(self.history)
         every = np.random.default_rng([self.config.seed, 2**31]).integers(2**31, size=size)
+        if not defaults(self.config.algorithm.sampler.allocate, ALLOCATE)["n_min"]:
+            return np.arange(size), every
         at = rng.choice(size, groups, replace=groups > size)
         return at, every[at]
 

@@ -60,6 +60,26 @@ def test_plays_are_shared_out_by_what_is_known_about_a_start(started):
     assert run.gatherer.history.stats().visits_P.sum() == 6
 
 
+def test_an_allocator_that_leaves_starts_out_chooses_among_all_of_them(started):
+    changes = {
+        "population": "frozen",
+        "sampler.starts": 6,
+        "sampler.episodes": 8,
+        "sampler.group_size": 4,
+        "sampler.allocate": "vade",
+    }
+    run = started(changes)
+    outcomes = [-1] * 8 + [1, -1] * 4
+    run.gatherer.history.after_update(
+        [i % 6 for i in range(96)], [outcomes[i % 16] for i in range(96)]
+    )
+    planned = run.gatherer.plan(1, 2)
+    assert sum(len(g.matches) for g in planned) == 8 and all(g.matches for g in planned)
+    assert len({g.key for g in planned}) == len({g.start for g in planned}) == len(planned)
+    gathered = run.gatherer.gather(1)
+    assert len(gathered.episodes) == 8
+
+
 def test_groups_without_a_difference_are_played_again_until_enough_inform(started):
     changes = {
         "population": "frozen",
