@@ -20,6 +20,9 @@ from coevo.trainers.estimators.normalise import CENTER, SCALE, State
 from coevo.trainers.estimators.option import Option, check
 from coevo.trainers.estimators.trajectories import Trajectories
 
+_OF_ONE_REWARD = ("gae", "td_critic", "ads", "greedy", "seat_ema")
+"""Credits and centres that read a critic, a played baseline or a running mean."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class AdvantageSpec:
@@ -65,11 +68,8 @@ class AdvantageSpec:
             raise unknown("weights", self.weights, WEIGHTS)
         if self.ddof < 0 or not self.eps >= 0.0:
             raise ConfigError(f"ddof={self.ddof} and eps={self.eps} must not be negative")
-        if self.compose.name == "decoupled" and (self.kl_in_reward or self.credit.name == "gae"):
-            raise ConfigError(
-                f"compose='decoupled' keeps several rewards apart, but credit={self.credit.name!r} "
-                f"with kl_in_reward={self.kl_in_reward} knows one; use compose='sum'"
-            )
+        if self.compose.name == "decoupled":
+            _check_decoupled(self)
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,21 @@ def _normalised(
     a, after = CENTER[spec.center.name](credit.y, frame, before, **spec.center.params)
     a = SCALE[spec.scale.name](a, credit.y, frame, **spec.scale.params)
     return Draft(a, frame, credit.y, rewards, after, frame), credit
+
+
+def _check_decoupled(spec: AdvantageSpec) -> None:
+    """Refuse what knows one reward, or moves its state once per batch, for K rewards."""
+    for slot, name in (("credit", spec.credit.name), ("center", spec.center.name)):
+        if name in _OF_ONE_REWARD:
+            raise ConfigError(
+                f"compose='decoupled' keeps several rewards apart, but {slot}={name!r} knows one; "
+                "use compose='sum'"
+            )
+    if spec.kl_in_reward:
+        raise ConfigError(
+            f"compose='decoupled' keeps several rewards apart, but kl_in_reward="
+            f"{spec.kl_in_reward} charges one; use compose='sum'"
+        )
 
 
 def _times(one: Draft, weight: float) -> Draft:

@@ -85,10 +85,8 @@ def center_group_loo(y: Tensor, frame: Frame, state: State, *, by: str = "group"
     >>> center_group_loo(y_B, Frame(batch, "row"), {})[0].round(decimals=4).tolist()
     [0.6667, -0.6667, -0.6667, 0.6667]
     """
-    stats, weight = frame.stats(y, by), frame.weight()
-    own_y, own_weight = weight * torch.where(weight > 0, wide(y), 0.0), weight
-    if y.ndim > 1:
-        own_y, own_weight = own_y.sum(1, keepdim=True), own_weight.sum(1, keepdim=True)
+    stats = frame.stats(y, by)
+    own_y, own_weight = frame.own(y, by)
     others = stats.total - own_weight  # whole trajectories: below one half is a rounding residue
     baseline = (stats.mean * stats.total - own_y) / others.where(others > 0.5, 1.0)
     defined = (others > 0.5) & ~stats.constant

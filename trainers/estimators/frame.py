@@ -14,7 +14,8 @@ from coevo.trainers.estimators.rewards import Level
 from coevo.trainers.estimators.trajectories import Trajectories
 
 WEIGHTS = ("row", "turn", "token", "trajectory")
-_OF_TURNS = {"state": "state_BT", "action": "action_BT"}
+OF_TURNS = ("turn", "state", "action")
+"""Keys that every turn has its own of."""
 
 
 @dataclass(frozen=True)
@@ -54,23 +55,23 @@ class Frame:
     def key(self, by: str | None) -> Tensor:
         """Give the group of every entry; None puts all entries in one group.
 
-        Names joined by `+` give their combinations. Besides the keys of the batch, `state` and
-        `action` name what the seat saw before the entry's turn and what it did there.
+        Names joined by `+` give their combinations. Besides the keys of the batch, `turn` is the
+        number of the entry's turn, `state` what the seat saw before it, `action` what it did.
 
         Raises:
             UnknownNameError: There is no such key.
-            ConfigError: `state` or `action` is asked of rows, or of a batch without them.
+            ConfigError: A key of turns is asked of rows, or of a batch without it.
         """
-        if by is None or not set(by.split("+")) & set(_OF_TURNS):
-            key_B = self._row_key(by)
-            return key_B if self.level == "row" else key_B.unsqueeze(1).expand_as(self.mask)
+        names = [] if by is None else by.split("+")
+        of_turns = [self._turn_key(name) for name in names if name in OF_TURNS]
+        key_B = self._row_key([name for name in names if name not in OF_TURNS])
         if self.level == "row":
-            raise ConfigError(f"by={by!r} tells turns apart; use a turn-level credit like 'to_go'")
-        names = by.split("+")
-        rows = "+".join(n for n in names if n not in _OF_TURNS)
-        columns = [self.batch.needed(_OF_TURNS[n], by) for n in names if n in _OF_TURNS]
-        columns.append(self._row_key(rows or None).unsqueeze(1).expand_as(columns[0]))
-        key_BT = combined(*columns)
+            if of_turns:
+                raise ConfigError(f"by={by!r} tells turns apart: use a turn-level credit, 'to_go'")
+            return key_B
+        if not of_turns:
+            return key_B.unsqueeze(1).expand_as(self.mask)
+        key_BT = combined(*of_turns, key_B.unsqueeze(1).expand_as(of_turns[0]))
         if self.level == "turn":
             return key_BT
         return torch.where(self.mask, key_BT.gather(1, self.batch.turn_of_BS.clamp(min=0)), 0)
@@ -93,9 +94,14 @@ class Frame:
 
     def stats(self, y: Tensor, by: str | None, weights: str | None = None) -> GroupStats:
         """Compute `group_stats` of a table over the groups of a key."""
-        turns = by is not None and set(by.split("+")) & set(_OF_TURNS)
-        key = self.key(by) if turns else self._row_key(by)
-        return group_stats(y, key, self.weight(weights), self.ddof)
+        return group_stats(y, self._short_key(by), self.weight(weights), self.ddof)
+
+    def own(self, y: Tensor, by: str | None) -> tuple[Tensor, Tensor]:
+        """Give what an entry's trajectory adds to its group: weighted sum and weight."""
+        rows_B, key = torch.arange(len(y), device=y.device), self._short_key(by)
+        key = rows_B if key.ndim == 1 else combined(key, rows_B.unsqueeze(1).expand_as(key))
+        stats = group_stats(y, key, self.weight())
+        return stats.mean * stats.total, stats.total
 
     def minus_mean(self, y: Tensor, stats: GroupStats) -> Tensor:
         """Subtract the mean; a constant group gives exactly 0, without a rounding residue."""
@@ -115,10 +121,23 @@ class Frame:
             return expand_rows(y, self.batch.turn_of_BS)
         return expand_turns(y, self.batch.turn_of_BS) if self.level == "turn" else self.hide(y)
 
-    def _row_key(self, by: str | None) -> Tensor:
-        if by is None:
-            return torch.zeros_like(self.batch.keys["group"])
-        return self.batch.key_B(by)
+    def _row_key(self, names: list[str]) -> Tensor:
+        return (
+            self.batch.key_B("+".join(names))
+            if names
+            else torch.zeros_like(self.batch.keys["group"])
+        )
+
+    def _short_key(self, by: str | None) -> Tensor:
+        """Give the key with one entry per row where it has no more to tell."""
+        names = [] if by is None else by.split("+")
+        return self.key(by) if set(names) & set(OF_TURNS) else self._row_key(names)
+
+    def _turn_key(self, name: str) -> Tensor:
+        if name != "turn":
+            return self.batch.needed(f"{name}_BT", name)
+        mask_BT = self.batch.turn_mask_BT
+        return torch.arange(mask_BT.shape[1], device=mask_BT.device).expand_as(mask_BT)
 
     @property
     def _tokens_BT(self) -> Tensor:

@@ -1,8 +1,9 @@
 """Modify: what happens to an advantage after it is normalised, left to right, in its own level.
 
 Every modifier has the form `(draft, *, options) -> draft`; it may refine the level of the table.
-Here are those that look at one entry at a time or at the whole batch. `modify_rows` compares
-trajectories of a group, `modify_turns` finds turns that belong together.
+Here are those that look at one entry at a time or at the whole batch. `modify_rows` chooses
+trajectories of a group, `modify_groups` reads statistics of groups, `modify_turns` finds turns
+that belong together.
 """
 
 from __future__ import annotations
@@ -16,7 +17,21 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators.center import center_batch
 from coevo.trainers.estimators.draft import Draft
 from coevo.trainers.estimators.groups import wide
-from coevo.trainers.estimators.modify_rows import share_set
+from coevo.trainers.estimators.modify_groups import (
+    active_share,
+    add_tree,
+    blend_global,
+    grpo_fallback,
+    sharpen,
+    weigh_prompts,
+)
+from coevo.trainers.estimators.modify_rows import (
+    best_of_group,
+    drop_negatives,
+    pair_gate,
+    share_set,
+)
+from coevo.trainers.estimators.modify_turns import add_state_group, align, merge_edges
 from coevo.trainers.estimators.option import Table, check_range
 from coevo.trainers.estimators.scale import scale_batch_std, scale_token_std
 
@@ -126,6 +141,25 @@ def filter_sigma(draft: Draft, *, sigma: float = 3.0) -> Draft:
     return replace(draft, a=torch.where(draft.a.abs() <= sigma, draft.a, 0.0))
 
 
+def drop_truncated(draft: Draft) -> Draft:
+    """Learn nothing from plays that a limit cut off: A = 0 where the key `truncated` is not 0.
+
+    They stay in the statistics of their group and in the denominators of the loss (overlong
+    filter as in DAPO's `overlong_filter`).
+
+    Raises:
+        UnknownNameError: The batch has no key `truncated`.
+
+    >>> from coevo.trainers.estimators import AdvantageSpec, from_lists, option
+    >>> from coevo.trainers.estimators import draft as estimate
+    >>> batch = from_lists([[1.0], [0.0]], truncated=[0, 1])
+    >>> drop_truncated(estimate(AdvantageSpec(scale=option("none")), batch)).a.tolist()
+    [0.5, 0.0]
+    """
+    cut = draft.aligned("row", draft.batch.key_of("truncated")) != 0
+    return replace(draft, a=torch.where(cut, 0.0, draft.a))
+
+
 MODIFY: Table = {
     "none": no_change,
     "clip": clip,
@@ -134,5 +168,18 @@ MODIFY: Table = {
     "exp_weight": exp_weight,
     "shift": shift,
     "filter_sigma": filter_sigma,
+    "drop_truncated": drop_truncated,
+    "drop_negatives": drop_negatives,
+    "best_of_group": best_of_group,
     "share_set": share_set,
+    "pair_gate": pair_gate,
+    "sharpen": sharpen,
+    "blend_global": blend_global,
+    "add_tree": add_tree,
+    "grpo_fallback": grpo_fallback,
+    "weigh_prompts": weigh_prompts,
+    "active_share": active_share,
+    "add_state_group": add_state_group,
+    "merge_edges": merge_edges,
+    "align": align,
 }

@@ -85,7 +85,17 @@ class Trajectories:
         >>> batch.key_B("group").tolist(), batch.key_B("group+seat").tolist()
         ([0, 0, 1], [0, 1, 2])
         """
-        return combined(*(self._column_B(name) for name in by.split("+")))
+        return combined(*(self.key_of(name) for name in by.split("+")))
+
+    def key_of(self, name: str) -> Tensor:
+        """Give one key as it is, not renumbered.
+
+        Raises:
+            UnknownNameError: There is no such key.
+        """
+        if name not in self.keys:
+            raise unknown("trajectory key", name, self.keys)
+        return self.keys[name]
 
     def needed(self, name: str, option: str) -> Tensor:
         """Give an optional field that an option cannot do without.
@@ -97,11 +107,6 @@ class Trajectories:
         if tensor is None:
             raise ConfigError(f"{option!r} needs {name} in the batch")
         return tensor
-
-    def _column_B(self, name: str) -> Tensor:
-        if name not in self.keys:
-            raise unknown("trajectory key", name, self.keys)
-        return self.keys[name]
 
 
 def from_lists(

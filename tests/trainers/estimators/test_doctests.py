@@ -5,8 +5,18 @@ import inspect
 import pytest
 
 NAMES = (
-    *("option", "trajectories", "groups", "broadcast", "credit", "frame", "normalise", "modify"),
-    *("advantage", "ratio", "surrogate_clip", "surrogate_offpolicy", "hapo", "gates"),
+    *("option", "trajectories", "groups", "broadcast", "scan", "rewards", "credit"),
+    *("critic_credit", "frame", "center", "scale", "order", "draft", "modify", "modify_rows"),
+    *(
+        "modify_groups",
+        "modify_turns",
+        "advantage",
+        "ratio",
+        "surrogate_clip",
+        "surrogate_offpolicy",
+        "hapo",
+        "gates",
+    ),
     *("kl", "entropy", "epo", "correct", "aggregate", "loss", "value"),
 )
 
@@ -28,5 +38,5 @@ def test_every_public_function_has_an_example(module):
         for name, f in inspect.getmembers(module, inspect.isfunction)
         if not name.startswith("_") and f.__module__ == module.__name__
     ]
-    assert functions or module.__name__.endswith("frame")
+    assert functions or module.__name__.endswith(("frame", "draft"))
     assert [f.__name__ for f in functions if ">>>" not in (inspect.getdoc(f) or "")] == []

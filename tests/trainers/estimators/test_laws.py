@@ -52,6 +52,8 @@ def chosen(name, **params):
 
 
 TURNS = replace(BASE, credit=option("to_go"))
+STREAM = replace(BASE, credit=option("to_go", level="token"))
+OF_TURNS = {"align", "merge_edges"}
 SLOTS = [
     *(("credit", replace(BASE, credit=chosen(n), center=option("group"))) for n in CREDIT),
     *(("credit", replace(BASE, credit=option("gae", level=n))) for n in ("turn", "bilevel")),
@@ -63,6 +65,8 @@ SLOTS = [
     *(("modify", replace(TURNS, modify=(chosen(n),))) for n in MODIFY),
     *(("modify", replace(BASE, center=option("group"), modify=(chosen(n),))) for n in MODIFY),
     ("modify", replace(BASE, modify=(chosen("share_set", size=2),))),
+    *(("modify", replace(STREAM, modify=(chosen(n),))) for n in sorted(set(MODIFY) - OF_TURNS)),
+    ("center", replace(STREAM, center=option("state_group"))),
     *(("weights", replace(BASE, center=option("group"), weights=n)) for n in WEIGHTS),
     *(("weights", replace(TURNS, center=option("group_loo"), weights=n)) for n in WEIGHTS),
 ]
