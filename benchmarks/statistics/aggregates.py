@@ -1,0 +1,77 @@
+"""One number for a table of runs: X[..., runs, tasks] -> [...].
+
+Leading axes are replicates of the bootstrap. A vector counts as the runs of one task.
+After rliable (Agarwal et al. 2021), which the tests compare with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from coevo.benchmarks.statistics.arrays import Array, finite
+
+Statistic = Callable[[Array], Array]
+"""X[..., runs, tasks] -> values[...]."""
+
+
+def as_runs(scores: ArrayLike, name: str = "scores") -> Array:
+    """Give scores as [..., runs, tasks].
+
+    >>> as_runs([1, 2, 3]).shape
+    (3, 1)
+    """
+    array = finite(name, scores)
+    return array[:, None] if array.ndim == 1 else np.atleast_2d(array)
+
+
+def mean(scores_RT: ArrayLike) -> Array:
+    """Mean over tasks of the mean over runs.
+
+    >>> float(mean([[0, 1], [1, 3]]))
+    1.25
+    """
+    return np.asarray(as_runs(scores_RT).mean(-2).mean(-1))
+
+
+def median(scores_RT: ArrayLike) -> Array:
+    """Median over tasks of the mean over runs.
+
+    >>> float(median([[0, 1, 5], [1, 3, 5]]))
+    2.0
+    """
+    return np.asarray(np.median(as_runs(scores_RT).mean(-2), axis=-1))
+
+
+def interquartile_mean(scores_RT: ArrayLike) -> Array:
+    """Mean of the middle half of all runs: floor(N / 4) are dropped at each end.
+
+    Fewer than four values drop nothing.
+
+    >>> float(interquartile_mean([1, 2, 3, 4, 100])), float(interquartile_mean([1, 2, 9]))
+    (3.0, 4.0)
+    """
+    scores = as_runs(scores_RT)
+    flat = np.sort(scores.reshape(*scores.shape[:-2], -1), axis=-1)
+    cut = flat.shape[-1] // 4
+    return np.asarray(flat[..., cut : flat.shape[-1] - cut].mean(-1))
+
+
+def optimality_gap(scores_RT: ArrayLike, target: float = 1.0) -> Array:
+    """How far runs stay below a target on average: target - mean(min(X, target)). Less is better.
+
+    >>> float(optimality_gap([0.5, 2.0]))
+    0.25
+    """
+    return np.asarray(target - np.minimum(as_runs(scores_RT), target).mean((-2, -1)))
+
+
+AGGREGATES: dict[str, Statistic] = {
+    "iqm": interquartile_mean,
+    "mean": mean,
+    "median": median,
+    "optimality_gap": optimality_gap,
+}
+"""The aggregates by the name that a manifest uses."""

@@ -1,0 +1,222 @@
+"""Who scores what against whom, in both seat orders.
+
+Games of one deal between the same two agents are resampled together: their results share the luck.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from coevo.benchmarks.statistics.arrays import Array, count
+from coevo.benchmarks.statistics.bootstrap import Interval, percentiles
+from coevo.envs.core.errors import ConfigError, DataError, unknown
+
+REPLICATES = 1_000
+"""Resamples of the games behind an interval."""
+
+
+class Game(NamedTuple):
+    """One finished game between two agents, or of an agent with itself."""
+
+    first: str
+    """Who had the first seat."""
+    second: str
+    """Who had the second seat."""
+    points: float
+    """What the first seat got: 1 won, 1/2 drawn, 0 lost; the second got the rest."""
+    deal: int = 0
+    """Equal for games from one start state."""
+    payoffs: tuple[float, float] | None = None
+    """Returns of the first and the second seat; the points if left out."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Sums over games by (first seat, second seat): [..., K, K], leading axes are replicates."""
+
+    games: Array
+    """Number of games."""
+    points: Array
+    """Points of the first seat."""
+    first_payoff: Array
+    """Returns of the first seat."""
+    second_payoff: Array
+    """Returns of the second seat."""
+
+    @property
+    def seat_points(self) -> Array:
+        """Mean points of the row in the first seat against the column; NaN where never played."""
+        return _ratio(self.points, self.games)
+
+    @property
+    def win_rate(self) -> Array:
+        """Mean points of the row against the column with both seat orders weighing the same.
+
+        rate[i, j] + rate[j, i] = 1. NaN where a seat order is missing.
+        """
+        seats = self.seat_points
+        rate = (seats + 1 - np.swapaxes(seats, -1, -2)) / 2
+        return np.where(np.eye(rate.shape[-1], dtype=bool), 0.5, rate)
+
+    @property
+    def wins(self) -> Array:
+        """Points of the row against the column summed over both seats; 0 on the diagonal."""
+        lost = np.swapaxes(self.games - self.points, -1, -2)
+        return (self.points + lost) * (1 - np.eye(self.points.shape[-1]))
+
+    @property
+    def payoff(self) -> Array:
+        """Mean return of the row against the column, seats weighing the same: a symmetric game."""
+        first, second = self.role_payoffs
+        return (first + np.swapaxes(second, -1, -2)) / 2
+
+    @property
+    def role_payoffs(self) -> tuple[Array, Array]:
+        """Mean returns of first and second seat: the tables of a game with two roles."""
+        return _ratio(self.first_payoff, self.games), _ratio(self.second_payoff, self.games)
+
+    @property
+    def seat_advantage(self) -> float:
+        """Mean points of the first seat above 1/2, every ordered pair weighing the same."""
+        return float(np.nanmean(self.seat_points) - 0.5)
+
+
+@dataclass(frozen=True)
+class CrossPlay:
+    """The games of a tournament."""
+
+    agents: tuple[str, ...]
+    """Row and column order of every matrix."""
+    games: tuple[Game, ...]
+    """All of them, in any order."""
+    _strata: dict[tuple[int, int, int], Array] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if len(set(self.agents)) != len(self.agents):
+            raise ConfigError(f"agents must have different names; got {', '.join(self.agents)}")
+        place = {name: i for i, name in enumerate(self.agents)}
+        object.__setattr__(self, "_strata", _strata(self.games, place))
+
+    def tally(self) -> Tally:
+        """Sum the games as they were played."""
+        return self._summed({key: sums.sum(0)[None] for key, sums in self._strata.items()}, 1)[0]
+
+    def resampled(self, rng: Generator, replicates: int = REPLICATES) -> Tally:
+        """Resample deals with replacement within every pair: [replicates, K, K].
+
+        Deals played in both seat orders are drawn apart from those played in one, so that no
+        replicate loses a seat order.
+        """
+        count("replicates", replicates)
+        drawn = {}
+        for key, sums in self._strata.items():
+            even = np.full(len(sums), 1 / len(sums))
+            drawn[key] = rng.multinomial(len(sums), even, size=replicates) @ sums
+        return self._summed(drawn, replicates)[1]
+
+    def interval(
+        self,
+        statistic: Callable[[Tally], Array],
+        rng: Generator,
+        replicates: int = REPLICATES,
+        *,
+        confidence: float = 0.95,
+    ) -> list[Interval]:
+        """Give one number per agent with percentile bounds from resampled deals.
+
+        Args:
+            statistic: from a tally [..., K, K] to [..., K].
+            rng: source of the resamples.
+            replicates: number of resamples.
+            confidence: intended coverage.
+        """
+        point = statistic(self.tally())
+        low, high = percentiles(statistic(self.resampled(rng, replicates)), confidence)
+        played = self.games_of_each()
+        return [
+            Interval(float(low[i]), float(point[i]), float(high[i]), played[i], confidence)
+            for i in range(len(self.agents))
+        ]
+
+    def games_of_each(self) -> list[int]:
+        """Give the number of games of every agent."""
+        return [sum(name in (g.first, g.second) for g in self.games) for name in self.agents]
+
+    def require_both_seats(self) -> None:
+        """Refuse if some pair has not met in both seat orders.
+
+        Raises:
+            DataError: naming the first such pair.
+        """
+        games = self.tally().games
+        for i, j in zip(*np.nonzero(games == 0), strict=True):
+            if i != j:
+                raise DataError(
+                    f"{self.agents[i]} never had the first seat against {self.agents[j]}: "
+                    "a cross-play matrix needs both seat orders of every pair"
+                )
+
+    def _summed(
+        self, sums: dict[tuple[int, int, int], Array], replicates: int
+    ) -> tuple[Tally, Tally]:
+        """Put the eight sums of every pair where they belong; also without the replicates' axis."""
+        size = len(self.agents)
+        table = np.zeros((4, replicates, size, size))
+        for (low, high, _), sum_B8 in sums.items():
+            table[:, :, low, high] += sum_B8[:, :4].T
+            table[:, :, high, low] += sum_B8[:, 4:].T
+        return Tally(*table[:, 0]), Tally(*table)
+
+
+def _strata(games: Iterable[Game], place: dict[str, int]) -> dict[tuple[int, int, int], Array]:
+    """Sum games by deal: (lower agent, higher agent, seat orders seen) -> [deals, 8].
+
+    Four sums (games, points, both returns) for the games in which the lower agent has the first
+    seat, then four for the others.
+    """
+    deals: dict[tuple[int, int, int], Array] = defaultdict(lambda: np.zeros(8))
+    for game in games:
+        first, second = (_place(name, place) for name in (game.first, game.second))
+        if not 0 <= game.points <= 1:
+            raise ConfigError(f"points={game.points} of a game must lie between 0 and 1")
+        payoffs = game.payoffs or (game.points, 1 - game.points)
+        if not np.isfinite(payoffs).all():
+            raise ConfigError(f"payoffs {payoffs} of {game.first} and {game.second} are not finite")
+        key = (min(first, second), max(first, second), game.deal)
+        at = 0 if first <= second else 4
+        deals[key][at : at + 4] += (1, game.points, *payoffs)
+    strata: dict[tuple[int, int, int], list[Array]] = defaultdict(list)
+    for (low, high, _), sums in deals.items():
+        strata[low, high, int(sums[0] > 0) + 2 * int(sums[4] > 0)].append(sums)
+    return {key: np.array(rows) for key, rows in strata.items()}
+
+
+def _place(name: str, place: dict[str, int]) -> int:
+    if name not in place:
+        raise unknown("agent", name, place)
+    return place[name]
+
+
+def _ratio(total: Array, number: Array) -> Array:
+    return np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
+
+
+def from_matrix(agents: Sequence[str], wins: Sequence[Sequence[int]]) -> CrossPlay:
+    """Build the games behind a matrix of wins, seats alternating: for published tables.
+
+    >>> from_matrix(["a", "b"], [[0, 2], [1, 0]]).tally().wins.tolist()
+    [[0.0, 2.0], [1.0, 0.0]]
+    """
+    games: list[Game] = []
+    for i, winner in enumerate(agents):
+        for j, loser in enumerate(agents):
+            for n in range(wins[i][j] if i != j else 0):
+                seats = (winner, loser, 1.0) if n % 2 == 0 else (loser, winner, 0.0)
+                games.append(Game(*seats, deal=len(games)))
+    return CrossPlay(tuple(agents), tuple(games))

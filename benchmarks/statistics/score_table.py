@@ -1,0 +1,90 @@
+"""Scores of many cells as arrays in which row r is the same seed for every algorithm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from coevo.benchmarks.statistics.arrays import Array
+from coevo.envs.core.errors import DataError, unknown
+
+
+class Cell(NamedTuple):
+    """One run: an algorithm on a task from a seed."""
+
+    algorithm: str
+    task: str
+    seed: int
+    score: float
+    """NaN where the run failed."""
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Complete scores: every algorithm has every task from every seed."""
+
+    scores: dict[str, Array]
+    """Algorithm -> X[runs, tasks]."""
+    seeds: tuple[int, ...]
+    """Seed of each row."""
+    tasks: tuple[str, ...]
+    """Task of each column."""
+    dropped: tuple[int, ...] = ()
+    """Seeds left out for everybody because some cell of theirs failed."""
+
+    def of(self, algorithm: str) -> Array:
+        """Give the scores [runs, tasks] of one algorithm."""
+        if algorithm not in self.scores:
+            raise unknown("algorithm", algorithm, self.scores)
+        return self.scores[algorithm]
+
+
+def score_table(cells: Iterable[Cell], *, drop_incomplete: bool = False) -> ScoreTable:
+    """Line up cells by seed.
+
+    A seed with a missing or failed cell is an error. With `drop_incomplete` it leaves the table
+    for all algorithms, never for one: the rest stays paired and balanced. That is fair only where
+    the failure has nothing to do with the score, so whoever drops must say so beside the table.
+
+    >>> table = score_table([Cell("a", "t", 0, 0.5), Cell("b", "t", 0, 0.7)])
+    >>> table.of("b").tolist(), table.seeds
+    ([[0.7]], (0,))
+
+    Raises:
+        DataError: a cell is twice there or missing, or no complete seed is left.
+    """
+    given: dict[tuple[str, str, int], float] = {}
+    for cell in cells:
+        key = (cell.algorithm, cell.task, cell.seed)
+        if key in given:
+            raise DataError(f"two scores for {_named(key)}")
+        given[key] = cell.score
+    algorithms = list(dict.fromkeys(algorithm for algorithm, _, _ in given))
+    tasks = list(dict.fromkeys(task for _, task, _ in given))
+    seeds = sorted({seed for _, _, seed in given})
+    absent = [
+        (a, t, s)
+        for a in algorithms
+        for t in tasks
+        for s in seeds
+        if not math.isfinite(given.get((a, t, s), math.nan))
+    ]
+    if absent and not drop_incomplete:
+        raise DataError(
+            f"{len(absent)} of {len(algorithms) * len(tasks) * len(seeds)} cells have no score, "
+            f"first {_named(absent[0])}; run them, or leave their seeds out for everybody"
+        )
+    dropped = sorted({s for *_, s in absent})
+    kept = [s for s in seeds if s not in dropped]
+    if not kept:
+        raise DataError("no seed has a score for every algorithm and task")
+    scores = {a: np.array([[given[a, t, s] for t in tasks] for s in kept]) for a in algorithms}
+    return ScoreTable(scores, tuple(kept), tuple(tasks), tuple(dropped))
+
+
+def _named(key: tuple[str, str, int]) -> str:
+    return f"{key[0]} on {key[1]}, seed {key[2]}"

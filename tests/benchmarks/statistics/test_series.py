@@ -1,0 +1,146 @@
+"""Generations, adaptability and social outcomes: sheet section 15, games sheet section 9."""
+
+import math
+
+import numpy as np
+import pytest
+
+from coevo.benchmarks.statistics.adaptability import (
+    backward_transfer,
+    partner_gap,
+    recovery,
+    severity_curve,
+)
+from coevo.benchmarks.statistics.generations import ancestry, generation_table, nash_reference
+from coevo.benchmarks.statistics.social import (
+    equality,
+    exploitation_gap,
+    peace,
+    price_of_anarchy,
+    sustainability,
+    utilitarian,
+)
+from coevo.envs.core.errors import ConfigError
+
+# ---- Generations -----------------------------------------------------------------------------
+
+
+def test_a_circle_wins_every_step_and_gets_nowhere():
+    """Rock, paper, scissors, rock: each beats the one before, the last forgets the second."""
+    beats = np.array(
+        [[0.5, 0.1, 0.9, 0.5], [0.9, 0.5, 0.1, 0.9], [0.1, 0.9, 0.5, 0.1], [0.5, 0.1, 0.9, 0.5]]
+    )
+    found = ancestry(beats)
+    assert found.score == pytest.approx(0.9)
+    assert found.worst[2:].tolist() == [0.1, 0.1]
+    assert found.lost_to[1:].tolist() == [0, 1, 1]
+    assert np.isnan([found.previous[0], found.lost_to[0]]).all()
+
+
+def test_steady_progress_loses_to_nobody():
+    strength = np.arange(4.0)
+    rates = 1 / (1 + np.exp(strength - strength[:, None]))
+    found = ancestry(rates)
+    assert (found.lost_to[1:] == 0).all()
+    assert (np.diff(found.mean[1:]) > 0).all()
+    assert found.worst[1:] == pytest.approx(found.previous[1:])
+
+
+def test_better_means_ahead_at_every_percentile():
+    scores = [[0, 2, 4, 6], [1, 2, 4, 6], [0, 2, 4, 9], [0, 2, 4, 9]]
+    table = generation_table(scores, [10, 10, 10, 10])
+    assert table.dominates == (False, True, False, False)
+    assert table.participation.tolist() == [0.75, 1, 0.75, 0.75]
+    assert (
+        table.percentiles[0].tolist()
+        == np.percentile([0, 0.2, 0.4, 0.6], [10, 20, 50, 80]).tolist()
+    )
+
+
+def test_a_higher_mean_is_not_enough():
+    table = generation_table([[3, 3, 3], [0, 9, 9]], [10, 10, 10])
+    assert not table.dominates[1]
+
+
+def test_the_reference_is_what_the_equilibrium_of_the_population_gets():
+    assert nash_reference([[0, 4], [2, 0], [0.1, 0.1]]) == pytest.approx([1, 2], abs=1e-6)
+
+
+# ---- Adaptability ----------------------------------------------------------------------------
+
+
+def test_forgetting_of_the_sheet():
+    scores = [[0.8, 0.2], [0.6, 0.7]]
+    assert backward_transfer(scores) == pytest.approx(-0.2)
+    assert np.mean(scores[-1]) == pytest.approx(0.65)
+
+
+def test_partners_of_the_sheet():
+    found = partner_gap([[1, 0.2, 0.3], [0.2, 1, 0.1], [0.3, 0.1, 1]])
+    assert found == pytest.approx((1, 0.2))
+    assert found.gap == pytest.approx(0.8)
+
+
+def test_a_recovery_that_was_not_seen_is_infinite():
+    found = recovery([0, 10, 20, 30], [0.8, 0.8, 0.4, 0.6], shift_at=15)
+    assert found.before == pytest.approx(0.8)
+    assert math.isinf(found.time)
+    assert found.area_lost == pytest.approx((0.4 + 0.2) / 2 * 10)
+    assert found.retention == pytest.approx(0.75)
+    back = recovery([0, 10, 20, 30], [0.8, 0.8, 0.4, 0.72], shift_at=15)
+    assert back.time == 15
+
+
+def test_severity_of_a_change():
+    found = severity_curve([0, 0.5, 1.0], [1.0, 0.4, 0.6])
+    assert found.worst == 0.4
+    assert found.area == pytest.approx(0.6)
+
+
+# ---- Social outcomes -------------------------------------------------------------------------
+
+
+REWARDS = [[1, 0, 1, 0, 1], [0, 0, 1, 1, 0]]
+
+
+def test_social_outcomes_of_the_sheet():
+    assert equality([4, 2, 2, 0]) == 0.625
+    assert equality([8, 0, 0, 0]) == 0.25
+    assert utilitarian(REWARDS) == 1
+    assert equality(np.sum(REWARDS, axis=1)) == pytest.approx(0.9)
+    assert sustainability(REWARDS) == 3.25
+
+
+def test_undefined_social_outcomes_are_nan():
+    assert math.isnan(equality([0, 0]))
+    assert math.isnan(equality([3, -1]))
+    assert math.isnan(sustainability([[0, -1]]))
+    assert math.isnan(price_of_anarchy(1, 0))
+    assert sustainability([[0, 0, 1], [0, 0, 0]]) == 3  # who never got anything does not count
+
+
+def test_other_social_outcomes():
+    assert peace([[0, 0, 0, 1], [0, 1, 0, 1]]) == pytest.approx(1.25)
+    assert price_of_anarchy(6, 2) == 3
+    assert exploitation_gap(5, 2) == 3
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: ancestry([[0.5]]), "two generations"),
+        (lambda: generation_table([[1, 2]], [1, 0]), "reference above 0"),
+        (lambda: generation_table([[-1, 2]], [1, 1]), "at least 0"),
+        (lambda: generation_table([[1, 2]], [1]), "every cell needs"),
+        (lambda: backward_transfer([[1.0]]), "two stages"),
+        (lambda: partner_gap([[1.0]]), "two agents"),
+        (lambda: recovery([0, 1, 2], [1, 1, 1], 0), "one evaluation before"),
+        (lambda: recovery([0, 1, 2], [1, 1, 1], 2), "two after"),
+        (lambda: recovery([0, 1, 2], [0, 1, 1], 1), "means nothing"),
+        (lambda: recovery([0, 0, 2], [0, 1, 1], 1), "increasing budgets"),
+        (lambda: price_of_anarchy(math.inf, 1), "finite"),
+    ],
+)
+def test_bad_input_is_named(call, said):
+    with pytest.raises(ConfigError, match=said):
+        call()
