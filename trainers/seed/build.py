@@ -45,7 +45,7 @@ class SeedConfig:
     """Longest chat in tokens."""
     turns: int = 450_000
     """Transcript turns in all."""
-    minutes: float = 26.0
+    minutes: float = 27.0
     """Limit of the training time; the schedule follows whichever limit is nearer."""
     epochs: float = 9.0
     """Passes over the turns."""
