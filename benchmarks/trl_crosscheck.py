@@ -27,7 +27,8 @@ import numpy as np
 import torch
 
 from coevo.benchmarks import trl_side
-from coevo.benchmarks.trl_cases import CASES, Batch, Case, make_batch
+from coevo.benchmarks.trl_batch import Batch, Case, make_batch
+from coevo.benchmarks.trl_cases import CASES
 from coevo.benchmarks.trl_ours import Answer, ours
 from coevo.envs.core.errors import ConfigError, DataError
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from coevo.benchmarks.trl_cases import END, Batch, Case
+from coevo.benchmarks.trl_batch import END, Batch, Case
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.estimators import (
@@ -61,7 +61,8 @@ def ours(case: Case, batch: Batch, same: bool) -> Answer:
 def trajectories(case: Case, batch: Batch) -> Trajectories:
     """Give the batch as what advantages read: one turn per reply, one group per prompt.
 
-    >>> from coevo.benchmarks.trl_cases import CASES, make_batch
+    >>> from coevo.benchmarks.trl_batch import make_batch
+    >>> from coevo.benchmarks.trl_cases import CASES
     >>> trajectories(CASES[0], make_batch(0)).keys["group"].tolist()[4:8]
     [0, 0, 1, 1]
     """
@@ -84,12 +85,12 @@ def trajectories(case: Case, batch: Batch) -> Trajectories:
 def inputs(case: Case, batch: Batch, advantage_B: Tensor, logits_BLV: Tensor) -> LossInputs:
     """Give the batch as what losses read, with the gradient leading to the logits."""
     log_BLV = logits_BLV.log_softmax(-1)
-    mask_BL = batch.mask_BL
+    mask_BL = batch.own_BL if case.holes else batch.mask_BL
     if case.silent_cut:
         mask_BL = mask_BL & ~cut_off(batch).unsqueeze(1)
     return LossInputs(
         logp_BL=log_BLV.gather(2, batch.tokens_BL.unsqueeze(2)).squeeze(2),
-        logp_old_BL=batch.logp_old_BL,
+        logp_old_BL=batch.logp_BL if case.fresh else batch.logp_old_BL,
         advantage_BL=advantage_B.unsqueeze(1).expand_as(mask_BL),
         mask_BL=mask_BL,
         turn_id_BL=torch.where(mask_BL, 0, -1),
@@ -102,7 +103,7 @@ def inputs(case: Case, batch: Batch, advantage_B: Tensor, logits_BLV: Tensor) ->
 def cut_off(batch: Batch) -> Tensor:
     """Mark the replies that do not end with the end token, [B].
 
-    >>> from coevo.benchmarks.trl_cases import make_batch
+    >>> from coevo.benchmarks.trl_batch import make_batch
     >>> cut_off(make_batch(0)).sum().item()
     1
     """

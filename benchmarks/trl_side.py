@@ -2,8 +2,8 @@
 
     python trl_side.py FOLDER
 
-FOLDER holds `batch.npz` (see `trl_cases.Batch`) and `cases.json`, a list of {name, trainer,
-config, rewards, micro_batches, windows}. Advantages come from TRL's
+FOLDER holds `batch.npz` (see `trl_batch.Batch`) and `cases.json`, a list of {name, trainer,
+config, rewards, micro_batches, windows, holes, fresh}. Advantages come from TRL's
 `_generate_and_score_completions`, losses from its `_compute_loss`; only generation and the forward
 pass are replaced, by the tokens and logits of the file. Written: `answers.npz` with
 `<name>/loss`, `<name>/gradient` [B, L, V] with respect to the logits and `<name>/advantage` [B],
@@ -106,12 +106,14 @@ def build(case: Mapping[str, Any], batch: Arrays, folder: Path) -> Any:
     trainer.__dict__.update(_logbooks(case["rewards"]), **_rewards(case["rewards"], batch))
     trainer.model = Rows(torch.zeros(0))  # stands for what generated
     trainer._get_per_token_logps_and_entropies = _reader(trainer.model, batch)
-    trainer._generate = _speaker(batch, grouped=name == "GRPOTrainer")
+    trainer._generate = _speaker(batch, case["holes"], grouped=name == "GRPOTrainer")
     return trainer
 
 
 def answer(case: Mapping[str, Any], batch: Arrays, folder: Path) -> dict[str, Any]:
     """Let TRL score one batch and compute the loss of its first optimiser step."""
+    if case["fresh"]:
+        batch = {**batch, "logp_old": batch["logp_now"]}
     trainer, rows = build(case, batch, folder), len(batch["tokens"])
     inputs = trainer._generate_and_score_completions([{"prompt": "p"} for _ in range(rows)])
     size = rows // case["micro_batches"]
@@ -140,7 +142,7 @@ def _reader(own: nn.Module, batch: Arrays) -> Any:
     return read
 
 
-def _speaker(batch: Arrays, grouped: bool) -> Any:
+def _speaker(batch: Arrays, holes: bool, grouped: bool) -> Any:
     """Stand in for generation: give the recorded tokens and what the sampler said of them."""
 
     def cut(name: str) -> list[list[Any]]:
@@ -151,7 +153,8 @@ def _speaker(batch: Arrays, grouped: bool) -> Any:
         prompt_ids, texts = [PROMPT] * len(prompts), [""] * len(prompts)
         if not grouped:
             return prompt_ids, cut("tokens"), texts
-        return prompt_ids, cut("tokens"), None, texts, cut("logp_roll"), {}, None, []
+        own = cut("own") if holes else None
+        return prompt_ids, cut("tokens"), own, texts, cut("logp_roll"), {}, None, []
 
     return speak
 

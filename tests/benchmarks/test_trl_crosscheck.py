@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from coevo.benchmarks import trl_crosscheck, trl_side
-from coevo.benchmarks.trl_cases import CASES, END, Case, make_batch
+from coevo.benchmarks.trl_batch import END, Case, make_batch
+from coevo.benchmarks.trl_cases import CASES
 from coevo.benchmarks.trl_crosscheck import Gap, Line, ask, compare, gap, prepare, read_answers
 from coevo.benchmarks.trl_ours import cut_off, ours, trajectories
 from coevo.envs.core.errors import ConfigError, DataError
@@ -32,10 +33,6 @@ def stand_in(folder, script):
     return folder
 
 
-def now(batch):
-    return batch.logits_BLV.log_softmax(-1).gather(2, batch.tokens_BL.unsqueeze(2)).squeeze(2)
-
-
 def write_answers(folder, cases, answers):
     stored = {}
     for case, one in zip(cases, answers, strict=True):
@@ -46,7 +43,7 @@ def write_answers(folder, cases, answers):
 
 
 def test_the_batch_has_what_can_go_wrong():
-    ratio_N = (now(BATCH) - BATCH.logp_old_BL)[BATCH.mask_BL].exp()
+    ratio_N = (BATCH.logp_BL - BATCH.logp_old_BL)[BATCH.mask_BL].exp()
     a_B = ours(BY_NAME["grpo"], BATCH, same=False).advantage_B
     a_N = a_B.unsqueeze(1).expand_as(BATCH.mask_BL)[BATCH.mask_BL]
     assert ((a_N > 0) & (ratio_N > 1.2)).sum() > 5
@@ -86,13 +83,14 @@ def test_cases_have_names_of_their_own_and_travel_as_json():
 def test_what_is_taken_over_changes_the_answer_exactly_where_a_reason_is_given(case):
     asked, same = ours(case, BATCH, same=False), ours(case, BATCH, same=True)
     assert asked.gradient_BLV[BATCH.mask_BL].abs().sum() > 0
-    assert not asked.gradient_BLV[~BATCH.mask_BL].any()
+    mask_BL = BATCH.own_BL if case.holes else BATCH.mask_BL
+    assert not asked.gradient_BLV[~mask_BL].any()
     assert gap(asked, same).closed != (bool(case.why) and not case.open)
 
 
 def by_hand(batch, loss_type, eps=1e-4, high=0.2, divide=True):
     """Loss of the papers, token by token in Python."""
-    logp, old = now(batch).tolist(), batch.logp_old_BL.tolist()
+    logp, old = batch.logp_BL.tolist(), batch.logp_old_BL.tolist()
     reward, size = batch.rewards["outcome"].tolist(), batch.group_size
     rows, lengths = [], batch.length_B.tolist()
     for i, length in enumerate(lengths):
@@ -282,16 +280,22 @@ def test_the_side_of_trl_needs_nothing_of_ours():
 def test_the_stand_ins_speak_the_recorded_tokens():
     arrays = {name: np.asarray(value) for name, value in BATCH.arrays().items()}
     rows = len(BATCH.length_B)
-    _, tokens, tool_mask, _, roll, *_ = trl_side._speaker(arrays, grouped=True)(["p"] * rows)
+    _, tokens, tool_mask, _, roll, *_ = trl_side._speaker(arrays, holes=False, grouped=True)(
+        ["p"] * rows
+    )
     assert [len(row) for row in tokens] == [len(row) for row in roll] == BATCH.length_B.tolist()
     assert tool_mask is None
+    *_, own_tokens, _, _, _, _, _ = trl_side._speaker(arrays, holes=True, grouped=True)(
+        ["p"] * rows
+    )
+    assert sum(map(sum, own_tokens)) == BATCH.own_BL.sum() < BATCH.mask_BL.sum()
     assert tokens[0] == BATCH.tokens_BL[0, : len(tokens[0])].tolist()
     own = trl_side.Rows(torch.zeros(0))
     read = trl_side._reader(own, arrays)
     ids = torch.cat([torch.ones(rows, 2, dtype=torch.int64), BATCH.tokens_BL], dim=1)
     width = BATCH.tokens_BL.shape[1]
     logp, entropy, _ = read(trl_side.Rows(BATCH.logits_BLV), ids, None, width)
-    assert torch.equal(logp, now(BATCH))
+    assert torch.equal(logp, BATCH.logp_BL)
     assert entropy.shape == logp.shape
     assert torch.equal(read(own, ids, None, width)[0], BATCH.logp_old_BL)
     assert torch.equal(read("ref", ids, None, width)[0], BATCH.logp_ref_BL)
