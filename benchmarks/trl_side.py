@@ -186,7 +186,7 @@ def main(folder: Path) -> None:
     with np.load(folder / "batch.npz") as stored:
         batch = dict(stored)
     cases = json.loads((folder / "cases.json").read_text(encoding="utf-8"))
-    answers = {}
+    answers: dict[str, Any] = {}
     for case in cases:
         for key, value in answer(case, batch, folder).items():
             answers[f"{case['name']}/{key}"] = np.asarray(value)
