@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv, stdtrit  # type: ignore[import-untyped]
+from scipy.special import betaincinv, stdtrit
 
 from coevo.benchmarks.scores import clustered_error
 from coevo.benchmarks.statistics.arrays import count, finite, share

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linprog, minimize  # type: ignore[import-untyped]
+from scipy.optimize import linprog, minimize
 
 from coevo.benchmarks.statistics.arrays import Array
 from coevo.envs.core.errors import CoevoError

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog  # type: ignore[import-untyped]
+from scipy.optimize import linprog
 
 from coevo.benchmarks.statistics.arrays import Array, finite, square
 from coevo.benchmarks.statistics.max_entropy import max_entropy
