@@ -1,16 +1,139 @@
-"""The table of algorithms; adding one is a file here and an entry in `ALGORITHMS`."""
+"""The table of algorithms; adding one is a file here, an import and a place in `ALGORITHMS`."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from coevo.envs.core.errors import unknown
 from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.algorithms import grpo, mars, ppo, reinforce, rloo, spiral
+from coevo.trainers.algorithms import (
+    ads,
+    advantage_alignment,
+    archer,
+    asymre,
+    bnpo,
+    cispo,
+    clip_cov,
+    copo,
+    dagrpo,
+    dapo,
+    dr_grpo,
+    dr_mas,
+    epo,
+    g_ra,
+    gdpo,
+    gigpo,
+    gmpo,
+    gpg,
+    grpo,
+    grpo_passk,
+    gspo,
+    hapo,
+    kl_cov,
+    knapsack,
+    lite_ppo,
+    mars,
+    opmd,
+    opo,
+    p3o,
+    polychromic,
+    ppo,
+    rec,
+    red_drop,
+    red_weight,
+    reinforce,
+    reinforce_pp,
+    reinforce_pp_baseline,
+    remax,
+    remix,
+    rloo,
+    salt,
+    sapo,
+    semantic,
+    skywork,
+    spa,
+    spear,
+    spiral,
+    ssl,
+    stable_reinforce,
+    toolrl,
+    topr,
+    tree_grpo,
+    turn_ppo,
+    vade,
+    xrpo,
+)
 from coevo.trainers.record import assign
 
 ALGORITHMS: dict[str, Algorithm] = {
-    module.ALGORITHM.name: module.ALGORITHM for module in (grpo, mars, ppo, reinforce, rloo, spiral)
+    module.ALGORITHM.name: module.ALGORITHM
+    for module in (
+        # Baselines and critics
+        reinforce,
+        reinforce_pp,
+        reinforce_pp_baseline,
+        stable_reinforce,
+        rloo,
+        p3o,
+        opo,
+        gpg,
+        remax,
+        ppo,
+        turn_ppo,
+        archer,
+        # Group-relative advantages
+        grpo,
+        dr_grpo,
+        lite_ppo,
+        bnpo,
+        gdpo,
+        copo,
+        grpo_passk,
+        # Losses
+        dapo,
+        gspo,
+        gmpo,
+        cispo,
+        sapo,
+        hapo,
+        # Entropy
+        skywork,
+        epo,
+        clip_cov,
+        kl_cov,
+        # Plays of other policies
+        rec,
+        red_drop,
+        red_weight,
+        opmd,
+        asymre,
+        topr,
+        remix,
+        spear,
+        # Which plays
+        knapsack,
+        vade,
+        xrpo,
+        dagrpo,
+        polychromic,
+        # Credit inside a play
+        gigpo,
+        salt,
+        tree_grpo,
+        ads,
+        # Rewards
+        spa,
+        g_ra,
+        ssl,
+        toolrl,
+        semantic,
+        # Several agents
+        mars,
+        spiral,
+        dr_mas,
+        advantage_alignment,
+    )
 }
+"""Every record by its name, families together."""
 
 
 def algorithm(

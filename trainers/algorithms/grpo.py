@@ -2,7 +2,8 @@
 
 In self-play the group is all plays of one start state, both seats pooled: the naive baseline
 that agent-wise methods are compared with. Its KL term is off, as in current practice; `kl` is a
-variant.
+variant. `tis` and `mis` correct for a sampler whose numerics differ from the trainer's: its
+log-probabilities are recomputed, and their ratio is truncated at 2 or masked outside 0.5 to 5.
 """
 
 from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
@@ -13,6 +14,8 @@ ALGORITHM = Algorithm(
     summary="group-relative outcome, one baseline for both seats",
     paper="Shao et al. 2024, DeepSeekMath, arXiv 2402.03300",
     formula="A_i = (R_i - mean_group R) / (std_group R + eps), ddof 1",
+    status="vectors",
+    checks=("tis_cosine",),
     rewards=(option("format", legal=0.05),),
     sampler=SamplerSpec(episodes=512, group_size=8),
     advantage=AdvantageSpec(
@@ -35,6 +38,8 @@ ALGORITHM = Algorithm(
     },
     variants={
         "kl": {"loss.regularise": "kl(kind=k3, coef=0.04)"},
+        "tis": {"loss.correct": "token_tis(cap=2.0)"},
+        "mis": {"loss.correct": "token_mis(lo=0.5, hi=5.0)"},
         "magnet": {"loss.regularise": "magnet(coef=0.5)", "magnet": "ema(decay=0.99)"},
     },
 )

@@ -19,6 +19,8 @@ ALGORITHM = Algorithm(
     summary="self-play with turn-level returns, centred per seat",
     paper="Yuan et al. 2025, MARS (later MARSHAL), arXiv 2510.15414",
     formula="A(i,k) = sum_{k'>=k} r(i,k') - mean over all turns of the same game and seat",
+    status="checked",
+    checks=("mars_centre",),
     rewards=(option("format", legal=0.05),),
     sampler=SamplerSpec(episodes=512),
     advantage=AdvantageSpec(

@@ -1,7 +1,9 @@
-"""PPO with a critic: GAE over tokens, or over turns in the variant `turn` (arXiv 1707.06347).
+"""PPO with a critic: generalised advantages over tokens (arXiv 1707.06347).
 
 The critic is a linear head on the policy's last hidden state; its loss does not train the trunk,
-so that policy records differ in their estimator alone.
+so that policy records differ in their estimator alone. Nothing bootstraps from tokens that the
+policy did not write. Over turns it is `turn_ppo`; the variant `bilevel` runs over turns first and
+from each turn's end over its tokens (VAGEN's code, discount 0.99 per turn).
 """
 
 from coevo.trainers.algorithm import Algorithm, CriticSpec, OptimSpec, Published, SamplerSpec
@@ -9,14 +11,15 @@ from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
 
 ALGORITHM = Algorithm(
     name="ppo",
-    summary="clipped policy gradient with a critic; token or turn GAE",
+    summary="clipped policy gradient with a critic; advantages over tokens",
     paper="Schulman et al. 2017, arXiv 1707.06347",
     formula="A_t = delta_t + gamma lam A_{t+1}, delta_t = r_t + gamma V_{t+1} - V_t, whitened",
+    status="vectors",
     rewards=(option("format", legal=0.05),),
     sampler=SamplerSpec(episodes=512),
     advantage=AdvantageSpec(
         credit=option("gae", level="token", gamma=1.0, lam=0.95),
-        center=option("none"),
+        center=option("batch"),
         scale=option("token_std"),
     ),
     loss=LossSpec(
@@ -30,5 +33,5 @@ ALGORITHM = Algorithm(
         "optim.epochs": Published(value="3 to 15", source="paper, tables 3 to 5"),
         "loss.regularise": Published(value="entropy(coef=0.01)", source="paper, Atari"),
     },
-    variants={"turn": {"advantage.credit": "gae(level=turn, gamma=1.0, lam=0.95)"}},
+    variants={"bilevel": {"advantage.credit": "gae(level=bilevel, gamma_turn=0.99)"}},
 )

@@ -8,6 +8,7 @@ ALGORITHM = Algorithm(
     summary="return-to-go minus the batch mean",
     paper="Williams 1992, Machine Learning 8",
     formula="A(i,k) = sum_{k'>=k} r(i,k') - mean over the batch; loss = -A log pi",
+    status="vectors",
     rewards=(option("format", legal=0.05),),
     sampler=SamplerSpec(episodes=512),
     advantage=AdvantageSpec(

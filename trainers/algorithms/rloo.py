@@ -12,6 +12,8 @@ ALGORITHM = Algorithm(
     summary="outcome minus the mean of the other plays of its group",
     paper="Ahmadian et al. 2024, arXiv 2402.14740",
     formula="A_i = R_i - mean of R_j over j != i of the group; loss = -A log pi",
+    status="checked",
+    checks=("rloo_unbiased",),
     rewards=(option("format", legal=0.05),),
     sampler=SamplerSpec(episodes=512, group_size=8),
     advantage=AdvantageSpec(

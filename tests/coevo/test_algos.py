@@ -1,0 +1,89 @@
+"""`coevo algos`: what is listed, what is shown, and that the README says the same."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from coevo.commands import screen
+from coevo.commands.algos import describe, in_short, source
+from coevo.trainers.algorithm import STATUS
+from coevo.trainers.algorithms import ALGORITHMS
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+WIDTH = 100
+
+
+@pytest.fixture
+def listing(cli, monkeypatch):
+    """Return the list as a terminal of 100 columns shows it."""
+    monkeypatch.setattr(screen, "PIPED_WIDTH", WIDTH)
+    return cli("algos").out
+
+
+def test_the_list_fits_a_terminal_of_a_hundred_columns(listing):
+    table = [line for line in listing.splitlines() if line.startswith("│")]
+    assert max(map(len, table)) <= WIDTH
+    assert len(table) <= 3.5 * len(ALGORITHMS)
+
+
+def test_the_list_names_everything(listing):
+    cells = [line.split("│")[1:-1] for line in listing.splitlines() if line.startswith("│")]
+    names, texts, statuses, sources = (
+        [column.strip() for column in columns] for columns in zip(*cells, strict=True)
+    )
+    assert [name for name in names if name] == list(ALGORITHMS)
+    assert [s for s in statuses if s] == [a.status for a in ALGORITHMS.values()]
+    assert [s for s in sources if s] == [source(a) for a in ALGORITHMS.values()]
+    text = " ".join(texts)
+    for record in ALGORITHMS.values():
+        advantage, *loss = in_short(record)
+        assert advantage in text and " | ".join(loss) in text
+        assert ", ".join(record.variants) in text
+    assert all(f"{word}: {meaning}" in listing for word, meaning in STATUS.items())
+
+
+def test_json_has_every_slot_of_every_record(cli):
+    listed = json.loads(cli("algos", "--json").out)
+    assert listed == json.loads(json.dumps([describe(a) for a in ALGORITHMS.values()]))
+    for shown, record in zip(listed, ALGORITHMS.values(), strict=True):
+        assert shown["status"] == record.status
+        assert shown["checks"] == list(record.checks)
+        assert shown["in_short"] == " | ".join(in_short(record))
+        assert shown["slots"]["loss.kind"].startswith(record.loss.kind.name)
+        assert shown["variants"] == {k: dict(v) for k, v in record.variants.items()}
+
+
+@pytest.mark.parametrize("name", ["g_ra", "bnpo"])
+def test_a_record_says_what_shows_its_property(cli, name):
+    record = ALGORITHMS[name]
+    out = cli("algos", name).out
+    assert f"status: {record.status} ({STATUS[record.status]})" in out
+    assert all(f"shown by: coevo check {check}" in out for check in record.checks)
+
+
+def test_a_variant_without_changes_is_the_record(cli):
+    out = cli("algos", "rec").out
+    assert "--variant oneside_nois: the record itself" in out
+    assert "--variant oneside_is: loss.kind.weight=is" in out
+
+
+def test_what_is_not_the_usual_is_named():
+    assert in_short(ALGORITHMS["dapo"])[-1] == "overlong, dynamic"
+    assert in_short(ALGORITHMS["remax"])[-1] == "greedy play"
+    assert in_short(ALGORITHMS["mars"])[-1] == "magnet ema"
+    assert in_short(ALGORITHMS["reinforce"]) == (
+        "to_go / batch / none",
+        "token:pg",
+        "seq_mean_token_sum",
+    )
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_readme_says_the_same(name):
+    record = ALGORITHMS[name]
+    advantage, *loss = in_short(record)
+    variants = ", ".join(f"`{v}`" for v in record.variants)
+    more = f"; variant {variants}" if variants else ""
+    row = f"| `{name}` | {advantage} | {', '.join(loss)}{more} | {source(record)} "
+    assert row + f"| {record.status} |" in README.splitlines()

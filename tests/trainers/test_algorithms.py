@@ -1,0 +1,260 @@
+"""Every record of the registry: what it says, how it is composed, and that it trains.
+
+Tables of options are written out, so that a slot that changes its value is noticed. Their numbers
+and laws are in the two files beside this one.
+"""
+
+import importlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+
+from coevo.benchmarks.checks import CHECKS
+from coevo.commands.algos import describe, in_short
+from coevo.envs.core.errors import ConfigError, UnknownNameError
+from coevo.envs.rewards import REWARDS
+from coevo.envs.rewards.module import RewardModule
+from coevo.trainers import loop
+from coevo.trainers.algorithm import STATUS, Algorithm
+from coevo.trainers.algorithms import ALGORITHMS, algorithm
+from coevo.trainers.record import from_plain, parse_option, to_plain
+
+EVERY = [
+    *((name, None) for name in ALGORITHMS),
+    *((name, variant) for name, a in ALGORITHMS.items() for variant in a.variants),
+]
+
+
+def label(value):
+    return value if isinstance(value, str) else ":".join(filter(None, value))
+
+
+NAMES = """
+    reinforce reinforce_pp reinforce_pp_baseline stable_reinforce rloo p3o opo gpg remax ppo
+    turn_ppo archer grpo dr_grpo lite_ppo bnpo gdpo copo grpo_passk dapo gspo gmpo cispo sapo hapo
+    skywork epo clip_cov kl_cov rec red_drop red_weight opmd asymre topr remix spear knapsack vade
+    xrpo dagrpo polychromic gigpo salt tree_grpo ads spa g_ra ssl toolrl semantic mars spiral dr_mas
+    advantage_alignment
+"""
+REC = ("oneside_nois", "oneside_is", "twoside_is", "ring_nois", "gspo_nois", "gspo_is")
+
+
+def test_every_named_algorithm_has_one_record():
+    assert sorted(ALGORITHMS) == sorted(NAMES.split())
+    assert set(REC) <= set(ALGORITHMS["rec"].variants)
+    assert {"tis", "mis", "kl"} <= set(ALGORITHMS["grpo"].variants)
+
+
+def test_no_two_records_are_the_same():
+    slots = [str(describe(a)["slots"]) for a in ALGORITHMS.values()]
+    assert len(set(slots)) == len(slots)
+
+
+def test_a_variant_changes_its_record():
+    same = [
+        (name, v)
+        for name, v in EVERY
+        if v and replace(algorithm(name, v), variants={}) == replace(ALGORITHMS[name], variants={})
+    ]
+    assert same == [("rec", "oneside_nois")]  # the record under the paper's name
+
+
+@pytest.mark.parametrize("which", EVERY, ids=label)
+def test_records_and_variants_survive_a_file(which):
+    record = algorithm(*which)
+    text = yaml.safe_dump(to_plain(record), sort_keys=False, allow_unicode=True)
+    plain = to_plain(record) | {"published": {}}
+    assert from_plain(Algorithm, yaml.safe_load(text)) == record
+    assert from_plain(Algorithm, plain) == replace(record, published={})
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_status_is_held(name):
+    record = ALGORITHMS[name]
+    assert record.status in STATUS
+    assert [c for c in record.checks if c not in CHECKS] == []
+    if record.status == "inferred":
+        doc = importlib.import_module(f"coevo.trainers.algorithms.{name}").__doc__
+        assert "nferred" in doc or "could not be read" in doc
+
+
+def test_a_status_that_does_not_hold_is_refused():
+    with pytest.raises(UnknownNameError, match="status"):
+        replace(ALGORITHMS["grpo"], status="proven")
+    with pytest.raises(ConfigError, match="name a check"):
+        replace(ALGORITHMS["grpo"], status="checked", checks=())
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_what_was_published_stands_beside_a_slot_of_the_record(name):
+    record = ALGORITHMS[name]
+    slots = describe(record)["slots"]
+    for key, published in record.published.items():
+        slot = next((s for s in slots if key == s or key.startswith(f"{s}.")), None)
+        assert slot is not None, key
+        if slot != key:
+            *named, parameter = key.removeprefix(f"{slot}.").split(".")
+            options = [parse_option(text) for text in slots[slot].split("; ")]
+            spelled = [o for o in options if parameter in o.params and named in ([], [o.name])]
+            assert spelled, f"{key} is not spelled out in {slots[slot]}"
+        assert published.source
+
+
+# The table of the sheet, where it is literal: credit / centre / scale + modifiers | ratio:kind
+# and bounds | aggregate | the rest. `inner` algorithms are not in it.
+COMPOSITION = {
+    "reinforce": "to_go / batch / none | token:pg | seq_mean_token_sum",
+    "rloo": "outcome / group_loo / none | token:pg | seq_mean_token_sum",
+    "p3o": "outcome / group_loo(group+agent) / none | token:pg | seq_mean_token_sum",
+    "grpo": "outcome / group / group_std | token:ppo_clip 0.2 | seq_mean_token_mean",
+    "dr_grpo": "outcome / group / none | token:ppo_clip 0.2 | const",
+    "dapo": "outcome / group / group_std | token:dual_clip 0.2,0.28 | token_mean"
+    " | overlong, dynamic",
+    "lite_ppo": "outcome / group / batch_std | token:ppo_clip 0.2 | token_mean",
+    "reinforce_pp": "to_go / batch / token_std | token:ppo_clip 0.2 | token_mean | KL in reward",
+    "reinforce_pp_baseline": "outcome / group / token_std | token:ppo_clip 0.2 | token_mean | kl",
+    "gspo": "outcome / group / group_std | seq_geo:ppo_clip 0.0003,0.0004 | seq_mean_token_mean",
+    "bnpo": "outcome / group / beta_pdf | token:dual_clip 0.2,0.28 | seq_mean_token_sum"
+    " | decoupled",
+    "gdpo": "outcome / group / group_std + batch_whiten | token:ppo_clip 0.2 | token_mean"
+    " | decoupled",
+    "rec": "outcome / group / none | token:rec(one) 0.2 | token_mean",
+    "red_drop": "outcome / group / none + drop_negatives | token:pg | token_mean",
+    "red_weight": "outcome / group / none + exp_weight | token:pg | token_mean",
+    "opmd": "outcome / group / none | token:opmd(square) | token_mean",
+    "asymre": "outcome / group / none + shift | token:pg | token_mean",
+    "remix": "outcome / group / group_std | token:remix 0.2 | token_mean | remix, kl_convex",
+    "hapo": "outcome / group / group_std per token + grpo_fallback | token:hapo 0.2 | token_mean",
+    "clip_cov": "outcome / group / group_std | token:ppo_clip 1 | token_mean | clip_cov",
+    "kl_cov": "outcome / group / group_std | token:ratio | token_mean | kl_cov",
+    "polychromic": "outcome / none / none + share_set | token:ppo_clip 0.2 | token_mean",
+    "mars": "to_go / agent_group / none | token:dual_clip 0.2 | token_mean | magnet ema",
+    "dr_mas": "outcome / group(group+agent) / group_std(group+agent) per turn"
+    " | token:ppo_clip 0.2 | token_mean",
+    "gigpo": "outcome / group / none + add_state_group | token:ppo_clip 0.2 | token_mean",
+    "salt": "outcome / group / group_std + merge_edges | token:ppo_clip 0.2 | token_mean",
+    "tree_grpo": "outcome / group / group_std + add_tree | token:ppo_clip 0.2 | token_mean",
+    "ppo": "gae / batch / token_std | token:ppo_clip 0.2 | token_mean | entropy, critic",
+    "turn_ppo": "gae / batch / token_std | turn:ppo_clip 0.2 | token_mean | critic",
+    "archer": "td_critic / none / none | token:pg | seq_mean_token_sum | critic",
+    "stable_reinforce": "to_go / batch / token_std + filter_sigma | token:preclip 0.2"
+    " | seq_mean_token_mean | KL in reward",
+    "copo": "outcome / group(group+agent) / group_std(group+agent) + blend_global"
+    " | token:ppo_clip 0.2 | seq_mean_token_mean",
+    "advantage_alignment": "to_go / group_loo(group+agent+turn) / none + align | token:pg"
+    " | token_mean | entropy, token_tis",
+}
+
+
+@pytest.mark.parametrize("name", COMPOSITION)
+def test_the_composition_is_that_of_the_sheet(name):
+    assert " | ".join(in_short(ALGORITHMS[name])) == COMPOSITION[name]
+
+
+PARAMETERS = {
+    "grpo:kl": {"loss.regularise": "kl(coef=0.04, kind=k3)"},
+    "grpo:tis": {"loss.correct": "token_tis(cap=2.0)"},
+    "grpo:mis": {"loss.correct": "token_mis(hi=5.0, lo=0.5)"},
+    "dapo": {"loss.kind": "dual_clip(c=10.0, eps_hi=0.28, eps_lo=0.2)"},
+    "hapo": {"loss.kind": "hapo(c=10.0, eps_hi=0.2, eps_lo=0.2, share=0.8)"},
+    "opmd:kimi": {"loss.kind": "opmd(form=half, tau=0.1)"},
+    "rec:oneside_is": {"loss.kind": "rec(eps_hi=0.2, eps_lo=0.2, side=one, weight=is)"},
+    "rec:twoside_is": {"loss.kind": "rec(eps_hi=0.2, eps_lo=0.2, side=two, weight=is)"},
+    "rec:ring_nois": {
+        "loss.kind": "rec(eps_hi=0.2, eps_lo=0.2, ring_hi=2.0, ring_lo=0.6, side=ring, weight=none)"
+    },
+    "rec:gspo_is": {
+        "loss.ratio_level": "seq_geo",
+        "loss.kind": "rec(eps_hi=0.0004, eps_lo=0.0003, side=one, weight=is)",
+        "loss.aggregate": "seq_mean_token_mean",
+    },
+    "remix": {
+        "sampler.replay": "remix(last=2, share=0.4, until=50)",
+        "loss.regularise": "kl_convex(after=50, coef=0.001, every=10, fall=0.1, least=0.5)",
+        "optim.epochs": 2,
+    },
+    "clip_cov": {"loss.gates": "clip_cov(lb=1.0, ratio=0.0002, ub=5.0)"},
+    "stable_reinforce": {"loss.kind": "preclip(bound=1000.0, eps_hi=0.2, eps_lo=0.2)"},
+    "mars:code": {"advantage.center": "agent_unique(by=seat, padding_zero=true)"},
+    "spear": {
+        "replay_loss.anchor": "roll",
+        "replay_loss.gates": "clip_cov(eps_hi=0.2, eps_lo=0.2, lb=1.0, ratio=0.02, ub=40.0)",
+    },
+}
+
+
+@pytest.mark.parametrize("which", PARAMETERS)
+def test_constants_are_those_of_the_sheet(which):
+    name, _, variant = which.partition(":")
+    slots = describe(algorithm(name, variant or None))["slots"]
+    assert {key: slots[key] for key in PARAMETERS[which]} == PARAMETERS[which]
+
+
+# ---- Training --------------------------------------------------------------------------------
+
+
+class Won(RewardModule):
+    """Pays 1 with the last turn to every seat whose payoff is above 0."""
+
+    name = "won"
+    online = False
+
+    def score(self, episodes):
+        tables = []
+        for episode in episodes:
+            paid = {a: float(episode.total(a, "payoff") > 0) for a in episode.agents}
+            tables.append([{} for _ in episode.turns[1:]] + [paid])
+        return tables
+
+
+class Share(RewardModule):
+    """Pays a quarter for every reply: at most two of a seat, so a tier of at most a half."""
+
+    name = "share"
+
+    def score_turn(self, episode, turn):
+        return {turn.agent: 0.25}
+
+
+class Consistency(Won):
+    """Stands for a judge: winners are said to be consistent."""
+
+    name = "consistency"
+
+
+ON_KUHN = {
+    **{name: {} for name in ALGORITHMS},
+    "ssl": {
+        "rewards": "won; share",
+        "advantage.compose": "tiered(outcome=won, tier=share, alpha=0.5)",
+        "advantage.reward_weights": {"payoff": 0.0},
+    },
+    "spear": {"sampler.replay.capacity": 2},
+    "polychromic": {"sampler.group_size": 8},
+    "semantic:with a reference": {"rewards": "format; semantic(reference=bet)"},
+    "toolrl:with calls": {"rewards": 'toolrl(expected="bet()")'},
+    "stable_reinforce:with a judge": {
+        "rewards": "format; consistency",
+        "advantage.compose": "consistency",
+    },
+}
+"""Changes with which a record can play Kuhn poker: a neutral reward where a game gives none."""
+
+
+@pytest.mark.parametrize("which", ON_KUHN)
+def test_every_record_trains_on_kuhn_poker(config, folder, which, monkeypatch):
+    for module in (Won, Share, Consistency):
+        monkeypatch.setitem(REWARDS, module.name, module)
+    name = which.partition(":")[0]
+    size = {"sampler.group_size": min(ALGORITHMS[name].sampler.group_size, 4)}
+    given_ = config("grpo", steps=2, checkpoint_every=100)
+    record = algorithm(name, None, {"sampler.episodes": 8} | size | ON_KUHN[which])
+    run = loop.train(replace(given_, algorithm=record), folder(given_))
+    norms = [m["grad_norm"] for m in run.folder.read_metrics()]
+    assert len(norms) == 2 and np.isfinite(norms).all() and max(norms) > 0
+    if name == "spear":
+        assert any(m.get("replay/plays", 0) > 0 for m in run.folder.read_metrics())
+    if name == "remix":
+        assert run.folder.read_metrics()[-1]["replay/share"] > 0

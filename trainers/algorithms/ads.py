@@ -1,0 +1,42 @@
+"""ADS: look further ahead as early milestones are reached (arXiv 2310.07433).
+
+gamma(k) = alpha^(1/k): a reward k turns ahead weighs alpha. k starts at a fifth of the horizon and
+grows, at most five turns per batch, while plays reach nine tenths of an expert's milestones
+within k turns. Late rewards that mislead are not seen before the way to them is learnt.
+
+The source scores images against demonstrations (longest increasing subsequence of nearest expert
+frames); the version for text counts what the component `milestones` pays, 1 for each one reached
+in order. Here a legal reply is one, which every game has; a task with real ones names its own
+component. Everything else is REINFORCE.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+CODE = "released code"
+
+ALGORITHM = Algorithm(
+    name="ads",
+    summary="REINFORCE whose discount grows with the milestones that are reached",
+    paper="Liu et al. 2023, Automatic Discount Scheduling, arXiv 2310.07433",
+    formula="Y_t = r_t + gamma(k) Y_{t+1}, gamma(k) = alpha^(1/k), k += 1 while milestones are met",
+    status="vectors",
+    rewards=(option("format", legal=1.0),),
+    sampler=SamplerSpec(episodes=512),
+    advantage=AdvantageSpec(
+        reward_weights={"format": 0.05},
+        credit=option(
+            "ads", milestones="format", alpha=0.2, horizon=20, start=0.2, share=0.9, most=5
+        ),
+        center=option("batch"),
+        scale=option("none"),
+    ),
+    loss=LossSpec(kind=option("pg"), aggregate=option("seq_mean_token_sum")),
+    optim=OptimSpec(lr=1e-3),
+    published={
+        "advantage.credit.alpha": Published(value=0.2, source=CODE),
+        "advantage.credit.start": Published(value=0.2, source=CODE),
+        "advantage.credit.share": Published(value=0.9, source=CODE),
+        "advantage.credit.most": Published(value=5, source=CODE),
+    },
+)

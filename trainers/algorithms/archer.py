@@ -1,0 +1,41 @@
+"""ArCHer: critics of whole replies, a policy over tokens (arXiv 2402.19446).
+
+Two Q heads judge what was said, two V heads where it was said; slow copies give the targets
+Q <- r + gamma V(s'), V <- Q(s, a). A = min(Q1, Q2) - min(V1, V2), and the loss is -A log pi(a | s)
+over the tokens of a reply. Rewards reach the policy through the critics only.
+
+Left out: the buffer of 100 000 old replies, so that a' in the target of V is the reply that was
+played, one of the current policy; separate networks for the critics, which are heads on the
+policy's hidden state here; iterations in which only the critics learn; the optional baseline of
+every token. See `trainers/utterance_critic.py`.
+"""
+
+from coevo.trainers.algorithm import Algorithm, CriticSpec, OptimSpec, Published, SamplerSpec
+from coevo.trainers.algorithms.reasons import CHEAP, SMALL
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+CODE = "released code"
+
+ALGORITHM = Algorithm(
+    name="archer",
+    summary="double critics of whole replies, policy gradient over their tokens",
+    paper="Zhou et al. 2024, ArCHer, arXiv 2402.19446",
+    formula="A_k = min_c Q_c(s_k, a_k) - min_c V_c(s_k); loss = -A_k log pi(a_k | s_k)",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512),
+    advantage=AdvantageSpec(
+        credit=option("td_critic"), center=option("none"), scale=option("none")
+    ),
+    loss=LossSpec(kind=option("pg"), aggregate=option("seq_mean_token_sum")),
+    critic=CriticSpec(form="utterance", lr=1e-2, passes=20, gamma=0.95, tau=0.1),
+    optim=OptimSpec(lr=5e-4),
+    published={
+        "critic.gamma": Published(value=0.95, source=CODE),
+        "critic.tau": Published(value=0.1, source=CODE),
+        "critic.passes": Published(value=50, source=CODE, why="per batch there, of old replies"),
+        "critic.lr": Published(value="1e-5 to 2e-5", source=CODE, why="heads only, no network"),
+        "optim.lr": Published(value="1e-6 to 1e-5", source=CODE, why=SMALL),
+        "optim.epochs": Published(value=3, source=CODE, why="one step is on-policy"),
+        "sampler.episodes": Published(value="128 (WebShop 512)", source=CODE, why=CHEAP),
+    },
+)

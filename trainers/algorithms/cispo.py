@@ -1,0 +1,32 @@
+"""CISPO: the importance weight is clipped, not the gradient (MiniMax-M1, arXiv 2506.13585).
+
+-sg[clip(s, 1 - eps_lo, 1 + eps_hi)] A logp: a rare token that moved far still teaches, with a
+bounded weight, where a clipped loss would drop it. The variant `cap` has an upper bound only, as
+in TRL, whose `epsilon_high` is that bound itself and not added to 1.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+ALGORITHM = Algorithm(
+    name="cispo",
+    summary="GRPO whose importance weights are clipped and every token teaches",
+    paper="MiniMax 2025, MiniMax-M1, arXiv 2506.13585",
+    formula="loss = -sg[clip(s, 1 - eps_lo, 1 + eps_hi)] A logp",
+    status="vectors",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512, group_size=8),
+    advantage=AdvantageSpec(
+        credit=option("outcome"), center=option("group"), scale=option("group_std"), eps=1e-6
+    ),
+    loss=LossSpec(
+        kind=option("cispo", form="clip", eps_lo=0.2, eps_hi=0.28), aggregate=option("token_mean")
+    ),
+    optim=OptimSpec(lr=1e-3, minibatches=2),
+    published={
+        "loss.kind": Published(
+            value="upper bound only, 5.0", source="TRL", why="both forms exist; see variant cap"
+        )
+    },
+    variants={"cap": {"loss.kind": "cispo(form=cap, cap=5.0)"}},
+)

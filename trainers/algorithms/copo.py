@@ -1,0 +1,43 @@
+"""COPO: groups that agree learn from how they compare with other groups (arXiv 2508.04138).
+
+A = w A_local + (1 - w) A_global: GRPO inside the group, and the group's mean against the means of
+all groups, over their deviation. w = sigmoid(gamma (H - rho)), H the entropy of the final answers
+of the group, here the last moves. Where all plays end alike, GRPO is silent and the global part
+speaks; starts that are all won are pushed up, all lost down. Groups are those of a start and seat.
+
+Inferred: read in the abstract and on pages of reviews. gamma, rho and the paper's special case
+for groups that are all wrong are not public (`global_only_if_any_correct` is one reading). The
+paper blends losses, which is the same until a ratio is clipped.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.trainers.algorithms.reasons import CHEAP, SMALL
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+PAGE = "pages about the paper"
+
+ALGORITHM = Algorithm(
+    name="copo",
+    summary="GRPO, and where a group agrees its mean against those of other groups",
+    paper="Han et al. 2025, COPO, arXiv 2508.04138",
+    formula="A = w A_grpo + (1 - w) (mean_g R - mean) / std over groups, w = sigmoid(5 (H - 0.5))",
+    status="inferred",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512, group_size=8),
+    advantage=AdvantageSpec(
+        credit=option("outcome"),
+        center=option("group", by="group+agent"),
+        scale=option("group_std", by="group+agent"),
+        modify=(option("blend_global", gamma=5.0, rho=0.5, by="group+agent"),),
+        eps=1e-6,
+    ),
+    loss=LossSpec(
+        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("seq_mean_token_mean")
+    ),
+    optim=OptimSpec(lr=1e-3),
+    published={
+        "optim.lr": Published(value=1e-6, source=PAGE, why=SMALL),
+        "sampler.episodes": Published(value="512 prompts", source=PAGE, why=CHEAP),
+        "sampler.group_size": Published(value=6, source=PAGE),
+    },
+)

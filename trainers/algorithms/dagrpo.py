@@ -1,0 +1,35 @@
+"""DaGRPO: a play teaches only if one of the other kind is distinct enough (arXiv 2512.06337).
+
+Good and bad plays of a group form pairs; a pair counts where their scores differ by delta or more,
+and a play in no such pair gets 0: pairs that hardly differ pull the policy both ways.
+
+Inferred: read in the abstract; the rule and delta are ours. The paper scores plays with a language
+model; without such a judge the payoff stands for the score, so that near ties are dropped. With
+one: `--set advantage.modify.pair_gate.score=NAME --set advantage.reward_weights.NAME=0`.
+Left out: expert plays that are added to groups without a success; they need data and a loss of
+their own. A public third-party version masks whole groups instead; it is not the paper's.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+ALGORITHM = Algorithm(
+    name="dagrpo",
+    summary="GRPO on plays that differ enough from one of the other kind in their group",
+    paper="Xie et al. 2025, DaGRPO, arXiv 2512.06337",
+    formula="A as in GRPO; A_i = 0 unless |s_i - s_j| >= delta for a j of the other kind",
+    status="inferred",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512, group_size=8),
+    advantage=AdvantageSpec(
+        credit=option("outcome"),
+        center=option("group"),
+        scale=option("group_std"),
+        modify=(option("pair_gate", score="payoff", delta=0.1),),
+        eps=1e-6,
+    ),
+    loss=LossSpec(
+        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("seq_mean_token_mean")
+    ),
+    optim=OptimSpec(lr=1e-3),
+)

@@ -1,0 +1,62 @@
+"""EPO: an entropy bonus inside a corridor around the past entropy of each turn (2509.22576).
+
+For agents of thirty turns and more. Loss + -c (H - lam * penalty): outside kappa_l Hbar_k < H <
+kappa_r Hbar_k, Hbar_k the mean over past updates of the entropy at turn k, the penalty grows.
+
+Not copied: in the released code the penalty is the result of a comparison, without gradient, so
+that only the plain bonus acts; that is the variant `reported`. Ours is a hinge, alpha times the
+distance; the variant `mask` scales the bonus outside the corridor. The code's phase weight jumps
+from 0.8271 to 0.7686 in the middle of a run; it is off, `--set loss.regularise.epo.phases=true`
+turns it on as it is.
+
+The paper adds the term to PPO and to GRPO; here to GRPO with a token mean.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+CODE = "released code"
+
+ALGORITHM = Algorithm(
+    name="epo",
+    summary="GRPO with an entropy bonus that stays near the entropy of earlier updates",
+    paper="Xu et al. 2025, EPO, arXiv 2509.22576",
+    formula="loss - c (H_t - lam alpha (relu(kappa_l Hbar - H_t) + relu(H_t - kappa_r Hbar)))",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512, group_size=8),
+    advantage=AdvantageSpec(
+        credit=option("outcome"), center=option("group"), scale=option("group_std"), eps=1e-6
+    ),
+    loss=LossSpec(
+        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2),
+        regularise=(
+            option(
+                "epo",
+                coef=0.001,
+                mode="hinge",
+                kappa_l=0.0,
+                kappa_r=2.0,
+                alpha=0.1,
+                lam=1.0,
+                from_turn=0,
+            ),
+        ),
+        aggregate=option("token_mean"),
+    ),
+    optim=OptimSpec(lr=1e-3),
+    published={
+        "loss.regularise.epo.coef": Published(value=0.001, source=CODE),
+        "loss.regularise.epo.alpha": Published(value="0.05 to 0.1", source=CODE),
+        "loss.regularise.epo.kappa_r": Published(value="2.0", source=CODE),
+        "loss.regularise.epo.from_turn": Published(
+            value=25, source=CODE, why="half of the limit of turns there; games are shorter"
+        ),
+        "loss.regularise.epo.mode": Published(
+            value="reported", source=CODE, why="its penalty has no gradient"
+        ),
+    },
+    variants={
+        "reported": {"loss.regularise.epo.mode": "reported"},
+        "mask": {"loss.regularise.epo.mode": "mask"},
+    },
+)

@@ -1,0 +1,38 @@
+"""GSPO: one importance ratio per row, the geometric mean of its tokens' (arXiv 2507.18071).
+
+s_i = exp(mean_t(logp - logp_old)), clipped some thousand times tighter than a token's ratio;
+every token's gradient is s_i grad logp_t. Needs the mean over rows of the mean over tokens. With
+one optimiser step per update s_i = 1, hence the two mini-batches.
+
+The variant `turn` takes one ratio per turn, which the paper does not have, for plays of many
+turns. Left out: LUSPO's factor of the length against the length bias that was found later.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.trainers.algorithms.reasons import SMALL
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+ALGORITHM = Algorithm(
+    name="gspo",
+    summary="GRPO with one ratio per row, clipped as a whole",
+    paper="Zheng et al. 2025, GSPO, arXiv 2507.18071",
+    formula="loss = clip of s_i = exp(mean_t(logp - logp_old)), A as in GRPO",
+    status="vectors",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512, group_size=8),
+    advantage=AdvantageSpec(
+        credit=option("outcome"), center=option("group"), scale=option("group_std"), eps=1e-6
+    ),
+    loss=LossSpec(
+        ratio_level=option("seq_geo"),
+        kind=option("ppo_clip", eps_lo=3e-4, eps_hi=4e-4),
+        aggregate=option("seq_mean_token_mean"),
+    ),
+    optim=OptimSpec(lr=1e-3, minibatches=2),
+    published={
+        "loss.kind.eps_lo": Published(value=3e-4, source="paper, as in verl and TRL"),
+        "loss.kind.eps_hi": Published(value=4e-4, source="paper, as in verl and TRL"),
+        "optim.lr": Published(value=1e-6, source="TRL, default", why=SMALL),
+    },
+    variants={"turn": {"loss.ratio_level": "turn"}},
+)

@@ -1,0 +1,62 @@
+"""REC: group-relative REINFORCE as an off-policy method (arXiv 2509.24203).
+
+-A w logp inside a gate on the ratio s, A = R - group mean, no deviation. The record is
+REC-OneSide-NoIS: keep what the pessimistic clip keeps (A >= 0 and s <= 1.2, or A <= 0 and
+s >= 0.8), without the weight s. The paper finds that dropping the weight changes nothing and
+dropping the clip collapses training.
+
+Variants, by the paper's names: REC-OneSide-NoIS `oneside_nois` (the record itself),
+REC-OneSide-IS `oneside_is` (gradient of the clip), REC-TwoSide-IS `twoside_is` (also drops tokens
+on the harmless side), REC-Ring-NoIS `ring_nois` (keeps what is far out on the harmless side),
+REC-GSPO-NoIS and -IS `gspo_nois`, `gspo_is` (one ratio per row). REP-OPMD is `opmd`, REP-AsymRE
+`asymre`, RED-Drop `red_drop`, RED-Weight `red_weight`.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.trainers.algorithms.reasons import CHEAP, SMALL
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+CODE = "released code (Trinity-RFT)"
+GSPO = {
+    "loss.ratio_level": "seq_geo",
+    "loss.kind.eps_lo": 3e-4,
+    "loss.kind.eps_hi": 4e-4,
+    "loss.aggregate": "seq_mean_token_mean",
+}
+
+ALGORITHM = Algorithm(
+    name="rec",
+    summary="gated REINFORCE on the plays of another policy, in six forms",
+    paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
+    formula="loss = -A logp where A >= 0 and s <= 1.2, or A <= 0 and s >= 0.8; else 0",
+    status="checked",
+    checks=("offline_bandit",),
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512, group_size=8),
+    advantage=AdvantageSpec(credit=option("outcome"), center=option("group"), scale=option("none")),
+    loss=LossSpec(
+        kind=option("rec", side="one", weight="none", eps_lo=0.2, eps_hi=0.2),
+        aggregate=option("token_mean"),
+    ),
+    optim=OptimSpec(lr=1e-3, minibatches=2),
+    published={
+        "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
+        "sampler.episodes": Published(value=96, source=CODE, why=CHEAP),
+        "sampler.group_size": Published(value=8, source=CODE),
+        "sampler.replay": Published(
+            value="weights of the sampler every 20 steps", source=CODE, why="one machine"
+        ),
+    },
+    variants={
+        "oneside_nois": {},
+        "oneside_is": {"loss.kind.weight": "is"},
+        "twoside_is": {"loss.kind.side": "two", "loss.kind.weight": "is"},
+        "ring_nois": {
+            "loss.kind.side": "ring",
+            "loss.kind.ring_lo": 0.6,
+            "loss.kind.ring_hi": 2.0,
+        },
+        "gspo_nois": GSPO,
+        "gspo_is": {**GSPO, "loss.kind.weight": "is"},
+    },
+)

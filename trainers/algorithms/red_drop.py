@@ -1,0 +1,33 @@
+"""RED-Drop: bad plays are left out until there are as many as good ones (arXiv 2509.24203).
+
+Good is R >= the group's mean. Which bad plays stay is drawn by chance; the mean is taken again over
+what is kept, and the others get 0. Where good plays outnumber bad ones nothing is dropped.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.trainers.algorithms.reasons import CHEAP, SMALL
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+CODE = "released code (Trinity-RFT)"
+
+ALGORITHM = Algorithm(
+    name="red_drop",
+    summary="REINFORCE on as many bad plays of a group as there are good ones",
+    paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
+    formula="A_i = R_i - mean of the kept plays of the group, dropped ones 0; loss = -A logp",
+    status="vectors",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512, group_size=8),
+    advantage=AdvantageSpec(
+        credit=option("outcome"),
+        center=option("group"),
+        scale=option("none"),
+        modify=(option("drop_negatives"),),
+    ),
+    loss=LossSpec(kind=option("pg"), aggregate=option("token_mean")),
+    optim=OptimSpec(lr=1e-3),
+    published={
+        "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
+        "sampler.episodes": Published(value=96, source=CODE, why=CHEAP),
+    },
+)

@@ -1,0 +1,36 @@
+"""REINFORCE++: token returns with KL in the reward, whitened over the batch (arXiv 2501.03262).
+
+Y_t = sum over later tokens of r - beta (logp_old - logp_ref), a turn's reward on its last token;
+A = (Y - mean) / std over all policy tokens of the batch, so longer replies weigh more in both.
+One play per start is enough: nothing is compared inside a group. Statistics are those of the
+whole batch, never of a micro-batch or a start (per start it would be GRPO).
+
+Left out: rewards clipped to [-10, 10], since payoffs of games are bounded.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.trainers.algorithms.reasons import SMALL
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+ALGORITHM = Algorithm(
+    name="reinforce_pp",
+    summary="token returns with KL in the reward, whitened over the batch; no group, no critic",
+    paper="Hu et al. 2025, REINFORCE++, arXiv 2501.03262",
+    formula="A_t = whiten_tokens(sum_{t'>=t} r_t' - beta (logp_old - logp_ref)_t')",
+    status="vectors",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512),
+    advantage=AdvantageSpec(
+        credit=option("to_go", gamma=1.0, level="token"),
+        center=option("batch"),
+        scale=option("token_std"),
+        kl_in_reward=0.01,
+    ),
+    loss=LossSpec(kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("token_mean")),
+    optim=OptimSpec(lr=1e-3),
+    published={
+        "advantage.kl_in_reward": Published(value=0.01, source="OpenRLHF, default"),
+        "optim.lr": Published(value=1e-6, source="OpenRLHF, default", why=SMALL),
+    },
+    variants={"no_kl": {"advantage.kl_in_reward": 0.0}},
+)

@@ -1,0 +1,37 @@
+"""REINFORCE++-baseline: outcome minus group mean, whitened over tokens (arXiv 2501.03262).
+
+The group mean is the baseline; mean and deviation are then taken over all policy tokens of the
+batch, which centres a second time because tokens, not plays, are counted. The KL to the start
+policy is a loss of kind k2, whose gradient is that of KL(pi || ref); k1 as a loss has none.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.trainers.algorithms.reasons import SMALL
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+ALGORITHM = Algorithm(
+    name="reinforce_pp_baseline",
+    summary="outcome minus group mean, whitened over tokens, with a KL loss",
+    paper="Hu et al. 2025, REINFORCE++, arXiv 2501.03262",
+    formula="A = whiten_tokens(R - mean_group R); loss + beta k2(pi, ref)",
+    status="vectors",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512, group_size=8),
+    advantage=AdvantageSpec(
+        credit=option("outcome"), center=option("group"), scale=option("token_std")
+    ),
+    loss=LossSpec(
+        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2),
+        regularise=(option("kl", kind="k2", coef=0.001),),
+        aggregate=option("token_mean"),
+    ),
+    optim=OptimSpec(lr=1e-3),
+    published={
+        "loss.regularise.kl.coef": Published(
+            value=0.01,
+            source="OpenRLHF, default",
+            why="a weak start policy is no anchor worth keeping",
+        ),
+        "optim.lr": Published(value=1e-6, source="OpenRLHF, default", why=SMALL),
+    },
+)

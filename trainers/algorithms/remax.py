@@ -1,0 +1,26 @@
+"""ReMax: the baseline is what a greedy play of the same start earns (arXiv 2310.10505).
+
+A = R - R(greedy), one sampled play per start and one more without sampling. The baseline does not
+depend on what was sampled, so the gradient is unbiased, and no group is needed. In self-play both
+seats of the greedy play are greedy; each seat is compared with its own seat there. The greedy
+plays count as sampled tokens.
+
+The KL of the paper is charged in the reward: `--set advantage.kl_in_reward=0.01`.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+ALGORITHM = Algorithm(
+    name="remax",
+    summary="outcome minus that of a greedy play of the same start",
+    paper="Li et al. 2023, ReMax, arXiv 2310.10505",
+    formula="A_i = R_i - R(greedy play of the start, same seat); loss = -A logp",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512, greedy=True),
+    advantage=AdvantageSpec(
+        credit=option("outcome"), center=option("greedy"), scale=option("none")
+    ),
+    loss=LossSpec(kind=option("pg"), aggregate=option("seq_mean_token_sum")),
+    optim=OptimSpec(lr=1e-3),
+)

@@ -1,0 +1,32 @@
+"""SALT: steps that several plays have in common share the mean advantage (arXiv 2510.20022).
+
+Plays of a start form a graph of transitions (state, move, next state). A transition that good and
+bad plays both took earns the mean of what they earn, so little; one that a single play took keeps
+that play's advantage. It comes after GRPO; `--set advantage.center=group_loo --set
+advantage.scale=none` puts it after RLOO.
+
+Read in a description inside a later paper: the original's steps may look further back than one
+state, over a window whose size could not be read.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+ALGORITHM = Algorithm(
+    name="salt",
+    summary="GRPO whose advantages are averaged over plays that took the same step",
+    paper="Li et al. 2025, SALT, arXiv 2510.20022",
+    formula="A_t = mean of the GRPO advantages of the plays with the edge (s_t, a_t, s_t+1)",
+    status="inferred",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512, group_size=8),
+    advantage=AdvantageSpec(
+        credit=option("outcome"),
+        center=option("group"),
+        scale=option("group_std"),
+        modify=(option("merge_edges"),),
+        eps=1e-6,
+    ),
+    loss=LossSpec(kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("token_mean")),
+    optim=OptimSpec(lr=1e-3),
+)

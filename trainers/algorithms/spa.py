@@ -1,0 +1,37 @@
+"""SPA-RL: an outcome is spread over turns by a learned estimate of progress (arXiv 2505.20732).
+
+A reward module learns c_t such that the c_t of a play add up to its outcome, and pays r_t = c_t +
+0.5 g_t, g_t = 1 if the reply was carried out. These rewards take the place of the payoff (weight
+0), and PPO over tokens carries them back.
+
+Not copied from the released scripts: one overwrites every c_t by the centred outcome, and the
+trainer multiplies the reward of turn t by T - 1 - t, so that the last turn earns nothing. The
+estimate is a ridge regression on hashed words here, not a linear head on the policy's hidden
+state, which reward modules do not see; see `envs/rewards/progress.py`.
+"""
+
+from coevo.trainers.algorithm import Algorithm, CriticSpec, OptimSpec, Published, SamplerSpec
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+ALGORITHM = Algorithm(
+    name="spa",
+    summary="PPO on turn rewards that a learned estimate of progress pays",
+    paper="Wang et al. 2025, SPA-RL, arXiv 2505.20732",
+    formula="r_t = c_t + 0.5 g_t, c = argmin (sum_t c_t - R)^2; advantage and loss as in PPO",
+    status="vectors",
+    rewards=(option("progress", grounding=0.5, failed="Nothing happens"),),
+    sampler=SamplerSpec(episodes=512),
+    advantage=AdvantageSpec(
+        reward_weights={"payoff": 0.0},
+        credit=option("gae", level="token", gamma=1.0, lam=0.95),
+        center=option("batch"),
+        scale=option("token_std"),
+    ),
+    loss=LossSpec(kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("token_mean")),
+    critic=CriticSpec(),
+    optim=OptimSpec(lr=5e-4, epochs=2, minibatches=2),
+    published={
+        "rewards.progress.grounding": Published(value=0.5, source="paper"),
+        "rewards.progress.failed": Published(value="Nothing happens", source="paper, ALFWorld"),
+    },
+)

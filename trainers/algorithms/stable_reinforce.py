@@ -1,0 +1,46 @@
+"""StableReinforce: bounded ratios and advantages without outliers (R1-Reward, 2505.02835).
+
+REINFORCE++ with three changes: the log-ratio is limited to +-log 1000 before the exponential; the
+whitened advantage is 0 beyond three deviations; the reward adds a bonus for reasoning that agrees
+with a right answer. The bonus needs a judge that pays a component `consistency`; with one,
+`--set "advantage.compose=consistency"` gives R = 0.5 f + a (1 + 0.5 c).
+
+Not copied: the released filter compares the whitened value with the mean of the raw ones +-3.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.trainers.algorithms.reasons import SMALL
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+CODE = "released code"
+
+ALGORITHM = Algorithm(
+    name="stable_reinforce",
+    summary="REINFORCE++ with limited log-ratios and without outlying advantages",
+    paper="Zhang et al. 2025, R1-Reward, arXiv 2505.02835",
+    formula="A = z where |z| <= 3, else 0, z whitened over tokens; log s in +-log 1000, then clip",
+    status="vectors",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512),
+    advantage=AdvantageSpec(
+        credit=option("to_go", gamma=1.0, level="token"),
+        center=option("batch"),
+        scale=option("token_std"),
+        modify=(option("filter_sigma", sigma=3.0),),
+        kl_in_reward=0.001,
+    ),
+    loss=LossSpec(
+        kind=option("preclip", eps_lo=0.2, eps_hi=0.2, bound=1000.0),
+        aggregate=option("seq_mean_token_mean"),
+    ),
+    optim=OptimSpec(lr=1e-3),
+    published={
+        "advantage.kl_in_reward": Published(value=1e-3, source=CODE),
+        "advantage.compose": Published(
+            value="consistency", source=CODE, why="needs a judge that compares reasoning and answer"
+        ),
+        "loss.kind.bound": Published(value=1000.0, source=CODE),
+        "optim.lr": Published(value=3e-7, source=CODE, why=SMALL),
+        "sampler.episodes": Published(value="128 or 256", source=CODE),
+    },
+)

@@ -1,0 +1,31 @@
+"""Tree-GRPO: plays are compared in their group and in their tree (arXiv 2509.21240).
+
+A = GRPO over all leaves of the start + GRPO over the leaves of the same tree. A tree is the plays
+of one start in which a seat made the same first move.
+
+Left out: growing trees while sampling, where branches share the tokens of their common beginning
+and the budget is spent on expanding nodes; here plays are sampled one by one and the trees are
+found in them.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+ALGORITHM = Algorithm(
+    name="tree_grpo",
+    summary="GRPO over all plays of a start plus GRPO over those with the same beginning",
+    paper="Ji et al. 2025, Tree-GRPO, arXiv 2509.21240",
+    formula="A = (R - mean_group) / std_group + (R - mean_tree) / std_tree",
+    status="vectors",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512, group_size=8),
+    advantage=AdvantageSpec(
+        credit=option("outcome"),
+        center=option("group"),
+        scale=option("group_std"),
+        modify=(option("add_tree", w=1.0, std=True),),
+        eps=1e-6,
+    ),
+    loss=LossSpec(kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("token_mean")),
+    optim=OptimSpec(lr=1e-3),
+)

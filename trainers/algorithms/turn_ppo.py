@@ -1,0 +1,43 @@
+"""Turn-PPO: PPO whose step is a turn, not a token (arXiv 2512.17008).
+
+One value per turn, read before its first token (the state is the history up to the turn); the
+generalised advantage runs over turns, and every token of turn k gets A_k. One ratio per turn,
+the geometric mean of its tokens', so that a turn is clipped as a whole.
+
+Inferred: the abstract was readable, and a summary of the paper that names the turn-level clip and
+gamma and lambda. Where the value is read and whether the ratio is a mean or a product are ours;
+variant `token_ratio` clips tokens, as the first reading of the abstract had it.
+"""
+
+from coevo.trainers.algorithm import Algorithm, CriticSpec, OptimSpec, Published, SamplerSpec
+from coevo.trainers.algorithms.reasons import SMALL
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+ALGORITHM = Algorithm(
+    name="turn_ppo",
+    summary="PPO with a critic whose advantages and clip are those of whole turns",
+    paper="Li et al. 2025, Turn-PPO, arXiv 2512.17008",
+    formula="A_k = delta_k + gamma lam A_{k+1}, delta_k = r_k + gamma V_{k+1} - V_k over turns",
+    status="inferred",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(episodes=512),
+    advantage=AdvantageSpec(
+        credit=option("gae", level="turn", gamma=0.99, lam=0.9),
+        center=option("batch"),
+        scale=option("token_std"),
+    ),
+    loss=LossSpec(
+        ratio_level=option("turn"),
+        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2),
+        aggregate=option("token_mean"),
+    ),
+    critic=CriticSpec(),
+    optim=OptimSpec(lr=5e-4, epochs=2, minibatches=2),
+    published={
+        "advantage.credit.gamma": Published(value=0.99, source="summary of the paper"),
+        "advantage.credit.lam": Published(value=0.9, source="summary of the paper"),
+        "critic.lr": Published(value="above the actor's", source="summary of the paper"),
+        "optim.lr": Published(value=1e-6, source="verl, default actor", why=SMALL),
+    },
+    variants={"token_ratio": {"loss.ratio_level": "token"}},
+)

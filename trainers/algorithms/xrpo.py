@@ -1,0 +1,50 @@
+"""XRPO: plays go where success is least known, rare successes are paid more (arXiv 2510.06672).
+
+Plays of an update follow the expected fall of the uncertainty about each start's success rate plus
+an exploration bonus. A play that succeeded although the policy found it unlikely, s below its
+group's mean log-probability, gains min(lam (1 - exp(s - mean s)), kap A); only good plays do, since
+for bad ones the bound would be negative and make them worse.
+
+Inferred: the bonus is from reviews and third-party code, whose bound for bad plays (kap |A|) would
+reward novel wrong answers and is not copied; the form of the allocation could not be read and is
+ours. Left out: solved examples in the prompt of starts without a success.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.trainers.algorithms.reasons import RANGE
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+PAGE = "reviews, third-party code"
+
+ALGORITHM = Algorithm(
+    name="xrpo",
+    summary="GRPO with plays shared out by uncertainty and a bonus for unlikely successes",
+    paper="2025, XRPO, arXiv 2510.06672",
+    formula="A+ = A + min(max(lam (1 - exp(s - mean_group s)), 0), kap A) where A > 0",
+    status="inferred",
+    rewards=(option("format", legal=0.05),),
+    sampler=SamplerSpec(
+        episodes=512,
+        group_size=8,
+        starts=256,
+        allocate=option("xrpo", n_min=2, explore=0.01),
+        low=-2.0,
+        high=2.0,
+    ),
+    advantage=AdvantageSpec(
+        credit=option("outcome"),
+        center=option("group"),
+        scale=option("group_std"),
+        modify=(option("sharpen", lam=2.5, kap=0.5),),
+        eps=1e-6,
+    ),
+    loss=LossSpec(
+        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("seq_mean_token_mean")
+    ),
+    optim=OptimSpec(lr=1e-3),
+    published={
+        "advantage.modify.sharpen.lam": Published(value=2.5, source=PAGE),
+        "advantage.modify.sharpen.kap": Published(value=0.5, source=PAGE),
+        "sampler.low": Published(value=0.0, source="abstract (accuracy)", why=RANGE),
+    },
+)
