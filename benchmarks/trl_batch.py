@@ -139,8 +139,6 @@ class Case:
     counts: Literal["ours", "raw", "rows", "each"] = "ours"
     """Denominators in `same`: ours; with rejected tokens; with rows that have no token; or those
     of each micro-batch, averaged."""
-    kl_inside: bool = False
-    """In `same`: the KL term is aggregated like the policy loss."""
     why: str = ""
     """Reason of the difference between `asked` and TRL; empty where there is none."""
     open: bool = False

@@ -106,16 +106,12 @@ TERMS = (
         record="grpo",
         trl={"loss_type": "grpo", **K3},
         asked={"loss.regularise": "kl(kind=k3, coef=0.04)", **EPS},
-        kl_inside=True,
-        why="TRL aggregates the KL like the policy loss, ours is a token mean",
     ),
     Case(
         name="dr_grpo, KL 0.04 (k3)",
         record="dr_grpo",
         trl={"loss_type": "dr_grpo", "scale_rewards": "none", **K3},
         asked={"loss.regularise": "kl(kind=k3, coef=0.04)"},
-        kl_inside=True,
-        why="TRL aggregates the KL like the policy loss, ours is a token mean",
     ),
     Case(
         name="dr_grpo, entropy bonus 0.01",

@@ -12,8 +12,6 @@ from coevo.benchmarks.trl_batch import END, Batch, Case
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.estimators import (
-    AGGREGATE,
-    REGULARISE,
     Denominators,
     LossInputs,
     LossSpec,
@@ -124,21 +122,15 @@ def _step(
     leaf_BLV = batch.logits_BLV.clone().requires_grad_()
     rows = len(batch.length_B)
     whole = inputs(case, batch, advantage_B, leaf_BLV)
-    spec, inside = record.loss, same and case.kl_inside
+    spec = record.loss
     first = part_of(whole, slice(0, rows // case.windows))
     if spec.needs_survey:
         first = replace(first, surveyed=survey(spec, first))
-    terms = spec.regularise if inside else ()
-    spec = replace(spec, regularise=()) if inside else spec
     total, size = leaf_BLV.new_zeros(()), rows // case.micro_batches
     for start in range(0, rows // case.windows, size):
         part = part_of(first, slice(start, start + size))
         denom, share = _denominators(case, batch, spec, whole, part, same)
         loss = policy_loss(spec, part, denom).loss
-        for term in terms:
-            term_BL = REGULARISE[term.name](part, **term.params).loss_BL
-            together = AGGREGATE[spec.aggregate.name]
-            loss = loss + together(term_BL, part.mask_BL, denom, **spec.aggregate.params)
         total = total + loss * share
     (gradient_BLV,) = torch.autograd.grad(total, leaf_BLV)
     return float(total.detach()), gradient_BLV

@@ -15,7 +15,7 @@ from coevo.trainers.estimators.correct import CORRECT, Correction, effective_sha
 from coevo.trainers.estimators.inputs import LossInputs, blank
 from coevo.trainers.estimators.option import Option, accepted, check
 from coevo.trainers.estimators.ratio import LOG_RATIO_LIMIT, RATIO_LEVEL, finite
-from coevo.trainers.estimators.regularise import CONTROL, REGULARISE
+from coevo.trainers.estimators.regularise import CONTROL, REGULARISE, TOKEN_MEANS
 from coevo.trainers.estimators.surrogate import KIND
 from coevo.trainers.estimators.survey import GATE, SURVEY
 
@@ -49,7 +49,8 @@ class LossSpec:
     correct: Option = field(default=Option("none"))
     """Weight for the mismatch of sampler and trainer, from CORRECT."""
     regularise: tuple[Option, ...] = ()
-    """Terms from REGULARISE, added as token means whatever the aggregation."""
+    """Terms from REGULARISE. Those that compare with another policy by its samples are aggregated
+    like the policy loss, as GRPO has it; the others are token means (`TOKEN_MEANS`)."""
     aggregate: Option = field(default=Option("seq_mean_token_mean"))
     """How tokens become one number, from AGGREGATE."""
 
@@ -175,7 +176,10 @@ def policy_loss(spec: LossSpec, inputs: LossInputs, denom: Denominators) -> Loss
 
     for regulariser in spec.regularise:
         term = REGULARISE[regulariser.name](x, **regulariser.params)
-        loss = loss + token_mean(term.loss_BL, kept_BL, denom)
+        if regulariser.name in TOKEN_MEANS:
+            loss = loss + token_mean(term.loss_BL, kept_BL, denom)
+        else:
+            loss = loss + aggregate(term.loss_BL, kept_BL, denom, **spec.aggregate.params)
         stats[regulariser.name] = _mean(term.value_BL, kept_BL)
         stats |= term.stats
     return LossOut(loss, stats)

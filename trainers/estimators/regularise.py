@@ -64,3 +64,6 @@ CONTROL: Table = {
 
 Called once per update with the merged stats; the state is read from `LossInputs.state`.
 """
+
+TOKEN_MEANS = frozenset({"entropy", "adaptive_entropy", "entropy_band", "epo", "magnet", "nll"})
+"""Regularisers that are token means whatever the aggregation."""

@@ -254,7 +254,7 @@ def test_exact_terms_ignore_what_the_policy_rules_out():
     assert float(exact_kl(torch.tensor([0.5, 0.5]).log(), blocked)) == float("inf")
 
 
-def test_regularisers_are_token_means_under_every_aggregation():
+def test_a_kl_is_aggregated_like_the_policy_loss_and_an_entropy_is_a_token_mean():
     entropy_BL = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 99.0]], dtype=torch.float64)
     ref_BL, magnet_BL = OLD - 1.0, entropy_BL / 10
     terms = (
@@ -262,7 +262,7 @@ def test_regularisers_are_token_means_under_every_aggregation():
         option("kl", coef=0.2, kind="k1"),
         option("magnet", coef=0.5),
     )
-    k1 = float((OLD + RHO.log() - ref_BL)[MASK].mean())
+    k1_BL = OLD + RHO.log() - ref_BL
     for aggregate in AGGREGATE:
         bare = run(aggregate=aggregate)[0]
         full, _, stats = run(
@@ -272,9 +272,10 @@ def test_regularisers_are_token_means_under_every_aggregation():
             logp_ref_BL=ref_BL,
             kl_magnet_BL=magnet_BL,
         )
+        k1 = float(AGGREGATE[aggregate](k1_BL, MASK, count(MASK, 4)))
         assert full - bare == pytest.approx(-0.1 * 3.0 + 0.2 * k1 + 0.5 * 0.3)
         assert float(stats["entropy"]) == pytest.approx(3.0)
-        assert float(stats["kl"]) == pytest.approx(k1)
+        assert float(stats["kl"]) == pytest.approx(float(k1_BL[MASK].mean()))
 
 
 @pytest.mark.parametrize("name", ["kl", "entropy", "magnet"])
