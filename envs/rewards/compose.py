@@ -89,7 +89,8 @@ class WeightedSum(_Composed):
         if len(self.weights) != len(self.parts):
             raise ConfigError(f"weights={self.weights}: {len(self.parts)} parts need one each")
         pairs = list(zip(self.weights, self.parts, strict=True))
-        ends = [sorted((w * part.range[0], w * part.range[1])) for w, part in pairs]
+        # A range may be infinite, and 0 times infinity is not a number.
+        ends = [sorted(w * end if w else 0.0 for end in part.range) for w, part in pairs]
         self.range = (sum(low for low, _ in ends), sum(high for _, high in ends))
 
     def combine(self, paid: Sequence[Payments]) -> Payments:

@@ -1,11 +1,13 @@
 """Small rewards for how a reply is written; logged apart from the payoff of the rules.
 
-Both formulas are the shaping terms of MARSHAL's released configuration (arXiv 2510.15414).
-Evaluation uses the payoff alone.
+`format` and `length` are the shaping terms of MARSHAL's released configuration (arXiv
+2510.15414), `overlong` is DAPO's. Evaluation uses the payoff alone.
 """
 
 from __future__ import annotations
 
+import sys
+from math import inf
 from typing import Literal, get_args
 
 from coevo.envs.core.episode import Episode, Turn
@@ -89,3 +91,38 @@ class LengthPenalty(RewardModule):
         if turn.token_ids is None:
             return {}
         return {turn.agent: self.charge(len(turn.token_ids))}
+
+
+class OverlongPenalty(LengthPenalty):
+    """Charges the speaker for the tokens of a reply that reach into the buffer before the limit.
+
+    DAPO's soft punishment: min(-(n - (longest - buffer)) / buffer * factor, 0) for n tokens, so 0
+    up to longest - buffer and -factor at `longest`. Replies without token ids are not paid.
+    Where plays are selected by their reward (dynamic sampling), select on the payoff: with this
+    charge in it hardly two rewards are equal.
+
+    Args:
+        longest: most tokens of a reply; DAPO trains with 20480.
+        buffer: tokens before that limit in which the charge grows.
+        factor: charge at the limit.
+        cap: whether the charge stops growing at the limit, as in OpenRLHF; otherwise it does not.
+    """
+
+    name = "overlong"
+
+    def __init__(
+        self, *, longest: int = 20480, buffer: int = 4096, factor: float = 1.0, cap: bool = False
+    ) -> None:
+        if not 0 < buffer <= longest or not 0.0 <= factor < inf:
+            raise ConfigError(
+                f"buffer={buffer}, longest={longest}, factor={factor}: "
+                "0 < buffer <= longest, factor finite and not negative"
+            )
+        super().__init__(
+            free=longest - buffer,
+            span=buffer,
+            weight=factor,
+            longest=longest if cap else sys.maxsize,
+        )
+        if not cap and factor:
+            self.range = (-inf, 0.0)

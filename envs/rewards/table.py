@@ -6,11 +6,18 @@ from typing import Any
 
 from coevo.envs.core.errors import arguments_of, check_arguments, unknown
 from coevo.envs.rewards.module import RewardModule
-from coevo.envs.rewards.shaping import FormatReward, LengthPenalty
+from coevo.envs.rewards.progress import ProgressReward
+from coevo.envs.rewards.semantic import SemanticReward
+from coevo.envs.rewards.shaping import FormatReward, LengthPenalty, OverlongPenalty
+from coevo.envs.rewards.tools import ToolReward
 
 REWARDS: dict[str, type[RewardModule]] = {
     "format": FormatReward,
     "length": LengthPenalty,
+    "overlong": OverlongPenalty,
+    "progress": ProgressReward,
+    "semantic": SemanticReward,
+    "toolrl": ToolReward,
 }
 """Reward modules by name. A package that brings others adds them here."""
 

@@ -102,7 +102,7 @@ def hypervolume(parts: Parts, *, origin: str = "") -> Parts:
     if gain > 0.0:
         archive = [p for p in archive if any(a > b for a, b in zip(p, point, strict=True))]
         archive.append(point)
-    kept = {f"hypervolume/origin/{name}": value for name, value in reference.items()}
+    kept: dict[str, Any] = {f"hypervolume/origin/{n}": value for n, value in reference.items()}
     kept |= {"hypervolume/archive": archive, "hypervolume/factor": 0.5 + 1.5 * math.tanh(gain)}
     return parts.one(reward_BT, kept)
 

@@ -1,0 +1,63 @@
+"""DAPO's soft punishment of replies that come close to the limit."""
+
+import math
+
+import pytest
+
+from coevo.envs.core.episode import Episode, Turn
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.parsing import Status
+from coevo.envs.rewards import Gate, WeightedSum, reward
+
+
+def paid(module, tokens):
+    ids = None if tokens is None else [1] * tokens
+    turn = Turn("player_0", (), "[bet]", "bet", Status.LEGAL, ("bet",), token_ids=ids)
+    return module.score_turn(Episode("x", 0, {}, ("player_0",), turns=[turn]), turn)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"), [(0, 0.0), (12, 0.0), (14, -0.25), (16, -0.5), (20, -1.0)]
+)
+def test_the_vector_of_the_sheet(tokens, expected):
+    """V10: limit 20, buffer 8."""
+    for cap in (False, True):
+        module = reward("overlong", longest=20, buffer=8, cap=cap)
+        assert paid(module, tokens) == {"player_0": expected}
+
+
+def test_beyond_the_limit_the_charge_grows_unless_it_is_capped():
+    assert paid(reward("overlong", longest=20, buffer=8), 28) == {"player_0": -2.0}
+    assert paid(reward("overlong", longest=20, buffer=8, cap=True), 28) == {"player_0": -1.0}
+    assert paid(reward("overlong", longest=20, buffer=8, factor=0.5), 20) == {"player_0": -0.5}
+
+
+def test_the_defaults_are_those_of_dapo():
+    assert paid(reward("overlong"), 20480 - 4096) == {"player_0": 0.0}
+    assert paid(reward("overlong"), 20480) == {"player_0": -1.0}
+
+
+def test_it_waits_for_the_record_and_passes_over_players_without_tokens():
+    assert not reward("overlong").online
+    assert paid(reward("overlong"), None) == {}
+
+
+def test_its_range_is_open_below_unless_capped():
+    assert reward("overlong").range == (-math.inf, 0.0)
+    assert reward("overlong", factor=2.0, cap=True).range == (-2.0, 0.0)
+    assert reward("overlong", factor=0.0).range == (0.0, 0.0)
+
+
+def test_an_open_range_survives_composition():
+    parts = [reward("overlong"), reward("format")]
+    assert WeightedSum(parts, [0.0, 1.0]).range == (0.0, 0.05), "0 times infinity is not a number"
+    assert WeightedSum(parts, [2.0, 1.0]).range == (-math.inf, 0.05)
+    assert Gate(parts[0], when=parts[1], least=0.05).range == (-math.inf, 0.0)
+
+
+@pytest.mark.parametrize(
+    "params", [{"buffer": 0}, {"longest": 8, "buffer": 9}, {"factor": -1.0}, {"factor": math.nan}]
+)
+def test_it_refuses_what_makes_no_sense(params):
+    with pytest.raises(ConfigError, match="0 < buffer <= longest"):
+        reward("overlong", **params)
