@@ -201,6 +201,26 @@ class Replay(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Check(Command):
+    """Check an algorithm's claim at a small scale: our figures beside the reference's.
+
+    Exit status 1 when the property does not hold.
+    """
+
+    runs: ClassVar[str] = "coevo.commands.check"
+    example: ClassVar[str] = "coevo check tis_cosine --seeds 3"
+
+    name: Annotated[Positional[str | None], _shown("NAME|all")] = None
+    """The check to run, or all of them."""
+    list: Switch = False
+    """List the checks with their expected minutes."""
+    seeds: Annotated[int, _shown("N", "5")] = 5
+    """Repetitions, from seed 0 on."""
+    json: Switch = False
+    """Print JSON and nothing else."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SeedModelBuild(Command):
     """Make the seed model from transcripts of scripted play of every environment."""
 
@@ -240,6 +260,7 @@ COMMANDS: dict[str, type[Command]] = {
     "exploitability": Exploitability,
     "play": Play,
     "replay": Replay,
+    "check": Check,
     "seed-model build": SeedModelBuild,
     "seed-model check": SeedModelCheck,
 }

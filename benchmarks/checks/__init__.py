@@ -1,0 +1,37 @@
+"""Small-scale checks: the property that an algorithm claims, shown beside reference figures.
+
+Every check runs through the estimators and losses of `coevo.trainers.estimators`, on tabular
+policies. Adding one is a file here and an entry in `CHECKS`.
+"""
+
+from coevo.benchmarks.checks import (
+    agent_norm,
+    bnpo_optimum,
+    cov_entropy,
+    gated_accumulation,
+    gdpo_collapse,
+    mars_centre,
+    offline_bandit,
+    polychromic,
+    rloo_unbiased,
+    tis_cosine,
+)
+from coevo.benchmarks.checks.check import Check, Outcome, Row, near
+
+CHECKS: dict[str, Check] = {
+    module.CHECK.name: module.CHECK
+    for module in (
+        agent_norm,
+        bnpo_optimum,
+        cov_entropy,
+        gated_accumulation,
+        gdpo_collapse,
+        mars_centre,
+        offline_bandit,
+        polychromic,
+        rloo_unbiased,
+        tis_cosine,
+    )
+}
+
+__all__ = ["CHECKS", "Check", "Outcome", "Row", "near"]
