@@ -11,10 +11,12 @@ that length.
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM, Qwen3Config
@@ -24,7 +26,7 @@ from coevo.trainers.estimators import Trajectories, advantages
 
 LAYERS = 28
 """Of the 0.6B model whose sizes are below."""
-MODEL = {
+MODEL: dict[str, Any] = {
     "vocab_size": 151_936,
     "hidden_size": 1024,
     "intermediate_size": 3072,
@@ -35,14 +37,20 @@ MODEL = {
 }
 
 
-def batch(rows: int, turns: int, tokens: int, components: int = 2) -> Trajectories:
+COMPONENTS = ("payoff", "format")
+"""Reward components that records of games know."""
+
+
+def batch(
+    rows: int, turns: int, tokens: int, components: tuple[str, ...] = COMPONENTS
+) -> Trajectories:
     """Make random trajectories in groups of eight plays with two seats.
 
     Args:
         rows: trajectories.
         turns: of each; every turn has as many tokens as the others.
         tokens: policy tokens of each trajectory.
-        components: of the reward.
+        components: names of the reward's components; each sums to a number in 0..1.
     """
     noise = torch.Generator().manual_seed(0)
     turn_S = torch.arange(tokens) * turns // tokens
@@ -64,14 +72,16 @@ def batch(rows: int, turns: int, tokens: int, components: int = 2) -> Trajectori
     }
     stream = torch.randn(rows, tokens, generator=noise)
     return Trajectories(
-        reward_BTK=torch.randint(0, 3, (rows, turns, components), generator=noise).float(),
-        components=tuple(f"part{k}" for k in range(components)),
+        reward_BTK=torch.randint(0, 2, (rows, turns, len(components)), generator=noise) / turns,
+        components=components,
         turn_mask_BT=torch.ones(rows, turns, dtype=torch.bool),
         turn_of_BS=turn_S.expand(rows, tokens).contiguous(),
         keys=keys,
         value_BS=stream,
         logp_old_BS=-stream.abs(),
         logp_ref_BS=-stream.abs() - 0.1,
+        q_BTC=torch.randn(rows, turns, 2, generator=noise),
+        v_BTC=torch.randn(rows, turns, 2, generator=noise),
         baseline_B=coin_B.float(),
         state_BT=torch.randint(0, 5, (rows, turns), generator=noise),
         action_BT=torch.randint(0, 3, (rows, turns), generator=noise),
@@ -96,7 +106,7 @@ def forward_seconds(length: int) -> float:
     for layers in (1, 3):
         config = Qwen3Config(num_hidden_layers=layers, **MODEL)
         model = AutoModelForCausalLM.from_config(config).eval()
-        timed.append(seconds(lambda model=model: model(ids), repeats=2))
+        timed.append(seconds(functools.partial(model, ids), repeats=2))
     layer = (timed[1] - timed[0]) / 2
     return timed[0] + (LAYERS - 1) * layer
 
@@ -122,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     worst = 0.0
     for name in names:
         spec = replace(ALGORITHMS[name].advantage, reward_weights={})
-        took = seconds(lambda spec=spec: advantages(spec, trajectories, {}), repeats=1)
+        took = seconds(functools.partial(advantages, spec, trajectories, {}), repeats=1)
         worst = max(worst, took / whole)
         say(f"| {name} | {took:.2f} | {took / whole:.4%} |\n")
     say(f"\nworst share: {worst:.4%}; wanted: below 5 %\n")

@@ -95,14 +95,16 @@ coevo.trainers.config:TrainConfig(*, algorithm, env, env_options=<factory>, mode
     checkpoint_every=20, keep_checkpoints=2, probe_every=10, episodes_logged=4, device='auto',
     threads=0, trust_remote_code=False)
 coevo.trainers.algorithms:algorithm(name, variant=None, changes=None)
-coevo.trainers.algorithm:Algorithm(*, name, summary, paper, formula, population=<factory>,
-    rewards=(), sampler=<factory>, advantage=<factory>, loss=<factory>, magnet=<factory>,
-    average=0.0, critic=None, optim=<factory>, published=<factory>, variants=<factory>)
-coevo.trainers.algorithm:SamplerSpec(*, episodes=512, group_size=1)
+coevo.trainers.algorithm:Algorithm(*, name, summary, paper, formula, status='composed', checks=(),
+    population=<factory>, rewards=(), sampler=<factory>, advantage=<factory>, loss=<factory>,
+    replay_loss=None, magnet=<factory>, average=0.0, critic=None, optim=<factory>,
+    published=<factory>, variants=<factory>)
+coevo.trainers.algorithm:SamplerSpec(*, episodes=512, group_size=1, starts=0, allocate=<factory>,
+    select=<factory>, replay=<factory>, greedy=False, component='payoff', low=-1.0, high=1.0)
 coevo.trainers.algorithm:OptimSpec(*, lr=0.0003, schedule='constant', final_lr=0.1, warmup=5,
     beta1=0.9, beta2=0.95, weight_decay=0.0, grad_norm=1.0, epochs=1, minibatches=1,
     token_budget=8192)
-coevo.trainers.algorithm:CriticSpec(*, lr=0.001, clip=0.2)
+coevo.trainers.algorithm:CriticSpec(*, form='value', lr=0.001, clip=0.2, passes=20, gamma=0.95, tau=0.1)
 coevo.trainers.algorithm:Published(*, value, source, why='')
 coevo.trainers.estimators:option(name, **params)
 """
@@ -110,6 +112,7 @@ coevo.trainers.estimators:option(name, **params)
 COMMAND_LINE = """
 envs(*, json=False)
 algos(*, name=None, json=False)
+check(*, name=None, list=False, seeds=5, json=False)
 train(*, algo=None, env=None, model=None, steps=None, budget=None, budget_tokens=None, seed=None,
     out=None, variant=None, set=(), env_option=(), device=None, threads=None, temperature=None,
     max_new_tokens=None, resume=None, config=None, no_eval=False, eval_games=400)

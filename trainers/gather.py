@@ -148,7 +148,8 @@ class Gatherer:
             stats = self.history.stats(starts.tolist())
             total = groups * spec.group_size
             plays = ALLOCATE[spec.allocate.name](stats, total, rng, **spec.allocate.params)
-        planned, stream = [], 0
+        planned: list[Planned] = []
+        stream = 0
         for i in np.flatnonzero(plays):
             key = batch * len(starts) + len(planned)
             # All plays of a group share their seats; seats rotate from group to group, on and on.
