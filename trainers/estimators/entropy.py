@@ -56,8 +56,7 @@ def entropy(x: LossInputs, *, coef: float = 0.01) -> Term:
 def nll(x: LossInputs, *, coef: float = 0.1) -> Term:
     """Imitate every sampled token: -coef logp.
 
-    Beside a policy loss of kind `pg` under `token_mean` this equals a baseline lowered by coef
-    (AsymRE's shift).
+    Aggregated like the policy loss: beside kind `pg` it equals a baseline lowered by coef (AsymRE).
 
     >>> from coevo.trainers.estimators import from_tokens
     >>> nll(from_tokens([[-2.0]]), coef=0.5).loss_BL.tolist()

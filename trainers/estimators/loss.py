@@ -49,8 +49,8 @@ class LossSpec:
     correct: Option = field(default=Option("none"))
     """Weight for the mismatch of sampler and trainer, from CORRECT."""
     regularise: tuple[Option, ...] = ()
-    """Terms from REGULARISE. Those that compare with another policy by its samples are aggregated
-    like the policy loss, as GRPO has it; the others are token means (`TOKEN_MEANS`)."""
+    """Terms from REGULARISE. Those on what was sampled are aggregated like the policy loss, as
+    GRPO has it; those on whole distributions are token means (`TOKEN_MEANS`)."""
     aggregate: Option = field(default=Option("seq_mean_token_mean"))
     """How tokens become one number, from AGGREGATE."""
 

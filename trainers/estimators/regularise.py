@@ -1,6 +1,7 @@
-"""Regularise: terms per token that are added to the policy loss, always as a token mean.
+"""Regularise: terms per token that are added to the policy loss.
 
-Options have the form `(x, *, options) -> Term`. Those with a state are moved once per update.
+Options have the form `(x, *, options) -> Term`. They are aggregated like the policy loss or, those
+in `TOKEN_MEANS`, as token means. Those with a state are moved once per update.
 """
 
 from __future__ import annotations
@@ -65,5 +66,5 @@ CONTROL: Table = {
 Called once per update with the merged stats; the state is read from `LossInputs.state`.
 """
 
-TOKEN_MEANS = frozenset({"entropy", "adaptive_entropy", "entropy_band", "epo", "magnet", "nll"})
+TOKEN_MEANS = frozenset({"entropy", "adaptive_entropy", "entropy_band", "epo", "magnet"})
 """Regularisers that are token means whatever the aggregation."""

@@ -7,6 +7,7 @@ import torch
 
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators import (
+    AGGREGATE,
     KIND,
     LossInputs,
     LossSpec,
@@ -83,10 +84,12 @@ def test_sapo_gates():
     assert got_BL[MASK].tolist() == pytest.approx([2.2487, 2.4898, 1.7022, 1.6072, 3.653], abs=6e-5)
 
 
-def test_a_baseline_lowered_by_beta_is_imitation_with_beta():
-    shifted = run(option("pg"), x=inputs(advantage_BL=ADVANTAGE + 0.1))
-    imitated = run(option("pg"), regularise=(option("nll", coef=0.1),))
-    assert shifted[0] == pytest.approx(0.4325, abs=6e-5)
+@pytest.mark.parametrize("aggregate", sorted(AGGREGATE))
+def test_a_baseline_lowered_by_beta_is_imitation_with_beta(aggregate):
+    shifted = run(option("pg"), aggregate, x=inputs(advantage_BL=ADVANTAGE + 0.1))
+    imitated = run(option("pg"), aggregate, regularise=(option("nll", coef=0.1),))
+    if aggregate == "token_mean":
+        assert shifted[0] == pytest.approx(0.4325, abs=6e-5)
     assert imitated[0] == pytest.approx(shifted[0])
     assert torch.allclose(shifted[1], imitated[1])
 
@@ -258,6 +261,21 @@ def test_clip_cov_silences_its_share_of_the_tokens_in_the_band():
 def test_clip_cov_leaves_out_what_the_clip_has_cut():
     # of the band 1.25 is clipped already; .7 with A > 0 and 4 with A < 0 are not
     assert clip_cov(ratio=1.0, eps_lo=0.2, eps_hi=0.2) == [True, True, False, True, False]
+
+
+def test_the_order_of_rows_does_not_break_ties():
+    spec = LossSpec(regularise=(option("kl_cov"),), gates=(option("clip_cov", lb=0.5),))
+    held, silenced = [], []
+    for order in ([0, 1], [1, 0]):
+        logp_BL, a_B = torch.tensor([[-1.0], [-3.0]])[order], torch.tensor([1.0, -1.0])[order]
+        x = from_tokens(logp_BL, a_B)
+        assert covariance(x).tolist() == [[1.0], [1.0]]
+        found = [survey(spec, x, torch.Generator().manual_seed(seed)) for seed in range(9)]
+        held.append([logp_BL[f["kl_cov"]].tolist() for f in found])
+        silenced.append([logp_BL[~f["clip_cov"]].tolist() for f in found])
+    assert held == [[[-1.0]] * 9] * 2
+    assert silenced[0] == silenced[1]
+    assert {-1.0, -3.0} == {v for (v,) in silenced[0]}
 
 
 def test_a_silenced_token_keeps_its_place_in_the_denominator():

@@ -220,9 +220,10 @@ def test_corridor_of_epo(mode, loss, gradient):
     got, slope, _ = epo(mode, PAST, ENTROPY, **BAND)
     assert got == pytest.approx(loss)
     assert slope == pytest.approx(gradient)
-    without, slope, _ = epo(mode, {}, ENTROPY, **BAND)
-    assert without == pytest.approx(-15.8)
-    assert slope == [-1.0] * 5
+    for unknown in ({}, PAST | {"epo/seen": [0, 0]}):
+        without, slope, _ = epo(mode, unknown, ENTROPY, **BAND)
+        assert without == pytest.approx(-15.8)
+        assert slope == [-1.0] * 5
 
 
 def test_the_penalty_of_epo_has_a_weight_a_phase_and_a_first_turn():
