@@ -14,7 +14,7 @@ from coevo.trainers.estimators.compose import COMPOSE, Parts
 from coevo.trainers.estimators.credit import CREDIT, Credit, kl_in_reward
 from coevo.trainers.estimators.draft import Draft
 from coevo.trainers.estimators.frame import WEIGHTS, Frame
-from coevo.trainers.estimators.groups import wide
+from coevo.trainers.estimators.groups import extremes, wide
 from coevo.trainers.estimators.modify import MODIFY
 from coevo.trainers.estimators.normalise import CENTER, SCALE, State
 from coevo.trainers.estimators.option import Option, check
@@ -184,23 +184,27 @@ def _plus(one: Draft, other: Draft) -> Draft:
 def _stats(
     reward_BT: Tensor, credit: Credit, frame: Frame, advantage_BS: Tensor
 ) -> dict[str, float]:
-    real_B = frame.batch.turn_mask_BT.any(1)
-    token_BS = frame.batch.token_mask_BS
-    a_N = advantage_BS[token_BS].double()
-    if not a_N.numel() or not bool(real_B.any()):
+    real_B, token_BS = frame.batch.turn_mask_BT.any(1), frame.batch.token_mask_BS
+    tokens = int(token_BS.sum())
+    if not tokens or not bool(real_B.any()):
         return {}
+    # an advantage is 0 at padding, so sums over all cells are sums over tokens
+    mean = float(advantage_BS.sum(dtype=torch.float64)) / tokens
+    off_BS = torch.where(token_BS, advantage_BS.double() - mean, 0.0)
     return {
         "reward/mean": float(reward_BT.sum(1)[real_B].mean()),
-        "advantage/mean": float(a_N.mean()),
-        "advantage/std": float(a_N.std(correction=0)),
-        "advantage/abs_max": float(a_N.abs().max()),
-        "advantage/zero": float((a_N == 0).double().mean()),
+        "advantage/mean": mean,
+        "advantage/std": (float(off_BS.square_().sum()) / tokens) ** 0.5,
+        "advantage/abs_max": float(advantage_BS.abs().max()),
+        "advantage/zero": 1.0 - int(advantage_BS.count_nonzero()) / tokens,
         "credit/constant_groups": _constant_groups(credit.y, frame),
     }
 
 
 def _constant_groups(y: Tensor, frame: Frame) -> float:
     """Share of the `group` keys whose credit does not vary: they teach a group centre nothing."""
-    key, constant = frame.key("group"), frame.stats(y, "group").constant
-    first = key[frame.mask]
-    return float(len(first[constant[frame.mask]].unique()) / max(len(first.unique()), 1))
+    key_B = frame.batch.key_B("group")
+    low_B, high_B = extremes(y, key_B, frame.mask)
+    constant_B = high_B <= low_B
+    seen_B = high_B >= low_B  # a group without entries has neither
+    return len(key_B[constant_B & seen_B].unique()) / max(len(key_B[seen_B].unique()), 1)

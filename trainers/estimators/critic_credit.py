@@ -19,7 +19,6 @@ from coevo.trainers.estimators.option import check_range
 from coevo.trainers.estimators.rewards import (
     Credit,
     Rewards,
-    at_turn_ends,
     discounted,
     has_holes,
     on_tokens,
@@ -69,10 +68,11 @@ def gae(
     if level == "token":
         a_BS, return_BS = gae_recursion(reward_BS, value_BS, mask_BS, gamma, lam)
     else:
-        ends_BT = _per_turn(reward_BS, turn_ends(batch), batch)
-        value_BT = _per_turn(value_BS, turn_ends(batch), batch)
-        seed_BT, _ = gae_recursion(ends_BT, value_BT, batch.turn_mask_BT, gamma_turn, lam)
-        a_BS = _within_turns(reward_BS, value_BS, at_turn_ends(seed_BT, batch), batch, gamma, lam)
+        ends_BS = turn_ends(batch)
+        last_BT, value_BT = (_per_turn(x_BS, ends_BS, batch) for x_BS in (reward_BS, value_BS))
+        seed_BT, _ = gae_recursion(last_BT, value_BT, batch.turn_mask_BT, gamma_turn, lam)
+        seed_BS = expand_turns(seed_BT, batch.turn_of_BS)
+        a_BS = _within_turns(reward_BS, value_BS, seed_BS, ends_BS, mask_BS, gamma, lam)
         return_BS = torch.where(mask_BS, a_BS + value_BS, 0.0)
     return Credit(a_BS, "token", return_BS, mask_BS)
 
@@ -181,12 +181,12 @@ def _within_turns(
     reward_BS: Tensor,
     value_BS: Tensor,
     seed_BS: Tensor,
-    batch: Trajectories,
+    ends_BS: Tensor,
+    mask_BS: Tensor,
     gamma: float,
     lam: float,
 ) -> Tensor:
     """Run the token recursion from the seed at each turn's end to the turn's first token."""
-    ends_BS, mask_BS = turn_ends(batch), batch.token_mask_BS
     value_BS = torch.where(mask_BS, value_BS, 0.0)
     delta_BS = reward_BS + gamma * _next_value(value_BS, mask_BS) - value_BS
     start_BS = torch.where(ends_BS, seed_BS, torch.where(mask_BS, delta_BS, 0.0))

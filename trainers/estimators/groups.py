@@ -69,20 +69,22 @@ def group_stats(y: Tensor, key: Tensor, weight: Tensor, ddof: int = 1) -> GroupS
             f"y, key and weight have shapes {tuple(y.shape)}, {tuple(key.shape)} and "
             f"{tuple(weight.shape)}; they must agree, or the key have one entry per row"
         )
-    _, index_N = key.reshape(-1).unique(return_inverse=True)
-    groups = int(index_N.max()) + 1 if index_N.numel() else 0
+    index_N, groups = _numbered(key)
     # what shares one entry of the key is summed first: N = B rows, or all entries
     shape_NM = (len(index_N), y.numel() // max(len(index_N), 1))
     weight_NM = wide(weight).reshape(shape_NM)
-    y_NM = torch.where(weight_NM > 0, wide(y).reshape(shape_NM), 0.0)
+    seen_NM = weight_NM > 0
+    y_NM = torch.where(seen_NM, wide(y).reshape(shape_NM), 0.0)
     zeros_K = y_NM.new_zeros(groups)
     count_K = zeros_K.index_add(0, index_N, weight_NM.sum(1))
     total_K = zeros_K.index_add(0, index_N, (weight_NM * y_NM).sum(1))
     mean_K = total_K / count_K.where(count_K > 0, 1.0)
-    square_NM = weight_NM * (y_NM - mean_K[index_N].unsqueeze(1)) ** 2
-    constant_K = _constant(y_NM, index_N, weight_NM, groups)
-    defined_K = (count_K > ddof) & ~constant_K
+    # extremes tell a constant group: its variance may be a rounding residue that eps magnifies
+    low_K, high_K = _extremes(y_NM, index_N, seen_NM, groups)
+    square_NM = (y_NM - mean_K[index_N].unsqueeze(1)).square_().mul_(weight_NM)
     square_K = zeros_K.index_add(0, index_N, square_NM.sum(1))
+    constant_K = high_K <= low_K
+    defined_K = (count_K > ddof) & ~constant_K
     variance_K = square_K / (count_K - ddof).where(defined_K, 1.0)
     std_K = torch.where(defined_K, variance_K.sqrt(), 0.0)
     parts = (mean_K, std_K, count_K, constant_K)
@@ -92,38 +94,37 @@ def group_stats(y: Tensor, key: Tensor, weight: Tensor, ddof: int = 1) -> GroupS
 
 
 def extremes(y: Tensor, key: Tensor, keep: Tensor) -> tuple[Tensor, Tensor]:
-    """Give the lowest and the highest kept value of every entry's group; inf, -inf without one.
+    """Give the lowest and highest kept value of every group, in the shape of its key.
+
+    A group that keeps nothing has inf and -inf.
 
     Args:
-        y: Values [N].
-        key: Group of every value (int64) [N].
-        keep: True where a value takes part [N].
+        y: Values, any shape.
+        key: Group of every value (int64): the same shape, or [B] where all of a row share one.
+        keep: True where a value takes part, the shape of y.
 
-    >>> low_N, high_N = extremes(torch.tensor([1.0, 3.0]), torch.zeros(2).long(), torch.ones(2) > 0)
-    >>> low_N.tolist(), high_N.tolist()
+    >>> y_BT, keep_BT = torch.tensor([[1.0, 9.0], [3.0, 2.0]]), torch.tensor([[1, 0], [1, 1]]) > 0
+    >>> low_B, high_B = extremes(y_BT, torch.zeros(2).long(), keep_BT)
+    >>> low_B.tolist(), high_B.tolist()
     ([1.0, 1.0], [3.0, 3.0])
     """
-    _, index_N = key.unique(return_inverse=True)
-    groups = int(index_N.max()) + 1 if index_N.numel() else 0
-    low_K, high_K = _extremes(y, index_N, keep, groups)
-    return low_K[index_N], high_K[index_N]
+    index_N, groups = _numbered(key)
+    shape_NM = (len(index_N), y.numel() // max(len(index_N), 1))
+    low_K, high_K = _extremes(y.reshape(shape_NM), index_N, keep.reshape(shape_NM), groups)
+    return low_K[index_N].reshape(key.shape), high_K[index_N].reshape(key.shape)
 
 
-def _constant(y_NM: Tensor, index_N: Tensor, weight_NM: Tensor, groups: int) -> Tensor:
-    """Compare extremes: a variance would leave a rounding residue that eps then magnifies."""
+def _numbered(key: Tensor) -> tuple[Tensor, int]:
+    _, index_N = key.reshape(-1).unique(return_inverse=True)
+    return index_N, int(index_N.max()) + 1 if index_N.numel() else 0
+
+
+def _extremes(y_NM: Tensor, index_N: Tensor, keep_NM: Tensor, groups: int) -> tuple[Tensor, Tensor]:
+    low_K, high_K = y_NM.new_full((groups,), torch.inf), y_NM.new_full((groups,), -torch.inf)
     if y_NM.shape[1] == 0:
-        return torch.ones(groups, dtype=torch.bool, device=y_NM.device)
-    seen_NM = weight_NM > 0
-    low_N = torch.where(seen_NM, y_NM, torch.inf).amin(1)
-    high_N = torch.where(seen_NM, y_NM, -torch.inf).amax(1)
-    low_K, _ = _extremes(low_N, index_N, torch.ones_like(low_N) > 0, groups)
-    _, high_K = _extremes(high_N, index_N, torch.ones_like(high_N) > 0, groups)
-    return high_K <= low_K
-
-
-def _extremes(y_N: Tensor, index_N: Tensor, keep_N: Tensor, groups: int) -> tuple[Tensor, Tensor]:
-    low_K, high_K = y_N.new_full((groups,), torch.inf), y_N.new_full((groups,), -torch.inf)
-    low_N, high_N = torch.where(keep_N, y_N, torch.inf), torch.where(keep_N, y_N, -torch.inf)
+        return low_K, high_K
+    low_N = torch.where(keep_NM, y_NM, torch.inf).amin(1)
+    high_N = torch.where(keep_NM, y_NM, -torch.inf).amax(1)
     return (
         low_K.scatter_reduce(0, index_N, low_N, "amin"),
         high_K.scatter_reduce(0, index_N, high_N, "amax"),
