@@ -114,7 +114,7 @@ def test_losses_in_bf16_are_finite_and_near_those_in_float32(
     assert rough.dtype == torch.float32
     assert not torch.equal(rough, precise)
     assert torch.allclose(rough, precise, atol=0.05)
-    stats = loop.learn(run, batch)
+    stats = loop.learn(run, gathered)
     numbers = {k: float(v) for k, v in stats.items()}
     assert [k for k, v in numbers.items() if not math.isfinite(v)] == []
     assert {p.dtype for p in learner.model.parameters()} == {torch.float32}

@@ -6,15 +6,6 @@ import pytest
 
 from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.trainers.estimators import (
-    AGGREGATE,
-    CENTER,
-    CORRECT,
-    CREDIT,
-    KIND,
-    MODIFY,
-    RATIO_LEVEL,
-    REGULARISE,
-    SCALE,
     AdvantageSpec,
     LossSpec,
     Option,
@@ -89,17 +80,3 @@ def test_specs_check_every_slot_when_they_are_built():
         LossSpec(regularise=(option("kl", kind="k4"),))
     with pytest.raises(UnknownNameError, match="unknown aggregate option 'mean'"):
         LossSpec(aggregate=option("mean"))
-
-
-def test_the_tables_hold_the_names_that_algorithms_use():
-    assert set(CREDIT) == {"outcome", "to_go", "gae", "mars_code"}
-    assert set(CENTER) == {
-        *("none", "batch", "group", "group_loo", "agent_group", "agent_unique", "seat_ema")
-    }
-    assert set(SCALE) == {"none", "group_std", "batch_std", "token_std", "agent_std"}
-    assert set(MODIFY) == {"none", "clip", "batch_whiten", "token_whiten"}
-    assert set(RATIO_LEVEL) == {"token", "turn", "seq_geo", "seq_prod"}
-    assert set(KIND) == {"pg", "ppo_clip", "dual_clip"}
-    assert set(CORRECT) == {"none", "token_tis", "token_mis"}
-    assert set(REGULARISE) == {"kl", "entropy", "magnet"}
-    assert set(AGGREGATE) == {"token_mean", "seq_mean_token_mean", "seq_mean_token_sum", "const"}
