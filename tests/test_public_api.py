@@ -104,7 +104,8 @@ coevo.trainers.algorithm:SamplerSpec(*, episodes=512, group_size=1, starts=0, al
 coevo.trainers.algorithm:OptimSpec(*, lr=0.0003, schedule='constant', final_lr=0.1, warmup=5,
     beta1=0.9, beta2=0.95, weight_decay=0.0, grad_norm=1.0, epochs=1, minibatches=1,
     token_budget=8192)
-coevo.trainers.algorithm:CriticSpec(*, form='value', lr=0.001, clip=0.2, passes=20, gamma=0.95, tau=0.1)
+coevo.trainers.algorithm:CriticSpec(*, form='value', lr=0.001, clip=0.2, passes=20,
+    gamma=0.95, tau=0.1)
 coevo.trainers.algorithm:Published(*, value, source, why='')
 coevo.trainers.estimators:option(name, **params)
 """
