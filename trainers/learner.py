@@ -168,6 +168,17 @@ class Learner(Passes):
         self.loss_state = control(self._loss, self.loss_state, merged)
         return merged | {"grad_norm": sum(norms) / len(norms), "lr": optim.lr * rate}
 
+    def gradient(self, rows: Rows, targets: Targets) -> Tensor:
+        """Give the gradient of the policy's loss over all rows, flat; nothing is moved."""
+        self._loss, self._split = self.algorithm.loss, 1
+        self.optimizer.zero_grad(set_to_none=True)
+        self._accumulate(rows, targets, range(len(rows.spans)), torch.Generator().manual_seed(0))
+        given = [p for p in self.model.parameters() if p.requires_grad]
+        flat = [torch.zeros_like(p) if p.grad is None else p.grad for p in given]
+        gradient_N = torch.cat([g.flatten() for g in flat]).cpu()
+        self.optimizer.zero_grad(set_to_none=True)
+        return gradient_N
+
     def _useful(self, rows: Rows, targets: Targets) -> Tensor:
         """Give the sequences that can have a gradient: an advantage of 0 alone teaches nothing.
 

@@ -10,7 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.estimators import Advantages, Trajectories, advantages, expand_rows
+from coevo.trainers.estimators import (
+    Advantages,
+    Trajectories,
+    advantages,
+    expand_rows,
+    option,
+)
+from coevo.trainers.estimators.adaptive import influence
 from coevo.trainers.learner import Learner, Targets
 from coevo.trainers.rows import Batch, Rows
 from coevo.trainers.utterance_critic import CRITICS
@@ -60,7 +67,9 @@ def learn_batch(
     if algorithm.critic is not None and algorithm.critic.form == "utterance":
         trajectories = _judged(algorithm, learners, replace(batch, trajectories=trajectories), rate)
     credited = advantages(algorithm.advantage, trajectories, dict(state))
-    metrics, after = dict(credited.stats), dict(state) | dict(credited.state)
+    metrics, after = dict(credited.stats), dict(credited.state)
+    if algorithm.advantage.compose.name == "gradient_weights":
+        after |= _influences(algorithm, learners, batch, trajectories, before)
     for name, learner in learners.items():
         rows, at = batch.rows.written_by(name)
         if len(at):
@@ -71,6 +80,29 @@ def learn_batch(
             after[f"loss/{name}"] = learner.loss_state
             metrics |= {f"{prefix}{k}": v for k, v in stats.items()}
     return Learnt(credited.advantage_BS, metrics, after)
+
+
+def _influences(
+    algorithm: Algorithm,
+    learners: Mapping[str, Learner],
+    batch: Batch,
+    trajectories: Trajectories,
+    before: _Before,
+) -> dict[str, float]:
+    """Measure how far each reward component's gradient helps them all: one pass per component."""
+    total = torch.zeros(len(trajectories.components))
+    for name, learner in learners.items():
+        rows, at = batch.rows.written_by(name)
+        gradients = []
+        for component in trajectories.components if len(at) else ():
+            weights = {c: float(c == component) for c in trajectories.components}
+            alone = replace(algorithm.advantage, compose=option("sum"), reward_weights=weights)
+            credited = advantages(alone, trajectories, {})
+            gradients.append(learner.gradient(rows, _targets(batch.rows, credited, before, at)))
+        if gradients:
+            total = total + influence(gradients).to(total)
+    names = trajectories.components
+    return {f"gradient_weights/s/{c}": s for c, s in zip(names, total.tolist(), strict=True)}
 
 
 def learn_again(

@@ -361,3 +361,25 @@ def test_only_kinds_known_for_it_move_without_an_advantage(kind):
     spec = LossSpec(kind=option(kind))
     (gradient_BL,) = torch.autograd.grad(policy_loss(spec, x, count(x.mask_BL, 2)).loss, logp_BL)
     assert spec.rests == bool((gradient_BL == 0).all())
+
+
+def test_the_influence_of_a_reward_is_the_product_of_its_gradient_with_all(played):
+    changes = {"advantage.compose": "gradient_weights", "rewards": "format(legal=0.25)"}
+    run, batch = played("reinforce", changes)
+    learner, names = run.learners["policy"], batch.trajectories.components
+    each = []
+    for name in names:
+        only = {"advantage.reward_weights": {c: float(c == name) for c in names}}
+        spec = assign(run.config.algorithm, {"advantage.compose": "sum", **only}).advantage
+        a_BS = advantages(spec, batch.trajectories, {}).advantage_BS
+        each.append(gradient(learner, batch.rows, Targets(batch.rows.from_stream(a_BS))))
+    learnt = learning.learn_batch(run.config.algorithm, run.learners, batch, {}, rate=1.0, seed=0)
+    for k, name in enumerate(names):
+        expected = float(sum(each[k] @ other for other in each))
+        measured = learnt.state[f"gradient_weights/s/{name}"]
+        assert measured == pytest.approx(expected, rel=1e-3, abs=1e-9)
+    again = learning.learn_batch(
+        run.config.algorithm, run.learners, batch, learnt.state, rate=1.0, seed=1
+    )
+    weights = [again.state[f"gradient_weights/w/{c}"] for c in names]
+    assert sum(weights) == pytest.approx(1.0) and weights != [0.5, 0.5]
