@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -11,15 +11,30 @@ from torch import Tensor
 
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators.aggregate import AGGREGATE, Denominators, token_mean
-from coevo.trainers.estimators.correct import CORRECT, Correction, effective_share
+from coevo.trainers.estimators.correct import CORRECT, Correction
 from coevo.trainers.estimators.inputs import LossInputs, blank
+from coevo.trainers.estimators.loss_stats import (
+    Stats,
+    merge_stats,
+    token_stats,
+    used_mean,
+    weight_stats,
+)
 from coevo.trainers.estimators.option import Option, accepted, check
-from coevo.trainers.estimators.ratio import LOG_RATIO_LIMIT, RATIO_LEVEL, finite
+from coevo.trainers.estimators.ratio import RATIO_LEVEL, finite
 from coevo.trainers.estimators.regularise import CONTROL, REGULARISE, TOKEN_MEANS
 from coevo.trainers.estimators.surrogate import KIND
 from coevo.trainers.estimators.survey import GATE, SURVEY
 
-Stats = dict[str, Tensor]
+__all__ = [
+    "LossOut",
+    "LossSpec",
+    "control",
+    "kept_mask",
+    "merge_stats",
+    "policy_loss",
+    "survey",
+]
 
 RESTLESS = frozenset({"opmd"})
 """Kinds with a gradient where the advantage is 0."""
@@ -170,9 +185,9 @@ def policy_loss(spec: LossSpec, inputs: LossInputs, denom: Denominators) -> Loss
     weight_BL = x.surveyed.get("correct/weight", torch.ones_like(loss_BL))
     aggregate = AGGREGATE[spec.aggregate.name]
     loss = aggregate(loss_BL * weight_BL, kept_BL, denom, **spec.aggregate.params)
-    stats = _stats(x, kept_BL, ratio_BL.detach(), gate_BL) | {"loss/policy": loss.detach()}
+    stats = token_stats(x, kept_BL, ratio_BL.detach(), gate_BL) | {"loss/policy": loss.detach()}
     if spec.correct.name != "none":
-        stats |= _weight_stats(weight_BL, kept_BL)
+        stats |= weight_stats(weight_BL, kept_BL)
 
     for regulariser in spec.regularise:
         term = REGULARISE[regulariser.name](x, **regulariser.params)
@@ -180,7 +195,7 @@ def policy_loss(spec: LossSpec, inputs: LossInputs, denom: Denominators) -> Loss
             loss = loss + token_mean(term.loss_BL, kept_BL, denom)
         else:
             loss = loss + aggregate(term.loss_BL, kept_BL, denom, **spec.aggregate.params)
-        stats[regulariser.name] = _mean(term.value_BL, kept_BL)
+        stats[regulariser.name] = used_mean(term.value_BL, kept_BL)
         stats |= term.stats
     return LossOut(loss, stats)
 
@@ -219,34 +234,6 @@ def kept_mask(
     return mask_BL & _correction(spec, logp_old_BL, logp_roll_BL, mask_BL).keep_BL
 
 
-def merge_stats(parts: Sequence[Stats]) -> dict[str, float]:
-    """Join micro-batches: add tokens, losses and `sum/`, maxima of `/max`, token means of the rest.
-
-    >>> one = {"tokens": torch.tensor(1.0), "entropy": torch.tensor(2.0)}
-    >>> merge_stats([one, {"tokens": torch.tensor(3.0), "entropy": torch.tensor(0.0)}])
-    {'tokens': 4.0, 'entropy': 0.5}
-    """
-    if not parts:
-        return {}
-    tokens = [float(part["tokens"]) for part in parts]
-    total = max(sum(tokens), 1.0)
-    merged = {}
-    for name in dict.fromkeys(name for part in parts for name in part):
-        values = [float(part.get(name, 0.0)) for part in parts]
-        if name.endswith("/max"):
-            merged[name] = max(values)
-        elif name.startswith(("tokens", "loss/", "sum/")):
-            merged[name] = sum(values)
-        else:
-            merged[name] = sum(n * v for n, v in zip(tokens, values, strict=True)) / total
-    if "sum/correct/weight" in merged:
-        sums = (merged["sum/correct/weight"], merged["sum/correct/square"])
-        seen = merged["tokens"] + merged.get("tokens/rejected", 0.0)
-        merged["correct/mean"] = sums[0] / max(seen, 1.0)
-        merged["correct/effective"] = effective_share(*sums, seen)
-    return merged
-
-
 def _readable(inputs: LossInputs) -> LossInputs:
     """Blank what is outside the mask and raise -inf: 0 times it would be NaN."""
     x = blank(inputs)
@@ -273,31 +260,3 @@ def _correction(
     function = CORRECT[spec.correct.name]
     correction: Correction = function(logp_old_BL, logp_roll_BL, mask_BL, **spec.correct.params)
     return correction
-
-
-@torch.no_grad()
-def _stats(x: LossInputs, kept_BL: Tensor, ratio_BL: Tensor, gate_BL: Tensor) -> Stats:
-    log_BL = (x.logp_BL - x.logp_old_BL).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT)
-    tokens = kept_BL.sum().to(ratio_BL.dtype)
-    stats = {
-        "tokens": tokens,
-        "tokens/rejected": (x.mask_BL & ~kept_BL).sum().to(ratio_BL.dtype),
-        "clip_fraction": _mean((~gate_BL).to(ratio_BL.dtype), kept_BL),
-        "approx_kl": _mean(torch.expm1(log_BL) - log_BL, kept_BL),
-        "ratio/mean": _mean(ratio_BL, kept_BL),
-        "ratio/max": torch.where(kept_BL, ratio_BL, 0.0).amax() if ratio_BL.numel() else tokens,
-    }
-    if x.entropy_BL is not None:
-        stats["entropy"] = _mean(x.entropy_BL, kept_BL)
-    return stats
-
-
-@torch.no_grad()
-def _weight_stats(weight_BL: Tensor, kept_BL: Tensor) -> Stats:
-    used_BL = torch.where(kept_BL, weight_BL, 0.0)
-    return {"sum/correct/weight": used_BL.sum(), "sum/correct/square": (used_BL**2).sum()}
-
-
-@torch.no_grad()
-def _mean(value_BL: Tensor, mask_BL: Tensor) -> Tensor:
-    return torch.where(mask_BL, value_BL.detach(), 0.0).sum() / mask_BL.sum().clamp(min=1)

@@ -90,6 +90,23 @@ def test_product_of_many_weights_does_not_overflow():
     assert not got.keep_BL.any()
 
 
+def test_a_product_weighs_no_more_than_any_other_ratio():
+    far = torch.full((2, 400), 1.0)
+    for name, params in (("seq_tis", {"cap": float("inf")}), ("geo_rs", {"hi": 9.0})):
+        weight = {"weight": "seq"} if name == "geo_rs" else {}
+        got = correct(name, far, **params, **weight)
+        assert got.weight_BL[0, 0] == pytest.approx(float(torch.tensor(20.0).exp()))
+        over_mean_BL = correct(name, far, mean=True, **params, **weight).weight_BL
+        assert torch.allclose(over_mean_BL, torch.ones(2, 400), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", sorted(set(CORRECT) - {"none"}))
+def test_weights_are_constants(name):
+    old_BL = (0.01 * LOG_W).requires_grad_()
+    got = CORRECT[name](old_BL, torch.zeros_like(LOG_W, requires_grad=True), ALL)
+    assert not got.weight_BL.requires_grad
+
+
 def loss_of(spec, micro=1, log_w=LOG_W):
     rows, width = log_w.shape
     mask_BL, turn_BL = torch.ones(rows, width).bool(), torch.zeros(rows, width).long()

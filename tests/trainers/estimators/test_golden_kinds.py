@@ -173,6 +173,26 @@ def test_the_anchor_of_a_kind_is_the_anchor_of_its_ratio():
     assert got == pytest.approx(0.29858 + float((gap_BL**2).mean()), abs=6e-5)
 
 
+def test_a_kind_that_reads_the_old_policy_reads_that_of_the_anchor():
+    x = inputs(logp_roll_BL=OLD - 0.5)
+    seq = option("rec", side="none", weight="seq")
+    got_BL = run(seq, x=x, anchor="roll")[1]
+    expected_BL = tensor([[1.0949], [-0.5 * 1.6733]]) * tensor(0.5).exp() / -5
+    assert torch.allclose(got_BL[:, :1], expected_BL, atol=6e-5)
+    remix, clip = (run(option(k), x=x, anchor="roll")[0] for k in ("remix", "ppo_clip"))
+    assert remix == pytest.approx(clip)
+    assert clip != pytest.approx(run(option("ppo_clip"), x=x)[0])
+
+
+def test_a_gate_that_reads_the_ratio_reads_that_of_the_anchor():
+    # against the sampler 1.25 becomes 0.84: nothing in the band with A = 1 is above 1.2 any more
+    x = inputs(logp_roll_BL=OLD + 0.4)
+    bounds = {"ratio": 1.0, "lb": 0.2, "ub": 0.45, "eps_lo": 0.2, "eps_hi": 0.2}
+    for anchor, kept in (("old", [True, True, False]), ("roll", [False, True, False])):
+        spec = LossSpec(gates=(option("clip_cov", **bounds),), anchor=anchor)
+        assert survey(spec, x)["clip_cov"][0].tolist() == kept
+
+
 # ---- HAPO ----------------------------------------------------------------------------------------
 
 

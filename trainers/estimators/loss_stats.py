@@ -1,0 +1,88 @@
+"""Numbers that a micro-batch leaves for the log, and how those of an update are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from coevo.trainers.estimators.correct import effective_share
+from coevo.trainers.estimators.inputs import LossInputs
+from coevo.trainers.estimators.ratio import LOG_RATIO_LIMIT
+
+Stats = dict[str, Tensor]
+
+
+def merge_stats(parts: Sequence[Stats]) -> dict[str, float]:
+    """Join micro-batches: add tokens, losses and `sum/`, maxima of `/max`, token means of the rest.
+
+    >>> one = {"tokens": torch.tensor(1.0), "entropy": torch.tensor(2.0)}
+    >>> merge_stats([one, {"tokens": torch.tensor(3.0), "entropy": torch.tensor(0.0)}])
+    {'tokens': 4.0, 'entropy': 0.5}
+    """
+    if not parts:
+        return {}
+    tokens = [float(part["tokens"]) for part in parts]
+    total = max(sum(tokens), 1.0)
+    merged = {}
+    for name in dict.fromkeys(name for part in parts for name in part):
+        values = [float(part.get(name, 0.0)) for part in parts]
+        if name.endswith("/max"):
+            merged[name] = max(values)
+        elif name.startswith(("tokens", "loss/", "sum/")):
+            merged[name] = sum(values)
+        else:
+            merged[name] = sum(n * v for n, v in zip(tokens, values, strict=True)) / total
+    if "sum/correct/weight" in merged:
+        sums = (merged["sum/correct/weight"], merged["sum/correct/square"])
+        seen = merged["tokens"] + merged.get("tokens/rejected", 0.0)
+        merged["correct/mean"] = sums[0] / max(seen, 1.0)
+        merged["correct/effective"] = effective_share(*sums, seen)
+    return merged
+
+
+@torch.no_grad()
+def token_stats(x: LossInputs, kept_BL: Tensor, ratio_BL: Tensor, gate_BL: Tensor) -> Stats:
+    """Measure ratios, clipping, distance and entropy over the tokens that are kept.
+
+    >>> from coevo.trainers.estimators import from_tokens
+    >>> x = from_tokens([[-1.0, -1.0]])
+    >>> seen = token_stats(x, x.mask_BL, torch.tensor([[1.0, 3.0]]), x.mask_BL)
+    >>> seen["ratio/mean"].item(), seen["ratio/max"].item(), seen["tokens"].item()
+    (2.0, 3.0, 2.0)
+    """
+    log_BL = (x.logp_BL - x.logp_old_BL).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT)
+    tokens = kept_BL.sum().to(ratio_BL.dtype)
+    stats = {
+        "tokens": tokens,
+        "tokens/rejected": (x.mask_BL & ~kept_BL).sum().to(ratio_BL.dtype),
+        "clip_fraction": used_mean((~gate_BL).to(ratio_BL.dtype), kept_BL),
+        "approx_kl": used_mean(torch.expm1(log_BL) - log_BL, kept_BL),
+        "ratio/mean": used_mean(ratio_BL, kept_BL),
+        "ratio/max": torch.where(kept_BL, ratio_BL, 0.0).amax() if ratio_BL.numel() else tokens,
+    }
+    if x.entropy_BL is not None:
+        stats["entropy"] = used_mean(x.entropy_BL, kept_BL)
+    return stats
+
+
+@torch.no_grad()
+def weight_stats(weight_BL: Tensor, kept_BL: Tensor) -> Stats:
+    """Sum the weights of a correction and their squares, for the effective share of the tokens.
+
+    >>> weight_stats(torch.tensor([[2.0, 9.0]]), torch.tensor([[True, False]]))
+    {'sum/correct/weight': tensor(2.), 'sum/correct/square': tensor(4.)}
+    """
+    used_BL = torch.where(kept_BL, weight_BL, 0.0)
+    return {"sum/correct/weight": used_BL.sum(), "sum/correct/square": (used_BL**2).sum()}
+
+
+@torch.no_grad()
+def used_mean(value_BL: Tensor, mask_BL: Tensor) -> Tensor:
+    """Average over a mask, 0 where it is empty; the result carries no gradient.
+
+    >>> used_mean(torch.tensor([[2.0, 9.0]]), torch.tensor([[True, False]]))
+    tensor(2.)
+    """
+    return torch.where(mask_BL, value_BL.detach(), 0.0).sum() / mask_BL.sum().clamp(min=1)
