@@ -53,6 +53,9 @@ class OpenSpielEnv(TextEnv):
     Args:
         game: OpenSpiel game string. A skin takes its own game only, with the parameters in
             `settable`; those that are not given keep the skin's values.
+        openings: exploring starts (Sutton & Barto 2018, 5.3): a play begins after a number of
+            random legal moves, drawn evenly from 0 to this. They are nobody's turns, and an
+            opening that would end the game is drawn again.
         **kwargs: of TextEnv.
     """
 
@@ -65,11 +68,14 @@ class OpenSpielEnv(TextEnv):
     terse_joint: ClassVar[str] = ", "
     """What stands between the moves of a terse prompt."""
 
-    def __init__(self, *, game: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, *, game: str | None = None, openings: int = 0, **kwargs: Any) -> None:
         self.game = load_game(self._game_string(game))
+        self.openings = _opening_moves(openings, self.game)
         super().__init__(**kwargs)
         if game is not None:
             self.options["game"] = game
+        if openings:
+            self.options["openings"] = openings
         kind = self.game.get_type()
         self.payoff_range = (self.game.min_utility(), self.game.max_utility())
         self.zero_sum = kind.utility == pyspiel.GameType.Utility.ZERO_SUM
@@ -220,6 +226,33 @@ class OpenSpielEnv(TextEnv):
         self.state = self.game.new_initial_state()
         self._returns = [0.0] * self.game.num_players()
         self._roll_chance()
+        if self.openings:
+            self._open(int(self.np_random.integers(self.openings + 1)))
+
+    def _open(self, moves: int) -> None:
+        """Make random legal moves; where they end the game, make others."""
+        start = self.state
+        while True:
+            self.state = start.clone()
+            self._moves_of = {}
+            for _ in range(moves):
+                if not self.state.is_terminal():
+                    self._apply({p: self._random_move(p) for p in movers(self.state)})
+            if not self.state.is_terminal():
+                self._returns = list(self.state.returns())
+                return
+
+    def _random_move(self, player: int) -> int:
+        return int(self.np_random.choice(self.state.legal_actions(player)))
+
+    def _apply(self, actions: Mapping[int, int]) -> None:
+        """Make one move, or those of all who move at once, and let chance follow."""
+        if self.state.is_simultaneous_node():
+            # A player without a choice still needs an entry; OpenSpiel ignores its value.
+            self.state.apply_actions([actions.get(p, 0) for p in range(self.game.num_players())])
+        else:
+            self.state.apply_action(next(iter(actions.values())))
+        self._roll_chance()
 
     def _roll_chance(self) -> None:
         while self.state.is_chance_node():
@@ -241,12 +274,7 @@ class OpenSpielEnv(TextEnv):
 
     def _play(self, moves: dict[str, str]) -> dict[str, float]:
         actions = {self.possible_agents.index(a): self._names(a)[m] for a, m in moves.items()}
-        if self.state.is_simultaneous_node():
-            # A player without a choice still needs an entry; OpenSpiel ignores its value.
-            self.state.apply_actions([actions.get(p, 0) for p in range(self.game.num_players())])
-        else:
-            self.state.apply_action(next(iter(actions.values())))
-        self._roll_chance()
+        self._apply(actions)
         before, self._returns = self._returns, list(self.state.returns())
         gained = [now - then for now, then in zip(self._returns, before, strict=True)]
         return dict(zip(self.possible_agents, gained, strict=True))
@@ -268,6 +296,14 @@ class OpenSpielEnv(TextEnv):
 
     def _private_info(self, agent: str) -> dict[str, Any]:
         return self.known_at(self.state, self.possible_agents.index(agent))
+
+
+def _opening_moves(moves: int, game: pyspiel.Game) -> int:
+    """Check a length of openings: at most half of the longest game."""
+    most = game.max_game_length() // 2
+    if isinstance(moves, bool) or not isinstance(moves, int) or not 0 <= moves <= most:
+        raise ConfigError(f"openings={moves!r}: a whole number from 0 to {most} is expected here")
+    return moves
 
 
 raw_env = OpenSpielEnv
