@@ -66,3 +66,15 @@ def stream_seed(seed: int, number: int) -> int:
     """
     drawn = np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0]
     return int(drawn >> np.uint64(1))
+
+
+def one_agent(policies: Mapping[str, Agent]) -> Agent:
+    """Give one agent for all policies of a run."""
+    return next(iter(policies.values())) if len(policies) == 1 else SeatedPolicies(policies)
+
+
+def reseed(agent: Agent, seed: int) -> None:
+    """Make the next answers of a sampling agent repeatable."""
+    if isinstance(agent, LanguageModelAgent | SeatedPolicies):
+        agent.reseed(seed)
+        agent.forget()

@@ -41,6 +41,8 @@ class Progress:
     """Training time so far."""
     tokens: int = 0
     """Tokens sampled by learning policies so far."""
+    turns: int = 0
+    """Turns of environments played so far, all seats counted."""
 
 
 def save(
@@ -228,7 +230,7 @@ def load(
     for name in sorted(f for f in files if f.endswith(".snapshot")):
         snapshot = population.restore_snapshot(name.removesuffix(".snapshot"))
         snapshot.model.load_state_dict(load_file(checkpoint / name))
-    progress = Progress(data["step"], data["seconds"], data["tokens"])
+    progress = Progress(data["step"], data["seconds"], data["tokens"], data.get("turns", 0))
     return progress, data["state"]
 
 

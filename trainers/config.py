@@ -14,6 +14,9 @@ from coevo.envs.core.errors import ConfigError, DataError
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.record import from_plain, to_plain
 
+LIMITS = ("steps", "budget_seconds", "budget_tokens", "budget_turns")
+"""Settings that end a run; the first that is reached counts."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
@@ -36,12 +39,16 @@ class TrainConfig:
     """Wall-clock seconds of training, evaluation not counted."""
     budget_tokens: int | None = None
     """Sampled tokens of all learning policies."""
+    budget_turns: int | None = None
+    """Turns of environments, all seats counted."""
     checkpoint_every: int = 20
     """Updates between checkpoints; the last update is always kept."""
     keep_checkpoints: int = 2
     """Complete checkpoints kept on disk."""
     probe_every: int = 10
     """Updates between probes such as exploitability."""
+    probe_points: int = 0
+    """Probes spread evenly over the budget; 0 goes by `probe_every` instead."""
     episodes_logged: int = 4
     """Plays per probe written to `episodes.jsonl`."""
     device: str = "auto"
@@ -52,16 +59,16 @@ class TrainConfig:
     """Run code that comes with a model."""
 
     def __post_init__(self) -> None:
-        if self.steps is None and self.budget_seconds is None and self.budget_tokens is None:
-            raise ConfigError("a run needs an end: give steps, budget_seconds or budget_tokens")
-        for name in ("steps", "budget_seconds", "budget_tokens"):
-            value = getattr(self, name)
+        limits = {name: getattr(self, name) for name in LIMITS}
+        if all(value is None for value in limits.values()):
+            raise ConfigError(f"a run needs an end: give one of {', '.join(limits)}")
+        for name, value in limits.items():
             if value is not None and value <= 0:
                 raise ConfigError(f"{name}={value} must be above 0")
         for name in ("checkpoint_every", "keep_checkpoints", "probe_every"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name}={getattr(self, name)} must be at least 1")
-        for name in ("seed", "episodes_logged", "threads"):
+        for name in ("seed", "episodes_logged", "threads", "probe_points"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"{name}={getattr(self, name)} must not be negative")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +27,7 @@ from coevo.trainers.interrupt import Interrupt
 from coevo.trainers.learner import Learner
 from coevo.trainers.learning import learn_again, learn_batch
 from coevo.trainers.metrics import rollout_metrics
-from coevo.trainers.rows import build
+from coevo.trainers.rows import build, note_advantages
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.weights import schedule
 
@@ -79,12 +80,12 @@ def train(
     run = start(config, folder)
     with Interrupt() as interrupt:
         while not finished(run) and not interrupt.asked:
-            began = time.monotonic()
+            began, share = time.monotonic(), share_done(run)
             metrics, episodes = _kept_on_failure(run)
             seconds = run.progress.seconds + time.monotonic() - began
             run.progress = replace(run.progress, step=run.progress.step + 1, seconds=seconds)
             last = finished(run) or interrupt.asked
-            _after_update(run, metrics, episodes, probes, last)
+            _after_update(run, metrics, episodes, probes, last or probe_due(run, share))
             if report is not None:
                 report(run.progress.step, metrics, share_done(run))
         keep(run)
@@ -167,6 +168,7 @@ def share_done(run: Run) -> float:
         progress.step / config.steps if config.steps else 0.0,
         progress.seconds / config.budget_seconds if config.budget_seconds else 0.0,
         progress.tokens / config.budget_tokens if config.budget_tokens else 0.0,
+        progress.turns / config.budget_turns if config.budget_turns else 0.0,
     ]
     return min(max(shares), 1.0)
 
@@ -174,6 +176,14 @@ def share_done(run: Run) -> float:
 def finished(run: Run) -> bool:
     """Tell whether a limit is reached."""
     return share_done(run) >= 1.0
+
+
+def probe_due(run: Run, share_before: float) -> bool:
+    """Tell whether the update that just ended is one after which a run is probed."""
+    points = run.config.probe_points
+    if not points:
+        return run.progress.step % run.config.probe_every == 0
+    return math.floor(share_done(run) * points) > math.floor(share_before * points)
 
 
 def update(run: Run) -> tuple[dict[str, Any], list[Episode]]:
@@ -185,7 +195,10 @@ def update(run: Run) -> tuple[dict[str, Any], list[Episode]]:
     gathered = run.gatherer.gather(run.progress.step)
     played = time.monotonic()
     episodes, tokens = gathered.episodes[: gathered.fresh], gathered.tokens
-    run.progress = replace(run.progress, tokens=run.progress.tokens + tokens)
+    turns = sum(len(e.turns) for e in episodes)
+    run.progress = replace(
+        run.progress, tokens=run.progress.tokens + tokens, turns=run.progress.turns + turns
+    )
     metrics: dict[str, Any] = rollout_metrics(run.env.possible_agents, episodes)
     metrics |= gathered.metrics | learn(run, gathered)
     for module in run.gatherer.modules:
@@ -218,6 +231,7 @@ def learn(run: Run, gathered: Gathered) -> dict[str, float]:
         config.algorithm, run.learners, batch, state, rate=rate, seed=config.seed + step
     )
     run.estimator_state = learnt.state
+    note_advantages(batch, learnt.advantage_BS, config.episodes_logged)
     run.gatherer.keep(gathered, batch, learnt.advantage_BS, step)
     again = run.gatherer.again(step)
     if again is None:
@@ -232,15 +246,18 @@ def _after_update(
     metrics: dict[str, Any],
     episodes: Sequence[Episode],
     probes: Sequence[Probe],
-    last: bool,
+    probing: bool,
 ) -> None:
     step, config = run.progress.step, run.config
-    probing = last or step % config.probe_every == 0
     if probing and probes:
         policies = run.policies()
         for probe in probes:
             metrics |= probe(policies)
-    metrics |= {"total_tokens": run.progress.tokens, "total_seconds": run.progress.seconds}
+    metrics |= {
+        "total_tokens": run.progress.tokens,
+        "total_turns": run.progress.turns,
+        "total_seconds": run.progress.seconds,
+    }
     run.folder.log(step, metrics, episodes[: config.episodes_logged] if probing else ())
     if step % config.checkpoint_every == 0:
         keep(run)

@@ -90,6 +90,8 @@ class Batch:
     rows: Rows
     played_B: tuple[tuple[int, str], ...]
     """Per trajectory: place of its episode, and its seat."""
+    turns_B: tuple[tuple[Turn, ...], ...] = ()
+    """Per trajectory: its turns."""
 
 
 @dataclass
@@ -128,7 +130,24 @@ def build(
     if baselines is not None:
         value = [baselines[groups[at], seat] for at, seat in played]
         trajectories = replace(trajectories, baseline_B=torch.tensor(value, dtype=torch.float64))
-    return Batch(trajectories, _rows(found), played)
+    return Batch(trajectories, _rows(found), played, tuple(tuple(t.turns) for t in found))
+
+
+def note_advantages(batch: Batch, advantage_BS: Tensor, episodes: int) -> None:
+    """Write on the turns of the first episodes the mean advantage of their tokens.
+
+    Args:
+        batch: of one update.
+        advantage_BS: advantage of every token of every trajectory.
+        episodes: how many; those that are going to be logged.
+    """
+    for b, (at, _) in enumerate(batch.played_B):
+        if at >= episodes:
+            continue
+        counted_S = batch.trajectories.token_mask_BS[b]
+        for k, turn in enumerate(batch.turns_B[b]):
+            here_S = counted_S & (batch.trajectories.turn_of_BS[b] == k)
+            turn.advantage = float(advantage_BS[b][here_S].mean()) if here_S.any() else None
 
 
 def _trajectories(

@@ -13,7 +13,7 @@ from coevo.agents.agent import Agent
 from coevo.agents.game_tree import game_tree
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_model
-from coevo.agents.seated import SeatedPolicies
+from coevo.agents.seated import one_agent, reseed
 from coevo.benchmarks.evaluate import standard_table
 from coevo.benchmarks.exploitability import exploitability
 from coevo.envs import make
@@ -35,11 +35,6 @@ MEASURES = {
     "forfeit_rate": "plays forfeited by an illegal reply",
 }
 """Key of `summary.json` -> what the table says."""
-
-
-def joined(policies: Mapping[str, Agent]) -> Agent:
-    """Give one agent for all policies of a run."""
-    return next(iter(policies.values())) if len(policies) == 1 else SeatedPolicies(policies)
 
 
 def start_agent(config: TrainConfig) -> LanguageModelAgent:
@@ -66,13 +61,6 @@ def table(agent: Agent, start: Agent, config: TrainConfig, games: int) -> dict[s
     return standard_table(agent, config.env, start, games, config.seed, config.env_options)
 
 
-def reseed(agent: Agent, seed: int) -> None:
-    """Make the next answers of a sampling agent repeatable."""
-    if isinstance(agent, LanguageModelAgent | SeatedPolicies):
-        agent.reseed(seed)
-        agent.forget()
-
-
 class ExploitabilityProbe:
     """Follows the exploitability of a run where that is cheap, and else measures nothing.
 
@@ -92,7 +80,7 @@ class ExploitabilityProbe:
         now = time.monotonic()
         if not self.active or self._spent > PROBE_SHARE * (now - self._began):
             return {}
-        found = exploitability(joined(policies), self.config.env, self.config.env_options)
+        found = exploitability(one_agent(policies), self.config.env, self.config.env_options)
         self._spent += time.monotonic() - now
         return {} if found.exploitability is None else {"exploitability": found.exploitability}
 

@@ -31,6 +31,7 @@ RUN_SETTINGS = (
     "checkpoint_every",
     "keep_checkpoints",
     "probe_every",
+    "probe_points",
     "episodes_logged",
     "sampling",
     "trust_remote_code",
@@ -195,7 +196,9 @@ def reached(folder: RunFolder) -> checkpoint.Progress:
         return checkpoint.Progress()
     try:
         data = json.loads((newest / "progress.json").read_text(encoding="utf-8"))
-        return checkpoint.Progress(data["step"], data["seconds"], data["tokens"])
+        return checkpoint.Progress(
+            data["step"], data["seconds"], data["tokens"], data.get("turns", 0)
+        )
     except (OSError, ValueError, KeyError) as error:
         raise DataError(f"checkpoint {newest} is damaged: progress.json: {error}") from None
 

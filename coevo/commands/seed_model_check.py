@@ -11,11 +11,12 @@ import numpy as np
 
 from coevo.agents.agent import Agent
 from coevo.agents.scripted import RandomAgent
+from coevo.agents.seated import reseed
 from coevo.benchmarks.evaluate import evaluate
 from coevo.benchmarks.exploitability import exact_payoffs, exploitability
 from coevo.commands import players
 from coevo.commands.arguments import SeedModelCheck
-from coevo.commands.measure import is_small, reseed
+from coevo.commands.measure import is_small
 from coevo.commands.screen import Screen, cell, print_json, share
 from coevo.envs import list_envs, make
 from coevo.envs.core.errors import ConfigError

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from coevo.agents.seated import one_agent
 from coevo.commands import measure
 from coevo.commands.arguments import Train, as_typed
 from coevo.commands.players import quiet
@@ -61,7 +62,7 @@ def _carry_out(args: Train, job: Job, screen: Screen) -> None:
     summary |= _counters(trained)
     if measured:
         screen.say("measuring the trained model ...")
-        agent, start = measure.joined(trained.policies()), measure.start_agent(config)
+        agent, start = one_agent(trained.policies()), measure.start_agent(config)
         summary["after"] = measure.table(agent, start, config, args.eval_games)
     write_summary(folder, summary)
     _conclude(job, summary, screen)

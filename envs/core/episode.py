@@ -68,6 +68,8 @@ class Turn:
     """Log-probability of each sampled id under the behaviour policy, in nats."""
     allowed: list[list[int]] | None = None
     """For masked sampling: the ids that were allowed at each position."""
+    advantage: float | None = None
+    """Mean advantage of its tokens in the update that learnt from it; None where none did."""
 
     def pay(self, component: str, rewards: dict[str, float]) -> None:
         """Add rewards of one component to those that already fell due after this reply."""

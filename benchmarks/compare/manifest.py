@@ -1,0 +1,221 @@
+"""What a comparison is, fixed before anything runs and written to `manifest.json`."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from coevo import __version__
+from coevo.envs.core.errors import ConfigError, DataError, unknown
+from coevo.trainers.algorithm import Algorithm
+from coevo.trainers.algorithms import ALGORITHMS, algorithm
+from coevo.trainers.record import from_plain, to_plain
+from coevo.trainers.run_folder import replace_text, storage
+
+KIND = "comparison"
+BASELINES = "sb3:"
+"""Prefix of learners from stable-baselines3, which are no records of ours."""
+PACKAGES = ("coevo", "numpy", "torch", "transformers", "open_spiel", "pettingzoo")
+
+
+def short(env_id: str) -> str:
+    """Name an environment without its namespace and version.
+
+    >>> short("coevo/kuhn_poker-v0")
+    'kuhn_poker'
+    """
+    return env_id.rpartition("/")[2].rpartition("-v")[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """Everything that decides about the results."""
+
+    algorithms: tuple[str, ...]
+    """Names, with a variant after a colon; `sb3:NAME` for baselines of stable-baselines3."""
+    environments: tuple[str, ...]
+    """Registered ids."""
+    seeds: tuple[int, ...]
+    """Seed s fixes start weights, deals and sampling for every algorithm: runs are paired by it."""
+    budgets: Mapping[str, Any]
+    """Environment -> {tokens, turns, seconds}; a cell ends at the first that is reached."""
+    baseline: str
+    """Whom the headline compares with."""
+    model: str = "seed"
+    """Start weights of every cell."""
+    points: int = 20
+    """Measurements on the way, evenly spaced over the budget; the start counts as another."""
+    games: int = 32
+    """Plays of a measurement on the way; ten times as many at the end."""
+    env_options: Mapping[str, Any] = field(default_factory=lambda: {"prompt_style": "terse"})
+    """Arguments of every environment."""
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    """Temperature and longest reply, in training and in measurements."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """Slots that differ from the records: `SLOT`, `ALGORITHM.SLOT` or `ENVIRONMENT.SLOT`."""
+    threads: int = 1
+    """CPU threads of a cell."""
+    device: str = "auto"
+    """Where cells compute."""
+
+    def __post_init__(self) -> None:
+        for name in ("algorithms", "environments", "seeds"):
+            given = getattr(self, name)
+            if not given or len(set(given)) < len(given):
+                raise ConfigError(f"{name}={list(given)} must be one or more, each once")
+        if self.baseline not in self.algorithms:
+            raise unknown("baseline", self.baseline, self.algorithms)
+        for name, least in (("points", 2), ("games", 2), ("threads", 1)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name}={getattr(self, name)} must be at least {least}")
+        for env in self.environments:
+            budget = {k: v for k, v in self.budgets.get(env, {}).items() if v is not None}
+            if not budget or min(budget.values()) <= 0:
+                raise ConfigError(f"{env} needs a budget above 0: tokens, turns or seconds")
+            if list(budget) == ["tokens"] and (named := self._of_sb3()):
+                raise ConfigError(
+                    f"{named[0]} samples no tokens: give --budget-turns or --budget beside or "
+                    "instead of --budget-tokens"
+                )
+        for name in self.algorithms:
+            if not name.startswith(BASELINES):
+                self.record(name, self.environments[0])
+
+    def _of_sb3(self) -> list[str]:
+        return [a for a in self.algorithms if a.startswith(BASELINES)]
+
+    def record(self, name: str, env_id: str) -> Algorithm:
+        """Give the record of an algorithm with the changes that concern it."""
+        base, _, variant = name.partition(":")
+        return algorithm(base, variant or None, self._changes(base, env_id))
+
+    def _changes(self, base: str, env_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        places = {*ALGORITHMS, *map(short, self.environments)}
+        for key, value in self.changes.items():
+            first, _, rest = key.partition(".")
+            if first not in places:
+                found[key] = value
+            elif first in (base, short(env_id)):
+                found[rest] = value
+        return found
+
+
+def write(folder: Path, manifest: Manifest, metrics: Mapping[str, Any]) -> None:
+    """Write a manifest with what it was written on.
+
+    Args:
+        folder: of the comparison.
+        manifest: the plan.
+        metrics: environment -> what is measured there, with its references.
+    """
+    facts = {"kind": KIND, **to_plain(manifest), "metrics": dict(metrics), **surroundings()}
+    with storage(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_text(folder / "manifest.json", json.dumps(facts, indent=2) + "\n")
+
+
+def read(folder: Path) -> tuple[Manifest, dict[str, Any]]:
+    """Read a manifest: the plan, and everything that the file holds."""
+    path = folder / "manifest.json"
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{folder} holds no comparison: {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise DataError(f"{path} is not JSON: {error}") from None
+    if not isinstance(facts, dict) or facts.get("kind") != KIND:
+        raise DataError(f"{path} is no manifest of a comparison")
+    plan = {f.name: facts[f.name] for f in fields(Manifest) if f.name in facts}
+    return from_plain(Manifest, plan), facts
+
+
+def check_same(found: Manifest, wanted: Manifest, folder: Path) -> None:
+    """Refuse to continue a comparison with other settings."""
+    old, new = to_plain(found), to_plain(wanted)
+    for name, value in new.items():
+        if old[name] != value:
+            raise ConfigError(
+                f"{folder} holds a comparison with {name}={old[name]}, not {value}; continue it "
+                f"with --out {folder} alone, or give another --out"
+            )
+
+
+def surroundings() -> dict[str, Any]:
+    """Describe what the numbers depend on: code, hardware, packages."""
+    return {
+        "commit": _commit(),
+        "hardware": {
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+            "accelerator": _accelerator(),
+            "system": platform.platform(),
+            "python": platform.python_version(),
+        },
+        "packages": {name: _version(name) for name in PACKAGES},
+    }
+
+
+def _commit() -> str | None:
+    """Give the commit of the checkout, with a plus sign where files differ from it."""
+    here = Path(__file__).parent
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=here, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def _accelerator() -> str | None:
+    import torch  # slow; everything else here is wanted without it
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
+
+
+def _version(package: str) -> str | None:
+    if package == "coevo":
+        return __version__
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def per_environment(environments: Sequence[str], limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Give every environment its budget.
+
+    Args:
+        environments: registered ids.
+        limits: kind of limit -> a number for all, or environment (short or full) -> number.
+    """
+    out: dict[str, Any] = {}
+    for env in environments:
+        own = {k: _share(k, v, env) for k, v in limits.items() if v is not None}
+        out[env] = {k: v for k, v in own.items() if v is not None}
+    return out
+
+
+def _share(kind: str, given: Any, env: str) -> Any:
+    if not isinstance(given, Mapping):
+        return given
+    return given.get(env, given.get(short(env)))

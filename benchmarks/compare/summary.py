@@ -1,0 +1,346 @@
+"""From results of cells to tables, curves, tests and sentences: `comparison.json`.
+
+Scores are normalised by the fixed references of each environment: 0 is random play, 1 the oracle.
+Differences are tested on normalised scores paired by seed; all tests of a comparison, those of each
+environment and those over all of them, are one family for Holm's correction.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coevo.benchmarks.compare.cells import Cell, Result, cells
+from coevo.benchmarks.compare.manifest import Manifest, short
+from coevo.benchmarks.compare.records import Row, results, rows, write_rows
+from coevo.benchmarks.statistics import verdicts
+from coevo.benchmarks.statistics.aggregates import (
+    interquartile_mean,
+    mean,
+    median,
+    optimality_gap,
+)
+from coevo.benchmarks.statistics.arrays import Array
+from coevo.benchmarks.statistics.bootstrap import Interval, bootstrap_interval
+from coevo.benchmarks.statistics.curves import area_under_curve, curve_band, on_grid
+from coevo.benchmarks.statistics.profiles import profile_band
+from coevo.benchmarks.statistics.score_table import Cell as Score
+from coevo.benchmarks.statistics.score_table import ScoreTable, score_table
+from coevo.trainers.run_folder import replace_text, storage
+
+GRID = 21
+"""Points of a learning curve, the start included."""
+THRESHOLDS = 41
+"""Points of a performance profile."""
+OVERALL = "overall"
+CURVES_BY = ("tokens", "turns", "seconds")
+"""Budgets along which curves may be drawn, the preferred one first."""
+
+
+def summarise(root: Path, manifest: Manifest, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Write records and tables of what is done so far, and give the tables.
+
+    The same cells give the same tables, whatever order they ended in.
+    """
+    found = results(root, manifest)
+    table = list(rows(root, manifest, facts["metrics"], found))
+    write_rows(root, table)
+    summary = tables(manifest, facts["metrics"], table, found)
+    with storage(root):
+        replace_text(root / "comparison.json", json.dumps(_plain(summary), indent=1) + "\n")
+    return summary
+
+
+def tables(
+    manifest: Manifest,
+    metrics: Mapping[str, Any],
+    table: Sequence[Row],
+    found: Mapping[Cell, Result],
+) -> dict[str, Any]:
+    """Give everything that is said about a comparison."""
+    scores = {env: _scores(manifest, table, [env]) for env in manifest.environments}
+    if len(manifest.environments) > 1:
+        scores[OVERALL] = _scores(manifest, table, manifest.environments)
+    tests = _tests(manifest, scores)
+    parts = {
+        name: _part(name, manifest, table, found, scores[name], tests[name]) for name in scores
+    }
+    for env in manifest.environments:
+        parts[env] |= metrics[env]
+    overall = parts.pop(OVERALL, parts[manifest.environments[0]])
+    summary = {
+        "kind": "comparison",
+        "cells": len(cells(manifest)),
+        "done": sum(r.status == "done" for r in found.values()),
+        "environments": parts,
+        "overall": overall,
+    }
+    return {"headline": _headline(manifest, summary, found), **summary}
+
+
+def _scores(
+    manifest: Manifest, table: Sequence[Row], environments: Sequence[str]
+) -> ScoreTable | None:
+    """Line up final scores; a seed that somebody lacks leaves for everybody."""
+    final = {
+        (r["algorithm"], r["environment"], r["seed"]): r["normalised"]
+        for r in table
+        if r["kind"] == "absolute" and r["environment"] in environments
+    }
+    if not final:
+        return None
+    names = [a for a in manifest.algorithms if any(k[0] == a for k in final)]
+    given = [
+        Score(a, env, seed, final.get((a, env, seed), math.nan))
+        for a in names
+        for env in environments
+        for seed in manifest.seeds
+    ]
+    whole = [s for s in manifest.seeds if all(g.score == g.score for g in given if g.seed == s)]
+    return score_table(given, drop_incomplete=True) if whole else None
+
+
+def _tests(
+    manifest: Manifest, scores: Mapping[str, ScoreTable | None]
+) -> dict[str, list[dict[str, Any]]]:
+    """Compare every pair everywhere, corrected as one family."""
+    pairs = {n: list(itertools.combinations(t.scores if t else (), 2)) for n, t in scores.items()}
+    family = sum(map(len, pairs.values()))
+    found: dict[str, list[verdicts.Comparison]] = {}
+    for name, table in scores.items():
+        rng = np.random.default_rng([len(found), 1])
+        found[name] = []
+        if table and pairs[name]:
+            found[name] = verdicts.compare_all(table, pairs[name], rng, family=family)
+    joint = iter(verdicts.as_one_family([c for part in found.values() for c in part]))
+    return {name: [_comparison(next(joint)) for _ in part] for name, part in found.items()}
+
+
+def _comparison(c: verdicts.Comparison) -> dict[str, Any]:
+    return {
+        "a": c.first,
+        "b": c.second,
+        "difference": c.interval.point,
+        "interval": [c.interval.low, c.interval.high],
+        "p": c.p,
+        "p_adjusted": c.p_adjusted,
+        "d_z": c.effect.d_z,
+        "correlation": c.effect.correlation,
+        "improvement": c.improvement.point,
+        "improvement_interval": [c.improvement.low, c.improvement.high],
+        "family": c.family,
+        "n": c.interval.runs,
+        "separated": c.separated,
+        "seeds_needed": c.seeds_needed,
+        "verdict": c.verdict,
+    }
+
+
+def _part(
+    name: str,
+    manifest: Manifest,
+    table: Sequence[Row],
+    found: Mapping[Cell, Result],
+    scores: ScoreTable | None,
+    tests: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Describe one environment, or all of them together."""
+    environments = manifest.environments if name == OVERALL else (name,)
+    algorithms: dict[str, Any] = {}
+    curves = {e: _curves(manifest, table, e, scores.seeds if scores else ()) for e in environments}
+    for algorithm in manifest.algorithms:
+        own = {c: r for c, r in found.items() if c.algorithm == algorithm}
+        own = {c: r for c, r in own.items() if c.environment in environments}
+        algorithms[algorithm] = _spent(own) | _quality(algorithm, scores)
+        if len(environments) == 1:
+            algorithms[algorithm] |= _values(table, algorithm, name)
+            algorithms[algorithm] |= _area(curves[name], algorithm)
+    return {
+        "algorithms": algorithms,
+        "dropped_seeds": list(scores.dropped) if scores else [],
+        "profile": _profile(scores),
+        "curve": _curve(curves[name]) if len(environments) == 1 else None,
+        "comparisons": tests,
+    }
+
+
+def _spent(own: Mapping[Cell, Result]) -> dict[str, Any]:
+    done = [r for r in own.values() if r.status == "done"]
+    failed = [
+        {"seed": c.seed, "environment": c.environment, "reason": r.reason}
+        for c, r in sorted(own.items())
+        if r.status != "done"
+    ]
+    spent = {
+        k: _mean([getattr(r, k) for r in done]) for k in ("steps", "tokens", "turns", "seconds")
+    }
+    return {"done": len(done), "failed": failed, **spent}
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
+
+
+def _quality(algorithm: str, scores: ScoreTable | None) -> dict[str, Any]:
+    """Give the aggregates of normalised scores over the seeds that everybody has."""
+    if scores is None or algorithm not in scores.scores:
+        return {"n": 0}
+    x_RT = scores.of(algorithm)
+    middle = bootstrap_interval(x_RT, interquartile_mean, np.random.default_rng([len(x_RT), 2]))
+    return {
+        "n": len(x_RT),
+        "iqm": middle.point,
+        "interval": _bounds(middle),
+        "mean": float(mean(x_RT)),
+        "median": float(median(x_RT)),
+        "optimality_gap": float(optimality_gap(x_RT)),
+        "scores": x_RT.mean(-1).tolist(),
+    }
+
+
+def _values(table: Sequence[Row], algorithm: str, env: str) -> dict[str, Any]:
+    """Give the raw final values by seed."""
+    final = sorted(
+        (r["seed"], r["value"])
+        for r in table
+        if r["kind"] == "absolute" and r["algorithm"] == algorithm and r["environment"] == env
+    )
+    return {"seeds": [s for s, _ in final], "values": [v for _, v in final]}
+
+
+def _bounds(interval: Interval) -> list[float]:
+    return [interval.low, interval.high]
+
+
+def _profile(scores: ScoreTable | None) -> dict[str, Any] | None:
+    if scores is None:
+        return None
+    every = np.concatenate([x.ravel() for x in scores.scores.values()])
+    thresholds = np.linspace(min(0.0, every.min()), max(1.0, every.max()), THRESHOLDS)
+    out = {}
+    for name, x_RT in scores.scores.items():
+        band = profile_band(x_RT, thresholds, np.random.default_rng([len(x_RT), 3]))
+        out[name] = {"share": band.point, "low": band.low, "high": band.high}
+    return {"thresholds": thresholds, "algorithms": out}
+
+
+# ---- Curves -------------------------------------------------------------------------------------
+
+
+def _curves(
+    manifest: Manifest, table: Sequence[Row], env: str, seeds: Sequence[int]
+) -> dict[str, Any] | None:
+    """Put the curves of one environment on a grid: up to the budget that every run reached."""
+    own = [r for r in table if r["kind"] == "curve" and r["environment"] == env]
+    runs: dict[tuple[str, int], list[Row]] = {}
+    for row in own:
+        if row["seed"] in seeds:
+            runs.setdefault((row["algorithm"], row["seed"]), []).append(row)
+    by = next((k for k in CURVES_BY if runs and all(r[-1][k] for r in runs.values())), None)
+    if by is None:
+        return None
+    grid = np.linspace(0.0, min(r[-1][by] for r in runs.values()), GRID)
+    lines = {key: on_grid(*_increasing(run, by), grid) for key, run in runs.items()}
+    names = [a for a in manifest.algorithms if any(k[0] == a for k in lines)]
+    scores = {a: np.array([lines[a, s] for s in seeds])[:, None, :] for a in names}
+    return {"by": by, "grid": grid, "scores": scores}
+
+
+def _increasing(run: Sequence[Row], by: str) -> tuple[Array, Array]:
+    """Give budgets and scores of a run without points that lie on one budget."""
+    at = np.array([row[by] for row in run], dtype=float)
+    keep = np.concatenate([[True], np.diff(at) > 0])
+    return at[keep], np.array([row["normalised"] for row in run])[keep]
+
+
+def _area(curves: Mapping[str, Any] | None, algorithm: str) -> dict[str, Any]:
+    if curves is None or algorithm not in curves["scores"]:
+        return {}
+    area_R = area_under_curve(curves["grid"], curves["scores"][algorithm][:, 0, :])
+    interval = bootstrap_interval(area_R[:, None], mean, np.random.default_rng([len(area_R), 4]))
+    return {"auc": interval.point, "auc_interval": _bounds(interval)}
+
+
+def _curve(curves: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if curves is None:
+        return None
+    out = {}
+    for name, scores in curves["scores"].items():
+        band = curve_band(scores, np.random.default_rng([len(scores), 5]))
+        out[name] = {"iqm": band.point, "low": band.low, "high": band.high}
+    return {"by": curves["by"], curves["by"]: curves["grid"], "algorithms": out}
+
+
+# ---- Words --------------------------------------------------------------------------------------
+
+
+def _headline(
+    manifest: Manifest, summary: Mapping[str, Any], found: Mapping[Cell, Result]
+) -> list[str]:
+    """Say what was found: the best first, then what separates it from whom."""
+    said = []
+    left = summary["cells"] - len(found)
+    failed = sum(r.status == "failed" for r in found.values())
+    if left or failed:
+        said.append(f"{left} of {summary['cells']} cells are not done, {failed} failed.")
+    overall = summary["overall"]
+    ranked = sorted(
+        (a for a, t in overall["algorithms"].items() if t["n"]),
+        key=lambda a: -overall["algorithms"][a]["iqm"],
+    )
+    if not ranked:
+        return [*said, "No algorithm has a result for any seed that all the others have."]
+    best = overall["algorithms"][ranked[0]]
+    where = (
+        "over all environments"
+        if len(manifest.environments) > 1
+        else (f"on {short(manifest.environments[0])}")
+    )
+    said.append(
+        f"{ranked[0]} has the highest interquartile mean {where}: {best['iqm']:.3f} "
+        f"[{best['interval'][0]:.3f}, {best['interval'][1]:.3f}], n = {best['n']} seeds "
+        "(0 is random play, 1 the oracle)."
+    )
+    tests = overall["comparisons"]
+    said += [
+        _standing(ranked[0], tests, "the best"),
+        _standing(manifest.baseline, tests, "the baseline"),
+    ]
+    return [sentence for sentence in said if sentence]
+
+
+def _standing(name: str, tests: Sequence[Mapping[str, Any]], role: str) -> str:
+    """Say from whom an algorithm is separated, in one sentence per direction."""
+    better, worse, open_ = [], [], []
+    for test in tests:
+        if name not in (test["a"], test["b"]):
+            continue
+        other = test["b"] if test["a"] == name else test["a"]
+        ahead = (test["difference"] > 0) == (test["a"] == name)
+        (open_ if not test["separated"] else better if ahead else worse).append(other)
+    parts = [
+        f"better than {', '.join(better)}" if better else "",
+        f"worse than {', '.join(worse)}" if worse else "",
+        f"not separated from {', '.join(open_)}" if open_ else "",
+    ]
+    said = "; ".join(p for p in parts if p)
+    return f"{name}, {role}, is {said} (paired sign-flip test, Holm)." if said else ""
+
+
+def _plain(value: Any) -> Any:
+    """Turn arrays into lists and what JSON cannot say (NaN, infinity) into null."""
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,194 @@
+"""Cells in parallel: in processes of this machine, or as Ray tasks.
+
+A cell that fails says so itself. A process that dies takes only its own cell with it; the cell is
+then written off with the reason, and another process takes the next one.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from coevo.benchmarks.compare.cells import Cell, Result, reason, run_cell, write_result
+from coevo.envs.core.errors import missing_extra
+
+INTERRUPTED = "interrupted"
+
+
+@dataclass
+class _Worker:
+    process: BaseProcess
+    pipe: Connection
+    cell: Cell | None = None
+
+
+def in_processes(
+    root: Path, todo: Sequence[Cell], workers: int, threads: int
+) -> Iterator[tuple[Cell, Result]]:
+    """Run cells, some at a time, in processes of their own; yield each as it ends.
+
+    Args:
+        root: folder of the comparison.
+        todo: cells without a result.
+        workers: cells at a time.
+        threads: of each process.
+
+    Raises:
+        KeyboardInterrupt: after every cell that was running has saved itself.
+    """
+    rest = iter(todo)
+    crew = [_worker(threads) for _ in range(min(workers, len(todo)))]
+    try:
+        for worker in crew:
+            _next(worker, root, rest)
+        while busy := [w for w in crew if w.cell is not None]:
+            for worker in _ready(busy):
+                cell, found = _received(worker, root)
+                if found is None:
+                    raise KeyboardInterrupt
+                yield cell, found
+                if not worker.process.is_alive():
+                    fresh = _worker(threads)
+                    worker.process, worker.pipe = fresh.process, fresh.pipe
+                _next(worker, root, rest)
+    finally:
+        _dismiss(crew)
+
+
+def _worker(threads: int) -> _Worker:
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs, threads, os.getpid()), daemon=True)
+    process.start()
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _next(worker: _Worker, root: Path, rest: Iterator[Cell]) -> None:
+    worker.cell = next(rest, None)
+    if worker.cell is not None:
+        worker.pipe.send((root, worker.cell))
+
+
+def _ready(busy: Sequence[_Worker]) -> list[_Worker]:
+    """Wait until a worker has an answer or is dead."""
+    found = set(wait([w.pipe for w in busy]))
+    return [w for w in busy if w.pipe in found]
+
+
+def _received(worker: _Worker, root: Path) -> tuple[Cell, Result | None]:
+    cell = worker.cell
+    assert cell is not None  # only busy workers are waited for
+    worker.cell = None
+    try:
+        found = worker.pipe.recv()
+    except (EOFError, OSError):
+        worker.process.join()
+        found = Result("failed", _death(worker.process.exitcode))
+        write_result(root, cell, found)
+    return cell, None if found == INTERRUPTED else found
+
+
+def _death(exitcode: int | None) -> str:
+    if exitcode is not None and exitcode < 0:
+        name = signal.Signals(-exitcode).name
+        memory = "; out of memory?" if name == "SIGKILL" else ""
+        return f"the process was ended by {name}{memory}"
+    return f"the process ended with status {exitcode}"
+
+
+def _dismiss(crew: Sequence[_Worker]) -> None:
+    """Let workers finish the update they are in, and go."""
+    for worker in crew:
+        if worker.cell is not None and worker.process.is_alive() and worker.process.pid:
+            os.kill(worker.process.pid, signal.SIGINT)
+        worker.pipe.close()
+    for worker in crew:
+        worker.process.join()
+
+
+def _serve(pipe: Connection, threads: int, parent: int) -> None:
+    """Run cells that come through a pipe until it is closed."""
+    import torch
+
+    from coevo.agents.load import no_progress_bars
+
+    torch.set_num_threads(threads)
+
+    def alive() -> None:
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGINT)  # nobody waits for the result
+
+    with no_progress_bars():
+        while True:
+            try:
+                root, cell = pipe.recv()
+                pipe.send(run_cell(root, cell, alive))
+            except (EOFError, BrokenPipeError):
+                return
+            except KeyboardInterrupt:
+                with_reader(pipe.send, INTERRUPTED)
+                return
+
+
+def with_reader(send: Callable[[Any], None], message: Any) -> None:
+    """Send a message unless nobody reads any more."""
+    try:
+        send(message)
+    except OSError:
+        return
+
+
+def on_ray(
+    root: Path, todo: Sequence[Cell], workers: int, threads: int
+) -> Iterator[tuple[Cell, Result]]:
+    """Run cells as Ray tasks; the folder must be one that every node sees.
+
+    A Ray that is connected already is used as it is; else one is started on this machine with
+    `workers` times `threads` CPUs.
+
+    Raises:
+        ModuleNotFoundError: Ray is not installed.
+    """
+    try:
+        import ray
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(missing_extra("ray", "ray"), name="coevo[ray]") from None
+    ours = not ray.is_initialized()
+    if ours:
+        ray.init(num_cpus=workers * threads, include_dashboard=False, log_to_driver=False)
+    task = ray.remote(num_cpus=threads, max_retries=0)(_ray_cell)
+    waiting = {task.remote(str(root.absolute()), cell, threads): cell for cell in todo}
+    try:
+        while waiting:
+            (done, *_), _ = ray.wait(list(waiting), num_returns=1)
+            cell = waiting.pop(done)
+            try:
+                found = ray.get(done)
+            except ray.exceptions.RayError as error:
+                found = Result("failed", reason(error)[:500])
+                write_result(root, cell, found)
+            yield cell, found
+    finally:
+        for task_id in waiting:
+            ray.cancel(task_id)
+        if ours:
+            ray.shutdown()
+
+
+def _ray_cell(root: str, cell: Cell, threads: int) -> Result:
+    import torch
+
+    torch.set_num_threads(threads)
+    return run_cell(Path(root), cell)
+
+
+WHERE = {"processes": in_processes, "ray": on_ray}
+"""Name -> how cells are run."""

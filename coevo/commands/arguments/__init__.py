@@ -1,0 +1,54 @@
+"""What every command takes: typed records that tyro turns into options.
+
+Light on purpose: the module that carries a command out (`runs`) is imported only when it runs.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+from coevo.commands.arguments.comparing import Compare
+from coevo.commands.arguments.fields import POSITIONAL, Command, flag, given, pairs
+from coevo.commands.arguments.house import (
+    Algos,
+    Check,
+    Envs,
+    Play,
+    Replay,
+    SeedModelBuild,
+    SeedModelCheck,
+)
+from coevo.commands.arguments.measuring import Evaluate, Exploitability
+from coevo.commands.arguments.training import Train
+
+COMMANDS: dict[str, type[Command]] = {
+    "envs": Envs,
+    "algos": Algos,
+    "train": Train,
+    "compare": Compare,
+    "evaluate": Evaluate,
+    "exploitability": Exploitability,
+    "play": Play,
+    "replay": Replay,
+    "check": Check,
+    "seed-model build": SeedModelBuild,
+    "seed-model check": SeedModelCheck,
+}
+
+
+def as_typed(args: Command) -> str:
+    """Spell the command that gives these arguments.
+
+    >>> as_typed(Train(algo="mars", env="coevo/kuhn_poker-v0", no_eval=True))
+    'coevo train mars --env coevo/kuhn_poker-v0 --no-eval'
+    """
+    name = next(n for n, kind in COMMANDS.items() if kind is type(args))
+    words = ["coevo", *name.split()]
+    for field, value in given(args):
+        if field in POSITIONAL:
+            words.append(value)
+        elif value is True:
+            words.append(flag(field))
+        else:
+            words += [flag(field), *(pairs(value) if isinstance(value, tuple) else [str(value)])]
+    return shlex.join(words)

@@ -1,0 +1,120 @@
+"""Commands that list, play, tell, check, and make the shipped model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from tyro.conf import Positional
+
+from coevo.commands.arguments.fields import Command, EnvId, Pairs, Switch, Temperature, shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Envs(Command):
+    """List the environments."""
+
+    runs: ClassVar[str] = "coevo.commands.envs"
+    example: ClassVar[str] = "coevo envs --json"
+
+    json: Switch = False
+    """Print JSON and nothing else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algos(Command):
+    """List the algorithms, or show one: formula, slots, defaults beside the published values."""
+
+    runs: ClassVar[str] = "coevo.commands.algos"
+    example: ClassVar[str] = "coevo algos mars"
+
+    name: Annotated[Positional[str | None], shown("NAME", "list all")] = None
+    """The algorithm to show."""
+    json: Switch = False
+    """Print JSON and nothing else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Play(Command):
+    """Play against an agent in this terminal."""
+
+    runs: ClassVar[str] = "coevo.commands.play"
+    example: ClassVar[str] = "coevo play --env coevo/tic_tac_toe-v0 --agent oracle --seat 1"
+
+    env: EnvId
+    """Environment; `coevo envs` lists them."""
+    agent: Annotated[str, shown("NAME|PATH", "seed")] = "seed"
+    """Who has the other seats."""
+    seat: Annotated[int, shown("K", "0, the first")] = 0
+    """Your seat."""
+    seed: Annotated[int | None, shown("K", "another one every time")] = None
+    """Of the deal and the agent's sampling."""
+    temperature: Temperature = None
+    """Divides the agent's logits."""
+    env_option: Pairs = ()
+    """Arguments of the environment."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay(Command):
+    """Tell a recorded play turn by turn, in words."""
+
+    runs: ClassVar[str] = "coevo.commands.replay"
+    example: ClassVar[str] = "coevo replay runs/mars-kuhn_poker-0 --episode -1"
+
+    file: Annotated[Positional[str], shown("FILE")]
+    """A file of episodes, or the folder of a run."""
+    episode: Annotated[int, shown("N", "1, the first")] = 1
+    """Which one; -1 is the last."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check(Command):
+    """Check an algorithm's claim at a small scale: our figures beside the reference's.
+
+    Exit status 1 when the property does not hold.
+    """
+
+    runs: ClassVar[str] = "coevo.commands.check"
+    example: ClassVar[str] = "coevo check tis_cosine --seeds 3"
+
+    name: Annotated[Positional[str | None], shown("NAME|all")] = None
+    """The check to run, or all of them."""
+    list: Switch = False
+    """List the checks with their expected minutes."""
+    seeds: Annotated[int, shown("N", "5")] = 5
+    """Repetitions, from seed 0 on."""
+    json: Switch = False
+    """Print JSON and nothing else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedModelBuild(Command):
+    """Make the seed model from transcripts of scripted play of every environment."""
+
+    runs: ClassVar[str] = "coevo.commands.seed_model_build"
+    example: ClassVar[str] = "coevo seed-model build --minutes 20"
+
+    out: Annotated[str | None, shown("DIR", "where the shipped model lies")] = None
+    """Folder of the model."""
+    minutes: Annotated[float | None, shown("M", "26")] = None
+    """Limit of the training time."""
+    turns: Annotated[int | None, shown("N", "450000")] = None
+    """Transcript turns in all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedModelCheck(Command):
+    """Check what the seed model promises: legal answers, better than random, room to learn."""
+
+    runs: ClassVar[str] = "coevo.commands.seed_model_check"
+    example: ClassVar[str] = "coevo seed-model check --json"
+
+    model: Annotated[str, shown("PATH", "seed, the shipped model")] = "seed"
+    """Model to check."""
+    turns: Annotated[int, shown("N", "500")] = 500
+    """Sampled answers per environment, at least."""
+    games: Annotated[int, shown("N", "400")] = 400
+    """Games against random in each competitive environment."""
+    json: Switch = False
+    """Print JSON and nothing else."""

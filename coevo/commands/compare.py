@@ -1,0 +1,202 @@
+"""`coevo compare`: algorithms side by side, with the verdict in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from coevo.benchmarks.compare.cells import Cell, Result
+from coevo.benchmarks.compare.manifest import BASELINES, Manifest, per_environment, short
+from coevo.benchmarks.compare.run import check_on, compare, prepare, share_of_budget
+from coevo.commands import players
+from coevo.commands.arguments import Compare, as_typed, flag, given
+from coevo.commands.run_setup import seconds
+from coevo.commands.screen import Screen, print_json
+from coevo.envs import spec
+from coevo.envs.core.errors import ConfigError
+from coevo.trainers.record import to_plain
+
+HOW = ("out", "workers", "on", "retry", "json")
+"""Arguments that say how, not what, and so may change when a comparison is continued."""
+BUDGET = "2e5"
+"""Sampled tokens of a cell that is given no budget."""
+
+
+def run(args: Compare) -> int:
+    """Plan, run what is left, print the tables; exit status 1 where cells failed."""
+    players.quiet()
+    check_on(args.on, args.workers)
+    manifest = plan(args)
+    root = Path(args.out) if args.out else _folder(manifest)
+    screen = Screen()
+    known, facts = prepare(root, manifest)
+    if not args.json:
+        screen.say(f"{_described(known)}; everything is written to {root}")
+        if facts["commit"] is None:
+            screen.say("not in a git checkout: the manifest names the version alone")
+
+    def ended(cell: Cell, result: Result, count: int, cells: int) -> None:
+        if not args.json:
+            value = result.reason if result.value is None else f"{result.value:.4g}"
+            screen.say(f"{count}/{cells} {cell}: {value} ({result.seconds:.0f} s)")
+
+    try:
+        summary = compare(
+            root, known, workers=args.workers, on=args.on, retry=args.retry, ended=ended
+        )
+    except KeyboardInterrupt:
+        screen.say(f"stopped; continue with: {as_typed(Compare(out=str(root)))}")
+        raise
+    if args.json:
+        print_json(summary)
+    else:
+        show(screen, known, summary, root)
+    return 1 if any(t["failed"] for t in summary["overall"]["algorithms"].values()) else 0
+
+
+def plan(args: Compare) -> Manifest | None:
+    """Give what the arguments ask for; None where they only name a comparison to continue."""
+    named = [flag(name) for name, _ in given(args) if name not in HOW]
+    if not named and args.out:
+        return None
+    if not args.algos or not args.env:
+        raise ConfigError(
+            "coevo compare needs --algos NAMES and --env IDS, or --out DIR alone to continue"
+        )
+    algorithms, environments = _names(args.algos), _names(args.env)
+    for env in environments:
+        spec(env)
+    model = args.model or "seed"
+    options = players.env_options(environments[0], args.env_option, [model])
+    for env in environments[1:]:
+        players.check_env(env, options)
+    return Manifest(
+        algorithms=algorithms,
+        environments=environments,
+        seeds=tuple(range(10 if args.seeds is None else args.seeds)),
+        budgets=per_environment(environments, limits(args, environments)),
+        baseline=args.baseline or algorithms[0],
+        model=model,
+        points=20 if args.points is None else args.points,
+        games=32 if args.games is None else args.games,
+        env_options=options,
+        sampling=to_plain(players.sampling(model, None, None)),
+        changes=players.settings(args.set, "--set"),
+        threads=1 if args.threads is None else args.threads,
+        device=args.device or "auto",
+    )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def limits(args: Compare, environments: Sequence[str]) -> dict[str, Any]:
+    """Give the budgets of a cell: tokens, turns, seconds."""
+    found: dict[str, Any] = {
+        "tokens": _amount(args.budget_tokens, "--budget-tokens", environments),
+        "turns": _amount(args.budget_turns, "--budget-turns", environments),
+        "seconds": None if args.budget is None else seconds(args.budget),
+    }
+    if all(value is None for value in found.values()):
+        found["tokens"] = int(float(BUDGET))
+    return found
+
+
+def _amount(text: str | None, option: str, environments: Sequence[str]) -> Any:
+    """Read a number, or one per environment.
+
+    >>> _amount("2e5", "--budget-tokens", [])
+    200000
+    >>> _amount("kuhn_poker=1e5", "--budget-tokens", ["coevo/kuhn_poker-v0"])
+    {'kuhn_poker': 100000}
+    """
+    if text is None:
+        return None
+    if "=" not in text:
+        return _whole(text, option)
+    found = {}
+    for pair in _names(text):
+        env, _, number = pair.partition("=")
+        if env not in {*environments, *map(short, environments)}:
+            raise ConfigError(f"{option} {pair}: {env} is not one of the environments compared")
+        found[env] = _whole(number, option)
+    return found
+
+
+def _whole(text: str, option: str) -> int:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or number < 1:
+        raise ConfigError(f"{option} {text!r} must be a number such as 2e5")
+    return int(number)
+
+
+def _folder(manifest: Manifest | None) -> Path:
+    assert manifest is not None  # without --out the arguments name algorithms
+    algos = "-".join(a.replace(BASELINES, "sb3_").replace(":", "_") for a in manifest.algorithms)
+    games = "-".join(map(short, manifest.environments))
+    return Path("runs") / f"compare-{algos}-{games}"[:120]
+
+
+def _described(manifest: Manifest) -> str:
+    number = len(manifest.algorithms) * len(manifest.environments) * len(manifest.seeds)
+    return (
+        f"{number} cells: {', '.join(manifest.algorithms)} on "
+        f"{', '.join(map(short, manifest.environments))}, {len(manifest.seeds)} seeds"
+    )
+
+
+def show(screen: Screen, manifest: Manifest, summary: Mapping[str, Any], root: Path) -> None:
+    """Print the tables of a comparison and what they mean."""
+    over = share_of_budget(manifest, summary)
+    for env in manifest.environments:
+        part = summary["environments"][env]
+        title = f"{short(env)}: {part['metric']}, normalised (0 random, 1 oracle)"
+        if env in over:
+            title += f"; budgets overshot by {max(over[env], 0):.1%} at most"
+        screen.table(title, COLUMNS, [_row(n, t) for n, t in part["algorithms"].items()])
+        _failures(screen, part)
+    if len(manifest.environments) > 1:
+        rows = [_row(n, t)[:5] for n, t in summary["overall"]["algorithms"].items()]
+        screen.table("all environments, normalised", COLUMNS[:5], rows)
+    for test in summary["overall"]["comparisons"]:
+        screen.say(f"  {test['verdict']}")
+    for sentence in summary["headline"]:
+        screen.say(sentence)
+    screen.say(f"Tables: {root}/comparison.json, rows: {root}/records.jsonl")
+    screen.say(f"A page with everything: coevo report {root}")
+
+
+COLUMNS = ("algorithm", "n", "IQM", "95 % interval", "mean", "raw mean", "AUC", "tokens", "seconds")
+
+
+def _row(name: str, t: Mapping[str, Any]) -> tuple[object, ...]:
+    if not t["n"]:
+        return (name, 0, None, None, None, None, None, t["tokens"], t["seconds"])
+    low, high = t["interval"]
+    values = t.get("values") or [math.nan]
+    return (
+        name,
+        t["n"],
+        f"{t['iqm']:.3f}",
+        f"{low:.3f} .. {high:.3f}",
+        f"{t['mean']:.3f}",
+        f"{sum(values) / len(values):.4g}",
+        f"{t['auc']:.3f}" if "auc" in t else None,
+        f"{t['tokens']:,.0f}",
+        f"{t['seconds']:.0f}",
+    )
+
+
+def _failures(screen: Screen, part: Mapping[str, Any]) -> None:
+    for name, table in part["algorithms"].items():
+        for failed in table["failed"]:
+            screen.say(f"  failed: {name}, seed {failed['seed']}: {failed['reason']}")
+    if part["dropped_seeds"]:
+        seeds = ", ".join(map(str, part["dropped_seeds"]))
+        screen.say(f"  left out for every algorithm, because some cell has no result: seed {seeds}")
