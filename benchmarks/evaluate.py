@@ -7,6 +7,7 @@ before an evaluation that must be repeatable.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -96,6 +97,25 @@ def evaluate(
         for episode in play(env_id, matches[start : start + AT_ONCE], players, env_options)
     ]
     return _summary(env, agent, other, matches, episodes, samples)
+
+
+def repeatable(agent: Agent, seed: int) -> Agent:
+    """Give an agent whose next replies are a function of the seed; the given one is left alone.
+
+    Args:
+        agent: a language model or several of them gets a twin with the same weights and a
+            generator of its own; anybody else is given back, for scripts draw from their play.
+        seed: of sampling.
+    """
+    if not hasattr(agent, "reseed"):
+        return agent
+    twin: Any = copy.copy(agent)
+    policies = getattr(agent, "policies", None)
+    if isinstance(policies, Mapping):
+        twin.policies = {name: copy.copy(policy) for name, policy in policies.items()}
+    twin.reseed(seed)
+    twin.forget()
+    return twin
 
 
 def standard_table(

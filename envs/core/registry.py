@@ -34,8 +34,26 @@ class EnvSpec:
     """Whether all seats move at once, so that a parallel form exists."""
     seats: int = 2
     """Number of seats with the default arguments."""
+    metric: str = ""
+    """What the environment is scored by (see `coevo.benchmarks.metrics`); empty takes the mean
+    return against random in a contest, and in self-play elsewhere."""
     refs: dict[str, float] = field(default_factory=dict)
-    """Reference scores: mean return per seat of named play, for normalising results."""
+    """Scores of named play by that metric with the default arguments: `random` counts as 0 and
+    `oracle` as 1 when results are normalised. Constants of the benchmark; empty where there are
+    none."""
+    refs_source: str = ""
+    """How the reference scores were found."""
+    suites: tuple[str, ...] | None = None
+    """Suites that the environment is in; None takes the folder of its module."""
+
+    @property
+    def suite_names(self) -> tuple[str, ...]:
+        """Give the suites: as registered, else the folder that holds the module.
+
+        >>> EnvSpec(id="a/b-v0", module="coevo.envs.games.x", summary="", kind="mixed").suite_names
+        ('games',)
+        """
+        return tuple(self.module.split(".")[-2:-1]) if self.suites is None else self.suites
 
 
 _ID = re.compile(r"[a-z0-9_]+/[a-z0-9_]+-v[0-9]+")

@@ -1,0 +1,107 @@
+"""Fixed reference scores: what random play and the best known play get, and how that is known.
+
+The references of an environment with its default arguments are registered with it; this module
+holds those of other metrics and other rules. They are constants of the benchmark: taken from the
+compared runs, they would move everybody's score when an agent is added. Arguments that only change
+texts, shaping or what an illegal reply costs leave them as they are; with any other argument a
+reference is looked up by the OpenSpiel game string, and one that is not there is an error.
+`tests/benchmarks/test_references.py` computes all of them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from coevo.benchmarks.scores import is_contest
+from coevo.benchmarks.statistics.normalise import References
+from coevo.envs import make, spec
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.games.openspiel import OpenSpielEnv
+
+HARMLESS = ("prompt_style", "illegal", "rewards", "render_mode")
+"""Arguments that change no score of random play or of an oracle."""
+
+EXACT_HARMLESS = ("openings", "max_cycles")
+"""Arguments that an exact evaluation of the whole game does not see."""
+
+
+class Reference(NamedTuple):
+    """The scale of one metric in one environment."""
+
+    scores: References
+    """Scores that count as 0 and 1."""
+    source: str
+    """How they were found."""
+
+
+_SYMMETRY = "random against random: 0 over both seats"
+_BEST = "oracle: exact best response to random play"
+
+FURTHER: dict[tuple[str, str], Reference] = {
+    ("kuhn_poker()", "return_vs_random"): Reference(
+        References(0.0, 11 / 24), f"{_SYMMETRY}; {_BEST}"
+    ),
+}
+"""(OpenSpiel game string, metric) -> reference, beside those that are registered."""
+
+
+def references(
+    env_id: str, env_options: Mapping[str, Any] | None = None, metric: str | None = None
+) -> Reference:
+    """Give the scores that count as 0 and 1.
+
+    Args:
+        env_id: registered environment.
+        env_options: arguments of the environment.
+        metric: None for the environment's primary metric.
+
+    Raises:
+        ConfigError: nobody worked them out for this metric with these arguments.
+
+    >>> references("coevo/tiny_hanabi-v0").scores.oracle
+    10.0
+    """
+    options = dict(env_options or {})
+    wanted = metric or default_metric(env_id, options)
+    entry, changed = spec(env_id), _changes(env_id, options, wanted)
+    if not changed and wanted == default_metric(env_id) and {"random", "oracle"} <= set(entry.refs):
+        scores = References(entry.refs["random"], entry.refs["oracle"])
+        return Reference(scores, entry.refs_source)
+    found = FURTHER.get((_game(env_id, options), wanted))
+    if found is None or changed.keys() - {"game"}:
+        raise ConfigError(_missing(env_id, wanted, changed))
+    return found
+
+
+def default_metric(env_id: str, env_options: Mapping[str, Any] | None = None) -> str:
+    """Name the primary metric: as registered, else by what kind of task it is.
+
+    >>> default_metric("coevo/openspiel-v0", {"game": "matrix_pd"})
+    'return_self_play'
+    """
+    if spec(env_id).metric:
+        return spec(env_id).metric
+    env = make(env_id, **(env_options or {}))
+    return "return_vs_random" if is_contest(env) else "return_self_play"
+
+
+def _changes(env_id: str, options: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    """Give the arguments that make this another task than the default one."""
+    harmless = {*HARMLESS, *(EXACT_HARMLESS if metric == "exploitability" else ())}
+    if "game" in options and _game(env_id, options) == _game(env_id, {}):
+        harmless.add("game")
+    return {k: v for k, v in options.items() if k not in harmless and v not in (None, 0)}
+
+
+def _game(env_id: str, options: Mapping[str, Any]) -> str:
+    env = make(env_id, **options)
+    return str(env.game) if isinstance(env, OpenSpielEnv) else ""
+
+
+def _missing(env_id: str, metric: str, changed: Mapping[str, Any]) -> str:
+    given = " ".join(f"{k}={v}" for k, v in changed.items())
+    return (
+        f"no reference scores for {metric} in {env_id}{f' with {given}' if given else ''}: "
+        "a score there cannot be normalised; register them as refs={'random': ..., 'oracle': ...}"
+    )
