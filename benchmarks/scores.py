@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coevo.benchmarks.statistics.errors import suite_score
 from coevo.envs import spec
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, Stop
@@ -30,7 +31,7 @@ class Score:
     mean_return: float
     """Mean score."""
     interval: tuple[float, float] | None
-    """95 % interval of the mean: normal approximation, clustered by deal; None under two deals."""
+    """95 % interval of the mean: Student's t, clustered by deal; None under two deals."""
     win_rate: float | None
     """Share of plays with the single highest score; None where a play is not a contest."""
     draw_rate: float | None
@@ -107,14 +108,13 @@ def seat_score(env: TextEnv, episode: Episode, seat: str) -> float:
 def score(rows: Sequence[Row], contest: bool) -> Score:
     """Summarise rows; without a contest there are no wins."""
     scores = [r.score for r in rows]
-    mean = float(np.mean(scores))
-    error = 1.96 * clustered_error(scores, [r.deal for r in rows])
+    found = suite_score(scores, [r.deal for r in rows]).interval
     rates = [sum(r.result == wanted for r in rows) / len(rows) for wanted in (1, 0, -1)]
     win, draw, loss = rates if contest else (None, None, None)
     return Score(
         plays=len(rows),
-        mean_return=mean,
-        interval=None if math.isnan(error) else (mean - error, mean + error),
+        mean_return=found.point,
+        interval=None if math.isnan(found.low) else (found.low, found.high),
         win_rate=win,
         draw_rate=draw,
         loss_rate=loss,
@@ -126,21 +126,3 @@ def score(rows: Sequence[Row], contest: bool) -> Score:
 def is_contest(env: TextEnv) -> bool:
     """Tell whether a higher score than the others' is a win."""
     return env.zero_sum or spec(env.env_id).kind == "competitive"
-
-
-def clustered_error(values: Sequence[float], clusters: Sequence[int]) -> float:
-    """Give the standard error of a mean whose values come in dependent clusters.
-
-    sqrt(C / (C - 1) * sum_c (sum_{i in c} (x_i - mean))^2) / N, with C clusters; NaN if C < 2.
-
-    >>> clusters = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
-    >>> round(clustered_error([1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 1, 0], clusters), 7)
-    0.2151657
-    """
-    x = np.asarray(values, dtype=float)
-    names, index = np.unique(np.asarray(clusters), return_inverse=True)
-    count = len(names)
-    if count < 2:
-        return math.nan
-    sums = np.bincount(index, weights=x - x.mean(), minlength=count)
-    return float(np.sqrt(count / (count - 1) * np.sum(sums**2)) / len(x))

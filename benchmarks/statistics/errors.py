@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, stdtrit
 
-from coevo.benchmarks.scores import clustered_error
 from coevo.benchmarks.statistics.arrays import count, finite, share
 from coevo.benchmarks.statistics.bootstrap import Interval
 from coevo.envs.core.errors import ConfigError
@@ -45,6 +44,25 @@ def standard_error(values: ArrayLike) -> float:
     """
     x = finite("values", values, ndim=1)
     return float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else math.nan
+
+
+def clustered_error(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
+    """Give the standard error of a mean whose values come in dependent clusters.
+
+    sqrt(C / (C - 1) * sum_c (sum_{i in c} (x_i - mean))^2) / N, with C clusters; NaN if C < 2.
+
+    >>> clusters = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
+    >>> round(clustered_error([1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 1, 0], clusters), 7)
+    0.2151657
+    """
+    x = np.asarray(values, dtype=float)
+    place = {name: i for i, name in enumerate(dict.fromkeys(clusters))}
+    number = len(place)
+    if number < 2:
+        return math.nan
+    index = [place[name] for name in clusters]
+    sums = np.bincount(index, weights=x - x.mean(), minlength=number)
+    return float(np.sqrt(number / (number - 1) * np.sum(sums**2)) / len(x))
 
 
 class PairedDifference(NamedTuple):
@@ -111,11 +129,12 @@ def suite_score(
     if len(names) != len(x):
         raise ConfigError(f"{len(names)} clusters for {len(x)} questions")
     kept = [i for i in range(len(x)) if not math.isnan(x[i])]
-    ids = {name: i for i, name in enumerate(dict.fromkeys(names[i] for i in kept))}
+    apart = [names[i] for i in kept]
     mean = float(x[kept].mean()) if kept else math.nan
-    error = clustered_error(x[kept].tolist(), [ids[names[i]] for i in kept]) if kept else math.nan
-    width = t_value(confidence, len(ids)) * error
-    interval = Interval(mean - width, mean, mean + width, len(ids), confidence)
+    error = clustered_error(x[kept].tolist(), apart) if kept else math.nan
+    number = len(set(apart))
+    width = t_value(confidence, number) * error
+    interval = Interval(mean - width, mean, mean + width, number, confidence)
     return SuiteScore(interval, error, len(kept), len(x) - len(kept))
 
 

@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from coevo.benchmarks.scores import clustered_error, rows_of, score
+from coevo.benchmarks.scores import Row, rows_of, score
+from coevo.benchmarks.statistics.errors import clustered_error
 from coevo.envs import make
 from coevo.envs.core.episode import Episode, Stop, Turn
 from coevo.envs.core.parsing import Status
@@ -91,4 +92,7 @@ def test_rates_add_up_and_need_a_contest():
     assert summary.points == 0.625
     assert summary.mean_return == 0
     assert summary.interval is None  # one deal only
+    two = [Row(deal, "player_0", s, 1, False, 1, 0) for deal, s in ((0, 1.0), (1, 3.0))]
+    low, high = score(two, contest=True).interval  # t of 1 degree of freedom: 12.7062
+    assert (low, high) == pytest.approx((2 - 12.7062, 2 + 12.7062), abs=1e-3)
     assert score(rows, contest=False).points is None
