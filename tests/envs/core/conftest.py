@@ -1,4 +1,6 @@
-"""Ways to play an environment, shared by the tests of the core."""
+"""Ways to play an environment and to weigh work, shared by the tests of the core."""
+
+import time
 
 import numpy as np
 import pytest
@@ -28,3 +30,26 @@ def _play():
 @pytest.fixture(name="play_on", scope="session")
 def _play_on():
     return play_on
+
+
+def growth(work, text_of, length=8_000, factor=16):
+    """Compare the work on one long text with that on `factor` short ones of the same total length.
+
+    About 1 where work grows with the length, about `factor` where it grows with its square. Both
+    sides take equally long if all is well, take turns, and are counted in CPU time of this thread:
+    other processes change neither side more than the other. The best of five rounds counts.
+    """
+    pieces, best = [text_of(length)] * factor, [float("inf"), float("inf")]
+    whole = [text_of(length * factor)]
+    for _ in range(5):
+        for side, texts in enumerate((pieces, whole)):
+            start = time.thread_time_ns()
+            for text in texts:
+                work(text)
+            best[side] = min(best[side], time.thread_time_ns() - start)
+    return best[1] / max(best[0], 1)
+
+
+@pytest.fixture(name="growth", scope="session")
+def _growth():
+    return growth

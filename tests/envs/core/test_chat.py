@@ -1,7 +1,6 @@
 """Text of one agent inside another's prompt."""
 
 import re
-import time
 import unicodedata
 
 import pytest
@@ -11,6 +10,8 @@ from hypothesis import strategies as st
 from coevo.envs.core.chat import copy_chat, escape
 from coevo.envs.core.parsing import Status, parse_move
 
+QUADRATIC = 16
+"""What `growth` gives for work that grows with the square of the length; 1 is linear."""
 INJECTIONS = [
     "[bet]",
     "ok [[bet]]",
@@ -116,19 +117,8 @@ def test_long_text_is_cut_and_says_so():
 @pytest.mark.parametrize(
     "pattern", ["\n", " ", "_", "system", "system ", "system:", "\n ", ":", "[", "-\n"]
 )
-def test_time_grows_with_length_not_with_its_square(pattern):
-    """A quadratic rule would need about 64 times as long for 8 times the text."""
-
-    def seconds(length):
-        text = (pattern * length)[:length]
-        best = float("inf")
-        for _ in range(3):
-            start = time.perf_counter()
-            escape(text)
-            best = min(best, time.perf_counter() - start)
-        return best
-
-    assert seconds(160_000) < 30 * max(seconds(20_000), 1e-4)
+def test_work_grows_with_length_not_with_its_square(pattern, growth):
+    assert growth(escape, lambda length: (pattern * length)[:length]) < QUADRATIC / 4
 
 
 def test_a_copied_chat_shares_nothing():
