@@ -51,9 +51,9 @@ def summarise(root: Path, manifest: Manifest, facts: Mapping[str, Any]) -> dict[
     found = results(root, manifest)
     table = list(rows(root, manifest, facts["metrics"], found))
     write_rows(root, table)
-    summary = tables(manifest, facts["metrics"], table, found)
+    summary: dict[str, Any] = _plain(tables(manifest, facts["metrics"], table, found))
     with storage(root):
-        replace_text(root / "comparison.json", json.dumps(_plain(summary), indent=1) + "\n")
+        replace_text(root / "comparison.json", json.dumps(summary, indent=1) + "\n")
     return summary
 
 

@@ -82,7 +82,7 @@ def plan(args: Compare) -> Manifest | None:
         points=20 if args.points is None else args.points,
         games=32 if args.games is None else args.games,
         env_options=options,
-        sampling=to_plain(players.sampling(model, None, None)),
+        sampling=to_plain(players.sampling(model, args.temperature, args.max_new_tokens)),
         changes=players.settings(args.set, "--set"),
         threads=1 if args.threads is None else args.threads,
         device=args.device or "auto",

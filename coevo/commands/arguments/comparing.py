@@ -7,7 +7,15 @@ from typing import Annotated, ClassVar, Literal
 
 from tyro.conf import Positional
 
-from coevo.commands.arguments.fields import Command, Device, Pairs, Switch, shown
+from coevo.commands.arguments.fields import (
+    Command,
+    Device,
+    MaxTokens,
+    Pairs,
+    Switch,
+    Temperature,
+    shown,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +58,10 @@ class Compare(Command):
     """Changes of slots in all algorithms, or in one as in mars.optim.lr=1e-4."""
     env_option: Pairs = ()
     """Arguments of the environments."""
+    temperature: Temperature = None
+    """Divides the logits when sampling, in training and in measurements."""
+    max_new_tokens: MaxTokens = None
+    """Longest reply in tokens."""
     workers: Annotated[int, shown("N", "one per CPU core")] = 0
     """Cells at a time."""
     on: Annotated[Literal["processes", "ray"], shown("processes|ray", "processes")] = "processes"

@@ -1,0 +1,169 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from coevo.benchmarks.compare.cells import Cell, Result, write_result
+from coevo.benchmarks.compare.records import (
+    read_rows,
+    results,
+    rows,
+    to_marl_eval,
+    to_rliable,
+)
+from coevo.benchmarks.compare.summary import summarise
+from coevo.benchmarks.statistics.aggregates import interquartile_mean
+from coevo.envs.core.errors import DataError
+from tests.benchmarks.compare.conftest import FACTS, KUHN, METRICS, TTT, made_up, plan
+
+
+def normalised(value):
+    return 1 - value / (11 / 24)
+
+
+def test_scores_are_normalised_by_the_references_of_the_manifest(six):
+    root, manifest = six
+    found = summarise(root, manifest, FACTS)["environments"][KUHN]["algorithms"]["grpo"]
+    wanted = [normalised(0.05 + 0.01 * s) for s in range(6)]
+    assert found["scores"] == pytest.approx(wanted)
+    assert found["values"] == pytest.approx([0.05 + 0.01 * s for s in range(6)])
+    assert found["iqm"] == pytest.approx(float(interquartile_mean(np.array(wanted)[:, None])))
+    low, high = found["interval"]
+    assert min(wanted) <= low < found["iqm"] < high <= max(wanted)
+    assert found["n"] == 6
+
+
+def test_seeds_pair_the_runs_and_six_that_agree_separate_two_algorithms(six):
+    root, manifest = six
+    (test,) = summarise(root, manifest, FACTS)["overall"]["comparisons"]
+    # all 64 sign patterns, two of which are as extreme: 1/32
+    assert test["p"] == test["p_adjusted"] == pytest.approx(0.03125)
+    assert test["separated"]
+    assert (test["a"], test["b"]) == ("mars", "grpo")
+    assert test["difference"] == pytest.approx(-0.1 / (11 / 24))
+    assert "grpo is better than mars" in test["verdict"]
+    assert test["improvement"] == 0.0
+
+
+def test_what_the_test_does_not_separate_is_said_to_be_not_separated(tmp_path):
+    manifest = plan()
+    made_up(
+        tmp_path,
+        manifest,
+        lambda c: 0.1 + (0.02 if (c.seed + (c.algorithm == "mars")) % 2 else 0.03),
+    )
+    summary = summarise(tmp_path, manifest, FACTS)
+    (test,) = summary["overall"]["comparisons"]
+    assert not test["separated"]
+    assert "not separated" in test["verdict"]
+    assert any("not separated" in line for line in summary["headline"])
+    assert not any("better than" in line for line in summary["headline"])
+
+
+def test_all_tests_of_a_comparison_are_one_family(tmp_path):
+    manifest = plan(environments=(KUHN, TTT), algorithms=("mars", "grpo", "rloo"))
+    shift = {"mars": 0.1, "grpo": 0.0, "rloo": 0.05}
+    made_up(
+        tmp_path,
+        manifest,
+        lambda c: (0.2 if c.environment == KUHN else -0.5) - shift[c.algorithm] - 0.001 * c.seed,
+    )
+    summary = summarise(tmp_path, manifest, FACTS)
+    parts = [*summary["environments"].values(), summary["overall"]]
+    tests = [t for part in parts for t in part["comparisons"]]
+    assert {t["family"] for t in tests} == {9}
+    assert len(tests) == 9
+    # nine p-values of 1/32: none survives, each is 9/32
+    assert [t["p_adjusted"] for t in tests] == pytest.approx([9 / 32] * 9)
+
+
+def test_a_seed_that_one_algorithm_lacks_leaves_for_all_and_is_named(tmp_path):
+    manifest = plan()
+    made_up(
+        tmp_path,
+        manifest,
+        lambda c: None if (c.algorithm, c.seed) == ("grpo", 2) else 0.1 + 0.01 * c.seed,
+    )
+    write_result(tmp_path, Cell(KUHN, "grpo", 2), Result("failed", "out of memory"))
+    summary = summarise(tmp_path, manifest, FACTS)
+    part = summary["environments"][KUHN]
+    assert part["dropped_seeds"] == [2]
+    assert part["algorithms"]["mars"]["n"] == part["algorithms"]["grpo"]["n"] == 5
+    assert part["algorithms"]["grpo"]["failed"] == [
+        {"seed": 2, "environment": KUHN, "reason": "out of memory"}
+    ]
+    assert "1 failed" in summary["headline"][0]
+
+
+def test_an_algorithm_without_any_result_does_not_take_the_others_with_it(tmp_path):
+    manifest = plan(algorithms=("mars", "grpo", "rloo"))
+    made_up(tmp_path, manifest, lambda c: None if c.algorithm == "rloo" else 0.1)
+    for seed in manifest.seeds:
+        write_result(tmp_path, Cell(KUHN, "rloo", seed), Result("failed", "no such thing"))
+    part = summarise(tmp_path, manifest, FACTS)["environments"][KUHN]
+    assert part["algorithms"]["rloo"]["n"] == 0
+    assert part["algorithms"]["mars"]["n"] == 6
+    assert [(t["a"], t["b"]) for t in part["comparisons"]] == [("mars", "grpo")]
+
+
+def test_curves_start_at_the_start_model_and_end_with_the_budget(six):
+    root, manifest = six
+    part = summarise(root, manifest, FACTS)["environments"][KUHN]
+    curve = part["curve"]
+    start = normalised(METRICS[KUHN]["references"]["start"])
+    assert curve["by"] == "tokens"
+    assert (curve["tokens"][0], curve["tokens"][-1]) == (0, 1000)
+    assert curve["algorithms"]["grpo"]["iqm"][0] == pytest.approx(start)
+    ends = [normalised(0.05 + 0.01 * s) for s in range(6)]
+    middle = float(interquartile_mean(np.array(ends)[:, None]))
+    assert curve["algorithms"]["grpo"]["iqm"][-1] == pytest.approx(middle)
+    # straight lines: the area is half way between the ends
+    area = np.mean([(start + end) / 2 for end in ends])
+    assert part["algorithms"]["grpo"]["auc"] == pytest.approx(area)
+
+
+def test_rows_are_tidy_and_reach_other_tools(six):
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    root, manifest = six
+    summarise(root, manifest, FACTS)
+    table = read_rows(root)
+    assert len(table) == 2 * 6 * (1 + 4 + 1)
+    assert {tuple(row) for row in table} == {tuple(table[0])}
+    assert pyarrow.read_table(root / "records.parquet").to_pylist() == table
+    arrays = to_rliable(table)
+    assert {name: x.shape for name, x in arrays.items()} == {"mars": (6, 1), "grpo": (6, 1)}
+    run = to_marl_eval(table)["coevo"][KUHN]["grpo"]["seed_3"]
+    assert run["absolute_metrics"] == {"exploitability": [pytest.approx(0.08)]}
+    assert [run[f"step_{i}"]["step_count"] for i in range(5)] == [0, 250, 500, 750, 1000]
+
+
+def test_rliable_gets_no_table_with_a_hole(six):
+    root, _ = six
+    summarise(root, plan(), FACTS)
+    table = [r for r in read_rows(root) if (r["algorithm"], r["seed"]) != ("grpo", 1)]
+    with pytest.raises(DataError, match="grpo"):
+        to_rliable(table)
+
+
+def test_the_same_cells_give_the_same_bytes(six):
+    root, manifest = six
+    summarise(root, manifest, FACTS)
+    names = ("records.jsonl", "comparison.json")
+    before = [(root / name).read_bytes() for name in names]
+    summarise(root, manifest, FACTS)
+    assert [(root / name).read_bytes() for name in names] == before
+    assert math.nan not in json.loads(before[1])  # strict JSON
+
+
+def test_a_cell_that_is_not_done_is_in_no_table(six):
+    root, manifest = six
+    cell = Cell(KUHN, "mars", 0)
+    (cell.folder(root) / "cell.json").unlink()
+    found = results(root, manifest)
+    assert cell not in found
+    assert not [
+        r
+        for r in rows(root, manifest, METRICS, found)
+        if (r["algorithm"], r["seed"]) == ("mars", 0)
+    ]

@@ -1,0 +1,69 @@
+"""`coevo compare` as a person uses it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.coevo.conftest import KUHN
+
+SMALL = (
+    "--seeds", "2", "--budget-tokens", "200", "--points", "2", "--games", "2",
+    "--set", "sampler.episodes=8", "--max-new-tokens", "3",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "--algos NAMES and --env IDS"),
+        (("--algos", "marz", "--env", KUHN), "mars"),
+        (("--algos", "mars,mars", "--env", KUHN), "each once"),
+        (("--algos", "mars", "--env", "coevo/khun_poker-v0"), "kuhn_poker"),
+        (("--algos", "mars", "--env", KUHN, "--budget-tokens", "many"), "must be a number"),
+        (("--algos", "mars", "--env", KUHN, "--budget-tokens", "leduc_poker=3"), "leduc_poker"),
+        (("--algos", "mars", "--env", KUHN, "--baseline", "grpo"), "baseline"),
+        (("--algos", "mars", "--env", KUHN, "--seeds", "0"), "seeds"),
+        (("--algos", "mars", "--env", KUHN, "--on", "rya"), "ray"),
+        (("--algos", "mars", "--env", KUHN, "--workers", "-1"), "--workers -1"),
+        (("--algos", "mars", "--env", KUHN, "--set", "mars.optim.lrr=1"), "lr"),
+        (("--out", "nowhere"), "holds no comparison"),
+    ],
+)
+def test_a_plan_that_cannot_be_carried_out_is_one_line_and_leaves_nothing(cli, here, words, said):
+    found = cli("compare", *words)
+    assert found.status == 2
+    assert said in found.error_line()
+    assert not list(here.iterdir())
+
+
+def test_a_killed_comparison_continues_and_ends_with_the_same_tables(here, tiny_model_dir):
+    """Kill the command and all its workers in the middle; what is left is done by a second call."""
+    what = ("--algos", "mars,reinforce", "--env", KUHN, "--model", str(tiny_model_dir), *SMALL)
+    command = [sys.executable, "-P", "-m", "coevo", "compare", *what, "--workers", "1"]
+    subprocess.run([*command, "--out", "whole"], check=True, capture_output=True, timeout=500)
+    killed = subprocess.Popen(
+        [*command, "--out", "killed"], stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    while len(list(here.glob("killed/cells/*/*/*/cell.json"))) < 2:
+        assert killed.poll() is None
+        time.sleep(0.01)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    assert not (here / "killed/comparison.json").exists()
+    again = [sys.executable, "-P", "-m", "coevo", "compare", "--out", "killed", "--json"]
+    done = subprocess.run(again, check=True, capture_output=True, text=True, timeout=500)
+
+    def table(folder):
+        rows = (here / folder / "records.jsonl").read_text().splitlines()
+        return [{k: v for k, v in json.loads(r).items() if k != "seconds"} for r in rows]
+
+    assert table("killed") == table("whole")
+    wanted = json.loads((here / "whole/comparison.json").read_text())
+    found = json.loads(done.stdout)
+    assert found["headline"] == wanted["headline"]
+    assert found["overall"]["comparisons"] == wanted["overall"]["comparisons"]
