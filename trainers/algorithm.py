@@ -15,6 +15,7 @@ from coevo.envs.core.errors import ConfigError, unknown
 from coevo.envs.rewards import REWARDS
 from coevo.trainers.estimators import AdvantageSpec, LossSpec, Option, check, option
 from coevo.trainers.estimators.option import Table
+from coevo.trainers.estimators.regularise import NEEDS_REFERENCE
 from coevo.trainers.samplers import check_samplers
 
 
@@ -258,7 +259,7 @@ class Algorithm:
     def needs_reference(self) -> bool:
         """Whether the frozen start weights are needed, for a KL term."""
         terms = {r.name for r in self.loss.regularise}
-        return self.advantage.kl_in_reward != 0 or bool(terms & {"kl", "adaptive_kl", "kl_convex"})
+        return self.advantage.kl_in_reward != 0 or not terms.isdisjoint(NEEDS_REFERENCE)
 
     @property
     def moves_reference(self) -> bool:
