@@ -32,6 +32,7 @@ from coevo.trainers.estimators import (
     survey,
     value_loss,
 )
+from coevo.trainers.estimators.loss_stats import for_log
 from coevo.trainers.micro_batch import MicroBatch
 from coevo.trainers.passes import Passes
 from coevo.trainers.rows import Rows
@@ -166,7 +167,7 @@ class Learner(Passes):
                 norms.append(self._step())
         merged = merge_stats(stats) or {"tokens": 0.0}
         self.loss_state = control(self._loss, self.loss_state, merged)
-        return merged | {"grad_norm": sum(norms) / len(norms), "lr": optim.lr * rate}
+        return for_log(merged) | {"grad_norm": sum(norms) / len(norms), "lr": optim.lr * rate}
 
     def gradient(self, rows: Rows, targets: Targets) -> Tensor:
         """Give the gradient of the policy's loss over all rows, flat; nothing is moved."""

@@ -20,6 +20,7 @@ from coevo.trainers.estimators import (
     option,
     policy_loss,
 )
+from coevo.trainers.estimators.regularise import NEEDS_REFERENCE
 from coevo.trainers.learner import Targets
 from coevo.trainers.record import assign
 from coevo.trainers.rows import build
@@ -383,3 +384,26 @@ def test_the_influence_of_a_reward_is_the_product_of_its_gradient_with_all(playe
     )
     weights = [again.state[f"gradient_weights/w/{c}"] for c in names]
     assert sum(weights) == pytest.approx(1.0) and weights != [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("changes", "kept"),
+    [
+        ({"loss.regularise": "epo"}, "epo"),
+        ({"loss.regularise": "adaptive_kl"}, "adaptive_kl/coef"),
+        ({"loss.correct": "token_tis"}, "correct/effective"),
+    ],
+)
+def test_totals_that_a_controller_reads_stay_out_of_the_log(played, changes, kept):
+    run, batch = played("grpo", {"sampler.group_size": 4, **changes})
+    learner = run.learners["policy"]
+    logged = learner.update(*targets_of(run, batch), rate=1.0, seed=0)
+    assert not [name for name in logged if "sum/" in name]
+    assert kept in logged
+    assert learner.loss_state or "correct/effective" in logged
+
+
+@pytest.mark.parametrize("term", [*sorted(NEEDS_REFERENCE), "entropy", "nll"])
+def test_the_start_weights_are_kept_where_a_loss_term_reads_them(config, term):
+    record = config("reinforce", {"loss.regularise": term}).algorithm
+    assert record.needs_reference == (term in NEEDS_REFERENCE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -12,6 +12,8 @@ from coevo.trainers.estimators.inputs import LossInputs
 from coevo.trainers.estimators.ratio import LOG_RATIO_LIMIT
 
 Stats = dict[str, Tensor]
+SUMS = "sum/"
+"""Begins the names of totals from which controllers and other numbers are computed."""
 
 
 def merge_stats(parts: Sequence[Stats]) -> dict[str, float]:
@@ -30,7 +32,7 @@ def merge_stats(parts: Sequence[Stats]) -> dict[str, float]:
         values = [float(part.get(name, 0.0)) for part in parts]
         if name.endswith("/max"):
             merged[name] = max(values)
-        elif name.startswith(("tokens", "loss/", "sum/")):
+        elif name.startswith(("tokens", "loss/", SUMS)):
             merged[name] = sum(values)
         else:
             merged[name] = sum(n * v for n, v in zip(tokens, values, strict=True)) / total
@@ -40,6 +42,15 @@ def merge_stats(parts: Sequence[Stats]) -> dict[str, float]:
         merged["correct/mean"] = sums[0] / max(seen, 1.0)
         merged["correct/effective"] = effective_share(*sums, seen)
     return merged
+
+
+def for_log(merged: Mapping[str, float]) -> dict[str, float]:
+    """Leave out the totals, which mean nothing by themselves.
+
+    >>> for_log({"entropy": 0.5, "sum/epo/tokens/0": 12.0})
+    {'entropy': 0.5}
+    """
+    return {name: value for name, value in merged.items() if not name.startswith(SUMS)}
 
 
 @torch.no_grad()
