@@ -20,6 +20,7 @@ from coevo.trainers import checkpoint
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig, config_text, load_config
+from coevo.trainers.loggers import read_names, recorded
 from coevo.trainers.record import assign
 from coevo.trainers.run_folder import RunFolder, replace_text, storage
 
@@ -48,22 +49,24 @@ class Job:
     folder: RunFolder
     fresh: bool
     """Whether the folder is still to be made."""
+    loggers: tuple[str, ...] = ()
+    """Where the metrics are shown beside the run's own files."""
 
 
 def prepare(args: Train) -> Job:
     """Plan a new run, the repeat of one, or the rest of one; contradictions raise ConfigError."""
     if args.resume is not None:
-        _only(args, "--resume", {"resume", *LIMITS, *EVALUATION})
+        _only(args, "--resume", {"resume", "log", *LIMITS, *EVALUATION})
         return _resumed(args, RunFolder(Path(args.resume)))
     if args.config is not None:
-        _only(args, "--config", {"config", "out", *EVALUATION})
+        _only(args, "--config", {"config", "out", "log", *EVALUATION})
         config = load_config(Path(args.config))
         check_env(config.env, config.env_options)
     else:
         config = _new(args)
     pick_device(config.device)
     folder = RunFolder(Path(args.out) if args.out else free_folder(config))
-    return Job(config, folder, fresh=True)
+    return Job(config, folder, fresh=True, loggers=read_names(args.log or "none"))
 
 
 def _only(args: Train, option: str, allowed: Collection[str]) -> None:
@@ -173,13 +176,15 @@ def _resumed(args: Train, folder: RunFolder) -> Job:
     if not folder.path.is_dir():
         raise DataError(_no_run(folder.path))
     config = folder.config()
+    names = ",".join(recorded(folder)) or "none"
+    loggers = read_names(names if args.log is None else args.log)
     new = limits(args)
     if new:
         none = {"steps": None, "budget_seconds": None, "budget_tokens": None}
         config = replace(config, **(none | new))
         _check_ahead(config, reached(folder))
         _save(config, folder)
-    return Job(config, folder, fresh=False)
+    return Job(config, folder, fresh=False, loggers=loggers)
 
 
 def _no_run(path: Path) -> str:

@@ -19,6 +19,7 @@ from coevo.commands.story import pick, sketch
 from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import CoevoError, DataError
 from coevo.trainers.config import TrainConfig
+from coevo.trainers.loggers import Loggers
 from coevo.trainers.loop import Run, train
 
 TOLD = 12
@@ -69,9 +70,17 @@ def _carry_out(args: Train, job: Job, screen: Screen) -> None:
 
 
 def _train(config: TrainConfig, job: Job, screen: Screen) -> Run:
-    probe = measure.ExploitabilityProbe(config)
-    with RunDisplay(screen, _title(config), _limits(config)) as display:
-        return train(config, job.folder, probes=[probe], report=display.report)
+    probe, elapsed = measure.ExploitabilityProbe(config), reached(job.folder).seconds
+    loggers = Loggers(job.loggers, job.folder, config, elapsed=elapsed, tell=sketch, say=screen.say)
+    with loggers, RunDisplay(screen, _title(config), _limits(config)) as display:
+        for place in loggers.places:
+            screen.say(f"follow it: {place}")
+
+        def report(step: int, metrics: Mapping[str, Any], done: float) -> None:
+            display.report(step, metrics, done)
+            loggers.catch_up()
+
+        return train(config, job.folder, probes=[probe], report=report)
 
 
 def _counters(trained: Run) -> dict[str, Any]:

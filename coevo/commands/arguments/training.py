@@ -59,6 +59,8 @@ class Train(Command):
     """Divides the logits when sampling."""
     max_new_tokens: MaxTokens = None
     """Longest reply in tokens."""
+    log: Annotated[str | None, shown("NAMES", "none; with --resume, those of the run")] = None
+    """Show the metrics in tensorboard, wandb or trackio too; several with commas between."""
     resume: Annotated[str | None, shown("DIR")] = None
     """Continue this run; a limit given here replaces the old ones, counted from the start."""
     config: Annotated[str | None, shown("FILE")] = None
