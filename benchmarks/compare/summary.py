@@ -1,8 +1,9 @@
 """From results of cells to tables, curves, tests and sentences: `comparison.json`.
 
 Scores are normalised by the fixed references of each environment: 0 is random play, 1 the oracle.
-Differences are tested on normalised scores paired by seed; all tests of a comparison, those of each
-environment and those over all of them, are one family for Holm's correction.
+Differences are tested on normalised scores paired by seed. The pairs of one table, which is one
+environment or all of them together, are one family for Holm's correction; the headline reads the
+table over all environments alone.
 """
 
 from __future__ import annotations
@@ -29,11 +30,14 @@ from coevo.benchmarks.statistics.aggregates import (
 from coevo.benchmarks.statistics.arrays import Array
 from coevo.benchmarks.statistics.bootstrap import Interval, bootstrap_interval
 from coevo.benchmarks.statistics.curves import area_under_curve, curve_band, on_grid
+from coevo.benchmarks.statistics.paired import smallest_p
 from coevo.benchmarks.statistics.profiles import profile_band
 from coevo.benchmarks.statistics.score_table import Cell as Score
 from coevo.benchmarks.statistics.score_table import ScoreTable, score_table
 from coevo.trainers.run_folder import replace_text, storage
 
+ALPHA = 0.05
+"""Accepted chance of any false separation in a table."""
 GRID = 21
 """Points of a learning curve, the start included."""
 THRESHOLDS = 41
@@ -109,17 +113,14 @@ def _scores(
 def _tests(
     manifest: Manifest, scores: Mapping[str, ScoreTable | None]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Compare every pair everywhere, corrected as one family."""
-    pairs = {n: list(itertools.combinations(t.scores if t else (), 2)) for n, t in scores.items()}
-    family = sum(map(len, pairs.values()))
-    found: dict[str, list[verdicts.Comparison]] = {}
+    """Compare every pair of every table, each table a family of its own."""
+    found: dict[str, list[dict[str, Any]]] = {}
     for name, table in scores.items():
+        pairs = list(itertools.combinations(table.scores if table else (), 2))
         rng = np.random.default_rng([len(found), 1])
-        found[name] = []
-        if table and pairs[name]:
-            found[name] = verdicts.compare_all(table, pairs[name], rng, family=family)
-    joint = iter(verdicts.as_one_family([c for part in found.values() for c in part]))
-    return {name: [_comparison(next(joint)) for _ in part] for name, part in found.items()}
+        made = verdicts.compare_all(table, pairs, rng, alpha=ALPHA) if table and pairs else []
+        found[name] = [_comparison(c) for c in made]
+    return found
 
 
 def _comparison(c: verdicts.Comparison) -> dict[str, Any]:
@@ -308,11 +309,23 @@ def _headline(
         "(0 is random play, 1 the oracle)."
     )
     tests = overall["comparisons"]
+    said.append(_hopeless(len(tests), best["n"]))
     said += [
         _standing(ranked[0], tests, "the best"),
         _standing(manifest.baseline, tests, "the baseline"),
     ]
     return [sentence for sentence in said if sentence]
+
+
+def _hopeless(pairs: int, seeds: int) -> str:
+    """Say where so few seeds were run that the test could not have found anything."""
+    if not pairs or smallest_p(seeds) * pairs <= ALPHA:
+        return ""
+    enough = next(n for n in itertools.count(seeds) if smallest_p(n) * pairs <= ALPHA)
+    return (
+        f"With {seeds} seeds no difference can pass the test, corrected for {pairs} pairs; "
+        f"{enough} seeds is the least that could."
+    )
 
 
 def _standing(name: str, tests: Sequence[Mapping[str, Any]], role: str) -> str:

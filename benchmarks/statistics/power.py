@@ -70,12 +70,13 @@ def simulated_seeds(
     """Seeds with which the simulated sign-flip test separates an effect d_z with this power.
 
     Upwards from `paired_seeds`, which few seeds leave too small: the test has only 2^(n - 1)
-    levels of p. Above 40 seeds the approximation is kept.
+    levels of p, so that no fewer than 1 + log2(1 / alpha) can do. Above 40 seeds the
+    approximation is kept.
 
     >>> simulated_seeds(1.5, np.random.default_rng(0))
     7
     """
-    seeds = paired_seeds(d_z, alpha, power)
+    seeds = max(paired_seeds(d_z, alpha, power), math.ceil(1 - math.log2(share("alpha", alpha))))
     while (
         seeds <= SIMULATED_UP_TO
         and sign_flip_power(d_z, int(seeds), rng, alpha=alpha, trials=trials) < power

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
@@ -105,7 +105,6 @@ def compare_all(
     *,
     alpha: float = 0.05,
     replicates: int = REPLICATES,
-    family: int | None = None,
 ) -> list[Comparison]:
     """Compare the pairs of a manifest as one family.
 
@@ -119,7 +118,6 @@ def compare_all(
         rng: source of resamples and, for many seeds, of sign patterns.
         alpha: accepted chance of any false separation in the family.
         replicates: resamples for the probability of improvement.
-        family: size of a larger family that `as_one_family` will correct for; None for these pairs.
     """
     if not pairs:
         raise ConfigError("no pairs to compare: name at least two algorithms")
@@ -141,21 +139,10 @@ def compare_all(
                 improvement=improvement_interval(table.of(a), table.of(b), rng, replicates),
                 family=len(pairs),
                 alpha=alpha,
-                seeds_needed=_seeds_needed(effect, alpha / (family or len(pairs)), rng),
+                seeds_needed=_seeds_needed(effect, alpha / len(pairs), rng),
             )
         )
     return found
-
-
-def as_one_family(found: Sequence[Comparison]) -> list[Comparison]:
-    """Correct comparisons that were made apart as one family."""
-    if not found:
-        return []
-    adjusted = holm([c.p for c in found])
-    return [
-        replace(c, p_adjusted=float(p), family=len(found))
-        for c, p in zip(found, adjusted, strict=True)
-    ]
 
 
 def _seeds_needed(effect: PairedEffect, alpha: float, rng: Generator) -> float:

@@ -61,7 +61,7 @@ def test_what_the_test_does_not_separate_is_said_to_be_not_separated(tmp_path):
     assert not any("better than" in line for line in summary["headline"])
 
 
-def test_all_tests_of_a_comparison_are_one_family(tmp_path):
+def test_the_pairs_of_a_table_are_one_family(tmp_path):
     manifest = plan(environments=(KUHN, TTT), algorithms=("mars", "grpo", "rloo"))
     shift = {"mars": 0.1, "grpo": 0.0, "rloo": 0.05}
     made_up(
@@ -72,10 +72,12 @@ def test_all_tests_of_a_comparison_are_one_family(tmp_path):
     summary = summarise(tmp_path, manifest, FACTS)
     parts = [*summary["environments"].values(), summary["overall"]]
     tests = [t for part in parts for t in part["comparisons"]]
-    assert {t["family"] for t in tests} == {9}
+    assert {t["family"] for t in tests} == {3}
     assert len(tests) == 9
-    # nine p-values of 1/32: none survives, each is 9/32
-    assert [t["p_adjusted"] for t in tests] == pytest.approx([9 / 32] * 9)
+    # three p-values of 1/32 each: none survives, and no six seeds could have
+    assert [t["p_adjusted"] for t in tests] == pytest.approx([3 / 32] * 9)
+    assert "With 6 seeds no difference can pass" in summary["headline"][1]
+    assert "7 seeds is the least" in summary["headline"][1]
 
 
 def test_a_seed_that_one_algorithm_lacks_leaves_for_all_and_is_named(tmp_path):
