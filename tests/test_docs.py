@@ -76,8 +76,8 @@ def test_commands_in_the_readme_parse(line):
     words = shlex.split(line, comments=True)
     args = parse(words[1:])
     assert type(args) in COMMANDS.values()
-    if getattr(args, "env", None) is not None:
-        spec(args.env)
+    for env in (getattr(args, "env", None) or "").split(","):
+        assert not env or spec(env)
     if isinstance(args, Train) and args.algo is not None:
         algorithm(args.algo, args.variant, settings(args.set, "--set"))
     if isinstance(args, Algos) and args.name not in (None, "NAME"):
