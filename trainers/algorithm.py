@@ -37,8 +37,6 @@ class SamplerSpec:
     """Which plays of earlier updates come back, from REPLAY."""
     greedy: bool = False
     """Whether every start is also played greedily once, for the baseline `greedy`."""
-    explore: float = 0.0
-    """Share of a learner's turns that a random legal move takes; nobody learns from those."""
     component: str = "payoff"
     """Reward component that allocation, selection and replay look at."""
     low: float = -1.0
@@ -58,8 +56,6 @@ class SamplerSpec:
                 f"sampler.allocate={self.allocate.name!r} shares plays out by what is known about "
                 "a start, but sampler.starts=0 never plays a start twice; give a number of starts"
             )
-        if not 0 <= self.explore < 1:
-            raise ConfigError(f"sampler.explore={self.explore} must be at least 0 and below 1")
         if self.episodes < 1 or self.group_size < 1 or self.episodes % self.group_size:
             raise ConfigError(
                 f"episodes={self.episodes} must be a positive multiple of "

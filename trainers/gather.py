@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from coevo.agents.exploring import Exploring
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.population import Population
 from coevo.envs.core.episode import Episode
@@ -187,9 +186,6 @@ class Gatherer:
         if self.config.algorithm.sampler.greedy:
             players |= {n + GREEDY: agent.greedy(n + GREEDY) for n, agent in learners.items()}
             matches += [_greedily(p.matches[0], learners) for p in planned]
-        explore = self.config.algorithm.sampler.explore
-        if explore:
-            players |= {name: Exploring(agent, explore) for name, agent in learners.items()}
         episodes = play(self.config.env, matches, players, self.config.env_options)
         pay(self.modules, episodes)
         rest = iter(episodes)
