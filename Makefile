@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help quickstart test lint
+.PHONY: help quickstart test lint browser
 
 help:
 	@echo "make quickstart   train on Kuhn poker for four minutes and compare before and after"
@@ -17,7 +17,7 @@ help:
 quickstart: $(STAMP)
 	$(BIN)/coevo train mars --env coevo/kuhn_poker-v0 --budget 4m --threads 1
 
-test: lint
+test: lint browser
 	$(BIN)/pytest $(PYTEST_FLAGS)
 
 lint: $(STAMP)
@@ -25,6 +25,15 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p coevo
 	cd .typecheck && ../$(BIN)/lint-imports --config ../pyproject.toml --cache-dir ../.import_linter_cache --no-logo
+
+# The report page is tested in Chromium. Without one, and without the right to install one, those
+# tests are skipped and say so.
+browser:
+	@command -v chromium >/dev/null || { \
+		test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+			&& echo "Installing Chromium for the tests of the report page" \
+			&& { apt-get update && apt-get install -y --no-install-recommends chromium; } >/dev/null; \
+	} || echo "No Chromium: tests of the report page are skipped"
 
 # Makefile edits do not reinstall; a change of what is installed does.
 $(STAMP): pyproject.toml constraints.txt | $(BIN)/pip
