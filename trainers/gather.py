@@ -17,7 +17,7 @@ from torch import Tensor
 
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.population import Population
-from coevo.envs.core.episode import Episode
+from coevo.envs.core.episode import Episode, Stop
 from coevo.envs.rewards.module import RewardModule
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.estimators import defaults
@@ -210,6 +210,7 @@ class Gatherer:
         return [
             (episode.total(seat, component), group.planned.key, i)
             for match, episode in zip(group.planned.matches, group.episodes, strict=True)
+            if episode.stop is not Stop.ERROR
             for i, seat in enumerate(episode.agents)
             if match.players[seat] in self.population.learners
         ]

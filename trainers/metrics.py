@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from coevo.envs import spec
-from coevo.envs.core.episode import Episode
+from coevo.envs.core.episode import Episode, Stop
 
 EQUAL = 1e-9
 """Scores that differ by no more are a draw: sums of floats differ in the last place."""
@@ -22,9 +22,14 @@ def rollout_metrics(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[s
     the other seats, and not with 0, fits every payoff scale; asking the registry for competitive
     tasks alone would lose the generic environment, which is `mixed` and mostly plays zero-sum
     games. Where all seats are paid alike (`cooperative`) nobody can win, and no rate is given.
+    Plays in which somebody could not answer are counted (`stop/error`) and left out of the rest.
     """
+    stops = Counter(str(e.stop) for e in episodes)
+    metrics = {f"stop/{name}": n / len(episodes) for name, n in sorted(stops.items())}
+    episodes = [e for e in episodes if e.stop is not Stop.ERROR]
     count = len(episodes)
-    metrics: dict[str, float] = {}
+    if not count:
+        return metrics
     contest = len(seats) > 1 and spec(episodes[0].env).kind != "cooperative"
     for seat in seats:
         returns = np.array([e.total(seat, "payoff") for e in episodes])
@@ -35,8 +40,6 @@ def rollout_metrics(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[s
         illegal = sum(e.illegal_replies(seat) for e in episodes)
         metrics[f"illegal_rate/{seat}"] = illegal / max(turns, 1)
     metrics |= _by_player(episodes)
-    stops = Counter(str(e.stop) for e in episodes)
-    metrics |= {f"stop/{name}": n / count for name, n in sorted(stops.items())}
     metrics["forfeit_rate"] = stops.get("forfeit", 0) / count
     metrics["turns"] = sum(len(e.turns) for e in episodes) / count
     for component in sorted({c for e in episodes for t in e.turns for c in t.rewards}):

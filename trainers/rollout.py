@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from coevo.agents.agent import Agent, Reply, Request
+from coevo.agents.unanswered import Unanswered
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode
@@ -51,7 +52,8 @@ def play(
         env_options: arguments of the environment.
 
     Returns:
-        One finished episode per match, in order, with tokens where the player is a policy.
+        One finished episode per match, in order, with tokens where the player is a policy. A play
+        in which somebody could not answer has stopped with `Stop.ERROR`.
     """
     missing = {p for m in matches for p in m.players.values()} - players.keys()
     if missing:
@@ -92,6 +94,9 @@ def _advance(play_: _Play, players: Mapping[str, Agent]) -> None:
     while env.awaiting and env.agent_selection in play_.waiting:
         seat = env.agent_selection
         reply = play_.waiting.pop(seat)
+        if isinstance(reply, Unanswered):
+            env.abandon(f"{seat}: {reply.reason}")
+            return
         env.step(reply.text)
         turn = env.episode.turns[-1]
         turn.player = play_.match.players[seat]

@@ -153,7 +153,9 @@ def note_advantages(batch: Batch, advantage_BS: Tensor, episodes: int) -> None:
 def _trajectories(
     index: int, episode: Episode, learners: Collection[str] | None
 ) -> list[_Trajectory]:
-    out = []
+    out: list[_Trajectory] = []
+    if episode.stop is Stop.ERROR:
+        return out  # what it would have been worth is unknown
     for seat, agent in enumerate(episode.agents):
         own = [i for i, t in enumerate(episode.turns) if t.agent == agent and t.token_ids]
         own = [i for i in own if learners is None or episode.turns[i].player in learners]

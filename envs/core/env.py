@@ -165,6 +165,16 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
         if self.render_mode == "human":
             self.render()
 
+    def abandon(self, reason: str) -> None:
+        """End the play because somebody cannot answer; what it counts for is unknown.
+
+        Args:
+            reason: in one line, for the episode's note.
+        """
+        if self.episode.stop is Stop.UNFINISHED:
+            self.episode.note = reason
+            self._finish(Stop.ERROR)
+
     def render(self) -> str | None:
         """Draw the state: returned for `ansi`, written for `human`."""
         if self.render_mode is None:
@@ -255,7 +265,8 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
     def _finish(self, stop: Stop) -> None:
         self._round = Round()
         self.episode.stop = stop
-        ended = self.truncations if stop is Stop.TURN_LIMIT else self.terminations
+        cut = stop in (Stop.TURN_LIMIT, Stop.ERROR)
+        ended = self.truncations if cut else self.terminations
         ended.update(dict.fromkeys(self.agents, True))
         self._refresh_infos()
 

@@ -2,10 +2,13 @@ import pytest
 
 from coevo.agents import FirstLegalAgent, FixedTextAgent, RandomAgent
 from coevo.agents.agent import Agent, Reply
+from coevo.agents.unanswered import Unanswered
 from coevo.envs.core.episode import Stop
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
+from coevo.trainers.metrics import rollout_metrics
 from coevo.trainers.rollout import Match, play
+from coevo.trainers.rows import build
 
 SEATS = ("player_0", "player_1")
 TERSE = {"prompt_style": "terse"}
@@ -103,3 +106,49 @@ def test_the_mask_is_asked_for_where_the_environment_wants_it():
 def test_a_player_that_nobody_is_gets_named():
     with pytest.raises(ConfigError, match=r"no agent for player \['ghost'\]; players: \['p'\]"):
         play("coevo/kuhn_poker-v0", [Match(0, both("ghost"))], {"p": Policy()})
+
+
+class Silent(Agent):
+    """Cannot answer where a play has an odd seed."""
+
+    name = "silent"
+
+    def act(self, requests):
+        bad = [r.info["task_id"].endswith(("1", "3", "5", "7", "9")) for r in requests]
+        legal = [r.info["legal_actions"][0] for r in requests]
+        return [
+            Unanswered(reason="the server is down") if b else Reply(f"[{move}]")
+            for b, move in zip(bad, legal, strict=True)
+        ]
+
+
+def test_a_play_in_which_somebody_cannot_answer_is_an_error_and_no_zero():
+    matches = [Match(s, {"player_0": "silent", "player_1": "random"}) for s in range(8)]
+    episodes = play("coevo/kuhn_poker-v0", matches, {"silent": Silent(), "random": RandomAgent()})
+    stopped = [e for e in episodes if e.stop is Stop.ERROR]
+    assert 0 < len(stopped) < len(episodes)
+    for episode in stopped:
+        assert episode.note == "player_0: the server is down"
+        assert not any(t.agent == "player_0" for t in episode.turns)
+    whole = [e for e in episodes if e.stop is not Stop.ERROR]
+    metrics = rollout_metrics(SEATS, episodes)
+    assert metrics["stop/error"] == len(stopped) / 8
+    without = rollout_metrics(SEATS, whole)
+    assert metrics["return/player_0"] == without["return/player_0"]
+    assert rollout_metrics(SEATS, stopped) == {"stop/error": 1.0}
+
+
+def test_nobody_learns_from_a_play_that_was_abandoned():
+    class Late(Policy):
+        def _one(self, request):
+            if request.seat == "player_1":
+                return Unanswered(reason="gone")
+            return super()._one(request)
+
+    late = Late()
+    (episode,) = play(
+        "coevo/kuhn_poker-v0", [Match(0, dict.fromkeys(SEATS, "late"))], {"late": late}
+    )
+    assert [t.agent for t in episode.turns] == ["player_0"]
+    assert episode.turns[0].token_ids
+    assert build([episode], [0]) is None
