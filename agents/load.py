@@ -1,4 +1,4 @@
-"""From what a user writes to an agent: a name, a folder, a run, a Hub id.
+"""From what a user writes to an agent: a name, a folder, a run, a Hub id, `openai:MODEL`.
 
 A run whose seats have policies of their own is one agent, each seat played by its policy.
 `RUN/checkpoints/step_000020/player_0` names one of them, to play all seats.
@@ -7,6 +7,7 @@ A run whose seats have policies of their own is one agent, each seat played by i
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,15 @@ from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.scripted import SCRIPTED
 from coevo.agents.seated import SeatedPolicies
-from coevo.envs.core.errors import CoevoError, ConfigError, DataError, nearest
+from coevo.envs.core.errors import CoevoError, ConfigError, DataError, missing_extra, nearest
 
 SEED_MODEL = Path(__file__).parent / "seed_model"
 """The shipped model."""
+PREFIXES: dict[str, tuple[str, str]] = {
+    "openai": ("coevo.agents.api.agent", "api"),
+}
+"""What may stand before a colon -> module with `load(name, *, sampling, seed, device)`, and the
+extra that it needs."""
 
 
 def load_model(
@@ -161,6 +167,7 @@ def load_agent(
         source: a scripted agent (`random`, `first_legal`, `oracle`, `human`), `seed`, a folder with
             a model, a run folder, or a Hub id. A run or checkpoint with a policy per seat gives one
             agent that plays each seat by its policy; the folder of a policy gives that one alone.
+            `openai:MODEL` is a model behind an OpenAI-compatible server.
         sampling: for language models.
         seed: of sampling.
         device: for language models.
@@ -168,10 +175,14 @@ def load_agent(
     """
     if source in SCRIPTED:
         return SCRIPTED[source]()
+    prefix, colon, name = source.partition(":")
+    if colon and prefix in PREFIXES:
+        return _prefixed(prefix, name, sampling=sampling, seed=seed, device=device)
     if source != "seed" and "/" not in source and not Path(source).exists():
-        close = nearest(source, [*SCRIPTED, "seed"])
+        names = [*SCRIPTED, "seed", *(f"{p}:MODEL" for p in PREFIXES)]
+        close = nearest(source, names)
         hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
-        known = ", ".join([*SCRIPTED, "seed"])
+        known = ", ".join(names)
         raise ConfigError(
             f"unknown agent {source!r}{hint} Known: {known}, a folder with a model, or a Hub id "
             "owner/name"
@@ -187,3 +198,16 @@ def load_agent(
     seated = SeatedPolicies({name: policy(str(path)) for name, path in folders.items()}, source)
     seated.reseed(seed)
     return seated
+
+
+def _prefixed(prefix: str, name: str, **settings: Any) -> Agent:
+    """Let the loader of a prefix make the agent."""
+    module, extra = PREFIXES[prefix]
+    try:
+        loader = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("coevo"):
+            raise
+        raise missing_extra(str(error.name), extra) from None
+    agent: Agent = loader.load(name, **settings)
+    return agent

@@ -4,11 +4,12 @@ import shutil
 import pytest
 import torch
 
-from coevo.agents import RandomAgent
+from coevo.agents import RandomAgent, load
+from coevo.agents.api.agent import ApiAgent
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_agent, load_model, model_folder, no_progress_bars, pick_device
 from coevo.agents.sampling import SamplingConfig
-from coevo.envs.core.errors import ConfigError, DataError
+from coevo.envs.core.errors import ConfigError, DataError, MissingExtraError
 
 
 def test_a_folder_becomes_a_policy(tiny_model_dir):
@@ -99,3 +100,29 @@ def test_loading_draws_no_bars_and_leaves_the_setting_as_it_was(tiny_model_dir, 
     with no_progress_bars():
         assert not logging.is_progress_bar_enabled()
     assert capfd.readouterr().err == ""
+
+
+def test_a_prefix_names_another_loader(monkeypatch, tmp_path):
+    monkeypatch.setenv("COEVO_API_CACHE", str(tmp_path))
+    monkeypatch.setenv("COEVO_API_PRICE_IN", "3")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    sampling = SamplingConfig(temperature=0.5, max_new_tokens=7)
+    agent = load_agent("openai:org/model:free", sampling=sampling, seed=4)
+    assert isinstance(agent, ApiAgent) and agent.name == "openai:org/model:free"
+    settings = agent.settings
+    assert (settings.model, settings.base_url) == ("org/model:free", "http://127.0.0.1:9/v1")
+    assert (settings.temperature, settings.max_tokens, settings.seed) == (0.5, 7, 4)
+    assert (settings.price_in, settings.cache) == (3.0, tmp_path)
+
+
+def test_a_mistyped_prefix_names_the_near_one(monkeypatch):
+    with pytest.raises(ConfigError, match=r"did you mean 'openai:MODEL'.*openai:MODEL, a folder"):
+        load_agent("opnai:gpt")
+    with pytest.raises(ConfigError, match="openai:NAME"):
+        load_agent("openai:")
+
+
+def test_a_loader_without_its_extra_names_it(monkeypatch):
+    monkeypatch.setitem(load.PREFIXES, "far", ("no_such_package.agent", "api"))
+    with pytest.raises(MissingExtraError, match=r"'no_such_package'.*pip install 'coevo\[api\]'"):
+        load_agent("far:away")

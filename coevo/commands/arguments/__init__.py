@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 
-from coevo.commands.arguments.comparing import Compare
+from coevo.commands.arguments.comparing import Compare, Serve
 from coevo.commands.arguments.fields import POSITIONAL, Command, flag, given, pairs
 from coevo.commands.arguments.house import (
     Algos,
@@ -30,6 +30,7 @@ COMMANDS: dict[str, type[Command]] = {
     "exploitability": Exploitability,
     "play": Play,
     "replay": Replay,
+    "serve": Serve,
     "check": Check,
     "seed-model build": SeedModelBuild,
     "seed-model check": SeedModelCheck,
