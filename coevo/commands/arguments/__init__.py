@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 
-from coevo.commands.arguments.comparing import Compare, Serve
+from coevo.commands.arguments.comparing import Compare, Serve, Tournament, Watch
 from coevo.commands.arguments.fields import POSITIONAL, Command, flag, given, pairs
 from coevo.commands.arguments.house import (
     Algos,
@@ -28,9 +28,11 @@ COMMANDS: dict[str, type[Command]] = {
     "compare": Compare,
     "evaluate": Evaluate,
     "exploitability": Exploitability,
+    "tournament": Tournament,
     "play": Play,
     "replay": Replay,
     "serve": Serve,
+    "watch": Watch,
     "check": Check,
     "seed-model build": SeedModelBuild,
     "seed-model check": SeedModelCheck,
