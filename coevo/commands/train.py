@@ -70,7 +70,8 @@ def _carry_out(args: Train, job: Job, screen: Screen) -> None:
 
 
 def _train(config: TrainConfig, job: Job, screen: Screen) -> Run:
-    probe, elapsed = measure.ExploitabilityProbe(config), reached(job.folder).seconds
+    probe = measure.ExploitabilityProbe(config)
+    elapsed = reached(job.folder).seconds if job.loggers else 0.0
     loggers = Loggers(job.loggers, job.folder, config, elapsed=elapsed, tell=sketch, say=screen.say)
     with loggers, RunDisplay(screen, _title(config), _limits(config)) as display:
         for place in loggers.places:
@@ -101,6 +102,7 @@ def _limits(config: TrainConfig) -> str:
         f"{config.steps:,} updates" if config.steps else "",
         f"{config.budget_seconds:g} s of training" if config.budget_seconds else "",
         f"{config.budget_tokens:,} tokens" if config.budget_tokens else "",
+        f"{config.budget_turns:,} turns" if config.budget_turns else "",
     ]
     return " or ".join(filter(None, parts))
 
