@@ -2,11 +2,12 @@
 
 A checkpoint is written under a temporary name, flushed to disk, and renamed; its manifest holds
 the size and hash of every file. Each learning policy is a folder that `--model` and `--agent`
-take as it is.
+take as it is. What samplers remember can be many plays: it lies compressed in a file of its own.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
@@ -27,8 +28,11 @@ from coevo.envs.core.errors import DataError
 from coevo.trainers.learner import Learner
 from coevo.trainers.run_folder import StorageError, storage
 
-SCHEMA = 1
+SCHEMA = 2
+READABLE = (1, SCHEMA)
+"""Schema 1 kept the state of samplers in `progress.json`."""
 MANIFEST = "manifest.json"
+SAMPLER = "sampler.json.gz"
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ def save(
         learners: parameter set -> learner.
         population: whose snapshots are kept.
         progress: counters.
-        state: JSON-able state of estimators and reward modules.
+        state: JSON-able state of estimators, reward modules and, as `sampler`, of samplers.
         keep: complete checkpoints to leave on disk.
     """
     final = folder / f"step_{progress.step:06d}"
@@ -116,8 +120,12 @@ def _write(
         save_file(_optimizer_tensors(learner.optimizer), work / name / "optimizer.tensors")
     for name, snapshot in population.snapshots().items():
         save_file(_own(snapshot.model.state_dict()), work / f"{name}.snapshot")
-    data = {"schema": SCHEMA, **vars(progress), "learners": sorted(learners), "state": dict(state)}
+    small = {name: part for name, part in state.items() if name != "sampler"}
+    data = {"schema": SCHEMA, **vars(progress), "learners": sorted(learners), "state": small}
     (work / "progress.json").write_text(json.dumps(data, indent=2), encoding="utf-8")
+    if "sampler" in state:
+        text = json.dumps(state["sampler"]).encode()
+        (work / SAMPLER).write_bytes(gzip.compress(text, 6, mtime=0))  # equal runs, equal files
 
 
 def _own(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -215,8 +223,9 @@ def load(
     """Fill learners and population from a verified checkpoint; give counters and state."""
     files = verify(checkpoint)
     data = json.loads((checkpoint / "progress.json").read_text(encoding="utf-8"))
-    if data["schema"] != SCHEMA:
-        raise DataError(f"{checkpoint} has schema {data['schema']}, this version reads {SCHEMA}")
+    if data["schema"] not in READABLE:
+        known = " and ".join(map(str, READABLE))
+        raise DataError(f"{checkpoint} has schema {data['schema']}, this version reads {known}")
     if data["learners"] != sorted(learners):
         raise DataError(
             f"{checkpoint} holds the policies {data['learners']}, the configuration "
@@ -231,6 +240,8 @@ def load(
         snapshot = population.restore_snapshot(name.removesuffix(".snapshot"))
         snapshot.model.load_state_dict(load_file(checkpoint / name))
     progress = Progress(data["step"], data["seconds"], data["tokens"], data.get("turns", 0))
+    if SAMPLER in files:
+        data["state"]["sampler"] = json.loads(gzip.decompress((checkpoint / SAMPLER).read_bytes()))
     return progress, data["state"]
 
 

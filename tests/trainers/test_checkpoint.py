@@ -1,3 +1,4 @@
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -259,5 +260,63 @@ def test_another_schema_or_other_policies_are_refused(trained, config):
     (newest / "progress.json").write_text(json.dumps(data | {"schema": 99}))
     (newest / MANIFEST).unlink()
     checkpoint._seal(newest)
-    with pytest.raises(DataError, match="schema 99, this version reads 1"):
+    with pytest.raises(DataError, match="schema 99, this version reads 1 and 2"):
         loop.start(run.config, run.folder)
+
+
+# ---- What samplers remember ------------------------------------------------------------------
+
+
+@pytest.fixture
+def remembering(config, folder):
+    """Train three updates with SPEAR, whose buffer holds plays of earlier updates."""
+    given = config("spear", {"sampler.group_size": 4, "sampler.replay.capacity": 64}, steps=3)
+    return loop.train(given, folder(given))
+
+
+def test_plays_that_a_buffer_holds_lie_compressed_in_a_file_of_their_own(remembering):
+    newest = checkpoint.latest(remembering.folder.checkpoints)
+    remembered = remembering.gatherer.state_dict()
+    assert len(json.dumps(remembered)) > 10_000
+    assert (newest / "progress.json").stat().st_size < 10_000
+    assert "sampler" not in json.loads((newest / "progress.json").read_text())["state"]
+    kept = (newest / "sampler.json.gz").read_bytes()
+    assert json.loads(gzip.decompress(kept)) == json.loads(json.dumps(remembered))
+    assert len(kept) < len(json.dumps(remembered)) / 3
+    assert "sampler.json.gz" in checkpoint.verify(newest)
+
+
+def test_a_buffer_comes_back_play_by_play(remembering):
+    again = loop.start(remembering.config, remembering.folder)
+    assert again.gatherer.state_dict() == remembering.gatherer.state_dict()
+    assert again.gatherer.replay.state_dict() != {}
+
+
+def test_equal_runs_keep_equal_files(remembering):
+    newest = checkpoint.latest(remembering.folder.checkpoints)
+    before = (newest / "sampler.json.gz").read_bytes()
+    remembering.saved = -1
+    loop.keep(remembering)
+    assert (newest / "sampler.json.gz").read_bytes() == before
+
+
+def test_a_checkpoint_of_the_first_schema_still_loads(remembering):
+    newest = checkpoint.latest(remembering.folder.checkpoints)
+    data = json.loads((newest / "progress.json").read_text())
+    sampler = json.loads(gzip.decompress((newest / "sampler.json.gz").read_bytes()))
+    data |= {"schema": 1, "state": data["state"] | {"sampler": sampler}}
+    (newest / "progress.json").write_text(json.dumps(data))
+    (newest / "sampler.json.gz").unlink()
+    (newest / MANIFEST).unlink()
+    checkpoint._seal(newest)
+    again = loop.start(remembering.config, remembering.folder)
+    assert again.progress.step == 3
+    assert again.gatherer.state_dict() == remembering.gatherer.state_dict()
+
+
+def test_a_damaged_buffer_is_named(remembering):
+    newest = checkpoint.latest(remembering.folder.checkpoints)
+    path = newest / "sampler.json.gz"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(DataError, match=r"is damaged: sampler\.json\.gz has \d+ bytes, not the"):
+        loop.start(remembering.config, remembering.folder)
