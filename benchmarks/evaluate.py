@@ -19,11 +19,13 @@ from coevo.agents import SCRIPTED
 from coevo.agents.agent import Agent
 from coevo.agents.oracle import solve
 from coevo.benchmarks.exploitability import exploitability
-from coevo.benchmarks.scores import Score, is_contest, rows_of, score
+from coevo.benchmarks.scores import Score, deal_means, is_contest, rows_of, score
+from coevo.benchmarks.spending import Spending, spending, used
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, Stop
 from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.core.parsing import Status
 from coevo.envs.games.openspiel import OpenSpielEnv
 from coevo.trainers.rollout import Match, play
 
@@ -51,13 +53,19 @@ class Evaluation:
     """Share of plays that reached the limit of rounds."""
     errors: int
     """Plays left out because somebody could not answer."""
+    unparsed_rate: float
+    """Share of the agent's replies in which no move could be read."""
+    spending: Spending
+    """What the agent read and wrote."""
+    deal_scores: tuple[float, ...]
+    """Mean score of the agent on each deal: the independent values behind the interval."""
     samples: tuple[Episode, ...]
     """The first plays, for reading."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything but the samples, as plain JSON values."""
+        """Give everything but the plays and the scores of single deals, as plain JSON values."""
         table = asdict(self)
-        del table["samples"]
+        del table["samples"], table["deal_scores"]
         return table
 
 
@@ -88,15 +96,17 @@ def evaluate(
     if games < 1:
         raise ConfigError(f"games={games} must be at least 1")
     env = make(env_id, **(env_options or {}))
-    other = _opponent(opponent)
+    other = opponent_agent(opponent)
     matches = _matches(env.possible_agents, games, seed, self_play=other is None)
     players = {"agent": agent} | ({"opponent": other} if other else {})
+    before = used(agent)
     episodes = [
         episode
         for start in range(0, len(matches), AT_ONCE)
         for episode in play(env_id, matches[start : start + AT_ONCE], players, env_options)
     ]
-    return _summary(env, agent, other, matches, episodes, samples)
+    spent = spending(episodes, "agent", before, used(agent))
+    return _summary(env, agent, other, matches, episodes, samples, spent)
 
 
 def repeatable(agent: Agent, seed: int) -> Agent:
@@ -114,7 +124,8 @@ def repeatable(agent: Agent, seed: int) -> Agent:
     if isinstance(policies, Mapping):
         twin.policies = {name: copy.copy(policy) for name, policy in policies.items()}
     twin.reseed(seed)
-    twin.forget()
+    if hasattr(twin, "forget"):
+        twin.forget()
     return twin
 
 
@@ -165,7 +176,8 @@ def standard_table(
     }
 
 
-def _opponent(given: Agent | str | None) -> Agent | None:
+def opponent_agent(given: Agent | str | None) -> Agent | None:
+    """Give the agent behind a name of `SCRIPTED`; agents and None are given back."""
     if not isinstance(given, str):
         return given
     if given not in SCRIPTED:
@@ -193,6 +205,7 @@ def _summary(
     matches: Sequence[Match],
     episodes: Sequence[Episode],
     samples: int,
+    spent: Spending,
 ) -> Evaluation:
     played = [(m, e) for m, e in zip(matches, episodes, strict=True) if e.stop is not Stop.ERROR]
     if not played:
@@ -209,8 +222,16 @@ def _summary(
         mean_turns=float(np.mean([len(e.turns) for _, e in played])),
         truncated_rate=float(np.mean([e.stop is Stop.TURN_LIMIT for _, e in played])),
         errors=len(episodes) - len(played),
+        unparsed_rate=_unparsed([e for _, e in played]),
+        spending=spent,
+        deal_scores=tuple(deal_means(rows)),
         samples=tuple(episodes[:samples]),
     )
+
+
+def _unparsed(episodes: Sequence[Episode]) -> float:
+    said = [t.status for e in episodes for t in e.turns if t.player == "agent"]
+    return sum(status is Status.UNPARSABLE for status in said) / max(len(said), 1)
 
 
 def _oracle(env: TextEnv) -> str | None:

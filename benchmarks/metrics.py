@@ -117,11 +117,15 @@ def _return_against(opponent: str | None) -> Measure:
     return measure
 
 
+OPPONENTS: dict[str, str | None] = {
+    "return_vs_oracle": "oracle",
+    "return_vs_random": "random",
+    "return_self_play": None,
+}
+"""Metrics that are mean payoffs -> who has the other seats; None is the agent itself."""
 MEASURES: dict[str, Measure] = {
     "exploitability": _exploitability,
-    "return_vs_oracle": _return_against("oracle"),
-    "return_vs_random": _return_against("random"),
-    "return_self_play": _return_against(None),
+    **{name: _return_against(opponent) for name, opponent in OPPONENTS.items()},
 }
 """Every metric by name."""
 LESS_IS_BETTER = ("exploitability",)

@@ -35,12 +35,36 @@ class Reference(NamedTuple):
     """How they were found."""
 
 
-_SYMMETRY = "random against random: 0 over both seats"
-_BEST = "oracle: exact best response to random play"
+_EVEN = "random against random: 0 over both seats"
+_BEST = "oracle: exact best response"
+_ORACLE = "random: exact expectation over both seats; oracle against itself: 0 over both seats"
 
 FURTHER: dict[tuple[str, str], Reference] = {
-    ("kuhn_poker()", "return_vs_random"): Reference(
-        References(0.0, 11 / 24), f"{_SYMMETRY}; {_BEST}"
+    ("goofspiel(num_cards=3)", "return_vs_random"): Reference(
+        References(0.0, 2 / 3), f"{_EVEN}; {_BEST}"
+    ),
+    ("goofspiel(num_cards=4)", "return_vs_random"): Reference(
+        References(0.0, 215 / 288), f"{_EVEN}; {_BEST}"
+    ),
+    ("goofspiel(num_cards=5)", "return_vs_random"): Reference(
+        References(0.0, 0.8015277777777777), f"{_EVEN}; {_BEST}"
+    ),
+    ("kuhn_poker()", "return_vs_random"): Reference(References(0.0, 11 / 24), f"{_EVEN}; {_BEST}"),
+    ("kuhn_poker()", "return_vs_oracle"): Reference(References(-0.14447, 0.0), _ORACLE),
+    ("leduc_poker(suit_isomorphism=True)", "return_vs_random"): Reference(
+        References(0.0, 2.3736111111111111), f"{_EVEN}; {_BEST}"
+    ),
+    ("leduc_poker(suit_isomorphism=True)", "return_vs_oracle"): Reference(
+        References(-0.71797, 0.0), _ORACLE
+    ),
+    ("tic_tac_toe()", "return_vs_random"): Reference(
+        References(0.0, 0.9598296957671959), f"{_EVEN}; {_BEST}"
+    ),
+    ("tiny_hanabi()", "return_vs_random"): Reference(
+        References(67 / 18, 17 / 3), f"random: exact expectation; {_BEST}"
+    ),
+    ("tiny_hanabi()", "return_vs_oracle"): Reference(
+        References(4.0, 10.0), f"random: exact expectation; {_BEST}"
     ),
 }
 """(OpenSpiel game string, metric) -> reference, beside those that are registered."""

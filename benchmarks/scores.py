@@ -123,6 +123,14 @@ def score(rows: Sequence[Row], contest: bool) -> Score:
     )
 
 
+def deal_means(rows: Sequence[Row]) -> list[float]:
+    """Give the mean score of every deal, in the order in which the deals came."""
+    of: dict[int, list[float]] = {}
+    for row in rows:
+        of.setdefault(row.deal, []).append(row.score)
+    return [float(np.mean(scores)) for scores in of.values()]
+
+
 def is_contest(env: TextEnv) -> bool:
     """Tell whether a higher score than the others' is a win."""
     return env.zero_sum or spec(env.env_id).kind == "competitive"

@@ -1,66 +1,118 @@
-"""`coevo evaluate`: the score of an agent against another."""
+"""`coevo evaluate`: what an agent is worth, against one opponent or on a whole set.
+
+This module reads the arguments and measures in one environment; the sets are in
+`evaluate_sets.py`, the tables in `evaluate_tables.py`.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from coevo.benchmarks.evaluate import Evaluation, evaluate
-from coevo.commands import players
+from coevo.agents.agent import Agent
+from coevo.benchmarks.evaluate import Evaluation, evaluate, repeatable
+from coevo.benchmarks.repeats import repeat
+from coevo.benchmarks.suites.measure import sampling_of
+from coevo.benchmarks.suites.results import Results
+from coevo.commands import evaluate_sets, players
 from coevo.commands.arguments import Evaluate
-from coevo.commands.screen import Screen, print_json, share
+from coevo.commands.evaluate_tables import show_repeats, show_seats, spent
+from coevo.commands.screen import Screen, print_json
+from coevo.envs.core.errors import ConfigError
+
+GAMES = 400
+"""Plays against one opponent."""
+SETS = ("suite", "scenario", "axis", "generations")
+"""Options that measure more than one environment or agent; at most one is given."""
 
 
 def run(args: Evaluate) -> int:
-    """Play and print the result."""
+    """Measure and print the result."""
+    _check(args)
     players.quiet()
+    chosen = next((name for name in SETS if getattr(args, name)), None)
+    if chosen is not None:
+        return evaluate_sets.RUN[chosen](args)
+    env_id = str(args.env)
     others = [] if args.opponent == "self" else [args.opponent]
-    options = players.env_options(args.env, args.env_option, [args.agent, *others])
-    agent, *rest = (_agent(name, args, i) for i, name in enumerate([args.agent, *others]))
-    opponent = rest[0] if rest else None
-    found = evaluate(agent, args.env, opponent, args.games, args.seed, options, samples=0)
+    options = players.env_options(env_id, args.env_option, [str(args.agent), *others])
+    agent = evaluate_sets.measured_agent(args)
+    opponent = _opponent(args) if others else None
+    results = Results(
+        Path(args.out) if args.out else None,
+        evaluate_sets.facts(args, agent, {"env": env_id, "opponent": args.opponent}, options),
+    )
+    number = GAMES if args.games is None else args.games
+    found = evaluate(agent, env_id, opponent, number, args.seed, options, samples=0)
+    repeats = _repeats(args, agent, opponent, number, options)
+    results.finish({"result": found.to_dict(), "repeats": repeats})
     if args.json:
-        print_json(found.to_dict() | {"env_options": options, "seed": args.seed})
+        more = {"repeats": repeats} if repeats else {}
+        print_json(found.to_dict() | {"env_options": options, "seed": args.seed} | more)
     else:
-        _show(found, options)
+        _show(found, repeats, sampling_of(agent), options)
     return 0
 
 
-def _agent(name: str, args: Evaluate, number: int) -> Any:
-    """Load one side; the settings of sampling are for the side that is measured."""
-    if number:
-        return players.agent(name, seed=args.seed + number, device=args.device)
-    return players.agent(
-        name,
-        temperature=args.temperature,
-        max_new_tokens=args.max_new_tokens,
-        greedy=args.greedy,
-        seed=args.seed,
-        device=args.device,
-    )
-
-
-def _show(found: Evaluation, options: dict[str, Any]) -> None:
-    scores = {"all seats": found.total, **found.seats}
-    rows = [
-        (
-            seat,
-            s.plays,
-            f"{s.mean_return:+.3f}",
-            "-" if s.interval is None else f"{s.interval[0]:+.3f} .. {s.interval[1]:+.3f}",
-            *(share(rate) for rate in (s.win_rate, s.draw_rate, s.loss_rate)),
-            share(s.forfeit_rate),
-            share(s.illegal_rate),
+def _check(args: Evaluate) -> None:
+    """Refuse arguments that contradict each other or are missing."""
+    sets = [name for name in SETS if getattr(args, name) is not None]
+    if len(sets) > 1:
+        raise ConfigError(f"--{sets[0]} and --{sets[1]} contradict each other")
+    if args.agent is None and args.generations is None:
+        raise ConfigError("coevo evaluate: needs --agent NAME|PATH; see `coevo evaluate --help`")
+    if args.agent is not None and args.generations is not None:
+        raise ConfigError("--generations RUN measures the run's own checkpoints, not --agent")
+    if args.env is not None and sets and sets[0] != "axis":
+        raise ConfigError(f"--{sets[0]} and --env contradict each other")
+    if args.env is None and not sets:
+        raise ConfigError(
+            "coevo evaluate: needs one of --env ID, --suite NAME, --scenario NAME, --axis NAME; "
+            "see `coevo evaluate --help`"
         )
-        for seat, s in scores.items()
-    ]
-    against = f"against {found.opponent}" if found.opponent else "in self-play"
-    columns = ("seat", "plays", "mean payoff", "95 % interval", "won", "drawn", "lost")
-    screen = Screen()
-    screen.table(
-        f"{found.agent} {against} in {found.env}",
-        (*columns, "forfeited", "illegal replies"),
-        rows,
+    if args.opponent != "random" and sets:
+        raise ConfigError(f"--opponent goes with --env; --{sets[0]} says who plays")
+    if args.samples is not None and (args.samples < 1 or (sets and sets[0] != "suite")):
+        raise ConfigError(
+            f"--samples {args.samples} must be at least 1, and goes with --env or --suite"
+        )
+    if args.games is not None and args.games < 1:
+        raise ConfigError(f"games={args.games} must be at least 1")
+
+
+def _opponent(args: Evaluate) -> Agent:
+    return players.agent(args.opponent, seed=args.seed + 1, device=args.device)
+
+
+def _repeats(
+    args: Evaluate, agent: Agent, opponent: Agent | None, games: int, options: dict[str, Any]
+) -> dict[str, Any] | None:
+    if args.samples is None:
+        return None
+    found = repeat(
+        repeatable(agent, args.seed),
+        str(args.env),
+        opponent,
+        samples=args.samples,
+        games=games,
+        seed=args.seed,
+        env_options=options,
     )
+    return found.to_dict()
+
+
+def _show(
+    found: Evaluation,
+    repeats: dict[str, Any] | None,
+    sampling: dict[str, Any],
+    options: dict[str, Any],
+) -> None:
+    screen = Screen()
+    show_seats(screen, found)
     left_out = f", {found.errors} plays left out" if found.errors else ""
     settings = " ".join(f"{k}={v}" for k, v in options.items())
     screen.say(f"{found.mean_turns:.1f} replies per play{left_out}; {settings}")
+    if found.spending.sampled_tokens or found.spending.requests:
+        screen.say(spent(found.spending))
+    if repeats is not None:
+        show_repeats(screen, {found.env: repeats}, sampling)

@@ -19,21 +19,36 @@ from coevo.commands.arguments.fields import (
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Command):
-    """Play an agent against another, every deal once from each seat."""
+    """Measure an agent: against another, on a suite, in a scenario, along an axis of change.
+
+    With --out everything finished is kept, and the same command continues after an interruption.
+    """
 
     runs: ClassVar[str] = "coevo.commands.evaluate"
     example: ClassVar[str] = (
         "coevo evaluate --agent runs/mars-kuhn_poker-0 --env coevo/kuhn_poker-v0 --opponent oracle"
     )
 
-    agent: Annotated[str, shown("NAME|PATH")]
+    agent: Annotated[str | None, shown("NAME|PATH")] = None
     """Who is measured: seed, a model or run folder, a Hub id, random, first_legal, oracle."""
-    env: EnvId
-    """Environment; `coevo envs` lists them."""
+    env: Annotated[str | None, shown("ID")] = None
+    """One environment; `coevo envs` lists them."""
+    suite: Annotated[str | None, shown("NAME")] = None
+    """All environments of a kind, each by its own metric: games, dilemmas, discussion, search."""
+    scenario: Annotated[str | None, shown("NAME|all")] = None
+    """Unfamiliar company in some seats, drawn anew for every play."""
+    axis: Annotated[str | None, shown("players|payoffs|partners")] = None
+    """More players, other payoffs or other partners, step by step; --env picks the game."""
+    generations: Annotated[str | None, shown("RUN")] = None
+    """All checkpoints of a run instead of an agent: is a later one better?"""
     opponent: Annotated[str, shown("NAME|PATH", "random")] = "random"
-    """Who has the other seats; self for self-play."""
-    games: Annotated[int, shown("N", "400")] = 400
+    """With --env: who has the other seats; self for self-play."""
+    games: Annotated[
+        int | None, shown("N", "400; 320 per environment of a suite, 100 per scenario, else 200")
+    ] = None
     """Plays, rounded up so that each deal is played from every seat."""
+    samples: Annotated[int | None, shown("K", "none")] = None
+    """Play each start K times, in --games plays of their own, for pass@k, avg@k and pass^k."""
     seed: Annotated[int, shown("K", "0")] = 0
     """Of deals and sampling."""
     greedy: Switch = False
@@ -44,6 +59,8 @@ class Evaluate(Command):
     """Longest reply in tokens."""
     env_option: Pairs = ()
     """Arguments of the environment, such as prompt_style=full."""
+    out: Annotated[str | None, shown("DIR", "nothing is written")] = None
+    """Folder of the results; one that exists is continued."""
     device: Device = None
     """Where to compute."""
     json: Switch = False

@@ -1,0 +1,44 @@
+"""The suites: which registered environments belong together."""
+
+from __future__ import annotations
+
+from coevo.envs import list_envs
+from coevo.envs.core.errors import ConfigError, unknown
+
+SUITES = {
+    "games": "games on OpenSpiel rules, most with exact references",
+    "dilemmas": "social dilemmas: what one gains, the others may lose",
+    "discussion": "debate, review, split evidence",
+    "search": "questions over corpora",
+}
+"""Name -> what belongs there; environments say themselves which suites they are in."""
+
+
+def environments(suite: str) -> list[str]:
+    """Give the ids of the registered environments of a suite.
+
+    Raises:
+        UnknownNameError: no such suite.
+        ConfigError: nothing of this kind is registered yet.
+
+    >>> environments("games")[:2]
+    ['coevo/connect_four-v0', 'coevo/goofspiel-v0']
+    """
+    registered = available()
+    if suite not in registered:
+        raise unknown("suite", suite, registered)
+    if not registered[suite]:
+        filled = "; ".join(f"{name}: {', '.join(ids)}" for name, ids in registered.items() if ids)
+        raise ConfigError(
+            f"no environment of the suite {suite!r} is registered yet. Available: {filled}"
+        )
+    return registered[suite]
+
+
+def available() -> dict[str, list[str]]:
+    """Give every suite with the ids of its environments; some have none yet."""
+    found: dict[str, list[str]] = {name: [] for name in SUITES}
+    for entry in list_envs():
+        for name in entry.suite_names:
+            found.setdefault(name, []).append(entry.id)
+    return found

@@ -1,0 +1,222 @@
+"""How the results of `coevo evaluate` look in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from coevo.benchmarks.evaluate import Evaluation
+from coevo.benchmarks.scores import is_contest
+from coevo.benchmarks.spending import Spending
+from coevo.benchmarks.statistics.adaptability import SeverityCurve
+from coevo.benchmarks.suites.axes import LevelResult
+from coevo.benchmarks.suites.focal import FocalResult
+from coevo.benchmarks.suites.generations import Series
+from coevo.benchmarks.suites.measure import Measured
+from coevo.benchmarks.suites.totals import Totals
+from coevo.commands.screen import Screen, cell, share
+from coevo.envs import make
+
+
+def show_seats(screen: Screen, found: Evaluation) -> None:
+    """Print an agent against one opponent, in all seats and in each."""
+    rows = [
+        (
+            seat,
+            s.plays,
+            f"{s.mean_return:+.3f}",
+            "-" if s.interval is None else f"{s.interval[0]:+.3f} .. {s.interval[1]:+.3f}",
+            *(share(rate) for rate in (s.win_rate, s.draw_rate, s.loss_rate)),
+            share(s.forfeit_rate),
+            share(s.illegal_rate),
+        )
+        for seat, s in {"all seats": found.total, **found.seats}.items()
+    ]
+    against = f"against {found.opponent}" if found.opponent else "in self-play"
+    columns = ("seat", "plays", "mean payoff", "95 % interval", "won", "drawn", "lost")
+    title = f"{found.agent} {against} in {found.env}"
+    screen.table(title, (*columns, "forfeited", "illegal replies"), rows)
+
+
+def show_suite(screen: Screen, agent: str, suite: str, rows: Sequence[Measured]) -> None:
+    """Print one line per environment."""
+    lines = [
+        (
+            row.env,
+            row.metric or None,
+            row.value,
+            "exact" if row.exact else span(row.interval),
+            row.normalised,
+            share(row.forfeit_rate) if row.plays else None,
+            share(row.truncated_rate) if row.plays else None,
+            share(row.unparsed_rate) if row.plays else None,
+            row.errors or None,
+            row.sampling.get("temperature"),
+            row.sampling.get("max_new_tokens"),
+        )
+        for row in rows
+    ]
+    columns = (
+        *("environment", "metric", "value", "95 % interval", "normalised", "forfeited"),
+        *("truncated", "unreadable", "left out", "temperature", "max tokens"),
+    )
+    screen.table(f"{agent} on the suite {suite}", columns, lines)
+    least = sorted({row.metric for row in rows if not row.higher_is_better})
+    if least:
+        screen.say(f"less is better: {', '.join(least)} (0 is best)")
+
+
+def show_totals(screen: Screen, found: Totals) -> None:
+    """Print the means over environments, what has no share in them, and the tokens."""
+    number = found.iqm.runs
+    if number:
+        screen.say(
+            f"normalised (0 random, 1 oracle) over {number} environments: IQM "
+            f"{between(found.iqm.point, found.iqm.low, found.iqm.high)}, mean "
+            f"{between(found.mean.point, found.mean.low, found.mean.high)}; "
+            "intervals over deals and samples, not over training seeds"
+        )
+    for env, reason in found.left_out.items():
+        screen.say(f"not in the mean: {env}: {reason}")
+    screen.say(spent(found.spending))
+
+
+def show_repeats(
+    screen: Screen, found: Mapping[str, Mapping[str, Any]], sampling: Mapping[str, Any]
+) -> None:
+    """Print the pass@k family, one line per environment and k."""
+    rows = []
+    for env, repeats in found.items():
+        for k, passed in repeats["pass_at"].items():
+            rows.append(
+                (
+                    env,
+                    repeats["questions"],
+                    int(k),
+                    *_estimate(passed),
+                    *_estimate(repeats["pass_hat"][k]),
+                    *_estimate(repeats["avg"])[:1],
+                    *_estimate(repeats["maj_at"].get(k, {}))[:1],
+                )
+            )
+    first = next(iter(found.values()))
+    columns = (
+        *("environment", "starts", "k", "pass@k", "95 % interval", "pass^k", "95 % interval"),
+        *(f"avg@{first['samples']}", "maj@k"),
+    )
+    title = f"{first['samples']} plays of each start; {drawn(sampling)}"
+    screen.table(title, columns, rows)
+
+
+def show_scenarios(screen: Screen, agent: str, rows: Sequence[FocalResult]) -> None:
+    """Print one line per scenario, and what each company let the agent have."""
+    lines = [
+        (
+            *(r.scenario, r.mode, r.plays, r.focal, span(r.interval), r.normalised),
+            *(r.background, r.collective, r.gap, share(r.forfeit_rate)),
+        )
+        for r in rows
+    ]
+    columns = (
+        *("scenario", "mode", "plays", "focal return", "95 % interval", "normalised"),
+        *("background", "collective", "gap", "forfeited"),
+    )
+    title = f"{agent} in company, returns per head; {drawn(rows[0].sampling)}"
+    screen.table(title, columns, lines)
+    for r in rows:
+        each = "; ".join(f"{names} {value:+.3f}" for names, value in r.by_company.items())
+        screen.say(f"{r.scenario}, focal return with: {each}")
+
+
+def show_axis(
+    screen: Screen, agent: str, name: str, rows: Sequence[LevelResult], curve: SeverityCurve
+) -> None:
+    """Print one line per level, and the worst case and the area of the curve."""
+    lines = [
+        (
+            *(r.label, r.severity, r.value, span(r.interval), r.normalised),
+            *(span(r.normalised_interval), share(r.forfeit_rate)),
+        )
+        for r in rows
+    ]
+    columns = (
+        *("level", "severity", "mean payoff", "95 % interval"),
+        *("normalised", "95 % interval", "forfeited"),
+    )
+    title = f"{agent} along the axis {name} (0 random, 1 best response)"
+    screen.table(f"{title}; {drawn(rows[0].sampling)}", columns, lines)
+    screen.say(f"worst case {curve.worst:.3f}, area under the severity curve {curve.area:.3f}")
+
+
+def show_generations(screen: Screen, run: str, found: Series, options: Mapping[str, Any]) -> None:
+    """Print one line per generation: metric, returns, percentiles, points against the earlier."""
+    env = found.scores[0].env
+    seats = make(env, **options).possible_agents
+    cells = [f"{o}, {seat}" for o in found.opponents for seat in seats]
+    lines = []
+    for g, (name, score) in enumerate(zip(found.names, found.scores, strict=True)):
+        line: list[object] = [name, score.value, score.normalised, *found.returns_GC[g].tolist()]
+        if found.table is not None:
+            line.append(float(found.table.percentiles[g, 2]))
+            line.append(found.table.dominates[g] if g else None)
+        if found.ancestry is not None:
+            parts = (found.ancestry.previous, found.ancestry.mean, found.ancestry.worst)
+            line += [float(part[g]) if g else None for part in parts]
+            line.append(int(found.ancestry.lost_to[g]) if g else None)
+        lines.append(line)
+    columns = ["generation", found.scores[0].metric, "normalised", *cells]
+    columns += ["median cell", "dominates"] * (found.table is not None)
+    columns += ["vs previous", "vs earlier", "worst", "lost to"] * is_contest(make(env, **options))
+    screen.table(f"generations of {run} in {env}", columns, lines)
+    if found.ancestry is not None:
+        screen.say(f"generation-over-generation score {found.ancestry.score:.3f} (0.5: no gain)")
+    screen.say(found.verdict)
+
+
+def spent(found: Spending) -> str:
+    """Say what was read and written.
+
+    >>> spent(Spending(replies=2, prompt_tokens=30, sampled_tokens=1234))
+    '1,234 tokens sampled and 30 read in 2 replies'
+    """
+    said = (
+        f"{found.sampled_tokens:,} tokens sampled and {found.prompt_tokens:,} read in "
+        f"{found.replies:,} replies"
+    )
+    if found.requests or found.hits:
+        said += f"; {found.requests:,} from the server, {found.hits:,} from the cache"
+    return f"{said}; cost {found.cost:.4g}" if found.cost else said
+
+
+def drawn(sampling: Mapping[str, Any]) -> str:
+    """Say how replies were drawn.
+
+    >>> drawn({"temperature": 0.5, "max_new_tokens": 16}), drawn({})
+    ('temperature 0.5, max tokens 16', 'no sampling of tokens')
+    """
+    if not sampling:
+        return "no sampling of tokens"
+    heat, longest = sampling["temperature"], sampling["max_new_tokens"]
+    return f"temperature {cell(heat)}, max tokens {cell(longest)}"
+
+
+def span(bounds: Sequence[float] | None) -> str:
+    """Write an interval.
+
+    >>> span([-0.5, 0.25]), span(None)
+    ('-0.500 .. +0.250', '-')
+    """
+    return "-" if bounds is None else f"{bounds[0]:+.3f} .. {bounds[1]:+.3f}"
+
+
+def between(point: float, low: float, high: float) -> str:
+    """Write a value with its interval, if it has one.
+
+    >>> between(0.5, 0.25, 0.75), between(0.5, float("nan"), float("nan"))
+    ('0.500 [0.250, 0.750]', '0.500')
+    """
+    return f"{point:.3f}" if low != low else f"{point:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _estimate(found: Mapping[str, Any]) -> tuple[object, str]:
+    return found.get("value"), span(found.get("interval"))
