@@ -22,7 +22,8 @@ EXPORTED = {
     "coevo": "__version__ list_envs make",
     "coevo.envs": "list_envs make register spec",
     "coevo.envs.rewards": (
-        "REWARDS FormatReward Gate LengthPenalty Payments RewardModule WeightedSum reward"
+        "REWARDS FormatReward Gate LengthPenalty OverlongPenalty Payments ProgressReward "
+        "RewardModule SemanticReward ToolReward WeightedSum reward"
     ),
     "coevo.agents": (
         "Agent FirstLegalAgent FixedTextAgent HumanAgent OracleAgent RandomAgent Reply Request "
@@ -39,7 +40,7 @@ coevo.envs:list_envs()
 coevo.envs:spec(id)
 coevo.envs:register(id, module, summary, **fields)
 coevo.envs.core.registry:EnvSpec(*, id, module, summary, kind, simultaneous=False, seats=2,
-    refs=<factory>)
+    metric='', refs=<factory>, refs_source='', suites=None)
 coevo.envs.core.env:TextEnv(*, prompt_style='full', illegal='forfeit', rewards=(),
     max_cycles=None, render_mode=None)
 coevo.envs.core.env:TextEnv._seats(self)
@@ -57,6 +58,7 @@ coevo.envs.core.env:TextEnv._private_info(self, agent)
 coevo.envs.core.env:TextEnv.fresh(self)
 coevo.envs.core.env:TextEnv.reset(self, seed=None, options=None)
 coevo.envs.core.env:TextEnv.step(self, action)
+coevo.envs.core.env:TextEnv.abandon(self, reason)
 coevo.envs.core.env:TextEnv.observe(self, agent)
 coevo.envs.core.env:TextEnv.chat(self, agent)
 coevo.envs.core.env:TextEnv.render(self)
@@ -66,7 +68,8 @@ coevo.envs.core.episode:Episode.total(self, agent, component=None)
 coevo.envs.core.episode:Episode.to_json(self)
 coevo.envs.core.episode:Episode.from_json(line)
 coevo.envs.core.episode:Turn(agent, chat, text, move, status, legal, rewards=<factory>,
-    player='', version=-1, prompt_ids=None, token_ids=None, logprobs=None, allowed=None)
+    player='', version=-1, prompt_ids=None, token_ids=None, logprobs=None, allowed=None,
+    advantage=None)
 coevo.envs.core.illegal:IllegalPolicy(*, retries=0, then='forfeit', offender='worst',
     surcharge=0.0, others=0.0, masked=False)
 coevo.envs.rewards:reward(name, **params)
@@ -92,8 +95,8 @@ coevo.trainers.config:load_config(path)
 coevo.trainers.config:save_config(config, path)
 coevo.trainers.config:TrainConfig(*, algorithm, env, env_options=<factory>, model='seed',
     sampling=<factory>, seed=0, steps=None, budget_seconds=None, budget_tokens=None,
-    checkpoint_every=20, keep_checkpoints=2, probe_every=10, episodes_logged=4, device='auto',
-    threads=0, trust_remote_code=False)
+    budget_turns=None, checkpoint_every=20, keep_checkpoints=2, probe_every=10, probe_points=0,
+    episodes_logged=4, device='auto', threads=0, trust_remote_code=False)
 coevo.trainers.algorithms:algorithm(name, variant=None, changes=None)
 coevo.trainers.algorithm:Algorithm(*, name, summary, paper, formula, status='composed', checks=(),
     population=<factory>, rewards=(), sampler=<factory>, advantage=<factory>, loss=<factory>,
@@ -116,10 +119,20 @@ algos(*, name=None, json=False)
 check(*, name=None, list=False, seeds=5, json=False)
 train(*, algo=None, env=None, model=None, steps=None, budget=None, budget_tokens=None, seed=None,
     out=None, variant=None, set=(), env_option=(), device=None, threads=None, temperature=None,
-    max_new_tokens=None, resume=None, config=None, no_eval=False, eval_games=400)
-evaluate(*, agent, env, opponent='random', games=400, seed=0, greedy=False, temperature=None,
-    max_new_tokens=None, env_option=(), device=None, json=False)
+    max_new_tokens=None, log=None, resume=None, config=None, no_eval=False, eval_games=400)
+compare(*, algos=None, env=None, out=None, seeds=None, budget_tokens=None, budget_turns=None,
+    budget=None, model=None, baseline=None, points=None, games=None, set=(), env_option=(),
+    temperature=None, max_new_tokens=None, workers=0, on='processes', threads=None, device=None,
+    retry=False, json=False)
+evaluate(*, agent=None, env=None, suite=None, scenario=None, axis=None, generations=None,
+    opponent='random', games=None, samples=None, seed=0, greedy=False, temperature=None,
+    max_new_tokens=None, env_option=(), out=None, device=None, json=False)
 exploitability(*, agent, env, temperature=None, env_option=(), device=None, json=False)
+tournament(*, agents=None, env=None, out=None, games=None, adaptive=False, exploiter=None,
+    seed=None, env_option=(), device=None, json=False)
+report(*, folder, out=None, episodes=400)
+watch(*, folder, every=1.0, once=False)
+serve(*, agent='seed', host='127.0.0.1', port=8000, device=None)
 play(*, env, agent='seed', seat=0, seed=None, temperature=None, env_option=())
 replay(*, file, episode=1)
 seed-model build(*, out=None, minutes=None, turns=None)

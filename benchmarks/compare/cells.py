@@ -198,7 +198,24 @@ def _algorithm(
 def _baseline(
     manifest: Manifest, cell: Cell, folder: RunFolder, probe: Any, alive: Alive | None
 ) -> tuple[Agent, dict[str, Any]]:
-    raise NotImplementedError
+    from coevo.trainers.sb3 import train_sb3  # needs an extra that other cells do without
+
+    budget = manifest.budgets[cell.environment]
+    trained = train_sb3(
+        cell.algorithm.removeprefix(BASELINES),
+        cell.environment,
+        folder=folder.path,
+        env_options=manifest.env_options,
+        seed=cell.seed,
+        budget_turns=budget.get("turns"),
+        budget_seconds=budget.get("seconds"),
+        points=manifest.points,
+        probe=lambda agent: probe({"policy": agent}),
+        report=None if alive is None else lambda step, metrics, share: alive(),
+    )
+    done = trained.progress
+    spent = {"steps": done.step, "turns": done.turns, "seconds": round(done.seconds, 3)}
+    return trained.agent, spent
 
 
 def start_agent(manifest: Manifest) -> Agent:

@@ -18,6 +18,7 @@ from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.record import from_plain, to_plain
 from coevo.trainers.run_folder import replace_text, storage
+from coevo.trainers.sb3_settings import baseline
 
 KIND = "comparison"
 BASELINES = "sb3:"
@@ -85,7 +86,9 @@ class Manifest:
                     "instead of --budget-tokens"
                 )
         for name in self.algorithms:
-            if not name.startswith(BASELINES):
+            if name.startswith(BASELINES):
+                baseline(name.removeprefix(BASELINES))
+            else:
                 self.record(name, self.environments[0])
 
     def _of_sb3(self) -> list[str]:

@@ -42,17 +42,18 @@ def rows(
         if done is None or done.value is None:
             continue
         measured = metrics[cell.environment]
-        start = measured["references"]["start"]
-        yield _row(cell, measured, "curve", start, {})
-        for line in RunFolder(cell.folder(root)).read_metrics():
-            if measured["metric"] in line:
-                spent = {
-                    "step": line["step"],
-                    "tokens": line.get("total_tokens", 0),
-                    "turns": line.get("total_turns", 0),
-                    "seconds": line.get("total_seconds", 0.0),
-                }
-                yield _row(cell, measured, "curve", line[measured["metric"]], spent)
+        lines = RunFolder(cell.folder(root)).read_metrics()
+        points = [line for line in lines if measured["metric"] in line]
+        if not points or points[0]["step"] > 0:  # it began as the start model did
+            yield _row(cell, measured, "curve", measured["references"]["start"], {})
+        for line in points:
+            spent = {
+                "step": line["step"],
+                "tokens": line.get("total_tokens", 0),
+                "turns": line.get("total_turns", 0),
+                "seconds": line.get("total_seconds", 0.0),
+            }
+            yield _row(cell, measured, "curve", line[measured["metric"]], spent)
         spent = {
             "step": done.steps,
             "tokens": done.tokens,

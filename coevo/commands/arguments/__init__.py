@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 
-from coevo.commands.arguments.comparing import Compare, Serve, Tournament, Watch
+from coevo.commands.arguments.comparing import Compare, Report, Serve, Tournament, Watch
 from coevo.commands.arguments.fields import POSITIONAL, Command, flag, given, pairs
 from coevo.commands.arguments.house import (
     Algos,
@@ -26,6 +26,7 @@ COMMANDS: dict[str, type[Command]] = {
     "algos": Algos,
     "train": Train,
     "compare": Compare,
+    "report": Report,
     "evaluate": Evaluate,
     "exploitability": Exploitability,
     "tournament": Tournament,
