@@ -24,6 +24,7 @@ from transformers.utils import logging as transformers_logging
 from coevo.agents.agent import Agent
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.sampling import SamplingConfig
+from coevo.agents.sb3 import CARD, load_sb3
 from coevo.agents.scripted import SCRIPTED
 from coevo.agents.seated import SeatedPolicies
 from coevo.envs.core.errors import CoevoError, ConfigError, DataError, missing_extra, nearest
@@ -167,7 +168,8 @@ def load_agent(
         source: a scripted agent (`random`, `first_legal`, `oracle`, `human`), `seed`, a folder with
             a model, a run folder, or a Hub id. A run or checkpoint with a policy per seat gives one
             agent that plays each seat by its policy; the folder of a policy gives that one alone.
-            `openai:MODEL` is a model behind an OpenAI-compatible server.
+            `openai:MODEL` is a model behind an OpenAI-compatible server. A run of a baseline of
+            stable-baselines3 gives its policy.
         sampling: for language models.
         seed: of sampling.
         device: for language models.
@@ -192,12 +194,23 @@ def load_agent(
         model, tokenizer = load_model(folder, device=device, trust_remote_code=trust_remote_code)
         return LanguageModelAgent(model, tokenizer, name=source, sampling=sampling, seed=seed)
 
+    baseline = baseline_folder(Path(source).expanduser())
+    if baseline is not None:
+        return load_sb3(baseline, source)
     folders = policy_folders(source)
     if len(folders) == 1:
         return policy(source)
     seated = SeatedPolicies({name: policy(str(path)) for name, path in folders.items()}, source)
     seated.reseed(seed)
     return seated
+
+
+def baseline_folder(path: Path) -> Path | None:
+    """Find a policy of stable-baselines3: the folder itself, or the newest checkpoint of a run."""
+    if (path / CARD).is_file():
+        return path
+    steps = [m.parent for m in (path / "checkpoints").glob(f"step_*/{CARD}")]
+    return max(steps, key=lambda s: (len(s.name), s.name), default=None)
 
 
 def _prefixed(prefix: str, name: str, **settings: Any) -> Agent:

@@ -11,7 +11,7 @@ from typing import Any
 
 from coevo.agents import SCRIPTED
 from coevo.agents.agent import Agent
-from coevo.agents.load import load_agent, policy_folders
+from coevo.agents.load import baseline_folder, load_agent, policy_folders
 from coevo.agents.sampling import SamplingConfig
 from coevo.commands.arguments import pairs
 from coevo.envs import make
@@ -46,7 +46,7 @@ def habits(source: str) -> Habits:
     if source == "seed":
         return SEED_HABITS
     path = Path(source).expanduser()
-    if source in SCRIPTED or not path.exists():
+    if source in SCRIPTED or not path.exists() or baseline_folder(path):
         return Habits()
     folder = next(iter(policy_folders(source).values())).resolve()
     for parent in (folder, *list(folder.parents)[:3]):
