@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 import pyspiel
 
 from coevo.envs.core.chat import Chat, Message
@@ -45,6 +46,8 @@ FULL_LENGTH, TERSE_LENGTH = 4000, 240
 """Characters of a generic description; the middle of a longer one is cut out."""
 FULL_MOVES, TERSE_MOVES = 400, 40
 """Legal moves written out in a prompt; `infos` always has all of them."""
+OPENINGS_TRIED = 100
+"""Attempts at an opening of full length before it is called too long."""
 
 
 class OpenSpielEnv(TextEnv):
@@ -232,32 +235,19 @@ class OpenSpielEnv(TextEnv):
     def _open(self, moves: int) -> None:
         """Make random legal moves; where they end the game, make others."""
         start = self.state
-        while True:
-            self.state = start.clone()
-            self._moves_of = {}
-            for _ in range(moves):
-                if not self.state.is_terminal():
-                    self._apply({p: self._random_move(p) for p in movers(self.state)})
-            if not self.state.is_terminal():
-                self._returns = list(self.state.returns())
-                return
-
-    def _random_move(self, player: int) -> int:
-        return int(self.np_random.choice(self.state.legal_actions(player)))
+        self.state = _random_moves(start, moves, self.np_random)
+        while self.state.is_terminal():  # `_opening_moves` has seen that it does not always happen
+            self.state = _random_moves(start, moves, self.np_random)
+        self._moves_of = {}
+        self._returns = list(self.state.returns())
 
     def _apply(self, actions: Mapping[int, int]) -> None:
         """Make one move, or those of all who move at once, and let chance follow."""
-        if self.state.is_simultaneous_node():
-            # A player without a choice still needs an entry; OpenSpiel ignores its value.
-            self.state.apply_actions([actions.get(p, 0) for p in range(self.game.num_players())])
-        else:
-            self.state.apply_action(next(iter(actions.values())))
+        _make_moves(self.state, actions)
         self._roll_chance()
 
     def _roll_chance(self) -> None:
-        while self.state.is_chance_node():
-            outcomes, chances = zip(*self.state.chance_outcomes(), strict=True)
-            self.state.apply_action(int(self.np_random.choice(outcomes, p=chances)))
+        _roll(self.state, self.np_random)
         self._moves_of: dict[int, dict[str, int]] = {}
 
     def _to_move(self) -> Sequence[str]:
@@ -298,11 +288,52 @@ class OpenSpielEnv(TextEnv):
         return self.known_at(self.state, self.possible_agents.index(agent))
 
 
+def _make_moves(state: pyspiel.State, actions: Mapping[int, int]) -> None:
+    if state.is_simultaneous_node():
+        # A player without a choice still needs an entry; OpenSpiel ignores its value.
+        state.apply_actions([actions.get(p, 0) for p in range(state.num_players())])
+    else:
+        state.apply_action(next(iter(actions.values())))
+
+
+def _roll(state: pyspiel.State, rng: np.random.Generator) -> None:
+    """Let chance move until somebody else does."""
+    while state.is_chance_node():
+        outcomes, chances = zip(*state.chance_outcomes(), strict=True)
+        state.apply_action(int(rng.choice(outcomes, p=chances)))
+
+
+def _random_moves(start: pyspiel.State, moves: int, rng: np.random.Generator) -> pyspiel.State:
+    """Make random legal moves from a state on, fewer where the game ends before."""
+    state = start.clone()
+    for _ in range(moves):
+        if state.is_terminal():
+            break
+        _make_moves(state, {p: int(rng.choice(state.legal_actions(p))) for p in movers(state)})
+        _roll(state, rng)
+    return state
+
+
 def _opening_moves(moves: int, game: pyspiel.Game) -> int:
-    """Check a length of openings: at most half of the longest game."""
+    """Check a length of openings: at most half of the longest game, and random play lasts so long.
+
+    Random play of some games ends long before the longest game does: openings that never leave a
+    game undecided would be drawn for ever.
+    """
     most = game.max_game_length() // 2
     if isinstance(moves, bool) or not isinstance(moves, int) or not 0 <= moves <= most:
         raise ConfigError(f"openings={moves!r}: a whole number from 0 to {most} is expected here")
+    rng = np.random.default_rng(0)
+    for _ in range(OPENINGS_TRIED if moves else 0):
+        start = game.new_initial_state()
+        _roll(start, rng)
+        if not _random_moves(start, moves, rng).is_terminal():
+            return moves
+    if moves:
+        raise ConfigError(
+            f"openings={moves}: random play of {game} ended sooner in {OPENINGS_TRIED} of "
+            f"{OPENINGS_TRIED} attempts; give fewer moves"
+        )
     return moves
 
 
