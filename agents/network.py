@@ -8,14 +8,18 @@ than the step.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from coevo.envs.core.errors import DataError, unknown
 
-ACTIVATIONS = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0), "none": lambda x: x}
+ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "tanh": np.tanh,
+    "relu": lambda x: np.maximum(x, 0.0),
+    "none": lambda x: x,
+}
 """What stands between two layers; `none` where there is but one."""
 KINDS = ("softmax", "greedy")
 

@@ -194,10 +194,10 @@ def _keep(learner: SB3Learner, run: RunFolder) -> None:
         shutil.rmtree(work, ignore_errors=True)
         try:
             learner.save(work)
-            checkpoint._seal(work)
+            checkpoint.seal(work)
             checkpoint.remove(final)
             work.rename(final)
-            checkpoint._tidy(run.checkpoints, KEPT)
+            checkpoint.tidy(run.checkpoints, KEPT)
         except SafetensorError as error:
             raise StorageError(f"cannot write {final}: {error}. Earlier ones are intact") from None
         finally:

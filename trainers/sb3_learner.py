@@ -123,10 +123,10 @@ class SB3Learner:
         from stable_baselines3.common.utils import LinearSchedule
         from stable_baselines3.common.vec_env import DummyVecEnv
 
-        settings = self.config.learner
+        settings, views = self.config.learner, iter(self.views)
         model = _by_budget(cls)(
             "MlpPolicy",
-            DummyVecEnv([lambda v=v: v for v in self.views]),
+            DummyVecEnv([lambda: next(views)] * len(self.views)),
             learning_rate=LinearSchedule(settings.learning_rate, 0.0, 1.0),
             policy_kwargs={"net_arch": list(settings.hidden)},
             seed=seed,
@@ -156,7 +156,7 @@ class SB3Learner:
 def _by_budget(cls: type[Any]) -> type[Any]:
     """Let the schedules of a learner fall with the run's budget instead of with its actions."""
 
-    class ByBudget(cls):  # type: ignore[misc]
+    class ByBudget(cls):
         budget_left = 1.0
 
         def _update_current_progress_remaining(self, done: int, total: int) -> None:

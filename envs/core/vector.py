@@ -121,7 +121,8 @@ class VectorView(gymnasium.Env[np.ndarray, np.int64]):
         """How many of them were not legal."""
         shape = (size(self.env.game),)
         self.observation_space = spaces.Box(-BOUND, BOUND, shape, np.float32)
-        self.action_space = spaces.Discrete(self.env.game.num_distinct_actions())
+        self._size = int(self.env.game.num_distinct_actions())
+        self.action_space = spaces.Discrete(self._size)
 
     @property
     def seat(self) -> str:
@@ -165,9 +166,9 @@ class VectorView(gymnasium.Env[np.ndarray, np.int64]):
     def action_masks(self) -> np.ndarray:
         """Tell which actions are legal now; all where this seat has nothing to decide."""
         mask = legal_mask(self.env, self.player) if not self._over else np.zeros(0, dtype=bool)
-        return mask if mask.any() else np.ones(int(self.action_space.n), dtype=bool)
+        return mask if mask.any() else np.ones(self._size, dtype=bool)
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """Draw the state as the text environment does."""
         return self.env.render()
 
@@ -180,8 +181,8 @@ class VectorView(gymnasium.Env[np.ndarray, np.int64]):
         return self.env.terminations[self.seat] or self.env.truncations[self.seat]
 
     def _act(self, action: int) -> None:
-        if not 0 <= action < self.action_space.n:
-            raise ConfigError(f"action={action} must be from 0 to {self.action_space.n - 1}")
+        if not 0 <= action < self._size:
+            raise ConfigError(f"action={action} must be from 0 to {self._size - 1}")
         reply = reply_of(self.env, self.player, action)
         self._say(reply or illegal_reply(action), LEARNER)
         self.actions += 1

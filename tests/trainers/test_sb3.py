@@ -359,7 +359,7 @@ def test_equal_seeds_give_equal_runs(tmp_path):
 
 
 def test_masked_self_play_beats_random_play_and_its_own_start(tmp_path):
-    """Tic-tac-toe, some 12 s of one core; measured 0.49 at the start and 0.70 to 0.75 at the end."""
+    """Tic-tac-toe, some 12 s of one core; measured 0.49 at the start, 0.70 to 0.75 at the end."""
 
     def probe(agent):
         return {"points": evaluate(agent, TIC_TAC_TOE, "random", games=200).total.points}
