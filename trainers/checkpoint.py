@@ -75,11 +75,11 @@ def save(
             work.mkdir(parents=True)
             with no_progress_bars():
                 _write(work, learners, population, progress, state)
-            _seal(work)
+            seal(work)
             remove(final)
             work.rename(final)
             _sync(folder)
-            _tidy(folder, keep)
+            tidy(folder, keep)
         except SafetensorError as error:
             raise StorageError(
                 f"cannot write {final}: {error}. Earlier checkpoints are intact"
@@ -96,7 +96,7 @@ def remove(checkpoint: Path) -> None:
         shutil.rmtree(checkpoint)
 
 
-def _tidy(folder: Path, keep: int) -> None:
+def tidy(folder: Path, keep: int) -> None:
     """Delete checkpoints beyond the newest `keep`, and what a kill left half written or deleted."""
     kept = complete(folder)[-keep:]
     for path in [*folder.glob("step_*"), *folder.glob(".step_*.tmp")]:
@@ -143,7 +143,7 @@ def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     return _own({f"{i}.{k}": v for i, slots in state.items() for k, v in slots.items()})
 
 
-def _seal(work: Path) -> None:
+def seal(work: Path) -> None:
     entries = {}
     for path in sorted(work.rglob("*")):
         _sync(path)

@@ -28,6 +28,10 @@ from coevo.benchmarks.statistics.score_table import ScoreTable
 from coevo.envs.core.errors import ConfigError
 
 
+MANY_SEEDS = 1000
+"""Numbers of seeds beyond it are not spelled out."""
+
+
 def holm(p_values: ArrayLike) -> Array:
     """Adjust p-values for their number (Holm 1979): max over j <= i of min(1, (m - j) p_(j)).
 
@@ -95,6 +99,8 @@ class Comparison:
         needed = int(self.seeds_needed)
         if needed <= self.interval.runs:
             return f"an effect as large as observed is missed one time in five even with {needed}"
+        if needed > MANY_SEEDS:
+            return f"an effect as small as observed would take more than {MANY_SEEDS} seeds"
         return f"about {needed} seeds would separate an effect as large as observed"
 
 

@@ -259,7 +259,7 @@ def test_another_schema_or_other_policies_are_refused(trained, config):
     data = json.loads((newest / "progress.json").read_text())
     (newest / "progress.json").write_text(json.dumps(data | {"schema": 99}))
     (newest / MANIFEST).unlink()
-    checkpoint._seal(newest)
+    checkpoint.seal(newest)
     with pytest.raises(DataError, match="schema 99, this version reads 1 and 2"):
         loop.start(run.config, run.folder)
 
@@ -308,7 +308,7 @@ def test_a_checkpoint_of_the_first_schema_still_loads(remembering):
     (newest / "progress.json").write_text(json.dumps(data))
     (newest / "sampler.json.gz").unlink()
     (newest / MANIFEST).unlink()
-    checkpoint._seal(newest)
+    checkpoint.seal(newest)
     again = loop.start(remembering.config, remembering.folder)
     assert again.progress.step == 3
     assert again.gatherer.state_dict() == remembering.gatherer.state_dict()
