@@ -144,6 +144,7 @@ def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def seal(work: Path) -> None:
+    """Write the manifest of a checkpoint, with size and hash of every file."""
     entries = {}
     for path in sorted(work.rglob("*")):
         _sync(path)

@@ -53,6 +53,8 @@ def measured(manifest: Manifest) -> dict[str, Any]:
     out = {}
     for env in manifest.environments:
         found = metric(env, manifest.env_options)
+        if found.references is None:
+            raise ConfigError(f"{env} cannot be compared: {found.source}")
         reseed(start, FINAL_SEED)
         value = found.measure(start, games=FINAL_GAMES * manifest.games, seed=FINAL_SEED)
         out[env] = {

@@ -330,7 +330,9 @@ def _hopeless(pairs: int, seeds: int) -> str:
 
 def _standing(name: str, tests: Sequence[Mapping[str, Any]], role: str) -> str:
     """Say from whom an algorithm is separated, in one sentence per direction."""
-    better, worse, open_ = [], [], []
+    better: list[str] = []
+    worse: list[str] = []
+    open_: list[str] = []
     for test in tests:
         if name not in (test["a"], test["b"]):
             continue

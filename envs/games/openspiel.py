@@ -226,6 +226,7 @@ class OpenSpielEnv(TextEnv):
         return [f"player_{i}" for i in range(self.game.num_players())]
 
     def _begin(self, options: Mapping[str, Any]) -> None:
+        self._moves_of: dict[int, dict[str, int]] = {}
         self.state = self.game.new_initial_state()
         self._returns = [0.0] * self.game.num_players()
         self._roll_chance()
@@ -248,7 +249,7 @@ class OpenSpielEnv(TextEnv):
 
     def _roll_chance(self) -> None:
         _roll(self.state, self.np_random)
-        self._moves_of: dict[int, dict[str, int]] = {}
+        self._moves_of = {}
 
     def _to_move(self) -> Sequence[str]:
         return [self.possible_agents[p] for p in movers(self.state)]
