@@ -171,4 +171,5 @@ def _written(job: Job, pictures: list[Path]) -> list[Path]:
     folder = job.folder
     newest = sorted(folder.checkpoints.glob("step_*"))[-1:]
     paths = [folder.summary, *pictures, folder.metrics, folder.episodes, *newest]
+    paths += [folder.path / name for name in job.loggers if name == "tensorboard"]
     return [p for p in paths if p.exists()]
