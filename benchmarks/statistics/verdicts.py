@@ -27,7 +27,6 @@ from coevo.benchmarks.statistics.power import paired_seeds, simulated_seeds
 from coevo.benchmarks.statistics.score_table import ScoreTable
 from coevo.envs.core.errors import ConfigError
 
-
 MANY_SEEDS = 1000
 """Numbers of seeds beyond it are not spelled out."""
 
