@@ -170,3 +170,19 @@ def test_cells_run_on_ray_as_they_do_in_processes(tmp_path, tiny):
     run.compare(there)
     assert untimed(there) == untimed(here)
     assert json.loads((there / "comparison.json").read_text())["done"] == 2
+
+
+def test_baselines_of_stable_baselines3_share_the_tables_at_equal_turns(tmp_path, tiny):
+    pytest.importorskip("sb3_contrib")
+    names = ("sb3:maskable_ppo", "mars")
+    budget = {KUHN: {"turns": 1500}}
+    manifest = tiny(algorithms=names, baseline="mars", budgets=budget, seeds=(0,))
+    part = serially(tmp_path, manifest)["environments"][KUHN]
+    for name in names:
+        found = part["algorithms"][name]
+        assert found["failed"] == []
+        assert 1500 <= found["turns"] < 3000
+    assert part["algorithms"]["sb3:maskable_ppo"]["tokens"] == 0
+    assert part["curve"]["by"] == "turns"
+    first = {r["algorithm"]: r["value"] for r in reversed(read_rows(tmp_path)) if r["step"] == 0}
+    assert first["mars"] != first["sb3:maskable_ppo"]  # each begins as itself
