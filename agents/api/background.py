@@ -38,11 +38,11 @@ class Background:
         asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def stop(self) -> None:
-        """End the thread; a later `run` starts a new one."""
+        """Cancel what runs and end the thread; a later `run` starts a new one."""
         with self._lock:
             if self._loop is None or self._thread is None:
                 return
-            self._loop.call_soon_threadsafe(self._loop.stop)
+            asyncio.run_coroutine_threadsafe(_last(), self._loop)
             self._thread.join(timeout=2)
             if not self._thread.is_alive():
                 self._loop.close()
@@ -57,6 +57,15 @@ class Background:
                 )
                 self._thread.start()
             return self._loop
+
+
+async def _last() -> None:
+    """Cancel all other tasks of the running loop, let them end, and stop it."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    asyncio.get_running_loop().stop()
 
 
 BACKGROUND = Background()

@@ -223,6 +223,8 @@ class ChatClient:
             401: f"set {variable} to a key of this server",
             403: f"the key in {variable} may not use this model or server",
             404: "check the model's name and OPENAI_BASE_URL",
+            402: "the account has no money left",
+            429: "the account has no money left",
         }
         if failure.status == 401 and self._key:
             hints[401] = f"it does not take the key in {variable}"
@@ -255,7 +257,7 @@ def _http(settings: ApiSettings, key: str) -> httpx.AsyncClient:
     return httpx.AsyncClient(
         headers={"Authorization": f"Bearer {key}"} if key else {},
         timeout=httpx.Timeout(settings.timeout, connect=CONNECT_SECONDS, pool=None),
-        limits=httpx.Limits(max_connections=settings.concurrency),
+        limits=httpx.Limits(),  # the slots are what bounds them
         trust_env=not is_loopback(settings.base_url),
         # Certificates take a while to load and are of no use where nothing is encrypted.
         verify=settings.base_url.startswith("https:"),

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import torch
 
-from coevo.agents.api.wire import ChatRequest, Result, WireError, Written
+from coevo.agents.api.completion import Result, Written
+from coevo.agents.api.wire import ChatRequest, WireError
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.sampling import Prompt, Sample, SamplingConfig, sample
 from coevo.envs.core.errors import ConfigError

@@ -23,14 +23,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from coevo.agents.api.completion import chunks, completion
 from coevo.agents.api.desk import Desk
-from coevo.agents.api.wire import (
-    WireError,
-    chunks,
-    completion,
-    read_request,
-    unknown_model,
-)
+from coevo.agents.api.wire import WireError, read_request, unknown_model
 from coevo.envs.core.errors import ConfigError
 
 MOST_BYTES = 16 * 2**20

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from coevo.agents.agent import Request
+from coevo.agents.api.completion import Written
 from coevo.agents.api.desk import Desk
 from coevo.agents.api.server import ChatServer
-from coevo.agents.api.wire import ChatRequest, WireError, Written
+from coevo.agents.api.wire import ChatRequest, WireError
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_agent, load_model
 from coevo.agents.sampling import SamplingConfig

@@ -5,13 +5,17 @@ import threading
 import numpy as np
 import pytest
 
+from coevo.agents import FixedTextAgent
 from coevo.agents.agent import Reply
 from coevo.agents.api.agent import ApiAgent
-from coevo.agents.api.background import BACKGROUND
+from coevo.agents.api.background import BACKGROUND, Background
 from coevo.agents.api.errors import ApiError, ApiRefusedError
+from coevo.agents.api.limits import Limits
 from coevo.agents.api.settings import ApiSettings
 from coevo.agents.unanswered import Unanswered
+from coevo.envs.core.episode import Stop
 from coevo.envs.core.errors import CoevoError, ConfigError
+from coevo.trainers.rollout import Match, play
 
 KEY = "sk-very-secret-0123456789"
 
@@ -218,18 +222,17 @@ def test_a_server_that_asks_to_wait_is_left_alone(web, agent_of, clock, headers,
 
 
 def test_others_wait_too_while_a_server_asks_for_it(web, agent_of, clock):
-    sent = []
-
     def behave(number, body, handler):
-        sent.append(clock.time)
         if number == 0:
             web.send(handler, 429, headers=[("Retry-After", "30")])
         else:
             web.echo(number, body, handler)
 
-    server = web.serve(behave)
-    agent_of(server, concurrency=1).act([web.request("a"), web.request("b")])
-    assert len(sent) == 3 and min(sent[1:]) >= sent[0] + 30
+    limits, held = Limits.of(ApiSettings(model="m"), clock), []
+    hold = limits.pace.hold
+    limits.pace.hold = lambda seconds: (held.append(seconds), hold(seconds))
+    agent_of(web.serve(behave), limits=limits).act([web.request("a")])
+    assert held == [30.0]
 
 
 def test_a_wait_that_is_too_long_is_a_failure(web, agent_of, clock):
@@ -237,6 +240,24 @@ def test_a_wait_that_is_too_long_is_a_failure(web, agent_of, clock):
     (reply,) = agent_of(server).act([web.request("a")])
     assert "asks to wait 3600 s, more than max_wait=60" in reply.reason
     assert len(server.asked) == 1 and clock.slept == []
+
+
+def test_a_play_without_a_reply_ends_as_an_error_and_no_other_does(web, agent_of):
+    def behave(number, body, handler):
+        bad = "Card: king" in body["messages"][0]["content"]
+        web.send(handler, 500) if bad else web.send(handler, data=web.said("I [check]"))
+
+    env_id, terse = "coevo/kuhn_poker-v0", {"prompt_style": "terse"}
+    agent = agent_of(web.serve(behave), max_retries=1)
+    matches = [Match(s, {"player_0": "api", "player_1": "calm"}) for s in range(12)]
+    players = {"api": agent, "calm": FixedTextAgent("[check]")}
+    episodes = play(env_id, matches, players, terse)
+    lost = [e for e in episodes if e.stop is Stop.ERROR]
+    assert 0 < len(lost) < 12
+    for episode in lost:
+        assert episode.note.startswith("player_0: openai:m: the server answered 500, after 2")
+        assert episode.turns == [] and episode.outcome == {}
+    assert {e.stop for e in episodes if e not in lost} == {Stop.FINISHED}
 
 
 # ---- Failures that do not pass -------------------------------------------------------------------
@@ -247,7 +268,8 @@ REFUSED = {
     403: ("no access", "the key in OPENAI_API_KEY may not use"),
     404: ("no such model", "check the model's name and OPENAI_BASE_URL"),
     422: ("extra fields", "change the settings"),
-    429: ("You exceeded your current quota", "change the settings"),
+    402: ("pay first", "the account has no money left"),
+    429: ("You exceeded your current quota", "the account has no money left"),
     301: ("moved", "set OPENAI_BASE_URL to that"),
 }
 
@@ -263,6 +285,29 @@ def test_a_refusal_stops_at_once_in_one_line_without_the_key(web, agent_of, cloc
     assert f"openai:m at {server.url}: the server answered {status}" in line and hint in line
     assert KEY not in line and "secret" not in line and "\n" not in line
     assert len(server.asked) == 1 and clock.slept == []
+
+
+def test_what_is_at_the_server_when_something_stops_is_kept(web, agent_of, tmp_path):
+    """It may be billed; what waits for its turn is not sent any more."""
+    refused = threading.Event()
+
+    def behave(number, body, handler):
+        if body["messages"][0]["content"] == "bad":
+            web.until(lambda: len(server.asked) == 2)
+            web.send(handler, 401)
+            refused.set()
+        else:
+            refused.wait(5)
+            web.until(lambda: agent._client.error is not None)
+            web.echo(number, body, handler)
+
+    server = web.serve(behave)
+    agent = agent_of(server, concurrency=2, cache=tmp_path)
+    with pytest.raises(ApiRefusedError):
+        agent.act([web.request("slow"), web.request("bad"), web.request("later")])
+    assert len(server.asked) == 2
+    assert agent_of(server, cache=tmp_path).act([web.request("slow")])[0].text.startswith("slow #")
+    assert len(server.asked) == 2
 
 
 def test_a_key_without_a_usual_form_is_not_shown_either(web, agent_of, monkeypatch):
@@ -370,6 +415,26 @@ def test_the_thread_can_be_stopped_and_starts_again(web, agent_of):
     BACKGROUND.run(first._client._http.aclose())
     BACKGROUND.stop()
     assert agent_of(server).act([web.request("b")]) == [Reply("b #1")]
+
+
+def test_stopping_the_thread_leaves_nothing_behind(caplog):
+    import asyncio
+
+    thread, ended = Background(), []
+
+    async def long():
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(True)
+
+    async def begin():
+        return asyncio.create_task(long())
+
+    task = thread.run(begin())
+    thread.stop()
+    assert task.cancelled() and ended == [True] and caplog.records == []
+    thread.stop()  # a second time does nothing
 
 
 def test_ctrl_c_cancels_what_is_under_way(web, agent_of, monkeypatch):

@@ -205,6 +205,18 @@ def test_tokens_that_were_not_used_are_free_again(clock):
     assert asyncio.run(two()) == 0
 
 
+def test_nothing_is_sent_while_a_server_is_left_alone(clock):
+    pace = Pace(None, None, clock)
+
+    async def three():
+        first = await pace.turn(1)
+        pace.hold(30)
+        pace.hold(5)  # the longest counts
+        return [(await pace.turn(1)).at - first.at for _ in range(2)]
+
+    assert asyncio.run(three()) == [30, 30]
+
+
 def test_the_agent_keeps_the_pace(web, agent_of, clock):
     sent = []
 
