@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from coevo.agents.agent import Agent
 from coevo.benchmarks.evaluate import AT_ONCE, opponent_agent
 from coevo.benchmarks.scores import is_contest, rows_of
+from coevo.benchmarks.spending import Spending, spending, used
 from coevo.benchmarks.statistics.arrays import count
 from coevo.benchmarks.statistics.errors import SuiteScore, suite_score
 from coevo.benchmarks.statistics.normalise import SOLVED
@@ -53,6 +54,10 @@ class Repeats:
     """Plays of each question."""
     questions: tuple[Question, ...]
     """In the order of deals and seats."""
+    opponent: str | None = None
+    """Who had the other seats; None where the agent had all."""
+    spending: Spending = field(default_factory=Spending)
+    """What the agent read and wrote."""
 
     @property
     def ks(self) -> list[int]:
@@ -86,6 +91,7 @@ class Repeats:
         """Give every estimate with its interval, as plain JSON values."""
         votes = {k: self.majority(k) for k in self.ks}
         return {
+            "opponent": self.opponent,
             "samples": self.samples,
             "questions": len(self.questions),
             "avg": plain(self.average()),
@@ -128,12 +134,15 @@ def repeat(
     deals = math.ceil(games / (samples * len(seats)))
     matches = list(_matches(env, seats, _deals(deals, seed), samples))
     players = {"agent": agent} | ({"opponent": other} if other else {})
+    before = used(agent)
     episodes = [
         episode
         for start in range(0, len(matches), AT_ONCE)
         for episode in play(env_id, matches[start : start + AT_ONCE], players, env_options)
     ]
-    return Repeats(samples, tuple(_questions(env, seats, matches, episodes, samples)))
+    spent = spending(episodes, "agent", before, used(agent))
+    found = _questions(env, seats, matches, episodes, samples)
+    return Repeats(samples, tuple(found), other.name if other else None, spent)
 
 
 def plain(score: SuiteScore) -> dict[str, Any]:

@@ -85,12 +85,13 @@ def play_scenario(
         episodes: plays; None takes the scenario's number.
         seed: of starts, company and sampling.
         load: makes the background players from their names.
-        env_options: further arguments of the environment, such as the prompt style.
+        env_options: further arguments of the environment, such as the prompt style; those of the
+            scenario win.
     """
     number = where.episodes if episodes is None else episodes
     if number < 1:
         raise ConfigError(f"episodes={number} must be at least 1")
-    options = {**where.env_options, **(env_options or {})}
+    options = {**(env_options or {}), **where.env_options}
     matches = list(itertools.islice(_matches(where, seed), number))
     names = {p for m in matches for p in m.players.values()} - {FOCAL}
     ready = repeatable(agent, seed)

@@ -9,8 +9,10 @@ from typing import Any
 from coevo.agents.agent import Agent
 from coevo.benchmarks.evaluate import Evaluation, evaluate, repeatable
 from coevo.benchmarks.metrics import OPPONENTS, Metric, gives_probabilities, metric
-from coevo.benchmarks.repeats import repeat
+from coevo.benchmarks.repeats import Repeats, repeat
+from coevo.benchmarks.scores import is_contest
 from coevo.benchmarks.spending import Spending
+from coevo.envs import make
 from coevo.envs.core.errors import ConfigError
 
 PLAYED_INSTEAD = "return_vs_oracle"
@@ -72,11 +74,11 @@ class Measured:
     sampling: dict[str, Any] = field(default_factory=dict)
     """Temperature and max_new_tokens of the agent; empty for scripts."""
     spending: dict[str, Any] = field(default_factory=lambda: asdict(Spending()))
-    """Tokens, requests, cost."""
+    """Tokens, requests, cost; of the plays for pass@k too."""
     deal_scores: list[float] = field(default_factory=list)
     """Mean payoff on every deal of the plays."""
     repeats: dict[str, Any] | None = None
-    """The pass@k family, where it was asked for."""
+    """The pass@k family, where it was asked for: against random play in contests."""
     failed: str = ""
     """Why there is no value; empty where there is one."""
 
@@ -98,6 +100,7 @@ def measure(agent: Agent, env_id: str, settings: Settings) -> Measured:
         settings.env_options,
         samples=0,
     )
+    repeats = _repeats(agent, env_id, settings) if settings.samples else None
     exact = chosen.name not in OPPONENTS
     value = chosen.measure(agent) if exact else played.total.mean_return
     interval = None if exact or played.total.interval is None else list(played.total.interval)
@@ -112,7 +115,8 @@ def measure(agent: Agent, env_id: str, settings: Settings) -> Measured:
         **_rates(played),
         sampling=sampling_of(agent),
         deal_scores=list(played.deal_scores),
-        repeats=_repeats(agent, env_id, opponent, settings) if settings.samples else None,
+        repeats=None if repeats is None else repeats.to_dict(),
+        spending=asdict(played.spending + (repeats.spending if repeats else Spending())),
     )
 
 
@@ -170,18 +174,21 @@ def _rates(played: Evaluation) -> dict[str, Any]:
         "illegal_rate": played.total.illegal_rate,
         "unparsed_rate": played.unparsed_rate,
         "truncated_rate": played.truncated_rate,
-        "spending": asdict(played.spending),
     }
 
 
-def _repeats(agent: Agent, env_id: str, opponent: str | None, settings: Settings) -> dict[str, Any]:
-    found = repeat(
+def _repeats(agent: Agent, env_id: str, settings: Settings) -> Repeats:
+    """Play every start several times: against random play in a contest, else in self-play.
+
+    Against an oracle nobody wins, and a share of wins says nothing.
+    """
+    env = make(env_id, **settings.env_options)
+    return repeat(
         repeatable(agent, settings.seed),
         env_id,
-        opponent,
+        "random" if is_contest(env) else None,
         samples=settings.samples,
         games=settings.games,
         seed=settings.seed,
         env_options=settings.env_options,
     )
-    return found.to_dict()

@@ -11,7 +11,8 @@ from typing import Any
 
 from coevo.agents.agent import Agent
 from coevo.benchmarks.evaluate import Evaluation, evaluate, repeatable
-from coevo.benchmarks.repeats import repeat
+from coevo.benchmarks.repeats import Repeats, repeat
+from coevo.benchmarks.spending import Spending
 from coevo.benchmarks.suites.measure import sampling_of
 from coevo.benchmarks.suites.results import Results
 from coevo.commands import evaluate_sets, players
@@ -45,9 +46,9 @@ def run(args: Evaluate) -> int:
     number = GAMES if args.games is None else args.games
     found = evaluate(agent, env_id, opponent, number, args.seed, options, samples=0)
     repeats = _repeats(args, agent, opponent, number, options)
-    results.finish({"result": found.to_dict(), "repeats": repeats})
+    more = {} if repeats is None else {"repeats": repeats.to_dict()}
+    results.finish({"result": found.to_dict(), **more})
     if args.json:
-        more = {"repeats": repeats} if repeats else {}
         print_json(found.to_dict() | {"env_options": options, "seed": args.seed} | more)
     else:
         _show(found, repeats, sampling_of(agent), options)
@@ -86,10 +87,10 @@ def _opponent(args: Evaluate) -> Agent:
 
 def _repeats(
     args: Evaluate, agent: Agent, opponent: Agent | None, games: int, options: dict[str, Any]
-) -> dict[str, Any] | None:
+) -> Repeats | None:
     if args.samples is None:
         return None
-    found = repeat(
+    return repeat(
         repeatable(agent, args.seed),
         str(args.env),
         opponent,
@@ -98,12 +99,11 @@ def _repeats(
         seed=args.seed,
         env_options=options,
     )
-    return found.to_dict()
 
 
 def _show(
     found: Evaluation,
-    repeats: dict[str, Any] | None,
+    repeats: Repeats | None,
     sampling: dict[str, Any],
     options: dict[str, Any],
 ) -> None:
@@ -112,7 +112,8 @@ def _show(
     left_out = f", {found.errors} plays left out" if found.errors else ""
     settings = " ".join(f"{k}={v}" for k, v in options.items())
     screen.say(f"{found.mean_turns:.1f} replies per play{left_out}; {settings}")
-    if found.spending.sampled_tokens or found.spending.requests:
-        screen.say(spent(found.spending))
     if repeats is not None:
-        show_repeats(screen, {found.env: repeats}, sampling)
+        show_repeats(screen, {found.env: repeats.to_dict()}, sampling)
+    whole = found.spending + (repeats.spending if repeats else Spending())
+    if whole.sampled_tokens or whole.requests:
+        screen.say(spent(whole))

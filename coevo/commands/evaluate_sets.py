@@ -11,6 +11,7 @@ from typing import Any
 from coevo.agents.agent import Agent
 from coevo.agents.load import policy_folders
 from coevo.agents.oracle import solve
+from coevo.benchmarks.references import HARMLESS
 from coevo.benchmarks.suites import names, scenarios
 from coevo.benchmarks.suites.axes import axis, run_axis
 from coevo.benchmarks.suites.focal import FocalResult, play_scenario
@@ -40,6 +41,8 @@ SUITE_GAMES = 320
 """Plays per environment of a suite."""
 SET_GAMES = 200
 """Plays per level of an axis, per generation, and per pair of generations."""
+TRAINING_ONLY = ("openings",)
+"""Arguments of a run's environment that widen its training and are not part of the task."""
 
 
 def measured_agent(args: Evaluate) -> Agent:
@@ -105,9 +108,7 @@ def run_scenarios(args: Evaluate) -> int:
     chosen = [
         scenarios.scenario(n) for n in (scenarios.SCENARIOS if everything else [str(args.scenario)])
     ]
-    options = _options(args, [])
-    for where in chosen:
-        players.check_env(where.env_id, {**where.env_options, **options})
+    options = _texts_only(args, [where.env_id for where in chosen])
     agent = measured_agent(args)
     results = _results(args, facts(args, agent, {"scenario": args.scenario}, options))
     told, rows = _progress(args, lambda name: name), []
@@ -125,7 +126,7 @@ def run_scenarios(args: Evaluate) -> int:
 def run_an_axis(args: Evaluate) -> int:
     """Measure an agent along an axis of change."""
     levels = axis(str(args.axis), args.env)
-    options = _options(args, [level.env_id for level in levels])
+    options = _texts_only(args, [level.env_id for level in levels])
     agent = measured_agent(args)
     what = {"axis": args.axis, "env": args.env, "levels": [asdict(level) for level in levels]}
     results = _results(args, facts(args, agent, what, options))
@@ -142,7 +143,8 @@ def run_a_series(args: Evaluate) -> int:
     """Score the checkpoints of a run against fixed opponents and each other."""
     folder = RunFolder(Path(str(args.generations)).expanduser())
     config, steps = folder.config(), _checkpoints(folder)
-    options = {**config.env_options, **players.settings(args.env_option, "--env-option")}
+    options = {k: v for k, v in config.env_options.items() if k not in TRAINING_ONLY}
+    options |= players.settings(args.env_option, "--env-option")
     players.check_env(config.env, options)
     agents = {path.name: _agent(args, str(path)) for path in steps}
     prints = {name: fingerprint(str(path)) for name, path in zip(agents, steps, strict=True)}
@@ -186,6 +188,19 @@ def _options(args: Evaluate, env_ids: Sequence[str]) -> dict[str, Any]:
     options.setdefault("prompt_style", players.common_style([str(args.agent)]))
     for env_id in dict.fromkeys(env_ids):
         players.check_env(env_id, options)
+    return options
+
+
+def _texts_only(args: Evaluate, env_ids: Sequence[str]) -> dict[str, Any]:
+    """Read the environments' arguments where the rules are fixed, and with them the references."""
+    options = _options(args, env_ids)
+    for name in options:
+        if name not in HARMLESS:
+            option = "--scenario" if args.scenario else "--axis"
+            raise ConfigError(
+                f"--env-option {name}={options[name]} would change the rules, which {option} "
+                "fixes; prompt_style and illegal can be set"
+            )
     return options
 
 

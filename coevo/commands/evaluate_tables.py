@@ -91,6 +91,7 @@ def show_repeats(
             rows.append(
                 (
                     env,
+                    repeats["opponent"] or "self",
                     repeats["questions"],
                     int(k),
                     *_estimate(passed),
@@ -101,8 +102,8 @@ def show_repeats(
             )
     first = next(iter(found.values()))
     columns = (
-        *("environment", "starts", "k", "pass@k", "95 % interval", "pass^k", "95 % interval"),
-        *(f"avg@{first['samples']}", "maj@k"),
+        *("environment", "others", "starts", "k", "pass@k", "95 % interval", "pass^k"),
+        *("95 % interval", f"avg@{first['samples']}", "maj@k"),
     )
     title = f"{first['samples']} plays of each start; {drawn(sampling)}"
     screen.table(title, columns, rows)

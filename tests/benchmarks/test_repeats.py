@@ -106,3 +106,5 @@ def test_forfeits_are_not_solved_and_results_are_json():
     assert table["avg"]["value"] == 0
     assert table["maj_at"] == {}
     assert table["questions"] == 4
+    assert table["opponent"] == "random"
+    assert found.spending.replies == 8

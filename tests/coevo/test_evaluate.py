@@ -152,6 +152,11 @@ def test_a_run_with_one_checkpoint_is_no_series(cli, run_folder):
         (("--agent", "random", "--scenario", "hanabi", "--samples", "2"), "--samples 2"),
         (("--agent", "random", "--scenario", "hanabi_randm"), "'hanabi_random'"),
         (("--agent", "random", "--axis", "player"), "'players'"),
+        (("--agent", "random", "--axis", "payoffs", "--env-option", "game=nim"), "game"),
+        (
+            ("--agent", "random", "--scenario", "hanabi_random", "--env-option", "max_cycles=1"),
+            "max_cycles=1 would change the rules, which --scenario fixes",
+        ),
         (("--agent", "random", "--axis", "players", "--env", HANABI), "it exists for"),
         (("--agent", "random", "--generations", "runs/x"), "not --agent"),
         (("--generations", "none"), "is not a run folder"),

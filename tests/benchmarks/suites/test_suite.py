@@ -88,9 +88,13 @@ def test_a_row_is_a_function_of_its_arguments_and_survives_a_file():
 
 
 def test_repeated_plays_are_part_of_a_row():
-    found = measure(RandomAgent(), GOOFSPIEL, replace(SMALL, samples=2)).repeats
-    assert found["samples"] == 2
+    plain = measure(RandomAgent(), GOOFSPIEL, SMALL)
+    row = measure(RandomAgent(), GOOFSPIEL, replace(SMALL, samples=2))
+    found = row.repeats
+    assert (found["samples"], found["opponent"]) == (2, "random")
     assert 0 <= found["pass_at"]["1"]["value"] <= found["pass_at"]["2"]["value"] <= 1
+    assert row.spending["replies"] == 2 * plain.spending["replies"]  # as many plays again
+    assert measure(OracleAgent(), HANABI, replace(SMALL, samples=2)).repeats["opponent"] is None
 
 
 def test_sampling_is_read_from_policies_and_servers():
