@@ -116,6 +116,8 @@ def policy_folders(source: str) -> dict[str, Path]:
 
 def _inside(path: Path) -> dict[str, Path]:
     """Find the models in a run folder, a checkpoint, or the folder itself."""
+    if baseline := baseline_folder(path):
+        return {baseline.name: baseline}
     if (path / "config.json").is_file():
         return {path.name: path}
     if (path / "policy" / "config.json").is_file():
