@@ -15,6 +15,7 @@ from coevo.agents.human import HumanAgent
 from coevo.agents.oracle import OracleAgent
 from coevo.agents.scripted import SCRIPTED, FirstLegalAgent, FixedTextAgent, RandomAgent
 from coevo.agents.tutor import TutorAgent
+from coevo.agents.unanswered import answered
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.opponents import Opponent, register_opponent
 
@@ -41,7 +42,7 @@ def as_opponent(agent: Agent) -> Opponent:
 
     def reply(chat: Chat, info: Mapping[str, Any], rng: np.random.Generator) -> str:
         request = Request(str(info.get("seat", "opponent")), chat, info, rng)
-        return agent.act([request])[0].text
+        return answered(agent.act([request])[0]).text
 
     return reply
 

@@ -11,6 +11,7 @@ import numpy as np
 from coevo.agents import HumanAgent
 from coevo.agents.agent import Agent, Reply, Request
 from coevo.agents.human import HumanLeft
+from coevo.agents.unanswered import answered
 from coevo.commands import players
 from coevo.commands.arguments import Play
 from coevo.commands.screen import Screen, harmless
@@ -86,4 +87,4 @@ class Table:
         asked: Sequence[Request] = [
             Request(seat, env.chat(seat), env.infos[seat], self.rng, seat, masked)
         ]
-        return agent.act(asked)[0]
+        return answered(agent.act(asked)[0])

@@ -11,7 +11,7 @@ from typing import Any
 
 from coevo.agents import SCRIPTED
 from coevo.agents.agent import Agent
-from coevo.agents.load import baseline_folder, load_agent, policy_folders
+from coevo.agents.load import PREFIXES, baseline_folder, load_agent, policy_folders
 from coevo.agents.sampling import SamplingConfig
 from coevo.commands.arguments import pairs
 from coevo.envs import make
@@ -94,13 +94,16 @@ def agent(
     Args:
         source: a scripted player, a model or run folder, a Hub id. A run with a policy per seat
             plays every seat by its own; RUN/checkpoints/step_000020/player_0 names one alone.
-        temperature: None for 1.
+        temperature: None for 1; behind a server, whose settings are its own, for those.
         max_new_tokens: None for what the model is used to.
         greedy: take the most probable token.
         seed: of sampling.
         device: None for `auto`.
     """
-    drawn = sampling(source, temperature, max_new_tokens, greedy=greedy)
+    own = source.partition(":")[0] in PREFIXES and temperature is None and max_new_tokens is None
+    drawn = (
+        None if own and not greedy else sampling(source, temperature, max_new_tokens, greedy=greedy)
+    )
     return load_agent(source, sampling=drawn, seed=seed, device=device or "auto")
 
 
