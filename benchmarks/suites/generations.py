@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from coevo.agents.agent import Agent
-from coevo.benchmarks.evaluate import Evaluation, evaluate, repeatable
+from coevo.benchmarks.evaluate import evaluate, opponent_agent, repeatable
+from coevo.benchmarks.exploitability import exact_payoffs
+from coevo.benchmarks.metrics import gives_probabilities, metric
 from coevo.benchmarks.repeats import plain
 from coevo.benchmarks.scores import is_contest
 from coevo.benchmarks.statistics.arrays import Array
@@ -32,6 +35,7 @@ from coevo.benchmarks.statistics.generations import (
 from coevo.benchmarks.suites.measure import Measured, Settings, measure
 from coevo.benchmarks.suites.results import Results
 from coevo.envs import make
+from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError
 
 
@@ -66,7 +70,8 @@ class Series:
     table: Generations | None
     """Percentiles over the cells; None where no cell ever paid anything."""
     points_GG: Array | None
-    """Points of the row against the column, draws half; None where play is no contest."""
+    """Share of the row against the column: its payoff from the lowest (0) to the highest (1) of a
+    zero-sum game, points elsewhere; None where play is no contest."""
     ancestry: Ancestry | None
     """Against earlier generations; None where play is no contest."""
     change: Change
@@ -144,7 +149,8 @@ def run_generations(
         return found
 
     def meet(one: str, two: str, other: Agent | str) -> dict[str, Any]:
-        return part(f"{one}-against-{two}", lambda: _meeting(agents[one], other, env_id, settings))
+        name = f"{one}-against-{two}"
+        return part(name, lambda: _meeting(agents[one], other, env_id, settings, name))
 
     def scored(name: str) -> Measured:
         return Measured(
@@ -156,7 +162,7 @@ def run_generations(
     env = make(env_id, **settings.env_options)
     fixed = [[meet(n, o, other) for o, other in opponents.items()] for n in names]
     returns = np.array([[v for cell in row for v in cell["seats"].values()] for row in fixed])
-    points = _cross_play(agents, meet) if is_contest(env) else None
+    points = _cross_play(agents, env, meet) if is_contest(env) else None
     series = Series(
         names,
         scores,
@@ -188,35 +194,59 @@ def change_between(first: Measured, last: Measured, names: tuple[str, str]) -> C
     return Change(*names, found["value"], bounds, better)
 
 
-def _meeting(agent: Agent, other: Agent | str, env_id: str, settings: Settings) -> dict[str, Any]:
-    """Play an agent against another; both draw from generators of their own."""
-    rival = other if isinstance(other, str) else repeatable(other, settings.seed + 1)
-    played: Evaluation = evaluate(
-        repeatable(agent, settings.seed),
+def _meeting(
+    agent: Agent, other: Agent | str, env_id: str, settings: Settings, name: str
+) -> dict[str, Any]:
+    """Let an agent meet another: exactly where the game allows, else on the deals of the seed.
+
+    Both sample from generators of their own, which are others in every meeting: luck that all
+    meetings shared would look like a trend.
+    """
+    rival = opponent_agent(other)
+    if rival is not None and _exact(env_id, settings, agent, rival):
+        pair = exact_payoffs(agent, rival, env_id, settings.env_options)
+        seats = dict(zip(make(env_id, **settings.env_options).possible_agents, pair, strict=True))
+        return {"exact": True, "mean_return": sum(pair) / 2, "points": None, "seats": seats}
+    stream = settings.seed + zlib.crc32(name.encode())
+    played = evaluate(
+        repeatable(agent, stream),
         env_id,
-        rival,
+        None if rival is None else repeatable(rival, stream + 1),
         settings.games,
         settings.seed,
         settings.env_options,
         samples=0,
     )
     return {
-        "points": played.total.points,
+        "exact": False,
         "mean_return": played.total.mean_return,
-        "interval": None if played.total.interval is None else list(played.total.interval),
+        "points": played.total.points,
         "seats": {seat: score.mean_return for seat, score in played.seats.items()},
     }
 
 
+def _exact(env_id: str, settings: Settings, agent: Agent, rival: Agent) -> bool:
+    small = metric(env_id, settings.env_options).name == "exploitability"
+    return small and gives_probabilities(agent) and gives_probabilities(rival)
+
+
 def _cross_play(
-    agents: Mapping[str, Agent], meet: Callable[[str, str, Agent | str], dict[str, Any]]
+    agents: Mapping[str, Agent],
+    env: TextEnv,
+    meet: Callable[[str, str, Agent | str], dict[str, Any]],
 ) -> Array:
-    """Let every generation play every earlier one; the diagonal is 1/2."""
+    """Let every generation play every earlier one; the diagonal is 1/2.
+
+    In a zero-sum game the payoff counts, scaled to 0..1: that is points where a game is won or
+    lost, and more than points where winning often may cost more than it brings, as in poker.
+    """
     names = list(agents)
     points = np.full((len(names), len(names)), 0.5)
     for early, late in itertools.combinations(range(len(names)), 2):
-        found = meet(names[late], names[early], agents[names[early]])["points"]
-        points[late, early], points[early, late] = found, 1 - found
+        found = meet(names[late], names[early], agents[names[early]])
+        low, high = env.payoff_range
+        share = (found["mean_return"] - low) / (high - low) if env.zero_sum else found["points"]
+        points[late, early], points[early, late] = share, 1 - share
     return points
 
 

@@ -27,9 +27,9 @@ def draw_generations(found: Series) -> Figure:
     if found.ancestry is not None:
         points = figure.add_subplot(1, panels, 2)
         for label in ("previous", "mean", "worst"):
-            points.plot(place, getattr(found.ancestry, label), marker="o", label=f"vs {label}")
+            points.plot(place, getattr(found.ancestry, label), marker="o", label=label)
         points.axhline(0.5, color="grey", linewidth=0.8)
-        points.set_ylabel("points against earlier generations")
+        points.set_ylabel("share of the payoff against earlier ones")
         points.legend()
     for each in figure.axes:
         each.set_xticks(place, found.names, rotation=30, ha="right")

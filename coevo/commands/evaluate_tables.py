@@ -152,11 +152,11 @@ def show_axis(
 def show_generations(screen: Screen, run: str, found: Series, options: Mapping[str, Any]) -> None:
     """Print one line per generation: metric, returns, percentiles, points against the earlier."""
     env = found.scores[0].env
-    seats = make(env, **options).possible_agents
-    cells = [f"{o}, {seat}" for o in found.opponents for seat in seats]
+    contest = is_contest(make(env, **options))
+    mean_GO = found.returns_GC.reshape(len(found.names), len(found.opponents), -1).mean(-1)
     lines = []
     for g, (name, score) in enumerate(zip(found.names, found.scores, strict=True)):
-        line: list[object] = [name, score.value, score.normalised, *found.returns_GC[g].tolist()]
+        line: list[object] = [name, score.value, score.normalised, *mean_GO[g].tolist()]
         if found.table is not None:
             line.append(float(found.table.percentiles[g, 2]))
             line.append(found.table.dominates[g] if g else None)
@@ -165,12 +165,17 @@ def show_generations(screen: Screen, run: str, found: Series, options: Mapping[s
             line += [float(part[g]) if g else None for part in parts]
             line.append(int(found.ancestry.lost_to[g]) if g else None)
         lines.append(line)
-    columns = ["generation", found.scores[0].metric, "normalised", *cells]
+    columns = ["generation", found.scores[0].metric, "normalised"]
+    columns += [f"return vs {name}" for name in found.opponents]
     columns += ["median cell", "dominates"] * (found.table is not None)
-    columns += ["vs previous", "vs earlier", "worst", "lost to"] * is_contest(make(env, **options))
+    columns += ["vs previous", "vs earlier", "worst", "lost to"] * contest
     screen.table(f"generations of {run} in {env}", columns, lines)
     if found.ancestry is not None:
-        screen.say(f"generation-over-generation score {found.ancestry.score:.3f} (0.5: no gain)")
+        screen.say(
+            f"generation-over-generation score {found.ancestry.score:.3f} (0.5: no gain); vs and "
+            "worst: payoff from 0 (lowest) to 1 (highest); lost to: earlier ones with under 0.5, "
+            "chance included"
+        )
     screen.say(found.verdict)
 
 

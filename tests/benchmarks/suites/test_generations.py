@@ -5,6 +5,9 @@ import numpy as np
 import pytest
 
 from coevo.agents import RandomAgent, TutorAgent
+from coevo.agents.agent import Agent
+from coevo.benchmarks.evaluate import evaluate
+from coevo.benchmarks.exploitability import exact_payoffs
 from coevo.benchmarks.suites.generations import change_between, run_generations
 from coevo.benchmarks.suites.measure import Measured, Settings
 from coevo.benchmarks.suites.results import Results
@@ -30,10 +33,34 @@ def test_a_growing_skill_is_seen():
     assert found.returns_GC[2, 0] > found.returns_GC[0, 0]  # against random in the first seat
     assert found.ancestry.score == np.nanmean(found.ancestry.previous)
     np.testing.assert_allclose(found.points_GG + found.points_GG.T, 1)
+    paid = exact_payoffs(GROWING["c"], GROWING["a"], KUHN)  # between -2 and 2
+    assert found.points_GG[2, 0] == pytest.approx(sum(paid) / 2 / 4 + 0.5)
+    assert found.returns_GC[2, 0] == pytest.approx(
+        exact_payoffs(GROWING["c"], RandomAgent(), KUHN)[0]
+    )
+    assert found.ancestry.lost_to.tolist()[1:] == [0, 0]
     table = found.to_dict()
     assert json.loads(json.dumps(table, allow_nan=False)) == table
     assert set(table["percentiles"]) == {"10", "20", "50", "80"}
     assert len(table["dominates"]) == 3
+
+
+class Played(Agent):
+    """Gives no probabilities, so that it has to be played."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def act(self, requests):
+        return self.inner.act(requests)
+
+
+def test_without_probabilities_generations_are_played():
+    found = series({name: Played(agent) for name, agent in GROWING.items()}, games=60)
+    played = evaluate(GROWING["c"], KUHN, GROWING["a"], games=60)
+    assert found.points_GG[2, 0] == pytest.approx(played.total.mean_return / 4 + 0.5)
+    assert found.scores[0].metric == "return_vs_oracle"
+    assert found.change.interval is not None
 
 
 def test_a_shrinking_skill_is_called_worse():

@@ -1,0 +1,111 @@
+"""What a folder holds: a run, a comparison or a tournament, and the plays in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from coevo.envs.core.errors import DataError, nearest
+
+EXPECTED = "a run (config.yaml), or a comparison or a tournament (manifest.json with its kind)"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A run folder inside of what is reported."""
+
+    path: Path
+    environment: str
+    """Short name."""
+    algorithm: str
+    seed: int
+    result: Mapping[str, Any] = field(default_factory=dict)
+    """`cell.json`: status, reason and what was spent; empty while the cell is not done."""
+
+
+def kind(folder: Path) -> str:
+    """Tell what a folder holds: `run`, `comparison` or `tournament`.
+
+    Raises:
+        DataError: none of these; the message names what was expected, and what is near.
+    """
+    if not folder.is_dir():
+        near = [folder.parent / name for name in nearest(folder.name, _beside(folder))]
+        hint = f"; did you mean {' or '.join(map(str, near))}?" if near else ""
+        raise DataError(f"no folder {folder}{hint}; expected {EXPECTED}")
+    if (folder / "manifest.json").is_file():
+        named = read_json(folder / "manifest.json").get("kind")
+        if named in ("comparison", "tournament"):
+            return str(named)
+        raise DataError(f"{folder / 'manifest.json'} is of kind {named!r}; expected {EXPECTED}")
+    if (folder / "config.yaml").is_file():
+        return "run"
+    inside = [p.parent for n in ("config.yaml", "manifest.json") for p in folder.glob(f"*/{n}")]
+    hint = f"; there is one in {sorted(inside)[0]}" if inside else ""
+    raise DataError(f"{folder} is not {EXPECTED}{hint}")
+
+
+def _beside(folder: Path) -> list[str]:
+    parent = folder.parent
+    return [p.name for p in parent.iterdir() if p.is_dir()] if parent.is_dir() else []
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object; raise DataError where it is damaged."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"{path} is damaged: {error}") from None
+    if not isinstance(data, dict):
+        raise DataError(f"{path} is damaged: it holds no table")
+    return data
+
+
+def read_if_there(path: Path) -> dict[str, Any]:
+    """Read a JSON object that need not be there yet."""
+    return read_json(path) if path.is_file() else {}
+
+
+def lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Give place and content of every whole line of a file, one at a time.
+
+    A last line without an end is still being written, or was cut by a kill: it is left out.
+    """
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        place = 0
+        for line in file:
+            if line.endswith(b"\n"):
+                yield place, line
+            place += len(line)
+
+
+def cells(folder: Path, manifest: Mapping[str, Any]) -> list[Cell]:
+    """List every cell that a comparison has planned, done or not, in the manifest's order."""
+    planned = [
+        (env, algorithm, seed)
+        for env in manifest.get("environments", ())
+        for algorithm in manifest.get("algorithms", ())
+        for seed in manifest.get("seeds", ())
+    ]
+    return [_cell(folder, *names) for names in planned]
+
+
+def _cell(folder: Path, env: str, algorithm: str, seed: int) -> Cell:
+    path = folder / "cells" / short(env) / algorithm.replace(":", "-") / str(seed)
+    return Cell(path, short(env), algorithm, seed, read_if_there(path / "cell.json"))
+
+
+def short(env_id: str) -> str:
+    """Name an environment without its namespace and version.
+
+    >>> short("coevo/kuhn_poker-v0"), short("kuhn_poker")
+    ('kuhn_poker', 'kuhn_poker')
+    """
+    name = env_id.rpartition("/")[2]
+    head, dash, version = name.rpartition("-v")
+    return head if dash and version.isdigit() else name

@@ -1,0 +1,113 @@
+"""Which pair plays next where plays are dear: ResponseGraphUCB on the graph of a tournament.
+
+Rowland et al. 2019, as in `coevo.benchmarks.statistics.adaptive`, whose bounds are used here. Two
+things are different. Both sides of a deal are played at once, so one block of plays narrows the
+bounds of both agents; and a pair has a limit of its own. The next pair is always the least played
+one that an open question needs.
+
+    contest      one question per pair: who scores more? (a node is an agent, as in the
+                 one-population alpha-Rank that is printed)
+    otherwise    one question per edge of the response graph of (first seat, second seat) profiles:
+                 which of two agents does better in a seat against a given partner?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from coevo.benchmarks.statistics.response_graph import Confidence, edges_of
+from coevo.benchmarks.tournament.meetings import Meeting
+from coevo.benchmarks.tournament.schedule import Pair
+
+CONFIDENCE = Confidence(delta=0.05, joint=True, anytime=True)
+"""All directions that are called known are right together 95 % of the time, whenever one looks."""
+
+
+class Cell(NamedTuple):
+    """One mean that is estimated."""
+
+    pair: Pair
+    first: str
+    """Who sits first; in a contest, whose lead it is."""
+    role: int = 0
+    """Whose score: 0 for the first seat, 1 for the other."""
+
+
+class Question(NamedTuple):
+    """Which of two means is higher."""
+
+    left: Cell
+    right: Cell
+
+
+@dataclass(frozen=True)
+class Directions:
+    """What is known about the order of means.
+
+    Args:
+        agents: in order of name.
+        contest: whether the pairs of a contest are compared, or profiles of seats.
+        span: lowest and highest payoff of a seat.
+    """
+
+    agents: tuple[str, ...]
+    contest: bool
+    span: tuple[float, float]
+    confidence: Confidence = CONFIDENCE
+
+    def questions(self) -> list[Question]:
+        """List everything that a ranking has to know."""
+        if not self.contest:
+            return self._profile_questions()
+        named = [(a, b) for i, a in enumerate(self.agents) for b in self.agents[i + 1 :]]
+        return [Question(Cell(pair, pair[0]), Cell(pair, pair[1])) for pair in named]
+
+    def _profile_questions(self) -> list[Question]:
+        def cell(profile: Sequence[int], role: int) -> Cell:
+            first, second = (self.agents[i] for i in profile)
+            return Cell((min(first, second), max(first, second)), first, role)
+
+        edges = edges_of((len(self.agents),) * 2)
+        return [Question(cell(e.first, e.role), cell(e.second, e.role)) for e in edges]
+
+    def known(self, question: Question, found: Mapping[Pair, Meeting]) -> bool:
+        """Tell whether the bounds of the two means no longer touch."""
+        bounds = [self._bounds(cell, found) for cell in question]
+        if None in bounds:
+            return False
+        (low, high), (other_low, other_high) = bounds  # type: ignore[misc]
+        return bool(high < other_low or other_high < low)
+
+    def _bounds(self, cell: Cell, found: Mapping[Pair, Meeting]) -> tuple[float, float] | None:
+        met = found[cell.pair]
+        if not met.deals:
+            return None
+        low, high = self.span
+        if self.contest:
+            sign = 1 if cell.first == cell.pair[0] else -1
+            mean = 0.5 + sign * met.mean_lead / (high - low)
+        else:
+            mean = (met.mean_roles[cell.first, cell.role] - low) / (high - low)
+        return self.confidence.bounds(mean, met.deals, self._means)
+
+    @property
+    def _means(self) -> int:
+        """Means that are estimated: both leads of a pair are one."""
+        size = len(self.agents)
+        return size * (size - 1) // 2 if self.contest else 2 * size * size
+
+    def open(self, found: Mapping[Pair, Meeting]) -> list[Question]:
+        """List the questions whose answer is not known."""
+        return [q for q in self.questions() if not self.known(q, found)]
+
+    def next_pair(self, found: Mapping[Pair, Meeting], finished: Collection[Pair]) -> Pair | None:
+        """Choose the least played pair that an open question needs; None where there is none.
+
+        Args:
+            found: what was played.
+            finished: pairs that cannot be played any further.
+        """
+        wanted = {cell.pair for q in self.open(found) for cell in q} - set(finished)
+        return min(wanted, key=lambda pair: (found[pair].played, pair), default=None)

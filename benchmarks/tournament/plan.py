@@ -1,0 +1,163 @@
+"""What a tournament is, fixed before anything is played and written to `manifest.json`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from coevo.agents import SCRIPTED
+from coevo.agents.load import policy_folders
+from coevo.benchmarks.compare.manifest import surroundings
+from coevo.benchmarks.scores import is_contest
+from coevo.benchmarks.tournament.schedule import Schedule, pairs, plays_per_deal
+from coevo.envs import make
+from coevo.envs.core.env import TextEnv
+from coevo.envs.core.errors import ConfigError, DataError
+from coevo.trainers.run_folder import replace_text, storage
+
+KIND = "tournament"
+SAMPLE = 2**20
+"""Bytes of either end of a file of weights that tell it from another."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Everything that the results of a tournament depend on, beside the agents' weights."""
+
+    agents: tuple[str, ...]
+    """Names as they were given; two or more, each once."""
+    env: str
+    """Registered environment id."""
+    env_options: Mapping[str, Any] = field(default_factory=dict)
+    games: int = 400
+    """Most plays per pair, rounded up to whole deals."""
+    seed: int = 0
+    """Of deals, sampling and resampling."""
+    adaptive: bool = False
+    """Whether pairs stop as soon as their direction is known."""
+    exploiter: Mapping[str, float] | None = None
+    """Budget of one trained exploiter, {"tokens": N} or {"seconds": S}; None trains none."""
+
+    def __post_init__(self) -> None:
+        twice = [name for name in self.agents if self.agents.count(name) > 1]
+        if twice:
+            raise ConfigError(
+                f"agent {twice[0]!r} is named twice; every agent plays under one name"
+            )
+        if len(self.agents) < 2:
+            given = ", ".join(self.agents) or "none"
+            raise ConfigError(f"a tournament needs two agents or more; given: {given}")
+        if "human" in self.agents:
+            raise ConfigError("'human' cannot play a tournament; play one game with `coevo play`")
+        if self.games < 1:
+            raise ConfigError(f"games={self.games} must be at least 1")
+        if self.seed < 0:
+            raise ConfigError(f"seed={self.seed} must not be negative")
+
+    def environment(self) -> TextEnv:
+        """Make the environment; one that is for a single seat is refused."""
+        env = make(self.env, **self.env_options)
+        if len(env.possible_agents) < 2:
+            raise ConfigError(f"{self.env} has one seat: there is nobody to play against")
+        return env
+
+    def schedule(self, env: TextEnv) -> Schedule:
+        """Give all that can be played: with self-play where a play is no contest."""
+        return Schedule(
+            seats=tuple(env.possible_agents),
+            pairs=tuple(pairs(self.agents, self_play=not is_contest(env))),
+            deals=math.ceil(self.games / plays_per_deal(len(env.possible_agents))),
+            seed=self.seed,
+            adaptive=self.adaptive,
+        )
+
+
+def manifest(plan: Plan) -> dict[str, Any]:
+    """Describe a tournament: its settings, who plays, and what the numbers depend on."""
+    weights = {name: fingerprint(name) for name in plan.agents}
+    return {"kind": KIND, **_settings(plan), "weights": weights, **surroundings()}
+
+
+def open_folder(folder: Path, plan: Plan) -> None:
+    """Write the manifest of a new tournament, or check that an old one is the same.
+
+    Raises:
+        ConfigError: the folder holds a tournament with other settings, or its agents have changed.
+        DataError: it holds something else.
+    """
+    path = folder / "manifest.json"
+    wanted = manifest(plan)
+    if path.exists():
+        _check_same(folder, read_manifest(folder), wanted)
+        return
+    inside = [p for p in folder.glob("*") if not p.name.startswith(".")] if folder.is_dir() else []
+    if inside or (folder.exists() and not folder.is_dir()):
+        raise DataError(f"{folder} holds something else; give another --out")
+    with storage(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_text(path, json.dumps(wanted, indent=2) + "\n")
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read the manifest of a tournament."""
+    path = folder / "manifest.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{folder} holds no tournament: {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise DataError(f"{path} is not JSON: {error}") from None
+    if not isinstance(found, dict) or found.get("kind") != KIND:
+        raise DataError(f"{path} is no manifest of a tournament; give another --out")
+    return found
+
+
+def fingerprint(source: str) -> str | None:
+    """Tell the weights behind a name from others; None where nothing lies on this disk.
+
+    SHA-256 over names, sizes and both ends of the files, as a whole model takes long to read.
+    """
+    if source in SCRIPTED or (source != "seed" and not Path(source).expanduser().exists()):
+        return None
+    found = hashlib.sha256()
+    for name, folder in sorted(policy_folders(source).items()):
+        for path in sorted(folder.iterdir()):
+            if path.suffix in (".safetensors", ".bin") or path.name == "config.json":
+                found.update(f"{name}/{path.name} {path.stat().st_size}\n".encode())
+                found.update(_ends(path))
+    return found.hexdigest()
+
+
+def _ends(path: Path) -> bytes:
+    with path.open("rb") as file:
+        head = file.read(SAMPLE)
+        file.seek(max(path.stat().st_size - SAMPLE, 0))
+        return head + file.read(SAMPLE)
+
+
+def _settings(plan: Plan) -> dict[str, Any]:
+    return json.loads(json.dumps(asdict(plan)))
+
+
+def _check_same(folder: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    for name in Plan.__dataclass_fields__:
+        if old.get(name) != new[name]:
+            raise ConfigError(
+                f"{folder} holds a tournament with {name}={_shown(old.get(name))}, not "
+                f"{_shown(new[name])}; give another --out"
+            )
+    changed = [a for a in new["agents"] if old["weights"].get(a) != new["weights"][a]]
+    if changed:
+        raise ConfigError(
+            f"{changed[0]} has other weights than when {folder} was begun; name a checkpoint, "
+            "which stays as it is, and give another --out"
+        )
+
+
+def _shown(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)

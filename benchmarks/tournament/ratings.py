@@ -1,0 +1,222 @@
+"""Ratings of the same games by several measures, each with what it leaves uncertain.
+
+    Bradley-Terry    one number per agent on the scale of Elo; `residual` says what it misses
+    Plackett-Luce    the belief of OpenSkill after all games in one random order
+    alpha-Rank       share of time at each agent; sweep over alpha, and the limit
+    Nash averaging   who survives in equilibrium; copies of an agent change nothing
+
+The first two and Nash averaging are for contests. alpha-Rank takes mean scores: where plays are no
+contest, of a game with two roles (first seat, other seats), each with its own strategies.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from coevo.benchmarks.statistics.alpha_rank import (
+    MetaGame,
+    alpha_rank_limit,
+    one_population,
+    one_population_per_role,
+    shares_by_role,
+    sweep,
+)
+from coevo.benchmarks.statistics.arrays import Array
+from coevo.benchmarks.statistics.bootstrap import Interval, percentiles
+from coevo.benchmarks.statistics.bradley_terry import (
+    SMOOTHING,
+    bradley_terry,
+    rating_intervals,
+    residual,
+)
+from coevo.benchmarks.statistics.cross_play import CrossPlay, Tally
+from coevo.benchmarks.statistics.nash_averaging import log_odds, nash_average
+from coevo.benchmarks.statistics.plackett_luce import Rating, rate
+from coevo.benchmarks.tournament.circles import groups
+from coevo.envs.core.errors import CoevoError
+
+RESAMPLES = 200
+"""Resampled tournaments behind the intervals of alpha-Rank."""
+EQUILIBRIA = 100
+"""The same for the skills of Nash averaging, which take longer."""
+SHOWN_EVERY = 3
+"""Of the alphas of the sweep, every third is reported: each is then eight times the one before."""
+
+
+def elo(games: CrossPlay, rng: Generator) -> dict[str, Any]:
+    """Rate by Bradley-Terry on the scale of Elo, the lowest agent at 0.
+
+    Where no chain of wins leads from everybody to everybody, the distance between the parts is set
+    by the smoothing alone; `apart` lists the parts then.
+    """
+    wins = games.tally().wins
+    found = rating_intervals(games, rng)
+    beaten = {
+        name: [other for j, other in enumerate(games.agents) if wins[i, j] > 0]
+        for i, name in enumerate(games.agents)
+    }
+    parts = groups(beaten)
+    return {
+        "smoothing": SMOOTHING,
+        "residual": residual(wins, bradley_terry(wins)),
+        "apart": parts if len(parts) > 1 else [],
+        "agents": {
+            name: {"rating": i.point, "interval": [i.low, i.high], "games": i.runs}
+            for name, i in zip(games.agents, found, strict=True)
+        },
+    }
+
+
+def plackett_luce(games: CrossPlay, rng: Generator) -> dict[str, Any]:
+    """Rate as OpenSkill does, game by game in one random order; listed by mu - 3 sigma."""
+    ratings = {name: Rating() for name in games.agents}
+    for at in rng.permutation(len(games.games)):
+        game = games.games[at]
+        pair = [ratings[game.first], ratings[game.second]]
+        ratings[game.first], ratings[game.second] = rate(pair, [1 - game.points, game.points])
+    return {"agents": {name: _belief(rating) for name, rating in ratings.items()}}
+
+
+def _belief(rating: Rating) -> dict[str, Any]:
+    bounds = rating.interval()
+    return {
+        "mu": rating.mu,
+        "sigma": rating.sigma,
+        "ordinal": rating.ordinal,
+        "interval": [bounds.low, bounds.high],
+        "games": rating.games,
+    }
+
+
+def alpha_rank(games: CrossPlay, contest: bool, rng: Generator) -> dict[str, Any]:
+    """Give the shares of alpha-Rank over growing alpha, at the last stable one and in the limit.
+
+    Payoffs are scaled to a range of 1, so that alpha means the same everywhere.
+    """
+    names = list(games.agents)
+    game = _meta_game(games.tally(), contest)
+    swept = sweep(game)
+    shown = [*range(0, len(swept.alphas) - 1, SHOWN_EVERY), len(swept.alphas) - 1]
+    limit = _shares(alpha_rank_limit(game), game)
+    low, high = percentiles(_resampled_limits(games, contest, rng))
+    return {
+        "roles": len(game.shape),
+        "settled": swept.settled,
+        "sweep": [
+            {
+                "alpha": float(swept.alphas[i]),
+                "shares": _named(names, _shares(swept.shares[i], game)),
+            }
+            for i in shown
+        ],
+        "last": {
+            "alpha": float(swept.alphas[-1]),
+            "shares": _named(names, _shares(swept.final, game)),
+        },
+        "limit": {
+            name: {"share": float(limit[i]), "interval": [float(low[i]), float(high[i])]}
+            for i, name in enumerate(names)
+        },
+    }
+
+
+def _meta_game(tally: Tally, contest: bool) -> MetaGame:
+    if contest:
+        return one_population(without_diagonal(tally.payoff))
+    return one_population_per_role(list(tally.role_payoffs))
+
+
+def without_diagonal(payoffs: Array) -> Array:
+    """Put the mean of the other entries where an agent would meet itself, which nothing reads.
+
+    >>> without_diagonal(np.array([[np.nan, 1.0], [3.0, np.nan]])).tolist()
+    [[2.0, 1.0], [3.0, 2.0]]
+    """
+    own = np.eye(payoffs.shape[-1], dtype=bool)
+    others = np.where(own, 0.0, payoffs).sum((-2, -1)) / (~own).sum()
+    return np.where(own, others[..., None, None], payoffs)
+
+
+def _shares(shares: Array, game: MetaGame) -> Array:
+    """Give the share of agents: with two roles, the mean of their shares in each."""
+    if len(game.shape) == 1:
+        return shares
+    return np.mean(shares_by_role(shares, game.shape), axis=0)
+
+
+def _resampled_limits(games: CrossPlay, contest: bool, rng: Generator) -> Array:
+    """Give the shares in the limit of resampled tournaments: [RESAMPLES, agents]."""
+    drawn = games.resampled(rng, RESAMPLES)
+    if contest:
+        return alpha_rank_limit(_meta_game(drawn, contest))
+    first, second = drawn.role_payoffs
+    played = [one_population_per_role([first[i], second[i]]) for i in range(RESAMPLES)]
+    return np.stack([_shares(alpha_rank_limit(game), game) for game in played])
+
+
+def nash(games: CrossPlay, rng: Generator) -> dict[str, Any]:
+    """Average over the equilibrium of two matrices: log-odds of points, and leads in score.
+
+    The skills of the second have intervals; each costs a small program per agent and resample.
+    """
+    tally = games.tally()
+    drawn = leads(games.resampled(rng, EQUILIBRIA))
+    return {
+        "log_odds": _equilibrium(games, log_odds(tally.win_rate)),
+        "lead": _equilibrium(games, leads(tally), _skill_bounds(drawn)),
+    }
+
+
+def leads(tally: Tally) -> Array:
+    """Give half of what the row scores more than the column; antisymmetric, 0 on the diagonal."""
+    payoff = without_diagonal(tally.payoff)
+    return (payoff - np.swapaxes(payoff, -1, -2)) / 2
+
+
+def _skill_bounds(matrices: Array) -> list[list[float]] | None:
+    """Give the bounds of every agent's skill over resampled matrices."""
+    skills = []
+    for matrix in matrices:
+        try:
+            skills.append(nash_average(matrix).skill)
+        except CoevoError:  # a degenerate sample whose equilibrium is not found says nothing
+            continue
+    return np.stack(percentiles(np.stack(skills)), axis=1).tolist() if skills else None
+
+
+def _equilibrium(
+    games: CrossPlay, matrix: Array, intervals: list[list[float]] | None = None
+) -> dict[str, Any]:
+    average = nash_average(matrix)
+    return {
+        name: {
+            "weight": float(average.weights[i]),
+            "skill": float(average.skill[i]),
+            "interval": None if intervals is None else intervals[i],
+        }
+        for i, name in enumerate(games.agents)
+    }
+
+
+def means(games: CrossPlay, rng: Generator, of: str) -> list[Interval]:
+    """Give every agent's mean over opponents, each weighing the same.
+
+    Args:
+        games: of the tournament.
+        rng: of resamples.
+        of: `win_rate` or `payoff`.
+    """
+
+    def statistic(tally: Tally) -> Array:
+        table: Array = getattr(tally, of)
+        others = ~np.eye(table.shape[-1], dtype=bool)
+        return np.asarray(np.where(others, table, 0.0).sum(-1) / (table.shape[-1] - 1))
+
+    return games.interval(statistic, rng)
+
+
+def _named(names: list[str], values: Array) -> dict[str, float]:
+    return dict(zip(names, map(float, values), strict=True))

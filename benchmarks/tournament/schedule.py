@@ -1,0 +1,149 @@
+"""Who meets whom on which deal: everything that a tournament plays, as a function of its seed.
+
+A deal is one start state. Both agents of a pair play it from every side, so that luck falls on both
+alike; no two pairs share deals, so that their results are independent. Deals are played in blocks:
+a block is what is played at once, reseeded, and written down together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, combinations_with_replacement
+
+import numpy as np
+
+from coevo.trainers.rollout import Match
+
+Pair = tuple[str, str]
+"""Two agents in order of name; twice the same one for self-play."""
+BLOCK_PLAYS = 128
+"""Most plays of a block: what a kill can lose."""
+ADAPTIVE_PLAYS = 32
+"""The same where the next pair depends on the results so far."""
+
+
+def pairs(agents: Sequence[str], self_play: bool) -> list[Pair]:
+    """List the pairs in order of name, whatever order the agents were given in.
+
+    >>> pairs(["b", "a"], self_play=False), pairs(["b", "a"], self_play=True)
+    ([('a', 'b')], [('a', 'a'), ('a', 'b'), ('b', 'b')])
+    """
+    listed = combinations_with_replacement if self_play else combinations
+    return list(listed(sorted(agents), 2))
+
+
+def lineups(seats: Sequence[str], pair: Pair) -> list[dict[str, str]]:
+    """Give the ways in which a pair sits down to one deal: seat -> agent.
+
+    Two seats: both orders. More: one agent sits alone in each seat in turn, copies of the other
+    fill the rest, then the other way round. Self-play: everybody is the same.
+
+    >>> lineups(("x", "y"), ("a", "b"))
+    [{'x': 'a', 'y': 'b'}, {'x': 'b', 'y': 'a'}]
+    >>> len(lineups(("x", "y", "z"), ("a", "b"))), len(lineups(("x", "y"), ("a", "a")))
+    (6, 1)
+    """
+    low, high = pair
+    if low == high:
+        return [dict.fromkeys(seats, low)]
+    if len(seats) == 2:
+        return [dict(zip(seats, pair, strict=True)), dict(zip(seats, (high, low), strict=True))]
+    return [
+        {**dict.fromkeys(seats, rest), seat: alone}
+        for alone, rest in (pair, (high, low))
+        for seat in seats
+    ]
+
+
+def first_of(lineup: dict[str, str]) -> str:
+    """Name who counts as first: the first seat of two, or whoever sits alone among more.
+
+    >>> first_of({"x": "a", "y": "b", "z": "a"})
+    'b'
+    """
+    sitting = list(lineup.values())
+    return sitting[0] if len(sitting) == 2 else min(sitting, key=sitting.count)
+
+
+def plays_per_deal(seats: int) -> int:
+    """Count the ways in which two different agents sit down to one deal.
+
+    >>> plays_per_deal(2), plays_per_deal(3)
+    (2, 6)
+    """
+    return 2 if seats == 2 else 2 * seats
+
+
+def number_of(*words: str) -> int:
+    """Turn names into a number that is the same in every process.
+
+    >>> number_of("a", "b") == number_of("a", "b") != number_of("ab")
+    True
+    """
+    text = "\0".join(words).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(text).digest()[:8], "big")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some deals of one pair, played at once."""
+
+    pair: Pair
+    number: int
+    """Place among the blocks of the pair."""
+    deals: range
+
+    def seed(self, root: int, agent: str) -> int:
+        """Give the seed of an agent's sampling in this block."""
+        entropy = [root, number_of(*self.pair), self.number, number_of(agent)]
+        drawn = np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0]
+        return int(drawn >> np.uint64(1))
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """All blocks that a tournament can play."""
+
+    seats: tuple[str, ...]
+    """Of the environment."""
+    pairs: tuple[Pair, ...]
+    deals: int
+    """Most deals of a pair."""
+    seed: int
+    """Root of deals and sampling."""
+    adaptive: bool = False
+
+    @property
+    def deals_per_block(self) -> int:
+        """Number of deals that are played at once."""
+        most = ADAPTIVE_PLAYS if self.adaptive else BLOCK_PLAYS
+        return max(1, most // plays_per_deal(len(self.seats)))
+
+    @property
+    def blocks_per_pair(self) -> int:
+        """Number of blocks that a pair can play."""
+        return math.ceil(self.deals / self.deals_per_block)
+
+    @property
+    def plays(self) -> int:
+        """Number of plays if everything is played."""
+        return self.deals * sum(len(lineups(self.seats, pair)) for pair in self.pairs)
+
+    def block(self, pair: Pair, number: int) -> Block:
+        """Give one block of a pair."""
+        start = number * self.deals_per_block
+        return Block(pair, number, range(start, min(start + self.deals_per_block, self.deals)))
+
+    def matches(self, block: Block) -> list[tuple[int, Match]]:
+        """Give the plays of a block, each with the number of its deal."""
+        return [
+            (deal, Match(self._deal_seed(block.pair, deal), lineup, stream))
+            for deal in block.deals
+            for stream, lineup in enumerate(lineups(self.seats, block.pair))
+        ]
+
+    def _deal_seed(self, pair: Pair, deal: int) -> int:
+        return int(np.random.default_rng([self.seed, number_of(*pair), deal]).integers(2**31))

@@ -1,0 +1,28 @@
+"""`coevo report`: one HTML page about a run, a comparison or a tournament."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from coevo.benchmarks.report.page import report
+from coevo.commands.arguments import Report
+from coevo.envs.core.errors import ConfigError
+
+
+def run(args: Report) -> int:
+    """Write the page and its plots, and say where they are."""
+    if args.episodes < 0:
+        raise ConfigError(f"--episodes {args.episodes} must not be negative; 0 shows no plays")
+    out = Path(args.out) if args.out else None
+    if out is not None and out.is_dir():
+        raise ConfigError(
+            f"--out {out} is a folder; expected a file, such as {out / 'report.html'}"
+        )
+    done = report(Path(args.folder), out, args.episodes)
+    size = done.page.stat().st_size / 2**20
+    plays = f", {done.shown:,} of {done.plays:,} plays" if done.plays else ""
+    sys.stdout.write(f"{done.page}: {done.kind}{plays}, {size:.1f} MB\n")
+    if done.plots:
+        sys.stdout.write(f"{done.plots[0].parent}: {len(done.plots)} plots as SVG and PNG\n")
+    return 0

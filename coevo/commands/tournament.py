@@ -1,0 +1,213 @@
+"""`coevo tournament`: let agents play each other, rate them, and say what that shows."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.progress import BarColumn, Progress, TextColumn
+
+from coevo.agents.agent import Agent
+from coevo.benchmarks.tournament.exploitability import exploit_all
+from coevo.benchmarks.tournament.exploiter import ExploiterPlan
+from coevo.benchmarks.tournament.hold import Tournament
+from coevo.benchmarks.tournament.plan import Plan, read_manifest
+from coevo.benchmarks.tournament.summary import summarise, write
+from coevo.commands import players
+from coevo.commands import tournament_tables as tables
+from coevo.commands.arguments.comparing import Tournament as Arguments
+from coevo.commands.run_display import LINE_EVERY
+from coevo.commands.run_setup import seconds
+from coevo.commands.screen import Screen, print_json, share
+from coevo.envs import spec
+from coevo.envs.core.errors import CoevoError, ConfigError
+
+GAMES = 400
+"""Plays per pair where nothing is said."""
+
+
+class Interrupted(CoevoError):
+    """A person stopped a tournament; what was played is saved."""
+
+    exit_code = 130
+
+
+def run(args: Arguments) -> int:
+    """Play what is not played yet, compute everything, print it."""
+    players.quiet()
+    folder, old = _folder(args)
+    plan = _plan(args, old)
+    trained = _exploiter(plan, args.device)
+    agents = _agents(plan, args.device)
+    screen = Screen()
+    try:
+        with Display(screen, quiet=args.json) as display:
+            held = Tournament(plan, agents, folder, display.plays)
+            held.play()
+            values = exploit_all(plan, agents, folder, trained, display.training)
+            display.note("computing ratings ...")
+            found = summarise(held, values)
+            write(folder, found)
+    except KeyboardInterrupt:
+        raise Interrupted(_where_saved(folder)) from None
+    if args.json:
+        print_json(found)
+    else:
+        tables.show(found, screen)
+        screen.say(f"\nWritten: {folder / 'tournament.json'}, {folder / 'plays.jsonl'}")
+    return 0
+
+
+# ---- From arguments to a plan ----------------------------------------------------------------
+
+
+def _folder(args: Arguments) -> tuple[Path, Mapping[str, Any]]:
+    """Give the folder, and the settings of the tournament that it holds already."""
+    if args.out is None and args.env is None:
+        raise ConfigError("coevo tournament needs --env ID, or --out DIR of one to be continued")
+    if args.out is not None:
+        folder = Path(args.out)
+    else:
+        folder = Path("runs") / f"tournament-{_short(str(args.env))}"
+    return folder, read_manifest(folder) if (folder / "manifest.json").exists() else {}
+
+
+def _short(env_id: str) -> str:
+    return spec(env_id).id.rpartition("/")[2].rpartition("-v")[0]
+
+
+def _plan(args: Arguments, old: Mapping[str, Any]) -> Plan:
+    """Read the plan; what is left open is as in the tournament that is continued."""
+    env = args.env or old.get("env")
+    if env is None:
+        raise ConfigError("coevo tournament needs --env ID; `coevo envs` lists them")
+    spec(env)
+    if args.agents is None and not old:
+        raise ConfigError("coevo tournament needs --agents NAMES, such as seed,random,oracle")
+    names = old["agents"] if args.agents is None else _names(args.agents)
+    exploiter = old.get("exploiter") if args.exploiter is None else budget(args.exploiter)
+    plan = Plan(
+        agents=tuple(names),
+        env=env,
+        games=_given(args.games, old, "games", GAMES),
+        seed=_given(args.seed, old, "seed", 0),
+        adaptive=args.adaptive or old.get("adaptive", False),
+        exploiter=exploiter,
+        env_options=_options(args, old, env, names, exploiter),
+    )
+    plan.environment()
+    return plan
+
+
+def _given(value: Any, old: Mapping[str, Any], name: str, usual: Any) -> Any:
+    return old.get(name, usual) if value is None else value
+
+
+def _names(text: str) -> list[str]:
+    """Split names at commas.
+
+    >>> _names("seed, runs/a,")
+    ['seed', 'runs/a']
+    """
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _options(
+    args: Arguments, old: Mapping[str, Any], env: str, names: list[str], exploiter: Any
+) -> dict[str, Any]:
+    if not args.env_option and old:
+        players.check_env(env, old["env_options"])
+        return dict(old["env_options"])
+    readers = [*names, "seed"] if exploiter else names  # the exploiter starts from the seed model
+    return players.env_options(env, args.env_option, readers)
+
+
+def budget(text: str) -> dict[str, float]:
+    """Read the budget of an exploiter: a number of tokens, or a time.
+
+    >>> budget("2e5"), budget("90s"), budget("5m")
+    ({'tokens': 200000}, {'seconds': 90.0}, {'seconds': 300.0})
+    """
+    try:
+        tokens = float(text)
+    except ValueError:
+        return {"seconds": _seconds(text)}
+    if not math.isfinite(tokens):
+        raise ConfigError(f"--exploiter {text} must be a number of tokens such as 2e5")
+    return {"tokens": int(tokens)}
+
+
+def _seconds(text: str) -> float:
+    try:
+        return seconds(text)
+    except ConfigError:
+        raise ConfigError(
+            f"--exploiter {text!r} is neither a number of tokens such as 2e5 nor a time such as 90s"
+        ) from None
+
+
+def _exploiter(plan: Plan, device: str | None) -> ExploiterPlan | None:
+    if plan.exploiter is None:
+        return None
+    return ExploiterPlan(budget=plan.exploiter, seed=plan.seed, device=device or "auto")
+
+
+def _agents(plan: Plan, device: str | None) -> dict[str, Agent]:
+    """Load everybody before anything is played; the first who cannot be loaded is one line."""
+    return {name: players.agent(name, seed=plan.seed, device=device) for name in plan.agents}
+
+
+def _where_saved(folder: Path) -> str:
+    if not (folder / "manifest.json").exists():
+        return "interrupted before anything was played"
+    return f"interrupted; continue with: coevo tournament --out {folder}"
+
+
+# ---- Progress --------------------------------------------------------------------------------
+
+
+class Display:
+    """What a person sees while agents play: a bar in a terminal, plain lines elsewhere.
+
+    Args:
+        screen: where to write.
+        quiet: write nothing.
+    """
+
+    def __init__(self, screen: Screen, quiet: bool) -> None:
+        self.screen, self.quiet, self._written = screen, quiet, 0.0
+        columns = (BarColumn(), TextColumn("{task.percentage:>3.0f} % {task.description}"))
+        live = screen.is_terminal and not quiet
+        self._bar = Progress(*columns, console=screen, transient=True) if live else None
+        self._task = None if self._bar is None else self._bar.add_task("", total=1.0)
+
+    def __enter__(self) -> Display:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def plays(self, done: int, most: int, words: str) -> None:
+        """Report before a block of plays."""
+        self._show(done / max(most, 1), f"{done:,} of at most {most:,} plays; {words}")
+
+    def training(self, words: str, done: float) -> None:
+        """Report after an update of an exploiter."""
+        self._show(done, words)
+
+    def note(self, words: str) -> None:
+        """Say what takes a while."""
+        self._show(1.0, words)
+
+    def _show(self, done: float, words: str) -> None:
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=done, description=words)
+        elif not self.quiet and time.monotonic() - self._written >= LINE_EVERY:
+            self._written = time.monotonic()
+            self.screen.say(f"{share(done)} {words}")
