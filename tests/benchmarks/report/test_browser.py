@@ -298,7 +298,11 @@ import resource, sys
 from pathlib import Path
 from coevo.benchmarks.report.page import report
 done = report(Path(sys.argv[1]))
-print(done.plays, done.shown, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # on Linux never below the parent's
+status = Path("/proc/self/status")
+if status.exists():
+    peak = next(int(x.split()[1]) for x in status.open() if x.startswith("VmHWM"))
+print(done.plays, done.shown, peak * 1024)
 """
 
 
@@ -317,7 +321,7 @@ def test_a_run_of_100_000_plays_is_streamed_and_opens_in_three_seconds(open_page
     )
     plays, shown, memory = map(int, done.stdout.split())
     assert (plays, shown) == (MANY, 400)
-    assert memory < size, "the file was held in memory"
+    assert memory < size / 2, "the file was held in memory"
     path = run / "report.html"
     assert path.stat().st_size < 4 * 2**20
     seconds = []

@@ -264,7 +264,7 @@ def test_a_tournament_shows_everybody_against_everybody_and_the_ratings(tourname
     page = Page(done.page)
     assert "oracle beats every other agent." in page.words["header"]
     words = re.sub(r"\s+", " ", page.words["cross-play"])
-    assert "oracle · 0.61 [0.500, 0.700], n = 20 0.70 [0.600, 0.800], n = 20" in words
+    assert "oracle · 0.61 [0.50, 0.70] n = 20 0.70 [0.60, 0.80] n = 20" in words
     assert "No chain of wins connects these groups: oracle; seed, random." in page.words["ratings"]
     assert "Nash averaging, of lead" in page.words["ratings"]
     assert "oracle beats random" in page.words["pairs"]
