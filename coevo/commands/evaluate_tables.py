@@ -166,15 +166,15 @@ def show_generations(screen: Screen, run: str, found: Series, options: Mapping[s
             line.append(int(found.ancestry.lost_to[g]) if g else None)
         lines.append(line)
     columns = ["generation", found.scores[0].metric, "normalised"]
-    columns += [f"return vs {name}" for name in found.opponents]
+    columns += [f"vs {name}" for name in found.opponents]
     columns += ["median cell", "dominates"] * (found.table is not None)
-    columns += ["vs previous", "vs earlier", "worst", "lost to"] * contest
+    columns += ["previous", "earlier", "worst", "lost to"] * contest
     screen.table(f"generations of {run} in {env}", columns, lines)
     if found.ancestry is not None:
+        screen.say(f"generation-over-generation score {found.ancestry.score:.3f} (0.5: no gain)")
         screen.say(
-            f"generation-over-generation score {found.ancestry.score:.3f} (0.5: no gain); vs and "
-            "worst: payoff from 0 (lowest) to 1 (highest); lost to: earlier ones with under 0.5, "
-            "chance included"
+            "previous, earlier, worst: payoff against earlier generations from 0 (lowest) to 1 "
+            "(highest); lost to: number of them with under 0.5, chance included"
         )
     screen.say(found.verdict)
 

@@ -30,7 +30,7 @@ def test_a_growing_skill_is_seen():
     assert found.change.interval is None
     assert found.verdict.startswith("c is better than a (exploitability -0.45")
     assert found.returns_GC.shape == (3, 4)
-    assert found.returns_GC[2, 0] > found.returns_GC[0, 0]  # against random in the first seat
+    assert found.returns_GC[2, 1] > found.returns_GC[0, 1]  # against random in the second seat
     assert found.ancestry.score == np.nanmean(found.ancestry.previous)
     np.testing.assert_allclose(found.points_GG + found.points_GG.T, 1)
     paid = exact_payoffs(GROWING["c"], GROWING["a"], KUHN)  # between -2 and 2
