@@ -14,6 +14,7 @@ from coevo.benchmarks.report.markup import (
     facts,
     folded,
     joined,
+    listed,
     number,
     section,
     table,
@@ -56,7 +57,7 @@ def content(folder: Path, gallery: Gallery) -> Content:
     environments = [short(env) for env in manifest.get("environments", ())]
     return Content(
         kind="Comparison",
-        title=f"{_listed(algorithms)} on {_listed(environments)}",
+        title=f"{listed(algorithms)} on {listed(environments)}",
         verdict=[*_findings(summary), *progress(planned, summary)],
         facts=_facts(manifest, planned),
         sections=[
@@ -74,15 +75,6 @@ def content(folder: Path, gallery: Gallery) -> Content:
         series=algorithms,
         sources=[_source(folder, cell) for cell in planned],
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Put names into a title.
-
-    >>> _listed(["a"]), _listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _source(folder: Path, cell: Cell) -> Source:

@@ -115,6 +115,15 @@ def facts(pairs: Sequence[tuple[str, object]]) -> Html:
     return tag("dl", *items, class_="facts") if items else Html("")
 
 
+def listed(names: Sequence[str]) -> str:
+    """Put names into a title.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
 # ---- Numbers -----------------------------------------------------------------------------------
 
 
