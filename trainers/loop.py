@@ -221,7 +221,15 @@ def update(run: Run) -> tuple[dict[str, Any], list[Episode]]:
 def learn(run: Run, gathered: Gathered) -> dict[str, float]:
     """Let every parameter set learn from the plays of an update; gives metrics."""
     config, step = run.config, run.progress.step
-    batch = build(gathered.episodes, gathered.groups, run.learners, gathered.baselines)
+    advantage = run.config.algorithm.advantage
+    batch = build(
+        gathered.episodes,
+        gathered.groups,
+        run.learners,
+        gathered.baselines,
+        steps=advantage.steps,
+        others=advantage.others,
+    )
     if batch is None:
         return {}
     run.moving = True

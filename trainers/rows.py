@@ -36,7 +36,7 @@ class Rows:
     mask_CL: Tensor
     """True at reply tokens."""
     turn_CL: Tensor
-    """Turn of its trajectory that a token belongs to; -1 is padding."""
+    """Time-step of its trajectory that a token belongs to; -1 is padding."""
     logp_roll_CL: Tensor
     """Log-probability under the behaviour policy, in nats; 0 at padding."""
     policy_C: tuple[str, ...]
@@ -100,8 +100,12 @@ class _Trajectory:
     seat: int
     policy: str
     turns: list[Turn]
+    steps: list[int]
+    """Time-step of every turn: its number, or that of its round."""
     rewards: list[dict[str, float]]
-    """One table per turn: component -> what fell due from this turn until the seat's next."""
+    """One table per step: component -> what fell due from its first turn until the next step's."""
+    learns: bool
+    """Whether its player learns; others are credited, but have no rows."""
 
 
 def build(
@@ -109,6 +113,9 @@ def build(
     groups: Sequence[int],
     learners: Collection[str] | None = None,
     baselines: Mapping[tuple[int, str], float] | None = None,
+    *,
+    steps: str = "turn",
+    others: bool = False,
 ) -> Batch | None:
     """Turn episodes into trajectories and rows.
 
@@ -118,19 +125,23 @@ def build(
         learners: players that learn; what frozen policies and past selves did must not enter the
             statistics that learners are compared with. None takes every player with tokens.
         baselines: (group, seat) -> what a greedy play of the same start earned.
+        steps: `turn`, or `round`: the replies of a seat in one round are one time-step.
+        others: give the other players trajectories too, after the learners', without rows.
 
     Returns:
         None when no policy wrote anything.
     """
-    found = [t for i, e in enumerate(episodes) for t in _trajectories(i, e, learners)]
-    if not found:
+    found = [t for i, e in enumerate(episodes) for t in _trajectories(i, e, learners, steps)]
+    found = [t for t in found if t.learns] + [t for t in found if others and not t.learns]
+    if not any(t.learns for t in found):
         return None
     played = tuple((t.episode, episodes[t.episode].agents[t.seat]) for t in found)
     trajectories = _tensors(found, episodes, groups)
     if baselines is not None:
         value = [baselines[groups[at], seat] for at, seat in played]
         trajectories = replace(trajectories, baseline_B=torch.tensor(value, dtype=torch.float64))
-    return Batch(trajectories, _rows(found), played, tuple(tuple(t.turns) for t in found))
+    rows = _rows([t for t in found if t.learns])
+    return Batch(trajectories, rows, played, tuple(tuple(t.turns) for t in found))
 
 
 def note_advantages(batch: Batch, advantage_BS: Tensor, episodes: int) -> None:
@@ -145,29 +156,41 @@ def note_advantages(batch: Batch, advantage_BS: Tensor, episodes: int) -> None:
         if at >= episodes:
             continue
         counted_S = batch.trajectories.token_mask_BS[b]
-        for k, turn in enumerate(batch.turns_B[b]):
-            here_S = counted_S & (batch.trajectories.turn_of_BS[b] == k)
+        end = 0
+        for turn in batch.turns_B[b]:
+            here_S = torch.zeros_like(counted_S)
+            begin, end = end, end + len(turn.token_ids or ())
+            here_S[begin:end] = counted_S[begin:end]
             turn.advantage = float(advantage_BS[b][here_S].mean()) if here_S.any() else None
 
 
 def _trajectories(
-    index: int, episode: Episode, learners: Collection[str] | None
+    index: int, episode: Episode, learners: Collection[str] | None, counted: str
 ) -> list[_Trajectory]:
     out: list[_Trajectory] = []
     if episode.stop is Stop.ERROR:
         return out  # what it would have been worth is unknown
     for seat, agent in enumerate(episode.agents):
-        own = [i for i, t in enumerate(episode.turns) if t.agent == agent and t.token_ids]
-        own = [i for i in own if learners is None or episode.turns[i].player in learners]
+        every = [i for i, t in enumerate(episode.turns) if t.agent == agent]
+        own = [i for i in every if _learns(episode.turns[i], learners)]
+        learns = bool(own)
+        own = own or every
         if not own:
             continue
-        # What fell due before the seat's first reply is credited to that reply.
-        cuts = [0, *own[1:], len(episode.turns)]
-        spans = [episode.turns[a:b] for a, b in itertools.pairwise(cuts)]
         turns = [episode.turns[i] for i in own]
+        rounds = [t.round for t in turns] if counted == "round" else list(range(len(turns)))
+        steps = [sorted(set(rounds)).index(r) for r in rounds]
+        firsts = [own[steps.index(k)] for k in range(steps[-1] + 1)]
+        # What fell due before the seat's first reply is credited to that reply.
+        cuts = [0, *firsts[1:], len(episode.turns)]
+        spans = [episode.turns[a:b] for a, b in itertools.pairwise(cuts)]
         rewards = [_due(span, agent) for span in spans]
-        out.append(_Trajectory(index, seat, turns[0].player, turns, rewards))
+        out.append(_Trajectory(index, seat, turns[0].player, turns, steps, rewards, learns))
     return out
+
+
+def _learns(turn: Turn, learners: Collection[str] | None) -> bool:
+    return bool(turn.token_ids) and (learners is None or turn.player in learners)
 
 
 def _due(turns: Sequence[Turn], agent: str) -> dict[str, float]:
@@ -182,15 +205,18 @@ def _tensors(
     found: list[_Trajectory], episodes: Sequence[Episode], groups: Sequence[int]
 ) -> Trajectories:
     components = tuple(sorted({c for t in found for table in t.rewards for c in table}))
-    most = max(len(t.turns) for t in found)
+    most = max(len(t.rewards) for t in found)
     none = [0.0] * len(components)
     reward = [
         [[table.get(c, 0.0) for c in components] for table in t.rewards]
         + [none] * (most - len(t.rewards))
         for t in found
     ]
-    turn_mask = [[k < len(t.turns) for k in range(most)] for t in found]
-    stream = [[k for k, turn in enumerate(t.turns) for _ in turn.token_ids or ()] for t in found]
+    turn_mask = [[k < len(t.rewards) for k in range(most)] for t in found]
+    stream = [
+        [k for k, turn in zip(t.steps, t.turns, strict=True) for _ in turn.token_ids or ()]
+        for t in found
+    ]
     return Trajectories(
         reward_BTK=torch.tensor(reward, dtype=torch.float64).reshape(
             len(found), most, len(components)
@@ -199,8 +225,11 @@ def _tensors(
         turn_mask_BT=torch.tensor(turn_mask),
         turn_of_BS=_padded(stream, -1),
         keys=_keys(found, episodes, groups),
-        state_BT=_padded(_numbered([[str(u.chat) for u in t.turns] for t in found]), -1),
-        action_BT=_padded(_numbered([[_said(u) for u in t.turns] for t in found]), -1),
+        state_BT=_padded(_numbered([[str(u[0].chat) for u in _by_step(t)] for t in found]), -1),
+        action_BT=_padded(
+            _numbered([["\n".join(map(_said, u)) for u in _by_step(t)] for t in found]), -1
+        ),
+        role_BT=_padded(_numbered([[u[0].role for u in _by_step(t)] for t in found]), -1),
     )
 
 
@@ -221,11 +250,19 @@ def _keys(
         "opening": _codes([_said(t.turns[0]) for t in found]),
         "answer": _codes([_said(t.turns[-1]) for t in found]),
         "play": [t.episode for t in found],
+        "role": _codes([t.turns[0].role for t in found]),
         # Plays of one start that share a seat's first move have a beginning in common.
         "tree": _codes([(groups[t.episode], t.seat, _said(t.turns[0])) for t in found]),
         "truncated": [int(episodes[t.episode].stop is Stop.TURN_LIMIT) for t in found],
     }
     return {name: torch.tensor(key, dtype=torch.int64) for name, key in keys.items()}
+
+
+def _by_step(trajectory: _Trajectory) -> list[list[Turn]]:
+    out: list[list[Turn]] = [[] for _ in trajectory.rewards]
+    for step, turn in zip(trajectory.steps, trajectory.turns, strict=True):
+        out[step].append(turn)
+    return out
 
 
 def _said(turn: Turn) -> str:
@@ -265,7 +302,8 @@ def _rows(found: list[_Trajectory]) -> Rows:
             span.append(spans[key])
             trajectory.append(b)
             offset.append(at)
-            turns.append([k for k, turn in enumerate(wrote, first) for _ in turn.token_ids or ()])
+            own = zip(t.steps[first:last], wrote, strict=True)
+            turns.append([k for k, turn in own for _ in turn.token_ids or ()])
             logp.append([p for turn in wrote for p in turn.logprobs or ()])
             policy.append(t.policy)
             at += len(turns[-1])

@@ -25,7 +25,7 @@ from coevo.envs.core.chat import Chat, Message, copy_chat, escape
 from coevo.envs.core.episode import Episode, Stop, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.illegal import DEFAULT, Cost, IllegalPolicy, illegal_policy
-from coevo.envs.core.parsing import Parse, answer, parse_move
+from coevo.envs.core.parsing import Parse, answer
 from coevo.envs.core.round import Round
 from coevo.envs.core.settings import PromptStyle, check_settings, checked_modules, recorded
 from coevo.envs.core.spaces import ChatSpace, TextSpace
@@ -149,9 +149,11 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
         legal = self._legal(agent)
-        parse = self._parses[agent] = parse_move(action, legal)
+        parse = self._parses[agent] = self._read(agent, action)
         shown = None if legal is None else tuple(legal)
         turn = Turn(agent, self.chat(agent), action, parse.move, parse.status, shown)
+        turn.round = self._cycles
+        self._describe(agent, turn)
         self.episode.turns.append(turn)
         said = action[: self._action_spaces[agent].max_length]
         self._chats[agent].append({"role": "assistant", "content": said})
@@ -275,12 +277,18 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
         for module in self.reward_modules:
             if module.online:
                 turn.pay(module.name, module.score_turn(self.episode, turn))
+                for at, earlier in module.score_earlier(self.episode, turn).items():
+                    self.episode.turns[at].pay(module.name, earlier)
+                    self._hand_out(earlier)
         for paid in turn.rewards.values():
-            for agent, reward in paid.items():
-                self.rewards[agent] += reward
+            self._hand_out(paid)
         if self.episode.stop is not Stop.UNFINISHED:
             returns = {f"return/{a}": self.episode.total(a, "payoff") for a in self.possible_agents}
             self.episode.outcome = returns | self._outcome()
+
+    def _hand_out(self, paid: Mapping[str, float]) -> None:
+        for agent, reward in paid.items():
+            self.rewards[agent] += reward
 
     def _refresh_infos(self) -> None:
         waiting = self.awaiting
@@ -291,6 +299,7 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
         parse = self._parses.get(agent)
         return {
             "legal_actions": None if legal is None else list(legal),
+            "env_id": self.env_id,
             "task_id": self._task_id,
             "parse": {"move": parse.move, "status": str(parse.status)} if parse else {},
             **(self._private_info(agent) if waiting else {}),

@@ -1,7 +1,7 @@
 """What one task says about itself: names, payoffs, rules and words; everything else is shared.
 
-A task subclasses `TextEnv` and fills in the nine hooks below that raise here; the last three
-have a usual answer. Hooks may read `self.np_random`, `self.possible_agents` and
+A task subclasses `TextEnv` and fills in the nine hooks below that raise here; the others have a
+usual answer. Hooks may read `self.np_random`, `self.possible_agents` and
 `self.prompt_style`.
 """
 
@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from coevo.envs.core.episode import Turn
+from coevo.envs.core.parsing import Parse, parse_move
 
 
 class Task:
@@ -56,6 +59,16 @@ class Task:
     def _draw(self) -> str:
         """Draw the whole state for an onlooker."""
         raise NotImplementedError  # abstract
+
+    def _read(self, agent: str, text: str) -> Parse:
+        """Read the move in a reply; what is not legal goes to the illegal-move policy."""
+        return parse_move(text, self._legal(agent))
+
+    def _describe(self, agent: str, turn: Turn) -> None:
+        """Say what a reply is before it is carried out: its role, round, what it is about, its
+        answer and whether that is right.
+        """
+        turn.role = agent.rpartition("_")[0] or agent
 
     def _stake(self, agent: str) -> float:
         """What this seat loses by the rules if it gives up now (`stake` of illegal moves)."""

@@ -30,9 +30,25 @@ class RewardModule:
         """Give the rewards that fall due after `turn`, the latest of `episode`."""
         raise NotImplementedError(f"{type(self).__name__} must define one score")  # abstract
 
+    def score_earlier(self, episode: Episode, turn: Turn) -> Mapping[int, Payments]:
+        """Give rewards that `turn`, the latest, decides for earlier turns: place -> payments.
+
+        They are credited to the reply that earned them, whoever spoke in between; PettingZoo
+        sees them in the step that decides them.
+        """
+        return {}
+
     def score(self, episodes: Sequence[Episode]) -> list[list[Payments]]:
         """Give the reward table of finished episodes: [episode][turn] -> agent -> reward."""
-        return [[self.score_turn(e, t) for t in e.turns] for e in episodes]
+        return [self._table(episode) for episode in episodes]
+
+    def _table(self, episode: Episode) -> list[Payments]:
+        table = [dict(self.score_turn(episode, turn)) for turn in episode.turns]
+        for turn in episode.turns:
+            for at, paid in self.score_earlier(episode, turn).items():
+                for agent, reward in paid.items():
+                    table[at][agent] = table[at].get(agent, 0.0) + reward
+        return table
 
     def fit(self, episodes: Sequence[Episode]) -> Mapping[str, float]:
         """Learn from episodes; modules that do not learn do nothing and report nothing."""

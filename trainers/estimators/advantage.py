@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -54,6 +55,11 @@ class AdvantageSpec:
     """Degrees of freedom taken off in every variance."""
     eps: float = 1e-6
     """Added to every deviation that divides."""
+    steps: Literal["turn", "round"] = "turn"
+    """What is one time-step of a trajectory: every reply, or all replies of a round together."""
+    others: bool = False
+    """Whether seats of players that do not learn are credited too, for options that compare the
+    seats of a play; their statistics are part of the batch, so keep them apart by `agent`."""
     kl_in_reward: float = 0.0
     """Cost per nat of logp_old - logp_ref, taken off the reward at every token."""
 
@@ -64,6 +70,8 @@ class AdvantageSpec:
         check(self.scale, SCALE, "scale")
         for modifier in self.modify:
             check(modifier, MODIFY, "modify")
+        if self.steps not in ("turn", "round"):
+            raise ConfigError(f"steps={self.steps!r} must be turn or round")
         if self.weights not in WEIGHTS:
             raise unknown("weights", self.weights, WEIGHTS)
         if self.ddof < 0 or not self.eps >= 0.0:

@@ -14,7 +14,7 @@ from coevo.trainers.estimators.rewards import Level
 from coevo.trainers.estimators.trajectories import Trajectories
 
 WEIGHTS = ("row", "turn", "token", "trajectory")
-OF_TURNS = ("turn", "state", "action")
+OF_TURNS = ("turn", "state", "action", "role")
 """Keys that every turn has its own of."""
 
 
@@ -56,15 +56,16 @@ class Frame:
         """Give the group of every entry; None puts all entries in one group.
 
         Names joined by `+` give their combinations. Besides the keys of the batch, `turn` is the
-        number of the entry's turn, `state` what the seat saw before it, `action` what it did.
+        number of the entry's turn, `state` what the seat saw before it, `action` what it did, `role`
+        what it was.
 
         Raises:
             UnknownNameError: There is no such key.
             ConfigError: A key of turns is asked of rows, or of a batch without it.
         """
         names = [] if by is None else by.split("+")
-        of_turns = [self._turn_key(name) for name in names if name in OF_TURNS]
-        key_B = self._row_key([name for name in names if name not in OF_TURNS])
+        of_turns = [self._turn_key(name) for name in names if self._tells_turns(name)]
+        key_B = self._row_key([name for name in names if not self._tells_turns(name)])
         if self.level == "row":
             if of_turns:
                 raise ConfigError(f"by={by!r} tells turns apart: use a turn-level credit, 'to_go'")
@@ -131,7 +132,13 @@ class Frame:
     def _short_key(self, by: str | None) -> Tensor:
         """Give the key with one entry per row where it has no more to tell."""
         names = [] if by is None else by.split("+")
-        return self.key(by) if set(names) & set(OF_TURNS) else self._row_key(names)
+        return self.key(by) if any(map(self._tells_turns, names)) else self._row_key(names)
+
+    def _tells_turns(self, name: str) -> bool:
+        """Tell whether a key differs within a trajectory; a row has the role of its first turn."""
+        return name in OF_TURNS and not (
+            name == "role" and self.level == "row" and name in self.batch.keys
+        )
 
     def _turn_key(self, name: str) -> Tensor:
         if name != "turn":

@@ -57,6 +57,8 @@ class Trajectories:
     """Outcome of a greedy play of the same start by the same seat."""
     state_BT: Tensor | None = None
     """What the seat saw before each turn (int64): equal numbers are equal observations."""
+    role_BT: Tensor | None = None
+    """What the seat was in each turn (int64), such as solver or scorer."""
     action_BT: Tensor | None = None
     """What it did there (int64): equal numbers are equal moves."""
     q_BTC: Tensor | None = None
@@ -174,7 +176,7 @@ def _check_shapes(batch: Trajectories) -> None:
     for name in FLOATS_BS:
         _expect(name, getattr(batch, name), (rows, tokens), "float")
     _expect("baseline_B", batch.baseline_B, (rows,), "float")
-    for name in ("state_BT", "action_BT"):
+    for name in ("state_BT", "action_BT", "role_BT"):
         _expect(name, getattr(batch, name), (rows, turns), "int64")
     for name in ("q_BTC", "v_BTC"):
         critics: Tensor | None = getattr(batch, name)
