@@ -1,0 +1,1 @@
+"""Where questions come from, and who knows the answers."""

@@ -1,0 +1,1 @@
+"""Search tasks: worlds of documents and questions, retrieval, proposer and solver."""
