@@ -1,0 +1,138 @@
+r"""From a reply to its final answer, and from two answers to whether they agree.
+
+Forms that are read: \boxed{4}, <answer>4</answer>, and [4] at the very end, which is the form of
+the terse prompts. Where several stand in a reply, the one that ends last counts. For questions
+about numbers, the last number of a reply that has none of these is its answer.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from coevo.envs.core.parsing import normalise, parse_move
+
+LONGEST = 2000
+"""Characters of an answer that are looked at; gold answers are far shorter."""
+NUMERIC = ("number", "mathematics", "math")
+"""Kinds whose answer may be the last number of a reply."""
+
+_TAGGED = re.compile(r"<answer>([^<]*(?:<(?!/?answer>)[^<]*)*)</answer>", re.IGNORECASE)
+_BRACKETS = re.compile(r"\[([^\[\]\n]{1,200})\]\s{0,40}\Z")
+_LABEL = re.compile(r"\A\s*(?:final\s+)?answer\s*:\s*", re.IGNORECASE)
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d{1,40})"
+_NUMBER = re.compile(
+    rf"(?<![\w.])[-+]?{_DIGITS}(?!\d)(?:\.\d{{1,40}}(?!\d))?(?:/\d{{1,40}}(?!\d))?"
+)
+_PLAIN = re.compile(rf"([-+]?(?:{_DIGITS}(?:\.\d{{0,40}})?|\.\d{{1,40}}))(?:/(\d{{1,40}}))?")
+_CHOICE = re.compile(r"\(?([a-z])(?:[).:].*|\s.*)?", re.DOTALL)
+_EDGES = " \t\n.,;:!?\"'`*"
+
+
+def final_answer(text: str, kind: str = "text") -> str | None:
+    r"""Read the final answer of a whole reply; None where there is none.
+
+    Args:
+        text: the reply; what it thinks (`<think>`) is skipped.
+        kind: of the question; see `NUMERIC`.
+
+    >>> final_answer(r"So \boxed{\frac{1}{2}}."), final_answer("I say [ 7 ]")
+    ('\\frac{1}{2}', '7')
+    >>> final_answer("It is 3, no, 1,200.", "number"), final_answer("Paris")
+    ('1,200', None)
+    """
+    said = parse_move(text, None).move or ""
+    found = [(m.end(), m[1]) for m in _TAGGED.finditer(said)][-1:]
+    boxed, end = _box(said)
+    if boxed is not None:
+        found.append((end, boxed))
+    bracket = _BRACKETS.search(said[-300:])
+    if bracket:
+        found.append((len(said), bracket[1]))
+    if not found:
+        return _last_number(said) if kind in NUMERIC else None
+    answer = max(found)[1]
+    inner = _box(answer)[0]
+    answer = _LABEL.sub("", answer if inner is None else inner).strip()
+    return answer[:LONGEST] or None
+
+
+def agree(answer: str, gold: str, kind: str = "text") -> bool:
+    """Tell whether two final answers say the same, without algebra.
+
+    Args:
+        answer: of an agent.
+        gold: the right one.
+        kind: `number` compares values where both are numbers, `choice` compares letters; all
+            others compare text, ignoring case, white space and punctuation at both ends.
+
+    >>> agree("1,200.0", "$1200", "number"), agree("(B) Rome", "b", "choice"), agree("no", "yes")
+    (True, True, False)
+    """
+    return normalised(answer, kind) == normalised(gold, kind)
+
+
+def normalised(answer: str, kind: str = "text") -> str:
+    """Spell an answer so that equal answers are equal texts; votes are counted over these.
+
+    >>> normalised(" 0.50 ", "number"), normalised("(C)", "choice"), normalised("The  Sun!")
+    ('1/2', 'c', 'the sun')
+    """
+    answer = answer[:LONGEST]
+    if kind in NUMERIC:
+        value = as_number(answer)
+        return normalise(answer.strip(_EDGES)) if value is None else str(value)
+    plain = normalise(answer).strip(_EDGES)
+    if kind == "choice" and (letter := _CHOICE.fullmatch(plain)):
+        return letter[1]
+    return plain
+
+
+def as_number(text: str) -> Fraction | None:
+    r"""Read a plain number: digits, a sign, thousands commas, a decimal point, a fraction.
+
+    Signs of money and per cent are dropped. Anything else gives None.
+
+    >>> as_number("$1,234.50"), as_number("-3/4"), as_number("3, 4"), as_number("25\\%")
+    (Fraction(2469, 2), Fraction(-3, 4), None, Fraction(25, 1))
+    """
+    plain = text.strip().strip("$").replace("\\!", "").replace("\\$", "").strip().strip("$")
+    plain = plain.rstrip("%").rstrip("\\").rstrip(".").strip()
+    match = _PLAIN.fullmatch(plain.replace("\u2212", "-"))
+    if match is None or (match[2] is not None and not int(match[2])):
+        return None
+    return Fraction(match[1].replace(",", "")) / int(match[2] or 1)
+
+
+def _box(text: str) -> tuple[str | None, int]:
+    r"""Find the last \boxed{...} whose braces close; give what it holds and where it ends."""
+    end = len(text)
+    for _ in range(8):
+        start = text.rfind("\\boxed", 0, end)
+        if start < 0:
+            break
+        found = _braced(text, start + len("\\boxed"))
+        if found is not None:
+            return found
+        end = start
+    return None, 0
+
+
+def _braced(text: str, start: int) -> tuple[str, int] | None:
+    """Read `{...}`, or the single word that LaTeX allows instead, from `start` on."""
+    while text[start : start + 1].isspace():
+        start += 1
+    if text[start : start + 1] != "{":
+        word = re.compile(r"[^\s{}$.,;]{1,40}").match(text, start)
+        return (word[0], word.end()) if word else None
+    depth = 0
+    for at in range(start, min(len(text), start + LONGEST)):
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        if depth == 0:
+            return text[start + 1 : at], at + 1
+    return None
+
+
+def _last_number(text: str) -> str | None:
+    found = _NUMBER.findall(text[-LONGEST:])
+    return found[-1] if found else None
