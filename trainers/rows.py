@@ -48,10 +48,12 @@ class Rows:
         """Give the rows of one parameter set and their indices; distinct sequences are cut too."""
         mine = [i for i, p in enumerate(self.policy_C) if p == policy]
         at = torch.tensor(mine, dtype=torch.int64)
-        if len(at) == len(self.policy_C):
-            return self, at
+        return (self if len(at) == len(self.policy_C) else self.chosen(at)), at
+
+    def chosen(self, at: Tensor) -> Rows:
+        """Give some rows, in the order of their indices, and the sequences that they need."""
         used, local = self.span_C[at].unique(return_inverse=True)
-        rows = Rows(
+        return Rows(
             spans=tuple(self.spans[i] for i in used.tolist()),
             span_C=local,
             trajectory_C=self.trajectory_C[at],
@@ -59,10 +61,9 @@ class Rows:
             mask_CL=self.mask_CL[at],
             turn_CL=self.turn_CL[at],
             logp_roll_CL=self.logp_roll_CL[at],
-            policy_C=(policy,) * len(at),
+            policy_C=tuple(self.policy_C[i] for i in at.tolist()),
             allowed=tuple(self.allowed[i] for i in used.tolist()),
         )
-        return rows, at
 
     def from_stream(self, stream_BS: Tensor) -> Tensor:
         """Give the rows' share of a per-token stream: [B, S] -> [C, L], 0 at padding."""
@@ -72,10 +73,9 @@ class Rows:
         picked = stream_BS[self.trajectory_C[:, None], at_CL]
         return picked * self.mask_CL
 
-    def to_stream(self, value_CL: Tensor, size: int) -> Tensor:
-        """Undo `from_stream` into [B, size]."""
-        rows = int(self.trajectory_C.max()) + 1
-        stream = value_CL.new_zeros(rows, size)
+    def to_stream(self, value_CL: Tensor, like_BS: Tensor) -> Tensor:
+        """Undo `from_stream` into the shape of a stream; 0 for trajectories without rows."""
+        stream = value_CL.new_zeros(like_BS.shape)
         at_CL = self.offset_C[:, None] + torch.arange(value_CL.shape[1])
         row_CL = self.trajectory_C[:, None].expand_as(at_CL)
         stream[row_CL[self.mask_CL], at_CL[self.mask_CL]] = value_CL[self.mask_CL]
@@ -126,7 +126,8 @@ def build(
             statistics that learners are compared with. None takes every player with tokens.
         baselines: (group, seat) -> what a greedy play of the same start earned.
         steps: `turn`, or `round`: the replies of a seat in one round are one time-step.
-        others: give the other players trajectories too, after the learners', without rows.
+        others: give the other players trajectories too, after the learners', without rows or
+            tokens: what a past self wrote is credited, but nobody learns it.
 
     Returns:
         None when no policy wrote anything.
@@ -215,6 +216,8 @@ def _tensors(
     turn_mask = [[k < len(t.rewards) for k in range(most)] for t in found]
     stream = [
         [k for k, turn in zip(t.steps, t.turns, strict=True) for _ in turn.token_ids or ()]
+        if t.learns
+        else []
         for t in found
     ]
     return Trajectories(

@@ -3,14 +3,14 @@
 Every centre has the form `(y, frame, state, *, options) -> (centred y, new state)`. Groups are
 keys of the batch; several names joined by `+` give their combinations, e.g. `by="group+agent"`.
 All but `none`, `greedy`, `const` and `seat_ema` give a group of one, or of equal credits, exactly
-0.
+0; `group(single=keep)` leaves a group of one trajectory as it is instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -46,16 +46,31 @@ def center_batch(y: Tensor, frame: Frame, state: State) -> Centred:
     return frame.minus_mean(y, frame.stats(y, None)), state
 
 
-def center_group(y: Tensor, frame: Frame, state: State, *, by: str = "group") -> Centred:
+def center_group(
+    y: Tensor,
+    frame: Frame,
+    state: State,
+    *,
+    by: str = "group",
+    single: Literal["zero", "keep"] = "zero",
+) -> Centred:
     """Subtract the mean of the group: A_i = Y_i - mean(Y_j : same key).
+
+    A trajectory that is alone in its group has nothing to be compared with: 0, or with
+    `single="keep"` its credit, A = Y, which is REINFORCE without a baseline. The latter is what
+    released code of the verl family does (mean 0 and deviation 1 for a group of one); give it to
+    `group_std` as well.
 
     >>> from coevo.trainers.estimators import from_lists
     >>> y_B = torch.tensor([1.0, 0.0, 5.0])
     >>> frame = Frame(from_lists([[1.0], [0.0], [5.0]], group=[0, 0, 1]), "row")
     >>> center_group(y_B, frame, {})[0].tolist()
     [0.5, -0.5, 0.0]
+    >>> center_group(y_B, frame, {}, single="keep")[0].tolist()
+    [0.5, -0.5, 5.0]
     """
-    return frame.minus_mean(y, frame.stats(y, by)), state
+    centred = frame.minus_mean(y, frame.stats(y, by))
+    return (frame.keep_single(centred, y, by) if single == "keep" else centred), state
 
 
 def center_agent_group(y: Tensor, frame: Frame, state: State) -> Centred:

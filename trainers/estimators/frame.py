@@ -112,6 +112,12 @@ class Frame:
         """Divide by the deviation and eps; a group without variance gives exactly 0."""
         return self.hide(torch.where(stats.std > 0, wide(a) / (stats.std + self.eps), 0.0))
 
+    def keep_single(self, a: Tensor, y: Tensor, by: str | None) -> Tensor:
+        """Put y back where a trajectory is alone in its group: no other has weight there."""
+        _, own_weight = self.own(y, by)
+        others = self.stats(y, by).total - own_weight
+        return self.hide(torch.where((own_weight > 0) & (others < 0.5), wide(y), wide(a)))
+
     def hide(self, y: Tensor) -> Tensor:
         """Set the entries outside the mask to 0."""
         return torch.where(self.mask, y, 0.0)

@@ -2,7 +2,7 @@
 
 Every scale has the form `(a, y, frame, *, options) -> a`, where y is the raw credit and a the
 centred one. All but `none` and `fixed` give a group without variance, and so a group of one,
-exactly 0.
+exactly 0; `group_std(single=keep)` leaves a group of one trajectory as it is instead.
 """
 
 from __future__ import annotations
@@ -29,15 +29,29 @@ def scale_none(a: Tensor, y: Tensor, frame: Frame) -> Tensor:
     return a
 
 
-def scale_group_std(a: Tensor, y: Tensor, frame: Frame, *, by: str = "group") -> Tensor:
+def scale_group_std(
+    a: Tensor,
+    y: Tensor,
+    frame: Frame,
+    *,
+    by: str = "group",
+    single: Literal["zero", "keep"] = "zero",
+) -> Tensor:
     """Divide by the deviation of the raw credit inside the group: A / (std + eps).
+
+    A trajectory that is alone in its group has no deviation: 0, or with `single="keep"` as the
+    centre gave it (deviation 1); see the centre `group`.
 
     >>> from coevo.trainers.estimators import from_lists
     >>> y_B = torch.tensor([1.0, 0.0])
     >>> scale_group_std(y_B - 0.5, y_B, Frame(from_lists([[1.0], [0.0]]), "row")).round(decimals=4)
     tensor([ 0.7071, -0.7071], dtype=torch.float64)
+    >>> alone = Frame(from_lists([[1.0], [0.0]], group=[0, 1]), "row")
+    >>> scale_group_std(y_B, y_B, alone, single="keep").tolist()
+    [1.0, 0.0]
     """
-    return frame.over_std(a, frame.stats(y, by))
+    scaled = frame.over_std(a, frame.stats(y, by))
+    return frame.keep_single(scaled, a, by) if single == "keep" else scaled
 
 
 def scale_agent_std(a: Tensor, y: Tensor, frame: Frame) -> Tensor:
