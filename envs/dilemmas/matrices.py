@@ -1,0 +1,188 @@
+"""Matrix games as payoff tensors: found by name, given by payoffs, played without any text.
+
+A game of N players is one array [actions of player 0, ..., actions of player N-1, N]: the last axis
+is who is paid. Names may carry parameters: `public_goods(players=4,multiplier=1.6)`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from coevo.envs.core.errors import ConfigError, check_arguments, unknown
+
+CELLS = 4096
+"""Joint moves that a payoff tensor may have."""
+_CALL = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*\Z")
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixGame:
+    """A game in normal form; action 0 is the cooperative one where there is one."""
+
+    name: str
+    """Never shown to players, who could know what is usually said about the game."""
+    payoffs: NDArray[np.float64]
+    """[actions of player 0, ..., actions of player N-1, N]."""
+    actions: tuple[str, ...] = ()
+    """What the literature calls the actions; empty where nobody named them."""
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return int(self.payoffs.shape[-1])
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of actions of every player."""
+        return self.payoffs.shape[:-1]
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Lowest and highest payoff of anybody in one round."""
+        return float(self.payoffs.min()), float(self.payoffs.max())
+
+    @property
+    def zero_sum(self) -> bool:
+        """Whether the payoffs of every cell sum to zero."""
+        return bool(np.allclose(self.payoffs.sum(axis=-1), 0.0))
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether it does not matter who sits where: permuted players have permuted payoffs."""
+        if len(set(self.sizes)) > 1:
+            return False
+        swaps = [_swapped(self.payoffs, i, i + 1) for i in range(self.players - 1)]
+        return all(np.allclose(self.payoffs, swapped) for swapped in swaps)
+
+
+def payoff(game: MatrixGame, actions: ArrayLike) -> NDArray[np.float64]:
+    """Pay joint moves: u[..., i] = payoffs[a_0, ..., a_{N-1}, i].
+
+    Args:
+        game: any game.
+        actions: action numbers [..., N], one per player on the last axis.
+
+    Returns:
+        Payoffs [..., N].
+
+    >>> payoff(matrix_game("prisoners_dilemma"), [[0, 0], [0, 1], [1, 1]]).tolist()
+    [[3.0, 3.0], [0.0, 5.0], [1.0, 1.0]]
+    """
+    chosen = np.asarray(actions)
+    if chosen.shape[-1:] != (game.players,) or not np.issubdtype(chosen.dtype, np.integer):
+        raise ConfigError(
+            f"actions of shape {chosen.shape} and type {chosen.dtype}: {game.name} takes action "
+            f"numbers [..., {game.players}]"
+        )
+    if (chosen < 0).any() or (chosen >= np.array(game.sizes)).any():
+        raise ConfigError(f"an action of {game.name} must lie under {game.sizes} and not under 0")
+    return game.payoffs[tuple(np.moveaxis(chosen, -1, 0))]
+
+
+def game_of_payoffs(
+    payoffs: ArrayLike | str, name: str = "payoffs", actions: Sequence[str] = ()
+) -> MatrixGame:
+    """Make a game from its payoff tensor [actions of player 0, ..., of player N-1, N].
+
+    Args:
+        payoffs: nested lists, an array, or JSON text of nested lists.
+        name: for records.
+        actions: names of the actions, equal for all players.
+
+    Raises:
+        ConfigError: the numbers are no tensor of that form.
+
+    >>> game_of_payoffs([[[3, 3], [0, 5]], [[5, 0], [1, 1]]]).sizes
+    (2, 2)
+    """
+    tensor = _tensor(payoffs)
+    shape, players = tensor.shape, tensor.ndim - 1
+    if players < 2 or shape[-1] != players:
+        raise ConfigError(
+            f"payoffs have shape {list(shape)}; expected one axis per player and a last axis with "
+            "one payoff per player, for example [[[3,3],[0,5]],[[5,0],[1,1]]] with shape [2, 2, 2]"
+        )
+    if min(shape[:-1]) < 2 or tensor.size > CELLS * players:
+        raise ConfigError(
+            f"payoffs have shape {list(shape)}: every player needs 2 actions or more, and there "
+            f"may be {CELLS} joint moves"
+        )
+    if not np.isfinite(tensor).all():
+        raise ConfigError("payoffs must be finite numbers")
+    if actions and {len(actions)} != set(shape[:-1]):
+        raise ConfigError(f"{len(actions)} action names {list(actions)} for shape {list(shape)}")
+    tensor.flags.writeable = False
+    return MatrixGame(name, tensor, tuple(actions))
+
+
+def matrix_game(name: str) -> MatrixGame:
+    """Find a game by name; parameters stand in brackets after it.
+
+    Args:
+        name: `chicken`, `donation(benefit=4)`, `public_goods(players=5,multiplier=2)`,
+            `ordinal_17`; `game_names()` lists them.
+
+    >>> matrix_game("volunteers_dilemma(players=4)").sizes
+    (2, 2, 2, 2)
+    """
+    # The tables are made of this module's class: imported when somebody asks.
+    from coevo.envs.dilemmas.catalogue import MAKERS, TABLES
+    from coevo.envs.dilemmas.ordinal import ordinal_game, ordinal_names
+
+    call = _CALL.match(str(name))
+    key = call.group(1) if call else str(name)
+    given = call.group(2) if call else None
+    if key in ordinal_names() and not given:
+        return ordinal_game(key)
+    if key in TABLES:
+        check_arguments(f"game {key}", _parameters(name, given), [])
+        return TABLES[key]
+    if call is None or key not in MAKERS:
+        raise unknown("matrix game", str(name), [*TABLES, *MAKERS, "ordinal_1"])
+    parameters = _parameters(name, given)
+    check_arguments(f"game {key}", parameters, inspect.signature(MAKERS[key]).parameters)
+    return MAKERS[key](**parameters)
+
+
+def game_names() -> list[str]:
+    """List all games by name, the 144 ordinal ones last."""
+    from coevo.envs.dilemmas.catalogue import MAKERS, TABLES
+    from coevo.envs.dilemmas.ordinal import ordinal_names
+
+    return [*sorted([*TABLES, *MAKERS]), *ordinal_names()]
+
+
+def _parameters(name: str, given: str | None) -> dict[str, float | int]:
+    found: dict[str, float | int] = {}
+    for part in filter(None, map(str.strip, (given or "").split(","))):
+        key, equals, value = part.partition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            number = float("nan")
+        if not equals or not np.isfinite(number):
+            raise ConfigError(f"game={name!r}: {part!r} must be a parameter like players=4")
+        found[key.strip()] = int(number) if number.is_integer() else number
+    return found
+
+
+def _tensor(payoffs: ArrayLike | str) -> NDArray[np.float64]:
+    try:
+        numbers = json.loads(payoffs) if isinstance(payoffs, str) else payoffs
+        return np.array(numbers, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"payoffs are no tensor of numbers: {error}") from None
+
+
+def _swapped(payoffs: NDArray[np.float64], i: int, j: int) -> NDArray[np.float64]:
+    """Let two players change seats: their axes and their payoffs."""
+    order = list(range(payoffs.shape[-1]))
+    order[i], order[j] = order[j], order[i]
+    return np.swapaxes(payoffs, i, j)[..., order]
