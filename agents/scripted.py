@@ -8,15 +8,22 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from coevo.agents.agent import Agent, Reply, Request
+from coevo.agents.speakers import Speech, speaker
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import answer
 
 NEUTRAL = "I have nothing to add."
-"""Reply of a scripted player where any text is legal."""
+"""Reply of a scripted player where any text is legal and the environment has no speaker."""
 
 
 class MoveAgent(Agent):
-    """Draws its move from the odds it gives; subclasses define `odds`."""
+    """Draws its move from the odds it gives; subclasses define `odds`.
+
+    Where moves are texts it draws among the replies of the environment's speaker at its `skill`.
+    """
+
+    skill: float = 0.0
+    """Skill of its speech, 0..1."""
 
     def odds(self, request: Request) -> np.ndarray:
         """Give the probability of each entry of `legal_actions`, which is not empty."""
@@ -33,17 +40,25 @@ class MoveAgent(Agent):
                 raise ConfigError(f"seat {request.seat} has no list of legal moves to weigh")
         return [self.odds(r) for r in requests]
 
-    def _reply(self, request: Request) -> Reply:
+    def speech(self, request: Request) -> Speech:
+        """Give what it might reply and how likely each reply is."""
+        speak = speaker(str(request.info.get("env_id")))
+        if speak is not None:
+            return speak(request, self.skill)
         legal = request.info["legal_actions"]
         if not legal:
-            return Reply(NEUTRAL)
-        edge = np.cumsum(self.odds(request))
+            return Speech((NEUTRAL,), np.ones(1))
+        return Speech(tuple(map(answer, legal)), self.odds(request))
+
+    def _reply(self, request: Request) -> Reply:
+        replies, odds = self.speech(request)
+        edge = np.cumsum(odds)
         drawn = np.searchsorted(edge, request.rng.random() * edge[-1], side="right")
-        return Reply(answer(legal[min(int(drawn), len(legal) - 1)]))
+        return Reply(replies[min(int(drawn), len(replies) - 1)])
 
 
 class RandomAgent(MoveAgent):
-    """Plays a uniformly random legal move."""
+    """Plays a uniformly random legal move; says what somebody without skill says."""
 
     name = "random"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -10,8 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from coevo.agents import SCRIPTED
-from coevo.agents.load import policy_folders
+from coevo.agents.fingerprint import fingerprint
 from coevo.benchmarks.compare.manifest import surroundings
 from coevo.benchmarks.scores import is_contest
 from coevo.benchmarks.tournament.schedule import Schedule, pairs, plays_per_deal
@@ -21,8 +19,6 @@ from coevo.envs.core.errors import ConfigError, DataError
 from coevo.trainers.run_folder import replace_text, storage
 
 KIND = "tournament"
-SAMPLE = 2**20
-"""Bytes of either end of a file of weights that tell it from another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,29 +111,6 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(found, dict) or found.get("kind") != KIND:
         raise DataError(f"{path} is no manifest of a tournament; give another --out")
     return found
-
-
-def fingerprint(source: str) -> str | None:
-    """Tell the weights behind a name from others; None where nothing lies on this disk.
-
-    SHA-256 over names, sizes and both ends of the files, as a whole model takes long to read.
-    """
-    if source in SCRIPTED or (source != "seed" and not Path(source).expanduser().exists()):
-        return None
-    found = hashlib.sha256()
-    for name, folder in sorted(policy_folders(source).items()):
-        for path in sorted(folder.iterdir()):
-            if path.suffix in (".safetensors", ".bin") or path.name == "config.json":
-                found.update(f"{name}/{path.name} {path.stat().st_size}\n".encode())
-                found.update(_ends(path))
-    return found.hexdigest()
-
-
-def _ends(path: Path) -> bytes:
-    with path.open("rb") as file:
-        head = file.read(SAMPLE)
-        file.seek(max(path.stat().st_size - SAMPLE, 0))
-        return head + file.read(SAMPLE)
 
 
 def _settings(plan: Plan) -> dict[str, Any]:

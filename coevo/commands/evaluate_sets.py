@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from coevo.agents.agent import Agent
-from coevo.agents.load import policy_folders
+from coevo.agents.fingerprint import fingerprint
 from coevo.agents.oracle import solve
 from coevo.benchmarks.references import HARMLESS
 from coevo.benchmarks.suites import names, scenarios
@@ -64,23 +63,6 @@ def facts(
         "env_options": dict(options),
         "sampling": sampling_of(agent),
     }
-
-
-def fingerprint(source: str) -> str:
-    """Give a digest of an agent's weights; empty for scripts, servers and models of the Hub.
-
-    A run that has trained on since is another agent under the same name.
-    """
-    if is_scripted(source) or (source != "seed" and not Path(source).expanduser().exists()):
-        return ""
-    whole, folders = hashlib.sha256(), policy_folders(source)
-    for policy, folder in sorted(folders.items()):
-        name = policy if len(folders) > 1 else ""  # a single model may lie in any folder
-        for path in sorted([*folder.glob("*.safetensors"), *folder.glob("*.bin")]):
-            with path.open("rb") as file:
-                part = hashlib.file_digest(file, "sha256").hexdigest()
-            whole.update(f"{name}/{path.name} {part}\n".encode())
-    return whole.hexdigest()[:16]
 
 
 def run_a_suite(args: Evaluate) -> int:

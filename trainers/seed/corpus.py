@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from coevo.agents.agent import Request
-from coevo.agents.scripted import MoveAgent
+from coevo.agents.agent import Agent, Reply, Request
 from coevo.agents.tutor import TutorAgent
 from coevo.envs import list_envs, make
 from coevo.envs.core.chat import Chat
-from coevo.envs.core.parsing import answer
 from coevo.trainers.rollout import Match, play
 
 OPENSPIEL_GAMES = (
@@ -79,12 +77,12 @@ class Example:
 
     chat: Chat
     replies: tuple[str, ...]
-    """The legal replies."""
+    """The replies that are taught: all legal moves, or what a speaker might say."""
     odds: tuple[float, ...]
     """Probability of each; the label is the whole distribution, which says far more than a draw."""
 
 
-class Recorder(MoveAgent):
+class Recorder(Agent):
     """Plays with one skill and notes at every turn what a tutor of another skill would do.
 
     Args:
@@ -97,12 +95,12 @@ class Recorder(MoveAgent):
         self.player, self.teacher, self.examples = TutorAgent(skill), TutorAgent(label), examples
         self.name = f"recorder:{skill:g}"
 
-    def odds(self, request: Request) -> np.ndarray:
-        """Give the player's odds; note the teacher's."""
-        replies = tuple(map(answer, request.info["legal_actions"]))
-        taught = tuple(map(float, self.teacher.odds(request)))
-        self.examples.append(Example(request.chat, replies, taught))
-        return self.player.odds(request)
+    def act(self, requests: Sequence[Request]) -> list[Reply]:
+        """Give the player's replies; note what the teacher might say."""
+        for request in requests:
+            replies, odds = self.teacher.speech(request)
+            self.examples.append(Example(request.chat, replies, tuple(map(float, odds))))
+        return self.player.act(requests)
 
 
 def turns(source: Source, count: int, seed: int) -> list[Example]:
