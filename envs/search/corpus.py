@@ -159,7 +159,7 @@ def _beir_questions(path: Path, split: str) -> tuple[AskedQuestion, ...]:
         where = f"{file}, line {number}"
         id = _text(entry, ("_id", "id"), where)
         if id in found:
-            answers = _question(entry | {"question": "-"}, where).answers if _known(entry) else ()
+            answers = _question({**entry, "question": "-"}, where).answers if _known(entry) else ()
             asked.append(AskedQuestion(_text(entry, ("text",), where), answers, tuple(found[id])))
     return tuple(asked)
 

@@ -1,13 +1,14 @@
 """Finding documents: one protocol, and BM25 over a corpus (bm25s, extra `search`).
 
-Queries are written by models, so anything may stand in them: they are cleaned, cut and counted, and
-none of them raises. What the library leaves open is settled here: short tokens and stop words are
-kept (an entity may be called "It"), equal scores are ordered by id, `k` may exceed the corpus, and a
-document that shares no word with the query is not a hit.
+Queries are written by models, so anything may stand in them: they are cleaned, cut and counted,
+and none of them raises. What the library leaves open is settled here: short tokens and stop words
+are kept (an entity may be called "It"), equal scores are ordered by id, `k` may exceed the corpus,
+and a document that shares no word with the query is not a hit.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
 import unicodedata
 from collections import Counter
@@ -21,7 +22,7 @@ from coevo.envs.search.corpus import Document
 
 LONGEST_QUERY = 1000
 """Characters of a query that are read; the rest is cut off."""
-_TOKEN = re.compile(r"\w+(?:['’]\w+)*", re.UNICODE)
+_TOKEN = re.compile(r"\w+(?:['\u2019]\w+)*", re.UNICODE)
 
 
 class Hit(NamedTuple):
@@ -45,7 +46,7 @@ class Retriever(Protocol):
     """What happened to queries so far: `queries`, `cut`, `cleaned`, `empty`."""
 
     def search(self, queries: Sequence[str], k: int | None = None) -> list[list[Hit]]:
-        """Give up to k hits per query, best first, equal scores by id; k=None is its own default."""
+        """Give up to k hits per query, best first, equal scores by id; None is its own k."""
         ...
 
 
@@ -90,9 +91,7 @@ class Bm25Retriever:
         title_weight: how many times the words of a title count.
     """
 
-    def __init__(
-        self, documents: Sequence[Document], k: int = 3, title_weight: int = 1
-    ) -> None:
+    def __init__(self, documents: Sequence[Document], k: int = 3, title_weight: int = 1) -> None:
         if not documents:
             raise DataError("a retriever needs one document or more, given an empty corpus")
         if k < 1 or title_weight < 1:
@@ -131,6 +130,14 @@ class Bm25Retriever:
         found = [(self._documents[i], float(scores_D[i])) for i in best if scores_D[i] > 0]
         return [Hit(d.id, score, d.title, d.text) for d, score in found]
 
+    def with_k(self, k: int) -> Bm25Retriever:
+        """Give another view of the same index with its own k and its own counts."""
+        if k < 1:
+            raise ConfigError(f"k={k} must be 1 or more")
+        twin = object.__new__(type(self))
+        twin.__dict__ |= self.__dict__ | {"counts": Counter(), "k": k}
+        return twin
+
     def __deepcopy__(self, memo: Mapping[int, Any]) -> Bm25Retriever:
         """Share the index, which never changes, and copy the counts."""
         twin = object.__new__(type(self))
@@ -140,7 +147,7 @@ class Bm25Retriever:
 
 def _index(words: Sequence[Sequence[str]], vocabulary: Mapping[str, int]) -> Any:
     try:
-        import bm25s
+        bm25s = importlib.import_module("bm25s")
     except ImportError:
         raise missing_extra("bm25s", "search") from None
     ids = [[vocabulary[w] for w in ws] for ws in words]

@@ -1,0 +1,299 @@
+"""Invented worlds by seed: nobody can know them, so answers have to be found.
+
+compact     36 entities with names of two syllables, six relations, documents of one to three short
+            facts; made for million-parameter models, and the default of the environments
+otherwise   people, cities, organisations, books, regions and rivers, twelve functional relations,
+            documents of several sentences with paraphrases and filler
+
+Every relation hands its objects out evenly, so that the most frequent object of a relation is
+hardly a better guess than any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.search.corpus import Document
+from coevo.envs.search.grammar import Relation
+from coevo.envs.search.graph import Fact, GraphWorld
+from coevo.envs.search.names import HALVES, long_names, short_names
+
+COMPACT = (
+    Relation("capital", "land", "town", ("capital",)),
+    Relation("mayor", "town", "person", ("mayor",)),
+    Relation("twin", "town", "town", ("twin",)),
+    Relation("home", "person", "town", ("home",)),
+    Relation("teacher", "person", "person", ("teacher",)),
+    Relation("friends", "person", "person", ("friend",), functional=False),
+)
+"""Relations of the compact world."""
+_COMPACT_SHARES = {"land": 1, "town": 2, "person": 3}
+
+WIDE = (
+    Relation(
+        "born_in",
+        "person",
+        "city",
+        ("birthplace", "native city"),
+        ("{s} was born in {o}.", "The birthplace of {s} is {o}.", "{o} is where {s} was born."),
+    ),
+    Relation(
+        "mentor",
+        "person",
+        "person",
+        ("mentor", "first teacher"),
+        ("The mentor of {s} was {o}.", "{s} learned everything from {o}.", "{o} taught {s}."),
+    ),
+    Relation(
+        "works_for",
+        "person",
+        "org",
+        ("employer",),
+        ("{s} works for {o}.", "The employer of {s} is {o}.", "{s} is paid by {o}."),
+    ),
+    Relation(
+        "in_region",
+        "city",
+        "region",
+        ("region",),
+        ("{s} lies in {o}.", "The region of {s} is {o}.", "{s} is a city of {o}."),
+    ),
+    Relation(
+        "mayor",
+        "city",
+        "person",
+        ("mayor", "head of the council"),
+        ("The mayor of {s} is {o}.", "{s} is governed by {o}.", "{o} heads the council of {s}."),
+    ),
+    Relation(
+        "founder",
+        "org",
+        "person",
+        ("founder",),
+        ("{s} was founded by {o}.", "The founder of {s} is {o}.", "{o} set up {s}."),
+    ),
+    Relation(
+        "hq",
+        "org",
+        "city",
+        ("head office", "seat"),
+        ("The head office of {s} is in {o}.", "{s} has its seat in {o}.", "{s} is run from {o}."),
+    ),
+    Relation(
+        "capital",
+        "region",
+        "city",
+        ("capital",),
+        ("The capital of {s} is {o}.", "{s} is ruled from {o}.", "{o} is the capital of {s}."),
+    ),
+    Relation(
+        "river",
+        "city",
+        "river",
+        ("river",),
+        ("The river of {s} is the {o}.", "{s} stands on the {o}.", "The {o} flows through {s}."),
+    ),
+    Relation(
+        "mouth",
+        "river",
+        "city",
+        ("mouth", "port"),
+        ("The mouth of the {s} is at {o}.", "The {s} meets the sea at {o}.", "{o} is its port."),
+    ),
+    Relation(
+        "author",
+        "book",
+        "person",
+        ("author", "writer"),
+        ("The author of {s} is {o}.", "{s} was written by {o}.", "{o} wrote {s}."),
+    ),
+    Relation(
+        "setting",
+        "book",
+        "city",
+        ("setting", "scene"),
+        ("The setting of {s} is {o}.", "{s} takes place in {o}.", "{o} is the scene of {s}."),
+    ),
+)
+"""Relations of the wide world, all functional."""
+MEMBERS = Relation(
+    "members",
+    "org",
+    "person",
+    ("member",),
+    ("The members of {s} include {o}.", "{o} is a member of {s}.", "{s} counts {o} as a member."),
+    functional=False,
+)
+"""The relation of the wide world that has no single answer."""
+_WIDE_SHARES = {"person": 4, "city": 3, "org": 2, "book": 1, "region": 1, "river": 1}
+
+_FILLER = (
+    "Little else is recorded.",
+    "Visitors rarely stay for long.",
+    "The archives of that year were lost.",
+    "Opinions about this differ.",
+    "A short notice appeared in the almanac.",
+    "Winters are said to be mild.",
+    "Nobody has counted the steps.",
+    "The festival is held in spring.",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FictionalSpec:
+    """Settings of an invented world."""
+
+    compact: bool = True
+    """The small world with short names; False gives the wide one."""
+    entities: int = 0
+    """About how many entities, 6 or more (compact: 1500 at most); 0 takes 36, or 240 when wide."""
+    split: str = "all"
+    """`train` and `test` take names from two halves that never meet; `all` from both."""
+    sets: bool = True
+    """Whether there is a relation with several objects (friends, members)."""
+    paraphrase: int = 0
+    """Wide: 0 states and asks everything in one way, 1 and 2 in two and three ways."""
+    filler: int = 0
+    """Wide: sentences per document that state nothing."""
+    shared: int = 1
+    """Wide: names in which one word of a name may occur; 3 makes names ambiguous."""
+    stale: float = 0.0
+    """Share of the documents that have a stale twin which contradicts one of their facts."""
+
+    def __post_init__(self) -> None:
+        """Reject what cannot be made."""
+        if self.entities and self.entities < 6:
+            raise ConfigError(f"entities={self.entities} must be 6 or more, or 0 for the default")
+        if self.split not in HALVES:
+            raise ConfigError(f"split={self.split!r} must be one of {', '.join(HALVES)}")
+        if not 0 <= self.paraphrase <= 2 or self.filler < 0 or not 0 <= self.stale <= 1:
+            raise ConfigError(
+                f"paraphrase={self.paraphrase} must be 0, 1 or 2; filler={self.filler} 0 or more; "
+                f"stale={self.stale} in 0..1"
+            )
+        if self.compact and (self.paraphrase or self.filler or self.shared != 1):
+            raise ConfigError("paraphrase, filler and shared need compact=False")
+
+
+def fictional_world(spec: FictionalSpec, seed: int) -> GraphWorld:
+    """Invent a world: names, facts, documents; the same settings and seed give the same world."""
+    rng = np.random.default_rng(seed)
+    shares = _COMPACT_SHARES if spec.compact else _WIDE_SHARES
+    relations = [r for r in _relations(spec) if spec.sets or r.functional]
+    counts = _counts(spec.entities or (36 if spec.compact else 240), shares)
+    total = sum(counts.values())
+    named = short_names(rng, total, spec.split) if spec.compact else []
+    named = named or long_names(rng, total, spec.split, spec.shared)
+    types = [kind for kind, count in counts.items() for _ in range(count)]
+    entities = dict(zip(named, types, strict=True))
+    facts = [fact for relation in relations for fact in _deal(rng, relation, entities)]
+    documents, stated = _documents(rng, spec, relations, entities, facts)
+    weight = 4 if spec.compact else 1
+    return GraphWorld(
+        "fictional", entities, relations, facts, documents, stated, weight, spec.paraphrase
+    )
+
+
+def _relations(spec: FictionalSpec) -> Sequence[Relation]:
+    return COMPACT if spec.compact else (*WIDE, MEMBERS)
+
+
+def _counts(total: int, shares: Mapping[str, int]) -> dict[str, int]:
+    """Split a number of entities by the shares of their types, one of each at least."""
+    whole = sum(shares.values())
+    return {kind: max(1, round(total * share / whole)) for kind, share in shares.items()}
+
+
+def _deal(rng: np.random.Generator, relation: Relation, entities: Mapping[str, str]) -> list[Fact]:
+    """Hand objects out evenly: none is dealt again before all were, and nobody gets itself."""
+    subjects = [e for e, kind in entities.items() if kind == relation.subject]
+    pool = [e for e, kind in entities.items() if kind == relation.object]
+    each = 1 if relation.functional else 2
+    deck: list[str] = []
+    facts = []
+    for subject in subjects:
+        given: list[str] = []
+        while len(given) < min(each, len([o for o in pool if o != subject])):
+            if not any(o != subject and o not in given for o in deck):
+                deck += [pool[i] for i in rng.permutation(len(pool))]
+            at = next(i for i, o in enumerate(deck) if o != subject and o not in given)
+            given.append(deck.pop(at))
+        facts += [Fact(subject, relation.name, o) for o in given]
+    return facts
+
+
+def _documents(
+    rng: np.random.Generator,
+    spec: FictionalSpec,
+    relations: Sequence[Relation],
+    entities: Mapping[str, str],
+    facts: Sequence[Fact],
+) -> tuple[list[Document], dict[str, list[Fact]]]:
+    """Write one document per entity that has facts, and stale twins of some."""
+    by_subject: dict[str, list[Fact]] = {}
+    for fact in facts:
+        by_subject.setdefault(fact.subject, []).append(fact)
+    wording = {r.name: r for r in relations}
+    documents, stated = [], {}
+    width = len(str(len(entities)))
+    order = rng.permutation(len(by_subject))
+    for subject, number in zip(by_subject, order, strict=True):
+        own = by_subject[subject]
+        id = f"d{number:0{width}d}"
+        documents.append(Document(id, subject, _text(rng, spec, own, wording)))
+        stated[id] = own
+        if rng.random() < spec.stale:
+            old = _outdated(rng, own, wording, entities)
+            text = _text(rng, spec, old, wording)
+            documents.append(Document(f"{id}-old", subject, text, noise=True))
+            stated[f"{id}-old"] = old
+    return sorted(documents, key=lambda d: d.id), stated
+
+
+def _outdated(
+    rng: np.random.Generator,
+    own: Sequence[Fact],
+    wording: Mapping[str, Relation],
+    entities: Mapping[str, str],
+) -> list[Fact]:
+    """Change the object of one fact."""
+    at = int(rng.integers(len(own)))
+    kind = wording[own[at].relation].object
+    taken = {own[at].object, own[at].subject}
+    others = [e for e, k in entities.items() if k == kind and e not in taken]
+    changed = own[at]._replace(object=others[int(rng.integers(len(others)))]) if others else own[at]
+    return [changed if i == at else fact for i, fact in enumerate(own)]
+
+
+def _text(
+    rng: np.random.Generator,
+    spec: FictionalSpec,
+    facts: Sequence[Fact],
+    wording: Mapping[str, Relation],
+) -> str:
+    if spec.compact:
+        return compact_text(facts, wording)
+    sentences = []
+    for fact in facts:
+        forms = wording[fact.relation].sentences[: spec.paraphrase + 1]
+        form = forms[int(rng.integers(len(forms)))]
+        sentences.append(form.format(s=fact.subject, o=fact.object))
+    sentences += [_FILLER[int(rng.integers(len(_FILLER)))] for _ in range(spec.filler)]
+    return " ".join(sentences[i] for i in _shuffled(rng, len(sentences), spec.filler))
+
+
+def _shuffled(rng: np.random.Generator, count: int, filler: int) -> Sequence[int]:
+    return [int(i) for i in rng.permutation(count)] if filler else range(count)
+
+
+def compact_text(facts: Sequence[Fact], wording: Mapping[str, Any]) -> str:
+    """State facts about one subject without naming it: `mayor Kimo, twin Suna`."""
+    said: dict[str, list[str]] = {}
+    for fact in facts:
+        said.setdefault(wording[fact.relation].phrases[0], []).append(fact.object)
+    return ", ".join(f"{phrase} {' '.join(objects)}" for phrase, objects in said.items())

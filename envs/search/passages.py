@@ -1,0 +1,116 @@
+"""Worlds of real text: passages that a user brings, with people's questions where there are any.
+
+There is no triple store, so nothing is decided exactly: questions of the corpus are answered by
+their gold answers where a given document holds one; for any other question the reader takes a name
+or a number out of the sentence that shares most words with it. That is a weak reader, and it is
+the same for everybody; a language model may take its place where one is at hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+
+import numpy as np
+
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.search.corpus import AskedQuestion, Document, load_documents, load_questions
+from coevo.envs.search.grammar import Path, fold
+from coevo.envs.search.retrieval import tokenise
+from coevo.envs.search.worlds import Found, Question, World
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_SPAN = re.compile(r"[A-ZÀ-Þ][\w'-]*(?:\s+(?:of\s+|the\s+|and\s+)?[A-ZÀ-Þ][\w'-]*)*|\d[\d,.]*\d|\d")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassagesSpec:
+    """Settings of a world of passages."""
+
+    split: str = "all"
+    """`train` and `test` ask about documents of two halves that never meet; `all` about all."""
+    qrels: str = "test"
+    """Name of BEIR's table of relevant documents."""
+
+    def __post_init__(self) -> None:
+        """Reject an unknown half."""
+        if self.split not in ("all", "train", "test"):
+            raise ConfigError(f"split={self.split!r} must be one of all, train, test")
+
+
+class PassagesWorld(World):
+    """Passages and questions that people asked about them."""
+
+    def __init__(
+        self, name: str, documents: Sequence[Document], questions: Sequence[AskedQuestion]
+    ) -> None:
+        self.name = name
+        self.documents = tuple(documents)
+        self._asked = tuple(q for q in questions if q.answers)
+        self._gold = {fold(q.text): q.answers for q in self._asked}
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """Give all questions that have an answer."""
+        return tuple(_question(q) for q in self._asked)
+
+    def draw_answer(self, rng: np.random.Generator, hops: int = 1) -> str:
+        """Draw the preferred answer of one of the questions."""
+        return self.sample_question(rng, hops).answers[0]
+
+    def sample_question(self, rng: np.random.Generator, hops: int = 1) -> Question:
+        """Draw one of the questions; how many hops it needs is not known."""
+        if not self._asked:
+            raise ConfigError(
+                f"the corpus {self.name!r} has no questions with answers; put questions.jsonl of "
+                "{question, answers, doc} beside corpus.jsonl"
+            )
+        return _question(self._asked[int(rng.integers(len(self._asked)))])
+
+    def read(self, question: str | Path, documents: Sequence[Found]) -> str | None:
+        """Find a gold answer in the documents, or the likeliest name of the likeliest sentence."""
+        if isinstance(question, Path):
+            return None
+        gold = self._gold.get(fold(question))
+        if gold is not None:
+            text = " ".join(tokenise(" ".join(d.text for d in documents)))
+            held = (a for a in gold if f" {' '.join(tokenise(a))} " in f" {text} ")
+            return next(held, None)
+        return extract(question, [d.text for d in documents])
+
+
+def extract(question: str, texts: Sequence[str]) -> str | None:
+    """Give the first name or number of the sentence that shares most words with a question.
+
+    >>> extract("Who led the Norse raiders?", ["Rain fell. The Norse raiders followed Rollo."])
+    'Rollo'
+    """
+    asked = set(tokenise(question))
+    sentences = [s for text in texts for s in _SENTENCE.split(text)]
+    best: tuple[int, int] | None = None
+    answer = None
+    for i, sentence in enumerate(sentences):
+        spans = [s for s in _SPAN.findall(sentence) if not asked & set(tokenise(s))]
+        rank = (len(asked & set(tokenise(sentence))), -i)
+        if spans and rank[0] and (best is None or rank > best):
+            best, answer = rank, spans[0]
+    return answer
+
+
+def passages_world(path: str, spec: PassagesSpec) -> PassagesWorld:
+    """Load a corpus; the halves of a split share no document that is asked about."""
+    documents = load_documents(path)
+    questions = load_questions(path, spec.qrels) if FilePath(path).is_dir() else ()
+    if spec.split != "all":
+        wanted = int(spec.split == "test")
+        order = {d.id: i % 2 for i, d in enumerate(documents)}
+        questions = tuple(
+            q for q in questions if q.documents and order.get(q.documents[0]) == wanted
+        )
+    return PassagesWorld(FilePath(path).name, documents, questions)
+
+
+def _question(asked: AskedQuestion) -> Question:
+    return Question(asked.text, asked.text, asked.answers, asked.documents[:1])
