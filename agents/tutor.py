@@ -16,9 +16,10 @@ from coevo.envs.core.errors import ConfigError
 class TutorAgent(MoveAgent):
     """Plays well with probability `skill`, else a uniformly random legal move.
 
-    Where moves are texts it speaks with that skill. Elsewhere playing well is the oracle's move where the game is solved; in larger games of perfect
-    information it is a look one move ahead; in large Goofspiel it is to bid what the prize is
-    worth, the best reply to random bids (Ross, 1971); elsewhere everything is random.
+    Where moves are texts it speaks with that skill. Elsewhere playing well is the oracle's move
+    where the game is solved; in larger games of perfect information it is a look one move ahead;
+    in large Goofspiel it is to bid what the prize is worth, the best reply to random bids (Ross,
+    1971); and where nothing is known everything is random.
 
     Args:
         skill: share of moves that are played well, 0..1.
