@@ -1,9 +1,9 @@
 """Invented worlds by seed: nobody can know them, so answers have to be found.
 
-compact     36 entities with names of two syllables, six relations, documents of one to three short
-            facts; made for million-parameter models, and the default of the environments
+compact     36 entities with names of two syllables, six relations, one document per fact of about
+            ten tokens; made for million-parameter models, and the default of the environments
 otherwise   people, cities, organisations, books, regions and rivers, twelve functional relations,
-            documents of several sentences with paraphrases and filler
+            one document per entity of several sentences, with paraphrases and filler
 
 Every relation hands its objects out evenly, so that the most frequent object of a relation is
 hardly a better guess than any other.
@@ -28,7 +28,7 @@ COMPACT = (
     Relation("mayor", "town", "person", ("mayor",)),
     Relation("twin", "town", "town", ("twin",)),
     Relation("home", "person", "town", ("home",)),
-    Relation("teacher", "person", "person", ("teacher",)),
+    Relation("boss", "person", "person", ("boss",)),
     Relation("friends", "person", "person", ("friend",), functional=False),
 )
 """Relations of the compact world."""
@@ -156,6 +156,9 @@ class FictionalSpec:
     """`train` and `test` take names from two halves that never meet; `all` from both."""
     sets: bool = True
     """Whether there is a relation with several objects (friends, members)."""
+    passages: str = "auto"
+    """`entity` writes one document per entity, `fact` one per fact; `auto` takes `fact` for the
+    compact world and `entity` for the wide one."""
     paraphrase: int = 0
     """Wide: 0 states and asks everything in one way, 1 and 2 in two and three ways."""
     filler: int = 0
@@ -171,6 +174,8 @@ class FictionalSpec:
             raise ConfigError(f"entities={self.entities} must be 6 or more, or 0 for the default")
         if self.split not in HALVES:
             raise ConfigError(f"split={self.split!r} must be one of {', '.join(HALVES)}")
+        if self.passages not in ("auto", "entity", "fact"):
+            raise ConfigError(f"passages={self.passages!r} must be one of auto, entity, fact")
         if not 0 <= self.paraphrase <= 2 or self.filler < 0 or not 0 <= self.stale <= 1:
             raise ConfigError(
                 f"paraphrase={self.paraphrase} must be 0, 1 or 2; filler={self.filler} 0 or more; "
@@ -234,16 +239,20 @@ def _documents(
     entities: Mapping[str, str],
     facts: Sequence[Fact],
 ) -> tuple[list[Document], dict[str, list[Fact]]]:
-    """Write one document per entity that has facts, and stale twins of some."""
+    """Write one document per entity that has facts, or per fact, and stale twins of some."""
     by_subject: dict[str, list[Fact]] = {}
     for fact in facts:
         by_subject.setdefault(fact.subject, []).append(fact)
+    apart = spec.passages == "fact" or (spec.passages == "auto" and spec.compact)
+    groups: dict[tuple[str, str], list[Fact]] = {}
+    for entity in entities:
+        for fact in by_subject.get(entity, ()):
+            groups.setdefault((entity, fact.relation if apart else ""), []).append(fact)
     wording = {r.name: r for r in relations}
     documents, stated = [], {}
-    width = len(str(len(entities)))
-    order = rng.permutation(len(by_subject))
-    for subject, number in zip(by_subject, order, strict=True):
-        own = by_subject[subject]
+    width = len(str(len(groups)))
+    order = rng.permutation(len(groups))
+    for ((subject, _), own), number in zip(groups.items(), order, strict=True):
         id = f"d{number:0{width}d}"
         documents.append(Document(id, subject, _text(rng, spec, own, wording)))
         stated[id] = own
