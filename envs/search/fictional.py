@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -300,9 +299,10 @@ def _shuffled(rng: np.random.Generator, count: int, filler: int) -> Sequence[int
     return [int(i) for i in rng.permutation(count)] if filler else range(count)
 
 
-def compact_text(facts: Sequence[Fact], wording: Mapping[str, Any]) -> str:
-    """State facts about one subject without naming it: `mayor Kimo, twin Suna`."""
-    said: dict[str, list[str]] = {}
+def compact_text(facts: Sequence[Fact], wording: Mapping[str, Relation]) -> str:
+    """State facts one by one, each complete in itself: `Suna: mayor Kimo. Suna: twin Dalu.`"""
+    said: dict[tuple[str, str], list[str]] = {}
     for fact in facts:
-        said.setdefault(wording[fact.relation].phrases[0], []).append(fact.object)
-    return ", ".join(f"{phrase} {' '.join(objects)}" for phrase, objects in said.items())
+        key = (fact.subject, wording[fact.relation].phrases[0])
+        said.setdefault(key, []).append(fact.object)
+    return " ".join(f"{s}: {phrase} {' '.join(o)}." for (s, phrase), o in said.items())
