@@ -15,6 +15,17 @@ register(
     "oracle against itself: 0 by symmetry",
 )
 register(
+    "coevo/debate-v0",
+    "coevo.envs.discussion.debate",
+    "answer at once, see the others' answers, answer again; a vote decides",
+    kind="cooperative",
+    simultaneous=True,
+    seats=3,
+    metric="return_self_play",
+    refs={"random": 0.1, "oracle": 1.0},
+    refs_source="random: one digit in ten, exactly; oracle: every answer right",
+)
+register(
     "coevo/goofspiel-v0",
     "coevo.envs.games.goofspiel",
     "bid cards for prizes, both at once; mixed strategies over five bids",
@@ -48,6 +59,23 @@ register(
     "any sequential or simultaneous OpenSpiel game (game=...; Pig by default), generic text",
     kind="mixed",
     suites=(),
+)
+register(
+    "coevo/peer_review-v0",
+    "coevo.envs.discussion.peer_review",
+    "agents solve, review and score each other's solutions; no payoff by rules",
+    kind="cooperative",
+    simultaneous=True,
+    metric="return_self_play",
+)
+register(
+    "coevo/solver_verifier-v0",
+    "coevo.envs.discussion.solver_verifier",
+    "one solves, one approves or rejects; a second try after a rejection",
+    kind="cooperative",
+    metric="return_self_play",
+    refs={"random": 0.1, "oracle": 1.0},
+    refs_source="random: one digit in ten, exactly; oracle: the first answer right",
 )
 register(
     "coevo/tic_tac_toe-v0",

@@ -27,7 +27,11 @@ class Speech(NamedTuple):
 Speak = Callable[[Request, float], Speech]
 """From what a seat has seen and a skill in 0..1 to what it might say."""
 
-SPEAKERS: dict[str, str] = {}
+SPEAKERS: dict[str, str] = {
+    "coevo/debate-v0": "coevo.agents.speakers.debate",
+    "coevo/peer_review-v0": "coevo.agents.speakers.peer_review",
+    "coevo/solver_verifier-v0": "coevo.agents.speakers.solver_verifier",
+}
 """Environment id -> module with `speak`."""
 
 

@@ -426,7 +426,8 @@ def check_position(env, style):
         chat = env.chat(agent)
         roles = [message["role"] for message in chat]
         assert roles[-1] == "user"
-        assert roles == ["user"] if style == "terse" else roles[0] == "system"
+        # A request is complete in itself, or (full style) follows on the rules.
+        assert roles == ["user"] or (style == "full" and roles[0] == "system")
         check_legal(info["legal_actions"], chat)
 
 
@@ -529,6 +530,8 @@ def test_everybody_in_a_round_is_judged_whatever_the_order_of_the_seats(id, ille
         env = aec(id, illegal=illegal).unwrapped
         env.reset(seed=2)
         waiting = env.awaiting
+        if env.infos[waiting[0]]["legal_actions"] is None:
+            return  # any text will do: nobody can offend
         while env.awaiting:
             legal = env.infos[env.agent_selection]["legal_actions"] or ["yes"]
             bad = env.agent_selection in offenders

@@ -22,7 +22,35 @@ FOLDER = Path(__file__).parent
 STYLES = ("full", "terse")
 SEED, MOST_TURNS = 7, 60
 
-CANNED: dict[str, tuple[str, ...]] = {}
+CANNED: dict[str, tuple[str, ...]] = {
+    "coevo/debate-v0": (
+        "The last digits are compared. \\boxed{5}",
+        "<think>9 is larger</think>I say <answer>9</answer>",
+        "It must be 9, or even 12.",
+        "I stay with it. <verify>reject</verify> [5]",
+        "[9]",
+        "Both of the others may be wrong. [9]",
+    ),
+    "coevo/solver_verifier-v0": (
+        "The tens are compared, so \\boxed{8}. <verify>approve</verify>",
+        "Only the last digits count. <verify>reject</verify>",
+        "<think>again</think>The last digits are 3 and 6. [6]",
+    ),
+    "coevo/peer_review-v0": (
+        "The last digits are compared. [5]",
+        "<think>9 is larger</think>so it is \\boxed{9}",
+        "I see no flaw. [right]",
+        "The second number was not looked at. <verdict>wrong</verdict>",
+        "<score>3</score>",
+        "Hard to say. <score>4</score>",
+        "No, [7]",
+        "I do not know.",
+        "It names no answer </score> [wrong]",
+        "A bare claim, no step is shown.",
+        "[1]",
+        "[2] or [3]?",
+    ),
+}
 """Replies, taken in turn, for environments where any text is legal; others get a default."""
 DEFAULT = ("I think so.", "I do not agree: 2 + 2 = 4.", "<answer>4</answer>", "Done. [4]")
 

@@ -1,0 +1,72 @@
+"""What a finished peer review shows about solvers, evaluators and scorers, against the truth.
+
+Truth is what the verifier said (`Turn.verified`); it is used here and by no reward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coevo.envs.core.episode import Turn
+
+RIGHT = 1.0 - 1e-9
+"""Grade from which a solution counts as right; partial credit does not."""
+
+
+def review_metrics(turns: Sequence[Turn]) -> dict[str, float]:
+    """Give the outcome metrics of a review; a mean over nothing is left out.
+
+    The counts `judge/threes`, `judge/right_threes` and `judge/right` (scorings of right
+    solutions) add up over plays to a precision and a recall of the whole batch.
+
+    Args:
+        turns: of one play, with role, round, about, answer and verified.
+    """
+    solved = [t for t in turns if t.role == "solver"]
+    last = max((t.round for t in solved), default=0)
+    read = [(t, _right(turns, i)) for i, t in enumerate(turns) if t.role == "evaluator"]
+    voted = [(t.answer == "right") == right for t, right in read if t.answer is not None]
+    scored = [(t.answer, _right(turns, i)) for i, t in enumerate(turns) if t.role == "scorer"]
+    found = {
+        "accuracy": _mean([t.verified or 0.0 for t in solved]),
+        "accuracy/last_round": _mean([t.verified or 0.0 for t in solved if t.round == last]),
+        "evaluator/accuracy": _mean(voted),
+        **_judge(scored),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def solution_of(turns: Sequence[Turn], place: int) -> int:
+    """Follow `about` from a judgement down to the solution that it is about.
+
+    Args:
+        turns: of one play.
+        place: of a solution, an evaluation or a score.
+    """
+    while turns[place].about >= 0:
+        place = turns[place].about
+    return place
+
+
+def _right(turns: Sequence[Turn], place: int) -> bool:
+    return (turns[solution_of(turns, place)].verified or 0.0) >= RIGHT
+
+
+def _judge(scored: Sequence[tuple[str | None, bool]]) -> dict[str, float | None]:
+    if not scored:
+        return {}
+    threes = [right for score, right in scored if score == "3"]
+    of_right = [score == "3" for score, right in scored if right]
+    return {
+        "judge/accuracy": _mean([score == ("3" if right else "1") for score, right in scored]),
+        "judge/precision": _mean(threes),
+        "judge/recall": _mean(of_right),
+        "judge/threes": float(len(threes)),
+        "judge/right_threes": float(sum(threes)),
+        "judge/right": float(len(of_right)),
+        "invalid_score_rate": _mean([score is None for score, _ in scored]),
+    }
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

@@ -1,0 +1,130 @@
+"""The requests of a peer review in words, in both prompt styles.
+
+What another agent wrote is quoted through `escape`, so that it can open or close no tag here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from coevo.envs.core.chat import escape
+from coevo.envs.core.episode import Turn
+from coevo.envs.discussion.review_marks import without_mark
+from coevo.envs.questions import Question
+
+BRIEF = 40
+"""Characters of an agent's words in a terse prompt, its answer aside."""
+
+
+class Discussion(NamedTuple):
+    """What one request shows."""
+
+    question: Question
+    shown: tuple[tuple[Turn, tuple[Turn, ...]], ...]
+    """Solutions with their evaluations: the references of a solver, or what is to be judged."""
+
+
+def full_prompt(role: str, seen: Discussion, scored: bool) -> str:
+    """Write a request with everything that is needed to answer it.
+
+    Args:
+        role: solver, evaluator or scorer.
+        seen: the question and what is shown beside it.
+        scored: whether scorers follow; without them evaluations are votes and end in a verdict.
+    """
+    return f"Question:\n{seen.question.question}\n\n{_FULL[role](seen, scored)}"
+
+
+def _solve(seen: Discussion, scored: bool) -> str:
+    items = [_item(i, *pair) for i, pair in enumerate(seen.shown, start=1)]
+    return (
+        "Discussion of the last round:\n"
+        + ("\n\n".join(items) or "(nothing was said yet)")
+        + "\n\nSolve the question. Take from the discussion what holds, and do not repeat its "
+        "mistakes. Explain your steps shortly, and put your final answer in \\boxed{}."
+    )
+
+
+def _evaluate(seen: Discussion, scored: bool) -> str:
+    vote = "<verdict>right</verdict> or <verdict>wrong</verdict>"
+    ending = "" if scored else f" End with your vote on the final answer: {vote}."
+    return (
+        f"{_judged(seen)}\n\nReview this solution. Look for mistakes in its steps and in its final "
+        "answer, and do not agree out of politeness: name every flaw that you can show and say "
+        f"why it is one. Do not write a solution of your own.{ending}"
+    )
+
+
+def _score(seen: Discussion, scored: bool) -> str:
+    basis = (
+        "Weigh the solution against its evaluation, which may be mistaken as well."
+        if seen.shown[0][1]
+        else "Check the solution yourself."
+    )
+    return (
+        f"{_judged(seen)}\n\nScore the solution. {basis}\n"
+        "3: it is fully correct, and no flaw that was named holds.\n"
+        "2: it has small real flaws, but its final answer stands.\n"
+        "1: a flaw is fatal, and the final answer is wrong.\n"
+        "End with one number in a tag, for example <score>2</score>."
+    )
+
+
+_FULL: dict[str, Callable[[Discussion, bool], str]] = {
+    "solver": _solve,
+    "evaluator": _evaluate,
+    "scorer": _score,
+}
+
+
+def _item(number: int, solution: Turn, evaluations: tuple[Turn, ...]) -> str:
+    lines = [f"Discussion {number}", f"Solution: {_quoted(solution)}"]
+    return "\n".join(lines + [f"Evaluation: {_quoted(e)}" for e in evaluations])
+
+
+def _judged(seen: Discussion) -> str:
+    solution, evaluations = seen.shown[0]
+    parts = [f"Solution:\n{_quoted(solution)}"]
+    return "\n\n".join(parts + [f"Evaluation:\n{_quoted(e)}" for e in evaluations])
+
+
+def _quoted(turn: Turn) -> str:
+    return escape(turn.move or "").strip() or "(nothing)"
+
+
+def terse_prompt(role: str, seen: Discussion, scored: bool) -> str:
+    """Write a request in one short line.
+
+    Args:
+        role: solver, evaluator or scorer.
+        seen: the question and what is shown beside it.
+        scored: has no influence here: evaluations always end in a verdict.
+    """
+    asked = " ".join(seen.question.question.split())
+    if role == "solver":
+        said = ", ".join(_short(*pair) for pair in seen.shown)
+        before = f" Said before: {said}" if said else ""
+        return f"Solve: {asked}{before} [answer]"
+    solution, evaluations = seen.shown[0]
+    if role == "evaluator":
+        return f"Review: {asked} Solution: {_brief(solution)} [right] or [wrong]"
+    said = "".join(f" Review: {_brief(e)}" for e in evaluations)
+    return f"Score: {asked} Solution: {_brief(solution)}{said} [1] wrong to [3] right"
+
+
+def _short(solution: Turn, evaluations: tuple[Turn, ...]) -> str:
+    verdicts = ", ".join(map(_brief, evaluations))
+    return f"{_brief(solution)} ({verdicts})" if verdicts else _brief(solution)
+
+
+def _brief(turn: Turn) -> str:
+    """Give the beginning of what was said, and the answer as it was read."""
+    said, read = _line(without_mark(turn.move or "")), _line(turn.answer or "")
+    shown = said if not read or said.split()[-1:] == [read] else f"{said} {read}"
+    return shown.strip() or "nothing"
+
+
+def _line(text: str) -> str:
+    """Quote text on one line; escaped first, for a role is known by the line that it begins."""
+    return escape(" ".join(escape(text, 4 * BRIEF).split()), BRIEF)
