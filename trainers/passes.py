@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.scoring import Scored, micro_batches, score
-from coevo.trainers.algorithm import Algorithm
+from coevo.trainers.algorithm import Algorithm, OptimSpec
 from coevo.trainers.micro_batch import MicroBatch, mask_logits
 from coevo.trainers.rows import Rows
 from coevo.trainers.utterance_critic import UtteranceCritic
@@ -22,15 +22,19 @@ class Passes:
 
     Args:
         agent: the policy.
-        algorithm: the record, for the size of a micro-batch.
+        algorithm: the record.
+        optim: settings of this parameter set; None takes the record's.
     """
 
     model: PreTrainedModel
     head: nn.Linear | UtteranceCritic | None
     """The critic's heads on the last hidden state."""
 
-    def __init__(self, agent: LanguageModelAgent, algorithm: Algorithm) -> None:
+    def __init__(
+        self, agent: LanguageModelAgent, algorithm: Algorithm, optim: OptimSpec | None = None
+    ) -> None:
         self.agent, self.algorithm = agent, algorithm
+        self.optim = optim or algorithm.optim
 
     @torch.no_grad()
     def logp(self, rows: Rows, of: PreTrainedModel | None = None) -> Tensor:
@@ -80,7 +84,7 @@ class Passes:
 
     def _parts(self, rows: Rows, spans: Sequence[int]) -> Iterator[MicroBatch]:
         lengths = [len(rows.spans[s].ids) for s in spans]
-        for batch in micro_batches(lengths, self.algorithm.optim.token_budget):
+        for batch in micro_batches(lengths, self.optim.token_budget):
             yield MicroBatch.make(rows, [spans[i] for i in batch])
 
     def _score(self, rows: Rows, part: MicroBatch, model: PreTrainedModel) -> Scored:

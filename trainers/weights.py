@@ -1,27 +1,24 @@
-"""Copies and averages of weights, and how the learning rate moves over a run."""
+"""Averages of weights, and how the learning rate moves over a run."""
 
 from __future__ import annotations
 
-import copy
 import math
 
 import torch
 from torch import nn
-from transformers import PreTrainedModel
 
 from coevo.trainers.algorithm import OptimSpec
 
 
-def frozen_copy(model: PreTrainedModel) -> PreTrainedModel:
-    """Copy a model whose weights will not be trained."""
-    return copy.deepcopy(model).eval().requires_grad_(False)
-
-
 @torch.no_grad()
 def blend(old: nn.Module, new: nn.Module, decay: float) -> None:
-    """Move old weights towards new ones: old <- decay old + (1 - decay) new."""
+    """Move old weights towards new ones: old <- decay old + (1 - decay) new.
+
+    Tensors that both share, such as the base of an adapter, are left alone.
+    """
     for a, b in zip(old.parameters(), new.parameters(), strict=True):
-        a.lerp_(b.to(a), 1 - decay)
+        if a is not b:
+            a.lerp_(b.to(a), 1 - decay)
 
 
 def schedule(optim: OptimSpec, step: int, progress: float) -> float:

@@ -1,0 +1,43 @@
+"""Copies of models that hold in memory only what differs: tensors that are never trained are shared."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from typing import TypeVar
+
+import torch
+from torch import nn
+
+M = TypeVar("M", bound=nn.Module)
+
+
+def shared_copy(model: M) -> M:
+    """Copy the modules of a model; parameters that are not trained stay the same tensors.
+
+    Of a model whose parameters are all trained this is an ordinary deep copy.
+
+    >>> one = nn.Linear(1, 1).requires_grad_(False)
+    >>> two = shared_copy(one)
+    >>> two is one, two.weight is one.weight
+    (False, True)
+    """
+    return copy.deepcopy(model, {id(p): p for p in model.parameters() if not p.requires_grad})
+
+
+def frozen_copy(model: M) -> M:
+    """Copy a model whose copy will not be trained."""
+    return shared_copy(model).eval().requires_grad_(False)
+
+
+@torch.no_grad()
+def copy_weights(into: nn.Module, source: nn.Module) -> None:
+    """Give a copy the weights of its original; tensors that both share are left alone."""
+    pairs = zip(_tensors(into), _tensors(source), strict=True)
+    for old, new in pairs:
+        if old is not new:
+            old.copy_(new)
+
+
+def _tensors(module: nn.Module) -> itertools.chain[torch.Tensor]:
+    return itertools.chain(module.parameters(), module.buffers())
