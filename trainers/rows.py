@@ -8,6 +8,7 @@ row per turn. Either way a row's reply tokens are one slice of its trajectory's 
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -228,7 +229,7 @@ def _tensors(
         turn_mask_BT=torch.tensor(turn_mask),
         turn_of_BS=_padded(stream, -1),
         keys=_keys(found, episodes, groups),
-        state_BT=_padded(_numbered([[str(u[0].chat) for u in _by_step(t)] for t in found]), -1),
+        state_BT=_padded([[_digest(str(u[0].chat)) for u in _by_step(t)] for t in found], -1),
         action_BT=_padded(
             _numbered([["\n".join(map(_said, u)) for u in _by_step(t)] for t in found]), -1
         ),
@@ -271,6 +272,16 @@ def _by_step(trajectory: _Trajectory) -> list[list[Turn]]:
 def _said(turn: Turn) -> str:
     """Give what a turn did: its move, or its text where it was no move."""
     return turn.text if turn.move is None else turn.move
+
+
+def _digest(text: str) -> int:
+    """Give a text a number that stays its own from batch to batch and run to run."""
+    return (
+        int.from_bytes(
+            hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        )
+        >> 1
+    )
 
 
 def _numbered(rows: Sequence[Sequence[str]]) -> list[list[int]]:

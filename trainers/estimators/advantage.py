@@ -21,7 +21,7 @@ from coevo.trainers.estimators.normalise import CENTER, SCALE, State
 from coevo.trainers.estimators.option import Option, check
 from coevo.trainers.estimators.trajectories import Trajectories
 
-_OF_ONE_REWARD = ("gae", "td_critic", "ads", "greedy", "seat_ema")
+_OF_ONE_REWARD = ("gae", "td_critic", "td_table", "ads", "greedy", "seat_ema")
 """Credits and centres that read a critic, a played baseline or a running mean."""
 
 
@@ -192,9 +192,9 @@ def _plus(one: Draft, other: Draft) -> Draft:
 def _stats(
     reward_BT: Tensor, credit: Credit, frame: Frame, advantage_BS: Tensor
 ) -> dict[str, float]:
-    real_B, token_BS = frame.batch.turn_mask_BT.any(1), frame.batch.token_mask_BS
-    tokens = int(token_BS.sum())
-    if not tokens or not bool(real_B.any()):
+    token_BS = frame.batch.token_mask_BS
+    real_B, tokens = token_BS.any(1), int(token_BS.sum())  # what others did is not ours to log
+    if not tokens:
         return {}
     # an advantage is 0 at padding, so sums over all cells are sums over tokens
     mean = float(advantage_BS.sum(dtype=torch.float64)) / tokens

@@ -25,6 +25,7 @@ from coevo.trainers.estimators.rewards import (
     on_tokens,
     on_turns,
 )
+from coevo.trainers.estimators.table_credit import td_table
 from coevo.trainers.estimators.trajectories import Trajectories
 
 __all__ = [
@@ -174,6 +175,7 @@ CREDIT: Table = {
     "to_go": to_go,
     "gae": gae,
     "td_critic": td_critic,
+    "td_table": td_table,
     "ads": ads,
     "mars_code": mars_code,
 }
