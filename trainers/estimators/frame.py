@@ -56,8 +56,8 @@ class Frame:
         """Give the group of every entry; None puts all entries in one group.
 
         Names joined by `+` give their combinations. Besides the keys of the batch, `turn` is the
-        number of the entry's turn, `state` what the seat saw before it, `action` what it did, `role`
-        what it was.
+        number of the entry's turn, `state` what the seat saw before it, `action` what it did and
+        `role` what it was.
 
         Raises:
             UnknownNameError: There is no such key.
