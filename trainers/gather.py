@@ -19,6 +19,7 @@ from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.population import Population
 from coevo.envs.core.episode import Episode, Stop
 from coevo.envs.rewards.module import RewardModule
+from coevo.envs.rewards.paying import pay_plays, warn_if_unpaid
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.estimators import defaults
 from coevo.trainers.learning import Again
@@ -269,11 +270,9 @@ def _greedily(match: Match, learners: Collection[str]) -> Match:
 
 
 def pay(modules: Sequence[RewardModule], episodes: Sequence[Episode]) -> None:
-    """Apply reward modules to finished plays."""
-    for module in modules:
-        for episode, table in zip(episodes, module.score(episodes), strict=True):
-            for turn, paid in zip(episode.turns, table, strict=True):
-                turn.pay(module.name, paid)
+    """Apply reward modules to finished plays; what finds nothing to pay for is said once."""
+    pay_plays(modules, episodes)
+    warn_if_unpaid(modules, episodes)
 
 
 def _joined(groups: Sequence[Played], mix: Mix, tokens: int, metrics: dict[str, float]) -> Gathered:

@@ -59,6 +59,7 @@ def play(
     if missing:
         raise ConfigError(f"no agent for player {sorted(missing)}; players: {sorted(players)}")
     template = make(env_id, **(env_options or {}))
+    template.pays_plays = False
     plays = [_start(template.fresh(), match) for match in matches]
     while live := [(i, p) for i, p in enumerate(plays) if p.env.awaiting]:
         for name, asked in _requests(live).items():

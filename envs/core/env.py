@@ -27,10 +27,16 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.illegal import DEFAULT, Cost, IllegalPolicy, illegal_policy
 from coevo.envs.core.parsing import Parse, answer
 from coevo.envs.core.round import Round
-from coevo.envs.core.settings import PromptStyle, check_settings, checked_modules, recorded
+from coevo.envs.core.settings import (
+    PromptStyle,
+    RewardSpec,
+    check_settings,
+    checked_modules,
+    recorded,
+)
 from coevo.envs.core.spaces import ChatSpace, TextSpace
 from coevo.envs.core.task import Task
-from coevo.envs.rewards.module import RewardModule
+from coevo.envs.rewards.paying import pay_plays, pay_reply, warn_if_unpaid
 
 ANSWER_FORMAT = (
     "End your reply with your move in square brackets, spelled exactly as in the list of "
@@ -45,7 +51,8 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
         prompt_style: `full` explains everything in a growing chat; `terse` gives one short
             self-contained message per turn, about 64 byte-BPE tokens at most.
         illegal: preset name, fields, or policy for replies that are not legal moves.
-        rewards: modules paid on top of the rules' payoff, each its own component.
+        rewards: modules paid on top of the rules' payoff, each its own component: objects,
+            names, or mappings of a name and arguments.
         max_cycles: rounds (a joint move or one seat's move) after which play is truncated.
         render_mode: `ansi` returns the drawing, `human` writes it to standard output.
     """
@@ -62,7 +69,7 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
         *,
         prompt_style: PromptStyle = "full",
         illegal: str | IllegalPolicy | Mapping[str, Any] = DEFAULT,
-        rewards: Sequence[RewardModule] = (),
+        rewards: RewardSpec | Sequence[RewardSpec] = (),
         max_cycles: int | None = None,
         render_mode: str | None = None,
     ) -> None:
@@ -71,6 +78,8 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
         self.prompt_style = prompt_style
         self.illegal = illegal_policy(illegal)
         self.reward_modules = checked_modules(rewards)
+        # Trainers turn it off, to score whole batches of plays that know their tokens.
+        self.pays_plays = True
         self.max_cycles = max_cycles
         self.render_mode = render_mode
         self.options: dict[str, Any] = {"prompt_style": prompt_style}
@@ -273,22 +282,17 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
         self._refresh_infos()
 
     def _settle(self, turn: Turn) -> None:
-        """Apply the online reward modules, then hand every component of this turn to PettingZoo."""
-        for module in self.reward_modules:
-            if module.online:
-                turn.pay(module.name, module.score_turn(self.episode, turn))
-                for at, earlier in module.score_earlier(self.episode, turn).items():
-                    self.episode.turns[at].pay(module.name, earlier)
-                    self._hand_out(earlier)
-        for paid in turn.rewards.values():
-            self._hand_out(paid)
+        """Apply the reward modules, then hand every payment of this step to PettingZoo."""
+        due = pay_reply(self.reward_modules, self.episode, turn) + list(turn.rewards.values())
         if self.episode.stop is not Stop.UNFINISHED:
             returns = {f"return/{a}": self.episode.total(a, "payoff") for a in self.possible_agents}
             self.episode.outcome = returns | self._outcome()
-
-    def _hand_out(self, paid: Mapping[str, float]) -> None:
-        for agent, reward in paid.items():
-            self.rewards[agent] += reward
+            now = [m for m in self.reward_modules if m.online or self.pays_plays]
+            due += pay_plays([m for m in now if not m.online], [self.episode])
+            warn_if_unpaid(now, [self.episode])
+        for paid in due:
+            for agent, reward in paid.items():
+                self.rewards[agent] += reward
 
     def _refresh_infos(self) -> None:
         waiting = self.awaiting

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.illegal import DEFAULT, IllegalPolicy, spelled
 from coevo.envs.rewards.module import RewardModule
+from coevo.envs.rewards.table import reward
 
+RewardSpec = RewardModule | str | Mapping[str, Any]
+"""A reward module; its name in the table; or `{"name": ..., argument: value, ...}`."""
 PromptStyle = Literal["full", "terse"]
 PROMPT_STYLES: tuple[str, ...] = ("full", "terse")
 
@@ -33,16 +36,38 @@ def check_settings(
         raise ConfigError(f"render_mode={render_mode!r} must be None or one of {', '.join(modes)}")
 
 
-def checked_modules(modules: Sequence[RewardModule]) -> tuple[RewardModule, ...]:
-    """Give reward modules whose names are all different and free; else raise ConfigError."""
-    strange = [m for m in modules if not isinstance(m, RewardModule)]
-    if strange:
-        raise ConfigError(f"rewards={modules!r}: {strange[0]!r} is not a RewardModule object")
+def checked_modules(given: RewardSpec | Sequence[RewardSpec]) -> tuple[RewardModule, ...]:
+    """Make reward modules whose names are all different and free; else raise ConfigError.
+
+    Args:
+        given: modules, names or names with arguments; a single one need not be in a list.
+
+    >>> [m.name for m in checked_modules(["format", {"name": "majority", "over": "play"}])]
+    ['format', 'majority']
+    """
+    if isinstance(given, RewardModule | str | Mapping):
+        given = [given]
+    if not isinstance(given, Sequence):
+        raise ConfigError(f"rewards={given!r} must be a list of reward modules or of their names")
+    modules = tuple(_module(m) for m in given)
     names = [m.name for m in modules]
     taken = [n for n in names if names.count(n) > 1 or n in ("", "payoff", "illegal")]
     if taken:
         raise ConfigError(f"reward modules {names}: {taken[0]!r} is empty, repeated or reserved")
-    return tuple(modules)
+    return modules
+
+
+def _module(given: Any) -> RewardModule:
+    if isinstance(given, RewardModule):
+        return given
+    if isinstance(given, str):
+        return reward(given)
+    if isinstance(given, Mapping) and isinstance(given.get("name"), str):
+        params = {str(key): value for key, value in given.items() if key != "name"}
+        return reward(given["name"], **params)
+    raise ConfigError(
+        f"rewards: {given!r} is no RewardModule object, no name, and no mapping with a 'name'"
+    )
 
 
 def recorded(illegal: IllegalPolicy, max_cycles: int | None) -> dict[str, Any]:

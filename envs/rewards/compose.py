@@ -12,6 +12,7 @@ from math import inf
 
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError, DataError
+from coevo.envs.rewards.arguments import check_number
 from coevo.envs.rewards.module import Payments, RewardModule
 
 
@@ -19,12 +20,18 @@ class _Composed(RewardModule):
     """Passes learning and checkpoints on to its parts, which must differ in name."""
 
     def __init__(self, name: str, parts: Sequence[RewardModule]) -> None:
+        strange = [part for part in parts if not isinstance(part, RewardModule)]
+        if strange:
+            raise ConfigError(f"{name!r} is made of reward modules, given {strange[0]!r}")
         names = [part.name for part in parts]
         if not parts or len(set(names)) < len(names):
             raise ConfigError(f"{name!r} is made of {names}: one part or more, all names different")
         self.name = name
         self.parts = tuple(parts)
         self.online = all(part.online for part in parts)
+        # Whoever pays without wanting anything keeps the whole from paying nobody.
+        wants = [part.wants for part in parts]
+        self.wants = " or ".join(wants) if all(wants) else ""
 
     @abstractmethod
     def combine(self, paid: Sequence[Payments]) -> Payments:
@@ -38,6 +45,18 @@ class _Composed(RewardModule):
     def score_turn(self, episode: Episode, turn: Turn) -> Payments:
         """Combine what the parts pay after this reply."""
         return self.combine([part.score_turn(episode, turn) for part in self.parts])
+
+    def score_earlier(self, episode: Episode, turn: Turn) -> Mapping[int, Payments]:
+        """Give by how much the combination for earlier replies changes with what falls due now."""
+        due = [part.score_earlier(episode, turn) for part in self.parts]
+        touched = sorted({at for paid in due for at in paid})
+        return {at: self._change(episode, turn, at, [d.get(at, {}) for d in due]) for at in touched}
+
+    def _change(self, episode: Episode, turn: Turn, at: int, due: Sequence[Payments]) -> Payments:
+        before = [_paid_before(part, episode, turn, at) for part in self.parts]
+        old = self.combine(before)
+        new = self.combine([_added(b, d) for b, d in zip(before, due, strict=True)])
+        return {agent: reward - old.get(agent, 0.0) for agent, reward in new.items()}
 
     def score(self, episodes: Sequence[Episode]) -> list[list[Payments]]:
         """Combine the parts' tables; each part sees the whole batch once."""
@@ -68,6 +87,20 @@ class _Composed(RewardModule):
             part.load_state_dict(own)
 
 
+def _paid_before(part: RewardModule, episode: Episode, turn: Turn, at: int) -> Payments:
+    """Add up what a part paid the reply in place `at` until the turn before this one."""
+    paid = dict(part.score_turn(episode, episode.turns[at]))
+    for other in episode.turns[at + 1 :]:
+        if other is turn:
+            break
+        paid = _added(paid, part.score_earlier(episode, other).get(at, {}))
+    return paid
+
+
+def _added(one: Payments, other: Payments) -> Payments:
+    return {a: one.get(a, 0.0) + other.get(a, 0.0) for a in dict.fromkeys([*one, *other])}
+
+
 class WeightedSum(_Composed):
     """Pays the weighted sum of what its parts pay.
 
@@ -85,7 +118,8 @@ class WeightedSum(_Composed):
         name: str = "sum",
     ) -> None:
         super().__init__(name, parts)
-        self.weights = tuple(weights) if weights is not None else (1.0,) * len(self.parts)
+        given = weights if weights is not None else (1.0,) * len(self.parts)
+        self.weights = tuple(check_number("weights", weight) for weight in given)
         if len(self.weights) != len(self.parts):
             raise ConfigError(f"weights={self.weights}: {len(self.parts)} parts need one each")
         pairs = list(zip(self.weights, self.parts, strict=True))
@@ -118,7 +152,8 @@ class Gate(_Composed):
         self, module: RewardModule, *, when: RewardModule, least: float, name: str = ""
     ) -> None:
         super().__init__(name or module.name, (module, when))
-        self.least = least
+        self.least = check_number("least", least)
+        self.wants = module.wants
         self.range = (min(0.0, module.range[0]), max(0.0, module.range[1]))
 
     def combine(self, paid: Sequence[Payments]) -> Payments:

@@ -1,7 +1,8 @@
 """Reward modules: named, ranged, composable pieces of reward.
 
-A module that needs only the past (`online`) is applied by the environment after every reply;
-trainers apply the others (judges, reward models) to a whole batch of finished episodes.
+A module that needs only the past (`online`) is applied by the environment after every reply. The
+others (judges, votes, what counts tokens) are applied to finished episodes: by trainers to a whole
+batch at once, by an environment in anybody else's hands to each play when it ends.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ class RewardModule:
     """Whether `score_turn` needs only the past; the environment then applies it as it goes."""
     version: int = 0
     """Goes up when a learning module changes; recorded with every score."""
+    wants: str = ""
+    """What it needs to find in a play to pay anybody, in words. Where whole plays lack it, which
+    is how a module that does not fit its environment shows, a warning says so once."""
 
     def score_turn(self, episode: Episode, turn: Turn) -> Payments:
         """Give the rewards that fall due after `turn`, the latest of `episode`."""

@@ -79,6 +79,7 @@ class SemanticReward(RewardModule):
 
     name = "semantic"
     online = False
+    wants = "a reference text for the task: reference=..."
 
     def __init__(
         self,

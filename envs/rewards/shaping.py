@@ -13,8 +13,11 @@ from typing import Literal, get_args
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
+from coevo.envs.rewards.arguments import check_number, check_word
 from coevo.envs.rewards.module import Payments, RewardModule
 
+TOKENS = "token ids (Turn.token_ids), which replies of a language model have in a trainer"
+"""What modules want that count tokens."""
 Unit = Literal["tokens", "characters"]
 
 
@@ -29,8 +32,8 @@ class FormatReward(RewardModule):
     name = "format"
 
     def __init__(self, *, legal: float = 0.05, otherwise: float = 0.0) -> None:
-        self.legal = legal
-        self.otherwise = otherwise
+        self.legal = check_number("legal", legal)
+        self.otherwise = check_number("otherwise", otherwise)
         self.range = (min(legal, otherwise), max(legal, otherwise))
 
     def score_turn(self, episode: Episode, turn: Turn) -> Payments:
@@ -64,8 +67,8 @@ class LengthPenalty(RewardModule):
         weight: float = 0.5,
         longest: int = 4096,
     ) -> None:
-        if unit not in get_args(Unit):
-            raise ConfigError(f"unit={unit!r} must be one of {', '.join(get_args(Unit))}")
+        check_word("unit", unit, get_args(Unit))
+        check_number("weight", weight)
         if span <= 0 or not 0 <= free <= longest:
             raise ConfigError(
                 f"free={free}, longest={longest}, span={span}: 0 <= free <= longest, 0 < span"
@@ -73,6 +76,7 @@ class LengthPenalty(RewardModule):
         self.unit = unit
         self.free, self.span, self.weight, self.longest = free, span, weight, longest
         self.online = unit == "characters"
+        self.wants = "" if self.online else TOKENS
         self.range = (min(0.0, self.charge(longest)), max(0.0, self.charge(longest)))
 
     def charge(self, units: int) -> float:

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError, DataError
+from coevo.envs.rewards.arguments import check_word
 from coevo.envs.rewards.calls import Call, calls_of, read_calls
 from coevo.envs.rewards.module import Payments, RewardModule
 
@@ -74,12 +75,12 @@ class ToolReward(RewardModule):
     """
 
     name = "toolrl"
+    wants = "the calls that are expected: expected=..., or a task that names them"
 
     def __init__(
         self, *, expected: str | Mapping[str, str] | None = None, part: Part = "both"
     ) -> None:
-        if part not in get_args(Part):
-            raise ConfigError(f"part={part!r} must be one of {', '.join(get_args(Part))}")
+        check_word("part", part, get_args(Part))
         self.expected = _given(expected)
         self.part = part
         self.name = self.name if part == "both" else f"{self.name}_{part}"

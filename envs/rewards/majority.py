@@ -1,0 +1,135 @@
+"""Agreement with a vote over final answers: a reward where nobody knows the right one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from math import isclose
+from typing import Literal, NamedTuple, get_args
+
+from coevo.envs.core.episode import Episode, Stop, Turn
+from coevo.envs.rewards.arguments import Names, check_number, check_word, names_of
+from coevo.envs.rewards.module import Payments, RewardModule
+
+Over = Literal["task", "play"]
+Weights = Literal["votes", "consistency"]
+Ties = Literal["split", "first"]
+
+
+def support(answers: Mapping[str, Sequence[str]], weights: Weights = "votes") -> dict[str, float]:
+    """Compute how much each answer is supported by voters n with answers o_n1 ... o_nK.
+
+    votes: sum_n count_n(a). consistency: sum_n SC_n count_n(a), where SC_n is the share of
+    voter n's most common answer. Source: TTRL; RLCCF.
+
+    >>> support({"m": ["7", "7", "8"], "n": ["8", "8", "8"]}, "consistency")
+    {'7': 1.3333333333333333, '8': 3.6666666666666665}
+    """
+    found: dict[str, float] = {}
+    for given in answers.values():
+        counts = Counter(given)
+        weight = max(counts.values()) / len(given) if given and weights == "consistency" else 1.0
+        for answer, count in counts.items():
+            found[answer] = found.get(answer, 0.0) + weight * count
+    return found
+
+
+def leaders(supported: Mapping[str, float]) -> list[str]:
+    """Give the answers with the most support, all of them where several tie.
+
+    >>> leaders({"7": 2.0, "8": 2.0, "9": 1.0})
+    ['7', '8']
+    """
+    most = max(supported.values(), default=0.0)
+    # Weighted sums of equal votes may differ in the last bit.
+    return [a for a, s in supported.items() if isclose(s, most, rel_tol=1e-9)]
+
+
+class _Vote(NamedTuple):
+    voter: str
+    turn: Turn
+
+
+class MajorityReward(RewardModule):
+    """Pays the speaker 1 if its final answer is the one that a vote prefers, else 0.
+
+    Everybody votes with `Turn.answer`, as the environment reads it; texts must be equal to count
+    as one answer. A reply without one neither votes nor is paid. Scored after the play, and over
+    the whole batch where a trainer has one: `weights="votes"` is the label of TTRL,
+    `weights="consistency"` that of RLCCF.
+
+    It rewards agreement, not truth: a confident wrong majority is locked in, and where all agree
+    every reward is equal and nothing is learnt. A play that ended in an error does not vote.
+
+    Args:
+        over: what is polled: all answers to one task in the batch (equal `Episode.task` of one
+            environment), or those of one play. A PettingZoo environment knows one play.
+        weights: `votes`, or `consistency`: see `support`. A voter is a player where its name is
+            known (a policy, in trainers), else a seat.
+        roles: whose answers vote and are paid; all where none is named.
+        last_only: whether only the last answer of each seat of a play votes and is paid.
+        ties: `split` pays 1/m for each of m answers that tie; `first` takes the one that was
+            given first, as in TTRL's code.
+        least: fewest votes that make a poll; with fewer nobody is paid. A lone answer would
+            always agree with itself.
+    """
+
+    name = "majority"
+    range = (0.0, 1.0)
+    online = False
+
+    def __init__(
+        self,
+        *,
+        over: Over = "task",
+        weights: Weights = "votes",
+        roles: Names = (),
+        last_only: bool = False,
+        ties: Ties = "split",
+        least: int = 2,
+    ) -> None:
+        check_word("over", over, get_args(Over))
+        check_word("weights", weights, get_args(Weights))
+        check_word("ties", ties, get_args(Ties))
+        check_number("least", least, 1)
+        self.over, self.weights, self.ties = over, weights, ties
+        self.roles = names_of("roles", roles)
+        self.last_only, self.least = last_only, least
+        whose = f" of {' or '.join(self.roles)}" if self.roles else ""
+        self.wants = f"at least {least} final answers{whose} (Turn.answer) in one {over}"
+
+    def score(self, episodes: Sequence[Episode]) -> list[list[Payments]]:
+        """Poll the answers, then pay every reply that voted."""
+        polls: dict[Hashable, list[_Vote]] = {}
+        for index, episode in enumerate(episodes):
+            polls.setdefault(self._poll(index, episode), []).extend(self._votes(episode))
+        paid = {id(t): r for votes in polls.values() for t, r in self._paid(votes)}
+        return [
+            [{t.agent: paid[id(t)]} if id(t) in paid else {} for t in e.turns] for e in episodes
+        ]
+
+    def _poll(self, index: int, episode: Episode) -> Hashable:
+        return (episode.env, episode.task) if self.over == "task" and episode.task else index
+
+    def _votes(self, episode: Episode) -> Iterator[_Vote]:
+        if episode.stop is Stop.ERROR:
+            return
+        turns = [t for t in episode.turns if t.answer is not None]
+        turns = [t for t in turns if not self.roles or t.role in self.roles]
+        last = {t.agent: t for t in turns}
+        for turn in turns:
+            if not self.last_only or last[turn.agent] is turn:
+                named = turn.player if self.over == "task" else ""
+                yield _Vote(named or turn.agent, turn)
+
+    def _paid(self, votes: Sequence[_Vote]) -> Iterable[tuple[Turn, float]]:
+        if len(votes) < self.least:
+            return
+        answers: dict[str, list[str]] = {}
+        for voter, turn in votes:
+            answers.setdefault(voter, []).append(str(turn.answer))
+        best = set(leaders(support(answers, self.weights)))
+        if self.ties == "first":
+            best = {next(str(v.turn.answer) for v in votes if v.turn.answer in best)}
+        for _, turn in votes:
+            yield turn, 1.0 / len(best) if turn.answer in best else 0.0
