@@ -1,4 +1,4 @@
-"""Copies of models that hold in memory only what differs: tensors that are never trained are shared."""
+"""Copies of models that share what is never trained, so that memory holds it once."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from coevo.agents.agent import Agent, Reply, Request
+from coevo.agents.base_model import BaseModel
 from coevo.agents.chat_tokens import ChatTokens
 from coevo.agents.sampling import Ids, Prompt, SamplingConfig, allowed_next, sample
 from coevo.agents.scoring import Span, micro_batches, score
@@ -47,6 +48,8 @@ class LanguageModelAgent(Agent):
         self.forget()
         self.sampled_tokens = 0
         """Tokens written so far, for budgets and rates."""
+        self.base: BaseModel | None = None
+        """Where weights lie that it shares and does not change; None where all are its own."""
 
     def reseed(self, seed: int) -> None:
         """Restart the sampling generator; equal seeds and requests give equal replies."""

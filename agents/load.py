@@ -1,13 +1,16 @@
 """From what a user writes to an agent: a name, a folder, a run, a Hub id, `openai:MODEL`.
 
 A run whose seats have policies of their own is one agent, each seat played by its policy.
-`RUN/checkpoints/step_000020/player_0` names one of them, to play all seats.
+`RUN/checkpoints/step_000020/player_0` names one of them, to play all seats. A policy may rest on
+another model: an adapter on its base, a seat that did not learn on what it was. The base is then
+loaded once for all of them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +24,10 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
+from coevo.agents import adapters
 from coevo.agents.agent import Agent
+from coevo.agents.base_model import FILE as BASE
+from coevo.agents.base_model import BaseModel, digest
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.sb3 import CARD, load_sb3
@@ -31,6 +37,9 @@ from coevo.envs.core.errors import CoevoError, ConfigError, DataError, missing_e
 
 SEED_MODEL = Path(__file__).parent / "seed_model"
 """The shipped model."""
+SEATS = "seats.json"
+"""File of a checkpoint: seat -> the policy that plays it, where that has another name."""
+Loaded = tuple[PreTrainedModel, PreTrainedTokenizerBase]
 PREFIXES: dict[str, tuple[str, str]] = {
     "openai": ("coevo.agents.api.agent", "api"),
 }
@@ -51,24 +60,63 @@ def load_model(
     Raises:
         DataError: nothing is there, or it is damaged or of another kind; one line says which.
     """
+    return _Loader(device, trust_remote_code).merged(model_folder(source), source)
+
+
+class _Loader:
+    """Loads policies; those that rest on one base share it."""
+
+    def __init__(self, device: str, trust_remote_code: bool) -> None:
+        self.place, self.trust = pick_device(device), trust_remote_code
+        self._bases: dict[str, Loaded] = {}
+
+    def merged(self, path: Path, source: str) -> Loaded:
+        """Load a policy as an ordinary model, the change of its adapter among the weights."""
+        model, tokenizer = self.policy(path, source)
+        return adapters.merged(model) if adapters.is_adapted(model) else model, tokenizer
+
+    def policy(self, path: Path, source: str) -> Loaded:
+        """Load a policy from its folder, with everything that it rests on."""
+        base = BaseModel.read(path)
+        if base is None:
+            return self._whole(path, source)
+        if base.source not in self._bases:
+            base.check(base_model(base.source), path)
+            self._bases[base.source] = self.merged(model_folder(base.source), base.source)
+        model, tokenizer = self._bases[base.source]
+        if (path / adapters.CONFIG).is_file():
+            model = adapters.load_adapter(model, path).to(self.place)
+        if (path / "tokenizer_config.json").is_file():
+            tokenizer = AutoTokenizer.from_pretrained(str(path), local_files_only=True)
+        return model, tokenizer
+
+    def _whole(self, path: Path, source: str) -> Loaded:
+        common = {"trust_remote_code": self.trust, "local_files_only": path.exists()}
+        try:
+            with no_progress_bars():
+                tokenizer = AutoTokenizer.from_pretrained(str(path), **common)
+                loaded: Any = AutoModelForCausalLM.from_pretrained(
+                    str(path), dtype=torch.float32, output_loading_info=True, **common
+                )
+            model, found = loaded
+            if found["missing_keys"]:
+                raise ValueError(f"there are no weights for {sorted(found['missing_keys'])[0]}")
+        except CoevoError:
+            raise
+        except Exception as error:  # transformers raises many kinds; each means "not loadable"
+            reason = " ".join(str(error).split())[:300]
+            raise DataError(
+                f"cannot load a causal language model from {source!r}: {reason}"
+            ) from None
+        return model.to(self.place).eval(), tokenizer
+
+
+def base_model(source: str) -> BaseModel:
+    """Describe a start model that policies are going to rest on."""
     path = model_folder(source)
-    place = pick_device(device)
-    common = {"trust_remote_code": trust_remote_code, "local_files_only": path.exists()}
-    try:
-        with no_progress_bars():
-            tokenizer = AutoTokenizer.from_pretrained(str(path), **common)
-            loaded: Any = AutoModelForCausalLM.from_pretrained(
-                str(path), dtype=torch.float32, output_loading_info=True, **common
-            )
-        model, found = loaded
-        if found["missing_keys"]:
-            raise ValueError(f"there are no weights for {sorted(found['missing_keys'])[0]}")
-    except CoevoError:
-        raise
-    except Exception as error:  # transformers raises many kinds; each means "not loadable"
-        reason = " ".join(str(error).split())[:300]
-        raise DataError(f"cannot load a causal language model from {source!r}: {reason}") from None
-    return model.to(place).eval(), tokenizer
+    if source == "seed" or not path.exists():
+        return BaseModel(source, digest(path))
+    return BaseModel(str(path.resolve()), digest(path))
 
 
 @contextlib.contextmanager
@@ -118,14 +166,14 @@ def _inside(path: Path) -> dict[str, Path]:
     """Find the models in a run folder, a checkpoint, or the folder itself."""
     if baseline := baseline_folder(path):
         return {baseline.name: baseline}
-    if (path / "config.json").is_file():
+    if _holds_policy(path):
         return {path.name: path}
-    if (path / "policy" / "config.json").is_file():
+    if _holds_policy(path / "policy"):
         return {"policy": path / "policy"}
     steps = [m.parent for m in (path / "checkpoints").glob("step_*/manifest.json")]
     if steps:
         return _inside(max(steps, key=lambda s: (len(s.name), s.name)))
-    policies = sorted(p.parent for p in path.glob("*/config.json"))
+    policies = sorted(filter(_holds_policy, path.glob("*")))
     if not policies:
         raise DataError(
             f"{path} holds no model: expected config.json, or a run folder with a checkpoint"
@@ -133,6 +181,10 @@ def _inside(path: Path) -> dict[str, Path]:
     if len(policies) > 1 and not (path / "manifest.json").is_file():
         raise _several(path, policies)
     return {p.name: p for p in policies}
+
+
+def _holds_policy(path: Path) -> bool:
+    return any((path / name).is_file() for name in ("config.json", adapters.CONFIG, BASE))
 
 
 def _several(source: str | Path, folders: Iterable[Path]) -> DataError:
@@ -192,19 +244,29 @@ def load_agent(
             "owner/name"
         )
 
-    def policy(folder: str) -> LanguageModelAgent:
-        model, tokenizer = load_model(folder, device=device, trust_remote_code=trust_remote_code)
-        return LanguageModelAgent(model, tokenizer, name=source, sampling=sampling, seed=seed)
-
     baseline = baseline_folder(Path(source).expanduser())
     if baseline is not None:
         return load_sb3(baseline, source)
-    folders = policy_folders(source)
-    if len(folders) == 1:
-        return policy(source)
-    seated = SeatedPolicies({name: policy(str(path)) for name, path in folders.items()}, source)
+    folders, loader = policy_folders(source), _Loader(device, trust_remote_code)
+    policies: dict[str, LanguageModelAgent] = {}
+    for name, path in folders.items():
+        loaded = loader.policy(path, source if len(folders) == 1 else str(path))
+        policies[name] = LanguageModelAgent(*loaded, name=source, sampling=sampling, seed=seed)
+    if len(policies) == 1:
+        return next(iter(policies.values()))
+    seated = SeatedPolicies(_by_seat(policies, next(iter(folders.values())).parent), source)
     seated.reseed(seed)
     return seated
+
+
+def _by_seat(policies: dict[str, LanguageModelAgent], checkpoint: Path) -> dict[str, Agent]:
+    """Give the policy of every seat; without a word about seats, policies have their names."""
+    path = checkpoint / SEATS
+    try:
+        seats = json.loads(path.read_text("utf-8")) if path.is_file() else {n: n for n in policies}
+        return {seat: policies[policy] for seat, policy in seats.items()}
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        raise DataError(f"{path} does not say who sits where: {error!r}") from None
 
 
 def baseline_folder(path: Path) -> Path | None:

@@ -1,23 +1,29 @@
-"""Who plays which seat: learners, frozen copies, past selves, scripted opponents.
+"""Who plays which seat: learners, frozen copies, past selves, teams with a place for everybody.
 
 A population maps roles (seats) to parameter sets; several seats may share one. Seats rotate
-from match to match, so that no policy learns one side only.
+from match to match, so that no policy learns one side only, except in a team.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+import fnmatch
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
+from coevo.agents.adapters import Adapter
 from coevo.agents.agent import Agent
+from coevo.agents.copies import copy_weights, frozen_copy
 from coevo.agents.language_model import LanguageModelAgent
-from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.errors import ConfigError, unknown
 
-MakePolicy = Callable[[str], LanguageModelAgent]
-"""Makes a policy with the start weights under a name."""
+MakePolicy = Callable[..., LanguageModelAgent]
+"""Makes a policy with the start weights under a name; `model=`, `adapter=` and `learns=` as in
+`PolicyMaker`."""
 
 
 @dataclass
@@ -47,6 +53,13 @@ class Population:
     def after_update(self, step: int) -> None:
         """React to a finished update: keep a snapshot, swap roles."""
 
+    def by_seat(self, policies: Mapping[str, Agent]) -> dict[str, Agent]:
+        """Give what stands for this population at a table, made of its learners' policies.
+
+        Without fixed seats these are the policies themselves.
+        """
+        return dict(policies)
+
     def snapshots(self) -> Mapping[str, LanguageModelAgent]:
         """Non-learning policies whose weights a checkpoint must keep."""
         return {}
@@ -58,16 +71,39 @@ class Population:
         )
 
 
-class Separate(Population):
-    """One parameter set per seat."""
+@dataclass
+class Team(Population):
+    """Every seat keeps its parameter set; several may share one, and some may not learn."""
+
+    set_of: Mapping[str, str] = field(default_factory=dict)
+    """Seat -> parameter set."""
+    frozen: frozenset[str] = frozenset()
+    """Parameter sets that stay what they are at the start."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Parameter set -> start model, where it is not that of the run."""
+    adapter: Adapter | None = None
+    """What every learner trains on the start model that all share; None trains whole models."""
 
     def __post_init__(self) -> None:
-        for seat in self.seats:
-            self.learners[seat] = self.make(seat)
+        for name in dict.fromkeys(self.set_of.values()):
+            given: dict[str, Any] = {"model": self.models[name]} if name in self.models else {}
+            if name in self.frozen:
+                self.others[name] = self.make(name, learns=False, **given)
+            else:
+                given |= {} if self.adapter is None else {"adapter": self.adapter}
+                self.learners[name] = self.make(name, **given)
+        if not self.learners:
+            raise ConfigError(
+                f"frozen names all of {', '.join(self.others)}: nobody is left to learn"
+            )
 
     def assign(self, match: int, rng: np.random.Generator) -> dict[str, str]:
         """Everybody has a seat of their own."""
-        return {seat: seat for seat in self.seats}
+        return dict(self.set_of)
+
+    def by_seat(self, policies: Mapping[str, Agent]) -> dict[str, Agent]:
+        """Give the policy of every seat, the frozen ones included."""
+        return {seat: {**self.others, **policies}[name] for seat, name in self.set_of.items()}
 
 
 @dataclass
@@ -116,7 +152,7 @@ class Pool(Population):
         if step % self.every:
             return
         snapshot = self.restore_snapshot(f"past{step:06d}")
-        snapshot.model.load_state_dict(self.learners["policy"].model.state_dict())
+        copy_weights(snapshot.model, self.learners["policy"].model)
         snapshot.version = step
         while len(self.others) > self.size:
             del self.others[min(self.others)]
@@ -128,7 +164,7 @@ class Pool(Population):
     def restore_snapshot(self, name: str) -> LanguageModelAgent:
         """Add a past self whose weights are to be filled in."""
         agent = copy.copy(self.learners["policy"])
-        agent.model = copy.deepcopy(agent.model).eval().requires_grad_(False)
+        agent.model = frozen_copy(agent.model)
         agent.name, agent.version = name, int(name.removeprefix("past"))
         agent.reseed(agent.version)  # a generator of its own
         agent.forget()
@@ -141,9 +177,91 @@ def shared(seats: Sequence[str], make: MakePolicy) -> Population:
     return Population(tuple(seats), make)
 
 
-def separate(seats: Sequence[str], make: MakePolicy) -> Population:
-    """One parameter set per seat."""
-    return Separate(tuple(seats), make)
+def separate(
+    seats: Sequence[str], make: MakePolicy, *, frozen: str = "", models: str = ""
+) -> Population:
+    """One parameter set per seat.
+
+    Args:
+        seats: all seats.
+        make: makes policies.
+        frozen: seats that play the start weights and do not learn, such as `verifier_0 judge_*`.
+        models: start models that differ from the run's, such as `solver_0=PATH; solver_1=PATH`.
+    """
+    return _team(seats, make, {s: s for s in seats}, frozen, models)
+
+
+def by_role(
+    seats: Sequence[str], make: MakePolicy, *, frozen: str = "", models: str = ""
+) -> Population:
+    """One parameter set per role: `solver_0` and `solver_1` share `solver`.
+
+    Args:
+        seats: all seats.
+        make: makes policies.
+        frozen: roles that play the start weights and do not learn.
+        models: start models that differ from the run's, such as `solver=PATH; judge=PATH`.
+    """
+    return _team(seats, make, {s: role_of(s) for s in seats}, frozen, models)
+
+
+def adapters(
+    seats: Sequence[str],
+    make: MakePolicy,
+    *,
+    rank: int = 8,
+    alpha: float = 16.0,
+    targets: str = "all-linear",
+    per: Literal["seat", "role"] = "seat",
+    frozen: str = "",
+) -> Population:
+    """One LoRA adapter per seat, or per role, on one base that all share.
+
+    Args:
+        seats: all seats.
+        make: makes policies.
+        rank: of the change of every layer.
+        alpha: size of the change, times the rank.
+        targets: layers that are changed, such as `q_proj+v_proj`.
+        per: who has an adapter.
+        frozen: those of them that play the base and do not learn.
+    """
+    set_of = {s: s if per == "seat" else role_of(s) for s in seats}
+    return _team(seats, make, set_of, frozen, "", Adapter(rank, alpha, targets))
+
+
+def role_of(seat: str) -> str:
+    """Give a seat's name without its number.
+
+    >>> role_of("solver_1"), role_of("judge")
+    ('solver', 'judge')
+    """
+    return re.sub(r"_\d+$", "", seat)
+
+
+def _team(
+    seats: Sequence[str],
+    make: MakePolicy,
+    set_of: Mapping[str, str],
+    frozen: str,
+    models: str,
+    adapter: Adapter | None = None,
+) -> Team:
+    names = dict.fromkeys(set_of.values())
+    given = [part.partition("=") for part in models.split(";") if part.strip()]
+    if wrong := [name for name, _, path in given if not path.strip()]:
+        raise ConfigError(f"models={models!r} must be name=PATH; name=PATH, given {wrong[0]!r}")
+    start = {n: path.strip() for key, _, path in given for n in _matching(key.strip(), names)}
+    still = {n for key in re.split(r"[\s;,+]+", frozen) if key for n in _matching(key, names)}
+    return Team(tuple(seats), make, {}, {}, set_of, frozenset(still), start, adapter)
+
+
+def _matching(pattern: str, names: Iterable[str]) -> list[str]:
+    """Give the names that a name or a pattern such as `solver_*` stands for."""
+    found = fnmatch.filter(names, pattern)
+    if not found:
+        raise unknown("parameter set", pattern, names)
+    return found
 
 
 def frozen(seats: Sequence[str], make: MakePolicy) -> Population:
@@ -158,5 +276,12 @@ def pool(
     return Pool(tuple(seats), make, every=every, size=size, latest=latest)
 
 
-POPULATION = {"shared": shared, "separate": separate, "frozen": frozen, "pool": pool}
+POPULATION = {
+    "shared": shared,
+    "separate": separate,
+    "by_role": by_role,
+    "adapters": adapters,
+    "frozen": frozen,
+    "pool": pool,
+}
 """Name -> maker; the keyword-only arguments are the options of an algorithm record."""

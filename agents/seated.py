@@ -1,4 +1,4 @@
-"""Several policies as one agent: what a run with a policy per seat hands out."""
+"""Several policies as one agent: what a run with a policy per seat, or per role, hands out."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from coevo.agents.language_model import LanguageModelAgent
 
 
 class SeatedPolicies(Agent):
-    """Each seat is played by the policy that has its name.
+    """Each seat is played by its own policy; several may have the same.
 
     Args:
-        policies: policy name -> agent; a seat without one of its own gets the first.
+        policies: seat -> agent; a seat without one of its own gets the first.
         name: shown in tables.
     """
 
@@ -48,11 +48,11 @@ class SeatedPolicies(Agent):
 
     def _spread(self, requests: Sequence[Request], method: str) -> list[Any]:
         answers: list[Any] = [None] * len(requests)
-        first = next(iter(self.policies))
-        names = [r.seat if r.seat in self.policies else first for r in requests]
-        for name in dict.fromkeys(names):
-            at = [i for i, n in enumerate(names) if n == name]
-            given = getattr(self.policies[name], method)([requests[i] for i in at])
+        first = next(iter(self.policies.values()))
+        players = [self.policies.get(r.seat, first) for r in requests]
+        for player in {id(p): p for p in players}.values():
+            at = [i for i, p in enumerate(players) if p is player]
+            given = getattr(player, method)([requests[i] for i in at])
             for i, answer in zip(at, given, strict=True):
                 answers[i] = answer
         return answers
