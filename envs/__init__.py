@@ -69,6 +69,14 @@ register(
     metric="return_self_play",
 )
 register(
+    "coevo/search_router-v0",
+    "coevo.envs.search.router",
+    "a router decides to search on or to answer; a searcher asks, an answerer answers",
+    kind="cooperative",
+    seats=3,
+    metric="return_self_play",
+)
+register(
     "coevo/solver_verifier-v0",
     "coevo.envs.discussion.solver_verifier",
     "one solves, one approves or rejects; a second try after a rejection",
@@ -95,4 +103,12 @@ register(
     metric="return_self_play",
     refs={"random": 3.7222222222222223, "oracle": 10.0},
     refs_source="random: exact expectation; oracle: optimum over all pairs of policies",
+)
+register(
+    "coevo/search_self_play-v0",
+    "coevo.envs.search.self_play",
+    "one invents a question for a known answer, a group searches for it (Search Self-play)",
+    kind="mixed",
+    seats=6,
+    metric="return_self_play",
 )

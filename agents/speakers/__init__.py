@@ -30,6 +30,8 @@ Speak = Callable[[Request, float], Speech]
 SPEAKERS: dict[str, str] = {
     "coevo/debate-v0": "coevo.agents.speakers.debate",
     "coevo/peer_review-v0": "coevo.agents.speakers.peer_review",
+    "coevo/search_router-v0": "coevo.agents.speakers.search_router",
+    "coevo/search_self_play-v0": "coevo.agents.speakers.search_self_play",
     "coevo/solver_verifier-v0": "coevo.agents.speakers.solver_verifier",
 }
 """Environment id -> module with `speak`."""

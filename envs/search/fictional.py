@@ -300,7 +300,7 @@ def _shuffled(rng: np.random.Generator, count: int, filler: int) -> Sequence[int
 
 
 def compact_text(facts: Sequence[Fact], wording: Mapping[str, Relation]) -> str:
-    """State facts one by one, each complete in itself: `Suna: mayor Kimo. Suna: twin Dalu.`"""
+    """State facts as sentences that name their subject, like `Suna: mayor Kimo`."""
     said: dict[tuple[str, str], list[str]] = {}
     for fact in facts:
         key = (fact.subject, wording[fact.relation].phrases[0])
