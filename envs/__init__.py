@@ -36,6 +36,17 @@ register(
     refs_source="random: 0 by symmetry; oracle: exact best response to random play",
 )
 register(
+    "coevo/iterated_game-v0",
+    "coevo.envs.dilemmas.iterated_game",
+    "any matrix game in rounds (game=... or payoffs=...); repeated prisoner's dilemma by default",
+    kind="mixed",
+    simultaneous=True,
+    metric="return_self_play",
+    refs={"random": 22.5, "oracle": 30.0},
+    refs_source="random: ten times the mean of 3, 0, 5 and 1, exactly; oracle: mutual cooperation, "
+    "the highest sum of payoffs",
+)
+register(
     "coevo/kuhn_poker-v0",
     "coevo.envs.games.kuhn_poker",
     "three-card poker with one bet; bluffing in its smallest form",
@@ -111,4 +122,14 @@ register(
     kind="mixed",
     seats=6,
     metric="return_self_play",
+)
+register(
+    "coevo/trust_and_split-v0",
+    "coevo.envs.dilemmas.trust_and_split",
+    "talk about hidden hands, then claim coins that one of the two values more",
+    kind="mixed",
+    metric="return_self_play",
+    refs={"random": 225.0, "oracle": 500.0},
+    refs_source="random: exact expectation over uniform claims; oracle: all coins to the upper "
+    "hand",
 )

@@ -176,7 +176,7 @@ def _parameters(name: str, given: str | None) -> dict[str, float | int]:
 def _tensor(payoffs: ArrayLike | str) -> NDArray[np.float64]:
     try:
         numbers = json.loads(payoffs) if isinstance(payoffs, str) else payoffs
-        return np.array(numbers, dtype=np.float64)
+        return np.array(numbers, dtype=np.float64) + 0.0  # no negative zeros in prompts
     except (ValueError, TypeError) as error:
         raise ConfigError(f"payoffs are no tensor of numbers: {error}") from None
 
