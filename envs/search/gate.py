@@ -1,0 +1,324 @@
+"""The gate between proposer and solvers: is this a question that deserves to be solved?
+
+Filters run in the order of `REASONS` and the first that fails gives the reason. Everything up to
+`near_duplicate_archive` looks at the words, then the exact checks of worlds with a triple store
+(parse back: one answer, the right one, in so many hops), then the reader, who must find the answer
+in what the proposer found, among noise from elsewhere. A reader that breaks rejects.
+
+Source: Search Self-Play (arXiv 2510.18821), released code, whose order this is; the exact checks
+close two of its holes (hops unchecked, several answers), and its reader lets pass what breaks it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.search.corpus import Document
+from coevo.envs.search.grading import exact_match
+from coevo.envs.search.grammar import Path
+from coevo.envs.search.retrieval import tokenise
+from coevo.envs.search.worlds import World
+
+VALID = "valid"
+REASONS = (
+    "no_tag",
+    "too_short",
+    "too_long",
+    "answer_leak",
+    "bridge_leak",
+    "no_evidence",
+    "too_few_searches",
+    "duplicate_search",
+    "answer_searched",
+    "near_duplicate_archive",
+    "not_parseable",
+    "not_unique",
+    "wrong_answer",
+    "wrong_hops",
+    "reader_failed",
+    "reader_error",
+)
+"""Why a question is rejected, in the order in which it is looked at."""
+EXACT = ("not_unique", "wrong_answer", "wrong_hops")
+"""Those that only a triple store can find."""
+Reader = Callable[[str, Sequence[Document]], str | None]
+"""Answers a question from documents alone; None where they do not tell."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateSpec:
+    """What the gate asks for."""
+
+    filters: tuple[str, ...] = REASONS
+    """Reasons that are looked at; `no_tag` always is."""
+    min_words: int = 3
+    """Words of a question; published 10, which rejects most questions made from templates."""
+    max_words: int = 200
+    min_chars: int = 10
+    max_chars: int = 1000
+    min_searches: int | None = None
+    """Searches of the proposer; None asks for two, or one where the question needs one hop."""
+    forbid_answer_search: bool = False
+    """Whether the answer must not be among the words of a query (`answer_searched`)."""
+    near_duplicate: float | None = None
+    """Share of words in common with a stored question from which on it is a duplicate; None
+    looks at none."""
+    noise: int = 4
+    """Bundles of documents from elsewhere that the reader gets as well."""
+    allow_support: bool = False
+    """Whether such a bundle may hold documents that support the question."""
+
+    def __post_init__(self) -> None:
+        unknown_ones = sorted({*self.filters} - {*REASONS})
+        if unknown_ones:
+            known = ", ".join(REASONS)
+            raise ConfigError(f"gate filters {unknown_ones} are not known; known: {known}")
+        for low, high in (("min_words", "max_words"), ("min_chars", "max_chars")):
+            if not 0 <= getattr(self, low) <= getattr(self, high):
+                given = f"{low}={getattr(self, low)} and {high}={getattr(self, high)}"
+                raise ConfigError(f"{given}: the first must be 0 or more and not above the second")
+        if self.noise < 0 or (self.min_searches is not None and self.min_searches < 0):
+            raise ConfigError(
+                f"noise={self.noise} and min_searches={self.min_searches} must be 0 or more"
+            )
+        if self.near_duplicate is not None and not 0 < self.near_duplicate <= 1:
+            raise ConfigError(f"near_duplicate={self.near_duplicate} must be in 0..1, 0 excluded")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """What a proposer hands in."""
+
+    question: str | None
+    """Its question; None where it gave none."""
+    answer: str
+    """The answer that it was told to ask for."""
+    hops: int
+    """The hops that it was told to need."""
+    queries: tuple[str, ...] = ()
+    """What it searched for, in order."""
+    evidence: tuple[str, ...] = ()
+    """Ids of the documents that it found, each once."""
+    stored: tuple[str, ...] = ()
+    """Questions of the archive."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the gate says."""
+
+    reason: str
+    """`valid`, or one of REASONS."""
+    path: Path | None = None
+    """What was asked, where it could be parsed."""
+    reader: str | None = None
+    """What the reader answered; also where an exact check failed, to know what it lets pass."""
+    detail: str = ""
+    """In words."""
+    let_pass: bool | None = None
+    """Whether the reader alone would have accepted what an exact check rejects; None where it did
+    not read."""
+    bundles: tuple[tuple[str, ...], ...] = field(default=())
+    """Ids of the documents that the reader saw, in its order."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether the question goes to the solvers."""
+        return self.reason == VALID
+
+
+class Gate:
+    """Judges proposals in one world.
+
+    Args:
+        world: where the questions are about.
+        spec: what is asked for.
+        reader: who checks that the evidence tells the answer; None takes the world's own.
+        k: documents per query in bundles of noise.
+    """
+
+    def __init__(
+        self, world: World, spec: GateSpec | None = None, reader: Reader | None = None, k: int = 3
+    ) -> None:
+        self.world, self.spec, self.k = world, spec or GateSpec(), k
+        self.reader: Reader = world.read if reader is None else reader
+
+    def judge(self, proposal: Proposal, rng: np.random.Generator) -> Verdict:
+        """Run the filters in order; stop at the first that fails.
+
+        Args:
+            proposal: what was handed in.
+            rng: draws the noise and the order of the bundles.
+        """
+        path = self.world.parse(proposal.question) if proposal.question else None
+        failed = self._words(proposal, path) or self._exact(proposal, path)
+        if failed is not None and (failed[0] not in EXACT or not self._reads):
+            return Verdict(failed[0], path, detail=failed[1])
+        if not self._reads:
+            return Verdict(VALID, path)
+        return self._read(proposal, path, rng, failed)
+
+    # ---- Words -----------------------------------------------------------------------------
+
+    def _words(self, p: Proposal, path: Path | None) -> tuple[str, str] | None:
+        """Look at question, queries and archive: (reason, detail), or None where all is well."""
+        if not p.question:
+            return "no_tag", "there is no question"
+        spec, text = self.spec, p.question
+        words, low = len(text.split()), text.casefold()
+        least = spec.min_searches if spec.min_searches is not None else min(2, p.hops)
+        queries = [" ".join(q.casefold().split()) for q in p.queries]
+        bridges = self._bridges(path) if path else ()
+        leaked = [b for b in bridges if _mentions(low, b)]
+        tests: dict[str, tuple[bool, str]] = {
+            "too_short": (
+                words < spec.min_words or len(text) < spec.min_chars,
+                f"{words} words, {len(text)} characters",
+            ),
+            "too_long": (
+                words > spec.max_words or len(text) > spec.max_chars,
+                f"{words} words, {len(text)} characters",
+            ),
+            "answer_leak": (p.answer.casefold() in low, "the question holds the answer"),
+            "bridge_leak": (bool(leaked), f"the question names {', '.join(leaked)}"),
+            "no_evidence": (not p.evidence, "nothing was found"),
+            "too_few_searches": (len(queries) < least, f"{len(queries)} of {least} searches"),
+            "duplicate_search": (len(set(queries)) < len(queries), "a query came twice"),
+            "answer_searched": (
+                spec.forbid_answer_search and any(_mentions(q, p.answer) for q in queries),
+                "a query holds the answer",
+            ),
+            "near_duplicate_archive": self._duplicate(text, p.stored),
+        }
+        failed = (name for name in tests if name in spec.filters and tests[name][0])
+        first = next(failed, None)
+        return None if first is None else (first, tests[first][1])
+
+    def _bridges(self, path: Path) -> tuple[str, ...]:
+        """Name the entities between start and end of a path."""
+        prefixes = [Path(path.start, path.relations[:i]) for i in range(1, path.hops)]
+        return tuple(sorted({e for p in prefixes for e in self.world.answers(p)} - {path.start}))
+
+    def _duplicate(self, text: str, stored: Sequence[str]) -> tuple[bool, str]:
+        least = self.spec.near_duplicate
+        if least is None:
+            return False, ""
+        close = next((s for s in stored if overlap(text, s) >= least), None)
+        return close is not None, f"much like {close!r}"
+
+    # ---- Exact -----------------------------------------------------------------------------
+
+    def _exact(self, p: Proposal, path: Path | None) -> tuple[str, str] | None:
+        """Compare with the triple store, where there is one."""
+        if not self.world.symbolic:
+            return None
+        if path is None:
+            return (
+                ("not_parseable", "not in the world's grammar")
+                if self._asks("not_parseable")
+                else None
+            )
+        ends = self.world.answers(path)
+        tests = {
+            "not_unique": (len(ends) != 1, f"{len(ends)} answers"),
+            "wrong_answer": (not exact_match(p.answer, ends), "another answer than it should have"),
+            "wrong_hops": (self._hops(path) != p.hops, f"needs {self._hops(path)} hops"),
+        }
+        failed = next((name for name in tests if self._asks(name) and tests[name][0]), None)
+        return None if failed is None else (failed, tests[failed][1])
+
+    def _hops(self, path: Path) -> int:
+        """Count the hops that are needed: a path that comes back to an entity needs fewer."""
+        ends = [
+            frozenset(self.world.answers(Path(path.start, path.relations[: i + 1])))
+            for i in range(path.hops)
+        ]
+        seen = [frozenset({path.start}), *ends]
+        at = 0
+        hops = 0
+        while at < path.hops:
+            at = max(i for i, e in enumerate(seen) if e == seen[at]) + 1
+            hops += at <= path.hops
+        return hops
+
+    def _asks(self, reason: str) -> bool:
+        return reason in self.spec.filters
+
+    # ---- Reader ----------------------------------------------------------------------------
+
+    @property
+    def _reads(self) -> bool:
+        return self._asks("reader_failed") or self._asks("reader_error")
+
+    def _read(
+        self,
+        p: Proposal,
+        path: Path | None,
+        rng: np.random.Generator,
+        failed: tuple[str, str] | None,
+    ) -> Verdict:
+        """Let the reader answer from the evidence among noise."""
+        question = p.question or ""
+        bundles = [p.evidence, *self._noise(p, path, rng)]
+        order = rng.permutation(len(bundles))
+        shuffled = tuple(bundles[i] for i in order)
+        documents = [self.world.by_id[id] for bundle in shuffled for id in bundle]
+        try:
+            said = self.reader(question, documents)
+        except Exception as error:  # whatever a model or a server raises: it is no verdict
+            why = failed or ("reader_error", f"{type(error).__name__}: {error}")
+            return Verdict(why[0], path, None, why[1], None, shuffled)
+        if failed is not None:
+            accepts = bool(exact_match(said, [p.answer]))
+            return Verdict(failed[0], path, said, failed[1], accepts, shuffled)
+        if not exact_match(said, [p.answer]) and self._asks("reader_failed"):
+            return Verdict("reader_failed", path, said, f"the reader says {said!r}", None, shuffled)
+        return Verdict(VALID, path, said, "", None, shuffled)
+
+    def _noise(
+        self, p: Proposal, path: Path | None, rng: np.random.Generator
+    ) -> list[tuple[str, ...]]:
+        """Give bundles that other searchers would have found, without support for the question."""
+        barred = set(p.evidence)
+        if not self.spec.allow_support:
+            barred |= set(self.world.support(path)) if path else set()
+        find = self.world.retriever(self.k)
+        bundles = []
+        for _ in range(self.spec.noise):
+            other = self.world.sample_question(rng, p.hops)
+            queries = self.world.plan(other.path) if other.path else [other.text]
+            ids = dict.fromkeys(hit.doc_id for hits in find.search(queries) for hit in hits)
+            bundle = tuple(i for i in ids if i not in barred and not self._tells(i, p, path))
+            if bundle:
+                bundles.append(bundle)
+        return bundles
+
+    def _tells(self, id: str, p: Proposal, path: Path | None) -> bool:
+        """Tell, where no path says what supports a question, if a document holds the answer."""
+        if path is not None or self.spec.allow_support:
+            return False
+        return _mentions(self.world.by_id[id].contents.casefold(), p.answer)
+
+
+def overlap(one: str, other: str) -> float:
+    """Give the share of words in common: |A and B| / |A or B|.
+
+    >>> overlap("the mayor of Dalu", "mayor of Dalu?")
+    0.75
+    """
+    a, b = set(tokenise(one)), set(tokenise(other))
+    return len(a & b) / len(a | b) if a | b else 1.0
+
+
+def counts(reason: str) -> Mapping[str, float]:
+    """Give one number per verdict for the metrics of a play: 1 for the one that was given."""
+    return {f"gate/{name}": float(name == reason) for name in (VALID, *REASONS)}
+
+
+def _mentions(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", text.casefold()) is not None

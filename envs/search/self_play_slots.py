@@ -1,0 +1,79 @@
+"""What a play of search self-play keeps track of, and how its settings are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from coevo.envs.core.errors import ConfigError, arguments_of, check_arguments, unknown
+from coevo.envs.search.actions import Action
+from coevo.envs.search.gate import GateSpec
+from coevo.envs.search.snippets import Search
+
+
+@dataclass
+class Desk:
+    """What one seat has done so far."""
+
+    left: int
+    """Replies that it still has."""
+    searches: list[Search] = field(default_factory=list)
+    action: Action = field(default_factory=lambda: Action("none", ""))
+    """Its last."""
+    at: int = -1
+    """Place of its last turn in the episode."""
+    answer_tags: int = 0
+    done: bool = False
+    paid: float = 0.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the solvers are asked."""
+
+    question: str
+    answer: str
+    hops: int
+    about: int
+    """Place of the turn that asked it in this play; -1 for a question from elsewhere."""
+    parent: str | None
+    """Seat that is paid for it; None where its author does not sit here."""
+    source: str
+    """`own`, `stored` or `dummy`."""
+
+
+GATES: dict[str, GateSpec] = {"full": GateSpec(), "tag": GateSpec(filters=("no_tag",))}
+"""Gates by name: every filter, or none but that there is a question at all."""
+
+
+def gate_spec(given: str | Mapping[str, Any]) -> GateSpec:
+    """Read the settings of a gate: `full`, `tag`, or fields of GateSpec.
+
+    >>> gate_spec({"min_words": 10}).min_words
+    10
+    """
+    if isinstance(given, str):
+        if given not in GATES:
+            raise unknown("gate", given, GATES)
+        return GATES[given]
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"gate={given!r} must be one of {', '.join(GATES)}, or its settings")
+    check_arguments("the gate", given, arguments_of(GateSpec))
+    fields = {k: tuple(v) if k == "filters" else v for k, v in given.items()}
+    return GateSpec(**fields)
+
+
+def stored_questions(given: object) -> tuple[Mapping[str, Any], ...]:
+    """Read the option `stored`: mappings with a question and an answer; anything else is left out.
+
+    >>> stored_questions([{"question": "mayor of Dalu", "answer": "Kimo"}, 3])
+    ({'question': 'mayor of Dalu', 'answer': 'Kimo'},)
+    """
+    items = given if isinstance(given, list | tuple) else ()
+    fields = ("question", "answer")
+    return tuple(
+        item
+        for item in items
+        if isinstance(item, Mapping) and all(isinstance(item.get(f), str) for f in fields)
+    )

@@ -1,0 +1,102 @@
+"""What proposer and solvers of the search game are told, in full and tersely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coevo.envs.search.actions import shown
+from coevo.envs.search.retrieval import Hit
+from coevo.envs.search.snippets import Search, remembered
+
+DOCUMENT = 500
+"""Characters of a document that are shown, in full style."""
+_SEARCH = (
+    "To look something up, end your reply with <search>query</search>; what is found comes back "
+    "in <information> tags."
+)
+_THINK = "Reason inside <think> and </think> first if it helps."
+
+
+def proposer_rules(examples: Sequence[str], searches: int) -> str:
+    """Explain the proposer's task."""
+    shown_examples = "".join(f"\n- {e}" for e in examples)
+    return (
+        "You invent questions for a search game. You are given an answer and a number of hops. "
+        "Write one question that has this answer and no other, and that needs so many facts, each "
+        "found by a search of its own. Work backwards: search for the answer, take a fact that "
+        "leads to it, search for where that fact starts, and go on. Invent nothing: every step "
+        "must stand in what you found. The question must name neither the answer nor what lies "
+        f"between.\n{_THINK} {_SEARCH} You have {searches} searches. When you are ready, end your "
+        "reply with <question>your question</question>."
+        + (f"\nQuestions look like this:{shown_examples}" if examples else "")
+    )
+
+
+def solver_rules(searches: int) -> str:
+    """Explain the solver's task."""
+    return (
+        "You answer questions by searching.\n"
+        f"{_THINK} {_SEARCH} You have {searches} searches. When you know the answer, end your "
+        "reply with <answer>the answer</answer>, without further words."
+    )
+
+
+def proposer_task(answer: str, hops: int) -> str:
+    """Say what is to be asked for, in full style."""
+    return f"Answer: {shown(answer)}\nHops: {hops}"
+
+
+def solver_task(question: str) -> str:
+    """Give the question, in full style."""
+    return f"Question: {shown(question)}"
+
+
+def information(hits: Sequence[Hit]) -> str:
+    """Give what a search found, in full style."""
+    lines = [
+        f"Doc {i}(Title: {shown(h.title)}) {shown(h.text, DOCUMENT)}"
+        for i, h in enumerate(hits, start=1)
+    ]
+    return "<information>" + ("\n".join(lines) or "nothing was found") + "</information>"
+
+
+def not_understood(final: str, why: Sequence[str] = ()) -> str:
+    """Say that a reply held no action."""
+    seen = f" ({shown('; '.join(why), 100)})" if why else ""
+    return (
+        f"Your reply held no action{seen}. End it with <search>query</search> or "
+        f"<{final}>...</{final}>."
+    )
+
+
+def left_over(left: int, final: str) -> str:
+    """Say how many searches are left, in full style."""
+    if left > 1:
+        return f"Searches left: {left - 1}."
+    return f"No searches left: this is your last reply, end it with <{final}>...</{final}>."
+
+
+def terse_proposer(answer: str, hops: int, left: int, searches: Sequence[Search]) -> str:
+    """Say everything to the proposer in one short message."""
+    task = f"Ask for {shown(answer, 60)}, hops: {hops}."
+    return f"{task}{_found(searches)}{_moves(left, 'question')}"
+
+
+def terse_solver(question: str, left: int, searches: Sequence[Search]) -> str:
+    """Say everything to a solver in one short message."""
+    return f"Question: {shown(question, 160)}.{_found(searches)}{_moves(left, 'answer')}"
+
+
+def _found(searches: Sequence[Search]) -> str:
+    """Give what is remembered: four facts or so, about 40 tokens."""
+    if not searches:
+        return ""
+    lines = remembered(searches, most=max(1, min(3, 5 - len(searches))))
+    kept = [shown(line, 80) for line in lines][-5:]
+    return " Found: " + (" ".join(kept) if kept else "nothing.")
+
+
+def _moves(left: int, final: str) -> str:
+    """Give the forms of a reply, and how many searches are left."""
+    search = f" [search: ...], {left - 1} left, or" if left > 1 else ""
+    return f"{search} [{final}: ...]"
