@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import gymnasium
@@ -104,8 +105,8 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Chat], str]):
             self.env.step(self._players[mover](chat, info, self.np_random))
 
     def _info(self) -> dict[str, Any]:
-        info = dict(self.env.infos[self.seat])
-        return {**info, "seat": self.seat}
+        # A play that others ended stays as it is: every call gives copies all the same.
+        return {**copy.deepcopy(self.env.infos[self.seat]), "seat": self.seat}
 
     def render(self) -> str | None:
         """Draw the state as the multi-agent environment does."""
