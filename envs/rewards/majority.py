@@ -8,6 +8,7 @@ from math import isclose
 from typing import Literal, NamedTuple, get_args
 
 from coevo.envs.core.episode import Episode, Stop, Turn
+from coevo.envs.questions.answers import normalised
 from coevo.envs.rewards.arguments import Names, check_number, check_word, names_of
 from coevo.envs.rewards.module import Payments, RewardModule
 
@@ -47,16 +48,18 @@ def leaders(supported: Mapping[str, float]) -> list[str]:
 
 class _Vote(NamedTuple):
     voter: str
+    answer: str
     turn: Turn
 
 
 class MajorityReward(RewardModule):
     """Pays the speaker 1 if its final answer is the one that a vote prefers, else 0.
 
-    Everybody votes with `Turn.answer`, as the environment reads it; texts must be equal to count
-    as one answer. A reply without one neither votes nor is paid. Scored after the play, and over
-    the whole batch where a trainer has one: `weights="votes"` is the label of TTRL,
-    `weights="consistency"` that of RLCCF.
+    Everybody votes with `Turn.answer`, as the environment reads it. Answers are one and the same if
+    they are equal numbers, or equal texts but for case, white space and punctuation at the ends;
+    no algebra is done. A reply without an answer neither votes nor is paid. Scored after the
+    play, and over the whole batch where a trainer has one: `weights="votes"` is the label of
+    TTRL, `weights="consistency"` that of RLCCF.
 
     It rewards agreement, not truth: a confident wrong majority is locked in, and where all agree
     every reward is equal and nothing is learnt. A play that ended in an error does not vote.
@@ -66,8 +69,9 @@ class MajorityReward(RewardModule):
             environment), or those of one play. A PettingZoo environment knows one play.
         weights: `votes`, or `consistency`: see `support`. A voter is a player where its name is
             known (a policy, in trainers), else a seat.
-        roles: whose answers vote and are paid; all where none is named.
-        last_only: whether only the last answer of each seat of a play votes and is paid.
+        roles: whose answers vote, in one poll, and are paid. Where none is named all roles vote,
+            each among its own: solutions and verdicts on them are not alike.
+        last_only: whether only the last answer of each seat and role of a play votes and is paid.
         ties: `split` pays 1/m for each of m answers that tie; `first` takes the one that was
             given first, as in TTRL's code.
         least: fewest votes that make a poll; with fewer nobody is paid. A lone answer would
@@ -102,34 +106,35 @@ class MajorityReward(RewardModule):
         """Poll the answers, then pay every reply that voted."""
         polls: dict[Hashable, list[_Vote]] = {}
         for index, episode in enumerate(episodes):
-            polls.setdefault(self._poll(index, episode), []).extend(self._votes(episode))
+            asked = self.over == "task" and bool(episode.task)
+            poll = (episode.env, episode.task) if asked else index
+            for vote in self._votes(episode):
+                whose = "" if self.roles else vote.turn.role
+                polls.setdefault((poll, whose), []).append(vote)
         paid = {id(t): r for votes in polls.values() for t, r in self._paid(votes)}
         return [
             [{t.agent: paid[id(t)]} if id(t) in paid else {} for t in e.turns] for e in episodes
         ]
 
-    def _poll(self, index: int, episode: Episode) -> Hashable:
-        return (episode.env, episode.task) if self.over == "task" and episode.task else index
-
     def _votes(self, episode: Episode) -> Iterator[_Vote]:
         if episode.stop is Stop.ERROR:
             return
-        turns = [t for t in episode.turns if t.answer is not None]
-        turns = [t for t in turns if not self.roles or t.role in self.roles]
-        last = {t.agent: t for t in turns}
-        for turn in turns:
-            if not self.last_only or last[turn.agent] is turn:
+        turns = [t for t in episode.turns if not self.roles or t.role in self.roles]
+        given = [(t, t.answer) for t in turns if t.answer is not None]
+        last = {(t.agent, t.role): t for t, _ in given}
+        for turn, answer in given:
+            if not self.last_only or last[turn.agent, turn.role] is turn:
                 named = turn.player if self.over == "task" else ""
-                yield _Vote(named or turn.agent, turn)
+                yield _Vote(named or turn.agent, normalised(answer, "number"), turn)
 
     def _paid(self, votes: Sequence[_Vote]) -> Iterable[tuple[Turn, float]]:
         if len(votes) < self.least:
             return
         answers: dict[str, list[str]] = {}
-        for voter, turn in votes:
-            answers.setdefault(voter, []).append(str(turn.answer))
+        for vote in votes:
+            answers.setdefault(vote.voter, []).append(vote.answer)
         best = set(leaders(support(answers, self.weights)))
         if self.ties == "first":
-            best = {next(str(v.turn.answer) for v in votes if v.turn.answer in best)}
-        for _, turn in votes:
-            yield turn, 1.0 / len(best) if turn.answer in best else 0.0
+            best = {next(v.answer for v in votes if v.answer in best)}
+        for vote in votes:
+            yield vote.turn, 1.0 / len(best) if vote.answer in best else 0.0

@@ -350,3 +350,81 @@ def test_what_names_no_module_is_refused_when_the_environment_is_made(given, err
     for make in (lambda **k: coevo.envs.make(KUHN, **k), lambda **k: gymnasium.make(KUHN, **k)):
         with pytest.raises(error, match=message):
             make(rewards=given)
+
+
+# ---- With environments that say more about a reply ----------------------------------------------
+
+
+def debate(*modules, seed=2, replies=None, **options):
+    """Let three debaters answer twice; the digits in `replies` are their answers in order."""
+    env = pettingzoo.make("aec", "coevo/debate-v0", rewards=list(modules), **options)
+    env.reset(seed=seed)
+    said = iter(replies or "770770")
+    told = dict.fromkeys(env.possible_agents, 0.0)
+    for agent in env.agent_iter():
+        _, reward, ended, cut, _ = env.last()
+        told[agent] += reward
+        env.step(None if ended or cut else f"I say [{next(said)}]")
+    played = env.unwrapped.episode
+    assert told == {a: pytest.approx(played.total(a)) for a in told}
+    return played
+
+
+def right_and_wrong(seed=2):
+    """Give the digit that is right in that play, and one that is wrong."""
+    played = [debate("verifier", seed=seed, replies=str(d) * 6) for d in range(10)]
+    (right,) = (d for d, p in enumerate(played) if p.total("debater_0", "verifier") == 2.0)
+    return str(right), str((right + 1) % 10)
+
+
+def column(played, name):
+    return [t.rewards[name].get(t.agent) for t in played.turns]
+
+
+def test_a_debate_with_reward_modules_from_plain_pettingzoo():
+    right, wrong = right_and_wrong()
+    said = [right, wrong, wrong, right, right, wrong]
+    modules = ["verifier", "margin", "quality", "majority", {"name": "payoff", "share": "team"}]
+    played = debate(*modules, replies=said)
+    assert column(played, "verifier") == [1.0, 0.0, 0.0, 1.0, 1.0, 0.0]
+    assert column(played, "margin")[:3] == [1.0, 0.0, 0.0]
+    assert column(played, "margin")[3:] == [
+        pytest.approx(1.0 + 0.5 * 2 / 3),
+        pytest.approx(1.0 + 0.5 * 2 / 3),
+        pytest.approx(-0.5 / 3),
+    ]
+    assert column(played, "quality")[3:] == [
+        pytest.approx(1.0 + 0.5 / 3),
+        pytest.approx(1.0 + 0.5 / 3),
+        pytest.approx(-0.5 * 2 / 3),
+    ]
+    assert column(played, "majority") == [0.5] * 6, "three against three"
+    assert played.turns[-1].rewards["payoff"] == {"debater_0": 1, "debater_1": 1, "debater_2": 0}
+    team = played.turns[-1].rewards["payoff_team"]
+    assert team == dict.fromkeys(played.agents, pytest.approx(2 / 3))
+
+
+def test_a_debate_may_be_paid_by_its_own_vote():
+    right, wrong = right_and_wrong()
+    last = {"name": "majority", "over": "play", "last_only": True}
+    played = debate(last, replies=[right, right, right, wrong, wrong, right])
+    assert column(played, "majority") == [None, None, None, 1.0, 1.0, 0.0], "agreement, not truth"
+
+
+def test_a_debate_in_gymnasium_is_told_the_same():
+    env = gymnasium.make(
+        "coevo/debate-v0", rewards=["verifier", "majority"], disable_env_checker=True
+    )
+    env.reset(seed=2)
+    done, told = False, 0.0
+    while not done:
+        _, reward, ended, cut, _ = env.step("[4]")
+        told, done = told + reward, ended or cut
+    played = env.unwrapped.env.episode
+    assert told == pytest.approx(played.total("debater_0"))
+    assert {"verifier", "majority"} <= set(played.turns[0].rewards)
+
+
+def test_a_role_that_nobody_has_is_said():
+    with pytest.warns(UnpaidWarning, match="wants a reply of solver that the environment verified"):
+        debate({"name": "verifier", "roles": "solver"})
