@@ -182,6 +182,8 @@ class SearchSelfPlay(TextEnv):
         turn.notes["action"] = action.kind
         if action.odd:
             turn.notes["odd"] = list(action.odd)
+        if action.kind == "search":
+            turn.notes["found"] = self._search(self._desks[agent])
         if agent in self.solvers and self._asked is not None:
             turn.about = self._asked.about
             if action.kind == "answer":
@@ -195,20 +197,18 @@ class SearchSelfPlay(TextEnv):
         for agent in moves:
             desk = self._desks[agent]
             desk.left -= 1
-            if desk.action.kind == "search":
-                self._search(desk)
             desk.done = desk.left == 0 or desk.action.kind == _final(agent)
         if self._asked is None:
             return self._judged(self.proposers[self._attempt])
         paid = {a: self._solved(a) for a in moves if self._desks[a].done}
         return paid | (self._closed() if all(self._desks[a].done for a in self.solvers) else {})
 
-    def _search(self, desk: Desk) -> None:
+    def _search(self, desk: Desk) -> list[str]:
         """Look something up; a search in the last reply is counted and finds nothing."""
-        query = desk.action.text
-        hits = tuple(self.world.retriever(self.top_k).search([query])[0]) if desk.left else ()
+        query, last = desk.action.text, desk.left == 1
+        hits = () if last else tuple(self.world.retriever(self.top_k).search([query])[0])
         desk.searches.append(Search(query, hits))
-        self.episode.turns[desk.at].notes["found"] = [hit.doc_id for hit in hits]
+        return [hit.doc_id for hit in hits]
 
     # ---- The gate --------------------------------------------------------------------------
 
