@@ -46,7 +46,7 @@ def guesses(text: str) -> tuple[str, ...]:
     ('-4', '4', '5', '6', '7', '8', '16')
     """
     right = solve(text)
-    if right is None or len(right.lstrip("-")) == 1 and not _FORMULA.search(text):
+    if right is None or (len(right.lstrip("-")) == 1 and not _FORMULA.search(text)):
         return _DIGITS
     return tuple(str(int(right) + step) for step in _NEAR)
 

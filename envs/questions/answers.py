@@ -1,7 +1,8 @@
 r"""From a reply to its final answer, and from two answers to whether they agree.
 
 Forms that are read: \boxed{4}, <answer>4</answer>, and [4] at the very end, which is the form of
-the terse prompts. Where several stand in a reply, the one that ends last counts. For questions
+the terse prompts. Where several stand in a reply, the one that ends last counts; in mathematics,
+where brackets have a meaning of their own, they count only if nothing else is there. For questions
 about numbers, the last number of a reply that has none of these is its answer.
 """
 
@@ -18,7 +19,7 @@ NUMERIC = ("number", "mathematics", "math")
 """Kinds whose answer may be the last number of a reply."""
 
 _TAGGED = re.compile(r"<answer>([^<]*(?:<(?!/?answer>)[^<]*)*)</answer>", re.IGNORECASE)
-_BRACKETS = re.compile(r"\[([^\[\]\n]{1,200})\]\s{0,40}\Z")
+_BRACKETS = re.compile(r"(?<!\\)\[([^\[\]\n]{0,199}[^\[\]\n\\])\]\s{0,40}\Z")
 _LABEL = re.compile(r"\A\s*(?:final\s+)?answer\s*:\s*", re.IGNORECASE)
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d{1,40})"
 _NUMBER = re.compile(
@@ -47,7 +48,7 @@ def final_answer(text: str, kind: str = "text") -> str | None:
     if boxed is not None:
         found.append((end, boxed))
     bracket = _BRACKETS.search(said[-300:])
-    if bracket:
+    if bracket and not (found and kind in ("mathematics", "math")):
         found.append((len(said), bracket[1]))
     if not found:
         return _last_number(said) if kind in NUMERIC else None

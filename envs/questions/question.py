@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.questions.answers import agree
+from coevo.envs.questions.grading import right
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,8 @@ class Question:
     answer: str
     """The gold answer, as its source spells it."""
     kind: str = "text"
-    """`number`, `mathematics`, `choice`, or any other word, whose answers are compared as text."""
+    """`number` and `mathematics` are compared by value, the latter with algebra; `choice` by its
+    letter; answers of any other kind as text."""
     id: str = ""
     """Name of the question within its source; says nothing about the answer."""
     source: str = ""
@@ -66,7 +67,7 @@ class QuestionSource:
         Returns:
             0..1; the gold answer itself gives 1.
         """
-        return float(answer is not None and agree(answer, question.answer, question.kind))
+        return float(answer is not None and right(answer, question.answer, question.kind))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Share the source: a copy of an environment needs no copy of a data set."""

@@ -7,12 +7,18 @@ from typing import Any
 
 from coevo.envs.core.errors import ConfigError, arguments_of, check_arguments, unknown
 from coevo.envs.questions.arithmetic import Digits, Sums
+from coevo.envs.questions.files import Gsm8k, JsonLines, Math500
 from coevo.envs.questions.part import Part
 from coevo.envs.questions.question import QuestionSource
+from coevo.envs.questions.reasoning import ReasoningGym
 
 SOURCES: dict[str, tuple[type[QuestionSource], str]] = {
     "arithmetic": (Digits, "task"),
     "digits": (Digits, "task"),
+    "gsm8k": (Gsm8k, "path"),
+    "jsonl": (JsonLines, "path"),
+    "math500": (Math500, "path"),
+    "reasoning-gym": (ReasoningGym, "task"),
     "sums": (Sums, "high"),
 }
 """Name -> class, and the argument that may follow the name after a colon."""
@@ -46,10 +52,17 @@ def questions(spec: str | Mapping[str, Any] | QuestionSource = DEFAULT) -> Quest
         raise ConfigError(f"questions={spec!r} needs a 'name': {', '.join(sorted(SOURCES))}")
     if name not in SOURCES:
         raise unknown("question source", name, SOURCES)
-    maker = SOURCES[name][0]
-    check_arguments(f"question source {name!r}", arguments, [*arguments_of(maker), "part"])
-    source = maker(**arguments)
+    source = _made(name, arguments)
     return source if part is None else Part(source, part)
+
+
+def _made(name: str, arguments: Mapping[str, Any]) -> QuestionSource:
+    maker, main = SOURCES[name]
+    if maker is not ReasoningGym:  # whose tasks have arguments of their own
+        check_arguments(f"question source {name!r}", arguments, [*arguments_of(maker), "part"])
+    if main not in arguments and main in ("path", "task") and name not in ("arithmetic", "digits"):
+        raise ConfigError(f"question source {name!r} needs its {main}: '{name}:{main.upper()}'")
+    return maker(**arguments)
 
 
 def _named(spec: str) -> dict[str, Any]:

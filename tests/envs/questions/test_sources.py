@@ -1,0 +1,219 @@
+"""What every source of questions promises, and how sources are named."""
+
+import copy
+import json
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
+from coevo.envs.questions import Question, QuestionSource, final_answer, questions
+
+MINE = [
+    {"question": "Capital of Italy?", "answer": "Rome"},
+    {"question": "2+2?", "answer": 4, "kind": "number", "id": "four"},
+    {"question": "Half of 1?", "answer": "\\frac{1}{2}", "kind": "mathematics"},
+    {"question": "Which? A: no, B: yes", "answer": "B", "kind": "choice"},
+]
+
+
+@pytest.fixture
+def mine(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in MINE), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def source(request, mine):
+    spec = request.param
+    return questions(str(mine) if spec == "mine" else spec)
+
+
+EVERY = pytest.mark.parametrize(
+    "source",
+    [
+        "arithmetic",
+        "digits:sum",
+        {"name": "digits", "low": 10, "high": 19, "part": "test"},
+        "sums",
+        "reasoning-gym:leg_counting",
+        {"name": "reasoning-gym", "task": "string_manipulation", "size": 9, "seed": 3},
+        "mine",
+    ],
+    indirect=True,
+    ids=str,
+)
+
+
+@EVERY
+def test_every_source_keeps_its_promises(source):
+    drawn = [source.draw(np.random.default_rng(5)) for _ in range(2)]
+    assert drawn[0] == drawn[1]
+    assert source.item(0) == source.item(0) != source.item(len(source) - 1)
+    for question in (source.item(0), source.item(len(source) - 1), *drawn):
+        assert isinstance(question, Question)
+        assert question.question
+        assert question.source == source.name
+        assert source.grade(question, question.answer) == 1
+        assert source.grade(question, None) == 0
+        assert source.grade(question, "no idea at all") < 1
+    with pytest.raises(ConfigError, match=f"questions 0..{len(source) - 1}"):
+        source.item(len(source))
+    with pytest.raises(ConfigError, match="asked for -1"):
+        source.item(-1)
+
+
+@EVERY
+def test_every_source_is_made_again_from_its_spec(source):
+    spec = json.loads(json.dumps(source.spec))
+    for other in (questions(spec), pickle.loads(pickle.dumps(source)), copy.deepcopy(source)):
+        assert other.spec == source.spec
+        assert len(other) == len(source)
+        assert other.item(1) == source.item(1)
+    assert copy.deepcopy(source) is source
+    assert questions(source) is source
+
+
+def test_the_built_in_arithmetic_is_right():
+    for spec, right in (
+        ("digits", lambda a, b: max(a % 10, b % 10)),
+        ("digits:sum", lambda a, b: (a + b) % 10),
+        ("sums", lambda a, b, c, d, e, f: a + b * c + d - e * f),
+    ):
+        source, rng = questions(spec), np.random.default_rng(0)
+        drawn = [source.draw(rng) for _ in range(200)]
+        numbers = [map(int, re.findall(r"\d+", q.question)) for q in drawn]
+        assert [q.answer for q in drawn] == [str(right(*n)) for n in numbers]
+        assert len({q.id for q in drawn}) > 150
+    assert questions("arithmetic").item(4783).question == "larger last digit of 47, 83?"
+    assert questions({"name": "sums", "high": 3}).item(4**6 - 1).question == "3+3*3+3-3*3=?"
+
+
+def test_a_fifth_is_held_out():
+    whole = questions("digits")
+    parts = {p: questions({"name": "digits", "part": p}) for p in ("train", "test")}
+    ids = {p: {s.item(i).id for i in range(len(s))} for p, s in parts.items()}
+    assert len(ids["test"]) == len(whole) // 5
+    assert not ids["test"] & ids["train"]
+    assert ids["test"] | ids["train"] == {whole.item(i).id for i in range(len(whole))}
+    answers = [parts["test"].item(i).answer for i in range(len(parts["test"]))]
+    assert {str(d) for d in range(10)} == set(answers)
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "says"),
+    [
+        ("arithmatic", UnknownNameError, "did you mean 'arithmetic'"),
+        ("digits:product", ConfigError, "task='product' must be one of larger, sum"),
+        ({"task": "sum"}, ConfigError, "needs a 'name'"),
+        ({"name": "digits", "hihg": 9}, ConfigError, "did you mean 'high'"),
+        ({"name": "digits", "low": 9, "high": 3}, ConfigError, "0 <= low <= high"),
+        ({"name": "digits", "part": "dev"}, ConfigError, "part='dev'"),
+        ({"name": "sums", "part": "test"}, ConfigError, "not 5 to 1000000"),
+        ("sums:2000", ConfigError, "at most 1400"),
+        ("gsm8k", ConfigError, "needs its path: 'gsm8k:PATH'"),
+        ("jsonl:/nowhere/at/all.jsonl", DataError, "cannot read /nowhere/at/all.jsonl"),
+        ("reasoning-gym", ConfigError, "needs its task"),
+        ("reasoning-gym:leg_countin", UnknownNameError, "did you mean 'leg_counting'"),
+        (
+            {"name": "reasoning-gym", "task": "leg_counting", "legs": 3},
+            ConfigError,
+            "leg_counting.*legs",
+        ),
+        (
+            {"name": "reasoning-gym", "task": "leg_counting", "min_animals": -3},
+            ConfigError,
+            "leg_counting",
+        ),
+    ],
+)
+def test_a_wrong_spec_says_what_is_wrong(spec, error, says):
+    with pytest.raises(error, match=says):
+        questions(spec)
+
+
+def test_a_file_of_ones_own(mine):
+    source = questions(str(mine))
+    assert [source.item(i).kind for i in range(4)] == ["text", "number", "mathematics", "choice"]
+    assert [source.item(i).id for i in range(4)] == ["1", "four", "3", "4"]
+    assert source.grade(source.item(0), "rome.") == 1
+    assert source.grade(source.item(1), "4.0") == 1
+    assert source.grade(source.item(2), "0.5") == 1
+    assert source.grade(source.item(2), "0.4") == 0
+    assert source.grade(source.item(3), "(B) yes") == 1
+    assert (
+        questions({"name": "jsonl", "path": str(mine), "kind": "choice"}).item(0).kind == "choice"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (b"{not json", "not JSON"),
+        (b"[1, 2]", "an object is expected, found list"),
+        (b'{"question": "a"}', "'answer' must be text, found None"),
+        (b'{"question": "a", "answer": ["b"]}', "'answer' must be text"),
+        (b'{"question": "a", "answer": true}', "'answer' must be text, found True"),
+        (b'{"question": " ", "answer": "b"}', "'question' is empty"),
+        (b'{"question": "a", "answer": "b", "kind": 3.5, "id": null}', "'id' must be text"),
+        (b'{"question": "a", "answer": "b", "id": "1"}', "the id '1' was there before"),
+        (b'{"question": "\xff", "answer": "b"}', "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+    ],
+)
+def test_a_broken_line_is_named_or_skipped_and_counted(tmp_path, line, says):
+    path = tmp_path / "mine.jsonl"
+    good = b'{"question": "a", "answer": "b"}'
+    path.write_bytes(b"\n".join([good, b"", line, good]))
+    with pytest.raises(DataError, match=rf"mine.jsonl, line 3: {says}"):
+        questions(str(path))
+    source = questions({"name": "jsonl", "path": str(path), "on_error": "skip"})
+    assert len(source) == 2
+    assert len(source.skipped) == 1
+    assert source.skipped[0].startswith(f"line 3: {says}")
+    assert questions(source.spec).skipped == source.skipped
+
+
+def test_a_file_without_a_question_stops_before_anything_starts(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    path.write_text("\n\n{\n")
+    for arguments in ({"path": str(path), "on_error": "skip"}, {"path": str(tmp_path)}):
+        with pytest.raises(DataError, match=r"holds no question|cannot read"):
+            questions({"name": "jsonl", **arguments})
+    with pytest.raises(ConfigError, match="on_error='ignore'"):
+        questions({"name": "jsonl", "path": str(path), "on_error": "ignore"})
+
+
+def test_the_published_form_of_gsm8k_is_asked_for(tmp_path):
+    path = tmp_path / "test.jsonl"
+    path.write_text('{"question": "a", "answer": "4"}\n')
+    with pytest.raises(DataError, match=r"line 1: 'answer' does not end with '#### N'"):
+        questions(f"gsm8k:{tmp_path}")
+
+
+def test_reasoning_gym_grades_by_its_own_verifier():
+    source = questions({"name": "reasoning-gym", "task": "countdown", "size": 5})
+    question = source.item(2)
+    assert source.grade(question, question.answer) == 1
+    turned = f"0 + ({question.answer})"  # right value, but with a number that was not given
+    assert source.grade(question, turned) < 1
+    assert source.grade(question, "(" * 5000) < 1
+    assert final_answer(f"<answer>{question.answer}</answer>") == question.answer
+
+
+def test_a_source_of_ones_own_is_taken_as_it_is():
+    class Two(QuestionSource):
+        name = "two"
+
+        def __len__(self):
+            return 2
+
+        def item(self, index):
+            return Question("1+1?", "2", "number", str(self._place(index)), self.name)
+
+    source = questions(Two())
+    assert source.spec == "two"
+    assert source.grade(source.draw(np.random.default_rng(0)), "2.0") == 1
