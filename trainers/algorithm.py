@@ -16,6 +16,7 @@ from coevo.envs.rewards import REWARDS
 from coevo.trainers.estimators import AdvantageSpec, LossSpec, Option, check, option
 from coevo.trainers.estimators.option import Table
 from coevo.trainers.estimators.regularise import NEEDS_REFERENCE
+from coevo.trainers.record import from_plain
 from coevo.trainers.samplers import check_samplers
 
 
@@ -207,6 +208,8 @@ class Algorithm:
     """Decay of the average of iterates that is saved and evaluated; 0 = the last iterate."""
     critic: CriticSpec | None = None
     optim: OptimSpec = field(default_factory=OptimSpec)
+    optim_of: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Parameter set -> settings of `optim` that are its own: `optim_of.verifier_0.lr=1e-4`."""
     published: Mapping[str, Published] = field(default_factory=dict)
     """Dotted slot -> what the source used."""
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -222,7 +225,27 @@ class Algorithm:
         MAGNET[self.magnet.name](**self.magnet.params)
         for reward in self.rewards:
             check(reward, REWARDS, "reward")
+        for name in self.optim_of:
+            self.optim_for(name)
         self._check_conflicts()
+
+    def optim_for(self, name: str) -> OptimSpec:
+        """Give the settings by which a parameter set moves.
+
+        Raises:
+            ConfigError: one of its own settings does not fit, or is the run's.
+        """
+        own, where = self.optim_of.get(name, {}), f"optim_of.{name}"
+        for setting in ("schedule", "final_lr", "warmup"):
+            if setting in own:
+                raise ConfigError(
+                    f"{where}.{setting}={own[setting]}: all learning rates of a run move together; "
+                    f"set optim.{setting}, and {where}.lr for the peak"
+                )
+        try:
+            return from_plain(OptimSpec, {**vars(self.optim), **own}, where) if own else self.optim
+        except ConfigError as error:
+            raise ConfigError(str(error).replace("optim.", f"{where}.", 1)) from None
 
     def _check_conflicts(self) -> None:
         terms = {r.name: r for r in self.loss.regularise}

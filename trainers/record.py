@@ -75,9 +75,16 @@ def _value(hint: Any, given: Any, where: str) -> Any:
         if not isinstance(given, Sequence) or isinstance(given, str):
             raise ConfigError(f"{where}={given!r} must be a list")
         return tuple(_value(inner[0], g, where) for g in given)
-    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+    if _is_mapping(hint):
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"{where}={given!r} must be a mapping")
         return {k: _value(inner[1], v, f"{where}.{k}") for k, v in dict(given).items()}
     return _scalar(hint, given, where)
+
+
+def _is_mapping(hint: Any) -> bool:
+    origin = get_origin(hint)
+    return isinstance(origin, type) and issubclass(origin, Mapping)
 
 
 def _option(given: Any, where: str) -> Option:
@@ -184,7 +191,11 @@ def _assign(kind: Any, plain: dict[str, Any], path: list[str], value: Any, full:
     elif get_origin(hint) is tuple:
         plain[name] = _in_list(plain[name], rest, value, full)
     elif isinstance(plain[name], dict) and not dataclasses.is_dataclass(hint):
-        plain[name][".".join(rest)] = value
+        within = plain[name]
+        if len(rest) > 1 and _is_mapping(get_args(hint)[1]):  # a mapping of mappings
+            within = plain[name][rest[0]] = dict(plain[name].get(rest[0], {}))
+            rest = rest[1:]
+        within[".".join(rest)] = value
     elif dataclasses.is_dataclass(hint):
         if plain[name] is None:
             plain[name] = to_plain(typing.cast("type[Any]", hint)())
