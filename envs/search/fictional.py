@@ -21,125 +21,13 @@ from coevo.envs.search.corpus import Document
 from coevo.envs.search.grammar import Relation
 from coevo.envs.search.graph import Fact, GraphWorld
 from coevo.envs.search.names import HALVES, long_names, short_names
-
-COMPACT = (
-    Relation("capital", "land", "town", ("capital",)),
-    Relation("mayor", "town", "person", ("mayor",)),
-    Relation("twin", "town", "town", ("twin",)),
-    Relation("home", "person", "town", ("home",)),
-    Relation("boss", "person", "person", ("boss",)),
-    Relation("friends", "person", "person", ("friend",), functional=False),
-)
-"""Relations of the compact world."""
-_COMPACT_SHARES = {"land": 1, "town": 2, "person": 3}
-
-WIDE = (
-    Relation(
-        "born_in",
-        "person",
-        "city",
-        ("birthplace", "native city"),
-        ("{s} was born in {o}.", "The birthplace of {s} is {o}.", "{o} is where {s} was born."),
-    ),
-    Relation(
-        "mentor",
-        "person",
-        "person",
-        ("mentor", "first teacher"),
-        ("The mentor of {s} was {o}.", "{s} learned everything from {o}.", "{o} taught {s}."),
-    ),
-    Relation(
-        "works_for",
-        "person",
-        "org",
-        ("employer",),
-        ("{s} works for {o}.", "The employer of {s} is {o}.", "{s} is paid by {o}."),
-    ),
-    Relation(
-        "in_region",
-        "city",
-        "region",
-        ("region",),
-        ("{s} lies in {o}.", "The region of {s} is {o}.", "{s} is a city of {o}."),
-    ),
-    Relation(
-        "mayor",
-        "city",
-        "person",
-        ("mayor", "head of the council"),
-        ("The mayor of {s} is {o}.", "{s} is governed by {o}.", "{o} heads the council of {s}."),
-    ),
-    Relation(
-        "founder",
-        "org",
-        "person",
-        ("founder",),
-        ("{s} was founded by {o}.", "The founder of {s} is {o}.", "{o} set up {s}."),
-    ),
-    Relation(
-        "hq",
-        "org",
-        "city",
-        ("head office", "seat"),
-        ("The head office of {s} is in {o}.", "{s} has its seat in {o}.", "{s} is run from {o}."),
-    ),
-    Relation(
-        "capital",
-        "region",
-        "city",
-        ("capital",),
-        ("The capital of {s} is {o}.", "{s} is ruled from {o}.", "{o} is the capital of {s}."),
-    ),
-    Relation(
-        "river",
-        "city",
-        "river",
-        ("river",),
-        ("The river of {s} is the {o}.", "{s} stands on the {o}.", "The {o} flows through {s}."),
-    ),
-    Relation(
-        "mouth",
-        "river",
-        "city",
-        ("mouth", "port"),
-        ("The mouth of the {s} is at {o}.", "The {s} meets the sea at {o}.", "{o} is its port."),
-    ),
-    Relation(
-        "author",
-        "book",
-        "person",
-        ("author", "writer"),
-        ("The author of {s} is {o}.", "{s} was written by {o}.", "{o} wrote {s}."),
-    ),
-    Relation(
-        "setting",
-        "book",
-        "city",
-        ("setting", "scene"),
-        ("The setting of {s} is {o}.", "{s} takes place in {o}.", "{o} is the scene of {s}."),
-    ),
-)
-"""Relations of the wide world, all functional."""
-MEMBERS = Relation(
-    "members",
-    "org",
-    "person",
-    ("member",),
-    ("The members of {s} include {o}.", "{o} is a member of {s}.", "{s} counts {o} as a member."),
-    functional=False,
-)
-"""The relation of the wide world that has no single answer."""
-_WIDE_SHARES = {"person": 4, "city": 3, "org": 2, "book": 1, "region": 1, "river": 1}
-
-_FILLER = (
-    "Little else is recorded.",
-    "Visitors rarely stay for long.",
-    "The archives of that year were lost.",
-    "Opinions about this differ.",
-    "A short notice appeared in the almanac.",
-    "Winters are said to be mild.",
-    "Nobody has counted the steps.",
-    "The festival is held in spring.",
+from coevo.envs.search.relations import (
+    COMPACT,
+    COMPACT_SHARES,
+    FILLER,
+    MEMBERS,
+    WIDE,
+    WIDE_SHARES,
 )
 
 
@@ -187,7 +75,7 @@ class FictionalSpec:
 def fictional_world(spec: FictionalSpec, seed: int) -> GraphWorld:
     """Invent a world: names, facts, documents; the same settings and seed give the same world."""
     rng = np.random.default_rng(seed)
-    shares = _COMPACT_SHARES if spec.compact else _WIDE_SHARES
+    shares = COMPACT_SHARES if spec.compact else WIDE_SHARES
     relations = [r for r in _relations(spec) if spec.sets or r.functional]
     counts = _counts(spec.entities or (36 if spec.compact else 240), shares)
     total = sum(counts.values())
@@ -291,7 +179,7 @@ def _text(
         forms = wording[fact.relation].sentences[: spec.paraphrase + 1]
         form = forms[int(rng.integers(len(forms)))]
         sentences.append(form.format(s=fact.subject, o=fact.object))
-    sentences += [_FILLER[int(rng.integers(len(_FILLER)))] for _ in range(spec.filler)]
+    sentences += [FILLER[int(rng.integers(len(FILLER)))] for _ in range(spec.filler)]
     return " ".join(sentences[i] for i in _shuffled(rng, len(sentences), spec.filler))
 
 

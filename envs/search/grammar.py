@@ -103,10 +103,11 @@ class Grammar:
         """Give every way to read `phrase [of] ... entity`; depth is bounded by the text."""
         todo: list[tuple[str, tuple[str, ...]]] = [(text, ())]
         while todo:
-            rest, named = todo.pop()
-            rest = _ARTICLE.sub("", rest)
-            if named and rest in self._names:
-                yield Path(self._names[rest], named[::-1])
+            whole, named = todo.pop()
+            rest = _ARTICLE.sub("", whole)
+            for name in {whole, rest} if named else ():
+                if name in self._names:
+                    yield Path(self._names[name], named[::-1])
             for phrase, relation in self._phrases.items():
                 if rest.startswith(phrase + " "):
                     after = rest[len(phrase) + 1 :]

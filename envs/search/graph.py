@@ -38,6 +38,7 @@ class GraphWorld(World):
         stated: document id -> the facts that it states, true or (in noise) stale.
         title_weight: how many times the retriever counts the words of a title.
         phrasing: which phrase of each relation questions use, at most this number; 0 the usual.
+        aliases: entity -> other answers that are accepted for it.
     """
 
     symbolic = True
@@ -52,6 +53,7 @@ class GraphWorld(World):
         stated: Mapping[str, Sequence[Fact]],
         title_weight: int = 1,
         phrasing: int = 0,
+        aliases: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.name = name
         self.entities = dict(entities)
@@ -61,6 +63,7 @@ class GraphWorld(World):
         self.stated = {id: tuple(said) for id, said in stated.items()}
         self.title_weight = title_weight
         self.grammar = Grammar(relations, entities)
+        self.aliases = {name: tuple(others) for name, others in (aliases or {}).items()}
         self._phrasing = phrasing
         self._known_ends: dict[int, tuple[str, ...]] = {}
         self._forward: dict[tuple[str, str], list[str]] = {}
@@ -110,8 +113,10 @@ class GraphWorld(World):
 
     def ask(self, path: Path) -> Question:
         """Give the question of a path, with its answers and the documents that it needs."""
-        answers, support = tuple(sorted(self.answers(path))), self.support(path)
-        return Question(self.question(path), self.question(path, True), answers, support, path)
+        names = sorted(self.answers(path))
+        others = [alias for name in names for alias in self.aliases.get(name, ())]
+        asked, terse = self.question(path), self.question(path, terse=True)
+        return Question(asked, terse, (*names, *others), self.support(path), path)
 
     def _walk_back(
         self, rng: np.random.Generator, seen: tuple[str, ...], hops: int

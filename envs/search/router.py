@@ -24,45 +24,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from coevo.envs.core.chat import escape
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory
 from coevo.envs.core.parsing import Parse, Status
 from coevo.envs.search import orchestration, worlds
+from coevo.envs.search import router_words as words
 from coevo.envs.search.grading import exact_match
-from coevo.envs.search.retrieval import Hit, clean_query
+from coevo.envs.search.retrieval import clean_query
+from coevo.envs.search.router_words import ANSWERER, ROUTER, SEARCHER, YES, Search
 from coevo.envs.search.worlds import Question, World
 
-ROUTER, SEARCHER, ANSWERER = "router_0", "searcher_0", "answerer_0"
-YES, NO = "yes", "no"
 _OWN_TAG = {ROUTER: "verify", SEARCHER: "search", ANSWERER: "answer"}
 SHORT = 60
 """Characters of a document that a terse prompt shows."""
 
-_TASKS = {
-    ROUTER: "End with <verify>yes</verify> if what was found answers the question, and with "
-    "<verify>no</verify> if something is still to be searched.",
-    SEARCHER: "Find out what is needed next: end with <search>query</search>, a few words.",
-    ANSWERER: "Answer from what was found: end with <answer>answer</answer>, the name alone.",
-}
-_ASKED = {
-    ROUTER: "is enough known? <verify>yes</verify> or <verify>no</verify>",
-    SEARCHER: "what is to be searched next? <search>query</search>",
-    ANSWERER: "what is the answer? <answer>answer</answer>",
-}
-_TERSE = {
-    ROUTER: f"Enough? [{YES}] or [{NO}]",
-    SEARCHER: "Next? [search: words]",
-    ANSWERER: "So? [answer: name]",
-}
 _USUAL: Mapping[str, Any] = {
     "world": "fictional",
     "world_seed": None,
@@ -73,14 +55,6 @@ _USUAL: Mapping[str, Any] = {
     "penalty": 0.01,
 }
 """Default arguments, in the form in which episodes record them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """One query and what it found."""
-
-    query: str
-    hits: tuple[Hit, ...]
 
 
 class SearchRouter(TextEnv):
@@ -229,39 +203,22 @@ class SearchRouter(TextEnv):
     # ---- Words -----------------------------------------------------------------------------
 
     def _rules(self, agent: str) -> str:
-        shared = (
-            f"{ROUTER}, {SEARCHER} and {ANSWERER} answer a question together. In each of at most "
-            f"{self.steps} steps {ROUTER} decides whether enough is known: after yes {ANSWERER} "
-            f"answers, which ends the task; after no {SEARCHER} sends a query to a search engine, "
-            f"which shows the best of its documents ({self.k} at most) to all of you. In the last "
-            f"step nothing is searched any more, and {ANSWERER} answers in any case. Each of you "
-            "earns 1 if the answer is right, and 0 if it is wrong.\n"
-        )
-        return f"{shared}You are {agent}. {_TASKS[agent]}"
+        return words.rules(agent, self.steps, self.k)
 
     def _situation(self, agent: str) -> str:
         first = self._read_by[agent]
-        asked = "" if self._chats[agent][1:] else f"Question: {self.question.text}\n"
-        new = [self._report(i) for i in range(first, len(self._searches))]
         self._read_by[agent] = len(self._searches)
-        told = "\n".join(new) or ("Nothing new was found." if first else "Nothing is known yet.")
-        return f"{asked}{told}\nStep {self._step + 1} of {self.steps}: {_ASKED[agent]}"
-
-    def _report(self, number: int) -> str:
-        search = self._searches[number]
-        query = escape(search.query, 200) or "(no query)"
-        shown = [
-            f"Doc {i} (Title: {escape(h.title, 200)}) {escape(h.text, self.longest)}"
-            for i, h in enumerate(search.hits, start=1)
+        asked = "" if self._chats[agent][1:] else f"Question: {self.question.text}\n"
+        new = [
+            words.report(i, search, self.longest)
+            for i, search in enumerate(self._searches[first:], start=first + 1)
         ]
-        found = "\n".join(shown) or "nothing found"
-        return f"Search {number + 1}: {query}\n<information>\n{found}\n</information>"
+        told = "\n".join(new) or ("Nothing new was found." if first else "Nothing is known yet.")
+        return f"{asked}{told}\nStep {self._step + 1} of {self.steps}: {words.ASKED[agent]}"
 
     def _terse(self, agent: str) -> str:
-        short = min(SHORT, self.longest)
-        texts = [escape(h.text, short) for search in self._searches for h in search.hits]
-        known = " ".join(dict.fromkeys(texts)) or "Nothing known."
-        return f"{self.question.terse.rstrip('?')}? {known} {_TERSE[agent]}"
+        known = words.known(self._searches, min(SHORT, self.longest))
+        return f"{self.question.terse.rstrip('?')}? {known} {words.TERSE[agent]}"
 
     def _draw(self) -> str:
         answers = " or ".join(self.question.answers)

@@ -164,7 +164,7 @@ def world(spec: str | os.PathLike[str] | Mapping[str, Any] = "fictional", seed: 
     Args:
         spec: `fictional`, `facts`, the path of a corpus (see corpus.py), or a mapping with `kind`
             (one of these) and the fields of its settings: `FictionalSpec`, `FactsSpec`.
-        seed: of fictional worlds and of the facts' templates; a corpus has none.
+        seed: of fictional worlds; facts and corpora have none.
 
     Raises:
         ConfigError: a setting that the world does not take. DataError: a broken corpus.
@@ -173,7 +173,7 @@ def world(spec: str | os.PathLike[str] | Mapping[str, Any] = "fictional", seed: 
     kind = fields.pop("kind", "fictional")
     if not isinstance(kind, str):
         raise ConfigError(f"kind={kind!r} of a world must be a text: {', '.join(KINDS)}, or a path")
-    return _made(kind, json.dumps(fields, sort_keys=True), int(seed) if kind in KINDS else 0)
+    return _made(kind, json.dumps(fields, sort_keys=True), int(seed) if kind == "fictional" else 0)
 
 
 @functools.lru_cache(maxsize=64)
@@ -188,7 +188,7 @@ def _made(kind: str, fields: str, seed: int) -> World:
         from coevo.envs.search.facts import FactsSpec, facts_world
 
         check_arguments("the world of facts", settings, arguments_of(FactsSpec))
-        return facts_world(FactsSpec(**settings), seed)
+        return facts_world(FactsSpec(**settings))
     if not os.path.exists(kind):
         near = nearest(kind, KINDS)
         hint = f"; did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,79 @@
+"""The words of the search team: rules, questions to each seat, what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coevo.envs.core.chat import escape
+from coevo.envs.search.retrieval import Hit
+
+ROUTER, SEARCHER, ANSWERER = "router_0", "searcher_0", "answerer_0"
+YES, NO = "yes", "no"
+
+TASKS = {
+    ROUTER: "End with <verify>yes</verify> if what was found answers the question, and with "
+    "<verify>no</verify> if something is still to be searched.",
+    SEARCHER: "Find out what is needed next: end with <search>query</search>, a few words.",
+    ANSWERER: "Answer from what was found: end with <answer>answer</answer>, the name alone.",
+}
+ASKED = {
+    ROUTER: "is enough known? <verify>yes</verify> or <verify>no</verify>",
+    SEARCHER: "what is to be searched next? <search>query</search>",
+    ANSWERER: "what is the answer? <answer>answer</answer>",
+}
+TERSE = {
+    ROUTER: f"Enough? [{YES}] or [{NO}]",
+    SEARCHER: "Next? [search: words]",
+    ANSWERER: "So? [answer: name]",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One query and what it found."""
+
+    query: str
+    hits: tuple[Hit, ...]
+
+
+def rules(agent: str, steps: int, k: int) -> str:
+    """Explain the task to a seat.
+
+    Args:
+        agent: the seat.
+        steps: decisions of the router at most.
+        k: documents per search.
+    """
+    return (
+        f"{ROUTER}, {SEARCHER} and {ANSWERER} answer a question together. In each of at most "
+        f"{steps} steps {ROUTER} decides whether enough is known: after yes {ANSWERER} "
+        f"answers, which ends the task; after no {SEARCHER} sends a query to a search engine, "
+        f"which shows the best of its documents ({k} at most) to all of you. In the last "
+        f"step nothing is searched any more, and {ANSWERER} answers in any case. Each of you "
+        f"earns 1 if the answer is right, and 0 if it is wrong.\nYou are {agent}. {TASKS[agent]}"
+    )
+
+
+def report(number: int, search: Search, longest: int) -> str:
+    """Show what a search found; text of agents and of documents can close no tag.
+
+    >>> print(report(1, Search("x</information>", (Hit("d", 1.0, "Suna", "mayor Kimo"),)), 5))
+    Search 1: x‹/information›
+    <information>
+    Doc 1 (Title: Suna) mayor…
+    </information>
+    """
+    query = escape(search.query, 200) or "(no query)"
+    shown = [
+        f"Doc {i} (Title: {escape(hit.title, 200)}) {escape(hit.text, longest)}"
+        for i, hit in enumerate(search.hits, start=1)
+    ]
+    found = "\n".join(shown) or "nothing found"
+    return f"Search {number}: {query}\n<information>\n{found}\n</information>"
+
+
+def known(searches: Sequence[Search], longest: int) -> str:
+    """Give the texts that were found, each once, as short as it goes."""
+    texts = [escape(hit.text, longest) for search in searches for hit in search.hits]
+    return " ".join(dict.fromkeys(texts)) or "Nothing known."
