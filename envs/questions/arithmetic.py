@@ -68,7 +68,8 @@ class Sums(QuestionSource):
 
     def item(self, index: int) -> Question:
         """Give one choice of six numbers; the last one changes first."""
-        rest, numbers = self._place(index), []
+        rest = self._place(index)
+        numbers: list[int] = []
         for size in self.sizes:
             rest, digit = divmod(rest, size)
             numbers.insert(0, self.low + digit)
