@@ -15,7 +15,12 @@ import numpy as np
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.search.corpus import Document
 from coevo.envs.search.grammar import Grammar, Path, Relation
+from coevo.envs.search.retrieval import mentions
 from coevo.envs.search.worlds import Found, Question, World
+
+
+TRIES = 100
+"""Paths that are drawn until one does not give itself away."""
 
 
 class Fact(NamedTuple):
@@ -100,12 +105,21 @@ class GraphWorld(World):
         return ends[int(rng.integers(len(ends)))]
 
     def sample_path(self, rng: np.random.Generator, hops: int, answer: str | None = None) -> Path:
-        """Walk inverse edges from the answer, without repeats, and give the walk reversed."""
-        end = self.draw_answer(rng, hops) if answer is None else answer
-        walk = self._walk_back(rng, (end,), hops)
-        if walk is None:
-            raise ConfigError(f"no question of hops={hops} has the answer {end!r} here")
-        return Path(walk[-1].subject, tuple(fact.relation for fact in reversed(walk)))
+        """Walk inverse edges from the answer, without repeats, and give the walk reversed.
+
+        Paths whose question names their answer or a bridge (Mexico City, Mexico) are drawn again.
+        """
+        for _ in range(TRIES):
+            end = self.draw_answer(rng, hops) if answer is None else answer
+            walk = self._walk_back(rng, (end,), hops)
+            if walk is None:
+                break
+            relations = tuple(fact.relation for fact in reversed(walk))
+            path = Path(walk[-1].subject, relations)
+            asked = self.question(path)
+            if not any(mentions(asked, fact.object) for fact in walk):
+                return path
+        raise ConfigError(f"no question of hops={hops} has the answer {end!r} here")
 
     def sample_question(self, rng: np.random.Generator, hops: int = 1) -> Question:
         """Draw an answer, and a path of so many hops that ends there."""

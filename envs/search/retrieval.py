@@ -60,6 +60,15 @@ def tokenise(text: str) -> list[str]:
     return _TOKEN.findall("".join(c for c in folded if not unicodedata.combining(c)))
 
 
+def mentions(text: str, name: str) -> bool:
+    """Tell whether a name stands in a text, word for word.
+
+    >>> mentions("The Mayor of Suna.", "suna"), mentions("Sunas", "Suna")
+    (True, False)
+    """
+    return f" {' '.join(tokenise(name))} " in f" {' '.join(tokenise(text))} "
+
+
 def clean_query(query: str, limit: int = LONGEST_QUERY) -> tuple[str, tuple[str, ...]]:
     """Make a query harmless: cut to `limit`, control characters to blanks.
 
