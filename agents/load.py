@@ -85,7 +85,7 @@ class _Loader:
             self._bases[base.source] = self.merged(model_folder(base.source), base.source)
         model, tokenizer = self._bases[base.source]
         if (path / adapters.CONFIG).is_file():
-            model = adapters.load_adapter(model, path).to(self.place)
+            model = adapters.load_adapter(model, path)
         if (path / "tokenizer_config.json").is_file():
             tokenizer = AutoTokenizer.from_pretrained(str(path), local_files_only=True)
         return model, tokenizer

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from coevo.agents.population import role_of
 from coevo.envs import spec
-from coevo.envs.core.episode import Episode, Stop
+from coevo.envs.core.episode import Episode, Stop, Turn
+from coevo.envs.core.parsing import Status
 
 EQUAL = 1e-9
 """Scores that differ by no more are a draw: sums of floats differ in the last place."""
@@ -39,13 +41,37 @@ def rollout_metrics(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[s
         turns = sum(t.agent == seat for e in episodes for t in e.turns)
         illegal = sum(e.illegal_replies(seat) for e in episodes)
         metrics[f"illegal_rate/{seat}"] = illegal / max(turns, 1)
-    metrics |= _by_player(episodes)
+    metrics |= _by_player(episodes) | _by_caller(seats, episodes)
     metrics["forfeit_rate"] = stops.get("forfeit", 0) / count
     metrics["turns"] = sum(len(e.turns) for e in episodes) / count
     for component in sorted({c for e in episodes for t in e.turns for c in t.rewards}):
         total = sum(e.total(a, component) for e in episodes for a in e.agents)
         metrics[f"reward/{component}"] = total / count / len(seats)
     return metrics
+
+
+def _by_caller(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[str, float]:
+    """Tell how often each seat, and each role that is no seat's, was asked, and what it made of it.
+
+    `invocation/` is its share of all replies, `parse_fail/` the share of its replies in which no
+    move could be read, `reply_tokens/` their mean length where a policy wrote them.
+    """
+    turns = [t for e in episodes for t in e.turns]
+    asked: dict[str, list[Turn]] = {seat: [] for seat in seats}
+    of_seats = {role_of(seat) for seat in seats}
+    for turn in turns:
+        asked[turn.agent].append(turn)
+        if turn.role and turn.role not in of_seats:
+            asked.setdefault(turn.role, []).append(turn)
+    found: dict[str, float] = {}
+    for name, own in asked.items():
+        found[f"invocation/{name}"] = len(own) / max(len(turns), 1)
+        unread = sum(t.status is Status.UNPARSABLE for t in own)
+        found[f"parse_fail/{name}"] = unread / max(len(own), 1)
+        lengths = [len(t.token_ids) for t in own if t.token_ids]
+        if lengths:
+            found[f"reply_tokens/{name}"] = float(np.mean(lengths))
+    return found
 
 
 def lead(episode: Episode, seat: str) -> float:

@@ -67,3 +67,24 @@ def test_the_rest_of_the_summary():
     assert metrics["forfeit_rate"] == metrics["stop/forfeit"] == metrics["stop/finished"] == 0.5
     assert metrics["turns"] == 2
     assert metrics["reward/illegal"] == pytest.approx(0)
+
+
+def test_who_was_asked_how_often_and_what_could_be_read():
+    one, two = play(1, -1), play(1, -1)
+    one.turns.append(Turn("player_0", (), "", None, Status.UNPARSABLE, ("1",), role="judge"))
+    one.turns[0].role, one.turns[0].token_ids = "player", [1, 2, 3]
+    two.turns[0].token_ids = [1]
+    metrics = rollout_metrics(("player_0", "player_1"), [one, two])
+    assert metrics["invocation/player_0"] == pytest.approx(3 / 5)
+    assert metrics["invocation/player_1"] == pytest.approx(2 / 5)
+    assert metrics["parse_fail/player_0"] == pytest.approx(1 / 3)
+    assert metrics["parse_fail/player_1"] == 0
+    assert metrics["invocation/judge"] == pytest.approx(1 / 5)
+    assert metrics["parse_fail/judge"] == 1
+    assert metrics["reply_tokens/player_0"] == 2
+    assert not {"invocation/player", "reply_tokens/player_1"} & metrics.keys()
+
+
+def test_a_reply_in_the_right_form_is_no_failure_to_parse():
+    metrics = rollout_metrics(("player_0", "player_1"), [play(0, 0, offenders=["player_1"])])
+    assert metrics["illegal_rate/player_1"] == 1 and metrics["parse_fail/player_1"] == 0
