@@ -13,7 +13,15 @@ from typing import Any, Literal
 from coevo.agents.population import POPULATION
 from coevo.envs.core.errors import ConfigError, unknown
 from coevo.envs.rewards import REWARDS
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, Option, check, option
+from coevo.trainers.estimators import (
+    CENTER,
+    AdvantageSpec,
+    LossSpec,
+    Option,
+    check,
+    defaults,
+    option,
+)
 from coevo.trainers.estimators.option import Table
 from coevo.trainers.estimators.regularise import NEEDS_REFERENCE
 from coevo.trainers.record import from_plain
@@ -36,6 +44,8 @@ class SamplerSpec:
     """Which groups are learnt from, from SELECT."""
     replay: Option = field(default_factory=lambda: option("none"))
     """Which plays of earlier updates come back, from REPLAY."""
+    archive: Option = field(default_factory=lambda: option("none"))
+    """What plays leave for later plays, and which of them get it, from ARCHIVE."""
     greedy: bool = False
     """Whether every start is also played greedily once, for the baseline `greedy`."""
     component: str = "payoff"
@@ -46,7 +56,7 @@ class SamplerSpec:
     """Outcome that counts as a full success."""
 
     def __post_init__(self) -> None:
-        check_samplers(self.allocate, self.select, self.replay)
+        check_samplers(self.allocate, self.select, self.replay, self.archive)
         if self.greedy and self.replay.name != "none":
             raise ConfigError(
                 f"sampler.greedy=true and sampler.replay={self.replay.name!r} contradict each "
@@ -88,6 +98,15 @@ class OptimSpec:
     """Optimiser steps per pass."""
     token_budget: int = 8192
     """Tokens of one forward-backward pass, padding included; changes memory, not the gradient."""
+    phases: str = ""
+    """Roles that are learnt one after the other, joined by `+`, each with optimiser steps of its
+    own; roles that are not named learn together after them. Empty: all roles at once."""
+    old: Literal["phase", "update"] = "phase"
+    """When the behaviour is scored that a phase departs from: before the phase, which hides what
+    earlier phases moved from the ratio, or once before the update."""
+    frozen: str = ""
+    """Roles, joined by `+`, whose turns are not learnt from. Where roles share weights, what the
+    others learn moves these as well."""
 
     def __post_init__(self) -> None:
         for name in ("lr", "grad_norm"):
@@ -104,6 +123,8 @@ class OptimSpec:
         for name in ("weight_decay", "warmup"):
             if not getattr(self, name) >= 0:
                 raise ConfigError(f"optim.{name}={getattr(self, name)} must be 0 or more")
+        if self.old not in ("phase", "update"):
+            raise ConfigError(f"optim.old={self.old!r} must be phase or update")
         if self.schedule not in ("constant", "linear", "cosine"):
             raise ConfigError(
                 f"optim.schedule={self.schedule!r} must be constant, linear or cosine"
@@ -236,7 +257,7 @@ class Algorithm:
             ConfigError: one of its own settings does not fit, or is the run's.
         """
         own, where = self.optim_of.get(name, {}), f"optim_of.{name}"
-        for setting in ("schedule", "final_lr", "warmup"):
+        for setting in ("schedule", "final_lr", "warmup", "phases", "old", "frozen"):
             if setting in own:
                 raise ConfigError(
                     f"{where}.{setting}={own[setting]}: all learning rates of a run move together; "
@@ -266,7 +287,11 @@ class Algorithm:
                 f"center={self.advantage.center.name!r} and sampler.greedy={self.sampler.greedy} "
                 "contradict each other: the baseline needs the greedy plays, and nothing else does"
             )
-        if self.advantage.center.name.startswith("group") and self.sampler.group_size < 2:
+        compared = defaults(self.advantage.center, CENTER).get("by")
+        of_starts = self.advantage.center.name.startswith("group") and (
+            "group" in str(compared).split("+")
+        )
+        if of_starts and self.sampler.group_size < 2:
             raise ConfigError(
                 f"center={self.advantage.center.name!r} compares plays of one start state, but "
                 f"sampler.group_size={self.sampler.group_size}; use at least 2"

@@ -27,8 +27,10 @@ from coevo.trainers.rollout import Match, play
 from coevo.trainers.rows import Batch, build
 from coevo.trainers.samplers import (
     ALLOCATE,
+    ARCHIVE,
     REPLAY,
     SELECT,
+    Archive,
     Kept,
     Mix,
     Replay,
@@ -98,12 +100,14 @@ class Gatherer:
     modules: Sequence[RewardModule]
     history: StartHistory | None = field(init=False, default=None)
     replay: Replay = field(init=False)
+    archive: Archive = field(init=False)
 
     def __post_init__(self) -> None:
         spec = self.config.algorithm.sampler
         if spec.starts:
             self.history = history_of(spec.allocate, spec.starts, low=spec.low, high=spec.high)
         self.replay = REPLAY[spec.replay.name](**spec.replay.params)
+        self.archive = ARCHIVE[spec.archive.name](**spec.archive.params)
 
     def gather(self, step: int) -> Gathered:
         """Give the plays that update number `step` learns from.
@@ -126,7 +130,10 @@ class Gatherer:
 
         found = refill(draw, len(first), self._keeps, tries_of(spec.select))
         self._remember(played)
-        metrics = found.metrics() if spec.select.name != "all" else {}
+        every = [e for g in played for e in g.episodes]
+        self.archive.take(every, step)
+        metrics = outcomes(every) | self.archive.metrics()
+        metrics |= found.metrics() if spec.select.name != "all" else {}
         return _joined(found.groups, mix, self._tokens(played), metrics)
 
     def _tokens(self, groups: Sequence[Played]) -> int:
@@ -157,7 +164,9 @@ class Gatherer:
             seated = np.random.default_rng([seed, step, key])
             players = self.population.assign(step * groups + key, seated)
             ahead = range(stream, stream + int(plays[i]))
-            matches = tuple(Match(int(seeds[i]), players, stream=s) for s in ahead)
+            # They share what earlier plays left as well: a start is more than its seed.
+            left = self.archive.give(np.random.default_rng([seed, step, key, 3]))
+            matches = tuple(Match(int(seeds[i]), players, s, left) for s in ahead)
             planned.append(Planned(key, int(starts[i]), matches))
             stream += int(plays[i])
         return planned
@@ -254,13 +263,18 @@ class Gatherer:
     def state_dict(self) -> dict[str, Any]:
         """Give what a checkpoint must keep; JSON-able."""
         starts = {} if self.history is None else self.history.state_dict()
-        return {"starts": starts, "replay": self.replay.state_dict()}
+        return {
+            "starts": starts,
+            "replay": self.replay.state_dict(),
+            "archive": self.archive.state_dict(),
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take back what `state_dict` gave."""
         if self.history is not None:
             self.history.load_state_dict(state["starts"])
         self.replay.load_state_dict(state["replay"])
+        self.archive.load_state_dict(state.get("archive", {}))
 
 
 def _greedily(match: Match, learners: Collection[str]) -> Match:
@@ -273,6 +287,21 @@ def pay(modules: Sequence[RewardModule], episodes: Sequence[Episode]) -> None:
     """Apply reward modules to finished plays; what finds nothing to pay for is said once."""
     pay_plays(modules, episodes)
     warn_if_unpaid(modules, episodes)
+
+
+def outcomes(episodes: Sequence[Episode]) -> dict[str, float]:
+    """Give the mean of every metric that environments have of their own, `outcome/<name>`.
+
+    Returns of seats are summarised elsewhere. A metric that only some plays have is a mean of
+    those; plays in which somebody could not answer are left out.
+    """
+    found: dict[str, list[float]] = {}
+    for episode in episodes:
+        if episode.stop is not Stop.ERROR:
+            for name, value in episode.outcome.items():
+                if not name.startswith("return/"):
+                    found.setdefault(f"outcome/{name}", []).append(value)
+    return {name: float(np.mean(values)) for name, values in sorted(found.items())}
 
 
 def _joined(groups: Sequence[Played], mix: Mix, tokens: int, metrics: dict[str, float]) -> Gathered:

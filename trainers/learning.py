@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from coevo.trainers.algorithm import Algorithm
+from coevo.trainers.algorithm import Algorithm, OptimSpec
 from coevo.trainers.estimators import (
     Advantages,
     Trajectories,
@@ -70,16 +70,52 @@ def learn_batch(
     metrics, after = dict(credited.stats), dict(credited.state)
     if algorithm.advantage.compose.name == "gradient_weights":
         after |= _influences(algorithm, learners, batch, trajectories, before)
+    for number, (phase, here_C) in enumerate(phases(algorithm.optim, batch)):
+        if number and before.old_CL is not None and algorithm.optim.old == "phase":
+            before.old_CL = _behaviour(learners, batch)
+        for name, learner in learners.items():
+            _, at = batch.rows.written_by(name)
+            at = at[here_C[at]]
+            if len(at):
+                rows, targets = batch.rows.chosen(at), _targets(batch.rows, credited, before, at)
+                prefix = phase + ("" if len(learners) == 1 else f"{name}/")
+                known = after.get(f"loss/{name}", state.get(f"loss/{name}", {}))
+                learner.loss_state = dict(known)
+                stats = learner.update(rows, targets, rate=rate, seed=seed)
+                after[f"loss/{name}"] = learner.loss_state
+                metrics |= {f"{prefix}{k}": v for k, v in stats.items()}
+    return Learnt(credited.advantage_BS, metrics, after)
+
+
+def phases(optim: OptimSpec, batch: Batch) -> list[tuple[str, Tensor]]:
+    """Cut the rows of a batch into those that learn together, in order.
+
+    What follows a slash in a role tells apart what must not be compared; it is one role here.
+
+    Returns:
+        Prefix of the metrics, empty where all learn at once, and a mask over rows, [C].
+    """
+    role_B = [turns[0].role.partition("/")[0] for turns in batch.turns_B]
+    role_C = [role_B[b] for b in batch.rows.trajectory_C.tolist()]
+    asleep = set(optim.frozen.split("+"))
+    named = [r for r in optim.phases.split("+") if r and r not in asleep]
+
+    def rows_of(among: Callable[[str], bool]) -> Tensor:
+        return torch.tensor([r not in asleep and among(r) for r in role_C], dtype=torch.bool)
+
+    parts = [(f"{name}/", rows_of(name.__eq__)) for name in named]
+    rest_C = rows_of(lambda role: role not in named)
+    return [*parts, ("", rest_C)] if not named or rest_C.any() else parts
+
+
+def _behaviour(learners: Mapping[str, Learner], batch: Batch) -> Tensor | None:
+    """Score all rows with the policies as they are now."""
+    old_CL = None
     for name, learner in learners.items():
         rows, at = batch.rows.written_by(name)
         if len(at):
-            targets = _targets(batch.rows, credited, before, at)
-            prefix = "" if len(learners) == 1 else f"{name}/"
-            learner.loss_state = dict(state.get(f"loss/{name}", {}))
-            stats = learner.update(rows, targets, rate=rate, seed=seed)
-            after[f"loss/{name}"] = learner.loss_state
-            metrics |= {f"{prefix}{k}": v for k, v in stats.items()}
-    return Learnt(credited.advantage_BS, metrics, after)
+            old_CL = _filled(old_CL, batch.rows, at, learner.logp(rows))
+    return old_CL
 
 
 def _influences(
@@ -146,11 +182,13 @@ class _Before:
 
 def _passes(algorithm: Algorithm, learners: Mapping[str, Learner], batch: Batch) -> _Before:
     """Run the passes that the record needs: behaviour, reference, critic."""
-    several_steps = algorithm.optim.epochs * algorithm.optim.minibatches > 1
+    several_steps = any(x.optim.epochs * x.optim.minibatches > 1 for x in learners.values())
     several_steps &= algorithm.loss.anchor == "old"
     needs_old = (
         several_steps or algorithm.loss.correct.name != "none" or algorithm.advantage.kl_in_reward
     )
+    # What a later phase departs from is no longer what its own first pass gives.
+    needs_old = needs_old or (algorithm.optim.phases and algorithm.optim.old == "update")
     before = _Before()
     for name, learner in learners.items():
         rows, at = batch.rows.written_by(name)
@@ -164,13 +202,14 @@ def _passes(algorithm: Algorithm, learners: Mapping[str, Learner], batch: Batch)
             )
         if isinstance(learner.head, nn.Linear):
             before.value_CL = _filled(before.value_CL, batch.rows, at, learner.values(rows))
-    size = batch.trajectories.turn_of_BS.shape[1]
+    like_BS = batch.trajectories.turn_of_BS
     found = {
         "logp_old_BS": batch.rows.logp_roll_CL if before.old_CL is None else before.old_CL,
         "logp_ref_BS": before.ref_CL,
         "value_BS": before.value_CL,
     }
-    before.streams = {k: batch.rows.to_stream(v, size) for k, v in found.items() if v is not None}
+    given = {k: v for k, v in found.items() if v is not None}
+    before.streams = {k: batch.rows.to_stream(v, like_BS) for k, v in given.items()}
     return before
 
 

@@ -26,6 +26,8 @@ class Match:
     """Seat -> player name."""
     stream: int = 0
     """Tells plays of one seed apart in the randomness of scripted players."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the reset, such as what earlier plays have left."""
 
 
 @dataclass(slots=True)
@@ -72,7 +74,7 @@ def play(
 
 
 def _start(env: TextEnv, match: Match) -> _Play:
-    env.reset(seed=match.seed)
+    env.reset(seed=match.seed, options=dict(match.options))
     return _Play(match, env, np.random.default_rng([match.seed, match.stream, 7]))
 
 

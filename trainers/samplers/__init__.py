@@ -1,7 +1,8 @@
 """What an update is given to learn from: how often a start is played, what is kept, what returns.
 
 Read `starts` (what is known about a start), `allocate` (plays per start), `selection` (which groups
-are learnt from), `replay` (old plays) and `schedules`. The tables list the options of every slot.
+are learnt from), `replay` (old plays), `archive` (what plays leave for later ones) and `schedules`.
+The tables list the options of every slot.
 """
 
 from coevo.trainers.samplers.allocate import (
@@ -10,6 +11,7 @@ from coevo.trainers.samplers.allocate import (
     knapsack_cost,
     knapsack_value,
 )
+from coevo.trainers.samplers.archive import ARCHIVE, Archive
 from coevo.trainers.samplers.check import check_samplers
 from coevo.trainers.samplers.kept import Kept, alone
 from coevo.trainers.samplers.plays import play_weights
@@ -34,8 +36,10 @@ from coevo.trainers.samplers.starts import StartHistory, StartStats
 
 __all__ = [
     "ALLOCATE",
+    "ARCHIVE",
     "REPLAY",
     "SELECT",
+    "Archive",
     "Extra",
     "Kept",
     "Mix",

@@ -6,12 +6,15 @@ import numpy as np
 
 from coevo.trainers.estimators.option import Option, check, defaults
 from coevo.trainers.samplers.allocate import ALLOCATE
+from coevo.trainers.samplers.archive import ARCHIVE
 from coevo.trainers.samplers.replay import REPLAY
 from coevo.trainers.samplers.selection import SELECT
 from coevo.trainers.samplers.starts import StartStats
 
 
-def check_samplers(allocate: Option, select: Option, replay: Option) -> None:
+def check_samplers(
+    allocate: Option, select: Option, replay: Option, archive: Option | None = None
+) -> None:
     """Refuse unknown options, unknown parameters, and values that an option would refuse.
 
     Raises:
@@ -25,6 +28,9 @@ def check_samplers(allocate: Option, select: Option, replay: Option) -> None:
     check(allocate, ALLOCATE, "allocate")
     check(select, SELECT, "select")
     check(replay, REPLAY, "replay")
+    if archive is not None:
+        check(archive, ARCHIVE, "archive")
+        ARCHIVE[archive.name](**archive.params)
     least = defaults(allocate, ALLOCATE)["n_min"]
     plays = max(int(least or 0), 1)
     ALLOCATE[allocate.name](
