@@ -159,7 +159,7 @@ def test_streams_and_rows_hold_the_same_numbers(episodes):
     mask_BS = batch.trajectories.token_mask_BS
     stream = torch.arange(mask_BS.numel(), dtype=torch.float32).reshape(mask_BS.shape) + 1
     rows = batch.rows.from_stream(stream)
-    assert torch.equal(batch.rows.to_stream(rows, mask_BS.shape[1]), stream * mask_BS)
+    assert torch.equal(batch.rows.to_stream(rows, mask_BS), stream * mask_BS)
     assert not rows[~batch.rows.mask_CL].any()
     assert int(mask_BS.sum()) == int(batch.rows.mask_CL.sum())
     turns = batch.rows.from_stream(batch.trajectories.turn_of_BS)

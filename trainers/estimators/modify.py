@@ -31,7 +31,12 @@ from coevo.trainers.estimators.modify_rows import (
     pair_gate,
     share_set,
 )
-from coevo.trainers.estimators.modify_turns import add_state_group, align, merge_edges
+from coevo.trainers.estimators.modify_turns import (
+    add_state_group,
+    align,
+    merge_edges,
+    sum_others,
+)
 from coevo.trainers.estimators.option import Table, check_range
 from coevo.trainers.estimators.scale import scale_batch_std, scale_token_std
 
@@ -182,4 +187,5 @@ MODIFY: Table = {
     "add_state_group": add_state_group,
     "merge_edges": merge_edges,
     "align": align,
+    "sum_others": sum_others,
 }

@@ -93,7 +93,7 @@ def align(
     *,
     beta: float = 1.0,
     gamma: float = 0.9,
-    form: Literal["discounted", "inclusive", "sum"] = "discounted",
+    form: Literal["discounted", "past", "inclusive", "sum"] = "discounted",
     mean: bool = False,
     by: str = "play",
 ) -> Draft:
@@ -104,12 +104,14 @@ def align(
     hurt them. Forms of w:
 
     - `discounted`: as above, the past only (AdAlignLLM).
+    - `past`: sum_{k<t} gamma^{t-k} A_k, without that additional gamma.
     - `inclusive`: sum_{k<=t} gamma^{t-k} A_k, with the present (original paper).
     - `sum`: sum_{k<t} A_k, undiscounted (code for N players); `mean` divides w_t by t + 1.
 
     Rows of one `play` are its seats; turn t of one stands beside turn t of another. A seat whose
-    others did nothing at t keeps A_t. Its baseline should come from the same start, seat and
-    turn: `center=group_loo(by="group+agent+turn")`, without a scale.
+    others did nothing at t keeps A_t, so players that do not learn have to be credited too:
+    `others=True`. Its baseline should come from the same start, seat and turn:
+    `center=group_loo(by="group+agent+turn")`, without a scale.
     Source: AdAlignLLM repository (beta 0.5 to 2, gamma 0.9 or 0.96); advantage-alignment
     repository for the last two.
 
@@ -128,17 +130,47 @@ def align(
     """
     check_range("gamma", gamma, 0.0, 1.0)
     draft = _at_turns(draft, "align")
-    play_B = draft.batch.key_B(by)
-    a_BT = draft.frame.hide(draft.a)
-    if len(play_B) and int(play_B.max()) + 1 == len(play_B):
-        raise ConfigError(f"modify 'align' compares seats, but no {by!r} of the batch has two rows")
-    plays = int(play_B.max()) + 1 if len(play_B) else 0
-    total_PT = a_BT.new_zeros(plays, a_BT.shape[1]).index_add(0, play_B, a_BT)
-    weight_BT = _past(a_BT, gamma, form)
+    weight_BT = _past(draft.frame.hide(draft.a), gamma, form)
     if mean:
-        weight_BT = weight_BT / torch.arange(1, a_BT.shape[1] + 1, device=a_BT.device)
-    others_BT = total_PT[play_B] - a_BT
-    return replace(draft, a=draft.frame.hide(a_BT + beta * weight_BT * others_BT))
+        weight_BT = weight_BT / torch.arange(1, draft.a.shape[1] + 1, device=draft.a.device)
+    return replace(
+        draft, a=draft.frame.hide(draft.a + beta * weight_BT * _others(draft, by, "align"))
+    )
+
+
+def sum_others(draft: Draft, *, by: str = "play") -> Draft:
+    """Count what the others gain like the own gain: A_i + sum_{j != i} A_j (sum of rewards).
+
+    The cooperative control of Advantage Alignment: a seat learns for the whole table, whatever
+    the others did to it. Turn t of one row of `play` stands beside turn t of another, as in
+    `align`; with a credit per row, row beside row. Without a scale it is the advantage of the
+    summed reward.
+
+    Raises:
+        UnknownNameError: The batch has no key `play`.
+        ConfigError: No play has two seats in the batch, or the credit is one of tokens.
+
+    >>> from coevo.trainers.estimators import AdvantageSpec, from_lists, option
+    >>> from coevo.trainers.estimators import draft as estimate
+    >>> spec = AdvantageSpec(center=option("none"), scale=option("none"))
+    >>> batch = from_lists([[1.0], [0.5], [2.0]], seat=[0, 1, 0], play=[0, 0, 1])
+    >>> sum_others(estimate(spec, batch)).a.tolist()
+    [1.5, 1.5, 2.0]
+    """
+    _no_tokens(draft, "sum_others")
+    return replace(draft, a=draft.frame.hide(draft.a + _others(draft, by, "sum_others")))
+
+
+def _others(draft: Draft, by: str, name: str) -> Tensor:
+    """Sum the advantages that the other rows of an entry's play have beside it."""
+    play_B, a = draft.batch.key_B(by), draft.frame.hide(draft.a)
+    plays = int(play_B.max()) + 1 if len(play_B) else 0
+    if plays and plays == len(play_B):
+        raise ConfigError(
+            f"modify {name!r} compares seats, but no {by!r} of the batch has two rows"
+        )
+    total_P = a.new_zeros(plays, *a.shape[1:]).index_add(0, play_B, a)
+    return total_P[play_B] - a
 
 
 def _past(a_BT: Tensor, gamma: float, form: str) -> Tensor:
@@ -147,11 +179,15 @@ def _past(a_BT: Tensor, gamma: float, form: str) -> Tensor:
     with_now_BT = backward_sums(a_BT.flip(1), decay).flip(1)
     if form == "inclusive":
         return with_now_BT
-    before_BT = torch.cat([torch.zeros_like(a_BT[:, :1]), with_now_BT[:, :-1]], dim=1)
-    return before_BT * decay * decay
+    before_BT = torch.cat([torch.zeros_like(a_BT[:, :1]), with_now_BT[:, :-1]], dim=1) * decay
+    return before_BT if form == "past" else before_BT * decay
 
 
 def _at_turns(draft: Draft, name: str) -> Draft:
+    _no_tokens(draft, name)
+    return draft.at("turn")
+
+
+def _no_tokens(draft: Draft, name: str) -> None:
     if draft.frame.level == "token":
         raise ConfigError(f"modify {name!r} works on turns; take a credit per row or per turn")
-    return draft.at("turn")

@@ -53,7 +53,7 @@ def chosen(name, **params):
 
 TURNS = replace(BASE, credit=option("to_go"))
 STREAM = replace(BASE, credit=option("to_go", level="token"))
-OF_TURNS = {"align", "merge_edges"}
+OF_TURNS = {"align", "merge_edges", "sum_others"}
 SLOTS = [
     *(("credit", replace(BASE, credit=chosen(n), center=option("group"))) for n in CREDIT),
     *(("credit", replace(BASE, credit=option("gae", level=n))) for n in ("turn", "bilevel")),
