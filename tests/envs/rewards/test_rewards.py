@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -319,3 +321,9 @@ def test_unknown_names_and_parameters_list_the_near_ones():
         ConfigError, match="'length' takes no argument 'weigth'; did you mean 'weight'"
     ):
         reward("length", weigth=1)
+
+
+def test_the_readme_has_one_row_for_every_module():
+    readme = Path(coevo.envs.__file__).resolve().parents[1] / "README.md"
+    section = readme.read_text(encoding="utf-8").split("\n## Reward modules\n")[1].split("\n## ")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == sorted(REWARDS)
