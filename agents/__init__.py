@@ -14,6 +14,8 @@ from coevo.agents.agent import Agent, Reply, Request
 from coevo.agents.human import HumanAgent
 from coevo.agents.oracle import OracleAgent
 from coevo.agents.scripted import SCRIPTED, FirstLegalAgent, FixedTextAgent, RandomAgent
+from coevo.agents.split_strategies import SPLIT_STRATEGIES
+from coevo.agents.strategies import STRATEGIES
 from coevo.agents.tutor import TutorAgent
 from coevo.agents.unanswered import answered
 from coevo.envs.core.chat import Chat
@@ -50,3 +52,6 @@ def as_opponent(agent: Agent) -> Opponent:
 SCRIPTED.update(oracle=OracleAgent, tutor=TutorAgent, human=HumanAgent)
 register_opponent("oracle", as_opponent(OracleAgent()))
 register_opponent("tutor", as_opponent(TutorAgent()))
+SCRIPTED.update(STRATEGIES | SPLIT_STRATEGIES)
+for _name, _make in (STRATEGIES | SPLIT_STRATEGIES).items():
+    register_opponent(_name, as_opponent(_make()))

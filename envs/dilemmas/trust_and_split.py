@@ -12,7 +12,7 @@ Options       rounds; coins; values: worth of a coin with the upper and the lowe
               numbers that may be claimed, e.g. [0, 5, 10]; alternate: the upper hand changes every
               round instead of being drawn; messages: false for play without talk; public: both
               hands are shown; unparsable: claim that is played for a reply without one
-References    return of a seat in self-play over 10 rounds: random claims 246.1, both claim
+References    return of a seat in self-play over 10 rounds: random claims 225, both claim
               everything 275, all to the upper hand 500
 
 Two different hands of rock, paper and scissors are dealt each round. One's own hand does not tell

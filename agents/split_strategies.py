@@ -1,0 +1,74 @@
+"""Scripted players of Trust-and-Split, from what their seat knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from coevo.agents.agent import Agent, Reply, Request
+from coevo.agents.scripted import MoveAgent
+from coevo.agents.strategies import known
+from coevo.envs.dilemmas.split import HANDS, beats
+
+SPLIT = "coevo/trust_and_split-v0"
+
+
+class SplitStrategy(MoveAgent):
+    """A player of `coevo/trust_and_split-v0`."""
+
+    def odds(self, request: Request) -> np.ndarray:
+        """Claim the legal number that is nearest to what the player wants."""
+        info = known(self.name, request, SPLIT, "coins")
+        claims = np.array([int(move) for move in request.info["legal_actions"]])
+        nearest = np.abs(claims - self.wanted(info)).argmin()
+        return np.eye(len(claims))[nearest]
+
+    def wanted(self, info: Mapping[str, Any]) -> float:
+        """Give how many coins the player wants to keep."""
+        raise NotImplementedError(f"{type(self).__name__} must define wanted")  # abstract
+
+    def _reply(self, request: Request) -> Reply:
+        info = known(self.name, request, SPLIT, "coins")
+        if not request.info["legal_actions"]:
+            return Reply(f"<message>I have {info['hand']}.</message>")
+        return super()._reply(request)
+
+
+class Greedy(SplitStrategy):
+    """Claims all coins, always."""
+
+    name = "greedy"
+
+    def wanted(self, info: Mapping[str, Any]) -> float:
+        """Want everything."""
+        return float(info["coins"])
+
+
+class WelfareMax(SplitStrategy):
+    """Tells its hand and leaves the coins to whoever values them more; half in doubt."""
+
+    name = "welfare_max"
+
+    def wanted(self, info: Mapping[str, Any]) -> float:
+        """Want everything with the upper hand and nothing with the lower one."""
+        other = other_hand(info)
+        if other is None:
+            return info["coins"] / 2
+        return float(info["coins"]) if beats(str(info["hand"]), other) else 0.0
+
+
+def other_hand(info: Mapping[str, Any]) -> str | None:
+    """Give the other's hand: as shown, or as its message says if that names one possible hand."""
+    if "hands" in info:
+        return str(info["hands"][1 - info["player"]])
+    own = f"player_{info['player']}"
+    heard = " ".join(text for seat, text in info["messages"].items() if seat != own).lower()
+    named = {hand for hand in HANDS if re.search(rf"\b{hand}\b", heard)} - {info["hand"]}
+    return named.pop() if len(named) == 1 else None
+
+
+SPLIT_STRATEGIES: dict[str, Callable[[], Agent]] = {"greedy": Greedy, "welfare_max": WelfareMax}
+"""Every strategy by name."""
