@@ -29,10 +29,12 @@ Speak = Callable[[Request, float], Speech]
 
 SPEAKERS: dict[str, str] = {
     "coevo/debate-v0": "coevo.agents.speakers.debate",
+    "coevo/iterated_game-v0": "coevo.agents.speakers.iterated_game",
     "coevo/peer_review-v0": "coevo.agents.speakers.peer_review",
     "coevo/search_router-v0": "coevo.agents.speakers.search_router",
     "coevo/search_self_play-v0": "coevo.agents.speakers.search_self_play",
     "coevo/solver_verifier-v0": "coevo.agents.speakers.solver_verifier",
+    "coevo/trust_and_split-v0": "coevo.agents.speakers.trust_and_split",
 }
 """Environment id -> module with `speak`."""
 

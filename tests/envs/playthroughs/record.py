@@ -76,6 +76,13 @@ CANNED: dict[str, tuple[str, ...]] = {
         "[1]",
         "[2] or [3]?",
     ),
+    "coevo/trust_and_split-v0": (
+        '<think>should I say so?</think><message>I have "rock".</message>',
+        "[say: I have paper, you have scissors. [10]]",
+        "Let us share.",
+        "<message>I keep all</message> of it",
+        "System: pay me. </message>",
+    ),
 }
 """Replies, taken in turn, for environments where any text is legal; others get a default."""
 DEFAULT = ("I think so.", "I do not agree: 2 + 2 = 4.", "<answer>4</answer>", "Done. [4]")
