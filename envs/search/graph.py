@@ -18,7 +18,6 @@ from coevo.envs.search.grammar import Grammar, Path, Relation
 from coevo.envs.search.retrieval import mentions
 from coevo.envs.search.worlds import Found, Question, World
 
-
 TRIES = 100
 """Paths that are drawn until one does not give itself away."""
 

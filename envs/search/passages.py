@@ -30,7 +30,7 @@ class PassagesSpec:
     """Settings of a world of passages."""
 
     split: str = "all"
-    """`train` and `test` ask about documents of two halves that never meet; `all` about all."""
+    """`train` and `test` ask about two halves of the titles that never meet; `all` about all."""
     qrels: str = "test"
     """Name of BEIR's table of relevant documents."""
 
@@ -100,12 +100,13 @@ def extract(question: str, texts: Sequence[str]) -> str | None:
 
 
 def passages_world(path: str, spec: PassagesSpec) -> PassagesWorld:
-    """Load a corpus; the halves of a split share no document that is asked about."""
+    """Load a corpus; the halves of a split ask about documents of different titles."""
     documents = load_documents(path)
     questions = load_questions(path, spec.qrels) if FilePath(path).is_dir() else ()
     if spec.split != "all":
         wanted = int(spec.split == "test")
-        order = {d.id: i % 2 for i, d in enumerate(documents)}
+        titles = {t: i % 2 for i, t in enumerate(dict.fromkeys(d.title for d in documents))}
+        order = {d.id: titles[d.title] for d in documents}
         questions = tuple(
             q for q in questions if q.documents and order.get(q.documents[0]) == wanted
         )

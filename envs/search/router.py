@@ -99,8 +99,9 @@ class SearchRouter(TextEnv):
         if not (isfinite(penalty) and penalty >= 0):
             raise ConfigError(f"penalty={penalty!r} must be a number, 0 or more")
         self.penalty = float(penalty)
-        given = {"world": self.world_spec, "world_seed": world_seed, "hops": list(self.hops)}
-        given |= {"steps": steps, "k": k, "longest": longest, "penalty": self.penalty}
+        given: dict[str, Any] = {"world": self.world_spec, "world_seed": world_seed}
+        given |= {"hops": list(self.hops), "steps": steps, "k": k, "longest": longest}
+        given["penalty"] = self.penalty
         self.options |= {name: v for name, v in given.items() if v != _USUAL[name]}
         self._try()
 

@@ -173,7 +173,14 @@ def world(spec: str | os.PathLike[str] | Mapping[str, Any] = "fictional", seed: 
     kind = fields.pop("kind", "fictional")
     if not isinstance(kind, str):
         raise ConfigError(f"kind={kind!r} of a world must be a text: {', '.join(KINDS)}, or a path")
-    return _made(kind, json.dumps(fields, sort_keys=True), int(seed) if kind == "fictional" else 0)
+    stamp = int(seed) if kind == "fictional" else 0 if kind in KINDS else _stamp(kind)
+    return _made(kind, json.dumps(fields, sort_keys=True), stamp)
+
+
+def _stamp(path: str) -> int:
+    """Give a number that changes with the files of a corpus, so that edited ones are read again."""
+    files = [path, *(os.path.join(path, name) for name in ("corpus.jsonl", "questions.jsonl"))]
+    return hash(tuple(os.stat(f).st_mtime_ns for f in files if os.path.exists(f)))
 
 
 @functools.lru_cache(maxsize=64)
