@@ -32,22 +32,34 @@ class Source:
     share: float = 1.0
     """Relative number of transcript turns."""
     skills: tuple[float, ...] = (0.0, 0.4, 0.7, 0.9)
-    """Skills that seats are drawn from; 0 plays at random, 1 as well as the tutor can. The model
-    imitates their mean."""
+    """Skills that seats are drawn from; 0 plays at random, 1 as well as the tutor can."""
+    label: float | None = None
+    """Skill that the model imitates; None for the mean of `skills`."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the environment beside the prompt style."""
 
 
 MIX: dict[str, tuple[float, tuple[float, ...]]] = {
-    "coevo/tic_tac_toe-v0": (9.0, (0.3, 0.7, 0.9, 1.0)),
+    "coevo/tic_tac_toe-v0": (10.0, (0.3, 0.7, 0.9, 1.0)),
     "coevo/connect_four-v0": (4.0, (0.3, 0.7, 0.9, 1.0)),
     "coevo/goofspiel-v0": (6.0, (0.3, 0.7, 0.9, 1.0)),
     "coevo/leduc_poker-v0": (8.0, (0.3, 0.7, 0.9, 1.0)),
     "coevo/kuhn_poker-v0": (2.0, (0.0, 0.4, 0.7, 0.9)),
     "coevo/tiny_hanabi-v0": (1.5, (0.0, 0.4, 0.7, 0.9)),
     "coevo/openspiel-v0": (4.0, (0.3, 0.7, 0.9, 1.0)),
+    "coevo/peer_review-v0": (3.0, (0.0, 0.4, 0.7, 0.9)),
+    "coevo/debate-v0": (2.0, (0.0, 0.4, 0.7, 0.9)),
+    "coevo/solver_verifier-v0": (2.5, (0.0, 0.4, 0.7, 0.9)),
+    "coevo/search_router-v0": (5.0, (0.3, 0.7, 0.9, 1.0)),
+    "coevo/search_self_play-v0": (7.0, (0.3, 0.7, 0.9, 1.0)),
+    "coevo/iterated_game-v0": (2.0, (0.0, 0.4, 0.7, 0.9)),
+    "coevo/trust_and_split-v0": (3.0, (0.0, 0.4, 0.7, 0.9)),
 }
 """Share and skills by environment. Small games get less skill: they leave less room to learn."""
+
+LABELS = {"coevo/tic_tac_toe-v0": 0.95}
+"""Skill to imitate where it is not the mean: self-play of minutes sharpens what a small model has
+seen of this board, it does not discover it."""
 
 USUAL = (3.0, (0.0, 0.4, 0.7, 0.9))
 """Share and skills of an environment that is not in the mix."""
@@ -63,11 +75,13 @@ def sources(lesson: int = 1) -> list[Source]:
     Args:
         lesson: 1 for the usual shares, 2 for those of the second part of the training.
     """
-    found = [Source(s.id, *MIX.get(s.id, USUAL)) for s in list_envs()]
+    found = [Source(s.id, *MIX.get(s.id, USUAL), LABELS.get(s.id)) for s in list_envs()]
     if lesson == 2:
         found = [replace(s, share=s.share * SECOND_LESSON.get(s.env, 1.0)) for s in found]
     # Random play is enough here: these teach the form of an answer, not the games.
-    forms = [Source("coevo/openspiel-v0", 0.4, (0.0,), {"game": g}) for g in OPENSPIEL_GAMES]
+    forms = [
+        Source("coevo/openspiel-v0", 0.4, (0.0,), options={"game": g}) for g in OPENSPIEL_GAMES
+    ]
     return found + forms
 
 
@@ -113,7 +127,8 @@ def turns(source: Source, count: int, seed: int) -> list[Example]:
     """
     rng = np.random.default_rng(seed)
     examples: list[Example] = []
-    label = sum(source.skills) / len(source.skills)
+    mean = sum(source.skills) / len(source.skills)
+    label = mean if source.label is None else source.label
     players = {f"recorder{s}": Recorder(s, label, examples) for s in source.skills}
     options = {"prompt_style": "terse", **source.options}
     seats = make(source.env, **options).possible_agents
