@@ -188,7 +188,8 @@ def _passes(algorithm: Algorithm, learners: Mapping[str, Learner], batch: Batch)
         several_steps or algorithm.loss.correct.name != "none" or algorithm.advantage.kl_in_reward
     )
     # What a later phase departs from is no longer what its own first pass gives.
-    needs_old = needs_old or (algorithm.optim.phases and algorithm.optim.old == "update")
+    frozen_at_start = bool(algorithm.optim.phases) and algorithm.optim.old == "update"
+    needs_old = needs_old or frozen_at_start
     before = _Before()
     for name, learner in learners.items():
         rows, at = batch.rows.written_by(name)

@@ -180,6 +180,8 @@ class SearchSelfPlay(TextEnv):
         turn.role = agent.rpartition("_")[0] + (f"/{attempt}" if attempt else "")
         action = self._desks[agent].action
         turn.notes["action"] = action.kind
+        if action.kind == "none":
+            turn.notes["unread"] = "no action"
         if action.odd:
             turn.notes["odd"] = list(action.odd)
         if action.kind == "search":
