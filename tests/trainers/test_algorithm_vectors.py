@@ -169,7 +169,8 @@ def test_trees_are_compared_twice():
 
 def test_alignment_weighs_the_others_by_the_own_past():
     batch = from_lists([[1.0, -1.0, 0.5], [0.5, 0.2, -0.4]], seat=[0, 1], play=[0, 0])
-    plain = {"advantage.credit.gamma": 0.0, "advantage.center": "none"}
+    plain = ALONE | {"advantage.credit.gamma": 0.0, "advantage.center": "none"}
+    plain |= {"advantage.modify.align.beta": 1.0}
     got_BS = advantages(made("advantage_alignment", plain).advantage, batch).advantage_BS
     assert close(got_BS[0], [1.0, -0.838, 0.5324])
     changes = plain | {"advantage.modify.align.form": "sum"}
