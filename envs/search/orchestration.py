@@ -10,8 +10,6 @@ import re
 
 from coevo.envs.core.parsing import parse_move
 
-LONGEST = 100_000
-"""Characters of a reply that are searched for tags, from its end."""
 _TAGS = frozenset({"verify", "search", "answer", "information", "question"})
 _TAG = re.compile(r"</?([a-z_]{2,20})>", re.IGNORECASE)
 _VERDICT = re.compile(
@@ -57,11 +55,11 @@ def foreign_tags(text: str, own: str) -> list[str]:
     >>> foreign_tags("<search>x</search><information>Kimo</information>", "search")
     ['information']
     """
-    return sorted({m.lower() for m in _TAG.findall(text[-LONGEST:])} & (_TAGS - {own}))
+    return sorted({m.lower() for m in _TAG.findall(text)} & (_TAGS - {own}))
 
 
 def _said(text: str) -> str:
-    return (parse_move(text, None).move or "")[-LONGEST:]
+    return parse_move(text, None).move or ""
 
 
 def _first_tagged(said: str, tag: str) -> str | None:

@@ -186,7 +186,7 @@ class SearchRouter(TextEnv):
         self._searches.append(Search(asked, tuple(hits)))
         new = self._supported() - before
         turn.notes |= {"query": asked, "found": [h.id for h in hits], "new_support": new}
-        if done:
+        if query and done:
             turn.notes["query_was"] = list(done)
         if self.question.support:
             turn.verified = float(new > 0)

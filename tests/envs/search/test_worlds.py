@@ -261,8 +261,10 @@ def test_stale_documents_contradict_one_fact_and_support_none():
     "spec", [COMPACT, WIDE, {"kind": "facts"}], ids=["compact", "wide", "facts"]
 )
 def test_nothing_leaks(spec, hops):
-    limits = Limits(known_names=0.0 if spec["kind"] == "fictional" else 1.0)
-    check_leaks(leaks(world(spec, 1), rng(), hops, 1000), 1000, limits)
+    limits = Limits(over_chance=5.0)  # twelve relations are tried at once
+    if spec["kind"] == "facts":  # real names, and English is the first language of many countries
+        limits = Limits(known_names=1.0, over_chance=15.0)
+    check_leaks(leaks(world(spec, 1), rng(), hops), limits=limits)
 
 
 def test_one_hop_is_found_at_once():
@@ -360,12 +362,12 @@ def test_the_halves_never_meet():
         halves = {
             split: {
                 name
-                for seed in range(20)
+                for seed in range(10)
                 for name in world({**COMPACT, "compact": compact, "split": split}, seed).entities
             }
             for split in ("train", "test")
         }
-        assert len(halves["train"]) > 500
+        assert len(halves["train"]) > 250
         assert not halves["train"] & halves["test"]
     train, test = (world({"kind": "facts", "split": split}) for split in ("train", "test"))
     assert not shared_entities(train, test)
