@@ -25,9 +25,9 @@ from coevo.envs.questions.answers import as_number
 
 LONGEST = 500
 """Characters of an answer that is compared; the longest of MATH-500 has 53."""
-SECONDS = 16.0
+SECONDS = 25.0
 """For one comparison, hard; its steps have softer limits."""
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 """For the first comparison, which waits for the start."""
 
 _SPACE = re.compile(r"\s+|\\[,;!]|\\left(?![a-z])|\\right(?![a-z])")

@@ -36,7 +36,7 @@ def totals(env, component=None):
         ("7 3 3", [1, 0, 0], 0),
         ("7 3 2", [1, 0, 0], 1),  # a tie goes to the first seat
         ("3 7 2", [0, 1, 0], 0),
-        ("7.0 3 7", [1, 0, 1], 1),  # one value, two spellings
+        ("3 7.0 7", [0, 1, 1], 1),  # one value, two spellings
     ],
 )
 def test_payoffs(last, own, vote):
