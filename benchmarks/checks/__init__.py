@@ -7,6 +7,7 @@ policies. Adding one is a file here and an entry in `CHECKS`.
 from coevo.benchmarks.checks import (
     agent_norm,
     bnpo_optimum,
+    comas_tabular,
     cov_entropy,
     gated_accumulation,
     gdpo_collapse,
@@ -23,6 +24,7 @@ CHECKS: dict[str, Check] = {
     for module in (
         agent_norm,
         bnpo_optimum,
+        comas_tabular,
         cov_entropy,
         gated_accumulation,
         gdpo_collapse,

@@ -13,6 +13,7 @@ from coevo.trainers.algorithms import (
     bnpo,
     cispo,
     clip_cov,
+    comas,
     copo,
     dagrpo,
     dapo,
@@ -54,6 +55,7 @@ from coevo.trainers.algorithms import (
     spear,
     spiral,
     ssl,
+    ssp,
     stable_reinforce,
     toolrl,
     topr,
@@ -130,7 +132,9 @@ ALGORITHMS: dict[str, Algorithm] = {
         mars,
         spiral,
         dr_mas,
+        ssp,
         advantage_alignment,
+        comas,
     )
 }
 """Every record by its name, families together."""

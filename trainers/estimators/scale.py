@@ -79,16 +79,23 @@ def scale_batch_std(
     return frame.over_std(a, frame.stats(y if of == "raw" else a, None))
 
 
-def scale_token_std(a: Tensor, y: Tensor, frame: Frame) -> Tensor:
+def scale_token_std(a: Tensor, y: Tensor, frame: Frame, *, by: str = "") -> Tensor:
     """Whiten with every policy token as one observation; this centres once more as well.
+
+    Statistics are those of the whole batch, or of a key: `by="policy"` whitens every parameter
+    set's own buffer, `by="policy+role"` (with a credit per turn) what it did in each role.
 
     >>> from coevo.trainers.estimators import from_lists
     >>> y_B = torch.tensor([1.0, 0.0])
     >>> frame = Frame(from_lists([[1.0], [0.0]], tokens=[[3], [1]]), "row")
     >>> scale_token_std(y_B, y_B, frame).round(decimals=4).tolist()
     [0.5, -1.5]
+    >>> y_B = torch.tensor([1.0, 0.0, 9.0])
+    >>> frame = Frame(from_lists([[1.0], [0.0], [9.0]], policy=[0, 0, 1]), "row")
+    >>> scale_token_std(y_B, y_B, frame, by="policy").round(decimals=4).tolist()
+    [0.7071, -0.7071, 0.0]
     """
-    stats = frame.stats(a, None, weights="token")
+    stats = frame.stats(a, by or None, weights="token")
     return frame.over_std(frame.minus_mean(a, stats), stats)
 
 
