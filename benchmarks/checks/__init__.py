@@ -15,6 +15,7 @@ from coevo.benchmarks.checks import (
     offline_bandit,
     polychromic,
     rloo_unbiased,
+    ssp_gate,
     tis_cosine,
 )
 from coevo.benchmarks.checks.check import Check, Outcome, Row, near
@@ -32,6 +33,7 @@ CHECKS: dict[str, Check] = {
         offline_bandit,
         polychromic,
         rloo_unbiased,
+        ssp_gate,
         tis_cosine,
     )
 }

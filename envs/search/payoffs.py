@@ -38,11 +38,12 @@ def proposer_payoff(
     invalid: float = 0.0,
     left: float = 0.0,
     right: float = 1.0,
+    edge: float = 0.0,
 ) -> float:
     """Pay a proposer for its own question.
 
     one_minus      1 - s
-    learnability   4 (left + s) (right - s) for 0 < s < 1, else 0: `intermediate_difficulty`
+    learnability   4 (left + s) (right - s) for 0 < s < 1, else `edge`: `intermediate_difficulty`
     format_only    1 for every valid question
 
     Args:
@@ -51,6 +52,8 @@ def proposer_payoff(
         invalid: what a rejected question is paid.
         left: shift of the learnability.
         right: success at which the learnability is 0 again.
+        edge: learnability of what nobody or everybody solves. Below `invalid` the proposer learns
+            to be rejected.
 
     >>> proposer_payoff(0.25), proposer_payoff(0.25, "learnability"), proposer_payoff(None)
     (0.75, 0.75, 0.0)
@@ -63,4 +66,4 @@ def proposer_payoff(
         return 1.0 - success
     if kind == "format_only":
         return 1.0
-    return 4.0 * (left + success) * (right - success) if 0 < success < 1 else 0.0
+    return 4.0 * (left + success) * (right - success) if 0 < success < 1 else float(edge)

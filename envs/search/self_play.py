@@ -67,6 +67,7 @@ class SearchSelfPlay(TextEnv):
             and the way back from an answer leads through what others are said to be.
         max_searches: searches per seat; it has one reply more than that.
         proposer_reward: `one_minus`, `learnability` or `format_only`.
+        edge_reward: learnability of what nobody or everybody solves.
         invalid_reward: of a rejected question; published 0, and above the worst valid question
             the proposer flees to rejection.
         rejected: what solvers do after a rejection: nothing (`drop`), another proposer tries
@@ -87,6 +88,7 @@ class SearchSelfPlay(TextEnv):
         top_k: int = 6,
         max_searches: int = 3,
         proposer_reward: ProposerReward = "one_minus",
+        edge_reward: float = 0.0,
         invalid_reward: float = 0.0,
         rejected: Rejected = "drop",
         attempts: int = 3,
@@ -121,12 +123,14 @@ class SearchSelfPlay(TextEnv):
                 "that they are about: give a world_seed"
             )
         self.top_k, self.max_searches = top_k, max_searches
-        self.proposer_reward, self.invalid_reward = proposer_reward, float(invalid_reward)
+        self.proposer_reward, self.edge_reward = proposer_reward, float(edge_reward)
+        self.invalid_reward = float(invalid_reward)
         self.rejected = rejected
         self.gate_spec = gate_spec(gate)
-        self.payoff_range = (min(0.0, self.invalid_reward), max(1.0, self.invalid_reward))
+        paid = (0.0, 1.0, self.invalid_reward, self.edge_reward)
+        self.payoff_range = (min(paid), max(paid))
         given = (world, world_seed, hops, solvers, top_k, max_searches, proposer_reward)
-        given = (*given, self.invalid_reward, rejected, attempts, gate)
+        given = (*given, self.edge_reward, self.invalid_reward, rejected, attempts, gate)
         told = dict(zip(_DEFAULTS, given, strict=True))
         self.options |= {k: v for k, v in told.items() if v != _DEFAULTS[k]}
 
@@ -282,7 +286,7 @@ class SearchSelfPlay(TextEnv):
         if asked.parent is None:
             return {}
         desk = self._desks[asked.parent]
-        desk.paid = proposer_payoff(success, self.proposer_reward)
+        desk.paid = proposer_payoff(success, self.proposer_reward, edge=self.edge_reward)
         return {asked.parent: desk.paid}
 
     def _outcome(self) -> dict[str, float]:

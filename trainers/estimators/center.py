@@ -69,8 +69,9 @@ def center_group(
     >>> center_group(y_B, frame, {}, single="keep")[0].tolist()
     [0.5, -0.5, 5.0]
     """
-    centred = frame.minus_mean(y, frame.stats(y, by))
-    return (frame.keep_single(centred, y, by) if single == "keep" else centred), state
+    stats = frame.stats(y, by)
+    centred = frame.minus_mean(y, stats)
+    return (frame.keep_single(centred, y, stats, by) if single == "keep" else centred), state
 
 
 def center_agent_group(y: Tensor, frame: Frame, state: State) -> Centred:

@@ -112,10 +112,10 @@ class Frame:
         """Divide by the deviation and eps; a group without variance gives exactly 0."""
         return self.hide(torch.where(stats.std > 0, wide(a) / (stats.std + self.eps), 0.0))
 
-    def keep_single(self, a: Tensor, y: Tensor, by: str | None) -> Tensor:
+    def keep_single(self, a: Tensor, y: Tensor, stats: GroupStats, by: str | None) -> Tensor:
         """Put y back where a trajectory is alone in its group: no other has weight there."""
-        _, own_weight = self.own(y, by)
-        others = self.stats(y, by).total - own_weight
+        own_weight = self.weight() if self.level == "row" else self.own(y, by)[1]
+        others = stats.total - own_weight
         return self.hide(torch.where((own_weight > 0) & (others < 0.5), wide(y), wide(a)))
 
     def hide(self, y: Tensor) -> Tensor:

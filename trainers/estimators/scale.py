@@ -50,8 +50,9 @@ def scale_group_std(
     >>> scale_group_std(y_B, y_B, alone, single="keep").tolist()
     [1.0, 0.0]
     """
-    scaled = frame.over_std(a, frame.stats(y, by))
-    return frame.keep_single(scaled, a, by) if single == "keep" else scaled
+    stats = frame.stats(y, by)
+    scaled = frame.over_std(a, stats)
+    return frame.keep_single(scaled, a, stats, by) if single == "keep" else scaled
 
 
 def scale_agent_std(a: Tensor, y: Tensor, frame: Frame) -> Tensor:

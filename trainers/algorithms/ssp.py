@@ -1,0 +1,70 @@
+"""SSP: search self-play, a proposer and a group of solvers with one set of weights (2510.18821).
+
+The proposer is paid 1 - s for a question that passes the gate, s the share of its own solvers that
+succeed; its advantage is that reward itself (REINFORCE without a baseline), since it is alone in
+its group. Solvers are compared with the others of their play (GRPO). Proposer and solvers are seats
+of one play, so both groups are the key `play+role`, and no reward can reach another question.
+
+Play it on `coevo/search_self_play-v0`, whose options hold the rest, with what the released code
+uses: solvers=5, proposer_reward=one_minus, invalid_reward=0 (library default -1; -0.1 is reported
+to end in a spiral), gate min_words=10 (too many for questions made from templates), noise=4,
+rejected=pool with the variant `pool` (ours: drop, since by default every play has a world of its
+own). Its sampling temperatures, 0.8 for the proposer and 1 for solvers, are one for both roles
+here. `solver_only` and `proposer_only` do not
+learn from the other role's turns; the weights are shared all the same, and for a proposer that
+really stays what it was, give the roles parameter sets of their own (`population=separate`).
+Left out: the judge model that grades answers beside exact match; a symbolic reader stands in for
+the one that reads the evidence.
+"""
+
+from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+
+CODE = "released code (Alibaba-Quark/SSP)"
+SMALL = "a small model is trained from a weak start, not a 7B model fine-tuned"
+BY = "play+role"
+
+ALGORITHM = Algorithm(
+    name="ssp",
+    summary="search self-play: a proposer paid 1 - success, a group of solvers compared with it",
+    paper="Lu et al. 2025, Search Self-play, ICLR 2026, arXiv 2510.18821",
+    formula="proposer: A = 1 - s if the question is valid, else 0; "
+    "solver: A_i = (r_i - mean_play r) / (std_play r + eps)",
+    status="checked",
+    checks=("ssp_gate",),
+    sampler=SamplerSpec(episodes=64),
+    advantage=AdvantageSpec(
+        credit=option("outcome"),
+        center=option("group", by=BY, single="keep"),
+        scale=option("group_std", by=BY, single="keep"),
+    ),
+    loss=LossSpec(
+        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.285),
+        regularise=(option("kl", kind="k3", coef=0.01),),
+        aggregate=option("token_mean"),
+    ),
+    optim=OptimSpec(lr=3e-4, phases="proposer+solver", minibatches=2),
+    published={
+        "sampler.episodes": Published(
+            value="256 answers, 5 solvers each", source=CODE, why="plays of a small model on a CPU"
+        ),
+        "optim.minibatches": Published(value="2 (128 of 256)", source=CODE),
+        "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
+        "optim.phases": Published(
+            value="proposer, then solver; behaviour scored before each", source=CODE
+        ),
+        "loss.kind.eps_hi": Published(value=0.285, source=CODE),
+        "loss.regularise.kl.coef": Published(value=0.01, source=CODE),
+        "advantage.scale": Published(
+            value="deviation in code, mean only in the paper", source=CODE + "; paper note"
+        ),
+    },
+    variants={
+        "joint": {"optim.phases": ""},
+        "frozen_old": {"optim.old": "update"},
+        "mean_only": {"advantage.scale": "none"},
+        "solver_only": {"optim.frozen": "proposer"},
+        "proposer_only": {"optim.frozen": "solver"},
+        "pool": {"sampler.archive": "kept(threshold=1.0, every=10)"},
+    },
+)
