@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from coevo.agents.agent import Agent, Reply, Request
+from coevo.agents.agent import Agent, Request
 from coevo.agents.scripted import MoveAgent
+from coevo.agents.speakers import Speech
 from coevo.agents.strategies import known
+from coevo.envs.core.parsing import answer
 from coevo.envs.dilemmas.split import HANDS, beats
 
 SPLIT = "coevo/trust_and_split-v0"
@@ -30,11 +32,13 @@ class SplitStrategy(MoveAgent):
         """Give how many coins the player wants to keep."""
         raise NotImplementedError(f"{type(self).__name__} must define wanted")  # abstract
 
-    def _reply(self, request: Request) -> Reply:
+    def speech(self, request: Request) -> Speech:
+        """Tell the own hand, then claim."""
         info = known(self.name, request, SPLIT, "coins")
-        if not request.info["legal_actions"]:
-            return Reply(f"<message>I have {info['hand']}.</message>")
-        return super()._reply(request)
+        legal = request.info["legal_actions"]
+        if not legal:
+            return Speech((f"<message>I have {info['hand']}.</message>",), np.ones(1))
+        return Speech(tuple(map(answer, legal)), self.odds(request))
 
 
 class Greedy(SplitStrategy):

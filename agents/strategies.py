@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from coevo.agents.agent import Agent, Reply, Request
-from coevo.agents.scripted import MoveAgent
+from coevo.agents.agent import Agent, Request
+from coevo.agents.scripted import NEUTRAL, MoveAgent
+from coevo.agents.speakers import Speech
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.parsing import answer
 
 ITERATED = "coevo/iterated_game-v0"
 C, D = 0, 1
@@ -54,9 +56,13 @@ class IteratedStrategy(MoveAgent):
         share = self.rule(payoffs, player)(own, others)
         return np.array([share, 1 - share])
 
-    def _reply(self, request: Request) -> Reply:
-        _table(self.name, request)  # elsewhere an error, also where any text is legal
-        return super()._reply(request)
+    def speech(self, request: Request) -> Speech:
+        """Draw between the two actions; have nothing to say where messages are sent."""
+        known(self.name, request, ITERATED, "payoffs")
+        legal = request.info["legal_actions"]
+        if not legal:
+            return Speech((NEUTRAL,), np.ones(1))
+        return Speech(tuple(map(answer, legal)), self.odds(request))
 
 
 class MemoryOne(IteratedStrategy):
@@ -192,13 +198,13 @@ def known(name: str, request: Request, env_id: str, key: str) -> Mapping[str, An
     return info
 
 
-def _table(name: str, request: Request) -> tuple[np.ndarray, int, list[list[int]]]:
+def _table(name: str, request: Request) -> tuple[np.ndarray, int, Sequence[tuple[int, ...]]]:
     info = known(name, request, ITERATED, "payoffs")
     payoffs = np.asarray(info["payoffs"], dtype=float)
     if set(payoffs.shape[:-1]) != {2}:
         sizes = " x ".join(map(str, payoffs.shape[:-1]))
         raise ConfigError(f"{name} plays games of two actions each, not {sizes}")
-    return payoffs, int(info["player"]), [list(joint) for joint in info["history"]]
+    return payoffs, int(info["player"]), info["history"]
 
 
 def _rstp(name: str, payoffs: np.ndarray, player: int) -> tuple[float, float, float, float]:

@@ -10,6 +10,7 @@ reference is looked up by the OpenSpiel game string, and one that is not there i
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -113,9 +114,24 @@ def default_metric(env_id: str, env_options: Mapping[str, Any] | None = None) ->
 def _changes(env_id: str, options: Mapping[str, Any], metric: str) -> dict[str, Any]:
     """Give the arguments that make this another task than the default one."""
     harmless = {*HARMLESS, *(EXACT_HARMLESS if metric == "exploitability" else ())}
-    if "game" in options and _game(env_id, options) == _game(env_id, {}):
+    if "game" in options and _game(env_id, options) == _game(env_id, {}) != "":
         harmless.add("game")
-    return {k: v for k, v in options.items() if k not in harmless and v not in (None, 0)}
+    usual = _usual(env_id)
+    return {
+        k: v
+        for k, v in options.items()
+        if k not in harmless and v is not None and v != usual.get(k)
+    }
+
+
+def _usual(env_id: str) -> dict[str, Any]:
+    """Give the default arguments of an environment."""
+    found: dict[str, Any] = {}
+    for base in reversed(type(make(env_id)).__mro__):
+        if "__init__" in vars(base):
+            taken = inspect.signature(vars(base)["__init__"]).parameters
+            found |= {n: p.default for n, p in taken.items() if p.default is not p.empty}
+    return found
 
 
 def _game(env_id: str, options: Mapping[str, Any]) -> str:

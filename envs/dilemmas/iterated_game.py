@@ -110,7 +110,7 @@ class IteratedGame(RepeatedGame):
 
     def _facts(self, agent: str) -> dict[str, Any]:
         return {
-            "history": [list(joint) for joint in self.history],
+            "history": list(self.history),
             "payoffs": self.game.payoffs.tolist(),
         }
 
