@@ -173,7 +173,7 @@ class Gate:
         words, low = len(text.split()), text.casefold()
         least = spec.min_searches if spec.min_searches is not None else min(2, p.hops)
         queries = [" ".join(q.casefold().split()) for q in p.queries]
-        bridges = self._bridges(path) if path else ()
+        bridges = self._bridges(path) if path else self._searched(p)
         leaked = [b for b in bridges if _mentions(low, b)]
         tests: dict[str, tuple[bool, str]] = {
             "too_short": (
@@ -203,6 +203,10 @@ class Gate:
         """Name the entities between start and end of a path."""
         prefixes = [Path(path.start, path.relations[:i]) for i in range(1, path.hops)]
         return tuple(sorted({e for p in prefixes for e in self.world.answers(p)} - {path.start}))
+
+    def _searched(self, p: Proposal) -> tuple[str, ...]:
+        """Name what was searched for: what lies between, where a question cannot be parsed."""
+        return tuple(q for q in p.queries if q != p.answer) if self.world.symbolic else ()
 
     def _duplicate(self, text: str, stored: Sequence[str]) -> tuple[bool, str]:
         least = self.spec.near_duplicate
