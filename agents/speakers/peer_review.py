@@ -14,6 +14,7 @@ import numpy as np
 
 from coevo.agents.agent import Request
 from coevo.agents.speakers import Speech
+from coevo.agents.speakers.questions import guesses, solve
 
 _REQUEST = re.compile(
     r"(?:Solve|Review|Score): (?P<question>.*?[?])"
@@ -22,10 +23,6 @@ _REQUEST = re.compile(
     re.DOTALL,
 )
 _NUMBER = re.compile(r"-?\d+")
-_LARGER = re.compile(r"larger last digit of (\d+), (\d+)[?]")
-_LAST_DIGIT = re.compile(r"last digit of (\d+)\+(\d+)[?]")
-_SUM = re.compile(r"(-?\d+)\+(\d+)\*(\d+)\+(\d+)-(\d+)\*(\d+)=[?]")
-DIGITS = tuple(map(str, range(10)))
 FLAWED = 0.05
 """Share of scores that are 2."""
 MUMBLED = 0.12
@@ -43,10 +40,11 @@ def speak(request: Request, skill: float) -> Speech:
     """
     found = _REQUEST.match(request.chat[-1]["content"])
     seen = found.groupdict() if found else {}
-    truth = worked_out(seen.get("question") or "")
+    question = seen.get("question") or ""
+    truth = solve(question)
     role = request.info.get("role", "solver")
     if role == "solver":
-        return _solve(truth, skill)
+        return _solve(truth, question, skill)
     answers = _NUMBER.findall(seen.get("solution") or "")
     right = None if truth is None else bool(answers) and answers[-1] == truth
     good = 0.5 if right is None else (1 + skill) / 2 if right else (1 - skill) / 2
@@ -55,30 +53,13 @@ def speak(request: Request, skill: float) -> Speech:
     return _score(good, seen.get("review") or "", skill)
 
 
-def worked_out(question: str) -> str | None:
-    """Work out a small question; None where it is of another sort.
-
-    >>> worked_out("larger last digit of 47, 83?"), worked_out("last digit of 47+83?")
-    ('7', '0')
-    >>> worked_out("1+2*3+4-5*1=?")
-    '6'
-    """
-    if found := _LARGER.search(question):
-        return str(max(int(n) % 10 for n in found.groups()))
-    if found := _LAST_DIGIT.search(question):
-        return str(sum(map(int, found.groups())) % 10)
-    if found := _SUM.search(question):
-        a, b, c, d, e, f = map(int, found.groups())
-        return str(a + b * c + d - e * f)
-    return None
-
-
-def _solve(truth: str | None, skill: float) -> Speech:
-    """Know the answer, or guess a digit."""
-    guesses = DIGITS if truth is None else tuple(dict.fromkeys((*DIGITS, truth)))
-    known = np.array([float(g == truth) for g in guesses])
+def _solve(truth: str | None, question: str, skill: float) -> Speech:
+    """Know the answer, or guess."""
+    options = tuple(dict.fromkeys((*guesses(question), *([truth] if truth else []))))
+    known = np.array([float(option == truth) for option in options])
     share = skill if truth is not None else 0.0
-    return Speech(tuple(f"[{g}]" for g in guesses), share * known + (1 - share) / len(guesses))
+    odds = share * known + (1 - share) / len(options)
+    return Speech(tuple(f"[{option}]" for option in options), odds)
 
 
 def _score(good: float, review: str, skill: float) -> Speech:
