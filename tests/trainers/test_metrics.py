@@ -74,11 +74,12 @@ def test_who_was_asked_how_often_and_what_could_be_read():
     one.turns.append(Turn("player_0", (), "", None, Status.UNPARSABLE, ("1",), role="judge"))
     one.turns[0].role, one.turns[0].token_ids = "player", [1, 2, 3]
     two.turns[0].token_ids = [1]
+    two.turns[1].notes["unread"] = True
     metrics = rollout_metrics(("player_0", "player_1"), [one, two])
     assert metrics["invocation/player_0"] == pytest.approx(3 / 5)
     assert metrics["invocation/player_1"] == pytest.approx(2 / 5)
     assert metrics["parse_fail/player_0"] == pytest.approx(1 / 3)
-    assert metrics["parse_fail/player_1"] == 0
+    assert metrics["parse_fail/player_1"] == pytest.approx(1 / 2)
     assert metrics["invocation/judge"] == pytest.approx(1 / 5)
     assert metrics["parse_fail/judge"] == 1
     assert metrics["reply_tokens/player_0"] == 2

@@ -35,8 +35,8 @@ def test_examples_in_docstrings_hold(name):
 
 
 def test_every_file_with_a_check_is_in_the_table():
-    files = {name for name in MODULES if name not in ("check", "tabular")}
-    assert files == set(CHECKS)
+    modules = {n: importlib.import_module(f"coevo.benchmarks.checks.{n}") for n in MODULES}
+    assert {n for n, module in modules.items() if hasattr(module, "CHECK")} == set(CHECKS)
 
 
 @pytest.mark.parametrize("name", CHECKS)
@@ -46,7 +46,7 @@ def test_a_check_says_what_it_shows(name):
     assert check.property.endswith(".")
     assert check.property.count(". ") == 0
     assert check.source
-    assert 0 < check.minutes <= 2
+    assert 0 < check.minutes <= 10
 
 
 # ---- rows and outcomes -----------------------------------------------------------------------
