@@ -73,7 +73,7 @@ def _module(given: Any) -> RewardModule:
 def recorded(illegal: IllegalPolicy, max_cycles: int | None) -> dict[str, Any]:
     """Give the arguments that differ from their defaults, as JSON values that `make` takes back.
 
-    Reward modules are objects and have no such form; what they paid is in the episode.
+    Reward modules may be objects, which have no such form; what they paid is in the episode.
 
     >>> recorded(IllegalPolicy(), None), recorded(IllegalPolicy(retries=1), 9)
     ({}, {'illegal': {'retries': 1}, 'max_cycles': 9})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from math import inf, isfinite
 from typing import Any
@@ -26,6 +27,18 @@ def check_number(name: str, value: Any, low: float = -inf, high: float = inf) ->
         limits = "" if (low, high) == (-inf, inf) else f" from {low:g} to {high:g}"
         raise ConfigError(f"{name}={value!r} must be a finite number{limits}")
     return number
+
+
+def check_whole(name: str, value: Any, low: int, high: int = sys.maxsize) -> int:
+    """Give a whole number from low to high; raise ConfigError for anything else.
+
+    >>> check_whole("least", 2, 1, 10)
+    2
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        to = "" if high == sys.maxsize else f" to {high}"
+        raise ConfigError(f"{name}={value!r} must be a whole number from {low}{to}")
+    return value
 
 
 def check_word(name: str, value: Any, known: Sequence[str]) -> None:

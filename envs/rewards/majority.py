@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, get_args
 
 from coevo.envs.core.episode import Episode, Stop, Turn
 from coevo.envs.questions.answers import normalised
-from coevo.envs.rewards.arguments import Names, check_number, check_word, names_of
+from coevo.envs.rewards.arguments import Names, check_whole, check_word, names_of
 from coevo.envs.rewards.module import Payments, RewardModule
 
 Over = Literal["task", "play"]
@@ -95,7 +95,7 @@ class MajorityReward(RewardModule):
         check_word("over", over, get_args(Over))
         check_word("weights", weights, get_args(Weights))
         check_word("ties", ties, get_args(Ties))
-        check_number("least", least, 1)
+        check_whole("least", least, 1)
         self.over, self.weights, self.ties = over, weights, ties
         self.roles = names_of("roles", roles)
         self.last_only, self.least = last_only, least

@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from coevo.envs.core.episode import Episode, Stop, Turn
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.parsing import Status
+from coevo.envs.rewards.arguments import check_number, check_whole
 from coevo.envs.rewards.module import Payments, RewardModule
 from coevo.envs.rewards.words import hashed, n_grams, pieces
 
 _LONGEST = 256
 """Pieces read of a message and of a reply, counted from the end."""
+_MOST_BUCKETS = 2**14
+"""With more, D^2 weights and their solution take gigabytes and minutes."""
 _UNKNOWN = (Stop.ERROR, Stop.UNFINISHED)
 
 
@@ -90,12 +93,13 @@ class ProgressReward(RewardModule):
         ridge: float = 0.001,
         decay: float = 0.95,
     ) -> None:
-        if buckets < 1 or not 0.0 < ridge < inf or not 0.0 <= decay <= 1.0:
-            raise ConfigError(
-                f"buckets={buckets}, ridge={ridge}, decay={decay}: "
-                "0 < buckets, 0 < ridge < inf, 0 <= decay <= 1"
-            )
-        self.grounding, self.failed = grounding, failed
+        check_whole("buckets", buckets, 1, _MOST_BUCKETS)
+        check_number("decay", decay, 0.0, 1.0)
+        if not check_number("ridge", ridge) > 0.0:
+            raise ConfigError(f"ridge={ridge} must be above 0")
+        if not isinstance(failed, str):
+            raise ConfigError(f"failed={failed!r} must be a text; an empty one never occurs")
+        self.grounding, self.failed = check_number("grounding", grounding), failed
         self.buckets, self.ridge, self.decay = buckets, ridge, decay
         self.version = 0
         self._square_DD = np.zeros((buckets, buckets))

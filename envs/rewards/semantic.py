@@ -88,6 +88,11 @@ class SemanticReward(RewardModule):
         encoder: Encoder | None = None,
         clip: bool = False,
     ) -> None:
+        texts = reference.values() if isinstance(reference, Mapping) else (reference or "",)
+        if not all(isinstance(text, str) for text in texts):
+            raise ConfigError(f"reference={reference!r} must be a text, or texts by task")
+        if encoder is not None and not callable(encoder):
+            raise ConfigError(f"encoder={encoder!r} must be a function from texts to embeddings")
         self.reference = reference
         self.encoder = encoder or BagOfWords()
         self.clip = clip

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
-from coevo.envs.rewards.arguments import check_number, check_word
+from coevo.envs.rewards.arguments import check_number, check_whole, check_word
 from coevo.envs.rewards.module import Payments, RewardModule
 
 TOKENS = "token ids (Turn.token_ids), which replies of a language model have in a trainer"
@@ -68,6 +68,8 @@ class LengthPenalty(RewardModule):
         longest: int = 4096,
     ) -> None:
         check_word("unit", unit, get_args(Unit))
+        for name, value in (("free", free), ("span", span), ("longest", longest)):
+            check_whole(name, value, 0)
         check_number("weight", weight)
         if span <= 0 or not 0 <= free <= longest:
             raise ConfigError(

@@ -342,7 +342,8 @@ def test_every_environment_has_modules_of_its_own_by_name():
         (None, ConfigError, "rewards=None must be a list"),
         (7, ConfigError, "rewards=7 must be a list"),
         (["format", "format"], ConfigError, "is empty, repeated or reserved"),
-        ([{"name": "length", "free": "x"}], ConfigError, "reward module 'length' with"),
+        ([{"name": "length", "free": "x"}], ConfigError, "free='x' must be a whole number from 0$"),
+        ([{"name": "overlong", "longest": "x"}], ConfigError, "reward module 'overlong' with"),
         ([LengthPenalty(), {"name": "length"}], ConfigError, "repeated"),
     ],
 )

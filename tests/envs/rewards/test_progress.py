@@ -278,5 +278,5 @@ def test_as_a_part_it_learns_and_is_saved():
     "params", [{"buckets": 0}, {"ridge": 0.0}, {"ridge": math.nan}, {"decay": 1.1}, {"decay": -0.1}]
 )
 def test_it_refuses_what_makes_no_sense(params):
-    with pytest.raises(ConfigError, match="0 < buckets"):
+    with pytest.raises(ConfigError, match=next(iter(params))):
         reward("progress", **params)
