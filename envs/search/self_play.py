@@ -129,7 +129,8 @@ class SearchSelfPlay(TextEnv):
         self.gate_spec = gate_spec(gate)
         paid = (0.0, 1.0, self.invalid_reward, self.edge_reward)
         self.payoff_range = (min(paid), max(paid))
-        given = (world, world_seed, hops, solvers, top_k, max_searches, proposer_reward)
+        drawn = hops if isinstance(hops, int) else list(self.hops)
+        given = (self.world_spec, world_seed, drawn, solvers, top_k, max_searches, proposer_reward)
         given = (*given, self.edge_reward, self.invalid_reward, rejected, attempts, gate)
         told = dict(zip(_DEFAULTS, given, strict=True))
         self.options |= {k: v for k, v in told.items() if v != _DEFAULTS[k]}

@@ -24,6 +24,7 @@ SMALL = {
     "gated_accumulation": {"UPDATES": 200},
     "offline_bandit": {"FAR": 50.0},
     "polychromic": {"STEPS": 500},
+    "ssp_gate": {"STEPS": 400},
 }
 """Settings that make a check quick, and too short for some of its figures."""
 QUICK = [name for name, check in CHECKS.items() if check.minutes <= 2]
@@ -44,6 +45,10 @@ def all_agents(a, y, frame, *, by: str = "group", **rest):
 
 def pooled_mean(y, frame, state, *, by: str = "group", **rest):
     return center_group(y, frame, state, by="game", **rest)
+
+
+def alone_is_nothing(y, frame, state, *, by: str = "group", single: str = "zero"):
+    return center_group(y, frame, state, by=by)
 
 
 def ungated(parts, *, high: str = "payoff", delta: float = 0.5):
@@ -89,6 +94,7 @@ BROKEN = [
     ("offline_bandit", KIND, "rec", everywhere, "REC-OneSide"),
     ("polychromic", MODIFY, "share_set", each_alone, "min(P1, P2), set credit"),
     ("rloo_unbiased", CENTER, "group_loo", with_itself, "mean / analytic, leave one out"),
+    ("ssp_gate", CENTER, "group", alone_is_nothing, "gain of a learning proposer"),
     ("tis_cosine", CORRECT, "token_tis", uncorrected, "gain by token_tis"),
 ]
 """Check, table, option, what is put in its place, and the figures that must then fail."""
