@@ -177,10 +177,9 @@ class PeerReview(TextEnv):
         shown = [(turns[i], self._evaluations(i)) for i in self._shown]
         if about < 0:
             return Discussion(self.question, tuple(shown))
-        if turns[about].role == "evaluator":
-            judged = (turns[turns[about].about], (turns[about],))
-        else:
-            judged = (turns[about], ())
+        if turns[about].role == "solver":
+            return Discussion(self.question, ((turns[about], ()),))
+        judged = (turns[turns[about].about], (turns[about],))
         return Discussion(self.question, (judged,))
 
     def _evaluations(self, solution: int) -> tuple[Turn, ...]:
