@@ -36,7 +36,7 @@ NAMES = """
     turn_ppo archer grpo dr_grpo lite_ppo bnpo gdpo copo grpo_passk dapo gspo gmpo cispo sapo hapo
     skywork epo clip_cov kl_cov rec red_drop red_weight opmd asymre topr remix spear knapsack vade
     xrpo dagrpo polychromic gigpo salt tree_grpo ads spa g_ra ssl toolrl semantic mars spiral dr_mas
-    advantage_alignment
+    advantage_alignment comas
 """
 REC = ("oneside_nois", "oneside_is", "twoside_is", "ring_nois", "gspo_nois", "gspo_is")
 
@@ -245,7 +245,7 @@ ON_KUHN = {
 
 # Without a reference and without expected calls nobody is paid, which is what the warning is for.
 @pytest.mark.filterwarnings(
-    "ignore:reward '(semantic|toolrl)' paid nobody:coevo.envs.rewards.UnpaidWarning"
+    "ignore:reward '(interaction|semantic|toolrl)' paid nobody:coevo.envs.rewards.UnpaidWarning"
 )
 @pytest.mark.parametrize("which", ON_KUHN)
 def test_every_record_trains_on_kuhn_poker(config, folder, which, monkeypatch):
