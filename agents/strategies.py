@@ -86,12 +86,13 @@ class MemoryOne(IteratedStrategy):
 
     def vector(self, r: float = 3, s: float = 0, t: float = 5, p: float = 1) -> Vector:
         """Give the probabilities for a game's reward, sucker, temptation and punishment."""
-        return self._vector(r, s, t, p) if callable(self._vector) else self._vector
+        given = self._vector
+        return given(r, s, t, p) if callable(given) else given
 
     def rule(self, payoffs: np.ndarray, player: int) -> Rule:
         """Look the last round up in the vector."""
-        vector = self.vector(*_rstp(self.name, payoffs, player)) if callable(self._vector) else None
-        chances = self._vector if vector is None else vector
+        given = self._vector
+        chances = given(*_rstp(self.name, payoffs, player)) if callable(given) else given
 
         def share(own: Moves, others: Moves) -> float:
             return float(chances[2 * own[-1] + others[-1]]) if own else self.first

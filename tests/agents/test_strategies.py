@@ -123,7 +123,7 @@ def test_every_strategy_finds_its_way_to_the_table(name):
         assert agent.name == name
         found = evaluate(agent, ITERATED, opponent=name, games=4)
         assert found.total.illegal_rate == 0
-        assert 10 <= found.total.mean_return <= 30
+        assert 5 <= found.total.mean_return <= 35
     talking = evaluate(SCRIPTED[name](), ITERATED, "tft", 2, env_options={"messages": True})
     assert talking.total.illegal_rate == 0
 
@@ -184,7 +184,7 @@ def test_elsewhere_there_is_one_clear_error(name):
         ("rock_paper_scissors", "tft", "two actions each, not 3 x 3"),
         ("volunteers_dilemma(players=3)", "extort2", "for two players, not 3"),
         ("harmony", "gtft", "prisoner's dilemma"),
-        ("chicken", "extort2", r"leave 0\.\.1"),
+        ("battle_of_sexes", "extort2", r"leave 0\.\.1"),
     ],
 )
 def test_games_that_a_strategy_cannot_play_are_named(game, name, message):
