@@ -1,4 +1,10 @@
-"""Reward modules and the ways to compose them."""
+"""Reward modules and the ways to compose them.
+
+Read `module` first (what a module is), then any of those that pay: `shaping` (how a reply is
+written), `verified` and `majority` (its answer), `interaction` (what peers say of it), `payoff`,
+`token_cost`, and the longer `progress`, `semantic` and `tools`. `compose` joins them, `paying`
+applies them, `table` names them.
+"""
 
 from coevo.envs.rewards.compose import Gate, WeightedSum
 from coevo.envs.rewards.interaction import InteractionReward

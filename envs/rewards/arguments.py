@@ -10,7 +10,7 @@ from typing import Any
 from coevo.envs.core.errors import ConfigError
 
 Names = str | Sequence[str]
-"""A list of names; in one text they are joined by `+`."""
+"""A list of names; in one text, as records and the command line have them, joined by `+`."""
 
 
 def check_number(name: str, value: Any, low: float = -inf, high: float = inf) -> float:

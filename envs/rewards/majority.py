@@ -87,7 +87,7 @@ class MajorityReward(RewardModule):
         *,
         over: Over = "task",
         weights: Weights = "votes",
-        roles: Names = (),
+        roles: Names = "",
         last_only: bool = False,
         ties: Ties = "split",
         least: int = 2,

@@ -51,7 +51,7 @@ class VerifierReward(_OnVerdicts):
     name = "verifier"
 
     def __init__(
-        self, *, roles: Names = (), last_only: bool = False, unanswered: float | None = None
+        self, *, roles: Names = "", last_only: bool = False, unanswered: float | None = None
     ) -> None:
         super().__init__(roles)
         if unanswered is not None:
@@ -112,7 +112,7 @@ class _Shaped(_OnVerdicts):
         alpha: float = 0.5,
         beta: float = 0.0,
         history: History = "all",
-        roles: Names = (),
+        roles: Names = "",
     ) -> None:
         super().__init__(roles)
         check_word("history", history, get_args(History))

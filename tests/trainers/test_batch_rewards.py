@@ -4,7 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from coevo.agents import FixedTextAgent
+from coevo.envs.rewards import UnpaidWarning, reward
 from coevo.trainers import loop
+from coevo.trainers.config import load_config, save_config
+from coevo.trainers.gather import pay
+from coevo.trainers.rollout import Match, play
 from coevo.trainers.run_folder import RunFolder
 
 
@@ -38,3 +43,41 @@ def test_prices_are_the_same_wherever_the_module_is_named(config, tmp_path, wher
     found = gathered(config, tmp_path, record, **by_env)
     paid = [sum(e.total(a, "token_cost") for a in e.agents) for e in found.episodes]
     assert min(paid) == -0.25 and all(-0.25 <= r < 0 for r in paid)
+
+
+def test_a_vote_runs_over_all_plays_of_a_question():
+    """Two plays of one debate agree on 4, a third of them has another majority of its own."""
+    voters = {f"says_{d}": FixedTextAgent(f"[{d}]") for d in (4, 5)}
+    seats = ("debater_0", "debater_1", "debater_2")
+    tables = [("says_4",) * 3, ("says_4", "says_4", "says_5"), ("says_5", "says_5", "says_4")]
+    matches = [Match(3, dict(zip(seats, t, strict=True)), stream=i) for i, t in enumerate(tables)]
+    for over, expected in (
+        ("task", [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
+        ("play", [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]]),
+    ):
+        module = reward("majority", over=over)
+        plays = play("coevo/debate-v0", matches, voters, {"rewards": [module]})
+        assert not any("majority" in t.rewards for e in plays for t in e.turns), "left to us"
+        pay([module], plays)
+        paid = [[e.total(s, "majority") / 2 for s in seats] for e in plays]
+        assert paid == expected, over
+
+
+def test_records_take_the_arguments_of_every_module(config, tmp_path):
+    written = (
+        "payoff(share=others, scale=-0.5); verifier(roles=solver+critic, unanswered=-1); "
+        "margin(alpha=0.25, beta=0.5, history=own); quality(roles=solver); "
+        "majority(over=play, weights=consistency, ties=first, last_only=true, least=3); "
+        "token_cost(cost=0.5, payer=team)"
+    )
+    given = config("grpo", {"rewards": written, "sampler.group_size": 4})
+    save_config(given, tmp_path / "config.yaml")
+    assert load_config(tmp_path / "config.yaml").algorithm.rewards == given.algorithm.rewards
+    modules = [reward(r.name, **r.params) for r in given.algorithm.rewards]
+    assert modules[1].roles == ("solver", "critic") and modules[1].unanswered == -1
+    assert modules[0].name == "payoff_others"
+
+
+def test_a_module_that_does_not_fit_a_run_is_said(config, tmp_path):
+    with pytest.warns(UnpaidWarning, match="'verifier' paid nobody in whole plays of coevo/kuhn"):
+        gathered(config, tmp_path, "verifier")
