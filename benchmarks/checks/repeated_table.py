@@ -183,23 +183,32 @@ def loss(policy: TabularPolicy, table: Table, record: Algorithm) -> Tensor:
 
 
 def expected_returns(
-    game: RoundGame, first_CA: Tensor, second_CA: Tensor, gamma: float = 1.0
+    game: RoundGame, first: Tensor, second: Tensor, gamma: float = 1.0
 ) -> tuple[float, float]:
     """Compute both seats' expected returns, sum_t gamma^t r_t, without drawing anything.
 
     The distribution over what both remember is carried from round to round.
+
+    Args:
+        game: the game.
+        first: probabilities of the first seat, [C, A], or [T, C, A] if they change over rounds.
+        second: those of the second seat.
+        gamma: discount per round.
     """
     sizes = (game.memories, game.memories, game.roles, game.arms, game.arms)
     cells = torch.cartesian_prod(*(torch.arange(size) for size in sizes))
     memory_N2, arm_N2, role_N2 = cells[:, :2], cells[:, 3:], roles(game, cells[:, 2])
     context_N2 = game.context(role_N2, memory_N2)
-    odds_N = first_CA[context_N2[:, 0], arm_N2[:, 0]] * second_CA[context_N2[:, 1], arm_N2[:, 1]]
     paid_N2, then_N2 = game.pay(role_N2, arm_N2), game.remember(role_N2, arm_N2)
     now_N, next_N = (m[:, 0] * game.memories + m[:, 1] for m in (memory_N2, then_N2))
-    state_K = torch.zeros(game.memories**2, dtype=REAL)
-    state_K[0], total_2 = 1.0, torch.zeros(2, dtype=REAL)
-    for t in range(game.rounds):
-        weight_N = state_K[now_N] * odds_N.to(REAL) / game.roles
+    odds = [
+        p.to(REAL).expand(game.rounds, -1, -1)[:, context_N2[:, i], arm_N2[:, i]]
+        for i, p in enumerate((first, second))
+    ]
+    state_K, total_2 = torch.zeros(game.memories**2, dtype=REAL), torch.zeros(2, dtype=REAL)
+    state_K[0] = 1.0
+    for t, odds_N in enumerate(odds[0] * odds[1] / game.roles):
+        weight_N = state_K[now_N] * odds_N
         total_2 += gamma**t * (weight_N.unsqueeze(1) * paid_N2).sum(0)
         state_K = torch.zeros_like(state_K).index_add(0, next_N, weight_N)
     return float(total_2[0]), float(total_2[1])

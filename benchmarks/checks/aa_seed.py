@@ -1,0 +1,188 @@
+"""Advantage Alignment on the shipped language model: the prisoner's dilemma of `aa_ipd` in words.
+
+Setting   `coevo/iterated_game-v0`, terse prompts, ten rounds, a reply that cannot be read is a
+          defection (choice B). The record `advantage_alignment` and its two controls, trained from
+          the shipped model by the same loop as any other run; 128 plays per update. Past selves are
+          kept more often than in `aa_ipd`, since there are fewer updates.
+Measured  Exact, by the probability of either choice in every situation that a prompt can tell
+          apart (10 rounds, last choices of both): payoff per round in self-play and against
+          always-defect, and the probability of cooperating, averaged over rounds.
+Beside    The tabular figures of `aa_ipd` are the reference: a policy of five contexts that starts
+          from chance, where this one starts from what it was taught and tells rounds apart.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from coevo.agents.agent import Request
+from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.load import load_model
+from coevo.benchmarks.checks.aa_ipd import ALWAYS_DEFECT, CONTEXTS, ROUNDS, dilemma
+from coevo.benchmarks.checks.check import Check, Outcome, Row
+from coevo.benchmarks.checks.repeated_table import expected_returns
+from coevo.benchmarks.checks.tabular import REAL
+from coevo.envs import make
+from coevo.envs.core.parsing import answer
+from coevo.trainers.algorithms import algorithm
+from coevo.trainers.config import TrainConfig
+from coevo.trainers.loop import train
+from coevo.trainers.run_folder import RunFolder
+
+ENV = "coevo/iterated_game-v0"
+OPTIONS = {"prompt_style": "terse", "unparsable": "B"}
+MODEL = "seed"
+UPDATES = 100
+CHANGES = {"population.every": 5}
+CHOICES = ("A", "B")
+"""To cooperate and to defect, as players read it."""
+WAYS = {"naive": "naive", "sum of rewards": "sum_of_rewards", "alignment": None}
+"""What a way is called -> variant of the record."""
+TABULAR = {
+    "naive": (1.00, 1.00, None, None),
+    "sum of rewards": (3.00, 0.02, 1.0, 0.98),
+    "alignment": (2.78, 0.90, 0.985, 0.005),
+}
+"""Payoff, payoff against always-defect, P(C | CC) and P(C | CD) that `aa_ipd` ends with."""
+
+
+@dataclass(frozen=True)
+class Manners:
+    """What a policy does in every situation."""
+
+    odds_TCA: Tensor
+    """Probability of both choices by round and context; what is no choice is a defection."""
+    readable: float
+    """Share of the probability that is on the usual spelling of a choice, over situations."""
+
+    def cooperation(self, context: str) -> float:
+        """Give the probability of cooperating after a round, averaged over rounds."""
+        at = CONTEXTS.index(context)
+        reached = self.odds_TCA[:1] if context == "start" else self.odds_TCA[1:]
+        return float(reached[:, at, 0].mean())
+
+    @property
+    def payoff(self) -> float:
+        """Expected payoff per round against itself."""
+        return expected_returns(dilemma(), self.odds_TCA, self.odds_TCA)[0] / ROUNDS
+
+    @property
+    def robust(self) -> float:
+        """Expected payoff per round against always-defect."""
+        return expected_returns(dilemma(), self.odds_TCA, ALWAYS_DEFECT)[0] / ROUNDS
+
+
+def run(seeds: Sequence[int]) -> Outcome:
+    """Train the shipped model in three ways and look at what it does."""
+    found = {way: [_learnt(variant, seed) for seed in seeds] for way, variant in WAYS.items()}
+    before = manners(_agent())
+    apart = [m.cooperation("CC") - m.cooperation("CD") for m in found["alignment"]]
+    payoff = {way: [m.payoff for m in many] for way, many in found.items()}
+    more = np.subtract(payoff["alignment"], payoff["naive"])
+    safer = np.subtract(
+        [m.robust for m in found["alignment"]], [m.robust for m in found["sum of rewards"]]
+    )
+    return Outcome(
+        (
+            *_rows("before training", [before]),
+            *(row for way, many in found.items() for row in _rows(way, many)),
+            Row("payoff, alignment - naive", tuple(more.tolist()), 1.78, low=0.2),
+            Row(
+                "against always-defect, alignment - sum of rewards",
+                tuple(safer.tolist()),
+                0.88,
+                0.1,
+            ),
+            Row("alignment: P(C | CC) - P(C | CD)", tuple(apart), 0.98, low=0.2),
+        ),
+        note=f"{UPDATES} updates per way; the references are the tabular figures of aa_ipd; "
+        f"before training {before.readable:.1%} of the probability is on readable choices",
+    )
+
+
+@torch.no_grad()
+def manners(agent: LanguageModelAgent) -> Manners:
+    """Ask a policy for its choice in every situation that a prompt can tell apart."""
+    asked = situations()
+    logp_NA = np.array(agent.move_logprobs([request for _, _, request in asked]))
+    odds_TCA = torch.zeros(ROUNDS, len(CONTEXTS), 2, dtype=REAL)
+    for (t, context, _), odds in zip(asked, np.exp(logp_NA), strict=True):
+        odds_TCA[t, context, 0] = float(odds[0])
+    odds_TCA[..., 1] = 1.0 - odds_TCA[..., 0]
+    return Manners(odds_TCA, float(np.exp(logp_NA).sum(1).mean()))
+
+
+def situations() -> list[tuple[int, int, Request]]:
+    """Give every situation of the first seat: round, context, and what it is asked."""
+    found = [(0, 0, _situation(0, ()))]
+    lasts = [(own, other) for own in range(2) for other in range(2)]
+    found += [
+        (t, 1 + k, _situation(t, last)) for t in range(1, ROUNDS) for k, last in enumerate(lasts)
+    ]
+    return found
+
+
+def _situation(t: int, last: tuple[int, ...]) -> Request:
+    """Play until round t; only the last round is told, so the ones before may be anything."""
+    env = make(ENV, **OPTIONS)
+    env.reset(seed=0)
+    for k in range(t):
+        for choice in last if k == t - 1 else (0, 0):
+            env.step(answer(CHOICES[choice]))
+    seat = env.possible_agents[0]
+    return Request(seat, env.chat(seat), env.infos[seat], np.random.default_rng(0))
+
+
+def _learnt(variant: str | None, seed: int) -> Manners:
+    config = TrainConfig(
+        algorithm=algorithm("advantage_alignment", variant, CHANGES),
+        env=ENV,
+        env_options=OPTIONS,
+        model=MODEL,
+        seed=seed,
+        steps=UPDATES,
+        checkpoint_every=UPDATES + 1,
+        episodes_logged=0,
+        device="cpu",
+        threads=1,
+    )
+    with tempfile.TemporaryDirectory() as path:
+        folder = RunFolder(Path(path) / "run")
+        folder.create(config)
+        return manners(train(config, folder).policies()["policy"])
+
+
+def _agent() -> LanguageModelAgent:
+    model, tokenizer = load_model(MODEL, device="cpu")
+    return LanguageModelAgent(model, tokenizer)
+
+
+def _rows(way: str, many: Sequence[Manners]) -> list[Row]:
+    """Report a way, beside what a table learns in it."""
+    payoff, robust, trusts, forgives = TABULAR.get(way, (None,) * 4)
+    tabular = {"CC": trusts, "CD": forgives}
+    return [
+        Row(f"{way}: payoff", tuple(m.payoff for m in many), payoff),
+        Row(f"{way}: against always-defect", tuple(m.robust for m in many), robust),
+        *(
+            Row(f"{way}: P(C | {c})", tuple(m.cooperation(c) for m in many), tabular.get(c))
+            for c in CONTEXTS
+        ),
+    ]
+
+
+CHECK = Check(
+    name="aa_seed",
+    property="The shipped language model, too, learns under advantage alignment to cooperate more "
+    "than naively and to be exploited less than with the sum of rewards.",
+    source="the tabular figures of aa_ipd; social dilemmas sheet, section 1.7",
+    minutes=10.0,
+    run=run,
+)
