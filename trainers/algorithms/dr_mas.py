@@ -27,7 +27,7 @@ ALGORITHM = Algorithm(
     paper="Feng et al. 2026, Dr. MAS, arXiv 2602.08847",
     formula="A = (R - mean) / (std + eps) over the replies of one agent to one start",
     status="checked",
-    checks=("agent_norm", "dr_mas_spikes"),
+    checks=("agent_norm", "dr_mas_spikes", "dr_mas_seed"),
     rewards=(option("format", legal=0.0, otherwise=-0.1),),
     sampler=SamplerSpec(episodes=512, group_size=8),
     advantage=AdvantageSpec(
