@@ -18,6 +18,7 @@ from coevo.benchmarks.checks import (
     polychromic,
     rloo_unbiased,
     ssp_gate,
+    ssp_seed,
     tis_cosine,
 )
 from coevo.benchmarks.checks.check import Check, Outcome, Row, near
@@ -38,6 +39,7 @@ CHECKS: dict[str, Check] = {
         polychromic,
         rloo_unbiased,
         ssp_gate,
+        ssp_seed,
         tis_cosine,
     )
 }
