@@ -1,9 +1,9 @@
 """Dr. MAS with the language model that ships with the package, on a team that searches.
 
 Setting   `coevo/search_router-v0` in terse prompts: router, searcher and answerer with a copy of
-          the seed model each. The record `dr_mas` with statistics per start and agent, and its variant
-          `pooled`, from the same start and on the same questions; 8 questions times 8 plays per
-          update. Of the seeds that are given the first two are run: a run trains for minutes.
+          the seed model each. The record `dr_mas` with statistics per start and agent, and its
+          variant `pooled`, from the same start and on the same questions; 8 questions times 8 plays
+          per update. Of the seeds that are given the first two are run: a run trains for minutes.
 Measured  Per agent, the gradient norm over the updates: its peak over its median. Accuracy on
           questions that no run has seen, before and after; how often each agent is asked, and how
           many of its replies cannot be read.

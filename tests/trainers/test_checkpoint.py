@@ -67,6 +67,8 @@ def save(run, keep=2):
         ("league", {}),
         ("mars", {"population": "separate"}),
         ("mars", {"population": "frozen"}),
+        ("mars", {"population": "adapters(rank=2)"}),
+        ("league", {"population": "adapters(rank=2, frozen=player_0)"}),
     ],
 )
 def test_everything_that_a_run_carries_comes_back(trained, config, name, changes):

@@ -11,7 +11,7 @@ from coevo.trainers import checkpoint
 KILLS = """
 import os, random, signal, sys, time
 from pathlib import Path
-import torch
+import peft, torch
 torch.set_num_threads(1)
 from coevo.trainers import checkpoint
 from coevo.trainers.loop import train
@@ -76,9 +76,11 @@ def content(folder):
     return tensors, progress, metrics
 
 
-@pytest.mark.parametrize("name", ["mars", "league"])
+@pytest.mark.parametrize("name", ["mars", "league", "adapters"])
 def test_a_run_killed_again_and_again_ends_with_the_same_bits(config, folder, name):
-    given = config(name, steps=24, checkpoint_every=2, seed=3)
+    changes = {"population": "adapters(rank=2, targets=q_proj)"} if name == "adapters" else {}
+    known = "mars" if name == "adapters" else name
+    given = config(known, changes, steps=24, checkpoint_every=2, seed=3)
     calm, killed = folder(given, "calm"), folder(given, "killed")
     assert train_twice(calm, killed, seed=len(name)) >= 3
     tensors, progress, metrics = content(calm)
