@@ -7,6 +7,8 @@ policies. Adding one is a file here and an entry in `CHECKS`.
 from coevo.benchmarks.checks import (
     agent_norm,
     bnpo_optimum,
+    comas_lm,
+    comas_seed,
     comas_tabular,
     cov_entropy,
     dr_mas_seed,
@@ -28,6 +30,8 @@ CHECKS: dict[str, Check] = {
     for module in (
         agent_norm,
         bnpo_optimum,
+        comas_lm,
+        comas_seed,
         comas_tabular,
         cov_entropy,
         dr_mas_seed,

@@ -29,7 +29,7 @@ ALGORITHM = Algorithm(
     paper="Xue et al. 2025, CoMAS, arXiv 2510.08529",
     formula="A = (r - mean) / (std + eps) over all tokens of one agent; r per reply",
     status="checked",
-    checks=("comas_tabular",),
+    checks=("comas_tabular", "comas_lm", "comas_seed"),
     population=option("separate"),
     rewards=(option("interaction"),),
     sampler=SamplerSpec(episodes=64),

@@ -1,0 +1,241 @@
+"""Peer review between small language models: warm start, training run, measurement.
+
+Everything is what users run: the environment `coevo/peer_review-v0` in its terse style, the
+transcripts and the imitation of the seed model, and the training loop with the record `comas`.
+Questions of the measurement are held out: they are of the part `test`, training sees `train`.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from torch import Tensor
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+
+from coevo.agents.agent import Agent
+from coevo.agents.chat_tokens import ChatTokens
+from coevo.agents.load import no_progress_bars
+from coevo.agents.sampling import SamplingConfig
+from coevo.agents.seated import SeatedPolicies
+from coevo.trainers.algorithms import algorithm
+from coevo.trainers.config import TrainConfig
+from coevo.trainers.loop import train
+from coevo.trainers.rollout import Match, play
+from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.seed.build import SPECIAL, TEMPLATE, Encoded, SeedConfig, encode, make_model
+from coevo.trainers.seed.corpus import Example, Source, turns
+
+ENV = "coevo/peer_review-v0"
+REPLY = SamplingConfig(max_new_tokens=8)
+
+
+@dataclass(frozen=True)
+class Review:
+    """What a group of agents does on held-out questions, over all plays."""
+
+    accuracy: float
+    """Mean grade of the solutions."""
+    judge: float
+    """Share of scores that are 3 for a right and 1 for a wrong solution."""
+    precision: float
+    """Share of right solutions among those scored 3; NaN without a 3."""
+    recall: float
+    """Share of right solutions that are scored 3; NaN without a right one."""
+    invalid: float
+    """Share of scores that cannot be read."""
+
+
+def options(questions: str, part: str, **more: Any) -> dict[str, Any]:
+    """Give the arguments of the environment.
+
+    Args:
+        questions: task of the source `digits`.
+        part: `train` or `test`.
+        **more: further arguments.
+    """
+    source = {"name": "digits", "task": questions, "low": 10, "high": 99, "part": part}
+    return {"prompt_style": "terse", "questions": source, **more}
+
+
+def measure(agent: Agent, env_options: Mapping[str, Any], plays: int, seed: int = 10_000) -> Review:
+    """Let an agent review with itself, or policies with each other.
+
+    Args:
+        agent: takes all seats.
+        env_options: of the environment, with held-out questions.
+        plays: how many.
+        seed: of the first play; the next ones count up.
+    """
+    for part in getattr(agent, "policies", {"": agent}).values():
+        part.reseed(seed)
+        part.forget()
+    seats = [f"agent_{i}" for i in range(env_options.get("num_agents", 2))]
+    matches = [Match(seed + i, dict.fromkeys(seats, "agent")) for i in range(plays)]
+    outcomes = [e.outcome for e in play(ENV, matches, {"agent": agent}, env_options)]
+    total = {k: float(sum(o.get(k, 0.0) for o in outcomes)) for k in outcomes[0] | outcomes[-1]}
+    right_threes = total["judge/right_threes"]
+    return Review(
+        accuracy=total["accuracy"] / plays,
+        judge=total["judge/accuracy"] / plays,
+        precision=_share(right_threes, total["judge/threes"]),
+        recall=_share(right_threes, total["judge/right"]),
+        invalid=total["invalid_score_rate"] / plays,
+    )
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else float("nan")
+
+
+def train_on(
+    model: str, env_options: Mapping[str, Any], variant: str | None, seed: int, **changes: Any
+) -> SeatedPolicies:
+    """Train with the record `comas`, from a model in every seat; give the policies.
+
+    Args:
+        model: `seed` or a folder.
+        env_options: of the environment.
+        variant: of the record.
+        seed: of the run.
+        **changes: `steps`, and slots of the record with `__` for dots.
+    """
+    steps = changes.pop("steps")
+    slots = {name.replace("__", "."): value for name, value in changes.items()}
+    config = TrainConfig(
+        algorithm=algorithm("comas", variant, slots),
+        env=ENV,
+        env_options=dict(env_options),
+        model=model,
+        sampling=REPLY,
+        seed=seed,
+        steps=steps,
+        checkpoint_every=steps,
+        device="cpu",
+        threads=1,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        run_folder = RunFolder(Path(folder) / "run")
+        run_folder.create(config)
+        return SeatedPolicies(train(config, run_folder).policies())
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmStart:
+    """What the agents know before they train, and how large they are."""
+
+    skill: float = 0.55
+    """Of the reviewers that are imitated; see `coevo.agents.speakers.peer_review`."""
+    turns: int = 24_000
+    """Replies that are shown, again and again with new draws of what was said."""
+    steps: int = 2500
+    rows: int = 96
+    """Replies per step."""
+    lr: float = 2e-3
+    """Highest learning rate of AdamW; it rises for a twentieth of the steps and falls to 0."""
+    hidden: int = 64
+    layers: int = 2
+
+
+def warm_start(out: Path, env_options: Mapping[str, Any], warm: WarmStart, seed: int) -> Path:
+    """Imitate scripted reviewers with a new model, and save it as a folder.
+
+    Args:
+        out: folder to be made.
+        env_options: of the environment, with the questions of training.
+        warm: skill of the reviewers, size of the model, length of the training.
+        seed: of model, plays and draws.
+    """
+    examples = turns(Source(ENV, skills=(warm.skill,), options=dict(env_options)), warm.turns, seed)
+    tokenizer = _tokenizer(examples)
+    size = SeedConfig(
+        hidden=warm.hidden,
+        layers=warm.layers,
+        feed_forward=2 * warm.hidden,
+        context=256,
+        seed=seed,
+    )
+    model = make_model(size, tokenizer)
+    _imitate(model, examples, ChatTokens(tokenizer), warm, np.random.default_rng(seed))
+    model.generation_config.eos_token_id = tokenizer.eos_token_id
+    with no_progress_bars():
+        model.save_pretrained(out)
+        tokenizer.save_pretrained(out)
+    return out
+
+
+def _imitate(
+    model: LlamaForCausalLM,
+    examples: Sequence[Example],
+    tokens: ChatTokens,
+    warm: WarmStart,
+    rng: np.random.Generator,
+) -> None:
+    """Lower the cross-entropy of replies that are drawn anew in every pass."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=warm.lr, weight_decay=0.01)
+    rise = max(warm.steps // 20, 1)
+    rate = torch.optim.lr_scheduler.LambdaLR(
+        optimizer,
+        lambda step: min((step + 1) / rise, 1.0) * (1 + math.cos(math.pi * step / warm.steps)) / 2,
+    )
+    ready: list[Encoded] = []
+    for _ in range(warm.steps):
+        if len(ready) < warm.rows:
+            fresh = encode(examples, tokens, rng)
+            ready = [fresh[i] for i in rng.permutation(len(fresh))]
+        batch, ready = ready[: warm.rows], ready[warm.rows :]
+        ids, labels = _padded(batch)
+        loss = model(input_ids=ids, labels=labels).loss
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        rate.step()
+
+
+def _padded(batch: Sequence[Encoded]) -> tuple[Tensor, Tensor]:
+    """Give ids and, at replies alone, labels; what follows the end has none and is never seen."""
+    longest = max(len(e.ids) for e in batch)
+    ids = torch.zeros(len(batch), longest, dtype=torch.int64)
+    labels = torch.full_like(ids, -100)
+    for row, example in enumerate(batch):
+        spoken = torch.tensor(example.ids)
+        ids[row, : len(spoken)] = spoken
+        labels[row, example.reply : len(spoken)] = spoken[example.reply :]
+    return ids, labels
+
+
+def _tokenizer(examples: Sequence[Example]) -> PreTrainedTokenizerFast:
+    """Make each digit a token, and what stands between digits one or a few."""
+    words = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer, core.decoder = words, decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=512,
+        special_tokens=list(SPECIAL),
+        initial_alphabet=alphabet,
+        show_progress=False,
+    )
+    chats = (m["content"] for e in examples for m in e.chat)
+    core.train_from_iterator([*chats, *(r for e in examples for r in e.replies)], trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        pad_token="<|pad|>",
+        eos_token="<|end|>",
+        additional_special_tokens=["<|system|>", "<|user|>", "<|assistant|>"],
+        chat_template=TEMPLATE,
+        clean_up_tokenization_spaces=False,
+    )
