@@ -30,7 +30,6 @@ VECTORS = {
     "extort3": "ZDExtort3",
     "extort4": "ZDExtort4",
     "zd_gtft2": "ZDGTFT2",
-    "wsls": "WinStayLoseShift",
 }
 R, S, T, P = 3.0, 0.0, 5.0, 1.0
 PAYOFFS = matrix_game("prisoners_dilemma").payoffs
