@@ -28,7 +28,7 @@ SEATS = ("solver_0", "solver_1", "evaluator_0", "scorer_0")
 ROLES = ("solver", "evaluator", "scorer", "", "judge")
 WIDE = 1e-6
 """Sums of floats in another order."""
-slow = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=40)
+slow = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=25)
 
 NASTY = ["", "[bet]", "\ud83d", "\x00", "<think>", "search(q=x)", "9" * 400, "1/0", "calc(e=[1, 2"]
 ANSWERS = ["1", "2", "3", "right", "wrong", "7", "7.0", "-1/2", "1" * 50, " ", "\\frac{1}{2}"]
