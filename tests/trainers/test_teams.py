@@ -15,6 +15,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from coevo.agents.adapters import is_adapted, own_tensors
 from coevo.agents.agent import Request
+from coevo.agents.fingerprint import fingerprint
 from coevo.agents.load import load_agent, load_model
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
@@ -196,6 +197,16 @@ def test_a_base_that_has_changed_is_refused(team, tmp_path, tiny_model_dir):
         load_agent(str(run.folder.path), device="cpu")
     with pytest.raises(DataError, match="has other weights now"):
         loop.start(run.config, run.folder)
+
+
+def test_the_digest_of_a_run_covers_its_adapters_and_the_base(team):
+    run = team("adapters(rank=2, frozen=player_1)", steps=1)
+    place = checkpoint.latest(run.folder.checkpoints)
+    seen = [fingerprint(str(run.folder.path))]
+    for path in ("player_0/adapter_model.safetensors", "player_0/base.json", "player_1/base.json"):
+        (place / path).write_bytes((place / path).read_bytes() + b" ")
+        seen.append(fingerprint(str(run.folder.path)))
+    assert len(set(seen)) == 4 and all(seen)
 
 
 def test_a_damaged_adapter_is_one_clear_line(team):
