@@ -53,7 +53,7 @@ class Population:
     def after_update(self, step: int) -> None:
         """React to a finished update: keep a snapshot, swap roles."""
 
-    def by_seat(self, policies: Mapping[str, Agent]) -> dict[str, Agent]:
+    def by_seat(self, policies: Mapping[str, LanguageModelAgent]) -> dict[str, LanguageModelAgent]:
         """Give what stands for this population at a table, made of its learners' policies.
 
         Without fixed seats these are the policies themselves.
@@ -101,9 +101,10 @@ class Team(Population):
         """Everybody has a seat of their own."""
         return dict(self.set_of)
 
-    def by_seat(self, policies: Mapping[str, Agent]) -> dict[str, Agent]:
+    def by_seat(self, policies: Mapping[str, LanguageModelAgent]) -> dict[str, LanguageModelAgent]:
         """Give the policy of every seat, the frozen ones included."""
-        return {seat: {**self.others, **policies}[name] for seat, name in self.set_of.items()}
+        still = {n: a for n, a in self.others.items() if isinstance(a, LanguageModelAgent)}
+        return {seat: {**still, **policies}[name] for seat, name in self.set_of.items()}
 
 
 @dataclass

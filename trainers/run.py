@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from coevo.agents.agent import Agent
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.population import POPULATION, Population
@@ -42,7 +41,7 @@ class Run:
     moving: bool = False
     """Whether an update is between its first and its last change of weights."""
 
-    def policies(self) -> dict[str, Agent]:
+    def policies(self) -> dict[str, LanguageModelAgent]:
         """Give what the run would hand out now: the averaged iterate where the record keeps it.
 
         Where every seat has its place, the policy of each seat, the frozen ones included.
