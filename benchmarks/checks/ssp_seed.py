@@ -28,7 +28,7 @@ from coevo.agents.sampling import SamplingConfig
 from coevo.agents.tutor import TutorAgent
 from coevo.benchmarks.checks.check import Check, Outcome, Row
 from coevo.envs.core.episode import Episode, Stop, Turn
-from coevo.envs.search.gate import REASONS, VALID
+from coevo.envs.search.proposals import REASONS, VALID
 from coevo.envs.search.worlds import World, world
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig

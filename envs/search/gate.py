@@ -1,9 +1,9 @@
 """The gate between proposer and solvers: is this a question that deserves to be solved?
 
-Filters run in the order of `REASONS` and the first that fails gives the reason. Everything up to
-`near_duplicate_archive` looks at the words, then the exact checks of worlds with a triple store
-(parse back: one answer, the right one, in so many hops), then the reader, who must find the answer
-in what the proposer found, among noise from elsewhere. A reader that breaks rejects.
+Filters run in the order of `proposals.REASONS` and the first that fails gives the reason.
+Everything up to `near_duplicate_archive` looks at the words, then the exact checks of worlds with a
+triple store (parse back: one answer, the right one, in so many hops), then the reader, who must
+find the answer in what the proposer found, among noise from elsewhere. A reader that breaks rejects.
 
 Source: Search Self-Play (arXiv 2510.18821), released code, whose order this is; the exact checks
 close two of its holes (hops unchecked, several answers), and its reader lets pass what breaks it.
@@ -12,124 +12,19 @@ close two of its holes (hops unchecked, several answers), and its reader lets pa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from coevo.envs.core.errors import ConfigError
 from coevo.envs.search.corpus import Document
 from coevo.envs.search.grading import exact_match
 from coevo.envs.search.grammar import Path
+from coevo.envs.search.proposals import EXACT, VALID, GateSpec, Proposal, Verdict
 from coevo.envs.search.retrieval import tokenise
 from coevo.envs.search.worlds import World
 
-VALID = "valid"
-REASONS = (
-    "no_tag",
-    "too_short",
-    "too_long",
-    "answer_leak",
-    "bridge_leak",
-    "no_evidence",
-    "too_few_searches",
-    "duplicate_search",
-    "answer_searched",
-    "near_duplicate_archive",
-    "not_parseable",
-    "not_unique",
-    "wrong_answer",
-    "wrong_hops",
-    "reader_failed",
-    "reader_error",
-)
-"""Why a question is rejected, in the order in which it is looked at."""
-EXACT = ("not_unique", "wrong_answer", "wrong_hops")
-"""Those that only a triple store can find."""
 Reader = Callable[[str, Sequence[Document]], str | None]
 """Answers a question from documents alone; None where they do not tell."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class GateSpec:
-    """What the gate asks for."""
-
-    filters: tuple[str, ...] = REASONS
-    """Reasons that are looked at; `no_tag` always is."""
-    min_words: int = 3
-    """Words of a question; published 10, which rejects most questions made from templates."""
-    max_words: int = 200
-    min_chars: int = 10
-    max_chars: int = 1000
-    min_searches: int | None = None
-    """Searches of the proposer; None asks for two, or one where the question needs one hop."""
-    forbid_answer_search: bool = False
-    """Whether the answer must not be among the words of a query (`answer_searched`)."""
-    near_duplicate: float | None = None
-    """Share of words in common with a stored question from which on it is a duplicate; None
-    looks at none."""
-    noise: int = 4
-    """Bundles of documents from elsewhere that the reader gets as well."""
-    allow_support: bool = False
-    """Whether such a bundle may hold documents that support the question."""
-
-    def __post_init__(self) -> None:
-        unknown_ones = sorted({*self.filters} - {*REASONS})
-        if unknown_ones:
-            known = ", ".join(REASONS)
-            raise ConfigError(f"gate filters {unknown_ones} are not known; known: {known}")
-        for low, high in (("min_words", "max_words"), ("min_chars", "max_chars")):
-            if not 0 <= getattr(self, low) <= getattr(self, high):
-                given = f"{low}={getattr(self, low)} and {high}={getattr(self, high)}"
-                raise ConfigError(f"{given}: the first must be 0 or more and not above the second")
-        if self.noise < 0 or (self.min_searches is not None and self.min_searches < 0):
-            raise ConfigError(
-                f"noise={self.noise} and min_searches={self.min_searches} must be 0 or more"
-            )
-        if self.near_duplicate is not None and not 0 < self.near_duplicate <= 1:
-            raise ConfigError(f"near_duplicate={self.near_duplicate} must be in 0..1, 0 excluded")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Proposal:
-    """What a proposer hands in."""
-
-    question: str | None
-    """Its question; None where it gave none."""
-    answer: str
-    """The answer that it was told to ask for."""
-    hops: int
-    """The hops that it was told to need."""
-    queries: tuple[str, ...] = ()
-    """What it searched for, in order."""
-    evidence: tuple[str, ...] = ()
-    """Ids of the documents that it found, each once."""
-    stored: tuple[str, ...] = ()
-    """Questions of the archive."""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What the gate says."""
-
-    reason: str
-    """`valid`, or one of REASONS."""
-    path: Path | None = None
-    """What was asked, where it could be parsed."""
-    reader: str | None = None
-    """What the reader answered; also where an exact check failed, to know what it lets pass."""
-    detail: str = ""
-    """In words."""
-    let_pass: bool | None = None
-    """Whether the reader alone would have accepted what an exact check rejects; None where it did
-    not read."""
-    bundles: tuple[tuple[str, ...], ...] = field(default=())
-    """Ids of the documents that the reader saw, in its order."""
-
-    @property
-    def valid(self) -> bool:
-        """Whether the question goes to the solvers."""
-        return self.reason == VALID
 
 
 class Gate:
@@ -317,11 +212,6 @@ def overlap(one: str, other: str) -> float:
     """
     a, b = set(tokenise(one)), set(tokenise(other))
     return len(a & b) / len(a | b) if a | b else 1.0
-
-
-def counts(reason: str) -> Mapping[str, float]:
-    """Give one number per verdict for the metrics of a play: 1 for the one that was given."""
-    return {f"gate/{name}": float(name == reason) for name in (VALID, *REASONS)}
 
 
 def _mentions(text: str, name: str) -> bool:

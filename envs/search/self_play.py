@@ -37,7 +37,7 @@ from coevo.envs.core.factories import aec_factory
 from coevo.envs.core.parsing import Parse, Status
 from coevo.envs.search import self_play_words as words
 from coevo.envs.search.actions import read_action
-from coevo.envs.search.gate import VALID, Gate, Proposal, Verdict, counts
+from coevo.envs.search.gate import Gate
 from coevo.envs.search.grading import exact_match
 from coevo.envs.search.payoffs import (
     ProposerReward,
@@ -45,7 +45,15 @@ from coevo.envs.search.payoffs import (
     solver_payoff,
     success_share,
 )
-from coevo.envs.search.self_play_slots import Asked, Desk, gate_spec, stored_questions
+from coevo.envs.search.proposals import Proposal, Verdict
+from coevo.envs.search.self_play_slots import (
+    Asked,
+    Desk,
+    check_counts,
+    gate_spec,
+    outcome_of,
+    stored_questions,
+)
 from coevo.envs.search.snippets import Search
 from coevo.envs.search.worlds import world as make_world
 
@@ -95,14 +103,7 @@ class SearchSelfPlay(TextEnv):
         gate: str | Mapping[str, Any] = "full",
         **kwargs: Any,
     ) -> None:
-        for name, given in (
-            ("solvers", solvers),
-            ("top_k", top_k),
-            ("max_searches", max_searches),
-            ("attempts", attempts),
-        ):
-            if given < 1:
-                raise ConfigError(f"{name}={given} must be 1 or more")
+        check_counts(solvers=solvers, top_k=top_k, max_searches=max_searches, attempts=attempts)
         self.hops = (hops,) if isinstance(hops, int) else tuple(hops)
         if not self.hops or min(self.hops) < 1:
             raise ConfigError(f"hops={hops!r} must be 1 or more, or several such numbers")
@@ -130,8 +131,8 @@ class SearchSelfPlay(TextEnv):
         paid = (0.0, 1.0, self.invalid_reward, self.edge_reward)
         self.payoff_range = (min(paid), max(paid))
         drawn = hops if isinstance(hops, int) else list(self.hops)
-        given = (self.world_spec, world_seed, drawn, solvers, top_k, max_searches, proposer_reward)
-        given = (*given, self.edge_reward, self.invalid_reward, rejected, attempts, gate)
+        given: list[Any] = [self.world_spec, world_seed, drawn, solvers, top_k, max_searches]
+        given += [proposer_reward, self.edge_reward, self.invalid_reward, rejected, attempts, gate]
         told = dict(zip(_DEFAULTS, given, strict=True))
         self.options |= {k: v for k, v in told.items() if v != _DEFAULTS[k]}
 
@@ -291,23 +292,8 @@ class SearchSelfPlay(TextEnv):
         return {asked.parent: desk.paid}
 
     def _outcome(self) -> dict[str, float]:
-        verdicts, asked = self._verdicts, self._asked
-        tables = [counts(v.reason) for v in verdicts]
-        found = (
-            {k: sum(t[k] for t in tables) / len(tables) for k in counts(VALID)} if tables else {}
-        )
-        let_pass = [float(v.let_pass) for v in verdicts if v.let_pass is not None]
-        if let_pass:
-            found["gate/reader_accepts_wrong"] = sum(let_pass) / len(let_pass)
-        if asked is not None:
-            found[f"asked/{asked.source}"] = 1.0
-        if asked is not None and asked.source != "dummy" and self._over:
-            found["success"] = success_share([self._desks[a].paid for a in self.solvers])
-        for role, seats in (("proposer", self.proposers), ("solver", self.solvers)):
-            used = [len(self._desks[a].searches) for a in seats if self._desks[a].at >= 0]
-            found |= {f"searches/{role}": sum(used) / len(used)} if used else {}
-        found["odd_replies"] = float(sum("odd" in t.notes for t in self.episode.turns))
-        return found
+        odd = sum("odd" in t.notes for t in self.episode.turns)
+        return outcome_of(self._desks, self._verdicts, self._asked if self._over else None, odd)
 
     # ---- Words -----------------------------------------------------------------------------
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from coevo.envs.core.errors import ConfigError, arguments_of, check_arguments, unknown
 from coevo.envs.search.actions import Action
-from coevo.envs.search.gate import GateSpec
+from coevo.envs.search.payoffs import success_share
+from coevo.envs.search.proposals import VALID, GateSpec, Verdict, counts
 from coevo.envs.search.snippets import Search
 
 
@@ -60,7 +61,7 @@ def gate_spec(given: str | Mapping[str, Any]) -> GateSpec:
     if not isinstance(given, Mapping):
         raise ConfigError(f"gate={given!r} must be one of {', '.join(GATES)}, or its settings")
     check_arguments("the gate", given, arguments_of(GateSpec))
-    fields = {k: tuple(v) if k == "filters" else v for k, v in given.items()}
+    fields: dict[str, Any] = {k: tuple(v) if k == "filters" else v for k, v in given.items()}
     return GateSpec(**fields)
 
 
@@ -77,3 +78,37 @@ def stored_questions(given: object) -> tuple[Mapping[str, Any], ...]:
         for item in items
         if isinstance(item, Mapping) and all(isinstance(item.get(f), str) for f in fields)
     )
+
+
+def check_counts(**counted: int) -> None:
+    """Refuse settings that are no whole number of 1 or more."""
+    for name, given in counted.items():
+        if not isinstance(given, int) or given < 1:
+            raise ConfigError(f"{name}={given!r} must be a whole number, 1 or more")
+
+
+def outcome_of(
+    desks: Mapping[str, Desk], verdicts: Sequence[Verdict], asked: Asked | None, odd: int
+) -> dict[str, float]:
+    """Give the metrics of a play.
+
+    Args:
+        desks: seat -> what it did.
+        verdicts: of the gate, one per proposal.
+        asked: what the solvers were asked; None where they were not, or did not finish.
+        odd: replies that were strange.
+    """
+    tables = [counts(v.reason) for v in verdicts]
+    found = {k: sum(t[k] for t in tables) / len(tables) for k in counts(VALID)} if tables else {}
+    let_pass = [float(v.let_pass) for v in verdicts if v.let_pass is not None]
+    if let_pass:
+        found["gate/reader_accepts_wrong"] = sum(let_pass) / len(let_pass)
+    for role in ("proposer", "solver"):
+        used = [len(d.searches) for a, d in desks.items() if a.startswith(role) and d.at >= 0]
+        found |= {f"searches/{role}": sum(used) / len(used)} if used else {}
+    if asked is not None:
+        found[f"asked/{asked.source}"] = 1.0
+        if asked.source != "dummy":
+            paid = [d.paid for a, d in desks.items() if a.startswith("solver")]
+            found["success"] = success_share(paid)
+    return found | {"odd_replies": float(odd)}

@@ -36,7 +36,7 @@ NAMES = """
     turn_ppo archer grpo dr_grpo lite_ppo bnpo gdpo copo grpo_passk dapo gspo gmpo cispo sapo hapo
     skywork epo clip_cov kl_cov rec red_drop red_weight opmd asymre topr remix spear knapsack vade
     xrpo dagrpo polychromic gigpo salt tree_grpo ads spa g_ra ssl toolrl semantic mars spiral dr_mas
-    advantage_alignment comas
+    advantage_alignment comas ssp
 """
 REC = ("oneside_nois", "oneside_is", "twoside_is", "ring_nois", "gspo_nois", "gspo_is")
 
@@ -131,6 +131,8 @@ COMPOSITION = {
     "kl_cov": "outcome / group / group_std | token:ratio | token_mean | kl_cov",
     "polychromic": "outcome / none / none + share_set | token:ppo_clip 0.2 | token_mean",
     "mars": "to_go / agent_group / none | token:dual_clip 0.2 | token_mean | magnet ema",
+    "ssp": "outcome / group(play+role) / group_std(play+role) | token:ppo_clip 0.2,0.285"
+    " | token_mean | kl",
     "dr_mas": "outcome / group(group+agent) / group_std(group+agent) per turn"
     " | token:ppo_clip 0.2 | token_mean",
     "gigpo": "outcome / group / none + add_state_group | token:ppo_clip 0.2 | token_mean",
@@ -226,6 +228,7 @@ class Consistency(Won):
 
 ON_KUHN = {
     **{name: {} for name in ALGORITHMS},
+    "comas": {"population": "shared"},
     "ssl": {
         "rewards": "won; share",
         "advantage.compose": "tiered(outcome=won, tier=share, alpha=0.5)",
