@@ -94,7 +94,8 @@ def _scores(turns: Sequence[Turn], *, paid: bool = False) -> Worth:
         worth[i] = -1.0 if not valid else rest if paid else 0.0
         judged = turns[turn.about]
         if judged.role == "evaluator":
-            shares.setdefault(judged.about, []).append(solution)
+            if judged.about >= 0:
+                shares.setdefault(judged.about, []).append(solution)
             if not paid:
                 shares.setdefault(turn.about, []).append(rest)
         else:

@@ -271,3 +271,13 @@ def test_paying_twice_would_be_seen(plays):
     pay_plays([module], plays)
     pay_plays([module], plays)
     assert all(t.rewards["format"] == {t.agent: 2.0} for p in plays for t in p.turns)
+
+
+def test_a_score_of_an_evaluation_of_nothing_pays_the_evaluator_alone():
+    """Found by fuzzing: place -1 is no reply, and Python takes it for the last one."""
+    drawn = Drawn(0)
+    evaluation, score = drawn.turn(0), drawn.turn(1)
+    evaluation.role, evaluation.agent, evaluation.about = "evaluator", "evaluator_0", -1
+    score.role, score.agent, score.about, score.answer = "scorer", "scorer_0", 0, "3"
+    play = Episode("x", 0, {}, SEATS, "q", [evaluation, score], Stop.FINISHED)
+    assert reply_by_reply(reward("interaction"), play) == [{"evaluator_0": 0.0}, {"scorer_0": 0.0}]
