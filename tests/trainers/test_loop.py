@@ -227,7 +227,7 @@ def test_reward_modules_are_paid_once_as_components_of_their_own(config, tmp_pat
 def test_a_batch_in_which_no_learner_spoke_changes_nothing(config, tmp_path, monkeypatch):
     run = loop.start(config(), RunFolder(tmp_path))
     before = weights(run)
-    monkeypatch.setattr(loop, "build", lambda *args: None)
+    monkeypatch.setattr(loop, "build", lambda *args, **named: None)
     metrics, _ = loop.update(run)
     assert equal(weights(run), before) and "grad_norm" not in metrics
 
