@@ -79,7 +79,7 @@ class Ended:
 
 def run(seeds: Sequence[int]) -> Outcome:
     """Train every variant and compare."""
-    found = {name: trained(variant, seeds) for name, variant in VARIANTS.items()}
+    found = {name: trained(variant, seeds, STEPS) for name, variant in VARIANTS.items()}
     frozen, gated, open_, hard, fled, held = found.values()
     gain = [a - b for a, b in zip(gated.held_out, frozen.held_out, strict=True)]
     same = [abs(a - b) for a, b in zip(gated.in_play, frozen.in_play, strict=True)]

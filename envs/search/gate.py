@@ -1,9 +1,10 @@
 """The gate between proposer and solvers: is this a question that deserves to be solved?
 
 Filters run in the order of `proposals.REASONS` and the first that fails gives the reason.
-Everything up to `near_duplicate_archive` looks at the words, then the exact checks of worlds with a
-triple store (parse back: one answer, the right one, in so many hops), then the reader, who must
-find the answer in what the proposer found, among noise from elsewhere. A reader that breaks rejects.
+Everything up to `near_duplicate_archive` looks at the words, then come the exact checks of worlds
+with a triple store (parse back: one answer, the right one, in so many hops), then the reader, who
+must find the answer in what the proposer found, among noise from elsewhere. A reader that breaks
+rejects.
 
 Source: Search Self-Play (arXiv 2510.18821), released code, whose order this is; the exact checks
 close two of its holes (hops unchecked, several answers), and its reader lets pass what breaks it.
