@@ -19,6 +19,7 @@ from coevo.commands.arguments import SeedModelCheck
 from coevo.commands.measure import is_small
 from coevo.commands.screen import Screen, cell, print_json, share
 from coevo.envs import list_envs, make
+from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
 from coevo.trainers.rollout import Match, play
@@ -109,10 +110,15 @@ def legal_share(agent: Agent, env_id: str, turns: int) -> tuple[float, int]:
         matches = [Match(int(s), dict.fromkeys(seats, "agent"), i) for i, s in enumerate(seeds)]
         for episode in play(env_id, matches, {"agent": agent}, OPTIONS):
             answers += len(episode.turns)
-            legal += sum(t.status is Status.LEGAL for t in episode.turns)
+            legal += sum(map(_well_formed, episode.turns))
         if answers >= turns:
             break
     return legal / answers, answers
+
+
+def _well_formed(turn: Turn) -> bool:
+    """Tell whether a reply is a legal move; where any text is, whether it could be read."""
+    return turn.status is Status.LEGAL and "unread" not in turn.notes
 
 
 def _line(promise: Promise) -> str:

@@ -53,10 +53,27 @@ def test_labels_are_the_odds_of_a_tutor_of_mean_skill(examples):
     assert odds["[call]"] == pytest.approx(mean + (1 - mean) / 2, abs=0.01)
 
 
-def test_the_second_lesson_is_about_what_takes_longest_to_see():
-    first, second = ({s.env: s.share for s in sources(n) if not s.options} for n in (1, 2))
-    more = {env for env in first if second[env] > first[env]}
-    assert more == {"coevo/tic_tac_toe-v0", "coevo/leduc_poker-v0"}
+def test_later_lessons_are_about_what_takes_longest_to_see():
+    first, second, third = (
+        {s.env: s.share for s in sources(n) if not s.options} for n in (1, 2, 3)
+    )
+    assert {e for e in first if second[e] > first[e]} == {
+        "coevo/tic_tac_toe-v0",
+        "coevo/leduc_poker-v0",
+    }
+    assert {e for e in first if third[e] > first[e]} == {
+        "coevo/peer_review-v0",
+        "coevo/search_router-v0",
+        "coevo/search_self_play-v0",
+        "coevo/solver_verifier-v0",
+    }
+
+
+def test_lessons_share_out_all_turns_and_minutes():
+    parts = build.lessons(SeedConfig(turns=1000, minutes=10.0))
+    assert sum(p.turns for p in parts) == 1000
+    assert sum(p.minutes for p in parts) == pytest.approx(10.0)
+    assert [p.lr / parts[0].lr for p in parts] == [1.0, 0.5, 0.5]
 
 
 def test_the_tokenizer_spells_everything(tokenizer, examples):

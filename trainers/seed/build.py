@@ -62,6 +62,10 @@ class SeedConfig:
     seed: int = 0
 
 
+SHARES = (0.4, 0.2, 0.4)
+"""Parts of turns and minutes that go to the lessons."""
+
+
 def collect(config: SeedConfig, lesson: int = 1) -> list[Example]:
     """Make the transcripts of all sources by their shares in a lesson."""
     found = sources(lesson)
@@ -73,17 +77,18 @@ def collect(config: SeedConfig, lesson: int = 1) -> list[Example]:
     return examples
 
 
-def lessons(config: SeedConfig) -> tuple[SeedConfig, SeedConfig]:
-    """Cut a training in two: everything first, then more of what is hard at half the rates."""
-    first = replace(config, turns=config.turns * 2 // 3, minutes=config.minutes * 2 / 3)
-    second = replace(
-        config,
-        turns=config.turns // 3,
-        minutes=config.minutes / 3,
-        lr=config.lr / 2,
-        muon_lr=config.muon_lr / 2,
-    )
-    return first, second
+def lessons(config: SeedConfig) -> list[SeedConfig]:
+    """Cut a training in three: everything first, then more of what is hard at half the rates."""
+    return [
+        replace(
+            config,
+            turns=int(config.turns * share),
+            minutes=config.minutes * share,
+            lr=config.lr * rate,
+            muon_lr=config.muon_lr * rate,
+        )
+        for share, rate in zip(SHARES, (1.0, 0.5, 0.5), strict=True)
+    ]
 
 
 def make_tokenizer(examples: Sequence[Example], vocabulary: int) -> PreTrainedTokenizerFast:
@@ -273,8 +278,8 @@ def build(
     config: SeedConfig, out: Path, report: Callable[[float, float], None] = lambda share, loss: None
 ) -> Path:
     """Make the seed model and save it as a folder that `--model` takes."""
-    first, second = lessons(config)
-    examples = collect(first)
+    parts = lessons(config)
+    examples = collect(parts[0])
     rng = np.random.default_rng(config.seed)
     some = [
         examples[i] for i in rng.choice(len(examples), min(len(examples), 50_000), replace=False)
@@ -282,11 +287,14 @@ def build(
     tokenizer = make_tokenizer(some, config.vocabulary)
     model = make_model(config, tokenizer)
     tokens = ChatTokens(tokenizer)
-    fit(
-        model, encode(examples, tokens, rng), first, lambda share, loss: report(share * 2 / 3, loss)
-    )
-    more = encode(collect(second, lesson=2), tokens, rng)
-    fit(model, more, second, lambda share, loss: report((2 + share) / 3, loss))
+    for number, part in enumerate(parts, start=1):
+        done, share = sum(SHARES[: number - 1]), SHARES[number - 1]
+
+        def report_all(at: float, loss: float, done: float = done, share: float = share) -> None:
+            report(done + share * at, loss)
+
+        heard = examples if number == 1 else collect(part, lesson=number)
+        fit(model, encode(heard, tokens, rng), part, report_all)
     out.mkdir(parents=True, exist_ok=True)
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     model.config.coevo = {"prompt_style": "terse", "max_new_tokens": 16}

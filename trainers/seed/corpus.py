@@ -57,27 +57,45 @@ MIX: dict[str, tuple[float, tuple[float, ...]]] = {
 }
 """Share and skills by environment. Small games get less skill: they leave less room to learn."""
 
-LABELS = {"coevo/tic_tac_toe-v0": 0.95}
-"""Skill to imitate where it is not the mean: self-play of minutes sharpens what a small model has
-seen of this board, it does not discover it."""
+LABELS = {
+    "coevo/tic_tac_toe-v0": 0.95,
+    "coevo/search_router-v0": 0.85,
+    "coevo/search_self_play-v0": 0.85,
+}
+"""Skill to imitate where it is not the mean. Self-play of minutes sharpens what a small model has
+seen of a board, it does not discover it; and a search that goes wrong at every step finds nothing.
+"""
 
 USUAL = (3.0, (0.0, 0.4, 0.7, 0.9))
 """Share and skills of an environment that is not in the mix."""
 
 
-SECOND_LESSON = {"coevo/tic_tac_toe-v0": 3.0, "coevo/leduc_poker-v0": 3.0}
-"""Factor on the share in the second lesson: threats on a board and pairs take longest to see."""
+LESSONS: tuple[dict[str, float], ...] = (
+    {},
+    {"coevo/tic_tac_toe-v0": 3.0, "coevo/leduc_poker-v0": 3.0},
+    {
+        "coevo/search_self_play-v0": 4.0,
+        "coevo/search_router-v0": 3.0,
+        "coevo/peer_review-v0": 4.0,
+        "coevo/solver_verifier-v0": 3.0,
+        "coevo/tic_tac_toe-v0": 0.6,
+        "coevo/connect_four-v0": 0.5,
+        "coevo/goofspiel-v0": 0.6,
+        "coevo/leduc_poker-v0": 0.6,
+    },
+)
+"""Factors on the shares, lesson by lesson: first everything; then threats on a board and pairs;
+last to copy names that were never seen before, and to judge an answer, which come latest."""
 
 
 def sources(lesson: int = 1) -> list[Source]:
     """Give every registered environment, and the generic skin on several games.
 
     Args:
-        lesson: 1 for the usual shares, 2 for those of the second part of the training.
+        lesson: number of the part of the training, from 1; see LESSONS.
     """
     found = [Source(s.id, *MIX.get(s.id, USUAL), LABELS.get(s.id)) for s in list_envs()]
-    if lesson == 2:
-        found = [replace(s, share=s.share * SECOND_LESSON.get(s.env, 1.0)) for s in found]
+    found = [replace(s, share=s.share * LESSONS[lesson - 1].get(s.env, 1.0)) for s in found]
     # Random play is enough here: these teach the form of an answer, not the games.
     forms = [
         Source("coevo/openspiel-v0", 0.4, (0.0,), options={"game": g}) for g in OPENSPIEL_GAMES
