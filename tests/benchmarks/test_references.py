@@ -150,7 +150,9 @@ def test_every_constant_is_tested_here():
     bids = [f"goofspiel(num_cards={n})" for n in (3, 4, 5)]
     assert {game for game, _ in FURTHER} == {*games, *bids}
     primary = {e.id for e in list_envs() if e.refs}
-    assert primary == {KUHN, LEDUC, HANABI, TICTACTOE, GOOFSPIEL, CONNECT}
+    # Those of rooms without OpenSpiel's rules are computed again by the tests of the room.
+    rooms = {e.id for e in list_envs() if ".games." not in e.module}
+    assert primary - rooms == {KUHN, LEDUC, HANABI, TICTACTOE, GOOFSPIEL, CONNECT}
     for env in primary:
         assert spec(env).refs_source
         assert spec(env).refs["random"] != spec(env).refs["oracle"]
