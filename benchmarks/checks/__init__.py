@@ -5,6 +5,9 @@ policies. Adding one is a file here and an entry in `CHECKS`.
 """
 
 from coevo.benchmarks.checks import (
+    aa_ipd,
+    aa_seed,
+    aa_split,
     agent_norm,
     bnpo_optimum,
     comas_lm,
@@ -28,6 +31,9 @@ from coevo.benchmarks.checks.check import Check, Outcome, Row, near
 CHECKS: dict[str, Check] = {
     module.CHECK.name: module.CHECK
     for module in (
+        aa_ipd,
+        aa_seed,
+        aa_split,
         agent_norm,
         bnpo_optimum,
         comas_lm,

@@ -91,6 +91,6 @@ CHECK = Check(
     "reward cooperate and let themselves be exploited, and advantage alignment cooperates without.",
     source="social dilemmas sheet, section 1.7: 1.01; 3.00 with P(C | CD) .95; 2.6 to 2.8 with "
     "P(C | CD) .01",
-    minutes=1.8,
+    minutes=2.2,
     run=run,
 )

@@ -137,7 +137,8 @@ def _situation(t: int, last: tuple[int, ...]) -> Request:
         for choice in last if k == t - 1 else (0, 0):
             env.step(answer(CHOICES[choice]))
     seat = env.possible_agents[0]
-    return Request(seat, env.chat(seat), env.infos[seat], np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    return Request(seat, env.chat(seat), env.infos[seat], rng, masked=env.illegal.masked)
 
 
 def _learnt(variant: str | None, seed: int) -> Manners:
