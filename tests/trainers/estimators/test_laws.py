@@ -100,7 +100,7 @@ def batches(draw):
 
 
 FLOATS = ("value_BS", "logp_old_BS", "logp_ref_BS", "baseline_B", "q_BTC", "v_BTC")
-SEEN = ("state_BT", "action_BT")
+SEEN = ("state_BT", "action_BT", "role_BT")
 
 
 def take_rows(batch: Trajectories, order: torch.Tensor) -> Trajectories:
