@@ -29,7 +29,8 @@ def finish(env, claim=lambda env, agent: 5, say="<message>hello</message>"):
 
 
 def upper(env, agent):
-    return env._worth(env.round)[env.possible_agents.index(agent)] == 10
+    first, second = env.hands[env.round]
+    return beats(first, second) if agent == "player_0" else beats(second, first)
 
 
 # ---- Rules ------------------------------------------------------------------------------------
@@ -79,7 +80,7 @@ def test_claims_are_paid_by_the_rule_and_messages_pay_nothing():
     rng = np.random.default_rng(0)
     claims = rng.integers(11, size=(10, 2))
     env = finish(started(1), lambda env, a: claims[env.round][env.possible_agents.index(a)])
-    worth = np.array([env._worth(r) for r in range(10)])
+    worth = [(10, 1) if beats(*hands) else (1, 10) for hands in env.hands]
     wanted = split_payoff(claims, worth)
     turns = env.episode.turns
     for number in range(10):
