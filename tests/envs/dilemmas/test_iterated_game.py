@@ -298,8 +298,8 @@ def test_references():
     own = matrix_game("prisoners_dilemma").payoffs
     assert refs["random"] == pytest.approx(10 * own.mean())
     assert refs["oracle"] == 10 * own.sum(axis=-1).max() / 2
-    found = evaluate(RandomAgent(), ID, None, games=400)
-    assert found.total.mean_return == pytest.approx(refs["random"], abs=0.5)
+    found = evaluate(RandomAgent(), ID, None, games=100)
+    assert found.total.mean_return == pytest.approx(refs["random"], abs=1.5)
     assert metric(ID).normalised(metric(ID).measure(SCRIPTED["always_c"](), 4)) == 1
 
 

@@ -260,8 +260,8 @@ def test_references():
     claims = np.stack(np.meshgrid(np.arange(11), np.arange(11), indexing="ij"), axis=-1)
     assert refs["random"] == pytest.approx(10 * split_payoff(claims, [10, 1]).mean())
     assert refs["oracle"] == 10 * split_payoff(claims, [10, 1]).sum(axis=-1).max() / 2
-    found = evaluate(RandomAgent(), ID, None, games=150)
-    assert found.total.mean_return == pytest.approx(refs["random"], abs=15)
+    found = evaluate(RandomAgent(), ID, None, games=50)
+    assert found.total.mean_return == pytest.approx(refs["random"], abs=25)
     assert metric(ID).normalised(metric(ID).measure(SCRIPTED["welfare_max"](), 4)) == 1
     with pytest.raises(ConfigError, match="no reference"):
         metric(ID, {"messages": False}).normalised(1.0)
