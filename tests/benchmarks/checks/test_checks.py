@@ -86,7 +86,6 @@ BROKEN = [
     ("cov_entropy", GATE, "clip_cov", kept, "entropy, Clip-Cov - PPO"),
     ("cov_entropy", SURVEY, "kl_cov", unmarked, "entropy, KL-Cov - PPO"),
     ("dr_mas_spikes", CENTER, "group", pooled_mean, "scales: factor"),
-    ("dr_mas_spikes", CENTER, "group", pooled_mean, "team, batch: factor between the peaks"),
     ("gated_accumulation", COMPOSE, "gate", ungated, "completion, gated"),
     ("gdpo_collapse", COMPOSE, "decoupled", weighted_sum, "P(both), scales 1 and 0.1"),
     ("mars_centre", CENTER, "agent_group", CENTER["batch"], "Kuhn"),
