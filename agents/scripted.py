@@ -42,13 +42,11 @@ class MoveAgent(Agent):
 
     def speech(self, request: Request) -> Speech:
         """Give what it might reply and how likely each reply is."""
-        speak = speaker(str(request.info.get("env_id")))
-        if speak is not None:
-            return speak(request, self.skill)
         legal = request.info["legal_actions"]
-        if not legal:
-            return Speech((NEUTRAL,), np.ones(1))
-        return Speech(tuple(map(answer, legal)), self.odds(request))
+        if legal:
+            return Speech(tuple(map(answer, legal)), self.odds(request))
+        speak = speaker(str(request.info.get("env_id")))
+        return Speech((NEUTRAL,), np.ones(1)) if speak is None else speak(request, self.skill)
 
     def _reply(self, request: Request) -> Reply:
         replies, odds = self.speech(request)

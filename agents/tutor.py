@@ -10,6 +10,7 @@ import pyspiel
 from coevo.agents.agent import Request
 from coevo.agents.oracle import Solution, TreeSearch, game_of, solve, state_of
 from coevo.agents.scripted import MoveAgent, uniform
+from coevo.agents.speakers import Speech, speaker
 from coevo.envs.core.errors import ConfigError
 
 
@@ -30,6 +31,11 @@ class TutorAgent(MoveAgent):
             raise ConfigError(f"skill={skill} must lie in 0..1")
         self.skill = skill
         self.name = f"tutor:{skill:g}"
+
+    def speech(self, request: Request) -> Speech:
+        """Speak where the environment has a speaker, else choose a move."""
+        speak = speaker(str(request.info.get("env_id")))
+        return super().speech(request) if speak is None else speak(request, self.skill)
 
     def odds(self, request: Request) -> np.ndarray:
         """Mix good play and random play."""

@@ -22,8 +22,9 @@ EXPORTED = {
     "coevo": "__version__ list_envs make",
     "coevo.envs": "list_envs make register spec",
     "coevo.envs.rewards": (
-        "REWARDS FormatReward Gate LengthPenalty OverlongPenalty Payments ProgressReward "
-        "RewardModule SemanticReward ToolReward WeightedSum reward"
+        "REWARDS FormatReward Gate InteractionReward LengthPenalty MajorityReward MarginReward "
+        "OverlongPenalty PayoffReward Payments ProgressReward QualityReward RewardModule "
+        "SemanticReward TokenCost ToolReward UnpaidWarning VerifierReward WeightedSum reward"
     ),
     "coevo.agents": (
         "Agent FirstLegalAgent FixedTextAgent HumanAgent OracleAgent RandomAgent Reply Request "
@@ -69,25 +70,29 @@ coevo.envs.core.episode:Episode.to_json(self)
 coevo.envs.core.episode:Episode.from_json(line)
 coevo.envs.core.episode:Turn(agent, chat, text, move, status, legal, rewards=<factory>,
     player='', version=-1, prompt_ids=None, token_ids=None, logprobs=None, allowed=None,
-    advantage=None)
+    advantage=None, role='', round=0, about=-1, answer=None, verified=None, notes=<factory>)
 coevo.envs.core.illegal:IllegalPolicy(*, retries=0, then='forfeit', offender='worst',
     surcharge=0.0, others=0.0, masked=False)
 coevo.envs.rewards:reward(name, **params)
+coevo.envs.questions:questions(spec='arithmetic')
+coevo.envs.search.worlds:world(spec='fictional', seed=0)
 coevo.envs.rewards:RewardModule.score_turn(self, episode, turn)
+coevo.envs.rewards:RewardModule.score_earlier(self, episode, turn)
 coevo.envs.rewards:RewardModule.score(self, episodes)
 coevo.envs.rewards:RewardModule.fit(self, episodes)
 coevo.envs.rewards:RewardModule.state_dict(self)
 coevo.envs.rewards:RewardModule.load_state_dict(self, state)
 coevo.agents:Agent()
 coevo.agents:Agent.act(self, requests)
+coevo.agents.speakers:speaker(env_id)
 coevo.agents:Agent.probabilities(self, requests)
 coevo.agents:Request(seat, chat, info, rng, conversation='', masked=False)
 coevo.agents:Reply(text, prompt_ids=None, token_ids=None, logprobs=None, allowed=None)
 coevo.agents:as_opponent(agent)
 coevo.agents.load:load_agent(source, *, sampling=None, seed=0, device='auto',
     trust_remote_code=False)
-coevo.agents.language_model:LanguageModelAgent(model, tokenizer, *, name='policy', sampling=None,
-    seed=0)
+coevo.agents.language_model:LanguageModelAgent(model, tokenizer, *, name='policy',
+    sampling=None, seed=0)
 coevo.agents.sampling:SamplingConfig(*, temperature=1.0, max_new_tokens=16, token_budget=16384)
 coevo.trainers.loop:train(config, folder, *, probes=(), report=None)
 coevo.trainers.run_folder:RunFolder(path)
@@ -98,17 +103,18 @@ coevo.trainers.config:TrainConfig(*, algorithm, env, env_options=<factory>, mode
     budget_turns=None, checkpoint_every=20, keep_checkpoints=2, probe_every=10, probe_points=0,
     episodes_logged=4, device='auto', threads=0, trust_remote_code=False)
 coevo.trainers.algorithms:algorithm(name, variant=None, changes=None)
-coevo.trainers.algorithm:Algorithm(*, name, summary, paper, formula, status='composed', checks=(),
-    population=<factory>, rewards=(), sampler=<factory>, advantage=<factory>, loss=<factory>,
-    replay_loss=None, magnet=<factory>, average=0.0, critic=None, optim=<factory>,
-    published=<factory>, variants=<factory>)
-coevo.trainers.algorithm:SamplerSpec(*, episodes=512, group_size=1, starts=0, allocate=<factory>,
-    select=<factory>, replay=<factory>, greedy=False, component='payoff', low=-1.0, high=1.0)
+coevo.trainers.algorithm:Algorithm(*, name, summary, paper, formula, status='composed',
+    checks=(), population=<factory>, rewards=(), sampler=<factory>, advantage=<factory>,
+    loss=<factory>, replay_loss=None, magnet=<factory>, average=0.0, critic=None,
+    optim=<factory>, optim_of=<factory>, published=<factory>, variants=<factory>)
+coevo.trainers.algorithm:SamplerSpec(*, episodes=512, group_size=1, starts=0,
+    allocate=<factory>, select=<factory>, replay=<factory>, archive=<factory>, greedy=False,
+    component='payoff', low=-1.0, high=1.0)
 coevo.trainers.algorithm:OptimSpec(*, lr=0.0003, schedule='constant', final_lr=0.1, warmup=5,
     beta1=0.9, beta2=0.95, weight_decay=0.0, grad_norm=1.0, epochs=1, minibatches=1,
-    token_budget=8192)
-coevo.trainers.algorithm:CriticSpec(*, form='value', lr=0.001, clip=0.2, passes=20,
-    gamma=0.95, tau=0.1)
+    token_budget=8192, phases='', old='phase', frozen='')
+coevo.trainers.algorithm:CriticSpec(*, form='value', lr=0.001, clip=0.2, passes=20, gamma=0.95,
+    tau=0.1)
 coevo.trainers.algorithm:Published(*, value, source, why='')
 coevo.trainers.estimators:option(name, **params)
 """
@@ -117,9 +123,10 @@ COMMAND_LINE = """
 envs(*, json=False)
 algos(*, name=None, json=False)
 check(*, name=None, list=False, seeds=5, json=False)
-train(*, algo=None, env=None, model=None, steps=None, budget=None, budget_tokens=None, seed=None,
-    out=None, variant=None, set=(), env_option=(), device=None, threads=None, temperature=None,
-    max_new_tokens=None, log=None, resume=None, config=None, no_eval=False, eval_games=400)
+train(*, algo=None, env=None, model=None, steps=None, budget=None, budget_tokens=None,
+    seed=None, out=None, variant=None, set=(), env_option=(), device=None, threads=None,
+    temperature=None, max_new_tokens=None, log=None, resume=None, config=None, no_eval=False,
+    eval_games=400)
 compare(*, algos=None, env=None, out=None, seeds=None, budget_tokens=None, budget_turns=None,
     budget=None, model=None, baseline=None, points=None, games=None, set=(), env_option=(),
     temperature=None, max_new_tokens=None, workers=0, on='processes', threads=None, device=None,
@@ -147,20 +154,39 @@ ATTRIBUTES = {
     "coevo.envs.rewards:RewardModule.range": (-1.0, 1.0),
     "coevo.envs.rewards:RewardModule.online": True,
     "coevo.envs.rewards:RewardModule.version": 0,
+    "coevo.envs.rewards:RewardModule.wants": "",
     "coevo.agents:Agent.name": "agent",
     "coevo.agents:Agent.version": -1,
 }
 
 ENVIRONMENTS = {
     "coevo/connect_four-v0",
+    "coevo/debate-v0",
     "coevo/goofspiel-v0",
+    "coevo/iterated_game-v0",
     "coevo/kuhn_poker-v0",
     "coevo/leduc_poker-v0",
     "coevo/openspiel-v0",
+    "coevo/peer_review-v0",
+    "coevo/search_router-v0",
+    "coevo/search_self_play-v0",
+    "coevo/solver_verifier-v0",
     "coevo/tic_tac_toe-v0",
     "coevo/tiny_hanabi-v0",
+    "coevo/trust_and_split-v0",
 }
-ALGORITHM_NAMES = {"grpo", "mars", "ppo", "reinforce", "rloo", "spiral"}
+ALGORITHM_NAMES = {
+    "advantage_alignment",
+    "comas",
+    "dr_mas",
+    "grpo",
+    "mars",
+    "ppo",
+    "reinforce",
+    "rloo",
+    "spiral",
+    "ssp",
+}
 
 
 def entries(table):

@@ -56,18 +56,6 @@ class Turn:
     """The moves that were legal; None where any text is."""
     rewards: dict[str, dict[str, float]] = field(default_factory=dict)
     """Component name -> agent -> reward for this reply, or that fell due after it."""
-    role: str = ""
-    """What the seat was here: `solver`, `evaluator`; statistics may be kept per role."""
-    round: int = 0
-    """Number of the game's round; turns of one seat in one round may be credited as one step."""
-    about: int = -1
-    """Place in the episode of the turn that this one judges or answers; -1 for none."""
-    answer: str | None = None
-    """The final answer that the reply gives, as the environment reads it; None for none."""
-    verified: float | None = None
-    """What a verifier gives that answer, 0..1; None where nothing was verified."""
-    notes: dict[str, Any] = field(default_factory=dict)
-    """What else the environment has to say about it, JSON-able: retrieved documents, reasons."""
     player: str = ""
     """Who sat there: a policy's name, a scripted agent's name."""
     version: int = -1
@@ -82,6 +70,18 @@ class Turn:
     """For masked sampling: the ids that were allowed at each position."""
     advantage: float | None = None
     """Mean advantage of its tokens in the update that learnt from it; None where none did."""
+    role: str = ""
+    """What the seat was here: `solver`, `evaluator`; statistics may be kept per role."""
+    round: int = 0
+    """Number of the game's round; turns of one seat in one round may be credited as one step."""
+    about: int = -1
+    """Place in the episode of the turn that this one judges or answers; -1 for none."""
+    answer: str | None = None
+    """The final answer that the reply gives, as the environment reads it; None for none."""
+    verified: float | None = None
+    """What a verifier gives that answer, 0..1; None where nothing was verified."""
+    notes: dict[str, Any] = field(default_factory=dict)
+    """What else the environment has to say about it, JSON-able: retrieved documents, reasons."""
 
     def pay(self, component: str, rewards: dict[str, float]) -> None:
         """Add rewards of one component to those that already fell due after this reply."""
