@@ -18,6 +18,7 @@ Open      The sheet gives no step size. It has twice the plays and the updates, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -36,14 +37,14 @@ MEMORIES = 1 + len(WORTH_R) * len(CLAIM_A)
 """The start, and the other's last role and claim."""
 NOTHING, ALL = 0, 2
 GREEDY = torch.tensor([[0.0, 0.0, 1.0]], dtype=REAL).expand(len(WORTH_R) * MEMORIES, 3)
-SHEET = {
+SHEET: dict[str, Any] = {
     "advantage.reward_weights.payoff": 0.02,
     "advantage.credit.gamma": 0.96,
     "loss.regularise": "none",
 }
 """What the sheet's check has otherwise than the published settings of the game."""
-ALIGN = {"advantage.modify.align.gamma": 0.96}
-WAYS = {
+ALIGN: dict[str, Any] = {"advantage.modify.align.gamma": 0.96}
+WAYS: dict[str, dict[str, Any]] = {
     "naive": {"advantage.modify": "none", "advantage.others": False},
     "sum of rewards": {"advantage.modify": "sum_others"},
     "alignment": ALIGN,

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from coevo.agents.population import POPULATION
 from coevo.benchmarks.checks.tabular import REAL, Moves, TabularPolicy, plays
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.algorithm import Algorithm
@@ -24,6 +26,7 @@ from coevo.trainers.estimators import (
     Trajectories,
     advantages,
     count,
+    defaults,
     exact_entropy,
     policy_loss,
 )
@@ -92,18 +95,29 @@ def learn(game: RoundGame, record: Algorithm, course: Course, seed: int) -> Tens
     policy = TabularPolicy(torch.zeros(game.contexts, game.arms))
     optimiser = torch.optim.Adam([policy.logits_CA], lr=course.lr)
     past: list[Tensor] = []
-    kept = {"every": 1, "size": 0, "latest": 1.0} | dict(record.population.params)
+    every, size, latest = _past_selves(record)
     for step in range(course.steps):
-        version_G2 = seated(course.groups(record), len(past), kept["latest"], step, source)
+        version_G2 = seated(course.groups(record), len(past), latest, step, source)
         table = play(
             game, torch.stack([policy.probabilities_CA(), *past]), version_G2, record, source
         )
         optimiser.zero_grad()
         policy.logits_CA.grad = -policy.gradient_CA(loss(policy, table, record))
         optimiser.step()
-        if (step + 1) % kept["every"] == 0 and kept["size"]:
-            past = [*past, policy.probabilities_CA()][-kept["size"] :]
+        if size and (step + 1) % every == 0:
+            past = [*past, policy.probabilities_CA()][-size:]
     return policy.probabilities_CA()
+
+
+def _past_selves(record: Algorithm) -> tuple[int, int, float]:
+    """Give how often past selves are kept, how many, and the share of groups without one."""
+    if record.population.name not in ("shared", "pool"):
+        raise ConfigError(
+            f"population={record.population.name!r} must be shared or pool on a table"
+        )
+    alone: dict[str, Any] = {"every": 1, "size": 0, "latest": 1.0}
+    kept = alone | defaults(record.population, POPULATION)
+    return kept["every"], kept["size"], kept["latest"]
 
 
 def seated(groups: int, past: int, latest: float, step: int, source: torch.Generator) -> Tensor:
@@ -146,8 +160,12 @@ def play(
         did.append(arm_M2)
         paid.append(game.pay(role_M2, arm_M2))
         memory_M2 = game.remember(role_M2, arm_M2)
-    rows = (torch.stack(x, dim=-1).reshape(2 * size, game.rounds) for x in (seen, did, paid))
-    return Table(*rows, version_M2.reshape(-1), group_M.repeat_interleave(2))
+
+    def rows(steps: list[Tensor]) -> Tensor:
+        return torch.stack(steps, dim=-1).reshape(2 * size, game.rounds)
+
+    version_B, group_B = version_M2.reshape(-1), group_M.repeat_interleave(2)
+    return Table(rows(seen), rows(did), rows(paid), version_B, group_B)
 
 
 def roles(game: RoundGame, first: Tensor) -> Tensor:

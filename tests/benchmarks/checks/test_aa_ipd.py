@@ -160,6 +160,12 @@ def test_a_group_that_does_not_fit_is_refused():
         learn(aa_ipd.dilemma(), record, Course(plays=12, steps=1, lr=0.1), 0)
 
 
+def test_a_population_without_past_selves_or_self_play_is_refused():
+    record = algorithm("advantage_alignment", None, {"population": "frozen"})
+    with pytest.raises(ConfigError, match="must be shared or pool"):
+        learn(aa_ipd.dilemma(), record, Course(plays=8, steps=1, lr=0.1), 0)
+
+
 def test_equal_seeds_learn_equal_policies():
     record, course = algorithm("advantage_alignment"), Course(plays=16, steps=12, lr=0.05)
     first, second, third = (learn(aa_ipd.dilemma(), record, course, s) for s in (0, 0, 1))
