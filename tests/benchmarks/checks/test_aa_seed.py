@@ -1,0 +1,53 @@
+"""Advantage Alignment on the language model: what is asked, and what is made of the answers."""
+
+import numpy as np
+import pytest
+
+from coevo.benchmarks.checks import aa_seed
+
+
+class Grim:
+    """Cooperates after CC and at the start; says it with a probability of 0.9 in all."""
+
+    def move_logprobs(self, requests):
+        found = []
+        for request in requests:
+            text = request.chat[-1]["content"]
+            trusts = "Last: none." in text or "Last: you A, other A." in text
+            found.append(np.log([0.9, 1e-12] if trusts else [1e-12, 0.9]))
+        return found
+
+
+def test_every_situation_is_asked_once():
+    asked = aa_seed.situations()
+    prompts = [request.chat[-1]["content"] for _, _, request in asked]
+    assert len(set(prompts)) == len(prompts) == 1 + 4 * 9
+    shown = {1: "you A, other A", 2: "you A, other B", 3: "you B, other A", 4: "you B, other B"}
+    for (t, context, request), prompt in zip(asked, prompts, strict=True):
+        assert f"Round {t + 1} of 10." in prompt
+        assert shown.get(context, "Last: none.") in prompt
+        assert list(request.info["legal_actions"]) == list(aa_seed.CHOICES)
+
+
+def test_what_cannot_be_read_is_a_defection():
+    found = aa_seed.manners(Grim())
+    assert found.readable == pytest.approx(0.9)
+    assert [found.cooperation(c) for c in aa_seed.CONTEXTS] == pytest.approx(
+        [0.9, 0.9, 0, 0, 0], abs=1e-9
+    )
+    # 0.1 x 1 + 0.9 x 0 in the first round, then 1 each
+    assert found.robust == pytest.approx((0.1 + 9) / 10)
+    assert 1.0 < found.payoff < 3.0
+
+
+def test_a_way_that_does_not_differ_fails_the_check(monkeypatch):
+    same = aa_seed.manners(Grim())
+    monkeypatch.setattr(aa_seed, "_learnt", lambda variant, seed: same)
+    monkeypatch.setattr(aa_seed, "_agent", Grim)
+    outcome = aa_seed.run([0, 1])
+    assert not outcome.holds
+    failing = {row.label for row in outcome.rows if not row.holds}
+    assert failing == {
+        "payoff, alignment - naive",
+        "against always-defect, alignment - sum of rewards",
+    }
