@@ -39,7 +39,7 @@ from coevo.trainers.run_folder import RunFolder
 ENV = "coevo/iterated_game-v0"
 OPTIONS = {"prompt_style": "terse", "unparsable": "B"}
 MODEL = "seed"
-UPDATES = 60
+UPDATES = 50
 CHANGES = {"population.every": 5}
 CHOICES = ("A", "B")
 """To cooperate and to defect, as players read it."""
