@@ -20,7 +20,7 @@ OPTIONS = {
     for part in ("train", "test")
 }
 MODEL, VARIANT = "seed", "role"
-STEPS, EPISODES, PLAYS, LR = 40, 32, 300, 1e-3
+STEPS, EPISODES, PLAYS, LR = 40, 32, 300, 3e-4
 
 
 def run(seeds: Sequence[int]) -> Outcome:

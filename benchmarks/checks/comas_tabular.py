@@ -53,9 +53,7 @@ def run(seeds: Sequence[int]) -> Outcome:
 def _course(variant: str | None, margins: Sequence[float], seeds: Sequence[int]) -> Course:
     """Run `WORLDS` groups of agents per margin and seed; equal seeds draw equal numbers."""
     record = algorithm("comas", variant)
-    setting = Setting(
-        record.advantage, record.loss, LR, STEPS, SIZE, record.rewards[0].params.get("ablate")
-    )
+    setting = Setting(record.advantage, record.loss, LR, STEPS, SIZE, votes=variant == "no_scoring")
     groups = [seed * WORLDS + k for seed in seeds for k in range(WORLDS)]
     every = [margin for margin in margins for _ in groups]
     return learn(every, groups * len(margins), setting)

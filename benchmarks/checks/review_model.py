@@ -131,8 +131,10 @@ def train_on(
 class WarmStart:
     """What the agents know before they train, and how large they are."""
 
-    skill: float = 0.6
-    """Of the reviewers that are imitated; see `coevo.agents.speakers.peer_review`."""
+    solving: float = 0.5
+    """Skill of the solvers that are imitated; see `coevo.agents.speakers.peer_review`."""
+    judging: float = 0.7
+    """Skill of the evaluators and scorers."""
     turns: int = 24_000
     """Requests that are shown, each with the odds of all that could be said."""
     steps: int = 1600
@@ -150,10 +152,10 @@ def warm_start(out: Path, env_options: Mapping[str, Any], warm: WarmStart, seed:
     Args:
         out: folder to be made.
         env_options: of the environment, with the questions of training.
-        warm: skill of the reviewers, size of the model, length of the training.
+        warm: skills to imitate, size of the model, length of the training.
         seed: of model, plays and draws.
     """
-    examples = turns(Source(ENV, skills=(warm.skill,), options=dict(env_options)), warm.turns, seed)
+    examples = _examples(env_options, warm, seed)
     tokenizer = _tokenizer(examples)
     size = SeedConfig(
         hidden=warm.hidden,
@@ -169,6 +171,16 @@ def warm_start(out: Path, env_options: Mapping[str, Any], warm: WarmStart, seed:
         model.save_pretrained(out)
         tokenizer.save_pretrained(out)
     return out
+
+
+def _examples(env_options: Mapping[str, Any], warm: WarmStart, seed: int) -> list[Example]:
+    """Give requests with the odds of replies, each role by its own skill."""
+    found: list[Example] = []
+    for label, solves in ((warm.solving, True), (warm.judging, False)):
+        source = Source(ENV, skills=(warm.solving,), label=label, options=dict(env_options))
+        made = turns(source, warm.turns, seed)
+        found += [e for e in made if e.chat[-1]["content"].startswith("Solve:") == solves]
+    return found
 
 
 def _imitate(

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -48,7 +47,7 @@ class Setting:
     steps: int
     size: int
     """Questions per step."""
-    ablate: Literal["scoring"] | None = None
+    votes: bool = False
     """Whether evaluations are votes and nobody scores."""
 
 
@@ -95,10 +94,10 @@ def learn(margins: Sequence[float], seeds: Sequence[int], setting: Setting) -> C
         setting: rewards, estimators and sizes.
     """
     policy, sources = start(margins), generators(seeds)
-    module = InteractionReward(ablate=setting.ablate)
+    module = InteractionReward(ablate="scoring" if setting.votes else None)
     notes: list[Tensor] = []
     for _ in range(setting.steps):
-        roles = ROLES if setting.ablate is None else ROLES[:2]
+        roles = ROLES[:2] if setting.votes else ROLES
         episodes = discuss(policy, sources, setting.size, roles)
         pay_plays([module], episodes)
         notes.append(_noted(policy, episodes, len(margins)))

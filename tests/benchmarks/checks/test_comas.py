@@ -15,8 +15,7 @@ from coevo.trainers.estimators.scale import scale_token_std
 
 def setting(variant=None, steps=30, size=16, lr=64.0):
     record = algorithm("comas", variant)
-    ablate = record.rewards[0].params.get("ablate")
-    return Setting(record.advantage, record.loss, lr, steps, size, ablate)
+    return Setting(record.advantage, record.loss, lr, steps, size, variant == "no_scoring")
 
 
 @pytest.fixture(scope="module")
