@@ -1,13 +1,15 @@
 """Scripted solvers, evaluators and scorers for `coevo/peer_review-v0`.
 
 A speaker of skill s knows the answer of a small sum with probability s (and guesses otherwise),
-judges a solution rightly with probability (1 + s) / 2, and scores with 1 or 3 likewise, a little
-swayed by the review, now and then with a 2, and at low skill sometimes with a 0, which is no
-score. Questions that it cannot work out are answered and judged at random.
+judges a solution rightly with probability (1 + sqrt(s)) / 2, as to judge is easier, and scores
+with 1 or 3 likewise, a little swayed by the review, now and then with a 2, and at low skill
+sometimes with a 0, which is no score. Questions that it cannot work out are answered and judged at
+random.
 """
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -47,7 +49,8 @@ def speak(request: Request, skill: float) -> Speech:
         return _solve(truth, question, skill)
     answers = _NUMBER.findall(seen.get("solution") or "")
     right = None if truth is None else bool(answers) and answers[-1] == truth
-    good = 0.5 if right is None else (1 + skill) / 2 if right else (1 - skill) / 2
+    sure = (1 + math.sqrt(skill)) / 2
+    good = 0.5 if right is None else sure if right else 1 - sure
     if role == "evaluator":
         return Speech(("[right]", "[wrong]"), np.array([good, 1 - good]))
     return _score(good, seen.get("review") or "", skill)
