@@ -65,8 +65,9 @@ class Task:
         return parse_move(text, self._legal(agent))
 
     def _describe(self, agent: str, turn: Turn) -> None:
-        """Say what a reply is before it is carried out: its role, round, what it is about, its
-        answer and whether that is right.
+        """Say what a reply is before it is carried out.
+
+        Its role and round, what it is about, its answer and whether that is right.
         """
         turn.role = agent.rpartition("_")[0] or agent
 
