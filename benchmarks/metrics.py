@@ -4,6 +4,7 @@ exploitability      what a perfect opponent gains, exactly; less is better; need
 return_vs_oracle    mean payoff against the oracle, every deal from each seat
 return_vs_random    mean payoff against random play, every deal from each seat
 return_self_play    mean payoff of a seat when the agent has all of them
+accuracy_self_play  mean of the plays' own `accuracy` when it does: where the rules pay nothing
 
 A score is normalised by the fixed references of its environment: (S - random) / (oracle - random),
 unclipped. Where there are none a raw score exists and a normalised one is an error.
@@ -15,6 +16,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from coevo.agents.agent import Agent
 from coevo.benchmarks.evaluate import evaluate, repeatable
 from coevo.benchmarks.exploitability import exploitability
@@ -22,6 +25,7 @@ from coevo.benchmarks.references import default_metric, references
 from coevo.benchmarks.statistics.normalise import References, normalise
 from coevo.envs import make
 from coevo.envs.core.errors import ConfigError, unknown
+from coevo.trainers.rollout import Match, play
 
 GAMES = 32
 """Plays of a measurement on the way; ten times as many at the end."""
@@ -117,6 +121,17 @@ def _return_against(opponent: str | None) -> Measure:
     return measure
 
 
+def _accuracy(agent: Agent, env_id: str, options: Options, games: int, seed: int) -> float:
+    seats = make(env_id, **options).possible_agents
+    seeds = np.random.default_rng(seed).integers(2**31, size=games)
+    matches = [Match(int(s), dict.fromkeys(seats, "agent"), i) for i, s in enumerate(seeds)]
+    plays = play(env_id, matches, {"agent": repeatable(agent, seed)}, options)
+    found = [p.outcome["accuracy"] for p in plays if "accuracy" in p.outcome]
+    if not found:
+        raise ConfigError(f"plays of {env_id} say nothing of an accuracy; use another metric")
+    return float(np.mean(found))
+
+
 OPPONENTS: dict[str, str | None] = {
     "return_vs_oracle": "oracle",
     "return_vs_random": "random",
@@ -125,6 +140,7 @@ OPPONENTS: dict[str, str | None] = {
 """Metrics that are mean payoffs -> who has the other seats; None is the agent itself."""
 MEASURES: dict[str, Measure] = {
     "exploitability": _exploitability,
+    "accuracy_self_play": _accuracy,
     **{name: _return_against(opponent) for name, opponent in OPPONENTS.items()},
 }
 """Every metric by name."""

@@ -77,7 +77,9 @@ register(
     "agents solve, review and score each other's solutions; no payoff by rules",
     kind="cooperative",
     simultaneous=True,
-    metric="return_self_play",
+    metric="accuracy_self_play",
+    refs={"random": 0.1, "oracle": 1.0},
+    refs_source="random: a guess among ten digits; oracle: every solution right",
 )
 register(
     "coevo/search_router-v0",
@@ -125,6 +127,7 @@ register(
     kind="mixed",
     seats=6,
     metric="return_self_play",
+    suites=(),  # what proposers earn, solvers lose: self-play has no score to normalise
 )
 register(
     "coevo/trust_and_split-v0",

@@ -19,6 +19,7 @@ SCORES = {
     "return_vs_oracle": "Mean payoff against the oracle",
     "return_vs_random": "Mean payoff against random play",
     "return_self_play": "Mean payoff in self-play",
+    "accuracy_self_play": "Accuracy in self-play",
 }
 """Metrics that probes measure on the way -> title of their chart."""
 KL = ("approx_kl", "kl", "adaptive_kl", "kl_convex", "magnet")

@@ -17,6 +17,7 @@ MEASURED = (
     "return_vs_oracle",
     "return_vs_random",
     "return_self_play",
+    "accuracy_self_play",
 )
 """What probes measure."""
 DISTANCES = ("kl", "adaptive_kl", "kl_convex", "kl_cov", "magnet")

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from coevo.agents import FixedTextAgent, OracleAgent, RandomAgent
+from coevo.agents import FixedTextAgent, OracleAgent, RandomAgent, TutorAgent
 from coevo.benchmarks.metrics import MEASURES, gives_probabilities, metric
 from coevo.benchmarks.references import references
 from coevo.envs import list_envs
@@ -65,3 +65,12 @@ def test_unknown_metrics_and_arguments_are_named():
 def test_agents_without_probabilities_are_told_apart():
     assert gives_probabilities(RandomAgent())
     assert not gives_probabilities(FixedTextAgent("?"))
+
+
+def test_the_accuracy_of_plays_that_pay_nothing():
+    review = metric("coevo/peer_review-v0", {"prompt_style": "terse"})
+    assert review.name == "accuracy_self_play"
+    assert review.measure(TutorAgent(1.0), 20) == review.references.oracle == 1.0
+    assert review.measure(RandomAgent(), 150) == pytest.approx(review.references.random, abs=0.06)
+    with pytest.raises(ConfigError, match="say nothing of an accuracy"):
+        metric("coevo/kuhn_poker-v0", name="accuracy_self_play").measure(RandomAgent(), 2)
