@@ -62,7 +62,7 @@ class SeedConfig:
     seed: int = 0
 
 
-SHARES = (0.4, 0.2, 0.4)
+SHARES = (0.35, 0.15, 0.5)
 """Parts of turns and minutes that go to the lessons."""
 
 

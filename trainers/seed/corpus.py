@@ -75,9 +75,9 @@ LESSONS: tuple[dict[str, float], ...] = (
     {"coevo/tic_tac_toe-v0": 3.0, "coevo/leduc_poker-v0": 3.0},
     {
         "coevo/search_self_play-v0": 4.0,
-        "coevo/search_router-v0": 3.0,
-        "coevo/peer_review-v0": 4.0,
-        "coevo/solver_verifier-v0": 3.0,
+        "coevo/search_router-v0": 2.5,
+        "coevo/peer_review-v0": 8.0,
+        "coevo/solver_verifier-v0": 4.0,
         "coevo/tic_tac_toe-v0": 0.6,
         "coevo/connect_four-v0": 0.5,
         "coevo/goofspiel-v0": 0.6,
