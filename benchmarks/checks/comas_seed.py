@@ -33,14 +33,14 @@ def run(seeds: Sequence[int]) -> Outcome:
         (
             Row("accuracy before", (start.accuracy,)),
             Row("accuracy after", tuple(end.accuracy for end in ends)),
-            Row("gain of accuracy", gain, low=0.02),
+            Row("gain of accuracy", gain, low=0.1),
             Row("right scores before", (start.judge,)),
             Row("right scores after", tuple(end.judge for end in ends)),
             Row("precision of a 3 before", (start.precision,)),
             Row("precision of a 3 after", tuple(end.precision for end in ends)),
             Row("invalid scores before", (start.invalid,)),
             Row("invalid scores after", tuple(end.invalid for end in ends)),
-            Row("fall of invalid scores", fall, low=0.0),
+            Row("fall of invalid scores", fall, low=0.02),
         ),
         note="agents that reach their best at scoring may still be poor judges: read both",
     )
@@ -64,6 +64,6 @@ CHECK = Check(
     property="Two copies of the seed model that score each other's work get better at held-out "
     "questions and give fewer scores that cannot be read.",
     source="collaborative sheet, section 1, check B, asked of the seed model",
-    minutes=20.0,
+    minutes=10.0,
     run=run,
 )
