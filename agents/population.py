@@ -20,6 +20,7 @@ from coevo.agents.agent import Agent
 from coevo.agents.copies import copy_weights, frozen_copy
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.core.task import role_of
 
 MakePolicy = Callable[..., LanguageModelAgent]
 """Makes a policy with the start weights under a name; `model=`, `adapter=` and `learns=` as in
@@ -229,15 +230,6 @@ def adapters(
     """
     set_of = {s: s if per == "seat" else role_of(s) for s in seats}
     return _team(seats, make, set_of, frozen, "", Adapter(rank, alpha, targets))
-
-
-def role_of(seat: str) -> str:
-    """Give a seat's name without its number.
-
-    >>> role_of("solver_1"), role_of("judge")
-    ('solver', 'judge')
-    """
-    return re.sub(r"_\d+$", "", seat)
 
 
 def _team(

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from coevo.agents.population import role_of
 from coevo.envs import spec
 from coevo.envs.core.episode import Episode, Stop, Turn
 from coevo.envs.core.parsing import Status
+from coevo.envs.core.task import role_of
 
 EQUAL = 1e-9
 """Scores that differ by no more are a draw: sums of floats differ in the last place."""

@@ -80,6 +80,6 @@ CHECK = Check(
     "accuracy and give fewer scores that cannot be read, where they can judge a little; where "
     "they cannot they gain nothing.",
     source="collaborative sheet, section 1, check B and its negative control",
-    minutes=17.0,
+    minutes=13.0,
     run=run,
 )

@@ -7,11 +7,21 @@ usual answer. Hooks may read `self.np_random`, `self.possible_agents` and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.parsing import Parse, parse_move
+
+
+def role_of(seat: str) -> str:
+    """Give a seat's name without its number.
+
+    >>> role_of("solver_1"), role_of("judge")
+    ('solver', 'judge')
+    """
+    return re.sub(r"_\d+$", "", seat)
 
 
 class Task:
@@ -69,7 +79,7 @@ class Task:
 
         Its role and round, what it is about, its answer and whether that is right.
         """
-        turn.role = agent.rpartition("_")[0] or agent
+        turn.role = role_of(agent)
 
     def _stake(self, agent: str) -> float:
         """What this seat loses by the rules if it gives up now (`stake` of illegal moves)."""

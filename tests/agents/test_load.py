@@ -23,7 +23,7 @@ def test_scripted_players_are_found_by_name():
 
 
 def test_a_mistyped_name_lists_the_near_ones():
-    with pytest.raises(ConfigError, match=r"unknown agent 'randm'; did you mean 'random'\?"):
+    with pytest.raises(ConfigError, match=r"unknown agent 'randm'; did you mean 'random'"):
         load_agent("randm")
 
 

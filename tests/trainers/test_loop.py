@@ -37,6 +37,11 @@ def test_training_twice_with_one_seed_gives_equal_parameters(config, folder):
     assert equal(first, second) and not equal(first, other)
 
 
+UNPAID = pytest.mark.filterwarnings("ignore::coevo.envs.rewards.UnpaidWarning")
+"""Poker has no scores of peers and no tool calls: those modules say that they pay nobody."""
+
+
+@UNPAID
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
 def test_every_algorithm_trains_and_resumes_without_a_difference(config, folder, name):
     changes = {"sampler.episodes": 2 * ALGORITHMS[name].sampler.group_size}
@@ -54,6 +59,7 @@ def test_every_algorithm_trains_and_resumes_without_a_difference(config, folder,
     assert [m["step"] for m in half.read_metrics()] == [1, 2, 3, 4]
 
 
+@UNPAID
 @pytest.mark.parametrize(
     "variant", sorted((n, v) for n, a in ALGORITHMS.items() for v in a.variants)
 )

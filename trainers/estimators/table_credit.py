@@ -28,7 +28,7 @@ def td_table(
     such as tic-tac-toe: a turn is then judged by what it leads to, and not by what either player
     does later. Nothing needs a baseline: use `center=none`.
     Source: TD(lambda), Sutton & Barto 2018, chapters 6 and 12, with V as a table.
-    State: `td_table/values`.
+    State: `td_table/<agent>/<state>`, one value each.
 
     Raises:
         ConfigError: The batch has no state_BT.
@@ -39,20 +39,20 @@ def td_table(
     >>> turns = Rewards(batch.reward_BTK.squeeze(-1))
     >>> first = td_table(turns, batch, rate=0.5)
     >>> first.y.tolist(), first.state
-    ([[0.0, 1.0]], {'td_table/values': {'0/7': 0.0, '0/8': 0.5}})
+    ([[0.0, 1.0]], {'td_table/0/7': 0.0, 'td_table/0/8': 0.5})
     >>> td_table(turns._replace(state=first.state), batch).y.tolist()
     [[0.5, 0.5]]
     """
     check_range("rate", rate, 0.0, 1.0)
     mask_BT = batch.turn_mask_BT
     names_BT = _names(batch)
-    known = dict(rewards.state.get("td_table/values", {}))
+    known = dict(rewards.state)
     value_BT = torch.tensor(
         [[known.get(name, 0.0) for name in row] for row in names_BT], dtype=torch.float64
     )
     a_BT, target_BT = gae_recursion(on_turns(rewards, batch), value_BT, mask_BT, gamma, lam)
     _move(known, names_BT, target_BT, mask_BT, rate)
-    return Credit(a_BT, "turn", state={**rewards.state, "td_table/values": known})
+    return Credit(a_BT, "turn", state=known)
 
 
 def _names(batch: Trajectories) -> list[list[str]]:
@@ -60,7 +60,7 @@ def _names(batch: Trajectories) -> list[list[str]]:
     state_BT = batch.needed("state_BT", "td_table")
     agents = batch.key_of("agent").tolist()
     return [
-        [f"{agent}/{state}" for state in row]
+        [f"td_table/{agent}/{state}" for state in row]
         for agent, row in zip(agents, state_BT.tolist(), strict=True)
     ]
 

@@ -46,7 +46,7 @@ def test_a_check_says_what_it_shows(name):
     assert check.property.endswith(".")
     assert check.property.count(". ") == 0
     assert check.source
-    assert 0 < check.minutes <= 10
+    assert 0 < check.minutes <= 15
 
 
 # ---- rows and outcomes -----------------------------------------------------------------------

@@ -86,7 +86,7 @@ def batches(draw):
     reward = st.integers(-8, 8).map(lambda n: n / 4)
     rewards = [draw(st.lists(reward, min_size=1, max_size=3)) for _ in range(rows)]
     tokens = [[draw(st.integers(1, 3)) for _ in row] for row in rewards]
-    keys = ("group", "seat", "answer", "opening", "tree", "set", "truncated")
+    keys = ("group", "seat", "role", "answer", "opening", "tree", "set", "truncated")
     ids = {k: [draw(st.integers(0, 1)) for _ in range(rows)] for k in keys}
     batch = from_lists(rewards, tokens, play=[i // 2 for i in range(rows)], **ids)
     noise = torch.Generator().manual_seed(draw(st.integers(0, 99)))
