@@ -13,8 +13,8 @@ where the judge is weak it drifts. The variant `role` whitens each role apart.
 Variants: `role`; `shared` parameters; `no_scoring` and `no_evaluation`, the controls of the paper
 (play them with `phases=solve+evaluate` and `phases=solve+score`); `kl`, which charges a reply the
 sum of its tokens' log-ratios; the paper charges a token for those from it on, which has the same
-mean gradient. Different base models for the agents are the model's business (`--model`), not the
-record's. Left out: replies that hit the length limit teach here, and are masked in the code.
+mean gradient. Agents of different base models: `--set "population=separate(models=agent_1=PATH)"`.
+Left out: replies that hit the length limit teach here, and are masked in the code.
 """
 
 from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec

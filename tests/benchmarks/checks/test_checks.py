@@ -28,7 +28,8 @@ SMALL = {
 }
 """Settings that make a check quick, and too short for some of its figures."""
 QUICK = [name for name, check in CHECKS.items() if check.minutes <= 2]
-"""The others train language models for minutes, and are run by hand: `coevo check NAME`."""
+"""The others take minutes, on larger tables or with language models; `coevo check NAME` runs them,
+and their own tests use reduced sizes."""
 
 
 def uncorrected(logp_old_BL, logp_roll_BL, mask_BL, *, cap: float = 2.0):
