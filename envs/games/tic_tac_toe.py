@@ -1,7 +1,8 @@
 """Tic-tac-toe: three in a line on a board of nine cells; OpenSpiel's `tic_tac_toe`.
 
 Agents        player_0 (X, moves first), player_1 (O)
-Observation   chat: rules, then the other's last move and the board, empty cells numbered
+Observation   chat: rules, then the other's last move and the board, empty cells numbered;
+              tersely all eight lines, `X23 4O6 789 / X47 2O8 369 / XO9 3O7`
 Action        text ending in the number of an empty cell, [1] to [9], row by row
 Reward        1 to who makes a line, -1 to the other, 0 each for a draw; zero-sum
               (MARS adds 0.1 for a draw: a reward module's business, not the rules')
@@ -44,9 +45,13 @@ class TicTacToe(BoardGame):
         return "\n---+---+---\n".join(" " + " | ".join(row) for row in cells(state))
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Give the seat's mark and the three rows."""
-        rows = " / ".join(" ".join(row) for row in cells(state))
-        return f"You are {MARKS[player]}. {rows}"
+        """Give the seat's mark, then rows, columns and diagonals, each a word: `X23`, `4O6`."""
+        rows = cells(state)
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        diagonals = [[rows[i][i] for i in range(3)], [rows[i][2 - i] for i in range(3)]]
+        kinds = (rows, columns, diagonals)
+        drawn = " / ".join(" ".join("".join(line) for line in lines) for lines in kinds)
+        return f"You are {MARKS[player]}. {drawn}"
 
 
 def cells(state: pyspiel.State) -> list[list[str]]:

@@ -66,13 +66,19 @@ LABELS = {
 seen of a board, it does not discover it; and a search that goes wrong at every step finds nothing.
 """
 
+OPTIONS: dict[str, dict[str, Any]] = {
+    "coevo/tic_tac_toe-v0": {"openings": 4},
+    "coevo/search_self_play-v0": {"solvers": 2},
+}
+"""Arguments that give more of what is hard: boards off the usual lines, proposals."""
+
 USUAL = (3.0, (0.0, 0.4, 0.7, 0.9))
 """Share and skills of an environment that is not in the mix."""
 
 
 LESSONS: tuple[dict[str, float], ...] = (
     {},
-    {"coevo/tic_tac_toe-v0": 3.0, "coevo/leduc_poker-v0": 3.0},
+    {"coevo/tic_tac_toe-v0": 2.0, "coevo/leduc_poker-v0": 3.0},
     {
         "coevo/search_self_play-v0": 4.0,
         "coevo/search_router-v0": 2.5,
@@ -94,7 +100,10 @@ def sources(lesson: int = 1) -> list[Source]:
     Args:
         lesson: number of the part of the training, from 1; see LESSONS.
     """
-    found = [Source(s.id, *MIX.get(s.id, USUAL), LABELS.get(s.id)) for s in list_envs()]
+    found = [
+        Source(s.id, *MIX.get(s.id, USUAL), LABELS.get(s.id), OPTIONS.get(s.id, {}))
+        for s in list_envs()
+    ]
     found = [replace(s, share=s.share * LESSONS[lesson - 1].get(s.env, 1.0)) for s in found]
     # Random play is enough here: these teach the form of an answer, not the games.
     forms = [
