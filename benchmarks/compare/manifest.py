@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
-import platform
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from coevo import __version__
-from coevo.envs.core.errors import ConfigError, DataError, unknown
+from coevo.benchmarks.manifest_file import read_facts, write_facts
+from coevo.envs.core.errors import ConfigError, unknown
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.record import from_plain, to_plain
-from coevo.trainers.run_folder import replace_text, storage
 from coevo.trainers.sb3_settings import baseline
 
 KIND = "comparison"
 BASELINES = "sb3:"
 """Prefix of learners from stable-baselines3, which are no records of ours."""
-PACKAGES = ("coevo", "numpy", "torch", "transformers", "open_spiel", "pettingzoo")
 
 
 def short(env_id: str) -> str:
@@ -119,23 +112,12 @@ def write(folder: Path, manifest: Manifest, metrics: Mapping[str, Any]) -> None:
         manifest: the plan.
         metrics: environment -> what is measured there, with its references.
     """
-    facts = {"kind": KIND, **to_plain(manifest), "metrics": dict(metrics), **surroundings()}
-    with storage(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        replace_text(folder / "manifest.json", json.dumps(facts, indent=2) + "\n")
+    write_facts(folder, KIND, {**to_plain(manifest), "metrics": dict(metrics)})
 
 
 def read(folder: Path) -> tuple[Manifest, dict[str, Any]]:
     """Read a manifest: the plan, and everything that the file holds."""
-    path = folder / "manifest.json"
-    try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{folder} holds no comparison: {path}: {error.strerror}") from None
-    except ValueError as error:
-        raise DataError(f"{path} is not JSON: {error}") from None
-    if not isinstance(facts, dict) or facts.get("kind") != KIND:
-        raise DataError(f"{path} is no manifest of a comparison")
+    facts = read_facts(folder, KIND)
     plan = {f.name: facts[f.name] for f in fields(Manifest) if f.name in facts}
     return from_plain(Manifest, plan), facts
 
@@ -149,59 +131,6 @@ def check_same(found: Manifest, wanted: Manifest, folder: Path) -> None:
                 f"{folder} holds a comparison with {name}={old[name]}, not {value}; continue it "
                 f"with --out {folder} alone, or give another --out"
             )
-
-
-def surroundings() -> dict[str, Any]:
-    """Describe what the numbers depend on: code, hardware, packages."""
-    return {
-        "commit": _commit(),
-        "hardware": {
-            "processor": _processor(),
-            "cores": os.cpu_count(),
-            "accelerator": _accelerator(),
-            "system": platform.platform(),
-            "python": platform.python_version(),
-        },
-        "packages": {name: _version(name) for name in PACKAGES},
-    }
-
-
-def _commit() -> str | None:
-    """Give the commit of the checkout, with a plus sign where files differ from it."""
-    here = Path(__file__).parent
-
-    def git(*words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=here, capture_output=True, text=True, check=True)
-        return done.stdout.strip()
-
-    try:
-        return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return None
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
-def _accelerator() -> str | None:
-    import torch  # slow; everything else here is wanted without it
-
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
-
-
-def _version(package: str) -> str | None:
-    if package == "coevo":
-        return __version__
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def per_environment(environments: Sequence[str], limits: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,15 +22,14 @@ SCORES = {
     "accuracy_self_play": "Accuracy in self-play",
 }
 """Metrics that probes measure on the way -> title of their chart."""
-KL = ("approx_kl", "kl", "adaptive_kl", "kl_convex", "magnet")
-"""Divergences that runs log, of the behaviour policy or of a reference."""
-KL_NAMES = {
+KL = {
     "approx_kl": "from the policy that played",
     "kl": "from the reference",
     "adaptive_kl": "from the reference",
     "kl_convex": "from the reference",
     "magnet": "from the magnet",
 }
+"""Divergence that runs log -> from what the policy is away."""
 DIAGNOSTICS = {
     "entropy": ("Entropy of the policy", "nats per token"),
     "approx_kl": ("KL from the policy that played", "nats per token"),
@@ -122,7 +121,7 @@ def kl_panel(series: Series, colours: Colours) -> Curves | None:
     for key in series.values:
         policy, _, name = key.rpartition("/")
         if name in KL:
-            label = ", ".join(filter(None, (policy, KL_NAMES[name])))
+            label = ", ".join(filter(None, (policy, KL[name])))
             lines.append(_line(series, key, label, colours[label]))
     return _curves(series, "kl", "KL divergence", "nats per token", lines)
 

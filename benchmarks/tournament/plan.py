@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from coevo.agents.fingerprint import fingerprint
-from coevo.benchmarks.compare.manifest import surroundings
+from coevo.benchmarks.manifest_file import NAME, read_facts, write_facts
 from coevo.benchmarks.scores import is_contest
 from coevo.benchmarks.tournament.schedule import Schedule, pairs, plays_per_deal
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError, DataError
-from coevo.trainers.run_folder import replace_text, storage
 
 KIND = "tournament"
 
@@ -73,10 +72,9 @@ class Plan:
         )
 
 
-def manifest(plan: Plan) -> dict[str, Any]:
-    """Describe a tournament: its settings, who plays, and what the numbers depend on."""
-    weights = {name: fingerprint(name) for name in plan.agents}
-    return {"kind": KIND, **_settings(plan), "weights": weights, **surroundings()}
+def described(plan: Plan) -> dict[str, Any]:
+    """Describe a tournament: its settings, and who plays."""
+    return {**_settings(plan), "weights": {name: fingerprint(name) for name in plan.agents}}
 
 
 def open_folder(folder: Path, plan: Plan) -> None:
@@ -86,31 +84,19 @@ def open_folder(folder: Path, plan: Plan) -> None:
         ConfigError: the folder holds a tournament with other settings, or its agents have changed.
         DataError: it holds something else.
     """
-    path = folder / "manifest.json"
-    wanted = manifest(plan)
-    if path.exists():
+    wanted = described(plan)
+    if (folder / NAME).exists():
         _check_same(folder, read_manifest(folder), wanted)
         return
     inside = [p for p in folder.glob("*") if not p.name.startswith(".")] if folder.is_dir() else []
     if inside or (folder.exists() and not folder.is_dir()):
         raise DataError(f"{folder} holds something else; give another --out")
-    with storage(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        replace_text(path, json.dumps(wanted, indent=2) + "\n")
+    write_facts(folder, KIND, wanted)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a tournament."""
-    path = folder / "manifest.json"
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{folder} holds no tournament: {path}: {error.strerror}") from None
-    except ValueError as error:
-        raise DataError(f"{path} is not JSON: {error}") from None
-    if not isinstance(found, dict) or found.get("kind") != KIND:
-        raise DataError(f"{path} is no manifest of a tournament; give another --out")
-    return found
+    return read_facts(folder, KIND)
 
 
 def _settings(plan: Plan) -> dict[str, Any]:

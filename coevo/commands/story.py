@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from coevo.agents.human import latest
 from coevo.commands.screen import harmless
+from coevo.envs import list_envs
 from coevo.envs.core.episode import Episode, Stop, Turn
 from coevo.envs.core.parsing import Status
 
@@ -53,6 +54,8 @@ def ending(episode: Episode) -> str:
     if episode.stop is not Stop.FINISHED:
         why = {Stop.TURN_LIMIT: "the limit of rounds", Stop.UNFINISHED: "an interruption"}
         return f"ended by {why.get(episode.stop, harmless(episode.note) or 'an error')} ({got})"
+    if not _is_contest(episode.env, totals.values()):
+        return f"the play ends with {got}"
     best = max(totals.values())
     winners = [a for a, value in totals.items() if best - value <= EQUAL]
     if len(winners) == 1:
@@ -60,6 +63,12 @@ def ending(episode: Episode) -> str:
     if len(winners) < len(totals):
         return f"{' and '.join(winners)} win ({got})"
     return f"nobody is ahead ({got})"
+
+
+def _is_contest(env: str, totals: Iterable[float]) -> bool:
+    """Tell whether who gets more has won: by what is registered, else where gains are losses."""
+    kinds = {s.id: s.kind for s in list_envs()}
+    return kinds.get(env) == "competitive" or abs(sum(totals)) <= EQUAL
 
 
 def who(turn: Turn) -> str:

@@ -17,9 +17,10 @@ import numpy as np
 from coevo.envs.core.episode import Episode, Stop
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.trainers.estimators.option import Table, check_range
+from coevo.trainers.samplers.memory import WithoutMemory
 
 
-class Archive:
+class Archive(WithoutMemory):
     """Nothing is kept, nothing is given."""
 
     def give(self, rng: np.random.Generator) -> dict[str, Any]:
@@ -32,19 +33,6 @@ class Archive:
     def metrics(self) -> dict[str, float]:
         """Give numbers for the log."""
         return {}
-
-    def state_dict(self) -> dict[str, Any]:
-        """Give what a checkpoint must keep; JSON-able."""
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take back what `state_dict` gave.
-
-        Raises:
-            DataError: It is not the state of this kind of archive.
-        """
-        if state:
-            raise DataError(f"an archive without memory was given the state {sorted(state)}")
 
 
 @dataclass(kw_only=True)

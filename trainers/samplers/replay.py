@@ -18,6 +18,7 @@ from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.trainers.estimators.option import Table, check_range
 from coevo.trainers.samplers.kept import Kept, alone, check_replayable
+from coevo.trainers.samplers.memory import WithoutMemory
 from coevo.trainers.samplers.schedules import replay_weight
 from coevo.trainers.samplers.starts import Floats
 
@@ -61,7 +62,7 @@ class Extra:
         return [alone(k.episode, k.seat) if k.seat else k.episode for k in self.items]
 
 
-class Replay:
+class Replay(WithoutMemory):
     """Nothing comes back: every update learns from its own plays only."""
 
     by_seat: ClassVar[bool] = False
@@ -81,19 +82,6 @@ class Replay:
     def reincarnates(self, step: int) -> bool:
         """Tell whether the reference becomes the current policy before this update."""
         return False
-
-    def state_dict(self) -> dict[str, Any]:
-        """Give what a checkpoint must keep; JSON-able."""
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take back what `state_dict` gave.
-
-        Raises:
-            DataError: It is not the state of this kind of buffer.
-        """
-        if state:
-            raise DataError(f"a buffer without memory was given the state {sorted(state)}")
 
 
 @dataclass(kw_only=True)
