@@ -29,6 +29,7 @@ from coevo.agents.sampling import SamplingConfig
 from coevo.agents.tutor import TutorAgent
 from coevo.benchmarks.checks.check import Check, Outcome, Row
 from coevo.envs.core.episode import Episode, Stop, Turn
+from coevo.envs.core.errors import ConfigError
 from coevo.envs.search.proposals import REASONS, VALID
 from coevo.envs.search.worlds import World, world
 from coevo.trainers.algorithms import algorithm
@@ -260,12 +261,18 @@ def _strange_credits(episodes: Sequence[Episode], batch: Batch, spec: AdvantageS
 
 
 def _leaks(episode: Episode, turn: Turn) -> bool:
-    """Tell whether an accepted question names its answer or what lies between."""
+    """Tell whether an accepted question names its answer or what lies between.
+
+    One that leads nowhere should not have been accepted, and counts too; an open gate lets it pass.
+    """
     here = _world_of(episode)
     path = here.parse(str(turn.answer))
     if path is None:
         return True
-    _, *between, answer = here.trace(path)
+    try:
+        _, *between, answer = here.trace(path)
+    except ConfigError:
+        return True
     said = f" {str(turn.answer).casefold()} "
     return any(f" {name.casefold()} " in said for name in (*between, answer))
 

@@ -140,3 +140,13 @@ def test_a_leak_is_seen(found):
     assert ssp_seed.invariants(given, batch, SPEC).leaks == 0, "nothing between is named"
     turn.answer = f"{turn.answer}, that is {bridge}"
     assert ssp_seed.invariants(given, batch, SPEC).leaks > 0
+
+
+def test_a_question_that_leads_nowhere_is_a_fault_and_no_error(found):
+    given, batch = found
+    episode, turn = accepted(given)
+    here = ssp_seed._world_of(episode)
+    questions = (f"boss of friend of {name}" for name in here.entities)
+    paths = ((q, here.parse(q)) for q in questions)
+    turn.answer = next(q for q, path in paths if path is not None and not here.answers(path))
+    assert ssp_seed.invariants(given, batch, SPEC).leaks > 0
