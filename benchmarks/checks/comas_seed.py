@@ -1,7 +1,9 @@
 """CoMAS on the seed model: a short run of `coevo train comas`, measured on held-out questions.
 
 Setting    `coevo/peer_review-v0` with its default arguments in the terse style, two agents that
-           start from the seed model, 40 updates of 32 plays with whitening per role.
+           start from the seed model, 40 updates of 64 plays with whitening per role. Steps are
+           small, since nothing pays a scorer to be right: its drift is noise, which many plays
+           and small steps average out. With 32 plays and a rate of 3e-4 it was 0.02 +- 0.19.
 Measured   Two agents on questions that training did not ask, before and after.
 Open       The sheet has no model of this size; it asks for rising held-out accuracy and a falling
            share of scores that cannot be read.
@@ -20,7 +22,7 @@ OPTIONS = {
     for part in ("train", "test")
 }
 MODEL, VARIANT = "seed", "role"
-STEPS, EPISODES, PLAYS, LR = 40, 32, 300, 3e-4
+STEPS, EPISODES, PLAYS, LR = 40, 64, 300, 1e-4
 
 
 def run(seeds: Sequence[int]) -> Outcome:
@@ -64,6 +66,6 @@ CHECK = Check(
     property="Two copies of the seed model that score each other's work get better at held-out "
     "questions and give fewer scores that cannot be read.",
     source="collaborative sheet, section 1, check B, asked of the seed model",
-    minutes=10.0,
+    minutes=13.0,
     run=run,
 )
