@@ -3,7 +3,8 @@
 Setting   `coevo/iterated_game-v0`, terse prompts, ten rounds, a reply that cannot be read is a
           defection (choice B). The record `advantage_alignment` and its two controls, trained from
           the shipped model by the same loop as any other run; 128 plays per update. Past selves are
-          kept more often than in `aa_ipd`, since there are fewer updates.
+          kept more often than in `aa_ipd`, since there are fewer updates, and KL to the start
+          model takes the place of the entropy bonus.
 Measured  Exact, by the probability of either choice in every situation that a prompt can tell
           apart (10 rounds, last choices of both): payoff per round in self-play and against
           always-defect, and the probability of cooperating, averaged over rounds.
@@ -40,7 +41,11 @@ ENV = "coevo/iterated_game-v0"
 OPTIONS = {"prompt_style": "terse", "unparsable": "B"}
 MODEL = "seed"
 UPDATES = 50
-CHANGES = {"population.every": 5}
+CHANGES = {"population.every": 5, "loss.regularise": "kl(coef=0.001, kind=k3)"}
+"""The leash is that of the record's variants for language models. The entropy bonus of the dilemma
+pays for unreadable text, which costs a defector nothing, and for other spellings of a choice."""
+READABLE = 0.9
+"""Least share of the usual spelling of a choice; below it the exact figures would mislead."""
 CHOICES = ("A", "B")
 """To cooperate and to defect, as players read it."""
 WAYS = {"naive": "naive", "sum of rewards": "sum_of_rewards", "alignment": None}
@@ -93,6 +98,10 @@ def run(seeds: Sequence[int]) -> Outcome:
         (
             *_rows("before training", [before]),
             *(row for way, many in found.items() for row in _rows(way, many)),
+            *(
+                Row(f"{way}: usual spelling", tuple(m.readable for m in many), low=READABLE)
+                for way, many in found.items()
+            ),
             Row("payoff, alignment - naive", tuple(more.tolist()), 1.78, low=0.2),
             Row(
                 "against always-defect, alignment - sum of rewards",
@@ -103,7 +112,7 @@ def run(seeds: Sequence[int]) -> Outcome:
             Row("alignment: P(C | CC) - P(C | CD)", tuple(apart), 0.98, low=0.2),
         ),
         note=f"{UPDATES} updates per way; the references are the tabular figures of aa_ipd; "
-        f"before training {before.readable:.1%} of the probability is on readable choices",
+        f"before training {before.readable:.1%} of the probability is on the usual spelling",
     )
 
 

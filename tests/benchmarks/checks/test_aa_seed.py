@@ -1,5 +1,7 @@
 """Advantage Alignment on the language model: what is asked, and what is made of the answers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -51,3 +53,13 @@ def test_a_way_that_does_not_differ_fails_the_check(monkeypatch):
         "payoff, alignment - naive",
         "against always-defect, alignment - sum of rewards",
     }
+
+
+def test_choices_in_another_spelling_fail_the_check(monkeypatch):
+    usual = aa_seed.manners(Grim())
+    other = replace(usual, readable=0.1)
+    monkeypatch.setattr(aa_seed, "_learnt", lambda variant, seed: other if variant else usual)
+    monkeypatch.setattr(aa_seed, "_agent", Grim)
+    failing = {row.label for row in aa_seed.run([0]).rows if not row.holds}
+    assert failing >= {"naive: usual spelling", "sum of rewards: usual spelling"}
+    assert "alignment: usual spelling" not in failing
