@@ -31,7 +31,7 @@ from coevo.benchmarks.checks.check import Check, Outcome, Row
 from coevo.benchmarks.checks.repeated_table import expected_returns
 from coevo.benchmarks.checks.tabular import REAL
 from coevo.envs import make
-from coevo.envs.core.parsing import answer
+from coevo.envs.core.parsing import answer, parse_move
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import train
@@ -44,8 +44,9 @@ UPDATES = 50
 CHANGES = {"population.every": 5, "loss.regularise": "kl(coef=0.001, kind=k3)"}
 """The leash is that of the record's variants for language models. The entropy bonus of the dilemma
 pays for unreadable text, which costs a defector nothing, and for other spellings of a choice."""
-READABLE = 0.9
-"""Least share of the usual spelling of a choice; below it the exact figures would mislead."""
+DRAWS, ELSEWHERE = 32, 0.05
+"""Replies drawn per situation, and the largest share of them that may cooperate in another spelling
+than the usual one, whose probability is what is computed."""
 CHOICES = ("A", "B")
 """To cooperate and to defect, as players read it."""
 WAYS = {"naive": "naive", "sum of rewards": "sum_of_rewards", "alignment": None}
@@ -66,6 +67,8 @@ class Manners:
     """Probability of both choices by round and context; what is no choice is a defection."""
     readable: float
     """Share of the probability that is on the usual spelling of a choice, over situations."""
+    elsewhere: float
+    """Share of drawn replies that cooperate in another spelling; the odds do not count them."""
 
     def cooperation(self, context: str) -> float:
         """Give the probability of cooperating after a round, averaged over rounds."""
@@ -99,7 +102,11 @@ def run(seeds: Sequence[int]) -> Outcome:
             *_rows("before training", [before]),
             *(row for way, many in found.items() for row in _rows(way, many)),
             *(
-                Row(f"{way}: usual spelling", tuple(m.readable for m in many), low=READABLE)
+                Row(
+                    f"{way}: cooperation spelt otherwise",
+                    tuple(m.elsewhere for m in many),
+                    high=ELSEWHERE,
+                )
                 for way, many in found.items()
             ),
             Row("payoff, alignment - naive", tuple(more.tolist()), 1.78, low=0.2),
@@ -125,7 +132,17 @@ def manners(agent: LanguageModelAgent) -> Manners:
     for (t, context, _), odds in zip(asked, np.exp(logp_NA), strict=True):
         odds_TCA[t, context, 0] = float(odds[0])
     odds_TCA[..., 1] = 1.0 - odds_TCA[..., 0]
-    return Manners(odds_TCA, float(np.exp(logp_NA).sum(1).mean()))
+    readable = float(np.exp(logp_NA).sum(1).mean())
+    return Manners(odds_TCA, readable, _elsewhere(agent, [request for _, _, request in asked]))
+
+
+def _elsewhere(agent: LanguageModelAgent, requests: Sequence[Request]) -> float:
+    drawn = agent.act([request for request in requests for _ in range(DRAWS)])
+    usual = answer(CHOICES[0])
+    trusting = [parse_move(reply.text, CHOICES).move == CHOICES[0] for reply in drawn]
+    return float(
+        np.mean([t and r.text.strip() != usual for t, r in zip(trusting, drawn, strict=True)])
+    )
 
 
 def situations() -> list[tuple[int, int, Request]]:

@@ -1,10 +1,9 @@
 """Advantage Alignment on the language model: what is asked, and what is made of the answers."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
+from coevo.agents.agent import Reply
 from coevo.benchmarks.checks import aa_seed
 
 
@@ -18,6 +17,11 @@ class Grim:
             trusts = "Last: none." in text or "Last: you A, other A." in text
             found.append(np.log([0.9, 1e-12] if trusts else [1e-12, 0.9]))
         return found
+
+    said = "[A]"
+
+    def act(self, requests):
+        return [Reply(self.said) for _ in requests]
 
 
 def test_every_situation_is_asked_once():
@@ -56,10 +60,13 @@ def test_a_way_that_does_not_differ_fails_the_check(monkeypatch):
 
 
 def test_choices_in_another_spelling_fail_the_check(monkeypatch):
-    usual = aa_seed.manners(Grim())
-    other = replace(usual, readable=0.1)
+    class Mumbles(Grim):
+        said = "Let us [ a ]"
+
+    other, usual = aa_seed.manners(Mumbles()), aa_seed.manners(Grim())
+    assert (other.elsewhere, usual.elsewhere) == (1, 0)
     monkeypatch.setattr(aa_seed, "_learnt", lambda variant, seed: other if variant else usual)
     monkeypatch.setattr(aa_seed, "_agent", Grim)
     failing = {row.label for row in aa_seed.run([0]).rows if not row.holds}
-    assert failing >= {"naive: usual spelling", "sum of rewards: usual spelling"}
-    assert "alignment: usual spelling" not in failing
+    assert failing >= {f"{way}: cooperation spelt otherwise" for way in ("naive", "sum of rewards")}
+    assert "alignment: cooperation spelt otherwise" not in failing
