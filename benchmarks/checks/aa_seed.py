@@ -41,6 +41,8 @@ ENV = "coevo/iterated_game-v0"
 OPTIONS = {"prompt_style": "terse", "unparsable": "B"}
 MODEL = "seed"
 UPDATES = 50
+MOST = 3
+"""Seeds that are run."""
 CHANGES = {"population.every": 5, "loss.regularise": "kl(coef=0.001, kind=k3)"}
 """The leash is that of the record's variants for language models. The entropy bonus of the dilemma
 pays for unreadable text, which costs a defector nothing, and for other spellings of a choice."""
@@ -89,7 +91,7 @@ class Manners:
 
 def run(seeds: Sequence[int]) -> Outcome:
     """Train the shipped model in three ways and look at what it does."""
-    found = {way: [_learnt(variant, seed) for seed in seeds] for way, variant in WAYS.items()}
+    found = {way: [_learnt(variant, seed) for seed in seeds[:MOST]] for way, variant in WAYS.items()}
     before = manners(_agent())
     apart = [m.cooperation("CC") - m.cooperation("CD") for m in found["alignment"]]
     payoff = {way: [m.payoff for m in many] for way, many in found.items()}
@@ -210,6 +212,6 @@ CHECK = Check(
     property="The shipped language model, too, learns under advantage alignment to cooperate more "
     "than naively and to be exploited less than with the sum of rewards.",
     source="the tabular figures of aa_ipd; social dilemmas sheet, section 1.7",
-    minutes=10.0,
+    minutes=14.0,
     run=run,
 )
