@@ -91,7 +91,9 @@ class Manners:
 
 def run(seeds: Sequence[int]) -> Outcome:
     """Train the shipped model in three ways and look at what it does."""
-    found = {way: [_learnt(variant, seed) for seed in seeds[:MOST]] for way, variant in WAYS.items()}
+    found = {
+        way: [_learnt(variant, seed) for seed in seeds[:MOST]] for way, variant in WAYS.items()
+    }
     before = manners(_agent())
     apart = [m.cooperation("CC") - m.cooperation("CD") for m in found["alignment"]]
     payoff = {way: [m.payoff for m in many] for way, many in found.items()}
