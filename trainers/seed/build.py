@@ -34,8 +34,7 @@ WORDS = (
     r"| ?[\p{L}\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+"
 )
 """What no token reaches beyond. Letters and digits stay together, so that a line of a board (`X23`)
-can be one token, and names of four letters come in two halves of few kinds, so that a name that was
-never seen is copied like any other.
+can be one token, and names of four letters come in two halves of few kinds, all of them seen often.
 """
 
 

@@ -4,11 +4,11 @@ import re
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
+from coevo.agents.load import SEED_MODEL
 from coevo.envs.games.states import movers, view
 
-WORD = re.compile(r" ?[A-Za-z0-9]+| ?[^\sA-Za-z0-9]+|\s+")
-"""A piece of text that the seed model's tokenizer may read as one token."""
 HIDDEN = "goofspiel(num_cards=4,imp_info=True,points_order=descending)"
 ENUMERABLE = {
     "kuhn": ("coevo/kuhn_poker-v0", None),
@@ -113,6 +113,7 @@ def longest_connect_four(env, seed):
 
 
 def test_terse_prompts_are_short(skin, walks):
+    tokenizer = Tokenizer.from_file(str(SEED_MODEL / "tokenizer.json"))
     env = walks.make(skin, prompt_style="terse")
     prompts = []
     for seed in range(25):
@@ -120,7 +121,7 @@ def test_terse_prompts_are_short(skin, walks):
     if skin == "coevo/connect_four-v0":
         for seed in range(25):
             prompts += longest_connect_four(env, seed)
-    assert max(len(WORD.findall(p)) for p in prompts) <= 64
+    assert max(len(tokenizer.encode(p).ids) for p in prompts) <= 64
     assert all("\n" not in p and p.endswith("Answer [move]") for p in prompts)
 
 
