@@ -4,23 +4,25 @@ PYTHON ?= python3
 PYTEST_FLAGS ?= -q -n auto --dist loadfile
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+QUICK := $(VENV)/.quickstart
+FULL := $(VENV)/.installed
 
-.PHONY: help quickstart test lint browser
+.PHONY: help quickstart test lint browser docs
 
 help:
 	@echo "make quickstart   train on Kuhn poker for four minutes and compare before and after"
 	@echo "make test         lint, types, import direction, tests"
 	@echo "make lint         the same without the tests"
+	@echo "make docs         the documentation site, in docs/_build/html"
 	@echo "PYTHON=python3.12 names another interpreter for the first install"
 
-quickstart: $(STAMP)
+quickstart: $(if $(wildcard $(FULL)),$(FULL),$(QUICK))
 	$(BIN)/coevo train mars --env coevo/kuhn_poker-v0 --budget 4m --threads 1
 
-test: lint browser
+test: lint browser docs
 	$(BIN)/pytest $(PYTEST_FLAGS)
 
-lint: $(STAMP)
+lint: $(FULL)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p coevo
@@ -35,13 +37,17 @@ browser:
 			&& { apt-get update && apt-get install -y --no-install-recommends chromium; } >/dev/null; \
 	} || echo "No Chromium: tests of the report page are skipped"
 
-# Makefile edits do not reinstall; a change of what is installed does.
-$(STAMP): pyproject.toml constraints.txt | $(BIN)/pip
-	@echo "Installing coevo with $$(grep -c == constraints.txt) pinned packages into $(VENV); the first time takes some minutes"
-	@set -o pipefail; SECONDS=0; \
-	$(BIN)/pip install --disable-pip-version-check -c constraints.txt -e '.[train,test,dev]' \
-		| { grep --line-buffered -oE 'Downloading .* MB\)' || true; } \
-		&& echo "Installed in $$SECONDS s"
+docs: $(FULL)
+	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
+
+# Makefile edits do not reinstall; a change of what is installed does. The quickstart installs what
+# it needs and no more.
+$(QUICK): EXTRAS := train
+$(FULL): EXTRAS := train,test,dev,docs
+$(QUICK) $(FULL): pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "Installing coevo[$(EXTRAS)] into $(VENV); the first time takes some minutes"
+	@SECONDS=0; $(BIN)/pip install -qq --disable-pip-version-check --no-input \
+		-c constraints.txt -e '.[$(EXTRAS)]' && echo "Installed in $$SECONDS s"
 	@touch $@
 
 $(BIN)/pip:

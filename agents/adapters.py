@@ -60,7 +60,7 @@ class Adapter:
 def adapted(
     base: PreTrainedModel, adapter: Adapter, *, name: str, seed: int, source: str
 ) -> PreTrainedModel:
-    """Give a model that shares a base's tensors and has an adapter of its own to be trained.
+    """Return a model that shares a base's tensors and has an adapter of its own to be trained.
 
     Args:
         base: is frozen by this.
@@ -105,12 +105,12 @@ def _peft() -> Any:
 
 
 def is_adapted(model: nn.Module) -> bool:
-    """Tell whether a model is a base with an adapter."""
+    """Return whether a model is a base with an adapter."""
     return hasattr(model, "peft_config")
 
 
 def own_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Give what a model has for itself: the adapter of an adapted one, all of another."""
+    """Return what a model has for itself: the adapter of an adapted one, all of another."""
     if is_adapted(model):
         found: dict[str, Tensor] = _peft().get_peft_model_state_dict(
             model, save_embedding_layers=False
@@ -160,7 +160,7 @@ def load_adapter(base: PreTrainedModel, folder: Path) -> PreTrainedModel:
 
 
 def merged(model: Any) -> PreTrainedModel:
-    """Give an ordinary model with the adapter's change added to the weights of its base.
+    """Return an ordinary model with the adapter's change added to the weights of its base.
 
     The base is changed by that: it must be nobody else's.
     """

@@ -5,14 +5,18 @@ Always batched: one call carries every seat that waits at this moment, of all ru
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import copy
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from coevo.envs.core.chat import Chat
+from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.task import Replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,31 @@ class Request:
     """Equal for all turns of one seat in one play, so that a growing chat only appends tokens."""
     masked: bool = False
     """Whether the reply must be one of the legal strings (illegal-move policy `mask`)."""
+    expert: Callable[[float], Replies | None] | None = field(default=None, compare=False)
+    """What the environment's expert might reply here, by skill, while the seat waits; it knows more
+    than the seat, so that it is for scripted agents alone."""
+
+
+def request_of(
+    env: TextEnv, seat: str, rng: np.random.Generator, conversation: str = ""
+) -> Request:
+    """Return the request of a seat that an environment waits for.
+
+    Args:
+        env: the environment.
+        seat: the seat.
+        rng: of the episode.
+        conversation: as in Request.
+    """
+    return Request(
+        seat,
+        env.chat(seat),
+        env.infos[seat],
+        rng,
+        conversation,
+        env.illegal.masked,
+        functools.partial(env.expert, seat),
+    )
 
 
 @dataclass(slots=True)
@@ -44,20 +73,54 @@ class Reply:
     allowed: list[list[int]] | None = None
 
 
+class Account(Protocol):
+    """Counts since an agent was made, as agents behind a server keep them."""
+
+    requests: int
+    """Replies that a server gave."""
+    hits: int
+    """Replies that a cache gave, for nothing."""
+    prompt_tokens: int
+    """Read by the model."""
+    completion_tokens: int
+    """Written by the model."""
+    cost: float
+    """Of these tokens; 0 where no prices are known."""
+
+
 class Agent:
-    """Anybody who can take a seat: script, policy, server, program or person."""
+    """Anybody who can take a seat: script, policy, server, program or person.
+
+    Only `act` must be defined. The other methods and properties are what a measurement may want to
+    know; each has the answer of a script, which draws from the generator of its episode.
+    """
 
     name: str = "agent"
     """Shown in records and tables."""
     version: int = -1
     """Update count of a learning policy; -1 for everybody else."""
 
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether it can be evaluated exactly, by `probabilities`."""
+        return type(self).probabilities is not Agent.probabilities
+
+    @property
+    def sampling_settings(self) -> Mapping[str, Any]:
+        """How tokens are drawn, `temperature` and `max_new_tokens`; empty where none are."""
+        return {}
+
+    @property
+    def usage(self) -> Account | None:
+        """What was used at a server up to now; None where tokens are counted in the replies."""
+        return None
+
     def act(self, requests: Sequence[Request]) -> list[Reply]:
         """Answer every request, in order."""
         raise NotImplementedError(f"{type(self).__name__} must define act")  # abstract
 
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Give the probability of every legal move of each request, for exact evaluation.
+        """Return the probability of every legal move of each request, for exact evaluation.
 
         Returns:
             One float array per request, in the order of its `legal_actions`, summing to 1.
@@ -69,3 +132,27 @@ class Agent:
             f"{self.name} ({type(self).__name__}) gives no move probabilities; exact evaluation "
             "needs a policy, a scripted agent or an oracle"
         )
+
+    def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray] | None:
+        """Return the log-probability of each legal move's usual spelling, in nats.
+
+        Returns:
+            As `probabilities`, summing to the chance of a legal answer; None where that is not
+            known.
+        """
+        return None
+
+    def reseed(self, seed: int) -> None:
+        """Restart sampling, where an agent has a generator of its own."""
+        return
+
+    def forget(self) -> None:
+        """Drop what is remembered of earlier conversations."""
+        return
+
+    def reseeded(self, seed: int) -> Self:
+        """Return a copy whose next replies are a function of the seed; weights are shared."""
+        twin = copy.copy(self)
+        twin.reseed(seed)
+        twin.forget()
+        return twin

@@ -36,7 +36,7 @@ class BaseModel:
 
     @classmethod
     def read(cls, folder: Path) -> BaseModel | None:
-        """Give what a policy's folder rests on; None where it holds all its weights.
+        """Return what a policy's folder rests on; None where it holds all its weights.
 
         Raises:
             DataError: the file is damaged.

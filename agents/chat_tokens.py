@@ -50,11 +50,11 @@ class ChatTokens:
         self.end_ids = self._find_end_ids()
 
     def prompt(self, chat: Chat) -> list[int]:
-        """Give the ids of a chat up to where the assistant begins to write."""
+        """Return the ids of a chat up to where the assistant begins to write."""
         return self._encode(chat, 0)
 
     def continuation(self, chat: Chat, spoken: int, sampled: Sequence[int]) -> list[int]:
-        """Give the ids that follow a sampled reply, up to where the assistant writes next.
+        """Return the ids that follow a sampled reply, up to where the assistant writes next.
 
         Args:
             chat: the whole chat; `chat[spoken]` is the assistant's reply.
@@ -70,11 +70,11 @@ class ChatTokens:
         return ids
 
     def answer(self, text: str) -> list[int]:
-        """Give the ids of a reply in its usual spelling, end token included."""
+        """Return the ids of a reply in its usual spelling, end token included."""
         return [*self._content(text), self.end_ids[0]]
 
     def text(self, ids: Sequence[int]) -> str:
-        """Give the text of sampled ids without special tokens."""
+        """Return the text of sampled ids without special tokens."""
         return self._spelled(ids, skip_special_tokens=True)
 
     def _encode(self, chat: Chat, start: int) -> list[int]:
@@ -91,7 +91,7 @@ class ChatTokens:
         return ids
 
     def _accepted(self, chat: Chat) -> Chat:
-        """Give the chat as the template takes it: some have no system role of their own."""
+        """Return the chat as the template takes it: some have no system role of their own."""
         if isinstance(self._rendered(_roles(chat)), str) and _opens_with_system(chat):
             text = f"{chat[0]['content']}\n\n{chat[1]['content']}"
             return (Message(role="user", content=text), *chat[2:])
@@ -104,7 +104,7 @@ class ChatTokens:
         return rendered
 
     def _render(self, roles: tuple[str, ...]) -> Rendered | str:
-        """Give the pieces of a chat with these roles, or why the template does not take it."""
+        """Return the pieces of a chat with these roles, or why the template does not take it."""
         marks = [{"role": r, "content": f"\ue000{i}\ue001"} for i, r in enumerate(roles)]
         try:
             text = self.tokenizer.apply_chat_template(
@@ -162,5 +162,5 @@ def _roles(chat: Chat) -> tuple[str, ...]:
 
 
 def _after(pieces: Rendered, start: int) -> Rendered:
-    """Give the pieces after the content of message `start - 1`."""
+    """Return the pieces after the content of message `start - 1`."""
     return pieces if start == 0 else pieces[pieces.index(start - 1) + 1 :]

@@ -32,11 +32,22 @@ def frozen_copy(model: M) -> M:
 
 @torch.no_grad()
 def copy_weights(into: nn.Module, source: nn.Module) -> None:
-    """Give a copy the weights of its original; tensors that both share are left alone."""
+    """Copy the weights of an original; tensors that both share are left alone."""
     pairs = zip(_tensors(into), _tensors(source), strict=True)
     for old, new in pairs:
         if old is not new:
             old.copy_(new)
+
+
+@torch.no_grad()
+def blend(old: nn.Module, new: nn.Module, decay: float) -> None:
+    """Move old weights towards new ones: old <- decay old + (1 - decay) new.
+
+    Tensors that both share, such as the base of an adapter, are left alone.
+    """
+    for a, b in zip(old.parameters(), new.parameters(), strict=True):
+        if a is not b:
+            a.lerp_(b.to(a), 1 - decay)
 
 
 def _tensors(module: nn.Module) -> itertools.chain[torch.Tensor]:

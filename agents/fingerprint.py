@@ -6,8 +6,8 @@ import hashlib
 from pathlib import Path
 
 from coevo.agents.base_model import digest
-from coevo.agents.load import policy_folders
-from coevo.agents.scripted import SCRIPTED
+from coevo.agents.load import path_of, policy_folders
+from coevo.agents.registry import is_scripted
 
 
 def fingerprint(source: str) -> str:
@@ -19,7 +19,8 @@ def fingerprint(source: str) -> str:
     Args:
         source: what `load_agent` takes.
     """
-    if source in SCRIPTED or (source != "seed" and not Path(source).expanduser().exists()):
+    source = path_of(source)
+    if is_scripted(source) or (source != "starter" and not Path(source).expanduser().exists()):
         return ""
     found, folders = hashlib.sha256(), policy_folders(source)
     for policy, folder in sorted(folders.items()):

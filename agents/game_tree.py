@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyspiel
 
@@ -45,6 +46,15 @@ class GameTree:
     """Whether all players are paid the same at every end."""
 
 
+class Best(NamedTuple):
+    """A best response of one seat."""
+
+    value: float
+    """What it gets on average."""
+    policy: Policy
+    """What it does in this seat; states of other seats are missing."""
+
+
 def game_tree(game: str) -> GameTree:
     """Walk all histories of a game, once per process.
 
@@ -82,15 +92,35 @@ def _walk(game: str) -> GameTree | str:
     return GameTree(turn_based(loaded), tuple(found.values()), count, common)
 
 
+def best_response(tree: GameTree, policies: Sequence[Policy], player: int) -> Best:
+    """Return the best that one seat can do against the policies of the others.
+
+    Args:
+        tree: the game.
+        policies: one per seat; the player's own is not looked at, but has to be there.
+        player: who responds.
+    """
+    joint = {key: odds for policy in policies for key, odds in policy.items()}
+    found = pyspiel.TabularBestResponse(tree.game, player, joint)
+    value = float(found.value_from_state(tree.game.new_initial_state()))
+    chosen = found.get_best_response_actions()
+    policy: Policy = {}
+    for d in (d for d in tree.decisions if d.player == player):
+        legal = d.state.legal_actions(player)
+        pick = chosen.get(d.key, legal[0])
+        policy[d.key] = [(a, float(a == pick)) for a in legal]
+    return Best(value, policy)
+
+
 def turn_based(game: pyspiel.Game) -> pyspiel.Game:
-    """Give the game itself if its moves are sequential, else OpenSpiel's sequential form."""
+    """Return the game itself if its moves are sequential, else OpenSpiel's sequential form."""
     if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
         return pyspiel.convert_to_turn_based(game)
     return game
 
 
 def turn_based_key(game: pyspiel.Game, information_state: str, player: int) -> str:
-    """Give the key in the turn-based form for what a player sees in the original form."""
+    """Return the key in the turn-based form for what a player sees in the original form."""
     if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
         return f"Current player: {player}\n{information_state}"
     return information_state

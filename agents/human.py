@@ -61,7 +61,7 @@ class HumanAgent(Agent):
 
 
 def latest(chat: Chat) -> str:
-    """Give the text of all messages after the seat's own last one."""
+    """Return the text of all messages after the seat's own last one."""
     own = [i for i, m in enumerate(chat) if m["role"] == "assistant"]
     return "\n\n".join(m["content"] for m in chat[own[-1] + 1 if own else 0 :])
 

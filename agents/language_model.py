@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -51,12 +52,18 @@ class LanguageModelAgent(Agent):
         self.base: BaseModel | None = None
         """Where weights lie that it shares and does not change; None where all are its own."""
 
+    @property
+    def sampling_settings(self) -> Mapping[str, Any]:
+        """Temperature and longest reply."""
+        drawn = self.sampling
+        return {"temperature": drawn.temperature, "max_new_tokens": drawn.max_new_tokens}
+
     def reseed(self, seed: int) -> None:
         """Restart the sampling generator; equal seeds and requests give equal replies."""
         self._generator = torch.Generator().manual_seed(seed)
 
     def greedy(self, name: str) -> LanguageModelAgent:
-        """Give a player with the same weights that always takes the likeliest token."""
+        """Return a player with the same weights that always takes the likeliest token."""
         twin = copy.copy(self)
         twin.name, twin.sampling = name, replace(self.sampling, temperature=0.0)
         twin.forget()
@@ -81,12 +88,12 @@ class LanguageModelAgent(Agent):
         return replies
 
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Give each legal move's share of the probability of all legal moves' usual spellings."""
+        """Return each legal move's share of the probability of all legal moves' usual spellings."""
         return [np.exp(lp - np.logaddexp.reduce(lp)) for lp in self.move_logprobs(requests)]
 
     @torch.no_grad()
     def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Give the log-probability of each legal move's usual spelling, in nats.
+        """Return the log-probability of each legal move's usual spelling, in nats.
 
         Their sum of exponentials is below 1 by what the policy says otherwise; under a mask, where
         it can say nothing else, it is 1.
@@ -126,7 +133,7 @@ class LanguageModelAgent(Agent):
         return Prompt(ids, tuple(tuple(self.tokens.answer(answer(m))) for m in legal))
 
     def _context(self, request: Request) -> list[int]:
-        """Give the prompt's ids; a chat that has grown only adds to what was said before."""
+        """Return the prompt's ids; a chat that has grown only adds to what was said before."""
         chat = request.chat
         past, ids = self._spoken.get(request.conversation, ((), []))
         if not past or len(chat) <= len(past) or chat[: len(past)] != past:

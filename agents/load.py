@@ -29,13 +29,13 @@ from coevo.agents.agent import Agent
 from coevo.agents.base_model import FILE as BASE
 from coevo.agents.base_model import BaseModel, digest
 from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.registry import is_scripted, names, scripted
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.sb3 import CARD, load_sb3
-from coevo.agents.scripted import SCRIPTED
 from coevo.agents.seated import SeatedPolicies
 from coevo.envs.core.errors import CoevoError, ConfigError, DataError, missing_extra, nearest
 
-SEED_MODEL = Path(__file__).parent / "seed_model"
+STARTER_MODEL = Path(__file__).parent / "starter_model"
 """The shipped model."""
 SEATS = "seats.json"
 """File of a checkpoint: seat -> the policy that plays it, where that has another name."""
@@ -45,6 +45,9 @@ PREFIXES: dict[str, tuple[str, str]] = {
 }
 """What may stand before a colon -> module with `load(name, *, sampling, seed, device)`, and the
 extra that it needs."""
+FOLDERS = ("hf", "sb3")
+"""What may stand before a colon and a path: a language model as a folder or Hub id, a policy of
+stable-baselines3."""
 
 
 def load_model(
@@ -53,7 +56,7 @@ def load_model(
     """Load a causal language model and its tokenizer.
 
     Args:
-        source: `seed`, a folder, a run folder, or a Hub id; of several policies name one.
+        source: `starter`, a folder, a run folder, or a Hub id; of several policies name one.
         device: `cpu`, `cuda` or `auto`.
         trust_remote_code: run code that comes with the model.
 
@@ -114,7 +117,7 @@ class _Loader:
 def base_model(source: str) -> BaseModel:
     """Describe a start model that policies are going to rest on."""
     path = model_folder(source)
-    if source == "seed" or not path.exists():
+    if source == "starter" or not path.exists():
         return BaseModel(source, digest(path))
     return BaseModel(str(path.resolve()), digest(path))
 
@@ -132,7 +135,7 @@ def no_progress_bars() -> Iterator[None]:
 
 
 def model_folder(source: str) -> Path:
-    """Resolve `seed`, a run folder or a checkpoint to the folder that holds the one model."""
+    """Resolve `starter`, a run folder or a checkpoint to the folder that holds the one model."""
     folders = policy_folders(source)
     if len(folders) > 1:
         raise _several(source, folders.values())
@@ -140,14 +143,15 @@ def model_folder(source: str) -> Path:
 
 
 def policy_folders(source: str) -> dict[str, Path]:
-    """Resolve `seed`, a run folder or a checkpoint to the folder of each policy, by its name.
+    """Resolve `starter`, a run folder or a checkpoint to the folder of each policy, by its name.
 
     Only a checkpoint gives more than one. The folder of a single model may have any name; a Hub id
     is given back as a path that is not there.
     """
-    if source == "seed":
+    if source == "starter":
         path = _existing(
-            SEED_MODEL, "the shipped seed model is missing; make it with `coevo seed-model build`"
+            STARTER_MODEL,
+            "the shipped starter model is missing; make it with `coevo starter build`",
         )
         return {path.name: path}
     path = Path(source).expanduser()
@@ -170,9 +174,8 @@ def _inside(path: Path) -> dict[str, Path]:
         return {path.name: path}
     if _holds_policy(path / "policy"):
         return {"policy": path / "policy"}
-    steps = [m.parent for m in (path / "checkpoints").glob("step_*/manifest.json")]
-    if steps:
-        return _inside(max(steps, key=lambda s: (len(s.name), s.name)))
+    if newest := _newest_checkpoint(path, "manifest.json"):
+        return _inside(newest)
     policies = sorted(filter(_holds_policy, path.glob("*")))
     if not policies:
         raise DataError(
@@ -181,6 +184,13 @@ def _inside(path: Path) -> dict[str, Path]:
     if len(policies) > 1 and not (path / "manifest.json").is_file():
         raise _several(path, policies)
     return {p.name: p for p in policies}
+
+
+def _newest_checkpoint(run: Path, mark: str) -> Path | None:
+    """Find the newest checkpoint with a file of that name; copies under other names are none."""
+    found = [m.parent for m in (run / "checkpoints").glob(f"step_*/{mark}")]
+    steps = {int(p.name[5:]): p for p in found if p.name[5:].isdecimal()}
+    return steps[max(steps)] if steps else None
 
 
 def _holds_policy(path: Path) -> bool:
@@ -219,38 +229,34 @@ def load_agent(
     """Make an agent from its name.
 
     Args:
-        source: a scripted agent (`random`, `first_legal`, `oracle`, `human`), `seed`, a folder with
-            a model, a run folder, or a Hub id. A run or checkpoint with a policy per seat gives one
-            agent that plays each seat by its policy; the folder of a policy gives that one alone.
-            `openai:MODEL` is a model behind an OpenAI-compatible server. A run of a baseline of
-            stable-baselines3 gives its policy.
+        source: an agent without a model (`random`, `oracle`, `expert:SKILL`, ..., see `registry`),
+            `starter`, a folder with a model, a run folder, or a Hub id. A run or checkpoint with a
+            policy per seat gives one agent that plays each seat by its policy; the folder of a
+            policy gives that one alone. A run of a baseline of stable-baselines3 gives its policy.
+            `hf:` and `sb3:` before a path insist on a language model or such a baseline.
+            `openai:MODEL` is a model behind an OpenAI-compatible server.
         sampling: for language models.
         seed: of sampling.
         device: for language models.
         trust_remote_code: for language models.
     """
-    if source in SCRIPTED:
-        return SCRIPTED[source]()
+    if is_scripted(source):
+        return scripted(source)
     prefix, colon, name = source.partition(":")
     if colon and prefix in PREFIXES:
         return _prefixed(prefix, name, sampling=sampling, seed=seed, device=device)
-    if source != "seed" and "/" not in source and not Path(source).exists():
-        names = [*SCRIPTED, "seed", *(f"{p}:MODEL" for p in PREFIXES)]
-        close = nearest(source, names)
-        hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
-        known = ", ".join(names)
-        raise ConfigError(
-            f"unknown agent {source!r}{hint} Known: {known}, a folder with a model, or a Hub id "
-            "owner/name"
-        )
-
-    baseline = baseline_folder(Path(source).expanduser())
+    kind, path = (prefix, name) if colon and prefix in FOLDERS else ("", source)
+    if not kind and path != "starter" and "/" not in path and not Path(path).exists():
+        raise _unknown(source)
+    baseline = None if kind == "hf" else baseline_folder(Path(path).expanduser())
     if baseline is not None:
         return load_sb3(baseline, source)
-    folders, loader = policy_folders(source), _Loader(device, trust_remote_code)
+    if kind == "sb3":
+        raise DataError(f"{path} holds no policy of stable-baselines3")
+    folders, loader = policy_folders(path), _Loader(device, trust_remote_code)
     policies: dict[str, LanguageModelAgent] = {}
-    for name, path in folders.items():
-        loaded = loader.policy(path, source if len(folders) == 1 else str(path))
+    for name, folder in folders.items():
+        loaded = loader.policy(folder, path if len(folders) == 1 else str(folder))
         policies[name] = LanguageModelAgent(*loaded, name=source, sampling=sampling, seed=seed)
     if len(policies) == 1:
         return next(iter(policies.values()))
@@ -259,8 +265,33 @@ def load_agent(
     return seated
 
 
+def path_of(source: str) -> str:
+    """Return the path or Hub id in the name of an agent; other names are given back.
+
+    >>> path_of("hf:owner/name"), path_of("runs/a"), path_of("openai:m")
+    ('owner/name', 'runs/a', 'openai:m')
+    """
+    prefix, colon, path = source.partition(":")
+    return path if colon and prefix in FOLDERS else source
+
+
+def _unknown(source: str) -> ConfigError:
+    known = [
+        *names(),
+        "starter",
+        *(f"{p}:MODEL" for p in PREFIXES),
+        *(f"{p}:PATH" for p in FOLDERS),
+    ]
+    close = nearest(source, known)
+    hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+    return ConfigError(
+        f"unknown agent {source!r}{hint} Known: {', '.join(known)}, a folder with a model, or a "
+        "Hub id owner/name"
+    )
+
+
 def _by_seat(policies: dict[str, LanguageModelAgent], checkpoint: Path) -> dict[str, Agent]:
-    """Give the policy of every seat; without a word about seats, policies have their names."""
+    """Return the policy of every seat; without a word about seats, policies have their names."""
     path = checkpoint / SEATS
     try:
         seats = json.loads(path.read_text("utf-8")) if path.is_file() else {n: n for n in policies}
@@ -273,8 +304,7 @@ def baseline_folder(path: Path) -> Path | None:
     """Find a policy of stable-baselines3: the folder itself, or the newest checkpoint of a run."""
     if (path / CARD).is_file():
         return path
-    steps = [m.parent for m in (path / "checkpoints").glob(f"step_*/{CARD}")]
-    return max(steps, key=lambda s: (len(s.name), s.name), default=None)
+    return _newest_checkpoint(path, CARD)
 
 
 def _prefixed(prefix: str, name: str, **settings: Any) -> Agent:

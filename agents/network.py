@@ -65,7 +65,7 @@ class Network:
         return int(self.layers[-1][0].shape[0])
 
     def outputs(self, seen_BD: np.ndarray) -> np.ndarray:
-        """Give the last layer's outputs, [rows, actions]."""
+        """Return the last layer's outputs, [rows, actions]."""
         f, h_BD = ACTIVATIONS[self.activation], seen_BD
         for weight, bias in self.layers[:-1]:
             h_BD = f(h_BD @ weight.T + bias)
@@ -73,7 +73,7 @@ class Network:
         return np.asarray(h_BD @ weight.T + bias, dtype=np.float64)
 
     def odds(self, seen_BD: np.ndarray, mask_BA: np.ndarray) -> np.ndarray:
-        """Give the probability of every action; 0 where the mask is False.
+        """Return the probability of every action; 0 where the mask is False.
 
         softmax: p_a = exp(z_a) / sum_b exp(z_b) over what the mask leaves
         greedy:  p_a = 1 for the highest z_a that the mask leaves, the first of equals
@@ -98,7 +98,7 @@ class Network:
         return min(int(np.searchsorted(edges, rng.random() * edges[-1], "right")), len(edges) - 1)
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """Give the weights by name, as they are stored."""
+        """Return the weights by name, as they are stored."""
         named = {f"{k}.weight": w for k, (w, _) in enumerate(self.layers)}
         return named | {f"{k}.bias": b for k, (_, b) in enumerate(self.layers)}
 

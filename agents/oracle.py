@@ -55,7 +55,7 @@ class Solution:
     """Whether the play is optimal, up to `EXACT` of the payoff range."""
 
     def odds(self, info: Mapping[str, Any]) -> np.ndarray:
-        """Give the probability of each entry of `legal_actions`."""
+        """Return the probability of each entry of `legal_actions`."""
         raise NotImplementedError(f"{type(self).__name__} must define odds")  # abstract
 
 
@@ -73,7 +73,7 @@ class Minimax(Solution):
         self.value(game.new_initial_state())
 
     def value(self, state: pyspiel.State) -> float:
-        """Give what player 0 gets from here if both play optimally."""
+        """Return what player 0 gets from here if both play optimally."""
         if state.is_terminal():
             return float(state.returns()[0])
         mover = state.current_player()
@@ -104,7 +104,7 @@ class TreeSearch(Solution):
         self._chosen = functools.lru_cache(maxsize=10_000)(self._search)
 
     def odds(self, info: Mapping[str, Any]) -> np.ndarray:
-        """Give probability 1 to the move that the search picks."""
+        """Return probability 1 to the move that the search picks."""
         chosen = self._chosen(tuple(info["history"]))
         return np.eye(len(info["legal_actions"]))[chosen]
 
@@ -146,7 +146,7 @@ class OracleAgent(MoveAgent):
         """Whether all play so far came from optimal solutions; reports say so where not."""
 
     def odds(self, request: Request) -> np.ndarray:
-        """Give the solution's probability of every legal move."""
+        """Return the solution's probability of every legal move."""
         solution = solve(game_of(request.info), self.simulations)
         self.exact = self.exact and solution.exact
         odds = solution.odds(request.info)
@@ -236,7 +236,7 @@ def state_of(game: pyspiel.Game, info: Mapping[str, Any]) -> pyspiel.State:
 
 
 def game_of(info: Mapping[str, Any]) -> str:
-    """Give the game string of a request; raise where the environment is not an OpenSpiel game."""
+    """Return the game string of a request; raise where the environment is not an OpenSpiel game."""
     if "game" not in info:
         raise ConfigError(f"no oracle: the environment is no OpenSpiel game. Oracles: {_KINDS}")
     return str(info["game"])
@@ -265,7 +265,7 @@ def _probabilities(pairs: list[tuple[int, float]]) -> np.ndarray:
 
 
 def _deterministic_policies(tree: GameTree) -> Iterator[Policy]:
-    """Give every deterministic policy of player 0, with player 1 playing anything."""
+    """Return every deterministic policy of player 0, with player 1 playing anything."""
     own = [d for d in tree.decisions if d.player == 0]
     choices = [d.state.legal_actions(0) for d in own]
     count = np.prod([float(len(c)) for c in choices])
@@ -278,7 +278,7 @@ def _deterministic_policies(tree: GameTree) -> Iterator[Policy]:
 
 
 def _pure(tree: GameTree, chosen: Mapping[str, int], player: int) -> Policy:
-    """Give probability 1 to the chosen action, or to the first where none was chosen."""
+    """Return probability 1 to the chosen action, or to the first where none was chosen."""
     policy: Policy = {}
     for d in tree.decisions:
         if d.player == player:

@@ -7,7 +7,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from coevo.agents.adapters import Adapter, adapted
 from coevo.agents.copies import shared_copy
 from coevo.agents.language_model import LanguageModelAgent
-from coevo.agents.load import SEED_MODEL, base_model, load_model
+from coevo.agents.load import STARTER_MODEL, base_model, load_model
 from coevo.agents.sampling import SamplingConfig
 
 
@@ -58,7 +58,7 @@ class PolicyMaker:
         elif adapter is None:
             own = shared_copy(start)
         else:
-            place = str(SEED_MODEL) if source == "seed" else base_model(source).source
+            place = str(STARTER_MODEL) if source == "starter" else base_model(source).source
             own = adapted(start, adapter, name=name, seed=self.seed, source=place)
         agent = LanguageModelAgent(own, tokenizer, name=name, sampling=self.sampling)
         if adapter is not None or not learns:

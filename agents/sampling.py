@@ -197,7 +197,7 @@ class _Wave:
 
 
 def allowed_next(choices: Sequence[Ids], written: Sequence[int]) -> list[int]:
-    """Give the ids that continue a permitted reply; empty where sampling is free.
+    """Return the ids that continue a permitted reply; empty where sampling is free.
 
     >>> allowed_next([(1, 2, 0), (1, 3, 0)], [1])
     [2, 3]

@@ -27,9 +27,9 @@ from coevo.agents.known_state import known_state
 from coevo.agents.network import Network, layers_of
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.parsing import answer
-from coevo.envs.core.vector import illegal_reply
 from coevo.envs.games.states import load_game
 from coevo.envs.games.tensors import encode, size
+from coevo.envs.games.vector import illegal_reply
 
 SCHEMA = 1
 CARD, WEIGHTS, ARCHIVE = "sb3.json", "policy.safetensors", "model.zip"
@@ -89,11 +89,11 @@ class SB3Agent(Agent):
         return [_drawn(r, legal, odds) for r, (legal, odds, _) in self._weighed(requests)]
 
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Give the probability of every legal move, given that a legal one is said."""
+        """Return the probability of every legal move, given that a legal one is said."""
         return [np.exp(logp - np.logaddexp.reduce(logp)) for logp in self.move_logprobs(requests)]
 
     def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Give the log-probability of saying each legal move, in nats.
+        """Return the log-probability of saying each legal move, in nats.
 
         Without a mask their probabilities sum to less than 1. Where a policy always says an
         illegal action, its odds under a mask count, times `NEVER`.
@@ -110,7 +110,7 @@ class SB3Agent(Agent):
     def _weighed(
         self, requests: Sequence[Request]
     ) -> list[tuple[Request, tuple[Legal, np.ndarray, np.ndarray]]]:
-        """Give (legal actions, odds of all actions, odds under a mask) for every request."""
+        """Return (legal actions, odds of all actions, odds under a mask) for every request."""
         if not requests:
             return []
         rows = [self._read(r) for r in requests]
@@ -126,7 +126,7 @@ class SB3Agent(Agent):
         ]
 
     def _read(self, request: Request) -> tuple[np.ndarray, Legal]:
-        """Give a request's observation and its legal actions with their names."""
+        """Return a request's observation and its legal actions with their names."""
         info = request.info
         state, game = known_state(info), str(info["game"])
         if game != self.card.game:
@@ -220,7 +220,7 @@ def load_sb3(folder: Path, name: str = "") -> SB3Agent:
 
 
 def versions() -> dict[str, str | None]:
-    """Give the versions of the packages that a policy depends on; None where one is missing."""
+    """Return the versions of the packages that a policy depends on; None where one is missing."""
     return {name: _version(name) for name in PACKAGES}
 
 

@@ -22,7 +22,7 @@ class Span:
     """Index after the last token of each reply."""
 
     def positions(self) -> list[int]:
-        """Give the indices of all reply tokens."""
+        """Return the indices of all reply tokens."""
         return [i for s, e in zip(self.starts, self.ends, strict=True) for i in range(s, e)]
 
 
@@ -38,7 +38,7 @@ class Scored:
     """Last hidden state before each reply token, where asked for."""
 
     def logp_N(self) -> Tensor:
-        """Give the log-probability of each reply token, in nats."""
+        """Return the log-probability of each reply token, in nats."""
         logp_NV = self.logits_NV.log_softmax(-1)
         return logp_NV.gather(-1, self.ids_N[:, None]).squeeze(-1)
 
@@ -112,7 +112,7 @@ def score(
 
 
 def left_padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Give ids and attention mask, [rows, longest], padded on the left with id 0."""
+    """Return ids and attention mask, [rows, longest], padded on the left with id 0."""
     longest = max(map(len, rows))
     ids = [[0] * (longest - len(r)) + list(r) for r in rows]
     mask = [[0] * (longest - len(r)) + [1] * len(r) for r in rows]
@@ -120,5 +120,5 @@ def left_padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Te
 
 
 def positions(mask_BL: Tensor) -> Tensor:
-    """Give position ids that start at 0 with the first token that is not padding."""
+    """Return position ids that start at 0 with the first token that is not padding."""
     return (mask_BL.cumsum(-1) - 1).clamp(min=0)

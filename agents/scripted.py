@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from coevo.agents.agent import Agent, Reply, Request
-from coevo.agents.speakers import Speech, speaker
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import answer
+from coevo.envs.core.task import Replies
 
 NEUTRAL = "I have nothing to add."
-"""Reply of a scripted player where any text is legal and the environment has no speaker."""
+"""Reply of a scripted player where any text is legal and the environment has no expert."""
 
 
 class MoveAgent(Agent):
     """Draws its move from the odds it gives; subclasses define `odds`.
 
-    Where moves are texts it draws among the replies of the environment's speaker at its `skill`.
+    Where moves are texts it draws among the replies of the environment's expert at its `skill`.
     """
 
     skill: float = 0.0
-    """Skill of its speech, 0..1."""
+    """Skill of the expert that speaks for it, 0..1."""
 
     def odds(self, request: Request) -> np.ndarray:
-        """Give the probability of each entry of `legal_actions`, which is not empty."""
+        """Return the probability of each entry of `legal_actions`, which is not empty."""
         raise NotImplementedError(f"{type(self).__name__} must define odds")  # abstract
 
     def act(self, requests: Sequence[Request]) -> list[Reply]:
@@ -34,19 +34,18 @@ class MoveAgent(Agent):
         return [self._reply(r) for r in requests]
 
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Give the exact probability of every legal move of each request."""
+        """Return the exact probability of every legal move of each request."""
         for request in requests:
             if not request.info["legal_actions"]:
                 raise ConfigError(f"seat {request.seat} has no list of legal moves to weigh")
         return [self.odds(r) for r in requests]
 
-    def speech(self, request: Request) -> Speech:
-        """Give what it might reply and how likely each reply is."""
+    def speech(self, request: Request) -> Replies:
+        """Return what it might reply and how likely each reply is."""
         legal = request.info["legal_actions"]
         if legal:
-            return Speech(tuple(map(answer, legal)), self.odds(request))
-        speak = speaker(str(request.info.get("env_id")))
-        return Speech((NEUTRAL,), np.ones(1)) if speak is None else speak(request, self.skill)
+            return Replies(tuple(map(answer, legal)), self.odds(request))
+        return expert_replies(request, self.skill) or Replies((NEUTRAL,), np.ones(1))
 
     def _reply(self, request: Request) -> Reply:
         replies, odds = self.speech(request)
@@ -61,7 +60,7 @@ class RandomAgent(MoveAgent):
     name = "random"
 
     def odds(self, request: Request) -> np.ndarray:
-        """Give every legal move the same probability."""
+        """Return every legal move the same probability."""
         return uniform(request)
 
 
@@ -71,7 +70,7 @@ class FirstLegalAgent(MoveAgent):
     name = "first_legal"
 
     def odds(self, request: Request) -> np.ndarray:
-        """Give the first legal move probability 1."""
+        """Return the first legal move probability 1."""
         return np.eye(1, len(request.info["legal_actions"]))[0]
 
 
@@ -95,11 +94,12 @@ class FixedTextAgent(Agent):
         return [Reply(next(self._next)) for _ in requests]
 
 
+def expert_replies(request: Request, skill: float) -> Replies | None:
+    """Return what the environment's expert might reply; None where there is none."""
+    return None if request.expert is None else request.expert(skill)
+
+
 def uniform(request: Request) -> np.ndarray:
-    """Give equal probabilities for all legal moves of a request."""
+    """Return equal probabilities for all legal moves of a request."""
     count = len(request.info["legal_actions"])
     return np.full(count, 1 / count)
-
-
-SCRIPTED: dict[str, Callable[[], Agent]] = {"random": RandomAgent, "first_legal": FirstLegalAgent}
-"""Every player that needs no model, by name; `coevo.agents` adds oracle, tutor and human."""

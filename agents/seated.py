@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from coevo.agents.agent import Agent, Reply, Request
-from coevo.agents.language_model import LanguageModelAgent
 
 
 class SeatedPolicies(Agent):
@@ -27,24 +27,37 @@ class SeatedPolicies(Agent):
         return self._spread(requests, "act")
 
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Give the probability of each legal move by the seat's policy."""
+        """Return the probability of each legal move by the seat's policy."""
         return self._spread(requests, "probabilities")
 
-    def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Give the log-probability of each legal move, in nats, by the seat's policy."""
+    def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray] | None:
+        """Return the log-probability of each legal move, in nats, by the seat's policy."""
+        if any(p.move_logprobs([]) is None for p in self.policies.values()):
+            return None
         return self._spread(requests, "move_logprobs")
 
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether every policy can be evaluated exactly."""
+        return all(p.gives_probabilities for p in self.policies.values())
+
+    @property
+    def sampling_settings(self) -> Mapping[str, Any]:
+        """How the first policy draws its tokens; all policies of a run draw alike."""
+        return next(iter(self.policies.values())).sampling_settings
+
     def reseed(self, seed: int) -> None:
-        """Restart the sampling of every language model, each with a stream of its own."""
+        """Restart the sampling of every policy, each with a stream of its own."""
         for number, policy in enumerate(self.policies.values()):
-            if isinstance(policy, LanguageModelAgent):
-                policy.reseed(stream_seed(seed, number))
+            policy.reseed(stream_seed(seed, number))
 
     def forget(self) -> None:
-        """Drop what the language models remember of earlier conversations."""
+        """Drop what the policies remember of earlier conversations."""
         for policy in self.policies.values():
-            if isinstance(policy, LanguageModelAgent):
-                policy.forget()
+            policy.forget()
+
+    def __copy__(self) -> SeatedPolicies:
+        return SeatedPolicies({s: copy.copy(p) for s, p in self.policies.items()}, self.name)
 
     def _spread(self, requests: Sequence[Request], method: str) -> list[Any]:
         answers: list[Any] = [None] * len(requests)
@@ -59,7 +72,7 @@ class SeatedPolicies(Agent):
 
 
 def stream_seed(seed: int, number: int) -> int:
-    """Give the seed of one of several independent generators.
+    """Return the seed of one of several independent generators.
 
     >>> stream_seed(0, 0) == stream_seed(0, 0) != stream_seed(0, 1)
     True
@@ -69,12 +82,5 @@ def stream_seed(seed: int, number: int) -> int:
 
 
 def one_agent(policies: Mapping[str, Agent]) -> Agent:
-    """Give one agent for all policies of a run."""
+    """Return one agent for all policies of a run."""
     return next(iter(policies.values())) if len(policies) == 1 else SeatedPolicies(policies)
-
-
-def reseed(agent: Agent, seed: int) -> None:
-    """Make the next answers of a sampling agent repeatable."""
-    if isinstance(agent, LanguageModelAgent | SeatedPolicies):
-        agent.reseed(seed)
-        agent.forget()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,10 +9,11 @@ import numpy as np
 
 from coevo.agents.agent import Agent, Request
 from coevo.agents.scripted import MoveAgent
-from coevo.agents.speakers import Speech
 from coevo.agents.strategies import known
 from coevo.envs.core.parsing import answer
-from coevo.envs.dilemmas.split import HANDS, beats
+from coevo.envs.core.task import Replies
+from coevo.envs.dilemmas.experts import other_hand
+from coevo.envs.dilemmas.split import beats
 
 SPLIT = "coevo/trust_and_split-v0"
 
@@ -29,16 +29,16 @@ class SplitStrategy(MoveAgent):
         return np.eye(len(claims))[nearest]
 
     def wanted(self, info: Mapping[str, Any]) -> float:
-        """Give how many coins the player wants to keep."""
+        """Return how many coins the player wants to keep."""
         raise NotImplementedError(f"{type(self).__name__} must define wanted")  # abstract
 
-    def speech(self, request: Request) -> Speech:
+    def speech(self, request: Request) -> Replies:
         """Tell the own hand, then claim."""
         info = known(self.name, request, SPLIT, "coins")
         legal = request.info["legal_actions"]
         if not legal:
-            return Speech((f"<message>I have {info['hand']}.</message>",), np.ones(1))
-        return Speech(tuple(map(answer, legal)), self.odds(request))
+            return Replies((f"<message>I have {info['hand']}.</message>",), np.ones(1))
+        return Replies(tuple(map(answer, legal)), self.odds(request))
 
 
 class Greedy(SplitStrategy):
@@ -62,16 +62,6 @@ class WelfareMax(SplitStrategy):
         if other is None:
             return info["coins"] / 2
         return float(info["coins"]) if beats(str(info["hand"]), other) else 0.0
-
-
-def other_hand(info: Mapping[str, Any]) -> str | None:
-    """Give the other's hand: as shown, or as its message says if that names one possible hand."""
-    if "hands" in info:
-        return str(info["hands"][1 - info["player"]])
-    own = f"player_{info['player']}"
-    heard = " ".join(text for seat, text in info["messages"].items() if seat != own).lower()
-    named = {hand for hand in HANDS if re.search(rf"\b{hand}\b", heard)} - {info["hand"]}
-    return named.pop() if len(named) == 1 else None
 
 
 SPLIT_STRATEGIES: dict[str, Callable[[], Agent]] = {"greedy": Greedy, "welfare_max": WelfareMax}

@@ -15,9 +15,9 @@ import numpy as np
 
 from coevo.agents.agent import Agent, Request
 from coevo.agents.scripted import NEUTRAL, MoveAgent
-from coevo.agents.speakers import Speech
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import answer
+from coevo.envs.core.task import Replies
 
 ITERATED = "coevo/iterated_game-v0"
 C, D = 0, 1
@@ -43,26 +43,26 @@ class IteratedStrategy(MoveAgent):
         self._rule = rule
 
     def rule(self, payoffs: np.ndarray, player: int) -> Rule:
-        """Give the rule for a game: payoffs [actions, ..., players] and the own seat."""
+        """Return the rule for a game: payoffs [actions, ..., players] and the own seat."""
         if self._rule is None:
             raise NotImplementedError(f"{type(self).__name__} must define rule")  # abstract
         return self._rule
 
     def odds(self, request: Request) -> np.ndarray:
-        """Give the probabilities of the two actions."""
+        """Return the probabilities of the two actions."""
         payoffs, player, history = _table(self.name, request)
         own = [joint[player] for joint in history]
         others = [int(any(joint[:player] + joint[player + 1 :])) for joint in history]
         share = self.rule(payoffs, player)(own, others)
         return np.array([share, 1 - share])
 
-    def speech(self, request: Request) -> Speech:
+    def speech(self, request: Request) -> Replies:
         """Draw between the two actions; have nothing to say where messages are sent."""
         known(self.name, request, ITERATED, "payoffs")
         legal = request.info["legal_actions"]
         if not legal:
-            return Speech((NEUTRAL,), np.ones(1))
-        return Speech(tuple(map(answer, legal)), self.odds(request))
+            return Replies((NEUTRAL,), np.ones(1))
+        return Replies(tuple(map(answer, legal)), self.odds(request))
 
 
 class MemoryOne(IteratedStrategy):
@@ -85,7 +85,7 @@ class MemoryOne(IteratedStrategy):
         self.first, self._vector = first, vector
 
     def vector(self, r: float = 3, s: float = 0, t: float = 5, p: float = 1) -> Vector:
-        """Give the probabilities for a game's reward, sucker, temptation and punishment."""
+        """Return the probabilities for a game's reward, sucker, temptation and punishment."""
         given = self._vector
         return given(r, s, t, p) if callable(given) else given
 
@@ -101,7 +101,7 @@ class MemoryOne(IteratedStrategy):
 
 
 def generosity(r: float, s: float, t: float, p: float) -> float:
-    """Give how often generous tit-for-tat forgives: min(1 - (T-R)/(R-S), (R-P)/(T-P)).
+    """Return how often generous tit-for-tat forgives: min(1 - (T-R)/(R-S), (R-P)/(T-P)).
 
     >>> round(generosity(3, 0, 5, 1), 4)
     0.3333
@@ -113,7 +113,7 @@ def generosity(r: float, s: float, t: float, p: float) -> float:
 def linear_relation(
     slope: float, scale: float, generous: bool = False
 ) -> Callable[[float, float, float, float], Vector]:
-    """Give the zero-determinant vector that enforces own - l = (other - l) / slope.
+    """Return the zero-determinant vector that enforces own - l = (other - l) / slope.
 
     p_CC = 1 - phi(1-s)(R-l), p_CD = 1 - phi(s(l-S) + (T-l)), p_DC = phi((l-S) + s(T-l)),
     p_DD = phi(1-s)(l-P) (Press, Dyson 2012; Stewart, Plotkin 2013).
@@ -177,7 +177,7 @@ def probe(chance: float, own: Moves, others: Moves) -> float:
 
 
 def always(share: float) -> Vector:
-    """Give the vector of a player that cooperates with one probability, come what may."""
+    """Return the vector of a player that cooperates with one probability, come what may."""
     return share, share, share, share
 
 
@@ -185,7 +185,7 @@ def always(share: float) -> Vector:
 
 
 def known(name: str, request: Request, env_id: str, key: str) -> Mapping[str, Any]:
-    """Give the info of a request, or raise ConfigError where a strategy has nothing to go by.
+    """Return the info of a request, or raise ConfigError where a strategy has nothing to go by.
 
     Args:
         name: of the strategy.

@@ -18,8 +18,8 @@ class NoReplyError(CoevoError):
 class Unanswered(Reply):
     """A seat got no reply for reasons outside the play, such as a server that is down.
 
-    Whoever plays such a reply ends the play with `Stop.ERROR` and this reason in its note; it must
-    not reach the environment, which would take the empty text for an illegal move.
+    Whoever plays such a reply ends the play with `StopReason.ERROR` and this reason in its note; it
+    must not reach the environment, which would take the empty text for an illegal move.
     """
 
     text: str = ""
@@ -28,7 +28,7 @@ class Unanswered(Reply):
 
 
 def answered(reply: Reply) -> Reply:
-    """Give a reply back that is one.
+    """Return a reply back that is one.
 
     Raises:
         NoReplyError: it only stands in for one.

@@ -6,27 +6,19 @@ For any number of players; what the references of scenarios and axes are made of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyspiel
 
 from coevo.agents.agent import Agent
-from coevo.agents.game_tree import GameTree, Policy, game_tree
+from coevo.agents.game_tree import GameTree, Policy, best_response, game_tree
 from coevo.agents.scripted import RandomAgent
 from coevo.benchmarks.exploitability import requests
 from coevo.benchmarks.statistics.normalise import References
 from coevo.envs import make
+from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.games.openspiel import OpenSpielEnv
-
-
-class Best(NamedTuple):
-    """A best response of one seat."""
-
-    value: float
-    """What it gets on average."""
-    policy: Policy
-    """What it does in this seat; states of other seats are missing."""
+from coevo.envs.games.openspiel import OpenSpielTask
 
 
 def tree_of(env_id: str, env_options: Mapping[str, Any] | None = None) -> GameTree:
@@ -35,15 +27,15 @@ def tree_of(env_id: str, env_options: Mapping[str, Any] | None = None) -> GameTr
     Raises:
         ConfigError: it is no OpenSpiel game, or too large to walk.
     """
-    return game_tree(str(_env(env_id, env_options).game))
+    return _env(env_id, env_options)[1]
 
 
 def seat_policy(
     agent: Agent, env_id: str, env_options: Mapping[str, Any] | None, player: int
 ) -> Policy:
     """Ask an agent for its probabilities at every information state of one seat."""
-    env = _env(env_id, env_options)
-    own = [d for d in game_tree(str(env.game)).decisions if d.player == player]
+    env, tree = _env(env_id, env_options)
+    own = [d for d in tree.decisions if d.player == player]
     odds = agent.probabilities(requests(env, own))
     return {
         d.key: list(zip(d.state.legal_actions(player), map(float, p), strict=True))
@@ -52,7 +44,7 @@ def seat_policy(
 
 
 def expected_returns(tree: GameTree, policies: Sequence[Policy]) -> list[float]:
-    """Give every seat's expected payoff when each plays its policy.
+    """Return every seat's expected payoff when each plays its policy.
 
     Args:
         tree: the game.
@@ -63,28 +55,8 @@ def expected_returns(tree: GameTree, policies: Sequence[Policy]) -> list[float]:
     return [float(r) for r in pyspiel.expected_returns(root, tables, -1, True)]
 
 
-def best_response(tree: GameTree, policies: Sequence[Policy], player: int) -> Best:
-    """Give the best that one seat can do against the policies of the others.
-
-    Args:
-        tree: the game.
-        policies: one per seat; the player's own is not looked at, but has to be there.
-        player: who responds.
-    """
-    joint = {key: odds for policy in policies for key, odds in policy.items()}
-    found = pyspiel.TabularBestResponse(tree.game, player, joint)
-    value = float(found.value_from_state(tree.game.new_initial_state()))
-    chosen = found.get_best_response_actions()
-    policy: Policy = {}
-    for d in (d for d in tree.decisions if d.player == player):
-        legal = d.state.legal_actions(player)
-        pick = chosen.get(d.key, legal[0])
-        policy[d.key] = [(a, float(a == pick)) for a in legal]
-    return Best(value, policy)
-
-
 def against(env_id: str, env_options: Mapping[str, Any] | None, other: Agent) -> References:
-    """Give what random play and a best response get against one agent in all other seats.
+    """Return what random play and a best response get against one agent in all other seats.
 
     Both are averaged over the seat that is measured, as head-to-head scores are.
 
@@ -108,8 +80,8 @@ def against(env_id: str, env_options: Mapping[str, Any] | None, other: Agent) ->
     return References(low / len(seats), high / len(seats))
 
 
-def _env(env_id: str, env_options: Mapping[str, Any] | None) -> OpenSpielEnv:
+def _env(env_id: str, env_options: Mapping[str, Any] | None) -> tuple[TextEnv, GameTree]:
     env = make(env_id, **(env_options or {}))
-    if not isinstance(env, OpenSpielEnv):
+    if not isinstance(env.task, OpenSpielTask):
         raise ConfigError(f"{env_id} is no OpenSpiel game: nothing there is known exactly")
-    return env
+    return env, game_tree(str(env.task.game))

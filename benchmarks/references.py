@@ -10,15 +10,14 @@ reference is looked up by the OpenSpiel game string, and one that is not there i
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from coevo.benchmarks.scores import is_contest
+from coevo.benchmarks.outcomes import is_contest
 from coevo.benchmarks.statistics.normalise import References
 from coevo.envs import make, spec
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.games.openspiel import OpenSpielEnv
+from coevo.envs.games.openspiel import OpenSpielTask
 
 HARMLESS = ("prompt_style", "illegal", "rewards", "render_mode")
 """Arguments that change no score of random play or of an oracle."""
@@ -74,7 +73,7 @@ FURTHER: dict[tuple[str, str], Reference] = {
 def references(
     env_id: str, env_options: Mapping[str, Any] | None = None, metric: str | None = None
 ) -> Reference:
-    """Give the scores that count as 0 and 1.
+    """Return the scores that count as 0 and 1.
 
     Args:
         env_id: registered environment.
@@ -112,31 +111,18 @@ def default_metric(env_id: str, env_options: Mapping[str, Any] | None = None) ->
 
 
 def _changes(env_id: str, options: Mapping[str, Any], metric: str) -> dict[str, Any]:
-    """Give the arguments that make this another task than the default one."""
+    """Return the arguments that make this another task than the default one."""
     harmless = {*HARMLESS, *(EXACT_HARMLESS if metric == "exploitability" else ())}
     if "game" in options and _game(env_id, options) == _game(env_id, {}) != "":
         harmless.add("game")
-    usual = _usual(env_id)
-    return {
-        k: v
-        for k, v in options.items()
-        if k not in harmless and v is not None and v != usual.get(k)
-    }
-
-
-def _usual(env_id: str) -> dict[str, Any]:
-    """Give the default arguments of an environment."""
-    found: dict[str, Any] = {}
-    for base in reversed(type(make(env_id)).__mro__):
-        if "__init__" in vars(base):
-            taken = inspect.signature(vars(base)["__init__"]).parameters
-            found |= {n: p.default for n, p in taken.items() if p.default is not p.empty}
-    return found
+    given = {k: v for k, v in options.items() if k not in harmless and v is not None}
+    changed = {"max_cycles", *make(env_id, **given).options}
+    return {k: v for k, v in given.items() if k in changed}
 
 
 def _game(env_id: str, options: Mapping[str, Any]) -> str:
-    env = make(env_id, **options)
-    return str(env.game) if isinstance(env, OpenSpielEnv) else ""
+    task = make(env_id, **options).task
+    return str(task.game) if isinstance(task, OpenSpielTask) else ""
 
 
 def _missing(env_id: str, metric: str, changed: Mapping[str, Any]) -> str:

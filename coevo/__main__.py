@@ -19,7 +19,6 @@ from coevo.envs.core.errors import CoevoError, missing_extra
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 TRAIN_EXTRA = (
-    "accelerate",
     "matplotlib",
     "peft",
     "rich",
@@ -27,9 +26,8 @@ TRAIN_EXTRA = (
     "tokenizers",
     "torch",
     "transformers",
-    "tyro",
-    "yaml",
 )
+COMPARE_EXTRA = ("choix", "networkx", "openskill", "statsmodels")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -55,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
-    from coevo.commands.parse import parse  # tyro belongs to an extra, which may be missing
+    from coevo.commands.parse import parse
 
     args = parse(argv)
     if args is None:
@@ -70,8 +68,9 @@ def _explain(error: Exception) -> int:
         return _say(f"{prefix}{error}", error.exit_code)
     if isinstance(error, ModuleNotFoundError):
         package = str(error.name).partition(".")[0]
-        if package in TRAIN_EXTRA:
-            return _say(f"error: {missing_extra(package, 'train')}", 2)
+        for extra, packages in (("train", TRAIN_EXTRA), ("compare", COMPARE_EXTRA)):
+            if package in packages:
+                return _say(f"error: {missing_extra(package, extra)}", 2)
     if isinstance(error, OSError):
         where = f" {error.filename}" if error.filename else ""
         return _say(f"error: cannot use{where or ' a file'}: {error.strerror or error}", 2)

@@ -1,5 +1,6 @@
 """Environments: importing this package registers all of them in PettingZoo and Gymnasium."""
 
+import coevo.envs.rewards  # noqa: F401  # fills the table of reward modules
 from coevo.envs.core.registry import list_envs, make, register, spec
 
 __all__ = ["list_envs", "make", "register", "spec"]
@@ -9,6 +10,7 @@ register(
     "coevo.envs.games.connect_four",
     "drop discs into seven columns; four in a line win",
     kind="competitive",
+    starter_trained=True,
     metric="return_vs_oracle",
     refs={"random": -1.0, "oracle": 0.0},
     refs_source="oracle: 1000 simulations of tree search; random: lost 400 of 400 plays; "
@@ -19,6 +21,7 @@ register(
     "coevo.envs.discussion.debate",
     "answer at once, see the others' answers, answer again; a vote decides",
     kind="cooperative",
+    starter_trained=True,
     simultaneous=True,
     seats=3,
     metric="return_self_play",
@@ -30,6 +33,7 @@ register(
     "coevo.envs.games.goofspiel",
     "bid cards for prizes, both at once; mixed strategies over five bids",
     kind="competitive",
+    starter_trained=True,
     simultaneous=True,
     metric="return_vs_random",
     refs={"random": 0.0, "oracle": 0.8295216049382717},
@@ -40,6 +44,7 @@ register(
     "coevo.envs.dilemmas.iterated_game",
     "any matrix game in rounds (game=... or payoffs=...); repeated prisoner's dilemma by default",
     kind="mixed",
+    starter_trained=True,
     simultaneous=True,
     metric="return_self_play",
     refs={"random": 22.5, "oracle": 30.0},
@@ -51,6 +56,7 @@ register(
     "coevo.envs.games.kuhn_poker",
     "three-card poker with one bet; bluffing in its smallest form",
     kind="competitive",
+    starter_trained=True,
     metric="exploitability",
     refs={"random": 11 / 24, "oracle": 0.0},
     refs_source="random: NashConv / 2 of uniform play, exactly; oracle: 0 at equilibrium",
@@ -60,6 +66,7 @@ register(
     "coevo.envs.games.leduc_poker",
     "six-card poker with a board card and two betting rounds",
     kind="competitive",
+    starter_trained=True,
     metric="exploitability",
     refs={"random": 2.3736111111111111, "oracle": 0.0},
     refs_source="random: NashConv / 2 of uniform play, exactly; oracle: 0 at equilibrium",
@@ -69,6 +76,7 @@ register(
     "coevo.envs.games.openspiel",
     "any sequential or simultaneous OpenSpiel game (game=...; Pig by default), generic text",
     kind="mixed",
+    starter_trained=True,
     suites=(),
 )
 register(
@@ -76,6 +84,7 @@ register(
     "coevo.envs.discussion.peer_review",
     "agents solve, review and score each other's solutions; no payoff by rules",
     kind="cooperative",
+    starter_trained=True,
     simultaneous=True,
     metric="accuracy_self_play",
     refs={"random": 0.1, "oracle": 1.0},
@@ -86,6 +95,7 @@ register(
     "coevo.envs.search.router",
     "a router decides to search on or to answer; a searcher asks, an answerer answers",
     kind="cooperative",
+    starter_trained=True,
     seats=3,
     metric="return_self_play",
     refs={"random": 0.24, "oracle": 1.0},
@@ -97,6 +107,7 @@ register(
     "coevo.envs.discussion.solver_verifier",
     "one solves, one approves or rejects; a second try after a rejection",
     kind="cooperative",
+    starter_trained=True,
     metric="return_self_play",
     refs={"random": 0.1, "oracle": 1.0},
     refs_source="random: one digit in ten, exactly; oracle: the first answer right",
@@ -106,6 +117,7 @@ register(
     "coevo.envs.games.tic_tac_toe",
     "three in a line on nine numbered cells; perfect play draws",
     kind="competitive",
+    starter_trained=True,
     metric="return_vs_oracle",
     refs={"random": -0.8726475235155788, "oracle": 0.0},
     refs_source="oracle: minimax, even between best moves; random: exact expectation over both "
@@ -116,6 +128,7 @@ register(
     "coevo.envs.games.tiny_hanabi",
     "two partners with private cards; one move must tell the card and earn as well",
     kind="cooperative",
+    starter_trained=True,
     metric="return_self_play",
     refs={"random": 3.7222222222222223, "oracle": 10.0},
     refs_source="random: exact expectation; oracle: optimum over all pairs of policies",
@@ -125,6 +138,7 @@ register(
     "coevo.envs.search.self_play",
     "one invents a question for a known answer, a group searches for it (Search Self-play)",
     kind="mixed",
+    starter_trained=True,
     seats=6,
     metric="return_self_play",
     suites=(),  # what proposers earn, solvers lose: self-play has no score to normalise
@@ -134,6 +148,7 @@ register(
     "coevo.envs.dilemmas.trust_and_split",
     "talk about hidden hands, then claim coins that one of the two values more",
     kind="mixed",
+    starter_trained=True,
     metric="return_self_play",
     refs={"random": 225.0, "oracle": 500.0},
     refs_source="random: exact expectation over uniform claims; oracle: all coins to the upper "

@@ -2,7 +2,8 @@
 
 A checkpoint is written under a temporary name, flushed to disk, and renamed; its manifest holds
 the size and hash of every file. Each learning policy is a folder that `--model` and `--agent`
-take as it is. What samplers remember can be many plays: it lies compressed in a file of its own.
+take as it is. What the collector remembers can be many episodes: it lies compressed in a file of
+its own.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from safetensors import SafetensorError
@@ -30,14 +32,36 @@ from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import SEATS, no_progress_bars
 from coevo.agents.population import Population, Team
 from coevo.envs.core.errors import DataError
-from coevo.trainers.learner import Learner
+from coevo.trainers.learners.learner import Learner
 from coevo.trainers.run_folder import StorageError, storage
 
 SCHEMA = 2
 READABLE = (1, SCHEMA)
-"""Schema 1 kept the state of samplers in `progress.json`."""
+"""Schema 1 kept the state of the collector in `progress.json`."""
 MANIFEST = "manifest.json"
-SAMPLER = "sampler.json.gz"
+COLLECT = "collect.json.gz"
+NAME = re.compile(r"step_(\d{6,})")
+UNFINISHED = re.compile(r"\.step_\d{6,}\.tmp")
+
+
+class Limits(Protocol):
+    """What ends a run; the limit that is reached first counts, None is no limit."""
+
+    @property
+    def steps(self) -> int | None:
+        """Updates."""
+
+    @property
+    def budget_seconds(self) -> float | None:
+        """Seconds of training."""
+
+    @property
+    def budget_tokens(self) -> int | None:
+        """Tokens sampled by learning policies."""
+
+    @property
+    def budget_turns(self) -> int | None:
+        """Turns of environments."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +77,24 @@ class Progress:
     turns: int = 0
     """Turns of environments played so far, all seats counted."""
 
+    def plus(
+        self, *, step: int = 0, seconds: float = 0.0, tokens: int = 0, turns: int = 0
+    ) -> Progress:
+        """Return where a run stands after some more."""
+        return Progress(
+            self.step + step, self.seconds + seconds, self.tokens + tokens, self.turns + turns
+        )
+
+    def share(self, limits: Limits) -> float:
+        """Return the share of a run that is done, by whichever limit is nearest."""
+        done = (
+            (self.step, limits.steps),
+            (self.seconds, limits.budget_seconds),
+            (self.tokens, limits.budget_tokens),
+            (self.turns, limits.budget_turns),
+        )
+        return min(max(at / limit if limit else 0.0 for at, limit in done), 1.0)
+
 
 def save(
     folder: Path,
@@ -60,31 +102,47 @@ def save(
     population: Population,
     progress: Progress,
     state: Mapping[str, Any],
-    keep: int,
+    most: int,
 ) -> Path:
-    """Write a checkpoint and drop the oldest beyond `keep`.
+    """Write a checkpoint and drop the oldest beyond `most`.
 
     Args:
         folder: `checkpoints/` of the run.
         learners: parameter set -> learner.
         population: whose snapshots are kept.
         progress: counters.
-        state: JSON-able state of estimators, reward modules and, as `sampler`, of samplers.
-        keep: complete checkpoints to leave on disk.
+        state: JSON-able state of estimators, reward modules and, as `collect`, of the collector.
+        most: complete checkpoints to leave on disk.
     """
-    final = folder / f"step_{progress.step:06d}"
+
+    def fill(work: Path) -> None:
+        work.mkdir(parents=True)
+        with no_progress_bars():
+            _write(work, learners, population, progress, state)
+
+    return write(folder, progress.step, fill, most)
+
+
+def write(folder: Path, step: int, fill: Callable[[Path], None], most: int) -> Path:
+    """Let `fill` write a checkpoint under a temporary name, then put it in its place.
+
+    Args:
+        folder: `checkpoints/` of the run.
+        step: updates done.
+        fill: makes the folder that it is given, and writes into it.
+        most: complete checkpoints to leave on disk.
+    """
+    final = folder / f"step_{step:06d}"
     work = folder / f".{final.name}.tmp"
     with storage(final):
         shutil.rmtree(work, ignore_errors=True)
         try:
-            work.mkdir(parents=True)
-            with no_progress_bars():
-                _write(work, learners, population, progress, state)
-            seal(work)
+            fill(work)
+            write_manifest(work)
             remove(final)
             work.rename(final)
             _sync(folder)
-            tidy(folder, keep)
+            prune(folder, most)
         except SafetensorError as error:
             raise StorageError(
                 f"cannot write {final}: {error}. Earlier checkpoints are intact"
@@ -101,11 +159,14 @@ def remove(checkpoint: Path) -> None:
         shutil.rmtree(checkpoint)
 
 
-def tidy(folder: Path, keep: int) -> None:
-    """Delete checkpoints beyond the newest `keep`, and what a kill left half written or deleted."""
-    kept = complete(folder)[-keep:]
-    for path in [*folder.glob("step_*"), *folder.glob(".step_*.tmp")]:
-        if path not in kept:
+def prune(folder: Path, most: int) -> None:
+    """Delete checkpoints beyond the newest, and what a kill left half written or deleted.
+
+    Folders of other names are somebody else's.
+    """
+    left = complete(folder)[-most:]
+    for path in folder.iterdir():
+        if path not in left and (NAME.fullmatch(path.name) or UNFINISHED.fullmatch(path.name)):
             remove(path)
 
 
@@ -124,15 +185,15 @@ def _write(
     if isinstance(population, Team):
         (work / SEATS).write_text(json.dumps(dict(population.set_of), indent=2), encoding="utf-8")
         for name in population.frozen:
-            _base_of(population.others[name]).write(work / name)
+            _base_of(population.fixed[name]).write(work / name)
     for name, snapshot in population.snapshots().items():
         save_file(_own(snapshot.model.state_dict()), work / f"{name}.snapshot")
-    small = {name: part for name, part in state.items() if name != "sampler"}
+    small = {name: part for name, part in state.items() if name != "collect"}
     data = {"schema": SCHEMA, **vars(progress), "learners": sorted(learners), "state": small}
     (work / "progress.json").write_text(json.dumps(data, indent=2), encoding="utf-8")
-    if "sampler" in state:
-        text = json.dumps(state["sampler"]).encode()
-        (work / SAMPLER).write_bytes(gzip.compress(text, 6, mtime=0))  # equal runs, equal files
+    if "collect" in state:
+        text = json.dumps(state["collect"]).encode()
+        (work / COLLECT).write_bytes(gzip.compress(text, 6, mtime=0))  # equal runs, equal files
 
 
 def _write_policy(folder: Path, agent: LanguageModelAgent, model: PreTrainedModel) -> None:
@@ -153,7 +214,7 @@ def _base_of(agent: Agent) -> BaseModel:
 
 
 def _own(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Give every tensor memory of its own: safetensors refuses tied weights.
+    """Return every tensor memory of its own: safetensors refuses tied weights.
 
     The copy lies in main memory; the accelerator's may be full.
     """
@@ -167,7 +228,7 @@ def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     return _own({f"{i}.{k}": v for i, slots in state.items() for k, v in slots.items()})
 
 
-def seal(work: Path) -> None:
+def write_manifest(work: Path) -> None:
     """Write the manifest of a checkpoint, with size and hash of every file."""
     entries = {}
     for path in sorted(work.rglob("*")):
@@ -197,15 +258,25 @@ def _hash(path: Path) -> str:
 
 
 def complete(folder: Path) -> list[Path]:
-    """Give the checkpoints that were finished, oldest first."""
-    found = [p for p in folder.glob("step_*") if (p / MANIFEST).is_file()]
-    return sorted(found, key=lambda p: (len(p.name), p.name))
+    """Return the checkpoints that were finished, oldest first; copies under other names are not."""
+    found = [p for p in folder.glob("step_*") if NAME.fullmatch(p.name)]
+    return sorted((p for p in found if (p / MANIFEST).is_file()), key=_step)
+
+
+def _step(path: Path) -> int:
+    return int(path.name.removeprefix("step_"))
 
 
 def latest(folder: Path) -> Path | None:
-    """Give the newest finished checkpoint, or None."""
+    """Return the newest finished checkpoint, or None."""
     found = complete(folder)
     return found[-1] if found else None
+
+
+def latest_step(folder: Path) -> int:
+    """Return the update of the newest finished checkpoint: those up to it are never repeated."""
+    newest = latest(folder)
+    return 0 if newest is None else _step(newest)
 
 
 def verify(checkpoint: Path) -> list[str]:
@@ -264,13 +335,13 @@ def load(
         _load_optimizer(learner.optimizer, load_file(checkpoint / name / "optimizer.tensors"))
     if isinstance(population, Team):
         for name in population.frozen:
-            _check_base(checkpoint / name, population.others[name])
+            _check_base(checkpoint / name, population.fixed[name])
     for name in sorted(f for f in files if f.endswith(".snapshot")):
         snapshot = population.restore_snapshot(name.removesuffix(".snapshot"))
         snapshot.model.load_state_dict(load_file(checkpoint / name))
     progress = Progress(data["step"], data["seconds"], data["tokens"], data.get("turns", 0))
-    if SAMPLER in files:
-        data["state"]["sampler"] = json.loads(gzip.decompress((checkpoint / SAMPLER).read_bytes()))
+    if COLLECT in files:
+        data["state"]["collect"] = json.loads(gzip.decompress((checkpoint / COLLECT).read_bytes()))
     return progress, data["state"]
 
 

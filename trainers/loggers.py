@@ -20,11 +20,11 @@ from typing import Any
 
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import DataError, MissingExtraError, missing_extra, unknown
-from coevo.trainers import checkpoint
+from coevo.trainers.checkpoint import latest_step
 from coevo.trainers.config import TrainConfig
-from coevo.trainers.log_targets import Target, TensorBoard, Trackio, Wandb
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.tail import Tail, records
+from coevo.trainers.trackers import Target, TensorBoard, Trackio, Wandb
 
 NAMES = ("tensorboard", "wandb", "trackio")
 NOTES = "loggers.json"
@@ -75,7 +75,7 @@ def _installed(name: str) -> None:
 
 
 def recorded(folder: RunFolder) -> tuple[str, ...]:
-    """Give the loggers that a run had when it was last started."""
+    """Return the loggers that a run had when it was last started."""
     return tuple(_notes(folder))
 
 
@@ -86,12 +86,6 @@ def _notes(folder: RunFolder) -> dict[str, dict[str, Any]]:
         return {name: dict(note) for name, note in data.items() if name in NAMES}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
-
-
-def saved_step(folder: RunFolder) -> int:
-    """Give the update of the newest checkpoint: those up to it are never repeated."""
-    newest = checkpoint.latest(folder.checkpoints)
-    return int(newest.name.removeprefix("step_")) if newest is not None else 0
 
 
 class Loggers:
@@ -165,7 +159,7 @@ class Loggers:
             return
         lines = [line for line in records(self._metrics.read().lines) if "step" in line]
         plays = self._new_plays() if "tensorboard" in self._targets else []
-        saved = saved_step(self.folder)
+        saved = latest_step(self.folder.checkpoints)
         for name in tuple(self._targets):
             self._waiting[name].extend(lines)
             try:
@@ -179,7 +173,7 @@ class Loggers:
             return {}
         path = str(self.folder.path.resolve())
         old = _notes(self.folder).get(name, {})
-        if old.get("folder") == path and old["written"] <= saved_step(self.folder):
+        if old.get("folder") == path and old["written"] <= latest_step(self.folder.checkpoints):
             return old
         return {"id": uuid.uuid4().hex[:8], "folder": path, "written": 0}
 
@@ -204,7 +198,7 @@ class Loggers:
             self._remember()
 
     def _new_plays(self) -> list[Episode]:
-        """Give the first play of every update whose plays were logged since the last call."""
+        """Return the first play of every update whose plays were logged since the last call."""
         found = []
         for line in self._episodes.read().lines:
             with contextlib.suppress(DataError):

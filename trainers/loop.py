@@ -1,165 +1,220 @@
-"""The training loop: play, reward, credit, update, log, keep. No algorithm is named here."""
+"""The training loop: update, measure, log, save. No algorithm is named here.
+
+    run = start(config, folder)
+    for done in updates(run):
+        print(done.step, done.metrics["return/player_0"])
+
+Between two updates the caller may look, change the run, or stop. Limits, evaluation hooks,
+logging, checkpoints and Ctrl-C are handled here, for every kind of run.
+"""
 
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Protocol
 
 from coevo.agents.agent import Agent
 from coevo.envs.core.episode import Episode
-from coevo.envs.core.errors import CoevoError
+from coevo.envs.core.errors import CoevoError, DataError
+from coevo.trainers import checkpoint
+from coevo.trainers.checkpoint import Limits, Progress
 from coevo.trainers.config import TrainConfig
-from coevo.trainers.gather import Gathered
-from coevo.trainers.interrupt import Interrupt
-from coevo.trainers.learning import learn_again, learn_batch
-from coevo.trainers.metrics import rollout_metrics
-from coevo.trainers.rows import build, note_advantages
-from coevo.trainers.run import Run, finished, keep, share_done, start
+from coevo.trainers.run import Run, start
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.weights import schedule
+from coevo.trainers.update import update
 
-Probe = Callable[[Mapping[str, Agent]], Mapping[str, float]]
+EvaluationHook = Callable[[Mapping[str, Agent]], Mapping[str, float]]
 """Measures the current policies: policy name -> agent in, metric name -> value out."""
-Report = Callable[[int, Mapping[str, Any], float], None]
-"""Told after every update: step, metrics, share of the run that is done."""
+Outcome = tuple[dict[str, Any], list[Episode]]
+"""Metrics and fresh episodes of an update."""
 
 
-def train(
-    config: TrainConfig,
-    folder: RunFolder,
-    *,
-    probes: Sequence[Probe] = (),
-    report: Report | None = None,
-) -> Run:
+class RunConfig(Limits, Protocol):
+    """What the loop reads of a configuration."""
+
+    @property
+    def checkpoint_every(self) -> int:
+        """Updates between checkpoints."""
+
+    @property
+    def probe_every(self) -> int:
+        """Updates between evaluations."""
+
+    @property
+    def probe_points(self) -> int:
+        """Evaluations spread evenly over the limits; 0 goes by `probe_every`."""
+
+    @property
+    def episodes_logged(self) -> int:
+        """Episodes written at every evaluation."""
+
+
+class Resumable(Protocol):
+    """A run that the loop can drive."""
+
+    @property
+    def config(self) -> RunConfig:
+        """Limits, and how often what is done."""
+
+    @property
+    def folder(self) -> RunFolder:
+        """Where everything is written."""
+
+    progress: Progress
+    """Where it stands; the loop counts updates and seconds."""
+    moving: bool
+    """Whether an update is between its first and its last change of weights."""
+
+    def policies(self) -> Mapping[str, Agent]:
+        """Return the policies as they are now."""
+
+    def save(self) -> None:
+        """Write a checkpoint."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """An update that was just finished and logged."""
+
+    step: int
+    """Updates so far."""
+    metrics: Mapping[str, Any]
+    episodes: Sequence[Episode]
+    """The fresh ones."""
+    logged: Sequence[Episode]
+    """Those of them that were written to the folder."""
+    done: float
+    """Share of the run that is done."""
+
+
+def train(config: TrainConfig, folder: RunFolder, hooks: Sequence[EvaluationHook] = ()) -> Run:
     """Train until a limit of the configuration is reached, or continue a run that was stopped.
 
     Args:
         config: the run; a folder that already holds checkpoints of it is continued.
         folder: where everything is written.
-        probes: measured every `probe_every` updates and after the last.
-        report: told after every update.
+        hooks: measured now and then, and after the last update.
 
     Raises:
         KeyboardInterrupt: after the current update was finished and saved.
     """
     run = start(config, folder)
-    with Interrupt() as interrupt:
-        while not finished(run) and not interrupt.asked:
-            began, share = time.monotonic(), share_done(run)
-            metrics, episodes = _kept_on_failure(run)
-            seconds = run.progress.seconds + time.monotonic() - began
-            run.progress = replace(run.progress, step=run.progress.step + 1, seconds=seconds)
-            last = finished(run) or interrupt.asked
-            _after_update(run, metrics, episodes, probes, last or probe_due(run, share))
-            if report is not None:
-                report(run.progress.step, metrics, share_done(run))
-        keep(run)
-        if interrupt.asked:
-            raise KeyboardInterrupt
+    for _ in updates(run, hooks):
+        pass
     return run
 
 
-def _kept_on_failure(run: Run) -> tuple[dict[str, Any], list[Episode]]:
-    """Do an update; if its plays fail, save what was reached before: no weight has moved yet."""
-    try:
-        return update(run)
-    except CoevoError:
-        if run.saved < run.progress.step and not run.moving:
-            keep(run)
-        raise
+def updates(run: Run, hooks: Sequence[EvaluationHook] = ()) -> Iterator[Update]:
+    """Do update after update until a limit is reached; see `drive`."""
+    return drive(run, lambda: update(run), hooks)
 
 
-def probe_due(run: Run, share_before: float) -> bool:
-    """Tell whether the update that just ended is one after which a run is probed."""
-    points = run.config.probe_points
-    if not points:
-        return run.progress.step % run.config.probe_every == 0
-    return math.floor(share_done(run) * points) > math.floor(share_before * points)
+def drive(
+    run: Resumable, update: Callable[[], Outcome], hooks: Sequence[EvaluationHook] = ()
+) -> Iterator[Update]:
+    """Repeat a kind of update until a limit is reached, and yield after each.
+
+    A caller that stops early saves by itself, with `run.save()`.
+
+    Raises:
+        DataError: another process writes to the folder, or has done so since the run was started.
+        KeyboardInterrupt: after the current update was finished and saved.
+    """
+    with run.folder.lock(), Interrupt() as interrupt:
+        saved = _taken_up(run)
+        while run.progress.share(run.config) < 1.0 and not interrupt.asked:
+            began, share = time.monotonic(), run.progress.share(run.config)
+            try:
+                metrics, episodes = update()
+            except CoevoError:
+                if saved < run.progress.step and not run.moving:
+                    run.save()  # no weight has moved since the last update
+                raise
+            run.progress = run.progress.plus(step=1, seconds=time.monotonic() - began)
+            logged = _log(run, metrics, episodes, hooks, share, interrupt.asked)
+            if run.progress.step % run.config.checkpoint_every == 0:
+                run.save()
+                saved = run.progress.step
+            done = run.progress.share(run.config)
+            yield Update(run.progress.step, metrics, episodes, logged, done)
+        if saved < run.progress.step:
+            run.save()
+        if interrupt.asked:
+            raise KeyboardInterrupt
 
 
-def update(run: Run) -> tuple[dict[str, Any], list[Episode]]:
-    """Do one update: play, reward, credit, loss, step. Gives metrics and the plays."""
-    began = time.monotonic()
-    if run.gatherer.replay.reincarnates(run.progress.step):
-        for learner in run.learners.values():
-            learner.move_reference()
-    gathered = run.gatherer.gather(run.progress.step)
-    played = time.monotonic()
-    episodes, tokens = gathered.episodes[: gathered.fresh], gathered.tokens
-    turns = sum(len(e.turns) for e in episodes)
-    run.progress = replace(
-        run.progress, tokens=run.progress.tokens + tokens, turns=run.progress.turns + turns
-    )
-    metrics: dict[str, Any] = rollout_metrics(run.env.possible_agents, episodes)
-    metrics |= gathered.metrics | learn(run, gathered)
-    for module in run.gatherer.modules:
-        metrics |= {f"reward/{module.name}/{k}": v for k, v in module.fit(episodes).items()}
-    for name, learner in run.learners.items():
-        learner.after_update(run.progress.step + 1)
-        run.population.learners[name].version = run.progress.step + 1
-    run.population.after_update(run.progress.step + 1)
-    run.moving = False
-    seconds = time.monotonic() - began
-    metrics |= {
-        "tokens": tokens,
-        "tokens_per_second": tokens / seconds,
-        "seconds": seconds,
-        "seconds/play": played - began,
-    }
-    return metrics, episodes
+def _taken_up(run: Resumable) -> int:
+    """Drop what was logged after the newest checkpoint, and return the step of that."""
+    newest = checkpoint.latest_step(run.folder.checkpoints)
+    if newest > run.progress.step:
+        raise DataError(
+            f"{run.folder.path} has gone on to update {newest} since the run was started from "
+            f"update {run.progress.step}; start it again"
+        )
+    run.folder.truncate(run.progress.step)
+    return newest
 
 
-def learn(run: Run, gathered: Gathered) -> dict[str, float]:
-    """Let every parameter set learn from the plays of an update; gives metrics."""
-    config, step = run.config, run.progress.step
-    advantage = run.config.algorithm.advantage
-    batch = build(
-        gathered.episodes,
-        gathered.groups,
-        run.learners,
-        gathered.baselines,
-        steps=advantage.steps,
-        others=advantage.others,
-    )
-    if batch is None:
-        return {}
-    run.moving = True
-    rate = schedule(config.algorithm.optim, step, share_done(run))
-    state = run.estimator_state
-    learnt = learn_batch(
-        config.algorithm, run.learners, batch, state, rate=rate, seed=config.seed + step
-    )
-    run.estimator_state = learnt.state
-    note_advantages(batch, learnt.advantage_BS, config.episodes_logged)
-    run.gatherer.keep(gathered, batch, learnt.advantage_BS, step)
-    again = run.gatherer.again(step)
-    if again is None:
-        return learnt.metrics
-    return learnt.metrics | learn_again(
-        config.algorithm, run.learners, again, rate=rate, seed=config.seed + step
-    )
-
-
-def _after_update(
-    run: Run,
+def _log(
+    run: Resumable,
     metrics: dict[str, Any],
     episodes: Sequence[Episode],
-    probes: Sequence[Probe],
-    probing: bool,
-) -> None:
-    step, config = run.progress.step, run.config
-    if probing and probes:
+    hooks: Sequence[EvaluationHook],
+    share_before: float,
+    interrupted: bool,
+) -> Sequence[Episode]:
+    """Measure where it is due, and write metrics and some episodes."""
+    progress = run.progress
+    last = progress.share(run.config) >= 1.0 or interrupted
+    due = last or evaluation_due(run.config, progress, share_before)
+    if due and hooks:
         policies = run.policies()
-        for probe in probes:
-            metrics |= probe(policies)
-    metrics |= {
-        "total_tokens": run.progress.tokens,
-        "total_turns": run.progress.turns,
-        "total_seconds": run.progress.seconds,
+        for hook in hooks:
+            metrics |= hook(policies)
+    metrics |= totals(progress)
+    logged = episodes[: run.config.episodes_logged] if due else ()
+    run.folder.log(progress.step, metrics, logged)
+    return logged
+
+
+def evaluation_due(config: RunConfig, progress: Progress, share_before: float) -> bool:
+    """Return whether the update that just ended is one after which a run is measured."""
+    points = config.probe_points
+    if not points:
+        return progress.step % config.probe_every == 0
+    return math.floor(progress.share(config) * points) > math.floor(share_before * points)
+
+
+def totals(progress: Progress) -> dict[str, float]:
+    """Return the metrics that count a run from its start."""
+    return {
+        "total_tokens": progress.tokens,
+        "total_turns": progress.turns,
+        "total_seconds": progress.seconds,
     }
-    run.folder.log(step, metrics, episodes[: config.episodes_logged] if probing else ())
-    if step % config.checkpoint_every == 0:
-        keep(run)
+
+
+class Interrupt:
+    """Turns the first Ctrl-C into a request to stop after the current update."""
+
+    asked = False
+
+    def __enter__(self) -> Interrupt:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+    def __exit__(self, *error: object) -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._before)

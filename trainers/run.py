@@ -1,7 +1,8 @@
-"""A run in memory: made from its configuration, filled from a checkpoint, kept in one."""
+"""A run in memory: made from its configuration, filled from a checkpoint, saved in one."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,16 +12,15 @@ import torch
 
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.policy_maker import PolicyMaker
-from coevo.agents.population import POPULATION, Population
+from coevo.agents.population import Population
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError, unknown
-from coevo.envs.rewards import reward
 from coevo.trainers import checkpoint
 from coevo.trainers.checkpoint import Progress
+from coevo.trainers.collect.collector import Collector
 from coevo.trainers.config import TrainConfig
-from coevo.trainers.gather import Gatherer
-from coevo.trainers.learner import Learner
+from coevo.trainers.learners.learner import Learner
 from coevo.trainers.run_folder import RunFolder
 
 
@@ -33,21 +33,35 @@ class Run:
     env: TextEnv
     population: Population
     learners: dict[str, Learner]
-    gatherer: Gatherer
+    collector: Collector
     progress: Progress = field(default_factory=Progress)
     estimator_state: dict[str, Any] = field(default_factory=dict)
-    saved: int = -1
-    """Step of the newest checkpoint."""
     moving: bool = False
     """Whether an update is between its first and its last change of weights."""
 
     def policies(self) -> dict[str, LanguageModelAgent]:
-        """Give what the run would hand out now: the averaged iterate where the record keeps it.
+        """Return what the run would hand out now: the ema weights where the algorithm keeps them.
 
         Where every seat has its place, the policy of each seat, the frozen ones included.
         """
         own = {name: output_policy(learner) for name, learner in self.learners.items()}
         return self.population.by_seat(own)
+
+    def save(self) -> None:
+        """Write a checkpoint."""
+        state = {
+            "estimator": self.estimator_state,
+            "rewards": {m.component: m.state_dict() for m in self.collector.modules},
+            "collect": self.collector.state_dict(),
+        }
+        checkpoint.save(
+            self.folder.checkpoints,
+            self.learners,
+            self.population,
+            self.progress,
+            state,
+            self.config.keep_checkpoints,
+        )
 
 
 def start(config: TrainConfig, folder: RunFolder) -> Run:
@@ -63,25 +77,24 @@ def start(config: TrainConfig, folder: RunFolder) -> Run:
         device=config.device,
         trust_remote_code=config.trust_remote_code,
     )
-    kind = algorithm.population
-    population = POPULATION[kind.name](env.possible_agents, maker, **kind.params)
+    population = algorithm.population(env.possible_agents, maker)
     _check_owners(algorithm.optim_of, population)
     learners = {
         name: Learner(agent, algorithm, algorithm.optim_for(name))
         for name, agent in population.learners.items()
     }
-    modules = [reward(option.name, **option.params) for option in algorithm.rewards]
-    # The environment pays its online modules as it goes and leaves the others to us.
-    modules += [module for module in env.reward_modules if not module.online]
-    _check_names([m.name for m in modules] + [m.name for m in env.reward_modules if m.online])
+    # What a module learned stays with one run.
+    modules = [copy.deepcopy(module) for module in algorithm.rewards]
+    # The environment applies its per-turn modules as it goes and leaves the others to us.
+    modules += [module for module in env.reward_modules if not module.per_turn]
+    applied = [m for m in env.reward_modules if m.per_turn]
+    _check_names([m.component for m in [*modules, *applied]])
     for agent in population.learners.values():
         agent.version = 0
-    gatherer = Gatherer(config, population, modules)
-    run = Run(config, folder, env, population, learners, gatherer)
+    run = Run(config, folder, env, population, learners, Collector(config, population, modules))
     newest = checkpoint.latest(folder.checkpoints)
     if newest is not None:
         _restore(run, checkpoint.load(newest, learners, population))
-    folder.cut_back(run.progress.step)
     return run
 
 
@@ -97,75 +110,36 @@ def _check_owners(names: Collection[str], population: Population) -> None:
             raise ConfigError(
                 f"optim_of.{name}: the weights of {name} are those of {others} too; give settings "
                 f"for all of them as optim_of.{owner}, or let every seat have its own "
-                "(population=separate)"
+                "(population={name: separate})"
             )
-        if name in population.others:
+        if name in population.fixed:
             raise ConfigError(f"optim_of.{name}: {name} is frozen and takes no step")
         raise unknown("learner in optim_of", name, population.learners)
 
 
 def _check_names(names: Sequence[str]) -> None:
-    """Refuse two modules of one name: their payments would add up to one component."""
+    """Refuse two modules of one component: their rewards would add up."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ConfigError(
             f"two reward modules are called {twice[0]!r}, one of the environment's and one of the "
-            "algorithm's; leave one out (--set rewards=none) or give it another name"
+            "algorithm's; leave one out (--set rewards=[]) or give it another name"
         )
 
 
 def _restore(run: Run, loaded: tuple[Progress, dict[str, Any]]) -> None:
     run.progress, state = loaded
-    run.saved = run.progress.step
     run.estimator_state = state["estimator"]
-    for module in run.gatherer.modules:
-        module.load_state_dict(state["rewards"].get(module.name, {}))
-    if "sampler" in state:
-        run.gatherer.load_state_dict(state["sampler"])
+    for module in run.collector.modules:
+        module.load_state_dict(state["rewards"].get(module.component, {}))
+    if "collect" in state:
+        run.collector.load_state_dict(state["collect"])
     for learner in run.learners.values():
         learner.agent.version = run.progress.step
 
 
-def share_done(run: Run) -> float:
-    """Give the share of the run that is done, by whichever limit is nearest."""
-    config, progress = run.config, run.progress
-    shares = [
-        progress.step / config.steps if config.steps else 0.0,
-        progress.seconds / config.budget_seconds if config.budget_seconds else 0.0,
-        progress.tokens / config.budget_tokens if config.budget_tokens else 0.0,
-        progress.turns / config.budget_turns if config.budget_turns else 0.0,
-    ]
-    return min(max(shares), 1.0)
-
-
-def finished(run: Run) -> bool:
-    """Tell whether a limit is reached."""
-    return share_done(run) >= 1.0
-
-
-def keep(run: Run) -> None:
-    """Write a checkpoint unless the newest one is of this step."""
-    if run.saved == run.progress.step:
-        return
-    rewards = {m.name: m.state_dict() for m in run.gatherer.modules}
-    state = {
-        "estimator": run.estimator_state,
-        "rewards": rewards,
-        "sampler": run.gatherer.state_dict(),
-    }
-    checkpoint.save(
-        run.folder.checkpoints,
-        run.learners,
-        run.population,
-        run.progress,
-        state,
-        run.config.keep_checkpoints,
-    )
-    run.saved = run.progress.step
-
-
 def output_policy(learner: Learner) -> LanguageModelAgent:
-    """Give the policy that a learner stands for: its average of iterates, if it keeps one."""
+    """Return the policy that a learner stands for: with its ema weights, if it keeps them."""
     agent = learner.agent
     if learner.output is agent.model:
         return agent

@@ -1,7 +1,7 @@
 """The folder of one run: configuration, metrics, episodes, checkpoints, summary.
 
 Every file is written so that a kill at any moment leaves something that can be continued:
-appended lines are cut back to the checkpoint on resume, everything else is renamed into place.
+appended lines are truncated to the checkpoint on resume, everything else is renamed into place.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from coevo.envs.core.episode import Episode, write_episodes
 from coevo.envs.core.errors import CoevoError, DataError
@@ -41,9 +43,9 @@ def storage(path: Path) -> Iterator[None]:
 class RunFolder:
     """Reads and writes the files of one run."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | str) -> None:
         """Args: path: the folder; it need not exist yet."""
-        self.path = path
+        self.path = Path(path)
 
     @property
     def checkpoints(self) -> Path:
@@ -76,6 +78,25 @@ class RunFolder:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             replace_text(self.path / "config.yaml", config_text(config))
 
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the folder for one writer.
+
+        Raises:
+            DataError: another one holds it.
+        """
+        with storage(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            held = FileLock(self.path / ".writer.lock")
+            try:
+                held.acquire(timeout=0)
+            except Timeout:
+                raise DataError(f"{self.path} is being written by another process") from None
+        try:
+            yield
+        finally:
+            held.release()
+
     def config(self) -> TrainConfig:
         """Read the configuration that the run was started with."""
         if not (self.path / "config.yaml").is_file():
@@ -92,10 +113,10 @@ class RunFolder:
                     episode.outcome = {**episode.outcome, "step": step}
                 write_episodes(self.episodes, episodes)
 
-    def cut_back(self, step: int) -> None:
+    def truncate(self, step: int) -> None:
         """Drop what was logged after an update that is going to be repeated."""
-        cut_lines(self.metrics, lambda line: line.get("step", 0) <= step)
-        cut_lines(self.episodes, lambda line: line.get("outcome", {}).get("step", 0) <= step)
+        truncate_lines(self.metrics, lambda line: line.get("step", 0) <= step)
+        truncate_lines(self.episodes, lambda line: line.get("outcome", {}).get("step", 0) <= step)
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """Read all complete lines of the metrics."""
@@ -109,7 +130,7 @@ class RunFolder:
             replace_text(path, json.dumps(data, indent=2) + "\n")
 
 
-def cut_lines(path: Path, keep: Callable[[dict[str, Any]], bool]) -> None:
+def truncate_lines(path: Path, keep: Callable[[dict[str, Any]], bool]) -> None:
     """Keep the lines of a JSON-lines file that parse and satisfy a condition."""
     if not path.exists():
         return

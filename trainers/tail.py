@@ -38,7 +38,7 @@ class Tail:
         self._mark = b""
 
     def read(self) -> News:
-        """Give what was added since the last call."""
+        """Return what was added since the last call."""
         try:
             file = self.path.open("rb")
         except FileNotFoundError:
@@ -54,7 +54,7 @@ class Tail:
             return News(self._lines(file), anew)
 
     def _same(self, file: BinaryIO) -> bool:
-        """Tell whether the file still ends where it was left as it was left."""
+        """Return whether the file still ends where it was left as it was left."""
         file.seek(self._place - len(self._mark))
         return file.read(len(self._mark)) == self._mark
 

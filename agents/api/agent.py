@@ -9,63 +9,55 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from coevo.agents.agent import Agent, Reply, Request
-from coevo.agents.api.background import BACKGROUND
-from coevo.agents.api.cache import Keys, ReplyCache, cache_file
+from coevo.agents.api.cache import Keys, ReplyCache
 from coevo.agents.api.client import ChatClient
-from coevo.agents.api.clock import Clock
-from coevo.agents.api.environment import settings_for
 from coevo.agents.api.limits import Limits
+from coevo.agents.api.loop import wait_for
 from coevo.agents.api.outcome import Answer, Failure
-from coevo.agents.api.settings import ApiSettings
+from coevo.agents.api.settings import ApiSettings, settings_for
 from coevo.agents.api.usage import Usage
 from coevo.agents.unanswered import Unanswered
 from coevo.envs.core.chat import Chat
+from coevo.envs.core.errors import CoevoError
 
 if TYPE_CHECKING:
     from coevo.agents.sampling import SamplingConfig
 
 
 class ApiAgent(Agent):
-    """Sends each chat as it is and gives back the text of the reply, without token ids.
+    """Sends each chat as it is and returns the text of the reply, without token ids.
 
     A request that no attempt got a reply to is answered by `Unanswered`; a limit, a refused key or
     a server that is gone raises, after what is under way has been kept.
 
     Args:
         settings: server, model, sampling, patience, limits.
-        name: shown in records; None for `openai:MODEL`.
         limits: shared with other agents; None for those of the settings alone.
-        clock: tells the time and waits.
-        rng: draws the waits before retries; None for a generator of the settings' seed.
     """
 
-    def __init__(
-        self,
-        settings: ApiSettings,
-        *,
-        name: str | None = None,
-        limits: Limits | None = None,
-        clock: Clock | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> None:
+    def __init__(self, settings: ApiSettings, *, limits: Limits | None = None) -> None:
         self.settings = settings
-        self.name = name or f"openai:{settings.model}"
-        self.cache = ReplyCache(cache_file(settings))
+        self.name = f"openai:{settings.model}"
+        rng = np.random.default_rng([settings.seed, 5])
+        self._client = ChatClient(settings, limits or Limits(settings), rng)
+        self._cache = ReplyCache(settings.cache, settings.cache_replies)
         self._keys = Keys(settings)
-        clock = clock or Clock()
-        rng = np.random.default_rng([settings.seed, 5]) if rng is None else rng
-        limits = limits or Limits.of(settings, clock)
-        self._client = ChatClient(settings, limits, clock, rng)
 
     @property
     def usage(self) -> Usage:
         """What was used since the agent was made."""
         return replace(self._client.usage)
+
+    @property
+    def sampling_settings(self) -> Mapping[str, Any]:
+        """Temperature and longest reply; None for what is left to the server."""
+        settings = self.settings
+        return {"temperature": settings.temperature, "max_new_tokens": settings.max_tokens}
 
     def reseed(self, seed: int) -> None:
         """Begin another series of samples; a seed used before gives its replies again."""
@@ -78,67 +70,57 @@ class ApiAgent(Agent):
         Raises:
             ApiError: nothing more can or may be asked; what was answered is in the cache.
         """
-        keys = [self._key(r) for r in requests]
-        wanted = {
-            key: request.chat
-            for key, request in zip(keys, requests, strict=True)
-            if self.cache.get(key) is None
-        }
+        keys = [self._keys.next(r.chat, str(r.info.get("task_id", ""))) for r in requests]
+        outcomes: dict[str, Answer | Failure] = {}
+        for key in keys:
+            if (answer := self._cache.get(key)) is not None:
+                outcomes[key] = answer
+        wanted = {k: r.chat for k, r in zip(keys, requests, strict=True) if k not in outcomes}
         self._client.usage.hits += len(keys) - len(wanted)
-        failed = BACKGROUND.run(self._fetch(wanted)) if wanted else {}
-        return [self._reply(key, failed) for key in keys]
+        if wanted:
+            outcomes |= wait_for(self._fetch(wanted))
+        return [self._reply(outcomes[key]) for key in keys]
 
     def close(self) -> None:
         """Close connections and the cache's file; nothing can be asked after it."""
-        self._client.hang_up()
-        self.cache.close()
+        self._client.close()
+        self._cache.close()
 
-    def _key(self, request: Request) -> str:
-        messages = [{"role": m["role"], "content": m["content"]} for m in request.chat]
-        return self._keys.next(messages, str(request.info.get("task_id", "")))
-
-    def _reply(self, key: str, failed: Mapping[str, Failure]) -> Reply:
-        answer = self.cache.get(key)
-        if answer is None:
-            return Unanswered(reason=f"{self.name}: {failed[key].reason}")
-        if answer.finish == "content_filter":
+    def _reply(self, outcome: Answer | Failure) -> Reply:
+        if isinstance(outcome, Failure):
+            return Unanswered(reason=f"{self.name}: {outcome.reason}")
+        if outcome.finish == "content_filter":
             return Unanswered(reason=f"{self.name}: a content filter withheld the reply")
-        self._client.usage.truncated += answer.finish == "length"
-        return Reply(answer.text)
+        self._client.usage.truncated += outcome.finish == "length"
+        return Reply(outcome.text)
 
-    async def _fetch(self, wanted: Mapping[str, Chat]) -> dict[str, Failure]:
-        """Ask for all, keep every answer as it arrives, and give the failures."""
+    async def _fetch(self, wanted: Mapping[str, Chat]) -> dict[str, Answer | Failure]:
+        """Ask for all at once; where that raises, every answer up to then is in the cache."""
         self._client.error = None
         tasks = {key: asyncio.create_task(self._one(key, chat)) for key, chat in wanted.items()}
         try:
-            _, open_ = await asyncio.wait(tasks.values(), return_when=asyncio.FIRST_EXCEPTION)
-            if open_:
-                await self._wind_up(open_)
+            await asyncio.wait(tasks.values(), return_when=asyncio.FIRST_EXCEPTION)
+            # What is at the server may be billed; what was not sent is dropped.
+            for task in set(tasks.values()) - self._client.sending:
+                task.cancel()  # does nothing to those that have ended
+            await asyncio.wait(tasks.values())
         finally:
             for task in tasks.values():
-                task.cancel()  # does nothing to those that have ended
-        outcomes = await asyncio.gather(*tasks.values(), return_exceptions=True)
-        for outcome in outcomes:
-            if isinstance(outcome, Exception):
-                raise outcome
-        return {
-            key: outcome
-            for key, outcome in zip(tasks, outcomes, strict=True)
-            if isinstance(outcome, Failure)
-        }
+                task.cancel()
+        errors = [e for t in tasks.values() if not t.cancelled() and (e := t.exception())]
+        if errors:
+            raise errors[0]
+        return {key: task.result() for key, task in tasks.items()}
 
-    async def _one(self, key: str, chat: Chat) -> Failure | None:
-        outcome = await self._client.ask(chat, int(key[:7], 16))
-        if isinstance(outcome, Answer):
-            self.cache.put(key, outcome)
-            return None
+    async def _one(self, key: str, chat: Chat) -> Answer | Failure:
+        try:
+            outcome = await self._client.ask(chat, int(key[:7], 16))
+            if isinstance(outcome, Answer):
+                self._cache.put(key, outcome)
+        except CoevoError as error:
+            self._client.error = self._client.error or error
+            raise
         return outcome
-
-    async def _wind_up(self, tasks: set[asyncio.Task[Failure | None]]) -> None:
-        """Wait for what is at the server, which may be billed; drop what was not sent."""
-        for task in tasks - self._client.sending:
-            task.cancel()
-        await asyncio.wait(tasks)
 
 
 def load(
@@ -148,7 +130,7 @@ def load(
     seed: int = 0,
     device: str = "auto",
 ) -> ApiAgent:
-    """Make the agent `openai:MODEL` with the settings of the environment.
+    """Return the agent `openai:MODEL` with the settings of the environment.
 
     Agents loaded in one process for one account share its limits.
 
@@ -170,13 +152,14 @@ _SHARED: dict[tuple[object, ...], Limits] = {}
 
 
 def shared_limits(settings: ApiSettings) -> Limits:
-    """Give the one record of what an account has used in this process under these limits."""
+    """Return the one record of what an account has used in this process under these limits."""
     account = (
         settings.base_url,
         settings.key_variable,
         settings.requests_per_minute,
         settings.tokens_per_minute,
+        settings.request_limit,
         settings.token_limit,
         settings.cost_limit,
     )
-    return _SHARED.setdefault(account, Limits.of(settings))
+    return _SHARED.setdefault(account, Limits(settings))

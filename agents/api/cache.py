@@ -1,75 +1,81 @@
-"""Replies on disk: one file per model and server, one JSON line per reply, only ever appended to.
-
-A kill may cut the last line; whatever is not a whole record is skipped when the file is read, and
-that reply is asked for again.
-"""
+"""Replies on disk: one SQLite file, which a killed process leaves whole and several may share."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import re
+import sqlite3
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from coevo.agents.api.outcome import Answer
 from coevo.agents.api.settings import ApiSettings
+from coevo.envs.core.chat import Message
 from coevo.envs.core.errors import DataError
+
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS replies (number INTEGER PRIMARY KEY, key TEXT UNIQUE, answer TEXT)"
+)
 
 
 class ReplyCache:
-    """Key -> answer, in memory and, with a path, in a file.
+    """Key -> answer.
 
     Args:
-        path: file, made at the first answer; None keeps answers for this process alone.
+        folder: where the file is; None keeps answers in memory, for this process alone.
+        most: number of answers that are kept; the oldest make room.
+
+    Raises:
+        DataError: here and in `get` and `put`, the file cannot be read or written.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self._known: dict[str, Answer] = {}
-        self._file: int | None = None
-        self._close: Callable[[], object] = lambda: None
-        if path is not None and path.exists():
-            self._known = dict(_records(path))
+    def __init__(self, folder: Path | None, most: int = 1_000_000) -> None:
+        self._path = None if folder is None else folder / "replies.sqlite"
+        self._most = most
+        try:
+            if self._path is not None:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._path.touch(mode=0o600)
+            self._db = sqlite3.connect(
+                self._path or ":memory:",
+                timeout=60,  # seconds that another process may be writing
+                isolation_level=None,  # every statement is a transaction
+                check_same_thread=False,  # written by the event loop's thread
+            )
+        except (OSError, sqlite3.Error) as error:
+            raise self._failed(error) from None
+        self.close = weakref.finalize(self, self._db.close)
+        """Closes the file; nothing can be read or written after it."""
+        self._run(_TABLE)
 
     def get(self, key: str) -> Answer | None:
-        """Give the answer of an earlier request."""
-        return self._known.get(key)
+        """Return the answer of an earlier request, or None."""
+        row = self._run("SELECT answer FROM replies WHERE key = ?", key).fetchone()
+        return None if row is None else Answer(**json.loads(row[0]))
 
     def put(self, key: str, answer: Answer) -> None:
-        """Keep an answer; it is in the file when this returns.
+        """Keep an answer; it is in the file when this returns."""
+        text = json.dumps(asdict(answer))
+        put = self._run("INSERT OR REPLACE INTO replies (key, answer) VALUES (?, ?)", key, text)
+        self._run("DELETE FROM replies WHERE number <= ?", (put.lastrowid or 0) - self._most)
 
-        Raises:
-            DataError: the file cannot be written.
-        """
-        self._known[key] = answer
-        if self.path is None:
-            return
-        line = json.dumps({"key": key, **asdict(answer)}) + "\n"
+    def _run(self, statement: str, *values: Any) -> sqlite3.Cursor:
         try:
-            if self._file is None:
-                self._file = _opened(self.path)
-                self._close = weakref.finalize(self, os.close, self._file)
-            # One call, so that lines of several processes never mix.
-            written = os.write(self._file, line.encode("ascii"))
-        except OSError as error:
-            raise DataError(f"cannot write the cache {self.path}: {error.strerror}") from None
-        if written < len(line):
-            raise DataError(f"cannot write the cache {self.path}: the disk is full")
+            return self._db.execute(statement, values)
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
 
-    def close(self) -> None:
-        """Close the file; a later `put` opens it again."""
-        self._close()
-        self._file = None
+    def _failed(self, error: Exception) -> DataError:
+        hint = "COEVO_API_CACHE names another folder, or none"
+        return DataError(f"cannot use the cache {self._path}: {error}; {hint}")
 
 
 class Keys:
-    """Gives every request its key in the cache.
+    """Returns for every request its key in the cache.
 
     Equal chats of one task get the keys of samples 0, 1, 2, ... in the order in which they are
     asked, so that they are drawn independently, and drawn alike by whoever asks again in the same
@@ -81,7 +87,7 @@ class Keys:
 
     def __init__(self, settings: ApiSettings) -> None:
         self._sampled = settings.sampled
-        depends = {
+        self._depends = {
             "base_url": settings.base_url.rstrip("/"),
             "model": settings.model,
             "temperature": settings.temperature,
@@ -90,57 +96,21 @@ class Keys:
             "seed": settings.seed if self._sampled else None,
             "send_seed": settings.send_seed,
         }
-        self._settings = hashlib.sha256(_plain(depends)).digest()
-        self._asked: Counter[bytes] = Counter()
+        self._asked: Counter[str] = Counter()
 
-    def next(self, messages: list[dict[str, str]], task: str) -> str:
-        """Give the key of the next reply to a chat.
+    def next(self, chat: Sequence[Message], task: str) -> str:
+        """Return the key of the next reply to a chat.
 
         Args:
-            messages: the chat.
+            chat: its messages.
             task: start state or question that it belongs to.
         """
-        scope = [messages, task] if self._sampled else [messages]
-        chat = hashlib.sha256(self._settings + _plain(scope)).digest()
-        sample = self._asked[chat]
-        if self._sampled:
-            self._asked[chat] += 1
-        return hashlib.sha256(chat + sample.to_bytes(8, "big")).hexdigest()[:40]
+        messages = [[m["role"], m["content"]] for m in chat]
+        scope = _digest([self._depends, messages, task if self._sampled else None])
+        sample = self._asked[scope]
+        self._asked[scope] += self._sampled
+        return _digest([scope, sample])[:40]
 
 
-def cache_file(settings: ApiSettings) -> Path | None:
-    """Give the file for the replies of one model at one server."""
-    if settings.cache is None:
-        return None
-    place = f"{settings.base_url.rstrip('/')} {settings.model}".encode()
-    readable = re.sub(r"[^\w.-]+", "-", settings.model)[:60]
-    return settings.cache / f"{readable}-{hashlib.sha256(place).hexdigest()[:10]}.jsonl"
-
-
-def _records(path: Path) -> Iterator[tuple[str, Answer]]:
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise DataError(f"cannot read the cache {path}: {error.strerror}") from None
-    for line in lines:
-        try:
-            record = json.loads(line)
-            key, answer = record.pop("key"), Answer(**record)
-        except (ValueError, KeyError, TypeError, AttributeError):
-            continue  # cut by a kill, or not ours
-        if isinstance(answer.text, str):
-            yield key, answer
-
-
-def _opened(path: Path) -> int:
-    """Open a file to append whole lines to it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-    size = os.fstat(file).st_size
-    if size and os.pread(file, 1, size - 1) != b"\n":
-        os.write(file, b"\n")
-    return file
-
-
-def _plain(data: Any) -> bytes:
-    return json.dumps(data, sort_keys=True).encode("ascii")
+def _digest(data: Any) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode("ascii")).hexdigest()

@@ -1,26 +1,37 @@
-"""One chat to one reply: attempts, waits between them, and what each may use."""
+"""One chat to one reply: attempts, waits between them, and what each may use.
+
+The SDK sends, and says what went wrong. Its own retries are off: every attempt may be billed, so
+every one needs room in the budget and a turn in the rate limit before it is sent.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import weakref
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
-import httpx
 import numpy as np
+import openai
 
-from coevo.agents.api.background import BACKGROUND
-from coevo.agents.api.clock import Clock
-from coevo.agents.api.errors import ApiError, ApiRefusedError, LimitReachedError
+from coevo.agents.api import loop
+from coevo.agents.api.errors import ApiError, ApiRefusedError
 from coevo.agents.api.limits import Amount, Limits, most_prompt_tokens
-from coevo.agents.api.outcome import Answer, Failure, of_error, of_response, without_keys
-from coevo.agents.api.settings import OPENAI_URL, ApiSettings, is_loopback
+from coevo.agents.api.outcome import (
+    MOST_BYTES,
+    Answer,
+    Failure,
+    Fault,
+    of_body,
+    of_error,
+    without_keys,
+)
+from coevo.agents.api.settings import OPENAI_URL, ApiSettings
 from coevo.agents.api.usage import Usage
 from coevo.envs.core.chat import Message
-from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.errors import CoevoError, ConfigError
 
 FIRST_CONTACT = 2
 """Retries where no server was ever reached: its address is wrong, or it does not run."""
@@ -33,148 +44,127 @@ class ChatClient:
     Args:
         settings: server, model, patience.
         limits: shared with other clients of the account.
-        clock: tells the time and waits.
         rng: draws the waits before retries.
     """
 
-    def __init__(
-        self,
-        settings: ApiSettings,
-        limits: Limits,
-        clock: Clock,
-        rng: np.random.Generator,
-    ) -> None:
-        self.settings, self.limits, self.clock, self.rng = settings, limits, clock, rng
+    def __init__(self, settings: ApiSettings, limits: Limits, rng: np.random.Generator) -> None:
+        self.settings, self.limits, self.rng = settings, limits, rng
         self.usage = Usage()
         self.sending: set[asyncio.Task[Any] | None] = set()
         """Tasks whose request is at the server at this moment."""
-        self.error: ApiError | None = None
-        """Why nothing more is to be sent, once there is a reason."""
+        self.error: CoevoError | None = None
+        """Why nothing more is to be sent, set by whoever has a reason."""
         self._key = _key(settings)
+        self._sdk = _sdk(settings, self._key)
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._excess = 0
         self._reached = False
         self._failed_in_row = 0
-        self._http = _http(settings, self._key)
-        self.hang_up = weakref.finalize(self, _close, self._http)
+        self.close = weakref.finalize(self, _close, self._sdk)
         """Closes the connections; done at the latest when nobody refers to this client."""
-        self.hang_up.atexit = False
+        self.close.atexit = False
 
     async def ask(self, chat: Sequence[Message], seed: int) -> Answer | Failure:
-        """Get the reply to a chat, in as many attempts as the settings allow.
+        """Return the reply to a chat, in as many attempts as the settings allow.
 
         Raises:
             LimitReachedError: the next attempt could pass a limit.
             ApiRefusedError: the server takes no request with these settings.
             ApiError: nobody is there, or too many requests failed in a row.
         """
-        messages = [{"role": m["role"], "content": m["content"]} for m in chat]
-        # Escaped, because half a surrogate pair has no UTF-8 form.
-        body = json.dumps(self.settings.body(messages, seed)).encode("ascii")
         # Kept while waiting for a retry: a server in trouble gets fewer requests, not other ones.
         async with self._slots:
-            return await self._answered(body, most_prompt_tokens(chat))
+            attempt = 1
+            while isinstance(outcome := await self._attempt(chat, seed), Failure):
+                if outcome.fault is Fault.SETTINGS:
+                    raise self._refused(outcome)
+                if not self._may_repeat(outcome, attempt):
+                    return self._given_up(outcome, attempt)
+                await self.limits.rate.clock.sleep(self._wait(outcome, attempt))
+                self.usage.retries += 1
+                attempt += 1
+            self._failed_in_row = 0
+            return outcome
 
     # ---- Attempts --------------------------------------------------------------------------
 
-    async def _answered(self, body: bytes, prompt_tokens: int) -> Answer | Failure:
-        attempt = 0
-        while True:
-            outcome = await self._attempt(body, prompt_tokens)
-            if isinstance(outcome, Answer):
-                self._failed_in_row = 0
-                return outcome
-            if outcome.stop:
-                raise self._stop(self._refused(outcome))
-            attempt += 1
-            if not self._may_repeat(outcome, attempt):
-                return self._given_up(outcome, attempt)
-            await self.clock.sleep(self._wait(outcome, attempt))
-            self.usage.retries += 1
-
-    async def _attempt(self, body: bytes, prompt_tokens: int) -> Answer | Failure:
+    async def _attempt(self, chat: Sequence[Message], seed: int) -> Answer | Failure:
         """Send once, within all limits, and settle what was used."""
         self._check_open()
-        most = self._most(prompt_tokens)
-        held = await self._reserved(most)
+        prompt_tokens = most_prompt_tokens(chat)
+        most = self._amount(prompt_tokens + self._excess, self.settings.max_tokens or 0)
+        await self.limits.budget.reserve(most)
         used = Amount()
         try:
-            sent = await self.limits.pace.turn(most.tokens)
+            sent = await self.limits.rate.acquire(most.tokens)
             self._check_open()
             used = most  # until a response says otherwise
-            outcome = await self._send(body)
+            outcome = await self._send(chat, seed)
             used = self._used(outcome, most, prompt_tokens)
             sent.tokens = used.tokens
         finally:
-            self.limits.budget.settle(held, used)
+            self.limits.budget.settle(most, used)
         return outcome
 
-    async def _reserved(self, most: Amount) -> Amount:
-        try:
-            return await self.limits.budget.reserve(most)
-        except LimitReachedError as error:
-            raise self._stop(error) from None
-
-    def _check_open(self) -> None:
-        if self.error is not None:
-            raise self.error
-
-    def _stop(self, error: ApiError) -> ApiError:
-        """Let no further request be sent."""
-        self.error = self.error or error
-        return self.error
-
-    async def _send(self, body: bytes) -> Answer | Failure:
+    async def _send(self, chat: Sequence[Message], seed: int) -> Answer | Failure:
+        messages = [{"role": m["role"], "content": _utf8(m["content"])} for m in chat]
+        headers = {} if self._key else {"Authorization": openai.Omit()}
+        completions: Any = self._sdk.chat.completions.with_raw_response
         task = asyncio.current_task()
         self.sending.add(task)
         try:
-            response = await self._http.post(
-                self.settings.address, content=body, headers={"Content-Type": "application/json"}
-            )
-        except httpx.HTTPError as error:
+            async with asyncio.timeout(self.settings.timeout):
+                response = await completions.create(
+                    model=self.settings.model,
+                    messages=messages,
+                    extra_body=self.settings.fields(seed),
+                    extra_headers=headers,
+                )
+        except (openai.OpenAIError, TimeoutError) as error:
             failure = of_error(error)
-            self._reached |= not failure.unreachable
+            self._reached |= failure.fault is not Fault.NETWORK
             return failure
         finally:
             self.sending.discard(task)
         self._reached = True
-        return of_response(response, self.clock.wall())
+        return of_body(response.content, response.headers)
 
-    def _most(self, prompt_tokens: int) -> Amount:
-        """Give the upper bound of an attempt; without max_tokens that of what is sent."""
-        read = prompt_tokens + self._excess
-        written = self.settings.max_tokens or 0
-        return Amount(read + written, self.settings.cost(read, written))
+    def _amount(self, read: int, written: int) -> Amount:
+        return Amount(1, read + written, self.settings.cost(read, written))
 
     def _used(self, outcome: Answer | Failure, most: Amount, prompt_tokens: int) -> Amount:
         """Count what an attempt used: as the server says, else its upper bound."""
         usage = self.usage
         if isinstance(outcome, Failure):
             if not outcome.billed:
-                return Amount()
-            usage.unsure_tokens += most.tokens
+                return Amount(1)
+            usage.unsure_tokens += int(most.tokens)
             usage.cost += most.cost
             return most
         read, written = outcome.prompt_tokens, outcome.completion_tokens
         if read is None:
             read = prompt_tokens
         if written is None:
-            written = self.settings.max_tokens or len(outcome.text.encode("utf-8", "replace"))
+            written = self.settings.max_tokens or len(_utf8(outcome.text).encode())
         # A template that adds more than we took for its most is believed from now on.
         self._excess = max(self._excess, read - prompt_tokens)
-        cost = self.settings.cost(read, written)
+        used = self._amount(read, written)
         usage.requests += 1
         usage.prompt_tokens += read
         usage.completion_tokens += written
-        usage.cost += cost
-        return Amount(read + written, cost)
+        usage.cost += used.cost
+        return used
+
+    def _check_open(self) -> None:
+        if self.error is not None:
+            raise self.error
 
     # ---- After a failure -------------------------------------------------------------------
 
     def _may_repeat(self, failure: Failure, attempt: int) -> bool:
         if not failure.again or self.error or (failure.wait or 0) > self.settings.max_wait:
             return False
-        unknown_server = failure.unreachable and not self._reached
+        unknown_server = failure.fault is Fault.NETWORK and not self._reached
         most = FIRST_CONTACT if unknown_server else self.settings.max_retries
         return attempt <= min(most, self.settings.max_retries)
 
@@ -183,7 +173,7 @@ class ChatClient:
         drawn = self.settings.backoff * 2.0 ** (attempt - 1) * self.rng.random()
         if failure.wait is None:
             return float(min(drawn, self.settings.max_wait))
-        self.limits.pace.hold(failure.wait)
+        self.limits.rate.pause(failure.wait)
         return failure.wait + float(min(drawn, self.settings.backoff))
 
     def _given_up(self, failure: Failure, attempts: int) -> Failure:
@@ -193,29 +183,23 @@ class ChatClient:
             ApiError: there is no server, or it has answered nothing for long.
         """
         self.usage.failures += 1
-        reason = self._clean(failure.reason)
+        server, reason = self.settings.base_url, without_keys(failure.reason, self._key)
         most = self.settings.max_wait
         if failure.wait is not None and failure.wait > most:
             reason += f" and asks to wait {failure.wait:.0f} s, more than max_wait={most:g}"
-        if failure.unreachable and not self._reached:
-            raise self._stop(
-                ApiError(
-                    f"cannot reach {self.settings.base_url}: {reason}; is the server running, and "
-                    "is OPENAI_BASE_URL right?"
-                )
-            )
+        if failure.fault is Fault.NETWORK and not self._reached:
+            hint = "is the server running, and is OPENAI_BASE_URL right?"
+            raise ApiError(f"cannot reach {server}: {reason}; {hint}")
         if failure.again:
             self._failed_in_row += 1
             reason += f", after {attempts} attempt{'s' * (attempts > 1)}"
         if self._failed_in_row >= self.settings.give_up_after:
-            raise self._stop(
-                ApiError(
-                    f"{self.settings.base_url} left {self._failed_in_row} requests in a row "
-                    f"without a reply, the last because {reason}; the replies before are in the "
-                    "cache, so the same command continues"
-                )
+            raise ApiError(
+                f"{server} left {self._failed_in_row} requests in a row without a reply, the last "
+                f"because {reason}; the replies before are in the cache, so the same command "
+                "continues"
             )
-        return Failure(reason)
+        return Failure(reason, failure.fault)
 
     def _refused(self, failure: Failure) -> ApiRefusedError:
         settings, variable = self.settings, self.settings.key_variable
@@ -226,14 +210,53 @@ class ChatClient:
             402: "the account has no money left",
             429: "the account has no money left",
         }
-        if failure.status == 401 and self._key:
+        if self._key:
             hints[401] = f"it does not take the key in {variable}"
         hint = hints.get(failure.status, "change the settings of the request")
-        reason = self._clean(failure.reason)
+        reason = without_keys(failure.reason, self._key)
         return ApiRefusedError(f"openai:{settings.model} at {settings.base_url}: {reason}; {hint}")
 
-    def _clean(self, text: str) -> str:
-        return without_keys(text, self._key)
+
+class _BoundedHttp(openai.DefaultAsyncHttpxClient):
+    """Reads at most one byte more than a response may have, and nothing that is compressed."""
+
+    async def send(self, request: Any, **options: Any) -> Any:
+        response = await super().send(request, **options | {"stream": True})
+        body = bytearray()
+        try:
+            async for chunk in response.aiter_raw():
+                body += chunk[: MOST_BYTES + 1 - len(body)]
+                if len(body) > MOST_BYTES:
+                    break
+        finally:
+            await response.aclose()
+        framing = ("content-encoding", "content-length", "transfer-encoding")
+        headers = [(n, value) for n, value in response.headers.items() if n not in framing]
+        return type(response)(
+            response.status_code, headers=headers, content=bytes(body), request=request
+        )
+
+
+def _sdk(settings: ApiSettings, key: str) -> openai.AsyncOpenAI:
+    http = _BoundedHttp(
+        headers={"Accept-Encoding": "identity"},
+        follow_redirects=False,  # it would turn the request into another one
+        trust_env=not _is_this_machine(settings.base_url),
+    )
+    return openai.AsyncOpenAI(
+        api_key=key or "none",
+        base_url=settings.base_url,
+        # A connection that takes half of the time is none, which is known to cost nothing.
+        timeout=openai.Timeout(
+            settings.timeout, connect=min(CONNECT_SECONDS, settings.timeout / 2)
+        ),
+        max_retries=0,
+        http_client=http,
+    )
+
+
+def _close(sdk: openai.AsyncOpenAI) -> None:
+    loop.start(sdk.close())
 
 
 def _key(settings: ApiSettings) -> str:
@@ -249,20 +272,12 @@ def _key(settings: ApiSettings) -> str:
     return key
 
 
-def _http(settings: ApiSettings, key: str) -> httpx.AsyncClient:
-    try:
-        httpx.URL(settings.address)
-    except (httpx.InvalidURL, UnicodeError) as error:
-        raise ConfigError(f"base_url={settings.base_url!r} is no address: {error}") from None
-    return httpx.AsyncClient(
-        headers={"Authorization": f"Bearer {key}"} if key else {},
-        timeout=httpx.Timeout(settings.timeout, connect=CONNECT_SECONDS, pool=None),
-        limits=httpx.Limits(),  # the slots are what bounds them
-        trust_env=not is_loopback(settings.base_url),
-        # Certificates take a while to load and are of no use where nothing is encrypted.
-        verify=settings.base_url.startswith("https:"),
-    )
+def _is_this_machine(url: str) -> bool:
+    """No proxy leads to this machine itself."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
-def _close(http: httpx.AsyncClient) -> None:
-    BACKGROUND.start(http.aclose())
+def _utf8(text: str) -> str:
+    """Half a surrogate pair has no UTF-8 form."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""Limits that hold: of tokens and money in all, of requests and tokens per minute.
+"""Limits that hold: of requests, tokens and money in all, of requests and tokens per minute.
 
 Every attempt states an upper bound of what it can use before it is sent. A limit is compared with
 what was used, plus the bounds of what is under way, plus this bound.
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import deque
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-from coevo.agents.api.clock import Clock
 from coevo.agents.api.errors import LimitReachedError
 from coevo.agents.api.settings import ApiSettings
 from coevo.envs.core.chat import Message
@@ -25,16 +24,42 @@ PER_CHAT = 64
 """Tokens that it adds to a chat, at most, until a server has shown more."""
 
 
+class Clock:
+    """Time, as an argument: tests of waiting do not wait."""
+
+    def now(self) -> float:
+        """Return seconds since some fixed moment; never goes back."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Let others work for a while."""
+        await asyncio.sleep(seconds)
+
+
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """Tokens, read and written, and money."""
+    """Use of a server."""
 
-    tokens: int = 0
+    requests: float = 0
+    """Sent, retries included."""
+    tokens: float = 0
+    """Read and written."""
     cost: float = 0.0
+    """In the currency of the prices."""
+
+    @classmethod
+    def limit(cls, *most: float | None) -> Amount:
+        """Return the most requests, tokens and cost that are allowed; None is no limit."""
+        return cls(*(math.inf if m is None else m for m in (*most, None, None, None)[:3]))
+
+    @classmethod
+    def total(cls, parts: Sequence[Amount]) -> Amount:
+        """Return the sum of several amounts."""
+        return cls(*(sum(getattr(p, f.name) for p in parts) for f in fields(cls)))
 
 
 def most_prompt_tokens(chat: Sequence[Message]) -> int:
-    """Bound the tokens of a chat from above: bytes(contents) + 8 * messages + 64.
+    """Return an upper bound of the tokens of a chat: bytes(contents) + 8 * messages + 64.
 
     Byte-level and byte-fallback tokenizers never make more tokens than a text has UTF-8 bytes.
 
@@ -46,79 +71,74 @@ def most_prompt_tokens(chat: Sequence[Message]) -> int:
 
 
 class Budget:
-    """Tokens and money that may be used in all; belongs to one event loop.
+    """What may be used in all; belongs to one event loop.
 
     Args:
-        token_limit: None for no limit.
-        cost_limit: None for no limit.
+        limit: infinite where there is none.
     """
 
-    def __init__(self, token_limit: int | None = None, cost_limit: float | None = None) -> None:
-        self.token_limit = math.inf if token_limit is None else token_limit
-        self.cost_limit = math.inf if cost_limit is None else cost_limit
+    def __init__(self, limit: Amount) -> None:
+        self.limit = limit
         self.used = Amount()
         self._held: list[Amount] = []
         self._settled = asyncio.Event()
 
-    async def reserve(self, most: Amount) -> Amount:
+    async def reserve(self, most: Amount) -> None:
         """Hold an upper bound; waits while it fits only after others have settled.
 
         Raises:
             LimitReachedError: it does not fit even if all that is under way costs nothing.
         """
-        while True:
-            if self._exceeds([self.used, most]):
-                raise self._reached(most)
-            if not self._exceeds([self.used, most, *self._held]):
-                break
+        while self._passed([self.used, most, *self._held]):
+            if name := self._passed([self.used, most]):
+                limit, used, more = (getattr(a, name) for a in (self.limit, self.used, most))
+                raise LimitReachedError(
+                    f"stopped before {name.rstrip('s')}_limit={limit:.12g}: {used:.12g} used, and "
+                    f"the next request may use {more:.12g}; what was answered is in the cache, so "
+                    "with a higher limit the same command continues"
+                )
             self._settled.clear()
             await self._settled.wait()
         self._held.append(most)
-        return most
 
     def settle(self, held: Amount, used: Amount) -> None:
         """Replace what was held by what was used."""
-        # Of equal amounts any may go.
+        # A list, because a float sum would not return to what it was; of equal amounts any may go.
         self._held.remove(held)
-        self.used = _total([self.used, used])
+        self.used = Amount.total([self.used, used])
         self._settled.set()
 
-    def _exceeds(self, parts: Sequence[Amount]) -> bool:
-        total = _total(parts)
-        return total.tokens > self.token_limit or total.cost > self.cost_limit
-
-    def _reached(self, most: Amount) -> LimitReachedError:
-        used = self.used
-        if used.tokens + most.tokens > self.token_limit:
-            what = f"token_limit={self.token_limit:.0f}: {used.tokens} tokens are used and the next"
-            what += f" request may use {most.tokens}"
-        else:
-            what = f"cost_limit={self.cost_limit:g}: {used.cost:.6g} is spent and the next request"
-            what += f" may cost {most.cost:.6g}"
-        return LimitReachedError(
-            f"stopped before {what}; what was answered is kept in the cache, so with a higher limit"
-            " the same command continues"
-        )
+    def _passed(self, parts: Sequence[Amount]) -> str:
+        """Return the first field that is more than the limit; empty where all fits."""
+        total = Amount.total(parts)
+        names = (f.name for f in fields(Amount))
+        return next((n for n in names if getattr(total, n) > getattr(self.limit, n)), "")
 
 
-class Pace:
+@dataclass(slots=True)
+class Sent:
+    """One request of the last minute."""
+
+    at: float
+    tokens: float
+    """Upper bound first, then what it really used."""
+
+
+class RateLimit:
     """Requests and tokens per minute, over a sliding window; belongs to one event loop.
 
     Args:
-        requests_per_minute: None for no limit.
-        tokens_per_minute: None for no limit.
+        limit: requests and tokens of a minute; infinite where there is no limit.
         clock: tells the time and waits.
     """
 
-    def __init__(
-        self, requests_per_minute: int | None, tokens_per_minute: int | None, clock: Clock
-    ) -> None:
-        self.requests, self.tokens, self.clock = requests_per_minute, tokens_per_minute, clock
-        self._sent: deque[Sent] = deque()
+    def __init__(self, limit: Amount, clock: Clock) -> None:
+        self.limit, self.clock = limit, clock
+        self._sent: list[Sent] = []
         self._open_at = -math.inf
         self._queue = asyncio.Lock()
 
-    async def turn(self, tokens: int) -> Sent:
+    async def acquire(self, tokens: float) -> Sent:
         """Wait until a request may be sent, first come, first served.
 
         Args:
@@ -127,10 +147,10 @@ class Pace:
         Raises:
             ConfigError: it is more than any minute allows.
         """
-        if self.tokens is not None and tokens > self.tokens:
+        if tokens > self.limit.tokens:
             raise ConfigError(
-                f"tokens_per_minute={self.tokens} is less than the {tokens} tokens that one request"
-                " may use: raise it, or lower max_tokens"
+                f"tokens_per_minute={self.limit.tokens} is less than the {tokens} tokens that one "
+                "request may use: raise it, or lower max_tokens"
             )
         async with self._queue:
             while (wait := self._wait(tokens)) > 0:
@@ -139,51 +159,24 @@ class Pace:
             self._sent.append(sent)
             return sent
 
-    def hold(self, seconds: float) -> None:
+    def pause(self, seconds: float) -> None:
         """Send nothing for a while: a server asked for it."""
         self._open_at = max(self._open_at, self.clock.now() + seconds)
 
-    def _wait(self, tokens: int) -> float:
-        """Give the seconds until one more request fits into the last minute."""
+    def _wait(self, tokens: float) -> float:
+        """Return the seconds until there may be room; there is some where they are 0 or less."""
         now = self.clock.now()
-        while self._sent and self._sent[0].at + MINUTE <= now:
-            self._sent.popleft()
-        opens = self._open_at
-        count, used = len(self._sent), sum(s.tokens for s in self._sent)
-        for sent in self._sent:
-            if self._fits(count + 1, used + tokens):
-                break
-            count, used = count - 1, used - sent.tokens
-            opens = max(opens, sent.at + MINUTE)
-        return opens - now
-
-    def _fits(self, requests: int, tokens: int) -> bool:
-        enough = self.requests is None or requests <= self.requests
-        return enough and (self.tokens is None or tokens <= self.tokens)
+        self._sent = [s for s in self._sent if s.at + MINUTE > now]
+        used = sum(s.tokens for s in self._sent)
+        full = len(self._sent) >= self.limit.requests or used + tokens > self.limit.tokens
+        return max(self._open_at, self._sent[0].at + MINUTE if full else now) - now
 
 
-@dataclass(slots=True)
-class Sent:
-    """One request of the last minute."""
-
-    at: float
-    tokens: int
-    """Upper bound first, then what it really used."""
-
-
-@dataclass(frozen=True)
 class Limits:
-    """What agents that share an account share."""
+    """What agents that share an account share, with nothing used yet."""
 
-    budget: Budget
-    pace: Pace
-
-    @classmethod
-    def of(cls, settings: ApiSettings, clock: Clock | None = None) -> Limits:
-        """Make the limits that settings name, with nothing used yet."""
-        pace = Pace(settings.requests_per_minute, settings.tokens_per_minute, clock or Clock())
-        return cls(Budget(settings.token_limit, settings.cost_limit), pace)
-
-
-def _total(parts: Sequence[Amount]) -> Amount:
-    return Amount(sum(p.tokens for p in parts), sum(p.cost for p in parts))
+    def __init__(self, settings: ApiSettings, clock: Clock | None = None) -> None:
+        s = settings
+        self.budget = Budget(Amount.limit(s.request_limit, s.token_limit, s.cost_limit))
+        per_minute = Amount.limit(s.requests_per_minute, s.tokens_per_minute)
+        self.rate = RateLimit(per_minute, clock or Clock())

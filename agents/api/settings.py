@@ -1,22 +1,36 @@
-"""What can be set about an agent behind a chat API. How to set it from outside: environment.py."""
+"""Settings of an agent behind a chat API, and where they come from.
+
+Later sources win:
+
+1. the defaults of `ApiSettings`, with the cache in `~/.cache/coevo/api` (XDG_CACHE_HOME counts)
+2. OPENAI_BASE_URL
+3. the YAML or JSON file named by COEVO_API_SETTINGS: fields of `ApiSettings`
+4. its section `models`: model name -> fields for that model alone
+5. COEVO_API_<FIELD>, such as COEVO_API_COST_LIMIT=5 or COEVO_API_CACHE=none
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from coevo.envs.core.errors import ConfigError
+from pydantic import AfterValidator
+
+from coevo.envs.core.config import config, parse, read, real, whole
+from coevo.envs.core.errors import ConfigError, DataError
 
 OPENAI_URL = "https://api.openai.com/v1"
-OURS = ("model", "messages", "temperature", "seed", "n", "stream")
-"""Fields of a request that `extra_body` may not set."""
-LENGTH_FIELDS = ("max_tokens", "max_completion_tokens")
+PREFIX = "COEVO_API_"
+FILE_VARIABLE = "COEVO_API_SETTINGS"
+_OURS = {"model", "messages", "temperature", "seed", "n", "stream"}
+_LENGTHS = ("max_tokens", "max_completion_tokens")
 
 
-@dataclass(frozen=True, kw_only=True)
+@config
 class ApiSettings:
     """One model behind one OpenAI-compatible server, and how it may be used."""
 
@@ -27,71 +41,69 @@ class ApiSettings:
     key_variable: str = "OPENAI_API_KEY"
     """Environment variable that holds the key; the key itself is never stored or shown."""
 
-    temperature: float | None = None
-    """Of sampling, 0 or more; None leaves it to the server."""
-    max_tokens: int | None = 512
+    temperature: Annotated[float, real(0)] | None = None
+    """Of sampling; None leaves it to the server."""
+    max_tokens: Annotated[int, whole(1)] | None = 512
     """Longest reply in tokens, hidden reasoning included; None leaves it to the server."""
-    length_field: str = ""
-    """What the server calls the above: max_tokens or max_completion_tokens; empty asks for the
-    second at api.openai.com and for the first elsewhere."""
-    seed: int = 0
+    length_field: Literal["max_tokens", "max_completion_tokens"] | None = None
+    """What the server calls the above; None takes the second at api.openai.com, else the first."""
+    seed: Annotated[int, whole(0)] = 0
     """Tells series of samples apart: another seed never gets the cached replies of this one."""
     send_seed: bool = False
     """Also send a seed with each request, different for every sample; some servers refuse it."""
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of the request, such as reasoning_effort."""
 
-    timeout: float = 120.0
-    """Seconds without a sign of the server after which an attempt has failed."""
-    concurrency: int = 8
+    timeout: Annotated[float, real(above=0)] = 120.0
+    """Seconds that one attempt may take, from the connection to the last byte."""
+    concurrency: Annotated[int, whole(1)] = 8
     """Most requests at a time."""
-    max_retries: int = 6
+    max_retries: Annotated[int, whole(0)] = 6
     """Attempts after the first one."""
-    backoff: float = 0.5
+    backoff: Annotated[float, real(0)] = 0.5
     """Seconds: before retry k the wait is drawn evenly from 0 .. backoff * 2^(k-1)."""
-    max_wait: float = 60.0
+    max_wait: Annotated[float, real(0)] = 60.0
     """Longest wait in seconds; a server that asks for a longer one has failed."""
-    give_up_after: int = 20
+    give_up_after: Annotated[int, whole(1)] = 20
     """Requests in a row that failed in spite of retries, after which nothing more is asked."""
-    requests_per_minute: int | None = None
+    requests_per_minute: Annotated[int, whole(1)] | None = None
     """Most requests sent in any 60 seconds, retries included; None for no limit."""
-    tokens_per_minute: int | None = None
+    tokens_per_minute: Annotated[int, whole(1)] | None = None
     """Most tokens, read and written, of the requests of any 60 seconds; None for no limit."""
 
-    token_limit: int | None = None
+    request_limit: Annotated[int, whole(0)] | None = None
+    """Most requests sent in this process, retries included; None for no limit."""
+    token_limit: Annotated[int, whole(0)] | None = None
     """Most tokens, read and written, in this process; None for no limit."""
-    cost_limit: float | None = None
+    cost_limit: Annotated[float, real(0)] | None = None
     """Most money in this process, in the currency of the prices; None for no limit."""
-    price_in: float = 0.0
+    price_in: Annotated[float, real(0)] = 0.0
     """Price of a million tokens read."""
-    price_out: float = 0.0
+    price_out: Annotated[float, real(0)] = 0.0
     """Price of a million tokens written."""
 
-    cache: Path | None = None
-    """Folder where replies are kept, so that what is interrupted continues; None forgets them."""
+    cache: Annotated[Path, AfterValidator(Path.expanduser)] | None = None
+    """Folder where replies are kept, so that what is interrupted continues; None keeps them for
+    this process alone."""
+    cache_replies: Annotated[int, whole(1)] = 1_000_000
+    """Most replies that are kept there; the oldest make room."""
 
     def __post_init__(self) -> None:
-        """Reject values without meaning, and settings that contradict each other."""
-        _check_address(self.base_url)
+        """Reject settings that contradict each other."""
         if not self.model:
             raise ConfigError("model='' must name a model of the server, as in openai:NAME")
-        for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if value is not None and not value >= least:  # NaN is no value either
-                raise ConfigError(f"{name}={value} must be {least} or more")
-        if self.length_field not in ("", *LENGTH_FIELDS):
-            raise ConfigError(f"length_field={self.length_field!r} must be {_either()}, or empty")
-        _check_extra(self.extra_body)
-        self._check_limits()
-
-    def _check_limits(self) -> None:
-        bounded = ("token_limit", "cost_limit", "tokens_per_minute")
-        given = [name for name in bounded if getattr(self, name) is not None]
-        if given and self.max_tokens is None:
-            raise ConfigError(
-                f"{given[0]}={getattr(self, given[0])} needs max_tokens: without it there is no "
-                "upper bound of what a request can use"
-            )
+        _check_address(self.base_url)
+        for name in self.extra_body:
+            if name in _OURS or name in _LENGTHS:
+                raise ConfigError(
+                    f"extra_body sets {name!r}, which has a setting or use of its own"
+                )
+        for name in ("token_limit", "cost_limit", "tokens_per_minute"):
+            if getattr(self, name) is not None and self.max_tokens is None:
+                raise ConfigError(
+                    f"{name}={getattr(self, name)} needs max_tokens: without it there is no upper "
+                    "bound of what a request can use"
+                )
         if self.cost_limit is not None and not self.price_in + self.price_out:
             raise ConfigError(
                 f"cost_limit={self.cost_limit} needs price_in and price_out (per million tokens)"
@@ -102,92 +114,89 @@ class ApiSettings:
         """Whether two replies to one chat may differ."""
         return self.temperature != 0
 
-    @property
-    def address(self) -> str:
-        """Where chats are sent."""
-        return f"{self.base_url.rstrip('/')}/chat/completions"
-
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Give the price of one reply.
+        """Return the price of one reply.
 
         >>> ApiSettings(model="m", price_in=0.5, price_out=2.0).cost(1_000_000, 500_000)
         1.5
         """
         return (prompt_tokens * self.price_in + completion_tokens * self.price_out) / 1e6
 
-    def body(self, messages: list[dict[str, str]], seed: int) -> dict[str, Any]:
-        """Give the request for one chat.
+    def fields(self, seed: int) -> dict[str, Any]:
+        """Return the fields of a request beside model and messages.
 
         Args:
-            messages: role and content of each message.
             seed: of this sample; sent only where `send_seed` says so.
         """
-        body: dict[str, Any] = {"model": self.model, "messages": messages, **self.extra_body}
-        if self.temperature is not None:
-            body["temperature"] = self.temperature
-        if self.max_tokens is not None:
-            body[self.length_field or _usual_length_field(self.base_url)] = self.max_tokens
-        if self.send_seed:
-            body["seed"] = seed
-        return body
+        usual = _LENGTHS[urlsplit(self.base_url).hostname == "api.openai.com"]
+        sent = {
+            "temperature": self.temperature,
+            self.length_field or usual: self.max_tokens,
+            "seed": seed if self.send_seed else None,
+        }
+        return {**self.extra_body, **{k: v for k, v in sent.items() if v is not None}}
 
 
-_LEAST: dict[str, float] = {
-    "temperature": 0,
-    "max_tokens": 1,
-    "seed": 0,
-    "timeout": 0.001,
-    "concurrency": 1,
-    "max_retries": 0,
-    "backoff": 0,
-    "max_wait": 0,
-    "give_up_after": 1,
-    "requests_per_minute": 1,
-    "tokens_per_minute": 1,
-    "token_limit": 0,
-    "cost_limit": 0,
-    "price_in": 0,
-    "price_out": 0,
-}
+def settings_for(model: str, environ: Mapping[str, str] | None = None) -> ApiSettings:
+    """Return the settings of one model as the environment has them.
 
+    Args:
+        model: name at the server.
+        environ: variables; None takes those of the process.
 
-def is_loopback(url: str) -> bool:
-    """Tell whether an address is this machine itself, which no proxy leads to.
-
-    >>> is_loopback("http://127.0.0.1:8000/v1"), is_loopback("https://api.openai.com/v1")
-    (True, False)
+    Raises:
+        ConfigError: a value does not fit.
+        UnknownNameError: no such setting; the nearest ones are listed.
+        DataError: the settings file cannot be read.
     """
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    environ = os.environ if environ is None else environ
+    base = environ.get("XDG_CACHE_HOME") or "~/.cache"
+    found: dict[str, Any] = {"cache": Path(base) / "coevo" / "api"}
+    if environ.get("OPENAI_BASE_URL"):
+        found["base_url"] = environ["OPENAI_BASE_URL"]
+    if environ.get(FILE_VARIABLE):
+        found |= _from_file(Path(environ[FILE_VARIABLE]).expanduser(), model)
+    for variable, text in environ.items():
+        if variable.startswith(PREFIX) and variable != FILE_VARIABLE:
+            try:
+                found[variable.removeprefix(PREFIX).lower()] = parse(text)
+            except ConfigError as error:
+                raise ConfigError(f"{variable}: {error}") from None
+    if "model" in found:
+        raise ConfigError("model is no setting: the agent's name, openai:MODEL, says it")
+    values = {name: _value(given) for name, given in found.items()}
+    return read(ApiSettings, {"model": model, **values})
 
 
-def _usual_length_field(url: str) -> str:
-    return LENGTH_FIELDS[urlsplit(url).hostname == "api.openai.com"]
+def _from_file(path: Path, model: str) -> dict[str, Any]:
+    try:
+        data = dict(parse(path.read_text(encoding="utf-8")))  # JSON is YAML
+        models = dict(data.pop("models", {}))
+        return data | dict(models.get(model, {}))
+    except (OSError, TypeError, ValueError) as error:
+        why = str(error).rpartition(" is not YAML: ")[2]
+        raise DataError(
+            f"{FILE_VARIABLE}={path} must be a YAML or JSON file with a mapping of settings, in it "
+            f"`models` a mapping of such mappings: {why}"
+        ) from None
+
+
+def _value(given: Any) -> Any:
+    """`none` or nothing empties a field, and 1e6 is a whole number."""
+    if isinstance(given, str) and given.strip().lower() in ("", "none"):
+        return None
+    return int(given) if isinstance(given, float) and given.is_integer() else given
 
 
 def _check_address(url: str) -> None:
     try:
         parts = urlsplit(url)
-        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        sound = sound and url.isprintable() and " " not in url
     except ValueError:
         sound = False
-    if not sound:
-        raise ConfigError(
-            f"base_url={url!r} must be an http or https address, such as {OPENAI_URL} or "
-            "http://127.0.0.1:8000/v1"
+    if not sound or parts.username or parts.password or parts.query or parts.fragment:
+        raise ConfigError(  # without the address, which may hold a secret
+            f"base_url must be an http or https address such as {OPENAI_URL}, without user, "
+            "password or query; key_variable names the variable that has the key"
         )
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise ConfigError(
-            "base_url must hold neither user, password nor query: name the variable that has the "
-            "key in key_variable"
-        )
-
-
-def _check_extra(extra: Mapping[str, Any]) -> None:
-    for name in extra:
-        if name in OURS or name in LENGTH_FIELDS:
-            raise ConfigError(f"extra_body sets {name!r}, which has a setting or a use of its own")
-
-
-def _either() -> str:
-    return " or ".join(LENGTH_FIELDS)

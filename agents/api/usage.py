@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 
 @dataclass(slots=True)
@@ -28,28 +27,3 @@ class Usage:
     """Upper bound of attempts that came to nothing, but may have been billed."""
     cost: float = 0.0
     """Of all these tokens, in the currency of the prices; 0 without prices."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give all counts as plain JSON values."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        """Say it in one line.
-
-        >>> print(Usage(requests=3, hits=1, prompt_tokens=90, completion_tokens=12, cost=0.5))
-        3 replies asked for, 1 from the cache; 90 tokens read, 12 written, cost 0.5
-        """
-        parts = [f"{self.requests} replies asked for, {self.hits} from the cache"]
-        parts += [
-            f"{count} {what}"
-            for count, what in (
-                (self.retries, "attempts repeated"),
-                (self.failures, "without a reply"),
-                (self.truncated, "cut at max_tokens"),
-            )
-            if count
-        ]
-        tokens = f"{self.prompt_tokens} tokens read, {self.completion_tokens} written"
-        if self.unsure_tokens:
-            tokens += f", at most {self.unsure_tokens} more in failed attempts"
-        return f"{', '.join(parts)}; {tokens}" + (f", cost {self.cost:.4g}" if self.cost else "")

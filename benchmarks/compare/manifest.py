@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from coevo.benchmarks.manifest_file import read_facts, write_facts
+from coevo.benchmarks.results_folder import ResultsFolder
+from coevo.envs.core.config import plain
+from coevo.envs.core.config import read as read_config
 from coevo.envs.core.errors import ConfigError, unknown
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
-from coevo.trainers.record import from_plain, to_plain
-from coevo.trainers.sb3_settings import baseline
+from coevo.trainers.sb3.settings import baseline
 
 KIND = "comparison"
 BASELINES = "sb3:"
@@ -37,27 +38,27 @@ class Manifest:
     environments: tuple[str, ...]
     """Registered ids."""
     seeds: tuple[int, ...]
-    """Seed s fixes start weights, deals and sampling for every algorithm: runs are paired by it."""
+    """Seed s fixes start weights, start states and sampling for every algorithm, so that runs pair."""
     budgets: Mapping[str, Any]
-    """Environment -> {tokens, turns, seconds}; a cell ends at the first that is reached."""
+    """Environment -> {tokens, turns, seconds}; a run ends at the first that is reached."""
     baseline: str
     """Whom the headline compares with."""
-    model: str = "seed"
-    """Start weights of every cell."""
+    model: str = "starter"
+    """Start weights of every run."""
     points: int = 20
     """Measurements on the way, evenly spaced over the budget; the start counts as another."""
     games: int = 32
-    """Plays of a measurement on the way; ten times as many at the end."""
+    """Episodes of a measurement on the way; ten times as many at the end."""
     env_options: Mapping[str, Any] = field(default_factory=lambda: {"prompt_style": "terse"})
     """Arguments of every environment."""
     sampling: Mapping[str, Any] = field(default_factory=dict)
     """Temperature and longest reply, in training and in measurements."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """Slots that differ from the records: `SLOT`, `ALGORITHM.SLOT` or `ENVIRONMENT.SLOT`."""
+    """Settings that differ from the records: `SLOT`, `ALGORITHM.SLOT` or `ENVIRONMENT.SLOT`."""
     threads: int = 1
-    """CPU threads of a cell."""
+    """CPU threads of a run."""
     device: str = "auto"
-    """Where cells compute."""
+    """Where runs compute."""
 
     def __post_init__(self) -> None:
         for name in ("algorithms", "environments", "seeds"):
@@ -88,7 +89,7 @@ class Manifest:
         return [a for a in self.algorithms if a.startswith(BASELINES)]
 
     def record(self, name: str, env_id: str) -> Algorithm:
-        """Give the record of an algorithm with the changes that concern it."""
+        """Return the record of an algorithm with the changes that concern it."""
         base, _, variant = name.partition(":")
         return algorithm(base, variant or None, self._changes(base, env_id))
 
@@ -104,37 +105,28 @@ class Manifest:
         return found
 
 
-def write(folder: Path, manifest: Manifest, metrics: Mapping[str, Any]) -> None:
-    """Write a manifest with what it was written on.
+def write(folder: Path, manifest: Manifest, metrics: Callable[[], Mapping[str, Any]]) -> None:
+    """Write the manifest of a new comparison, or check that the one there is the same.
 
     Args:
         folder: of the comparison.
         manifest: the plan.
-        metrics: environment -> what is measured there, with its references.
+        metrics: gives environment -> what is measured there, with its references; only called
+            where the comparison is new.
     """
-    write_facts(folder, KIND, {**to_plain(manifest), "metrics": dict(metrics)})
+    settings: dict[str, Any] = plain(manifest)
+    ResultsFolder(folder, KIND).begin(settings, facts=lambda: {"metrics": dict(metrics())})
 
 
 def read(folder: Path) -> tuple[Manifest, dict[str, Any]]:
     """Read a manifest: the plan, and everything that the file holds."""
-    facts = read_facts(folder, KIND)
+    facts = ResultsFolder(folder, KIND).manifest()
     plan = {f.name: facts[f.name] for f in fields(Manifest) if f.name in facts}
-    return from_plain(Manifest, plan), facts
-
-
-def check_same(found: Manifest, wanted: Manifest, folder: Path) -> None:
-    """Refuse to continue a comparison with other settings."""
-    old, new = to_plain(found), to_plain(wanted)
-    for name, value in new.items():
-        if old[name] != value:
-            raise ConfigError(
-                f"{folder} holds a comparison with {name}={old[name]}, not {value}; continue it "
-                f"with --out {folder} alone, or give another --out"
-            )
+    return read_config(Manifest, plan), facts
 
 
 def per_environment(environments: Sequence[str], limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Give every environment its budget.
+    """Return every environment its budget.
 
     Args:
         environments: registered ids.

@@ -1,4 +1,4 @@
-"""From results of cells to tables, curves, tests and sentences: `comparison.json`.
+"""From results of runs to tables, curves, tests and sentences: `comparison.json`.
 
 Scores are normalised by the fixed references of each environment: 0 is random play, 1 the oracle.
 Differences are tested on normalised scores paired by seed. The pairs of one table, which is one
@@ -9,7 +9,6 @@ table over all environments alone.
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from coevo.benchmarks.compare.cells import Cell, Result, cells
-from coevo.benchmarks.compare.manifest import Manifest, short
-from coevo.benchmarks.compare.records import Row, results, rows, write_rows
+from coevo.benchmarks.compare.manifest import KIND, Manifest, short
+from coevo.benchmarks.compare.records import Row, rows, write_rows
+from coevo.benchmarks.compare.runs import Result, Run, results, runs
+from coevo.benchmarks.results_folder import ResultsFolder, plain
 from coevo.benchmarks.statistics import verdicts
 from coevo.benchmarks.statistics.aggregates import (
     interquartile_mean,
@@ -34,7 +34,6 @@ from coevo.benchmarks.statistics.paired import smallest_p
 from coevo.benchmarks.statistics.profiles import profile_band
 from coevo.benchmarks.statistics.score_table import Cell as Score
 from coevo.benchmarks.statistics.score_table import ScoreTable, score_table
-from coevo.trainers.run_folder import replace_text, storage
 
 ALPHA = 0.05
 """Accepted chance of any false separation in a table."""
@@ -50,14 +49,13 @@ CURVES_BY = ("tokens", "turns", "seconds")
 def summarise(root: Path, manifest: Manifest, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Write records and tables of what is done so far, and give the tables.
 
-    The same cells give the same tables, whatever order they ended in.
+    The same runs give the same tables, whatever order they ended in.
     """
     found = results(root, manifest)
     table = list(rows(root, manifest, facts["metrics"], found))
     write_rows(root, table)
-    summary: dict[str, Any] = _plain(tables(manifest, facts["metrics"], table, found))
-    with storage(root):
-        replace_text(root / "comparison.json", json.dumps(summary, indent=1) + "\n")
+    summary: dict[str, Any] = plain(tables(manifest, facts["metrics"], table, found))
+    ResultsFolder(root, KIND).write("comparison.json", summary)
     return summary
 
 
@@ -65,9 +63,9 @@ def tables(
     manifest: Manifest,
     metrics: Mapping[str, Any],
     table: Sequence[Row],
-    found: Mapping[Cell, Result],
+    found: Mapping[Run, Result],
 ) -> dict[str, Any]:
-    """Give everything that is said about a comparison."""
+    """Return everything that is said about a comparison."""
     scores = {env: _scores(manifest, table, [env]) for env in manifest.environments}
     if len(manifest.environments) > 1:
         scores[OVERALL] = _scores(manifest, table, manifest.environments)
@@ -80,7 +78,7 @@ def tables(
     overall = parts.pop(OVERALL, parts[manifest.environments[0]])
     summary = {
         "kind": "comparison",
-        "cells": len(cells(manifest)),
+        "runs": len(runs(manifest)),
         "done": sum(r.status == "done" for r in found.values()),
         "environments": parts,
         "overall": overall,
@@ -147,7 +145,7 @@ def _part(
     name: str,
     manifest: Manifest,
     table: Sequence[Row],
-    found: Mapping[Cell, Result],
+    found: Mapping[Run, Result],
     scores: ScoreTable | None,
     tests: list[dict[str, Any]],
 ) -> dict[str, Any]:
@@ -158,7 +156,7 @@ def _part(
     for algorithm in manifest.algorithms:
         own = {c: r for c, r in found.items() if c.algorithm == algorithm}
         own = {c: r for c, r in own.items() if c.environment in environments}
-        algorithms[algorithm] = _spent(own) | _quality(algorithm, scores)
+        algorithms[algorithm] = _used(own) | _quality(algorithm, scores)
         if len(environments) == 1:
             algorithms[algorithm] |= _values(table, algorithm, name)
             algorithms[algorithm] |= _area(curves[name], algorithm)
@@ -171,17 +169,17 @@ def _part(
     }
 
 
-def _spent(own: Mapping[Cell, Result]) -> dict[str, Any]:
+def _used(own: Mapping[Run, Result]) -> dict[str, Any]:
     done = [r for r in own.values() if r.status == "done"]
     failed = [
         {"seed": c.seed, "environment": c.environment, "reason": r.reason}
         for c, r in sorted(own.items())
         if r.status != "done"
     ]
-    spent = {
+    used = {
         k: _mean([getattr(r, k) for r in done]) for k in ("steps", "tokens", "turns", "seconds")
     }
-    return {"done": len(done), "failed": failed, **spent}
+    return {"done": len(done), "failed": failed, **used}
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -189,7 +187,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _quality(algorithm: str, scores: ScoreTable | None) -> dict[str, Any]:
-    """Give the aggregates of normalised scores over the seeds that everybody has."""
+    """Return the aggregates of normalised scores over the seeds that everybody has."""
     if scores is None or algorithm not in scores.scores:
         return {"n": 0}
     x_RT = scores.of(algorithm)
@@ -206,7 +204,7 @@ def _quality(algorithm: str, scores: ScoreTable | None) -> dict[str, Any]:
 
 
 def _values(table: Sequence[Row], algorithm: str, env: str) -> dict[str, Any]:
-    """Give the raw final values by seed."""
+    """Return the raw final values by seed."""
     final = sorted(
         (r["seed"], r["value"])
         for r in table
@@ -254,7 +252,7 @@ def _curves(
 
 
 def _increasing(run: Sequence[Row], by: str) -> tuple[Array, Array]:
-    """Give budgets and scores of a run without points that lie on one budget."""
+    """Return budgets and scores of a run without points that lie on one budget."""
     at = np.array([row[by] for row in run], dtype=float)
     keep = np.concatenate([[True], np.diff(at) > 0])
     return at[keep], np.array([row["normalised"] for row in run])[keep]
@@ -278,18 +276,18 @@ def _curve(curves: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {"by": curves["by"], curves["by"]: curves["grid"], "algorithms": out}
 
 
-# ---- Words --------------------------------------------------------------------------------------
+# ---- Sentences ----------------------------------------------------------------------------------
 
 
 def _headline(
-    manifest: Manifest, summary: Mapping[str, Any], found: Mapping[Cell, Result]
+    manifest: Manifest, summary: Mapping[str, Any], found: Mapping[Run, Result]
 ) -> list[str]:
     """Say what was found: the best first, then what separates it from whom."""
     said = []
-    left = summary["cells"] - len(found)
+    left = summary["runs"] - len(found)
     failed = sum(r.status == "failed" for r in found.values())
     if left or failed:
-        said.append(f"{left} of {summary['cells']} cells are not done, {failed} failed.")
+        said.append(f"{left} of {summary['runs']} runs are not done, {failed} failed.")
     overall = summary["overall"]
     ranked = sorted(
         (a for a, t in overall["algorithms"].items() if t["n"]),
@@ -304,12 +302,11 @@ def _headline(
         else (f"on {short(manifest.environments[0])}")
     )
     said.append(
-        f"{ranked[0]} has the highest interquartile mean {where}: {best['iqm']:.3f} "
-        f"[{best['interval'][0]:.3f}, {best['interval'][1]:.3f}], n = {best['n']} seeds "
-        "(0 is random play, 1 the oracle)."
+        f"{ranked[0]} has the highest interquartile mean {where}: {best['iqm']:.3f}"
+        f"{_bracketed(best['interval'])}, n = {best['n']} seeds (0 is random play, 1 the oracle)."
     )
     tests = overall["comparisons"]
-    said.append(_hopeless(len(tests), best["n"]))
+    said.append(_too_few_seeds(len(tests), best["n"]))
     said += [
         _standing(ranked[0], tests, "the best"),
         _standing(manifest.baseline, tests, "the baseline"),
@@ -317,7 +314,13 @@ def _headline(
     return [sentence for sentence in said if sentence]
 
 
-def _hopeless(pairs: int, seeds: int) -> str:
+def _bracketed(interval: Sequence[float]) -> str:
+    """Write bounds, where there are any: one seed says nothing about others."""
+    low, high = interval
+    return "" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
+
+
+def _too_few_seeds(pairs: int, seeds: int) -> str:
     """Say where so few seeds were run that the test could not have found anything."""
     if not pairs or smallest_p(seeds) * pairs <= ALPHA:
         return ""
@@ -346,16 +349,3 @@ def _standing(name: str, tests: Sequence[Mapping[str, Any]], role: str) -> str:
     ]
     said = "; ".join(p for p in parts if p)
     return f"{name}, {role}, is {said} (paired sign-flip test, Holm)." if said else ""
-
-
-def _plain(value: Any) -> Any:
-    """Turn arrays into lists and what JSON cannot say (NaN, infinity) into null."""
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, Mapping):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -1,6 +1,6 @@
-"""Cells in parallel: in processes of this machine, or as Ray tasks.
+"""Runs in parallel: in processes of this machine, or as Ray tasks.
 
-A cell that fails says so itself. A process that dies takes only its own cell with it; the cell is
+A run that fails says so itself. A process that dies takes only its own run with it; the run is
 then written off with the reason, and another process takes the next one.
 """
 
@@ -16,7 +16,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from coevo.benchmarks.compare.cells import Cell, Result, reason, run_cell, write_result
+from coevo.benchmarks.compare.runs import Result, Run, carry_out, reason, write_result
 from coevo.envs.core.errors import missing_extra
 
 INTERRUPTED = "interrupted"
@@ -26,34 +26,34 @@ INTERRUPTED = "interrupted"
 class _Worker:
     process: BaseProcess
     pipe: Connection
-    cell: Cell | None = None
+    run: Run | None = None
 
 
 def in_processes(
-    root: Path, todo: Sequence[Cell], workers: int, threads: int
-) -> Iterator[tuple[Cell, Result]]:
-    """Run cells, some at a time, in processes of their own; yield each as it ends.
+    root: Path, todo: Sequence[Run], workers: int, threads: int
+) -> Iterator[tuple[Run, Result]]:
+    """Carry runs out, some at a time, in processes of their own; yield each as it ends.
 
     Args:
         root: folder of the comparison.
-        todo: cells without a result.
-        workers: cells at a time.
+        todo: runs without a result.
+        workers: runs at a time.
         threads: of each process.
 
     Raises:
-        KeyboardInterrupt: after every cell that was running has saved itself.
+        KeyboardInterrupt: after every run in progress has saved itself.
     """
     rest = iter(todo)
     crew = [_worker(threads) for _ in range(min(workers, len(todo)))]
     try:
         for worker in crew:
             _next(worker, root, rest)
-        while busy := [w for w in crew if w.cell is not None]:
+        while busy := [w for w in crew if w.run is not None]:
             for worker in _ready(busy):
-                cell, found = _received(worker, root)
+                run, found = _received(worker, root)
                 if found is None:
                     raise KeyboardInterrupt
-                yield cell, found
+                yield run, found
                 if not worker.process.is_alive():
                     fresh = _worker(threads)
                     worker.process, worker.pipe = fresh.process, fresh.pipe
@@ -71,10 +71,10 @@ def _worker(threads: int) -> _Worker:
     return _Worker(process, ours)
 
 
-def _next(worker: _Worker, root: Path, rest: Iterator[Cell]) -> None:
-    worker.cell = next(rest, None)
-    if worker.cell is not None:
-        worker.pipe.send((root, worker.cell))
+def _next(worker: _Worker, root: Path, rest: Iterator[Run]) -> None:
+    worker.run = next(rest, None)
+    if worker.run is not None:
+        worker.pipe.send((root, worker.run))
 
 
 def _ready(busy: Sequence[_Worker]) -> list[_Worker]:
@@ -83,17 +83,17 @@ def _ready(busy: Sequence[_Worker]) -> list[_Worker]:
     return [w for w in busy if w.pipe in found]
 
 
-def _received(worker: _Worker, root: Path) -> tuple[Cell, Result | None]:
-    cell = worker.cell
-    assert cell is not None  # only busy workers are waited for
-    worker.cell = None
+def _received(worker: _Worker, root: Path) -> tuple[Run, Result | None]:
+    run = worker.run
+    assert run is not None  # only busy workers are waited for
+    worker.run = None
     try:
         found = worker.pipe.recv()
     except (EOFError, OSError):
         worker.process.join()
         found = Result("failed", _death(worker.process.exitcode))
-        write_result(root, cell, found)
-    return cell, None if found == INTERRUPTED else found
+        write_result(root, run, found)
+    return run, None if found == INTERRUPTED else found
 
 
 def _death(exitcode: int | None) -> str:
@@ -107,7 +107,7 @@ def _death(exitcode: int | None) -> str:
 def _dismiss(crew: Sequence[_Worker]) -> None:
     """Let workers finish the update they are in, and go."""
     for worker in crew:
-        if worker.cell is not None and worker.process.is_alive() and worker.process.pid:
+        if worker.run is not None and worker.process.is_alive() and worker.process.pid:
             os.kill(worker.process.pid, signal.SIGINT)
         worker.pipe.close()
     for worker in crew:
@@ -115,7 +115,7 @@ def _dismiss(crew: Sequence[_Worker]) -> None:
 
 
 def _serve(pipe: Connection, threads: int, parent: int) -> None:
-    """Run cells that come through a pipe until it is closed."""
+    """Carry out runs that come through a pipe until it is closed."""
     import torch
 
     from coevo.agents.load import no_progress_bars
@@ -129,8 +129,8 @@ def _serve(pipe: Connection, threads: int, parent: int) -> None:
     with no_progress_bars():
         while True:
             try:
-                root, cell = pipe.recv()
-                pipe.send(run_cell(root, cell, alive))
+                root, run = pipe.recv()
+                pipe.send(carry_out(root, run, alive))
             except (EOFError, BrokenPipeError):
                 return
             except KeyboardInterrupt:
@@ -147,9 +147,9 @@ def with_reader(send: Callable[[Any], None], message: Any) -> None:
 
 
 def on_ray(
-    root: Path, todo: Sequence[Cell], workers: int, threads: int
-) -> Iterator[tuple[Cell, Result]]:
-    """Run cells as Ray tasks; the folder must be one that every node sees.
+    root: Path, todo: Sequence[Run], workers: int, threads: int
+) -> Iterator[tuple[Run, Result]]:
+    """Carry runs out as Ray tasks; the folder must be one that every node sees.
 
     A Ray that is connected already is used as it is; else one is started on this machine with
     `workers` times `threads` CPUs.
@@ -164,18 +164,18 @@ def on_ray(
     ours = not ray.is_initialized()
     if ours:
         ray.init(num_cpus=workers * threads, include_dashboard=False, log_to_driver=False)
-    task = ray.remote(num_cpus=threads, max_retries=0)(_ray_cell)
-    waiting = {task.remote(str(root.absolute()), cell, threads): cell for cell in todo}
+    task = ray.remote(num_cpus=threads, max_retries=0)(_ray_run)
+    waiting = {task.remote(str(root.absolute()), run, threads): run for run in todo}
     try:
         while waiting:
             (done, *_), _ = ray.wait(list(waiting), num_returns=1)
-            cell = waiting.pop(done)
+            run = waiting.pop(done)
             try:
                 found = ray.get(done)
             except ray.exceptions.RayError as error:
                 found = Result("failed", reason(error)[:500])
-                write_result(root, cell, found)
-            yield cell, found
+                write_result(root, run, found)
+            yield run, found
     finally:
         for task_id in waiting:
             ray.cancel(task_id)
@@ -183,12 +183,12 @@ def on_ray(
             ray.shutdown()
 
 
-def _ray_cell(root: str, cell: Cell, threads: int) -> Result:
+def _ray_run(root: str, run: Run, threads: int) -> Result:
     import torch
 
     torch.set_num_threads(threads)
-    return run_cell(Path(root), cell)
+    return carry_out(Path(root), run)
 
 
 WHERE = {"processes": in_processes, "ray": on_ray}
-"""Name -> how cells are run."""
+"""Name -> how runs are carried out."""

@@ -71,29 +71,29 @@
     return (value > 0 ? "+" : "") + text.replace("-", "−");
   };
 
-  // ---- Plays ----------------------------------------------------------------------------------
-  const { group, plays } = JSON.parse(document.getElementById("plays-index").textContent);
-  if (!plays.length || !document.getElementById("browser")) return;
-  const lines = document.getElementById("plays-data").textContent.trim().split("\n");
+  // ---- Episodes -------------------------------------------------------------------------------
+  const { group, episodes } = JSON.parse(document.getElementById("episodes-index").textContent);
+  if (!episodes.length || !document.getElementById("browser")) return;
+  const lines = document.getElementById("episodes-data").textContent.trim().split("\n");
   const parsed = new Map();
-  const play = (i) => {
+  const transcript = (i) => {
     if (!parsed.has(i)) parsed.set(i, JSON.parse(lines[i]));
     return parsed.get(i);
   };
 
   const FACETS = [["outcome", "Outcome"], ["environment", "Environment"], ["algorithm", group[0].toUpperCase() + group.slice(1)], ["seed", "Seed"]];
-  const state = { outcome: "", environment: "", algorithm: "", seed: "", from: "", to: "", play: "0" };
+  const state = { outcome: "", environment: "", algorithm: "", seed: "", from: "", to: "", episode: "0" };
   const byName = new Intl.Collator("en", { numeric: true }).compare;
-  const known = Object.fromEntries(FACETS.map(([key]) => [key, [...new Set(plays.map((p) => p[key]))]]));
+  const known = Object.fromEntries(FACETS.map(([key]) => [key, [...new Set(episodes.map((p) => p[key]))]]));
   for (const key of ["outcome", "seed"]) known[key].sort(byName);  // the others have an order of their own
   const values = (key) => known[key];
   const fits = (p, without) => FACETS.every(([key]) => key === without || !state[key] || p[key] === state[key])
     && (state.from === "" || p.step >= Number(state.from))
     && (state.to === "" || p.step <= Number(state.to));
-  const chosen = () => plays.map((_, i) => i).filter((i) => fits(plays[i]));
+  const chosen = () => episodes.map((_, i) => i).filter((i) => fits(episodes[i]));
 
   const remember = () => {
-    const kept = Object.entries(state).filter(([key, value]) => value !== "" && !(key === "play" && value === "0"));
+    const kept = Object.entries(state).filter(([key, value]) => value !== "" && !(key === "episode" && value === "0"));
     const hash = new URLSearchParams(kept).toString();
     try {  // some browsers limit how often
       history.replaceState(null, "", hash ? "#" + hash : location.pathname + location.search);
@@ -102,10 +102,10 @@
   const recall = () => {
     if (!location.hash.includes("=")) return false;
     const given = new URLSearchParams(location.hash.slice(1));
-    for (const key of Object.keys(state)) state[key] = given.get(key) ?? (key === "play" ? "0" : "");
+    for (const key of Object.keys(state)) state[key] = given.get(key) ?? (key === "episode" ? "0" : "");
     for (const [key] of FACETS) if (!values(key).includes(state[key])) state[key] = "";
     for (const key of ["from", "to"]) if (!/^\d+$/.test(state[key])) state[key] = "";
-    if (!(Number(state.play) in plays)) state.play = "0";
+    if (!(Number(state.episode) in episodes)) state.episode = "0";
     return true;
   };
 
@@ -123,7 +123,7 @@
     controls[key] = () => {
       for (const button of box.children) {
         const value = button.dataset.value;
-        const count = plays.filter((p) => fits(p, key) && (value === "" || p[key] === value)).length;
+        const count = episodes.filter((p) => fits(p, key) && (value === "" || p[key] === value)).length;
         button.setAttribute("aria-pressed", String(state[key] === value));
         button.lastChild.textContent = count;
       }
@@ -149,36 +149,36 @@
     p.step ? "update " + p.step : null,
     p.turns + (p.turns === 1 ? " turn" : " turns"),
   ].filter(Boolean).join(" · ");
-  const entries = plays.map((p, i) => {
+  const entries = episodes.map((p, i) => {
     const button = el("button", { type: "button" }, p.outcome, el("small", {}, described(p)));
-    button.addEventListener("click", () => change("play", String(i)));
+    button.addEventListener("click", () => change("episode", String(i)));
     return el("li", {}, button);
   });
 
   let order = [];
   const update = (keep = true) => {
     order = chosen();
-    if (!order.includes(Number(state.play)) && order.length) state.play = String(order[0]);
+    if (!order.includes(Number(state.episode)) && order.length) state.episode = String(order[0]);
     for (const draw of Object.values(controls)) draw();
-    document.getElementById("found").textContent = `${order.length} of ${plays.length} plays`;
+    document.getElementById("found").textContent = `${order.length} of ${episodes.length} episodes`;
     list.replaceChildren(...order.map((i) => entries[i]));
-    for (const i of order) entries[i].firstChild.setAttribute("aria-current", String(i === Number(state.play)));
+    for (const i of order) entries[i].firstChild.setAttribute("aria-current", String(i === Number(state.episode)));
     read();
     if (keep) remember();
   };
 
-  const at = () => order.indexOf(Number(state.play));
+  const at = () => order.indexOf(Number(state.episode));
   const go = (by) => {
     const next = order[at() + by];
     if (next === undefined) return;
-    state.play = String(next);
+    state.episode = String(next);
     for (const i of order) entries[i].firstChild.setAttribute("aria-current", String(i === next));
     read();
     remember();
   };
 
-  // ---- One play -------------------------------------------------------------------------------
-  const article = document.getElementById("play");
+  // ---- One episode ----------------------------------------------------------------------------
+  const article = document.getElementById("episode");
   const previous = document.getElementById("previous");
   const next = document.getElementById("next");
 
@@ -186,10 +186,10 @@
     previous.disabled = at() <= 0;
     next.disabled = at() >= order.length - 1;
     if (!order.length) {
-      article.replaceChildren(el("p", { class: "note" }, "No play fits these filters."));
+      article.replaceChildren(el("p", { class: "note" }, "No episode fits these filters."));
       return;
     }
-    const i = Number(state.play), p = plays[i], full = play(i);
+    const i = Number(state.episode), p = episodes[i], full = transcript(i);
     const most = Math.max(...full.turns.map((t) => Math.abs(Number(t.advantage) || 0)), 0);
     const last = {};
     article.replaceChildren(
@@ -219,7 +219,7 @@
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "component"), ...agents.map((a) => el("th", { scope: "col", class: "number" }, a)))),
       el("tbody", {}, ...rows)));
   };
-  const totals = (full) => rewardTable("Rewards of the whole play", full.agents, full.totals, true);
+  const totals = (full) => rewardTable("Rewards of the whole episode", full.agents, full.totals, true);
 
   const message = ([role, content]) => el("div", { class: "message" }, el("b", {}, role), el("p", { class: "text", dir: "auto" }, ...shown(content)));
 
@@ -281,7 +281,7 @@
     const count = values(key).length;
     if (count > 1) form.append(key === "outcome" || count <= 8 && key !== "seed" ? chips(key, label) : menu(key, label));
   }
-  const steps = plays.map((p) => p.step);
+  const steps = episodes.map((p) => p.step);
   const [low, high] = [Math.min(...steps), Math.max(...steps)];
   if (high > low) form.append(bound("from", "From update", low), bound("to", "To update", high));
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -292,7 +292,7 @@
   document.addEventListener("keydown", (event) => {
     const from = event.target;
     if (event.ctrlKey || event.metaKey || event.altKey || from.closest("input, select, textarea")) return;
-    if (from !== document.body && from.id !== "main" && !from.closest("#plays")) return;
+    if (from !== document.body && from.id !== "main" && !from.closest("#episodes")) return;
     const by = { ArrowRight: 1, j: 1, ArrowLeft: -1, k: -1 }[event.key];
     const scrolls = event.key.startsWith("Arrow") && from.closest(".wide, .read, .said");
     if (by && !scrolls) { event.preventDefault(); go(by); }
@@ -300,5 +300,5 @@
   addEventListener("hashchange", () => { if (recall()) update(false); });
   const linked = recall();
   update(false);
-  if (linked) document.getElementById("plays").scrollIntoView();
+  if (linked) document.getElementById("episodes").scrollIntoView();
 })();

@@ -1,4 +1,4 @@
-"""The page: one HTML file with its style, its script, its charts and its plays."""
+"""The page: one HTML file with its style, its script, its charts and its episodes."""
 
 from __future__ import annotations
 
@@ -6,28 +6,26 @@ import base64
 import hashlib
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
-from coevo.benchmarks.report import charts, comparison_part, run_part, tournament_part
-from coevo.benchmarks.report.content import Content, Gallery
-from coevo.benchmarks.report.markup import Html, facts, joined, prose, tag
-from coevo.benchmarks.report.plays import Index, index, pick
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from coevo.benchmarks.report import comparison, run, tournament
+from coevo.benchmarks.report.episodes import index, pick
+from coevo.benchmarks.report.formats import FILTERS
+from coevo.benchmarks.report.gallery import Gallery
 from coevo.benchmarks.report.sources import kind
-from coevo.benchmarks.report.transcripts import Transcripts, for_script, transcripts
+from coevo.benchmarks.report.style import SERIES
+from coevo.benchmarks.report.transcripts import for_script, transcripts
 
 EPISODES = 400
-"""Plays in the transcript browser."""
-PARTS = {
-    "run": run_part.content,
-    "comparison": comparison_part.content,
-    "tournament": tournament_part.content,
-}
-FOOTER = " The charts lie beside this page as SVG and PNG, in <code>plots</code>."
-_SLOT = re.compile(r"\{\{(\w+)\}\}")
-_HEADING = re.compile(r'<section id="([\w-]+)"[^>]*><h2[^>]*>([^<]*)</h2>')
+"""Episodes in the transcript browser."""
+KINDS = {"run": run.content, "comparison": comparison.content, "tournament": tournament.content}
+"""What a folder holds -> function that reads what its template shows."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +35,10 @@ class Report:
     page: Path
     plots: tuple[Path, ...]
     kind: str
-    plays: int
-    """Plays in the files."""
+    episodes: int
+    """Episodes in the files."""
     shown: int
-    """Plays in the page."""
+    """Episodes in the page."""
 
 
 def report(folder: Path, out: Path | None = None, episodes: int = EPISODES) -> Report:
@@ -52,22 +50,69 @@ def report(folder: Path, out: Path | None = None, episodes: int = EPISODES) -> R
     Args:
         folder: a run, a comparison or a tournament.
         out: the page; None writes `report.html` into the folder.
-        episodes: most plays in the transcript browser.
+        episodes: most episodes in the transcript browser.
 
     Raises:
         DataError: the folder holds none of these, or a file in it is damaged.
     """
-    found = kind(folder)
-    gallery = Gallery()
-    content = PARTS[found](folder, gallery)
-    plays = index(content.sources)
-    told = transcripts(plays, pick(plays, episodes))
-    text = assemble(content, plays, told)
+    found, gallery = kind(folder), Gallery()
+    content = KINDS[found](folder, gallery)
+    recorded = index(content["sources"])
+    shown = transcripts(recorded, pick(recorded, episodes))
+    text = render(
+        content | {"kind": found, "recorded": recorded, "shown": shown, "plots": gallery.files}
+    )
     page = out or folder / "report.html"
     page.parent.mkdir(parents=True, exist_ok=True)
-    plots = charts.write(gallery.drawn, page.parent / "plots")
+    plots = gallery.write(page.parent / "plots")
     _replace(page, text)
-    return Report(page, tuple(plots), found, len(plays.entries), len(told.lines))
+    return Report(page, tuple(plots), found, len(recorded.entries), len(shown.lines))
+
+
+def render(content: dict[str, Any]) -> str:
+    """Fill the template of a kind of folder; whatever is not markup of ours is escaped."""
+    templates = Environment(
+        loader=FunctionLoader(asset),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: "–" if value is None else value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.filters |= FILTERS | {"prose": prose, "for_script": for_script}
+    script = asset("page.js")
+    return templates.get_template(f"{content['kind']}.html.jinja").render(
+        content,
+        policy=policy(script),
+        script=Markup(script),
+        style=Markup(asset("page.css")),
+        palette=len(SERIES),
+        contents=[],
+    )
+
+
+def asset(name: str) -> str:
+    """Read a file that belongs to this package."""
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def prose(text: str) -> Markup:
+    """Return HTML for a sentence in which code stands between backticks.
+
+    >>> prose("`coevo compare` & more")
+    Markup('<code>coevo compare</code> &amp; more')
+    """
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def policy(script: str) -> str:
+    """Return a content security policy: this one script, and nothing from anywhere else."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
 
 
 def _replace(path: Path, text: str) -> None:
@@ -78,104 +123,3 @@ def _replace(path: Path, text: str) -> None:
         work.replace(path)
     finally:
         work.unlink(missing_ok=True)
-
-
-def assemble(content: Content, plays: Index, told: Transcripts) -> str:
-    """Put the page together."""
-    script = asset("page.js")
-    sections = joined(*content.sections)
-    transcript = _transcripts(content, plays, told)
-    appendix = joined(*content.appendix)
-    parts = {
-        "title": joined(content.title),
-        "kind": joined(content.kind),
-        "policy": _policy(script),
-        "style": asset("page.css"),
-        "script": script,
-        "verdict": _verdict(content.verdict),
-        "facts": facts(content.facts),
-        "contents": _contents([sections, transcript, appendix]),
-        "series": _series(content.series) if "data-series" in sections else "",
-        "sections": sections,
-        "transcripts": transcript,
-        "appendix": appendix,
-        "index": for_script({"group": content.group, "plays": told.summaries}),
-        "plays": "\n".join(told.lines),
-        "footer": FOOTER if "<figure>" in sections else "",
-    }
-    return _SLOT.sub(lambda m: parts[m[1]], asset("page.html"))
-
-
-def asset(name: str) -> str:
-    """Read a file that belongs to this package."""
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _policy(script: str) -> str:
-    """Allow this one script and nothing from anywhere else."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return (
-        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _verdict(sentences: Sequence[str]) -> Html:
-    first, *rest = sentences or ["Nothing is known yet."]
-    return joined(
-        tag("p", prose(first), class_="lead"), *(tag("p", prose(sentence)) for sentence in rest)
-    )
-
-
-def _contents(parts: Sequence[str]) -> Html:
-    """Link every section."""
-    found = [m for part in parts for m in _HEADING.finditer(part)]
-    return joined(*(tag("li", tag("a", Html(m[2]), href=f"#{m[1]}")) for m in found))
-
-
-def _series(names: Sequence[str]) -> Html:
-    """Offer to bring out one curve in all charts."""
-    buttons = [
-        tag(
-            "button",
-            tag(
-                "span", class_="swatch", style=f"background: var(--series-{i % len(charts.SERIES)})"
-            ),
-            name,
-            type="button",
-            aria_pressed="false",
-            data_focus=i,
-        )
-        for i, name in enumerate(names)
-    ]
-    if len(buttons) < 2:
-        return Html("")
-    label = tag("span", "Bring out", id="focus-label")
-    return tag("div", label, *buttons, class_="focus", role="group", aria_labelledby="focus-label")
-
-
-def _transcripts(content: Content, plays: Index, told: Transcripts) -> Html:
-    """Say which plays are shown; the script fills in the rest."""
-    if not content.sources:
-        return Html("")
-    if not plays.entries:
-        said = "No plays are recorded here."
-        return tag("section", tag("h2", "Plays"), tag("p", said, class_="note"), id="plays")
-    return Html(asset("plays.html").replace("{{note}}", _sampled(plays, told)))
-
-
-def _sampled(plays: Index, told: Transcripts) -> Html:
-    count, shown = len(plays.entries), len(told.lines)
-    said = f"All {count:,} recorded plays."
-    if shown < count:
-        said = (
-            f"{shown:,} of {count:,} recorded plays, taken over algorithms, outcomes, updates and "
-            "seeds alike: rare outcomes are more frequent here than in training."
-        )
-    if plays.unreadable:
-        said += f" {plays.unreadable:,} lines could not be read."
-    rows = [f"{name} {number:,}" for name, number in sorted(plays.outcomes().items())]
-    return joined(
-        tag("p", said, class_="note"),
-        tag("p", f"Among all recorded: {', '.join(rows)}.", class_="note"),
-    )

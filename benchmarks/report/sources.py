@@ -1,4 +1,4 @@
-"""What a folder holds: a run, a comparison or a tournament, and the plays in it."""
+"""What a folder holds: a run, a comparison or a tournament, and the episodes in it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from coevo.envs.core.errors import DataError, nearest
 
 EXPECTED = "a run (config.yaml), or a comparison or a tournament (manifest.json with its kind)"
+LIMITS = {
+    "steps": ("step", "updates"),
+    "budget_tokens": ("total_tokens", "tokens"),
+    "budget_turns": ("total_turns", "turns"),
+    "budget_seconds": ("total_seconds", "seconds"),
+}
+"""Limit of a configuration -> the metric that approaches it, and its unit."""
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A run folder inside of what is reported."""
+class Run:
+    """The run folder of one algorithm on one environment from one seed in a comparison."""
 
     path: Path
     environment: str
@@ -23,17 +32,22 @@ class Cell:
     algorithm: str
     seed: int
     result: Mapping[str, Any] = field(default_factory=dict)
-    """`cell.json`: status, reason and what was spent; empty while the cell is not done."""
+    """Status, reason and what was used; empty while the run is not done."""
+
+    @property
+    def name(self) -> str:
+        """Algorithm, environment and seed in words."""
+        return f"{self.algorithm} on {self.environment}, seed {self.seed}"
 
 
 def kind(folder: Path) -> str:
-    """Tell what a folder holds: `run`, `comparison` or `tournament`.
+    """Return what a folder holds: `run`, `comparison` or `tournament`.
 
     Raises:
         DataError: none of these; the message names what was expected, and what is near.
     """
     if not folder.is_dir():
-        near = [folder.parent / name for name in nearest(folder.name, _beside(folder))]
+        near = [folder.parent / name for name in nearest(folder.name, beside(folder))]
         hint = f"; did you mean {' or '.join(map(str, near))}?" if near else ""
         raise DataError(f"no folder {folder}{hint}; expected {EXPECTED}")
     if (folder / "manifest.json").is_file():
@@ -48,7 +62,8 @@ def kind(folder: Path) -> str:
     raise DataError(f"{folder} is not {EXPECTED}{hint}")
 
 
-def _beside(folder: Path) -> list[str]:
+def beside(folder: Path) -> list[str]:
+    """Return the names of the folders that lie in the same folder."""
     parent = folder.parent
     return [p.name for p in parent.iterdir() if p.is_dir()] if parent.is_dir() else []
 
@@ -59,9 +74,7 @@ def read_json(path: Path) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} is damaged: {error}") from None
-    if not isinstance(data, dict):
-        raise DataError(f"{path} is damaged: it holds no table")
-    return data
+    return _table(data, path)
 
 
 def read_if_there(path: Path) -> dict[str, Any]:
@@ -69,8 +82,24 @@ def read_if_there(path: Path) -> dict[str, Any]:
     return read_json(path) if path.is_file() else {}
 
 
+def read_config(folder: Path) -> dict[str, Any]:
+    """Read `config.yaml` as plain values: a run of another version is shown, too."""
+    path = folder / "config.yaml"
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} is damaged: {' '.join(str(error).split())}") from None
+    return _table(data, path)
+
+
+def _table(data: Any, path: Path) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise DataError(f"{path} is damaged: it holds no table")
+    return data
+
+
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Give place and content of every whole line of a file, one at a time.
+    """Return place and content of every whole line of a file, one at a time.
 
     A last line without an end is still being written, or was cut by a kill: it is left out.
     """
@@ -84,24 +113,23 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
             place += len(line)
 
 
-def cells(folder: Path, manifest: Mapping[str, Any]) -> list[Cell]:
-    """List every cell that a comparison has planned, done or not, in the manifest's order."""
-    planned = [
-        (env, algorithm, seed)
+def runs(folder: Path, manifest: Mapping[str, Any]) -> list[Run]:
+    """List every run that a comparison has planned, done or not, in the manifest's order."""
+    return [
+        _run(folder, short(env), str(algorithm), seed)
         for env in manifest.get("environments", ())
         for algorithm in manifest.get("algorithms", ())
         for seed in manifest.get("seeds", ())
     ]
-    return [_cell(folder, *names) for names in planned]
 
 
-def _cell(folder: Path, env: str, algorithm: str, seed: int) -> Cell:
-    path = folder / "cells" / short(env) / algorithm.replace(":", "-") / str(seed)
-    return Cell(path, short(env), algorithm, seed, read_if_there(path / "cell.json"))
+def _run(folder: Path, env: str, algorithm: str, seed: int) -> Run:
+    path = folder / "runs" / env / algorithm.replace(":", "-") / str(seed)
+    return Run(path, env, algorithm, seed, read_if_there(path / "result.json"))
 
 
 def short(env_id: str) -> str:
-    """Name an environment without its namespace and version.
+    """Return the name of an environment without its namespace and version.
 
     >>> short("coevo/kuhn_poker-v0"), short("kuhn_poker")
     ('kuhn_poker', 'kuhn_poker')

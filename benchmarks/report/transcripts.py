@@ -1,4 +1,4 @@
-"""A play as the script of the page reads it: one JSON object per line inside of the page.
+"""An episode as the script of the page reads it: one JSON object per line inside of the page.
 
 Messages that turns have in common are written once. Very long texts are cut, and it is said by
 how much. Nothing in here is HTML: the script writes text as text.
@@ -12,40 +12,42 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from coevo.benchmarks.report.plays import Entry, Index, read
+from markupsafe import Markup
+
+from coevo.benchmarks.report.episodes import Entry, Index, read
 from coevo.envs.core.episode import Episode, Turn
 
 LONGEST = (20_000, 2_000, 200)
-"""Characters of one text that are shown, and where a play takes too much room, fewer."""
+"""Characters of one text that are shown, and where an episode takes too much room, fewer."""
 MOVES = 80
 """Legal moves of one turn that are listed."""
 ROOM = 24_000_000
-"""Characters that all plays of a page may take."""
+"""Characters that all episodes of a page may take."""
 
 
 @dataclass
 class Transcripts:
-    """The plays of a page, as lines of JSON."""
+    """The episodes of a page, as lines of JSON."""
 
     summaries: list[dict[str, Any]] = field(default_factory=list)
-    """What plays are filtered by and listed with."""
+    """What episodes are filtered by and listed with."""
     lines: list[str] = field(default_factory=list)
-    """The plays themselves, parsed one by one when they are looked at."""
+    """The episodes themselves, parsed one by one when they are looked at."""
     left_out: int = 0
-    """Plays that were picked and did not fit into the page."""
+    """Episodes that were picked and did not fit into the page."""
 
 
 def transcripts(found: Index, chosen: Sequence[Entry], room: int = ROOM) -> Transcripts:
-    """Turn picked plays into lines, as many as there is room for.
+    """Turn picked episodes into lines, as many as there is room for.
 
     Args:
-        found: index of all plays.
+        found: index of all episodes.
         chosen: those to show.
         room: characters for all of them.
     """
     out, waiting = Transcripts(), len(chosen)
     for entry, episode in read(found, chosen):
-        tries = (for_script(play(episode, longest)) for longest in LONGEST)
+        tries = (for_script(transcript(episode, longest)) for longest in LONGEST)
         line = next((line for line in tries if len(line) <= room // waiting), None)
         waiting -= 1
         if line is None:
@@ -58,7 +60,7 @@ def transcripts(found: Index, chosen: Sequence[Entry], room: int = ROOM) -> Tran
 
 
 def summary(found: Index, entry: Entry, episode: Episode) -> dict[str, Any]:
-    """Give what a play is filtered by and listed with."""
+    """Return what an episode is filtered by and listed with."""
     source = found.sources[entry.source]
     return {
         "environment": source.environment,
@@ -71,8 +73,8 @@ def summary(found: Index, entry: Entry, episode: Episode) -> dict[str, Any]:
     }
 
 
-def play(episode: Episode, longest: int = LONGEST[0]) -> dict[str, Any]:
-    """Give everything about a play that is shown, as JSON values; long texts are cut."""
+def transcript(episode: Episode, longest: int = LONGEST[0]) -> dict[str, Any]:
+    """Return everything about an episode that is shown, as JSON values; long texts are cut."""
     pool: dict[tuple[str, str], int] = {}
     turns = [_turn(turn, pool, longest) for turn in episode.turns]
     return {
@@ -108,7 +110,7 @@ def _turn(turn: Turn, pool: dict[tuple[str, str], int], longest: int) -> dict[st
 
 
 def _totals(episode: Episode) -> dict[str, dict[str, float]]:
-    """Add up what every agent got: component -> agent -> sum."""
+    """Add up what every seat got: component -> seat -> sum."""
     names = dict.fromkeys(name for turn in episode.turns for name in turn.rewards)
     return {name: {a: episode.total(a, name) for a in episode.agents} for name in names}
 
@@ -137,13 +139,13 @@ def finite(value: Any) -> Any:
     return value
 
 
-def for_script(data: Any) -> str:
+def for_script(data: Any) -> Markup:
     r"""Write JSON that cannot end the script element around it, on one line.
 
     >>> for_script({"said": "</script><!--"})
-    '{"said":"\\u003c/script\\u003e\\u003c!--"}'
+    Markup('{"said":"\\u003c/script\\u003e\\u003c!--"}')
     """
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+    return Markup(text)

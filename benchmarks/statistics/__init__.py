@@ -1,11 +1,11 @@
 """Estimators, intervals, tests and ratings behind compare, tournament and evaluate.
 
 Pure functions of arrays; randomness comes in as a numpy Generator. Undefined is NaN or an error.
+SciPy, statsmodels, OpenSpiel and choix do the computing where they give the figure.
 
     scores of runs   normalise, score_table, aggregates, bootstrap, profiles, curves
-    differences      paired (one pair), verdicts (a family, Holm), power (seeds needed)
-    questions        samples (pass@k), votes (maj@k), errors (clusters, proportions)
-    games            cross_play, bradley_terry, elo, plackett_luce, alpha_rank (on stationary),
-                     response_graph and adaptive (which games to play), nash_averaging
+    differences      paired (one pair), improvement, verdicts (a family, Holm), power (seeds needed)
+    questions        samples (pass@k, maj@k), standard_errors (clusters of questions)
+    games            cross_play, bradley_terry, alpha_rank, nash_averaging, response_graph
     series           generations, adaptability, social
 """

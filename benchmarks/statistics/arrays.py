@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 
 
 def finite(name: str, values: ArrayLike, ndim: int | None = None) -> Array:
-    """Give values as floats; refuse nothing at all, NaN, infinities and another rank.
+    """Return values as floats; refuse nothing at all, NaN, infinities and another rank.
 
     >>> finite("score", [1, 2]).tolist()
     [1.0, 2.0]
@@ -30,7 +30,7 @@ def finite(name: str, values: ArrayLike, ndim: int | None = None) -> Array:
 
 
 def square(name: str, values: ArrayLike) -> Array:
-    """Give a finite matrix [..., K, K].
+    """Return a finite matrix [..., K, K].
 
     >>> square("payoffs", [[0, 1], [-1, 0]]).shape
     (2, 2)
@@ -42,7 +42,7 @@ def square(name: str, values: ArrayLike) -> Array:
 
 
 def share(name: str, value: float) -> float:
-    """Give a number strictly between 0 and 1.
+    """Return a number strictly between 0 and 1.
 
     >>> share("confidence", 0.95)
     0.95
@@ -53,7 +53,7 @@ def share(name: str, value: float) -> float:
 
 
 def count(name: str, value: int, least: int = 1) -> int:
-    """Give a whole number of at least `least`.
+    """Return a whole number of at least `least`.
 
     >>> count("games", 3)
     3

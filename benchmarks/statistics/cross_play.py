@@ -6,7 +6,7 @@ Games of one deal between the same two agents are resampled together: their resu
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from coevo.benchmarks.statistics.arrays import Array, count
 from coevo.benchmarks.statistics.bootstrap import Interval, percentiles
-from coevo.envs.core.errors import ConfigError, DataError, unknown
+from coevo.envs.core.errors import ConfigError, unknown
 
 REPLICATES = 1_000
 """Resamples of the games behind an interval."""
@@ -104,11 +104,11 @@ class CrossPlay:
         object.__setattr__(self, "_strata", _strata(self.games, place))
 
     def tally(self) -> Tally:
-        """Sum the games as they were played."""
+        """Return the sums of the games as they were played."""
         return self._summed({key: sums.sum(0)[None] for key, sums in self._strata.items()}, 1)[0]
 
     def resampled(self, rng: Generator, replicates: int = REPLICATES) -> Tally:
-        """Resample deals with replacement within every pair: [replicates, K, K].
+        """Return deals resampled with replacement within every pair: [replicates, K, K].
 
         Deals played in both seat orders are drawn apart from those played in one, so that no
         replicate loses a seat order.
@@ -125,47 +125,30 @@ class CrossPlay:
         statistic: Callable[[Tally], Array],
         rng: Generator,
         replicates: int = REPLICATES,
-        *,
-        confidence: float = 0.95,
     ) -> list[Interval]:
-        """Give one number per agent with percentile bounds from resampled deals.
+        """Return one number per agent with percentile bounds from resampled deals.
 
         Args:
             statistic: from a tally [..., K, K] to [..., K].
             rng: source of the resamples.
             replicates: number of resamples.
-            confidence: intended coverage.
         """
         point = statistic(self.tally())
-        low, high = percentiles(statistic(self.resampled(rng, replicates)), confidence)
+        low, high = percentiles(statistic(self.resampled(rng, replicates)))
         played = self.games_of_each()
         return [
-            Interval(float(low[i]), float(point[i]), float(high[i]), played[i], confidence)
+            Interval(float(low[i]), float(point[i]), float(high[i]), played[i])
             for i in range(len(self.agents))
         ]
 
     def games_of_each(self) -> list[int]:
-        """Give the number of games of every agent."""
+        """Return the number of games of every agent."""
         return [sum(name in (g.first, g.second) for g in self.games) for name in self.agents]
-
-    def require_both_seats(self) -> None:
-        """Refuse if some pair has not met in both seat orders.
-
-        Raises:
-            DataError: naming the first such pair.
-        """
-        games = self.tally().games
-        for i, j in zip(*np.nonzero(games == 0), strict=True):
-            if i != j:
-                raise DataError(
-                    f"{self.agents[i]} never had the first seat against {self.agents[j]}: "
-                    "a cross-play matrix needs both seat orders of every pair"
-                )
 
     def _summed(
         self, sums: dict[tuple[int, int, int], Array], replicates: int
     ) -> tuple[Tally, Tally]:
-        """Put the eight sums of every pair where they belong; also without the replicates' axis."""
+        """Return the eight sums of every pair in place, without and with the replicates' axis."""
         size = len(self.agents)
         table = np.zeros((4, replicates, size, size))
         for (low, high, _), sum_B8 in sums.items():
@@ -175,7 +158,7 @@ class CrossPlay:
 
 
 def _strata(games: Iterable[Game], place: dict[str, int]) -> dict[tuple[int, int, int], Array]:
-    """Sum games by deal: (lower agent, higher agent, seat orders seen) -> [deals, 8].
+    """Return games summed by deal: (lower agent, higher agent, seat orders seen) -> [deals, 8].
 
     Four sums (games, points, both returns) for the games in which the lower agent has the first
     seat, then four for the others.
@@ -205,18 +188,3 @@ def _place(name: str, place: dict[str, int]) -> int:
 
 def _ratio(total: Array, number: Array) -> Array:
     return np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
-
-
-def from_matrix(agents: Sequence[str], wins: Sequence[Sequence[int]]) -> CrossPlay:
-    """Build the games behind a matrix of wins, seats alternating: for published tables.
-
-    >>> from_matrix(["a", "b"], [[0, 2], [1, 0]]).tally().wins.tolist()
-    [[0.0, 2.0], [1.0, 0.0]]
-    """
-    games: list[Game] = []
-    for i, winner in enumerate(agents):
-        for j, loser in enumerate(agents):
-            for n in range(wins[i][j] if i != j else 0):
-                seats = (winner, loser, 1.0) if n % 2 == 0 else (loser, winner, 0.0)
-                games.append(Game(*seats, deal=len(games)))
-    return CrossPlay(tuple(agents), tuple(games))

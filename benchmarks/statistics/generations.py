@@ -39,7 +39,7 @@ class Ancestry(NamedTuple):
 
 
 def ancestry(win_rate_GG: ArrayLike) -> Ancestry:
-    """Score a series of checkpoints, oldest first, from their cross-play matrix.
+    """Return how checkpoints, oldest first, do against the earlier ones of a cross-play matrix.
 
     >>> wins = [[0.5, 0.3, 0.6], [0.7, 0.5, 0.2], [0.4, 0.8, 0.5]]
     >>> result = ancestry(wins)
@@ -71,7 +71,7 @@ class Generations(NamedTuple):
 def generation_table(
     scores_GC: ArrayLike, reference_C: ArrayLike, percentiles: Sequence[float] = PERCENTILES
 ) -> Generations:
-    """Compare generations without a common scale of reward.
+    """Return the comparison of generations without a common scale of reward.
 
     Args:
         scores_GC: score of every generation on every cell, 0 being no reward.
@@ -98,10 +98,10 @@ def generation_table(
 
 
 def nash_reference(scores_GC: ArrayLike) -> Array:
-    """Give the score on each cell of the population's equilibrium mixture against the cells.
+    """Return the score on each cell of the population's equilibrium mixture against the cells.
 
     >>> nash_reference([[0.0, 1.0], [1.0, 0.0]]).round(6).tolist()
     [0.5, 0.5]
     """
     scores = finite("scores", scores_GC, ndim=2)
-    return nash_average_tasks(scores).agent_weights @ scores
+    return nash_average_tasks(scores) @ scores

@@ -3,20 +3,29 @@
 Balduzzi et al. (2018). For two-player zero-sum results. All agents that the equilibrium plays have
 skill 0: it says who survives, not by how much. A mean win rate instead rewards beating whoever is
 there most often.
+
+OpenSpiel finds the same figures (the tests hold them) through cvxpy, which it does not install and
+whose solvers weigh 200 MB; SciPy's are enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize
+from scipy.special import logit
 
 from coevo.benchmarks.statistics.arrays import Array, finite, square
-from coevo.benchmarks.statistics.max_entropy import max_entropy
-from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.errors import CoevoError, ConfigError
+
+FEASIBLE = 1e-9
+"""Violation of a constraint that is taken for rounding."""
+ZERO = 1e-7
+"""Largest probability that a coordinate can have and still count as always 0."""
+PENALTY = 1e-12
+"""Added inside logarithms."""
 
 
 class NashAverage(NamedTuple):
@@ -28,23 +37,8 @@ class NashAverage(NamedTuple):
     """Expected payoff of each agent against it; 0 is the best there is."""
 
 
-class TaskAverage(NamedTuple):
-    """Agents against tasks."""
-
-    agent_weights: Array
-    """Maximum-entropy equilibrium of the player who picks agents."""
-    task_weights: Array
-    """Of the player who picks tasks, the hardest ones; 0 for dropped tasks."""
-    skill: Array
-    """Expected scaled score of each agent on those tasks."""
-    difficulty: Array
-    """Minus the expected scaled score of those agents on each task; NaN for dropped tasks."""
-    dropped: tuple[int, ...]
-    """Tasks on which all agents score the same: they say nothing and cannot be scaled."""
-
-
 def log_odds(win_rate: ArrayLike, clip: float = 1e-3) -> Array:
-    """Turn win rates into an antisymmetric matrix: log(p / (1 - p)), p clipped to [clip, 1 - clip].
+    """Return win rates as an antisymmetric matrix: log(p / (1 - p)), p in [clip, 1 - clip].
 
     >>> log_odds([[0.5, 0.75], [0.25, 0.5]]).round(6).tolist()
     [[0.0, 1.098612], [-1.098612, 0.0]]
@@ -54,12 +48,12 @@ def log_odds(win_rate: ArrayLike, clip: float = 1e-3) -> Array:
         raise ConfigError(f"clip={clip} must lie between 0 and 1/2")
     if (p < 0).any() or (p > 1).any() or not np.allclose(p + np.swapaxes(p, -1, -2), 1.0):
         raise ConfigError("win rates must lie in [0, 1], and p[i, j] + p[j, i] must be 1")
-    odds = np.log(np.clip(p, clip, 1 - clip)) - np.log1p(-np.clip(p, clip, 1 - clip))
+    odds = logit(np.clip(p, clip, 1 - clip))
     return (odds - np.swapaxes(odds, -1, -2)) / 2
 
 
 def nash_average(payoffs: ArrayLike) -> NashAverage:
-    """Weigh agents by the maximum-entropy Nash equilibrium of an antisymmetric matrix.
+    """Return agents weighed by the maximum-entropy equilibrium of an antisymmetric matrix.
 
     max entropy(p) subject to A p <= 0, p >= 0, sum p = 1; skill = A p.
 
@@ -73,15 +67,14 @@ def nash_average(payoffs: ArrayLike) -> NashAverage:
     return NashAverage(weights, a @ weights)
 
 
-def nash_average_tasks(scores_KT: ArrayLike) -> TaskAverage:
-    """Weigh agents and tasks by the equilibrium of the game in which one picks each.
+def nash_average_tasks(scores_KT: ArrayLike) -> Array:
+    """Return agents weighed by the equilibrium of the game in which another player picks the task.
 
-    Every task is scaled to [0, 1] by its worst and best agent. The two players' problem is that of
-    one symmetric game, so both weights have maximum entropy among their optimal strategies.
+    Every task is scaled to [0, 1] by its worst and best agent; tasks on which all agents score the
+    same are left out. The weights must earn the value of the game on every task.
 
-    >>> average = nash_average_tasks([[0.0, 1.0], [1.0, 0.0], [0.2, 0.2]])
-    >>> average.agent_weights.round(4).tolist(), average.task_weights.round(4).tolist()
-    ([0.5, 0.5, 0.0], [0.5, 0.5])
+    >>> nash_average_tasks([[0.0, 1.0], [1.0, 0.0], [0.2, 0.2]]).round(4).tolist()
+    [0.5, 0.5, 0.0]
     """
     scores = finite("scores", scores_KT, ndim=2)
     low, high = scores.min(0), scores.max(0)
@@ -89,26 +82,8 @@ def nash_average_tasks(scores_KT: ArrayLike) -> TaskAverage:
     if not kept.any():
         raise ConfigError("all agents score the same on every task: nothing tells them apart")
     scaled = (scores[:, kept] - low[kept]) / (high - low)[kept]
-    agents, tasks = zero_sum(scaled)
-    task_weights, difficulty = np.zeros(len(kept)), np.full(len(kept), np.nan)
-    task_weights[kept], difficulty[kept] = tasks, -(scaled.T @ agents)
-    dropped = tuple(int(i) for i in np.flatnonzero(~kept))
-    return TaskAverage(agents, task_weights, scaled @ tasks, difficulty, dropped)
-
-
-def zero_sum(payoffs: ArrayLike) -> tuple[Array, Array]:
-    """Give maximum-entropy optimal strategies (row maximises, column minimises) of a matrix game.
-
-    Optimal pairs are interchangeable, so the two sides are independent: the row's must earn the
-    value v against every column, M^T p >= v, and v comes from any optimal pair.
-
-    >>> [p.round(6).tolist() for p in zero_sum([[1, -1], [-1, 1]])]
-    [[0.5, 0.5], [0.5, 0.5]]
-    """
-    m = finite("payoffs", payoffs, ndim=2)
-    value = _value(m)
-    # sum p = 1 turns v into a constant of every constraint: (v - M^T) p <= 0
-    return max_entropy(value - m.T), max_entropy(m - value)
+    # sum p = 1 turns the value v into a constant of every constraint: (v - M^T) p <= 0
+    return max_entropy(_value(scaled) - scaled.T)
 
 
 def _value(payoffs: Array) -> float:
@@ -125,31 +100,57 @@ def _value(payoffs: Array) -> float:
     return float(found.x[-1])
 
 
-def nash_conv(tables: Sequence[ArrayLike], strategies: Sequence[ArrayLike]) -> Array:
-    """Give what each player could gain by a best response; their sum is NashConv.
+def max_entropy(constraints_CK: Array) -> Array:
+    """Return the most spread-out p >= 0 with sum p = 1 and constraints p <= 0.
 
-    regret_i = max_a u_i(a, pi_-i) - u_i(pi). All are 0 exactly in an equilibrium; in a two-player
-    constant-sum game half the sum is the exploitability.
+    The largest value of every coordinate comes from a linear programme; those that are always 0
+    are taken out, and the mean of the maximisers starts the search well inside the rest.
 
-    Args:
-        tables: payoff of each player, one axis per player.
-        strategies: probabilities of each player.
-
-    >>> pennies = np.array([[1, -1], [-1, 1]])
-    >>> nash_conv([pennies, -pennies], [[0.6, 0.4], [0.5, 0.5]]).round(6).tolist()
-    [0.0, 0.2]
+    >>> max_entropy(np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])).round(6).tolist()
+    [0.333333, 0.333333, 0.333333]
     """
-    payoffs = [finite("payoffs", t, ndim=len(tables)) for t in tables]
-    mixed = [finite("strategy", s, ndim=1) for s in strategies]
-    shape = tuple(len(s) for s in mixed)
-    if any(p.shape != shape for p in payoffs):
-        raise ConfigError(f"strategies of sizes {shape} do not fit {[p.shape for p in payoffs]}")
-    if any((s < 0).any() or abs(s.sum() - 1) > 1e-6 for s in mixed):
-        raise ConfigError("a strategy must hold probabilities that sum to 1")
-    regrets = []
-    for player, table in enumerate(payoffs):
-        values = np.moveaxis(table, player, 0)
-        for other in reversed([i for i in range(len(mixed)) if i != player]):
-            values = values @ mixed[other]
-        regrets.append(values.max() - values @ mixed[player])
-    return np.array(regrets)
+    scale = np.abs(constraints_CK).max() or 1.0
+    constraints = np.asarray(constraints_CK, dtype=float) / scale
+    corners = np.stack([_corner(constraints, i) for i in range(constraints.shape[1])])
+    kept = corners.max(0) > ZERO
+    p = np.zeros(constraints.shape[1])
+    start = corners.mean(0)[kept]
+    p[kept] = start if kept.sum() == 1 else _search(constraints[:, kept], start / start.sum())
+    if (constraints @ p).max(initial=0.0) > 1e-6:
+        raise CoevoError(f"no equilibrium found: a constraint is off by {(constraints @ p).max()}")
+    return p / p.sum()
+
+
+def _corner(constraints: Array, coordinate: int) -> Array:
+    """Return a feasible vector with the largest possible value of one coordinate."""
+    size = constraints.shape[1]
+    found = linprog(
+        -np.eye(size)[coordinate],
+        A_ub=constraints,
+        b_ub=np.full(len(constraints), FEASIBLE),
+        A_eq=np.ones((1, size)),
+        b_eq=[1.0],
+        bounds=(0, 1),
+        method="highs",
+    )
+    if found.x is None:
+        raise CoevoError(f"the constraints have no solution: {found.message}")
+    return np.asarray(found.x)
+
+
+def _search(constraints: Array, start: Array) -> Array:
+    found = minimize(
+        lambda p: float(p @ np.log(p + PENALTY)),
+        start,
+        jac=lambda p: np.log(p + PENALTY) + p / (p + PENALTY),
+        bounds=[(0.0, 1.0)] * len(start),
+        constraints=[
+            {"type": "eq", "fun": lambda p: p.sum() - 1, "jac": lambda p: np.ones((1, len(p)))},
+            {"type": "ineq", "fun": lambda p: -constraints @ p, "jac": lambda p: -constraints},
+        ],
+        method="SLSQP",
+        options={"ftol": 1e-13, "maxiter": 1000},
+    )
+    if not np.isfinite(found.x).all():
+        raise CoevoError(f"the search for an equilibrium failed: {found.message}")
+    return np.clip(found.x, 0.0, 1.0)

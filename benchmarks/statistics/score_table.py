@@ -37,14 +37,14 @@ class ScoreTable:
     """Seeds left out for everybody because some cell of theirs failed."""
 
     def of(self, algorithm: str) -> Array:
-        """Give the scores [runs, tasks] of one algorithm."""
+        """Return the scores [runs, tasks] of one algorithm."""
         if algorithm not in self.scores:
             raise unknown("algorithm", algorithm, self.scores)
         return self.scores[algorithm]
 
 
 def score_table(cells: Iterable[Cell], *, drop_incomplete: bool = False) -> ScoreTable:
-    """Line up cells by seed.
+    """Return cells lined up by seed.
 
     A seed with a missing or failed cell is an error. With `drop_incomplete` it leaves the table
     for all algorithms, never for one: the rest stays paired and balanced. That is fair only where

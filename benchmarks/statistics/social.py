@@ -1,7 +1,7 @@
-"""Social outcomes of an episode, from rewards [agents, turns] or returns [agents].
+"""Social outcomes of an episode (Perolat et al. 2017), from rewards [agents, turns] or returns.
 
-After Perolat et al. (2017). Undefined is NaN: code that returns an equality of 1 for returns that
-sum to nothing hides disasters.
+Undefined is NaN: code that returns an equality of 1 for returns that sum to nothing hides
+disasters.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from coevo.benchmarks.statistics.arrays import finite
-from coevo.envs.core.errors import ConfigError
 
 
-def utilitarian(rewards_NT: ArrayLike) -> float:
-    """Give the sum of all returns per turn: sum_i R_i / T.
+def efficiency(rewards_NT: ArrayLike) -> float:
+    """Return the sum of all returns per turn: sum_i R_i / T.
 
-    >>> utilitarian([[1, 0, 1, 0, 1], [0, 0, 1, 1, 0]])
+    >>> efficiency([[1, 0, 1, 0, 1], [0, 0, 1, 1, 0]])
     1.0
     """
     rewards = finite("rewards", rewards_NT, ndim=2)
@@ -26,7 +25,7 @@ def utilitarian(rewards_NT: ArrayLike) -> float:
 
 
 def equality(returns_N: ArrayLike) -> float:
-    """Give 1 - Gini: 1 - sum_ij |R_i - R_j| / (2 N sum R), between 1/N and 1.
+    """Return 1 - Gini: 1 - sum_ij |R_i - R_j| / (2 N sum R), between 1/N and 1.
 
     NaN where a return is negative or all are 0.
 
@@ -40,7 +39,7 @@ def equality(returns_N: ArrayLike) -> float:
 
 
 def sustainability(rewards_NT: ArrayLike) -> float:
-    """Give when rewards come on average: mean over agents of their mean turn (from 1) with r > 0.
+    """Return the mean over agents of their mean turn (from 1) with a positive reward.
 
     Agents without any positive reward do not count; NaN if nobody has one.
 
@@ -53,7 +52,7 @@ def sustainability(rewards_NT: ArrayLike) -> float:
 
 
 def peace(sanctioned_NT: ArrayLike) -> float:
-    """Give the mean number of agents not under a sanction: (N T - agent-turns sanctioned) / T.
+    """Return the mean number of agents not under a sanction: (N T - agent-turns sanctioned) / T.
 
     >>> peace([[0, 1], [0, 0]])
     1.5
@@ -62,19 +61,8 @@ def peace(sanctioned_NT: ArrayLike) -> float:
     return float((~sanctioned).sum() / sanctioned.shape[1])
 
 
-def price_of_anarchy(optimum: float, achieved: float) -> float:
-    """Give optimum / achieved welfare: 1 is perfect; NaN unless both are positive.
-
-    >>> price_of_anarchy(6, 2), price_of_anarchy(6, 0)
-    (3.0, nan)
-    """
-    if not math.isfinite(optimum) or not math.isfinite(achieved):
-        raise ConfigError(f"welfare must be finite; got {optimum} and {achieved}")
-    return optimum / achieved if achieved > 0 and optimum > 0 else math.nan
-
-
 def exploitation_gap(focal: float, background: float) -> float:
-    """Give what a focal agent gets per head above a background agent; large is prey on the kind.
+    """Return what a focal agent gets per head above a background agent; large is prey on the kind.
 
     >>> exploitation_gap(5.0, 2.0)
     3.0

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from coevo.agents.agent import Agent
-from coevo.benchmarks.evaluate import evaluate, opponent_agent, repeatable
+from coevo.benchmarks.evaluate import evaluate
 from coevo.benchmarks.exploitability import exact_payoffs
-from coevo.benchmarks.metrics import gives_probabilities, metric
-from coevo.benchmarks.repeats import plain
-from coevo.benchmarks.scores import is_contest
+from coevo.benchmarks.measurement import Measurement, mean_and_interval
+from coevo.benchmarks.metrics import metric
+from coevo.benchmarks.outcomes import is_contest
+from coevo.benchmarks.results_folder import ResultsFolder
+from coevo.benchmarks.rollouts import opponent_agent
 from coevo.benchmarks.statistics.arrays import Array
-from coevo.benchmarks.statistics.errors import suite_score
 from coevo.benchmarks.statistics.generations import (
     PERCENTILES,
     Ancestry,
@@ -32,8 +33,7 @@ from coevo.benchmarks.statistics.generations import (
     generation_table,
     nash_reference,
 )
-from coevo.benchmarks.suites.measure import Measured, Settings, measure
-from coevo.benchmarks.suites.results import Results
+from coevo.benchmarks.suites.suite import Settings, kept, measure
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError
@@ -50,7 +50,7 @@ class Change:
     difference: float
     """Later minus earlier."""
     interval: list[float] | None
-    """Its 95 % interval over the deals that both played; None for an exact difference."""
+    """Its 95 % interval over the starts that both played; None for an exact difference."""
     better: bool | None
     """Whether the later one is better; None where the interval holds 0."""
 
@@ -61,7 +61,7 @@ class Series:
 
     names: tuple[str, ...]
     """Generations."""
-    scores: tuple[Measured, ...]
+    scores: tuple[Measurement, ...]
     """Each by the environment's metric."""
     opponents: tuple[str, ...]
     """The fixed opponents."""
@@ -69,22 +69,22 @@ class Series:
     """Mean payoff of each generation on each cell (opponent, seat), cells in this order."""
     table: Generations | None
     """Percentiles over the cells; None where no cell ever paid anything."""
-    points_GG: Array | None
+    score_GG: Array | None
     """Share of the row against the column: its payoff from the lowest (0) to the highest (1) of a
-    zero-sum game, points elsewhere; None where play is no contest."""
+    zero-sum game, the score elsewhere; None where play is no contest."""
     ancestry: Ancestry | None
     """Against earlier generations; None where play is no contest."""
     change: Change
     """From the first to the last."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as plain JSON values; NaN becomes None."""
+        """Return everything as plain JSON values; NaN becomes None."""
         found: dict[str, Any] = {
             "generations": list(self.names),
-            "scores": [asdict(s) for s in self.scores],
+            "scores": [s.to_dict() for s in self.scores],
             "opponents": list(self.opponents),
             "returns": self.returns_GC.tolist(),
-            "points": None if self.points_GG is None else self.points_GG.tolist(),
+            "head_to_head": None if self.score_GG is None else self.score_GG.tolist(),
             "change": asdict(self.change),
             "verdict": self.verdict,
         }
@@ -119,9 +119,9 @@ def run_generations(
     agents: Mapping[str, Agent],
     env_id: str,
     settings: Settings,
-    results: Results,
+    results: ResultsFolder,
     opponents: Mapping[str, Agent | str],
-    done: Callable[[str], None] | None = None,
+    done: Callable[[str], None] = lambda name: None,
 ) -> Series:
     """Score a series of checkpoints.
 
@@ -142,112 +142,102 @@ def run_generations(
             f"and {len(opponents)} opponents"
         )
 
-    def part(name: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        found = results.part(name, compute)
-        if done is not None:
-            done(name)
+    def play(one: str, two: str, other: Agent | str) -> dict[str, Any]:
+        name = f"{one}-against-{two}"
+        found = results.part(name, lambda: _pairing(agents[one], other, env_id, settings, name))
+        done(name)
         return found
 
-    def meet(one: str, two: str, other: Agent | str) -> dict[str, Any]:
-        name = f"{one}-against-{two}"
-        return part(name, lambda: _meeting(agents[one], other, env_id, settings, name))
-
-    def scored(name: str) -> Measured:
-        return Measured(
-            **part(f"score-{name}", lambda: asdict(measure(agents[name], env_id, settings)))
-        )
+    def scored(name: str) -> Measurement:
+        found = kept(results, f"score-{name}", lambda: measure(agents[name], env_id, settings))
+        done(f"score-{name}")
+        return found
 
     names = tuple(agents)
     scores = tuple(scored(name) for name in names)
     env = make(env_id, **settings.env_options)
-    fixed = [[meet(n, o, other) for o, other in opponents.items()] for n in names]
+    fixed = [[play(n, o, other) for o, other in opponents.items()] for n in names]
     returns = np.array([[v for cell in row for v in cell["seats"].values()] for row in fixed])
-    points = _cross_play(agents, env, meet) if is_contest(env) else None
-    series = Series(
+    shares = _cross_play(agents, env, play) if is_contest(env) else None
+    return Series(
         names,
         scores,
         tuple(opponents),
         returns,
         _table(returns, env.payoff_range),
-        points,
-        None if points is None else ancestry(points),
+        shares,
+        None if shares is None else ancestry(shares),
         change_between(scores[0], scores[-1], (names[0], names[-1])),
     )
-    results.finish(series.to_dict())
-    return series
 
 
-def change_between(first: Measured, last: Measured, names: tuple[str, str]) -> Change:
-    """Compare two measurements of one environment, deal by deal where they were played."""
+def change_between(first: Measurement, last: Measurement, names: tuple[str, str]) -> Change:
+    """Compare two measurements of one environment, start by start where they were played."""
     if first.value is None or last.value is None:
         raise ConfigError(f"{names[0]} and {names[1]} cannot be compared: one has no score")
     sign = 1 if first.higher_is_better else -1
     if first.exact and last.exact:
         gap = last.value - first.value
         return Change(*names, gap, None, None if gap == 0 else sign * gap > 0)
-    if len(first.deal_scores) != len(last.deal_scores):
-        raise ConfigError(f"{names[0]} and {names[1]} finished different deals: nothing pairs them")
-    found = plain(suite_score(np.subtract(last.deal_scores, first.deal_scores).tolist()))
-    bounds = found["interval"]
+    if len(first.task_scores) != len(last.task_scores):
+        raise ConfigError(f"{names[0]} and {names[1]} finished different tasks: nothing pairs them")
+    gap, bounds = mean_and_interval(np.subtract(last.task_scores, first.task_scores).tolist())
     decided = bounds is not None and (bounds[0] > 0 or bounds[1] < 0)
-    better = sign * found["value"] > 0 if decided else None
-    return Change(*names, found["value"], bounds, better)
+    better = sign * gap > 0 if decided else None
+    return Change(*names, gap, None if bounds is None else list(bounds), better)
 
 
-def _meeting(
+def _pairing(
     agent: Agent, other: Agent | str, env_id: str, settings: Settings, name: str
 ) -> dict[str, Any]:
-    """Let an agent meet another: exactly where the game allows, else on the deals of the seed.
+    """Let an agent play another: exactly where the game allows, else on the starts of the seed.
 
-    Both sample from generators of their own, which are others in every meeting: luck that all
-    meetings shared would look like a trend.
+    Both sample from generators of their own, which are others in every pairing: luck that all
+    pairings shared would look like a trend.
     """
     rival = opponent_agent(other)
-    if rival is not None and _exact(env_id, settings, agent, rival):
+    assert rival is not None  # a series has opponents
+    if _exact(env_id, settings, agent, rival):
         pair = exact_payoffs(agent, rival, env_id, settings.env_options)
         seats = dict(zip(make(env_id, **settings.env_options).possible_agents, pair, strict=True))
-        return {"exact": True, "mean_return": sum(pair) / 2, "points": None, "seats": seats}
+        return {"exact": True, "mean_return": sum(pair) / 2, "score": None, "seats": seats}
     stream = settings.seed + zlib.crc32(name.encode())
     played = evaluate(
-        repeatable(agent, stream),
+        agent.reseeded(stream),
         env_id,
-        None if rival is None else repeatable(rival, stream + 1),
+        rival.reseeded(stream + 1),
         settings.games,
         settings.seed,
         settings.env_options,
-        samples=0,
     )
-    return {
-        "exact": False,
-        "mean_return": played.total.mean_return,
-        "points": played.total.points,
-        "seats": {seat: score.mean_return for seat, score in played.seats.items()},
-    }
+    seats = {seat: float(own.value or 0.0) for seat, own in played.seats.items()}
+    found = {"exact": False, "mean_return": played.value, "score": played.score}
+    return found | {"seats": seats}
 
 
 def _exact(env_id: str, settings: Settings, agent: Agent, rival: Agent) -> bool:
     small = metric(env_id, settings.env_options).name == "exploitability"
-    return small and gives_probabilities(agent) and gives_probabilities(rival)
+    return small and agent.gives_probabilities and rival.gives_probabilities
 
 
 def _cross_play(
     agents: Mapping[str, Agent],
     env: TextEnv,
-    meet: Callable[[str, str, Agent | str], dict[str, Any]],
+    play: Callable[[str, str, Agent | str], dict[str, Any]],
 ) -> Array:
     """Let every generation play every earlier one; the diagonal is 1/2.
 
-    In a zero-sum game the payoff counts, scaled to 0..1: that is points where a game is won or
-    lost, and more than points where winning often may cost more than it brings, as in poker.
+    In a zero-sum game the payoff counts, scaled to 0..1: that is the score where a game is won or
+    lost, and more than it where winning often may cost more than it brings, as in poker.
     """
     names = list(agents)
-    points = np.full((len(names), len(names)), 0.5)
+    shares = np.full((len(names), len(names)), 0.5)
     for early, late in itertools.combinations(range(len(names)), 2):
-        found = meet(names[late], names[early], agents[names[early]])
+        found = play(names[late], names[early], agents[names[early]])
         low, high = env.payoff_range
-        share = (found["mean_return"] - low) / (high - low) if env.zero_sum else found["points"]
-        points[late, early], points[early, late] = share, 1 - share
-    return points
+        share = (found["mean_return"] - low) / (high - low) if env.zero_sum else found["score"]
+        shares[late, early], shares[early, late] = share, 1 - share
+    return shares
 
 
 def _table(returns_GC: Array, payoff_range: tuple[float, float]) -> Generations | None:

@@ -15,7 +15,7 @@ SUITES = {
 
 
 def environments(suite: str) -> list[str]:
-    """Give the ids of the registered environments of a suite.
+    """Return the ids of the registered environments of a suite.
 
     Raises:
         UnknownNameError: no such suite.
@@ -36,7 +36,7 @@ def environments(suite: str) -> list[str]:
 
 
 def available() -> dict[str, list[str]]:
-    """Give every suite with the ids of its environments; some have none yet."""
+    """Return every suite with the ids of its environments; some have none yet."""
     found: dict[str, list[str]] = {name: [] for name in SUITES}
     for entry in list_envs():
         for name in entry.suite_names:

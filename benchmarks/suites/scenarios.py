@@ -77,11 +77,11 @@ class Scenario:
         return "resident" if 2 * number > len(self.seats) else "visitor"
 
     def company(self, seat: str) -> tuple[str, ...]:
-        """Give the names of those who may play a background seat."""
+        """Return the names of those who may play a background seat."""
         return tuple(self.background.get(seat, self.background.get(ANY, ())))
 
     def focal_sets(self) -> list[tuple[str, ...]]:
-        """Give the sets of focal seats that the plays go through in turn.
+        """Return the sets of focal seats that the plays go through in turn.
 
         >>> SCENARIOS["kuhn3_visitor"].focal_sets()
         [('player_0',), ('player_1',), ('player_2',)]

@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from coevo.agents.agent import Agent
-from coevo.benchmarks.suites.measure import Measured, Settings, measure_or_say_why
-from coevo.benchmarks.suites.results import Results
+from coevo.benchmarks.evaluate import evaluate
+from coevo.benchmarks.measurement import Measurement
+from coevo.benchmarks.metrics import metric
+from coevo.benchmarks.outcomes import is_contest
+from coevo.benchmarks.repeats import Repeats, repeat
+from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.benchmarks.suites.totals import Totals, totals
+from coevo.envs import make
+from coevo.envs.core.errors import ConfigError
+
+PLAYED_INSTEAD = "return_vs_oracle"
+"""What is measured where an agent gives no probabilities to be evaluated exactly by."""
+OF_THE_VALUE = (
+    *("metric", "higher_is_better", "value", "interval", "exact", "normalised"),
+    *("normalised_interval", "references", "source"),
+)
+"""Fields of an exact measurement that episodes beside it do not change."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What is played."""
+
+    games: int = 320
+    """Episodes per environment, rounded up to whole starts."""
+    seed: int = 0
+    """Of starts and sampling."""
+    samples: int = 0
+    """Episodes of each start for pass@k, in episodes of their own; 0 for none."""
+    env_options: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of every environment."""
+
+
+def kept(results: ResultsFolder, name: str, compute: Callable[[], Measurement]) -> Measurement:
+    """Return a measurement: read it where it was finished before, else compute and keep it."""
+    return Measurement.from_dict(results.part(name, lambda: compute().to_dict()))
 
 
 def run_suite(
     agent: Agent,
     env_ids: Sequence[str],
     settings: Settings,
-    results: Results,
-    done: Callable[[Measured], None] | None = None,
-) -> tuple[list[Measured], Totals]:
+    results: ResultsFolder,
+    done: Callable[[Measurement], None] = lambda row: None,
+) -> tuple[list[Measurement], Totals]:
     """Measure an agent in every environment of a suite.
 
     Args:
@@ -33,14 +65,56 @@ def run_suite(
     """
     rows = []
     for env_id in env_ids:
-        row = Measured(**results.part(env_id, partial(_row, agent, env_id, settings)))
-        rows.append(row)
-        if done is not None:
-            done(row)
-    whole = totals(rows, np.random.default_rng(settings.seed))
-    results.finish({"environments": {r.env: asdict(r) for r in rows}, "total": whole.to_dict()})
-    return rows, whole
+        rows.append(kept(results, env_id, lambda e=env_id: _or_reason(agent, e, settings)))  # type: ignore[misc]
+        done(rows[-1])
+    return rows, totals(rows, np.random.default_rng(settings.seed))
 
 
-def _row(agent: Agent, env_id: str, settings: Settings) -> dict[str, Any]:
-    return asdict(measure_or_say_why(agent, env_id, settings))
+def _or_reason(agent: Agent, env_id: str, settings: Settings) -> Measurement:
+    """Measure; an environment that does not suit the agent is a row with its reason.
+
+    Servers that are down and disks that refuse are no property of the environment: they raise.
+    """
+    try:
+        return measure(agent, env_id, settings)
+    except ConfigError as error:
+        sampling = dict(agent.sampling_settings)
+        return Measurement(env=env_id, metric="", failed=str(error), sampling=sampling)
+
+
+def measure(agent: Agent, env_id: str, settings: Settings) -> Measurement:
+    """Measure an agent by the primary metric of an environment.
+
+    Exact metrics are accompanied by episodes against random, for the rates of forfeits and the
+    like. An agent without probabilities is measured against the oracle instead. The pass@k family,
+    where it was asked for, is in `details`.
+    """
+    options, games, seed = settings.env_options, settings.games, settings.seed
+    chosen = metric(env_id, options)
+    if chosen.name == "exploitability" and not agent.gives_probabilities:
+        chosen = metric(env_id, options, PLAYED_INSTEAD)
+    found = chosen.measure(agent, games, seed)
+    if found.exact:
+        played = evaluate(agent.reseeded(seed), env_id, "random", games, seed, options)
+        found = replace(played, **{name: getattr(found, name) for name in OF_THE_VALUE})
+    if not settings.samples:
+        return found
+    repeats = _repeats(agent, env_id, settings)
+    return replace(found, details={"repeats": repeats.to_dict()}, usage=found.usage + repeats.usage)
+
+
+def _repeats(agent: Agent, env_id: str, settings: Settings) -> Repeats:
+    """Play every start several times: against random play in a contest, else in self-play.
+
+    Against an oracle nobody wins, and a share of wins says nothing.
+    """
+    env = make(env_id, **settings.env_options)
+    return repeat(
+        agent.reseeded(settings.seed),
+        env_id,
+        "random" if is_contest(env) else None,
+        samples=settings.samples,
+        games=settings.games,
+        seed=settings.seed,
+        env_options=settings.env_options,
+    )

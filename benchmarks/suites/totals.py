@@ -1,4 +1,4 @@
-"""One number for a suite: means over environments, with what the deals leave uncertain."""
+"""One number for a suite: means over environments, with what the starts leave uncertain."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from coevo.benchmarks.spending import Spending
+from coevo.benchmarks.measurement import Measurement
 from coevo.benchmarks.statistics.aggregates import Statistic, interquartile_mean, mean
 from coevo.benchmarks.statistics.arrays import Array
 from coevo.benchmarks.statistics.bootstrap import Interval, percentiles
 from coevo.benchmarks.statistics.normalise import normalise
-from coevo.benchmarks.suites.measure import Measured
+from coevo.benchmarks.usage import Usage
 
 REPLICATES = 2_000
-"""Resamples of the deals behind an interval."""
+"""Resamples of the starts behind an interval."""
 
 
 @dataclass(frozen=True)
@@ -31,26 +31,26 @@ class Totals:
     """Mean over environments."""
     left_out: dict[str, str]
     """Environments without a normalised score -> reason."""
-    spending: Spending
+    usage: Usage
     """Of all environments together."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as plain JSON values."""
+        """Return everything as plain JSON values."""
         return {
             "environments": self.iqm.runs,
             **_plain("iqm", self.iqm),
             **_plain("mean", self.mean),
             "left_out": self.left_out,
-            "spending": asdict(self.spending),
+            "usage": asdict(self.usage),
         }
 
 
-def totals(rows: Sequence[Measured], rng: Generator, replicates: int = REPLICATES) -> Totals:
+def totals(rows: Sequence[Measurement], rng: Generator, replicates: int = REPLICATES) -> Totals:
     """Average the normalised scores of a suite.
 
-    The intervals come from resampling the deals inside every environment: they speak of other
-    deals and samples on these environments, not of other environments, nor of other training
-    seeds. Exact scores have no error. Bounds are NaN where an environment was played on one deal.
+    The intervals come from resampling the starts inside every environment: they speak of other
+    starts and samples on these environments, not of other environments, nor of other training
+    seeds. Exact scores have no error. Bounds are NaN where an environment was played from one start.
 
     Args:
         rows: one per environment.
@@ -61,23 +61,22 @@ def totals(rows: Sequence[Measured], rng: Generator, replicates: int = REPLICATE
     left_out = {r.env: r.failed or r.source for r in rows if r.normalised is None}
     point_E = np.array([row.normalised for row in scored], dtype=float)
     drawn_BE = np.array([_resampled(row, rng, replicates) for row in scored]).T
-    spent = sum((Spending.read(row.spending) for row in rows), Spending())
     return Totals(
         _interval(interquartile_mean, point_E, drawn_BE),
         _interval(mean, point_E, drawn_BE),
         left_out,
-        spent,
+        sum((row.usage for row in rows), Usage()),
     )
 
 
-def _resampled(row: Measured, rng: Generator, replicates: int) -> Array:
-    """Give normalised scores of resampled deals: a constant where exact, NaN for one deal."""
+def _resampled(row: Measurement, rng: Generator, replicates: int) -> Array:
+    """Return normalised scores of resampled starts: a constant where exact, NaN for one start."""
     if row.exact:
         return np.full(replicates, row.normalised, dtype=float)
-    deals = np.asarray(row.deal_scores)
-    if len(deals) < 2 or row.references is None:
+    scores = np.asarray(row.task_scores)
+    if len(scores) < 2 or row.references is None:
         return np.full(replicates, math.nan)
-    means_B = deals[rng.integers(len(deals), size=(replicates, len(deals)))].mean(1)
+    means_B = scores[rng.integers(len(scores), size=(replicates, len(scores)))].mean(1)
     return normalise(means_B, row.references["random"], row.references["oracle"])
 
 

@@ -1,7 +1,7 @@
-"""Which pair plays next where plays are dear: ResponseGraphUCB on the graph of a tournament.
+"""Which pair episodes next where episodes are dear: ResponseGraphUCB on the graph of a tournament.
 
-Rowland et al. 2019, as in `coevo.benchmarks.statistics.adaptive`, whose bounds are used here. Two
-things are different. Both sides of a deal are played at once, so one block of plays narrows the
+Rowland et al. 2019, with the bounds of `coevo.benchmarks.statistics.response_graph`. Two things
+are different. Both sides of a task are played at once, so one block of episodes narrows the
 bounds of both agents; and a pair has a limit of its own. The next pair is always the least played
 one that an open question needs.
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from coevo.benchmarks.statistics.response_graph import Confidence, edges_of
-from coevo.benchmarks.tournament.meetings import Meeting
+from coevo.benchmarks.tournament.pairings import Pairing
 from coevo.benchmarks.tournament.schedule import Pair
 
 CONFIDENCE = Confidence(delta=0.05, joint=True, anytime=True)
@@ -30,7 +30,7 @@ class Cell(NamedTuple):
 
     pair: Pair
     first: str
-    """Who sits first; in a contest, whose lead it is."""
+    """Who sits first; in a contest, whose margin it is."""
     role: int = 0
     """Whose score: 0 for the first seat, 1 for the other."""
 
@@ -43,7 +43,7 @@ class Question(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Directions:
+class OpenQuestions:
     """What is known about the order of means.
 
     Args:
@@ -72,37 +72,37 @@ class Directions:
         edges = edges_of((len(self.agents),) * 2)
         return [Question(cell(e.first, e.role), cell(e.second, e.role)) for e in edges]
 
-    def known(self, question: Question, found: Mapping[Pair, Meeting]) -> bool:
-        """Tell whether the bounds of the two means no longer touch."""
+    def known(self, question: Question, found: Mapping[Pair, Pairing]) -> bool:
+        """Return whether the bounds of the two means no longer touch."""
         bounds = [self._bounds(cell, found) for cell in question]
         if None in bounds:
             return False
         (low, high), (other_low, other_high) = bounds  # type: ignore[misc]
         return bool(high < other_low or other_high < low)
 
-    def _bounds(self, cell: Cell, found: Mapping[Pair, Meeting]) -> tuple[float, float] | None:
-        met = found[cell.pair]
-        if not met.deals:
+    def _bounds(self, cell: Cell, found: Mapping[Pair, Pairing]) -> tuple[float, float] | None:
+        pairings = found[cell.pair]
+        if not pairings.tasks:
             return None
         low, high = self.span
         if self.contest:
             sign = 1 if cell.first == cell.pair[0] else -1
-            mean = 0.5 + sign * met.mean_lead / (high - low)
+            mean = 0.5 + sign * pairings.mean_margin / (high - low)
         else:
-            mean = (met.mean_roles[cell.first, cell.role] - low) / (high - low)
-        return self.confidence.bounds(mean, met.deals, self._means)
+            mean = (pairings.mean_roles[cell.first, cell.role] - low) / (high - low)
+        return self.confidence.bounds(mean, pairings.tasks, self._means)
 
     @property
     def _means(self) -> int:
-        """Means that are estimated: both leads of a pair are one."""
+        """Means that are estimated: both margins of a pair are one."""
         size = len(self.agents)
         return size * (size - 1) // 2 if self.contest else 2 * size * size
 
-    def open(self, found: Mapping[Pair, Meeting]) -> list[Question]:
+    def open(self, found: Mapping[Pair, Pairing]) -> list[Question]:
         """List the questions whose answer is not known."""
         return [q for q in self.questions() if not self.known(q, found)]
 
-    def next_pair(self, found: Mapping[Pair, Meeting], finished: Collection[Pair]) -> Pair | None:
+    def next_pair(self, found: Mapping[Pair, Pairing], finished: Collection[Pair]) -> Pair | None:
         """Choose the least played pair that an open question needs; None where there is none.
 
         Args:

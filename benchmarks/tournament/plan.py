@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 from coevo.agents.fingerprint import fingerprint
-from coevo.benchmarks.manifest_file import NAME, read_facts, write_facts
-from coevo.benchmarks.scores import is_contest
-from coevo.benchmarks.tournament.schedule import Schedule, pairs, plays_per_deal
+from coevo.benchmarks.outcomes import is_contest
+from coevo.benchmarks.tournament.schedule import Schedule, episodes_per_task, pairs
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
-from coevo.envs.core.errors import ConfigError, DataError
+from coevo.envs.core.errors import ConfigError
 
 KIND = "tournament"
 
@@ -30,9 +27,9 @@ class Plan:
     """Registered environment id."""
     env_options: Mapping[str, Any] = field(default_factory=dict)
     games: int = 400
-    """Most plays per pair, rounded up to whole deals."""
+    """Most episodes per pair, rounded up to whole tasks."""
     seed: int = 0
-    """Of deals, sampling and resampling."""
+    """Of tasks, sampling and resampling."""
     adaptive: bool = False
     """Whether pairs stop as soon as their direction is known."""
     exploiter: Mapping[str, float] | None = None
@@ -42,7 +39,7 @@ class Plan:
         twice = [name for name in self.agents if self.agents.count(name) > 1]
         if twice:
             raise ConfigError(
-                f"agent {twice[0]!r} is named twice; every agent plays under one name"
+                f"agent {twice[0]!r} is named twice; every agent episodes under one name"
             )
         if len(self.agents) < 2:
             given = ", ".join(self.agents) or "none"
@@ -54,6 +51,10 @@ class Plan:
         if self.seed < 0:
             raise ConfigError(f"seed={self.seed} must not be negative")
 
+    def weights(self) -> dict[str, str]:
+        """Return a digest of the weights behind every agent."""
+        return {name: fingerprint(name) for name in self.agents}
+
     def environment(self) -> TextEnv:
         """Make the environment; one that is for a single seat is refused."""
         env = make(self.env, **self.env_options)
@@ -62,61 +63,11 @@ class Plan:
         return env
 
     def schedule(self, env: TextEnv) -> Schedule:
-        """Give all that can be played: with self-play where a play is no contest."""
+        """Return all that can be played: with self-play where a play is no contest."""
         return Schedule(
             seats=tuple(env.possible_agents),
             pairs=tuple(pairs(self.agents, self_play=not is_contest(env))),
-            deals=math.ceil(self.games / plays_per_deal(len(env.possible_agents))),
+            tasks=math.ceil(self.games / episodes_per_task(len(env.possible_agents))),
             seed=self.seed,
             adaptive=self.adaptive,
         )
-
-
-def described(plan: Plan) -> dict[str, Any]:
-    """Describe a tournament: its settings, and who plays."""
-    return {**_settings(plan), "weights": {name: fingerprint(name) for name in plan.agents}}
-
-
-def open_folder(folder: Path, plan: Plan) -> None:
-    """Write the manifest of a new tournament, or check that an old one is the same.
-
-    Raises:
-        ConfigError: the folder holds a tournament with other settings, or its agents have changed.
-        DataError: it holds something else.
-    """
-    wanted = described(plan)
-    if (folder / NAME).exists():
-        _check_same(folder, read_manifest(folder), wanted)
-        return
-    inside = [p for p in folder.glob("*") if not p.name.startswith(".")] if folder.is_dir() else []
-    if inside or (folder.exists() and not folder.is_dir()):
-        raise DataError(f"{folder} holds something else; give another --out")
-    write_facts(folder, KIND, wanted)
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest of a tournament."""
-    return read_facts(folder, KIND)
-
-
-def _settings(plan: Plan) -> dict[str, Any]:
-    return json.loads(json.dumps(asdict(plan)))
-
-
-def _check_same(folder: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    for name in Plan.__dataclass_fields__:
-        if old.get(name) != new[name]:
-            raise ConfigError(
-                f"{folder} holds a tournament with {name}={_shown(old.get(name))}, not "
-                f"{_shown(new[name])}; give another --out"
-            )
-    changed = [a for a in new["agents"] if old["weights"].get(a) != new["weights"][a]]
-    if changed:
-        raise ConfigError(
-            f"{changed[0]} has other weights than when {folder} was begun; name a checkpoint, "
-            "which stays as it is, and give another --out"
-        )
-
-
-def _shown(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)

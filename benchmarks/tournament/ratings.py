@@ -15,15 +15,9 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from openskill.models import PlackettLuce, PlackettLuceRating
 
-from coevo.benchmarks.statistics.alpha_rank import (
-    MetaGame,
-    alpha_rank_limit,
-    one_population,
-    one_population_per_role,
-    shares_by_role,
-    sweep,
-)
+from coevo.benchmarks.statistics.alpha_rank import alpha_rank_limit, shares_by_role, sweep
 from coevo.benchmarks.statistics.arrays import Array
 from coevo.benchmarks.statistics.bootstrap import Interval, percentiles
 from coevo.benchmarks.statistics.bradley_terry import (
@@ -34,8 +28,8 @@ from coevo.benchmarks.statistics.bradley_terry import (
 )
 from coevo.benchmarks.statistics.cross_play import CrossPlay, Tally
 from coevo.benchmarks.statistics.nash_averaging import log_odds, nash_average
-from coevo.benchmarks.statistics.plackett_luce import Rating, rate
-from coevo.benchmarks.tournament.circles import groups
+from coevo.benchmarks.statistics.standard_errors import z_value
+from coevo.benchmarks.tournament.cycles import groups
 from coevo.envs.core.errors import CoevoError
 
 RESAMPLES = 200
@@ -72,49 +66,52 @@ def elo(games: CrossPlay, rng: Generator) -> dict[str, Any]:
 
 def plackett_luce(games: CrossPlay, rng: Generator) -> dict[str, Any]:
     """Rate as OpenSkill does, game by game in one random order; listed by mu - 3 sigma."""
-    ratings = {name: Rating() for name in games.agents}
+    model = PlackettLuce()
+    ratings = {name: model.rating() for name in games.agents}
     for at in rng.permutation(len(games.games)):
         game = games.games[at]
-        pair = [ratings[game.first], ratings[game.second]]
-        ratings[game.first], ratings[game.second] = rate(pair, [1 - game.points, game.points])
-    return {"agents": {name: _belief(rating) for name, rating in ratings.items()}}
+        pair = [[ratings[game.first]], [ratings[game.second]]]
+        (first,), (second,) = model.rate(pair, ranks=[1 - game.points, game.points])
+        ratings[game.first], ratings[game.second] = first, second
+    played = dict(zip(games.agents, games.games_of_each(), strict=True))
+    return {"agents": {name: _belief(ratings[name], played[name]) for name in games.agents}}
 
 
-def _belief(rating: Rating) -> dict[str, Any]:
-    bounds = rating.interval()
+def _belief(rating: PlackettLuceRating, games: int) -> dict[str, Any]:
+    width = z_value(0.95) * rating.sigma
     return {
         "mu": rating.mu,
         "sigma": rating.sigma,
-        "ordinal": rating.ordinal,
-        "interval": [bounds.low, bounds.high],
-        "games": rating.games,
+        "ordinal": rating.ordinal(),
+        "interval": [rating.mu - width, rating.mu + width],
+        "games": games,
     }
 
 
 def alpha_rank(games: CrossPlay, contest: bool, rng: Generator) -> dict[str, Any]:
-    """Give the shares of alpha-Rank over growing alpha, at the last stable one and in the limit.
+    """Return the shares of alpha-Rank over growing alpha, at the last stable one and in the limit.
 
     Payoffs are scaled to a range of 1, so that alpha means the same everywhere.
     """
     names = list(games.agents)
-    game = _meta_game(games.tally(), contest)
+    game = _payoff_tables(games.tally(), contest)
     swept = sweep(game)
     shown = [*range(0, len(swept.alphas) - 1, SHOWN_EVERY), len(swept.alphas) - 1]
-    limit = _shares(alpha_rank_limit(game), game)
+    limit = _shares(alpha_rank_limit(game), len(names))
     low, high = percentiles(_resampled_limits(games, contest, rng))
     return {
-        "roles": len(game.shape),
+        "roles": len(game),
         "settled": swept.settled,
         "sweep": [
             {
                 "alpha": float(swept.alphas[i]),
-                "shares": _named(names, _shares(swept.shares[i], game)),
+                "shares": _named(names, _shares(swept.shares[i], len(names))),
             }
             for i in shown
         ],
         "last": {
             "alpha": float(swept.alphas[-1]),
-            "shares": _named(names, _shares(swept.final, game)),
+            "shares": _named(names, _shares(swept.final, len(names))),
         },
         "limit": {
             name: {"share": float(limit[i]), "interval": [float(low[i]), float(high[i])]}
@@ -123,10 +120,8 @@ def alpha_rank(games: CrossPlay, contest: bool, rng: Generator) -> dict[str, Any
     }
 
 
-def _meta_game(tally: Tally, contest: bool) -> MetaGame:
-    if contest:
-        return one_population(without_diagonal(tally.payoff))
-    return one_population_per_role(list(tally.role_payoffs))
+def _payoff_tables(tally: Tally, contest: bool) -> list[Array]:
+    return [without_diagonal(tally.payoff)] if contest else list(tally.role_payoffs)
 
 
 def without_diagonal(payoffs: Array) -> Array:
@@ -140,44 +135,59 @@ def without_diagonal(payoffs: Array) -> Array:
     return np.where(own, others[..., None, None], payoffs)
 
 
-def _shares(shares: Array, game: MetaGame) -> Array:
-    """Give the share of agents: with two roles, the mean of their shares in each."""
-    if len(game.shape) == 1:
+def _shares(shares: Array, agents: int) -> Array:
+    """Return the share of agents: with two roles, the mean of their shares in each."""
+    if len(shares) == agents:
         return shares
-    return np.mean(shares_by_role(shares, game.shape), axis=0)
+    return np.asarray(np.mean(shares_by_role(shares, (agents, agents)), axis=0))
 
 
 def _resampled_limits(games: CrossPlay, contest: bool, rng: Generator) -> Array:
-    """Give the shares in the limit of resampled tournaments: [RESAMPLES, agents]."""
-    drawn = games.resampled(rng, RESAMPLES)
+    """Return the shares in the limit of resampled tournaments: [RESAMPLES, agents].
+
+    Tournaments in which everybody does better than the same others have the same limit, which is
+    computed once.
+    """
+    tables = _payoff_tables(games.resampled(rng, RESAMPLES), contest)
+    known: dict[bytes, Array] = {}
+    found = []
+    for drawn in zip(*tables, strict=True):
+        key = b"".join(_directions(table, role, contest) for role, table in enumerate(drawn))
+        if key not in known:
+            known[key] = _shares(alpha_rank_limit(drawn), len(games.agents))
+        found.append(known[key])
+    return np.stack(found)
+
+
+def _directions(table: Array, role: int, contest: bool) -> bytes:
+    """Return which of two strategies of a role does better, against everything."""
     if contest:
-        return alpha_rank_limit(_meta_game(drawn, contest))
-    first, second = drawn.role_payoffs
-    played = [one_population_per_role([first[i], second[i]]) for i in range(RESAMPLES)]
-    return np.stack([_shares(alpha_rank_limit(game), game) for game in played])
+        return np.sign(table - table.T).tobytes()
+    rows = np.moveaxis(table, role, 0)
+    return np.sign(rows[:, None] - rows[None]).tobytes()
 
 
 def nash(games: CrossPlay, rng: Generator) -> dict[str, Any]:
-    """Average over the equilibrium of two matrices: log-odds of points, and leads in score.
+    """Average over the equilibrium of two matrices: log-odds of points, and margins in score.
 
     The skills of the second have intervals; each costs a small program per agent and resample.
     """
     tally = games.tally()
-    drawn = leads(games.resampled(rng, EQUILIBRIA))
+    drawn = margins(games.resampled(rng, EQUILIBRIA))
     return {
         "log_odds": _equilibrium(games, log_odds(tally.win_rate)),
-        "lead": _equilibrium(games, leads(tally), _skill_bounds(drawn)),
+        "margin": _equilibrium(games, margins(tally), _skill_bounds(drawn)),
     }
 
 
-def leads(tally: Tally) -> Array:
-    """Give half of what the row scores more than the column; antisymmetric, 0 on the diagonal."""
+def margins(tally: Tally) -> Array:
+    """Return half of what the row scores more than the column; antisymmetric, 0 on the diagonal."""
     payoff = without_diagonal(tally.payoff)
     return (payoff - np.swapaxes(payoff, -1, -2)) / 2
 
 
 def _skill_bounds(matrices: Array) -> list[list[float]] | None:
-    """Give the bounds of every agent's skill over resampled matrices."""
+    """Return the bounds of every agent's skill over resampled matrices."""
     skills = []
     for matrix in matrices:
         try:
@@ -202,7 +212,7 @@ def _equilibrium(
 
 
 def means(games: CrossPlay, rng: Generator, of: str) -> list[Interval]:
-    """Give every agent's mean over opponents, each weighing the same.
+    """Return every agent's mean over opponents, each weighing the same.
 
     Args:
         games: of the tournament.

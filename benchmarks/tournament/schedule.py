@@ -1,7 +1,7 @@
-"""Who meets whom on which deal: everything that a tournament plays, as a function of its seed.
+"""Who meets whom on which task: everything that a tournament episodes, as a function of its seed.
 
-A deal is one start state. Both agents of a pair play it from every side, so that luck falls on both
-alike; no two pairs share deals, so that their results are independent. Deals are played in blocks:
+A task is one start state. Both agents of a pair play it from every side, so that luck falls on both
+alike; no two pairs share tasks, so that their results are independent. Tasks are played in blocks:
 a block is what is played at once, reseeded, and written down together.
 """
 
@@ -15,12 +15,12 @@ from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
-from coevo.trainers.rollout import Match
+from coevo.trainers.collect.rollout import EpisodeSpec
 
 Pair = tuple[str, str]
 """Two agents in order of name; twice the same one for self-play."""
 BLOCK_PLAYS = 128
-"""Most plays of a block: what a kill can lose."""
+"""Most episodes of a block: what a kill can lose."""
 ADAPTIVE_PLAYS = 32
 """The same where the next pair depends on the results so far."""
 
@@ -36,7 +36,7 @@ def pairs(agents: Sequence[str], self_play: bool) -> list[Pair]:
 
 
 def lineups(seats: Sequence[str], pair: Pair) -> list[dict[str, str]]:
-    """Give the ways in which a pair sits down to one deal: seat -> agent.
+    """Return the ways in which a pair sits down to one task: seat -> agent.
 
     Two seats: both orders. More: one agent sits alone in each seat in turn, copies of the other
     fill the rest, then the other way round. Self-play: everybody is the same.
@@ -68,10 +68,10 @@ def first_of(lineup: dict[str, str]) -> str:
     return sitting[0] if len(sitting) == 2 else min(sitting, key=sitting.count)
 
 
-def plays_per_deal(seats: int) -> int:
-    """Count the ways in which two different agents sit down to one deal.
+def episodes_per_task(seats: int) -> int:
+    """Count the ways in which two different agents sit down to one task.
 
-    >>> plays_per_deal(2), plays_per_deal(3)
+    >>> episodes_per_task(2), episodes_per_task(3)
     (2, 6)
     """
     return 2 if seats == 2 else 2 * seats
@@ -89,15 +89,15 @@ def number_of(*words: str) -> int:
 
 @dataclass(frozen=True)
 class Block:
-    """Some deals of one pair, played at once."""
+    """Some tasks of one pair, played at once."""
 
     pair: Pair
     number: int
     """Place among the blocks of the pair."""
-    deals: range
+    tasks: range
 
     def seed(self, root: int, agent: str) -> int:
-        """Give the seed of an agent's sampling in this block."""
+        """Return the seed of an agent's sampling in this block."""
         entropy = [root, number_of(*self.pair), self.number, number_of(agent)]
         drawn = np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0]
         return int(drawn >> np.uint64(1))
@@ -110,40 +110,40 @@ class Schedule:
     seats: tuple[str, ...]
     """Of the environment."""
     pairs: tuple[Pair, ...]
-    deals: int
-    """Most deals of a pair."""
+    tasks: int
+    """Most tasks of a pair."""
     seed: int
-    """Root of deals and sampling."""
+    """Root of tasks and sampling."""
     adaptive: bool = False
 
     @property
-    def deals_per_block(self) -> int:
-        """Number of deals that are played at once."""
+    def tasks_per_block(self) -> int:
+        """Number of tasks that are played at once."""
         most = ADAPTIVE_PLAYS if self.adaptive else BLOCK_PLAYS
-        return max(1, most // plays_per_deal(len(self.seats)))
+        return max(1, most // episodes_per_task(len(self.seats)))
 
     @property
     def blocks_per_pair(self) -> int:
         """Number of blocks that a pair can play."""
-        return math.ceil(self.deals / self.deals_per_block)
+        return math.ceil(self.tasks / self.tasks_per_block)
 
     @property
-    def plays(self) -> int:
-        """Number of plays if everything is played."""
-        return self.deals * sum(len(lineups(self.seats, pair)) for pair in self.pairs)
+    def episodes(self) -> int:
+        """Number of episodes if everything is played."""
+        return self.tasks * sum(len(lineups(self.seats, pair)) for pair in self.pairs)
 
     def block(self, pair: Pair, number: int) -> Block:
-        """Give one block of a pair."""
-        start = number * self.deals_per_block
-        return Block(pair, number, range(start, min(start + self.deals_per_block, self.deals)))
+        """Return one block of a pair."""
+        start = number * self.tasks_per_block
+        return Block(pair, number, range(start, min(start + self.tasks_per_block, self.tasks)))
 
-    def matches(self, block: Block) -> list[tuple[int, Match]]:
-        """Give the plays of a block, each with the number of its deal."""
+    def specs(self, block: Block) -> list[tuple[int, EpisodeSpec]]:
+        """Return the episodes of a block, each with the number of its task."""
         return [
-            (deal, Match(self._deal_seed(block.pair, deal), lineup, stream))
-            for deal in block.deals
+            (task, EpisodeSpec(self._task_seed(block.pair, task), lineup, stream))
+            for task in block.tasks
             for stream, lineup in enumerate(lineups(self.seats, block.pair))
         ]
 
-    def _deal_seed(self, pair: Pair, deal: int) -> int:
-        return int(np.random.default_rng([self.seed, number_of(*pair), deal]).integers(2**31))
+    def _task_seed(self, pair: Pair, task: int) -> int:
+        return int(np.random.default_rng([self.seed, number_of(*pair), task]).integers(2**31))

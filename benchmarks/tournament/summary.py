@@ -1,8 +1,7 @@
-"""From the plays of a tournament to `tournament.json`; the layout is in the package's docstring."""
+"""From the episodes of a tournament to `tournament.json`; the layout is in the package's docstring."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,23 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from coevo.benchmarks.results_folder import ResultsFolder, plain
 from coevo.benchmarks.statistics.adaptability import partner_gap
 from coevo.benchmarks.statistics.cross_play import CrossPlay
-from coevo.benchmarks.tournament import ratings, verdicts
-from coevo.benchmarks.tournament.hold import Tournament
-from coevo.benchmarks.tournament.meetings import cross_play
+from coevo.benchmarks.tournament import ratings, sentences
+from coevo.benchmarks.tournament.episode_log import EpisodeRecord
+from coevo.benchmarks.tournament.pairings import cross_play
 from coevo.benchmarks.tournament.plan import KIND
-from coevo.benchmarks.tournament.plays import Play
 from coevo.benchmarks.tournament.results import Result, points_tell_all, rateable, results
+from coevo.benchmarks.tournament.runner import Tournament
 from coevo.benchmarks.tournament.tables import (
     Means,
     agent_line,
     matrix,
-    plain,
+    result_line,
     seats,
-    verdict_line,
 )
-from coevo.trainers.run_folder import replace_text, storage
 
 
 def summarise(held: Tournament, exploitability: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -36,51 +34,54 @@ def summarise(held: Tournament, exploitability: Mapping[str, Any] | None = None)
         held: the tournament, played.
         exploitability: what `exploit_all` gave.
     """
-    plan, met, plays = held.plan, held.met, held.plays
-    kept, out = rateable(plan.agents, met)
-    found = results(met, _rng(held, 1))
-    only_points = points_tell_all(found, met)
-    games = cross_play(met, kept) if len(kept) > 1 else None
+    plan, pairings, episodes = held.plan, held.pairings, held.episodes
+    kept, out = rateable(plan.agents, pairings)
+    found = results(pairings, _rng(held, 1))
+    only_points = points_tell_all(found, pairings)
+    games = cross_play(pairings, kept) if len(kept) > 1 else None
     means, rated = _means(held, games), _ratings(held, games)
     agents = [*_ranked(kept, means), *out]
-    why = {name: _why(name, plays) for name in out}
-    return {
-        "kind": KIND,
-        **plain({"env": plan.env, "env_options": plan.env_options, "seed": plan.seed}),
-        "contest": held.contest,
-        "only_points": only_points,
-        "agents": agents,
-        "left_out": why,
-        "headline": [
-            *_findings(held, games, found, rated, only_points),
-            *(f"{name} is left out of the ratings: {reason}." for name, reason in why.items()),
-            *(exploitability or {}).get("sentences", ()),
-        ],
-        "verdicts": [
-            plain(verdict_line(r)) | {"text": verdicts.verdict(r, len(found), only_points)}
-            for r in found
-        ],
-        "table": plain({name: agent_line(name, plays, means) for name in agents}),
-        "matrix": plain(matrix(agents, met, found)),
-        "seats": plain(
-            seats(held.schedule.seats, met, games if held.contest else None, _rng(held, 8))
-        ),
-        "ratings": plain(rated),
-        "adaptive": plain(adaptive(held)) if plan.adaptive else None,
-        "exploitability": plain(exploitability),
-        "plays": _counts(held),
-    }
+    why = {name: _why(name, episodes) for name in out}
+    table: dict[str, Any] = plain(
+        {
+            "kind": KIND,
+            "env": plan.env,
+            "env_options": plan.env_options,
+            "seed": plan.seed,
+            "contest": held.contest,
+            "only_points": only_points,
+            "agents": agents,
+            "left_out": why,
+            "headline": [
+                *_findings(held, games, found, rated, only_points),
+                *(f"{name} is left out of the ratings: {reason}." for name, reason in why.items()),
+                *(exploitability or {}).get("sentences", ()),
+            ],
+            "results": [
+                result_line(r) | {"text": sentences.result_sentence(r, len(found), only_points)}
+                for r in found
+            ],
+            "table": {name: agent_line(name, episodes, means) for name in agents},
+            "matrix": matrix(agents, pairings, found),
+            "seats": seats(
+                held.schedule.seats, pairings, games if held.contest else None, _rng(held, 8)
+            ),
+            "ratings": rated,
+            "adaptive": adaptive(held) if plan.adaptive else None,
+            "exploitability": exploitability,
+            "episodes": _counts(held),
+        }
+    )
+    return table
 
 
 def write(folder: Path, summary: Mapping[str, Any]) -> None:
     """Write `tournament.json` in one step."""
-    path = folder / "tournament.json"
-    with storage(path):
-        replace_text(path, json.dumps(summary, indent=2, allow_nan=False) + "\n")
+    ResultsFolder(folder, KIND).write("tournament.json", summary)
 
 
 def _rng(held: Tournament, stream: int) -> Generator:
-    """Give every measure a generator of its own: none depends on which others are computed."""
+    """Return every measure a generator of its own: none depends on which others are computed."""
     return np.random.default_rng([held.plan.seed, 2**32, stream])
 
 
@@ -127,45 +128,44 @@ def _findings(
     said = []
     own = [r for r in found if r.first in games.agents and r.second in games.agents]
     if held.contest:
-        said += [verdicts.leader(games.agents, own)]
-        said += verdicts.circle_sentences(games.agents, own)
-        said += [verdicts.rating_sentence(rated["bradley_terry"], only_points)]
+        said += [sentences.leader(games.agents, own)]
+        said += sentences.cycle_sentences(games.agents, own)
+        said += [sentences.rating_sentence(rated["bradley_terry"], only_points)]
     else:
         gap = partner_gap(games.tally().payoff)
-        said += [verdicts.partner_sentence(gap.self_play, gap.cross_play)]
-        said += [verdicts.share_sentence(rated["alpha_rank"]["limit"])]
-    return said + ([verdicts.saved_sentence(adaptive(held))] if held.plan.adaptive else [])
+        said += [sentences.partner_sentence(gap.self_play, gap.cross_play)]
+        said += [sentences.share_sentence(rated["alpha_rank"]["limit"])]
+    return said + ([sentences.saved_sentence(adaptive(held))] if held.plan.adaptive else [])
 
 
-def _why(name: str, plays: Sequence[Play]) -> str:
+def _why(name: str, episodes: Sequence[EpisodeRecord]) -> str:
     """Say why an agent has no results: its own errors first, then those of its opponents."""
-    failed = [p for p in plays if p.failed and name in p.pair]
-    notes = sorted((p.note for p in failed), key=lambda note: not note.startswith(f"{name}:"))
+    failed = [e for e in episodes if e.failed and name in e.pair]
+    notes = sorted((e.note for e in failed), key=lambda note: not note.startswith(f"{name}:"))
     reason = f" ({notes[0]})" if notes and notes[0] else ""
-    return f"{len(failed)} of its plays failed{reason}"
+    return f"{len(failed)} of its episodes failed{reason}"
 
 
 def adaptive(held: Tournament) -> dict[str, Any]:
-    """Say what adaptive play has saved and what it left open."""
-    wanted, met = held.directions, held.met
-    questions, still = wanted.questions(), wanted.open(met)
+    """Say what the adaptive schedule has saved and what it left open."""
+    wanted, pairings = held.open_questions, held.pairings
+    questions, still = wanted.questions(), wanted.open(pairings)
     return {
-        "plays": sum(m.played for m in met.values()),
-        "uniform": held.schedule.plays,
+        "episodes": sum(m.played for m in pairings.values()),
+        "uniform": held.schedule.episodes,
         "questions": len(questions),
         "resolved": len(questions) - len(still),
         "open": [[list(q.left), list(q.right)] for q in still],
         "delta": wanted.confidence.delta,
-        "bound": wanted.confidence.bound,
     }
 
 
 def _counts(held: Tournament) -> dict[str, int]:
-    plays = held.plays
+    episodes = held.episodes
     return {
-        "played": len(plays),
-        "counted": sum(len(m.plays) for m in held.met.values()),
-        "errors": sum(p.failed for p in plays),
-        "forfeits": sum(bool(p.forfeit) for p in plays),
-        "possible": held.schedule.plays,
+        "played": len(episodes),
+        "counted": sum(len(m.episodes) for m in held.pairings.values()),
+        "errors": sum(e.failed for e in episodes),
+        "forfeits": sum(bool(e.forfeit) for e in episodes),
+        "possible": held.schedule.episodes,
     }

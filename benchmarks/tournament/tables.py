@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,19 +11,19 @@ from numpy.random import Generator
 from coevo.benchmarks.statistics.arrays import Array
 from coevo.benchmarks.statistics.bootstrap import Interval, percentiles
 from coevo.benchmarks.statistics.cross_play import CrossPlay
-from coevo.benchmarks.tournament.meetings import Meeting, mean_interval
-from coevo.benchmarks.tournament.plays import Play
+from coevo.benchmarks.tournament.episode_log import EpisodeRecord
+from coevo.benchmarks.tournament.pairings import Pairing, mean_interval
 from coevo.benchmarks.tournament.results import Result
 from coevo.benchmarks.tournament.schedule import Pair
-from coevo.benchmarks.tournament.verdicts import turned
-from coevo.envs.core.episode import Stop
+from coevo.benchmarks.tournament.sentences import turned
+from coevo.envs.core.episode import StopReason
 
 Means = Mapping[str, Mapping[str, Interval]]
 """`mean_return` and, in a contest, `points` -> agent -> mean over opponents."""
 
 
 def bounds(found: Interval) -> list[float]:
-    """Give [low, estimate, high].
+    """Return [low, estimate, high].
 
     >>> bounds(Interval(0.1, 0.2, 0.3, 10))
     [0.1, 0.2, 0.3]
@@ -32,31 +31,31 @@ def bounds(found: Interval) -> list[float]:
     return [found.low, found.point, found.high]
 
 
-def agent_line(name: str, plays: Sequence[Play], means: Means) -> dict[str, Any]:
-    """Describe one agent: means over opponents, and rates over its plays.
+def agent_line(name: str, episodes: Sequence[EpisodeRecord], means: Means) -> dict[str, Any]:
+    """Describe one agent: means over opponents, and rates over its episodes.
 
     Args:
         name: of the agent.
-        plays: of the tournament.
+        episodes: of the tournament.
         means: of those who could be rated.
     """
-    own = [p for p in plays if name in p.pair]
-    done = [p for p in own if not p.failed]
-    seats = [(p, s) for p in done for s, agent in p.seats.items() if agent == name]
-    won = [p.result[name] for p in done if p.result is not None]
+    own = [e for e in episodes if name in e.pair]
+    done = [e for e in own if not e.failed]
+    seats = [(e, s) for e in done for s, agent in e.seats.items() if agent == name]
+    won = [e.result[name] for e in done if e.result is not None]
     shares = {key: _rate(won.count(x), len(won)) for key, x in zip(OUTCOMES, POINTS, strict=True)}
-    replies = sum(p.replies[s] for p, s in seats)
+    replies = sum(e.replies[s] for e, s in seats)
     return {
-        "plays": len(done),
+        "episodes": len(done),
         "errors": len(own) - len(done),
         **{
             key: bounds(means[key][name]) if name in means.get(key, {}) else None
             for key in ("mean_return", "points")
         },
         **shares,
-        "forfeit_rate": _rate(sum(s in p.forfeit for p, s in seats), len(seats)),
-        "illegal_rate": _rate(sum(p.illegal[s] for p, s in seats), replies),
-        "truncated_rate": _rate(sum(p.stop is Stop.TURN_LIMIT for p in done), len(done)),
+        "forfeit_rate": _rate(sum(s in e.forfeit for e, s in seats), len(seats)),
+        "illegal_rate": _rate(sum(e.illegal[s] for e, s in seats), replies),
+        "truncated_rate": _rate(sum(e.stop is StopReason.TURN_LIMIT for e in done), len(done)),
     }
 
 
@@ -67,38 +66,38 @@ def _rate(hits: int, of: int) -> float | None:
     return hits / of if of else None
 
 
-def verdict_line(found: Result) -> dict[str, Any]:
+def result_line(found: Result) -> dict[str, Any]:
     """Describe what was found out about a pair."""
     return {
         "a": found.first,
         "b": found.second,
         "better": found.better,
         "separated": found.separated,
-        "deals": found.deals,
-        "plays": found.plays,
+        "tasks": found.tasks,
+        "episodes": found.episodes,
         "points": None if found.points is None else bounds(found.points),
-        "lead": bounds(found.lead),
+        "margin": bounds(found.margin),
         "p": found.p,
         "p_adjusted": found.p_adjusted,
     }
 
 
 def matrix(
-    agents: Sequence[str], met: Mapping[Pair, Meeting], found: Sequence[Result]
+    agents: Sequence[str], pairings: Mapping[Pair, Pairing], found: Sequence[Result]
 ) -> dict[str, Any]:
-    """Give row against column in the order of `agents`; None where there is nothing to say."""
+    """Return row against column in the order of `agents`; None where there is nothing to say."""
     cells = {pair: cell for r in found for pair, cell in _both_sides(r).items()}
-    for (one, two), m in met.items():
-        if one == two and m.deals:
-            cells[one, one] = {"mean_return": bounds(mean_interval(m.per_deal(one)))}
+    for (one, two), m in pairings.items():
+        if one == two and m.tasks:
+            cells[one, one] = {"mean_return": bounds(mean_interval(m.per_task(one)))}
     table = {
         key: [[cells.get((a, b), {}).get(key) for b in agents] for a in agents]
         for key in ("points", *OUTCOMES, "mean_return")
     }
-    pairs = [[met.get((min(a, b), max(a, b))) for b in agents] for a in agents]
+    pairs = [[pairings.get((min(a, b), max(a, b))) for b in agents] for a in agents]
     numbers = {
         key: [[0 if m is None else getattr(m, key) for m in row] for row in pairs]
-        for key in ("deals", "played", "failed")
+        for key in ("tasks", "played", "failed")
     }
     return {"agents": list(agents), **table, **numbers}
 
@@ -124,7 +123,7 @@ def _cell(
 
 def seats(
     names: Sequence[str],
-    met: Mapping[Pair, Meeting],
+    pairings: Mapping[Pair, Pairing],
     games: CrossPlay | None,
     rng: Generator,
 ) -> dict[str, Any]:
@@ -132,12 +131,12 @@ def seats(
 
     Args:
         names: of the seats.
-        met: what happened.
+        pairings: what happened.
         games: of a contest, with the agents that could be rated; None elsewhere.
         rng: of resamples.
     """
-    plays = [p for m in met.values() for p in m.plays]
-    returns = {s: float(np.mean([p.payoffs[s] for p in plays])) if plays else None for s in names}
+    paid = [e.payoffs for m in pairings.values() for e in m.episodes]
+    returns = {s: float(np.mean([p[s] for p in paid])) if paid else None for s in names}
     if games is None:
         return {"mean_return": returns, "first_seat_points": None}
 
@@ -147,18 +146,3 @@ def seats(
     low, high = percentiles(mean(games.resampled(rng).seat_points))
     point = games.tally().seat_advantage + 0.5
     return {"mean_return": returns, "first_seat_points": [float(low), point, float(high)]}
-
-
-def plain(value: Any) -> Any:
-    """Turn undefined numbers into None, which JSON can say, and numpy's into Python's.
-
-    >>> plain({"a": (float("nan"), np.float64(1.5))})
-    {'a': [None, 1.5]}
-    """
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    return int(value) if isinstance(value, np.integer) else value

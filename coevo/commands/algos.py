@@ -8,13 +8,13 @@ from typing import Any
 
 from coevo.commands.arguments import Algos
 from coevo.commands.screen import Screen, cell, print_json
-from coevo.trainers.algorithm import STATUS, Algorithm
+from coevo.envs.core.config import changed, plain
+from coevo.trainers.algorithm import STATUS, Algorithm, CollectConfig
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
-from coevo.trainers.estimators import KIND, Option, defaults
-from coevo.trainers.record import parse_option, to_plain
+from coevo.trainers.estimators import AdvantageConfig
 
-TEXTS = ("name", "summary", "paper", "formula", "status", "checks", "published", "variants")
-"""Fields of a record that are shown outside the table of slots."""
+TEXTS = ("name", "summary", "paper", "formula", "status", "reproductions", "published", "variants")
+"""Fields of a record that are shown outside the table of settings."""
 
 
 def run(args: Algos) -> int:
@@ -30,41 +30,41 @@ def run(args: Algos) -> int:
 
 
 def describe(record: Algorithm) -> dict[str, Any]:
-    """Give everything about an algorithm as plain JSON values."""
-    plain = to_plain(record)
-    names = ("name", "summary", "paper", "formula", "status", "checks")
+    """Return everything about an algorithm as plain JSON values."""
+    tree = plain(record)
+    names = ("name", "summary", "paper", "formula", "status", "reproductions")
     return {
-        **{name: plain[name] for name in names},
+        **{name: tree[name] for name in names},
         "in_short": " | ".join(in_short(record)),
-        "slots": dict(slots({k: v for k, v in plain.items() if k not in TEXTS})),
+        "settings": dict(settings({k: v for k, v in tree.items() if k not in TEXTS})),
         "published": {key: asdict(value) for key, value in record.published.items()},
-        "variants": plain["variants"],
+        "variants": tree["variants"],
     }
 
 
-def slots(plain: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Give the dotted name and the value of every slot, in the spelling of `--set`.
+def settings(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Return the dotted name and the value of every setting, in the spelling of `--set`.
 
-    >>> dict(slots({"optim": {"lr": 0.1}, "rewards": ["format(legal=0.05)"]}))
-    {'optim.lr': 0.1, 'rewards': 'format(legal=0.05)'}
+    >>> dict(settings({"optim": {"lr": 0.1}, "loss": {"regularise": [{"name": "kl", "coef": 1}]}}))
+    {'optim.lr': 0.1, 'loss.regularise.kl.name': 'kl', 'loss.regularise.kl.coef': 1}
     """
-    for key, value in plain.items():
+    for key, value in tree.items():
+        if isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
+            value = {part["name"]: part for part in value}
         if isinstance(value, Mapping) and value:
-            yield from slots(value, f"{prefix}{key}.")
-        elif isinstance(value, list | Mapping):
-            yield prefix + key, "; ".join(map(str, value)) or "none"
+            yield from settings(value, f"{prefix}{key}.")
         else:
-            yield prefix + key, value
+            yield prefix + key, value or "none" if isinstance(value, list | Mapping) else value
 
 
 # ---- In short ----------------------------------------------------------------------------------
 
 
 def in_short(record: Algorithm) -> tuple[str, ...]:
-    """Give a record's advantage, loss and mean, and what else is not the usual.
+    """Return a record's advantage, loss and mean, and what else is not the usual.
 
-    Advantage: credit / centre / scale, then modifiers. Loss: what shares a ratio, then the kind
-    with its clip bounds.
+    Advantage: credit / baseline / normalisation, then transforms. Loss: what shares a ratio, then
+    the surrogate with its clip bounds.
 
     >>> in_short(ALGORITHMS["dapo"])[:3]
     ('outcome / group / group_std', 'token:dual_clip 0.2,0.28', 'token_mean')
@@ -75,46 +75,48 @@ def in_short(record: Algorithm) -> tuple[str, ...]:
 
 
 def _advantage(record: Algorithm) -> str:
-    spec = record.advantage
-    centre, scale = _grouped(spec.center), _grouped(spec.scale)
-    weights = "" if spec.weights == "row" else f" per {spec.weights}"
-    after = "".join(f" + {m.name}" for m in spec.modify)
-    return f"{spec.credit.name} / {centre} / {scale}{weights}{after}"
+    config = record.advantage
+    baseline, normalise = _grouped(config.baseline), _grouped(config.normalise)
+    weights = "" if config.weights == "row" else f" per {config.weights}"
+    after = "".join(f" + {t.name}" for t in config.transform)
+    return f"{config.credit.name} / {baseline} / {normalise}{weights}{after}"
 
 
-def _grouped(option: Option) -> str:
-    """Name an option, with its key where it is not the usual one."""
-    by = option.params.get("by")
-    return option.name if by is None else f"{option.name}({by})"
+def _grouped(component: Any) -> str:
+    """Name a component, with its key where it is not the usual one."""
+    by = changed(component).get("by")
+    return component.name if by is None else f"{component.name}({by})"
 
 
 def _surrogate(record: Algorithm) -> str:
-    known = defaults(record.loss.kind, KIND)
+    known = plain(record.loss.surrogate)
     bounds = dict.fromkeys(f"{known[k]:g}" for k in ("eps_lo", "eps_hi") if k in known)
     own = [str(known[k]) for k in ("form", "side", "weight") if known.get(k, "none") != "none"]
-    named = f"{record.loss.ratio_level.name}:{record.loss.kind.name}"
+    named = f"{record.loss.ratio_level.name}:{record.loss.surrogate.name}"
     named += f"({', '.join(own)})" if own else ""
     return " ".join([named, ",".join(bounds)]) if bounds else named
 
 
 def _more(record: Algorithm) -> Iterator[str]:
     """Name everything else that makes the record what it is; the reward for form is everywhere."""
-    spec, loss, sampler = record.advantage, record.loss, record.sampler
-    if spec.compose.name != "sum":
-        yield spec.compose.name
+    config, loss, collect = record.advantage, record.loss, record.collect
+    usual = CollectConfig()
+    if config.compose != AdvantageConfig().compose:
+        yield config.compose.name
     yield from (r.name for r in record.rewards if r.name != "format")
-    options = (sampler.allocate, sampler.select, sampler.replay)
-    usual = ("uniform", "all", "none")
-    yield from (o.name for o, u in zip(options, usual, strict=True) if o.name != u)
-    yield from (o.name for o in (*loss.gates, *loss.regularise) if o.name != "magnet")
-    if record.magnet.name != "none":
+    for slot in ("allocate", "select", "replay"):
+        if getattr(collect, slot) != getattr(usual, slot):
+            yield getattr(collect, slot).name
+    yield from (c.name for c in loss.token_masks)
+    yield from (c.name for c in loss.regularise if not c.needs_magnet)
+    if record.magnet is not None:
         yield f"magnet {record.magnet.name}"
-    if loss.correct.name != "none":
-        yield loss.correct.name
-    if spec.kl_in_reward:
+    if loss.is_correction is not None:
+        yield loss.is_correction.name
+    if config.kl_in_reward:
         yield "KL in reward"
-    if sampler.greedy:
-        yield "greedy play"
+    if record.needs_greedy:
+        yield "greedy episode"
     if record.critic is not None:
         yield "critic"
 
@@ -138,7 +140,12 @@ def _list(*, as_json: bool) -> int:
         print_json([describe(a) for a in records])
         return 0
     screen = Screen()
-    columns = ("algorithm", "credit / centre / scale, loss | mean | more", "status", "arXiv")
+    columns = (
+        "algorithm",
+        "credit / baseline / normalisation, loss | mean | more",
+        "status",
+        "arXiv",
+    )
     rows = [(a.name, _lines(a), a.status, source(a)) for a in records]
     screen.table(f"{len(rows)} algorithms", columns, rows)
     for word, meaning in STATUS.items():
@@ -157,11 +164,11 @@ def _show(record: Algorithm) -> None:
     for line in (f"{record.name}: {record.summary}", record.paper, record.formula):
         screen.say(line)
     screen.say(f"status: {record.status} ({STATUS[record.status]})")
-    for name in record.checks:
-        screen.say(f"shown by: coevo check {name}")
+    for name in record.reproductions:
+        screen.say(f"shown by: coevo reproduce {name}")
     screen.say()
-    columns = ("slot (for --set)", "default", "published", "where", "why ours differs")
-    screen.table("slots", columns, _rows(shown["slots"], shown["published"]))
+    columns = ("setting (for --set)", "default", "published", "where", "why ours differs")
+    screen.table("settings", columns, _rows(shown["settings"], shown["published"]))
     for name, changes in record.variants.items():
         changed = " ".join(f"{key}={cell(value)}" for key, value in changes.items())
         screen.say(f"--variant {name}: {changed or 'the record itself'}")
@@ -170,13 +177,12 @@ def _show(record: Algorithm) -> None:
 def _rows(
     ours: Mapping[str, Any], published: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[object, ...]]:
-    """Put every slot beside what was published for it; parts of an option follow their slot."""
+    """Put every setting beside what was published for it, or for the component it belongs to."""
     left = dict(published)
     for key, value in ours.items():
-        theirs = left.pop(key, None)
-        yield (key, cell(value), *_source(theirs))
-        for inner in [name for name in left if name.startswith(f"{key}.")]:
-            yield (inner, _part(value, inner[len(key) + 1 :]), *_source(left.pop(inner)))
+        for whole in [k for k in left if key.startswith(f"{k}.")]:
+            yield (whole, None, *_source(left.pop(whole)))
+        yield (key, cell(value), *_source(left.pop(key, None)))
     for key, theirs in left.items():
         yield (key, None, *_source(theirs))
 
@@ -185,13 +191,3 @@ def _source(published: Mapping[str, Any] | None) -> tuple[object, ...]:
     if published is None:
         return ("", "", "")
     return cell(published["value"]), published["source"], published["why"]
-
-
-def _part(value: Any, path: str) -> object:
-    """Find one parameter in `option(key=value)`, or in a list of options."""
-    options = [parse_option(text) for text in str(value).split("; ")]
-    first, _, rest = path.partition(".")
-    for option in options:
-        if option.name == first and rest in option.params:
-            return option.params[rest]
-    return options[0].params.get(path) if options else None

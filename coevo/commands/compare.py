@@ -7,25 +7,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from coevo.benchmarks.compare.cells import Cell, Result
+from coevo.benchmarks.compare.comparison import check_on, compare, prepare, share_of_budget
 from coevo.benchmarks.compare.manifest import BASELINES, Manifest, per_environment, short
-from coevo.benchmarks.compare.run import check_on, compare, prepare, share_of_budget
+from coevo.benchmarks.compare.runs import Result, Run
 from coevo.commands import players
 from coevo.commands.arguments import Compare, as_typed, flag, given
 from coevo.commands.run_setup import seconds
 from coevo.commands.screen import Screen, print_json
 from coevo.envs import spec
+from coevo.envs.core.config import plain
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.record import to_plain
 
 HOW = ("out", "workers", "on", "retry", "json")
 """Arguments that say how, not what, and so may change when a comparison is continued."""
 BUDGET = "2e5"
-"""Sampled tokens of a cell that is given no budget."""
+"""Sampled tokens of a run that is given no budget."""
 
 
 def run(args: Compare) -> int:
-    """Plan, run what is left, print the tables; exit status 1 where cells failed."""
+    """Plan, run what is left, print the tables; exit status 1 where runs failed."""
     players.quiet()
     check_on(args.on, args.workers)
     manifest = plan(args)
@@ -37,10 +37,10 @@ def run(args: Compare) -> int:
         if facts["commit"] is None:
             screen.say("not in a git checkout: the manifest names the version alone")
 
-    def ended(cell: Cell, result: Result, count: int, cells: int) -> None:
+    def ended(run: Run, result: Result, count: int, total: int) -> None:
         if not args.json:
             value = result.reason if result.value is None else f"{result.value:.4g}"
-            screen.say(f"{count}/{cells} {cell}: {value} ({result.seconds:.0f} s)")
+            screen.say(f"{count}/{total} {run}: {value} ({result.seconds:.0f} s)")
 
     try:
         summary = compare(
@@ -57,7 +57,7 @@ def run(args: Compare) -> int:
 
 
 def plan(args: Compare) -> Manifest | None:
-    """Give what the arguments ask for; None where they only name a comparison to continue."""
+    """Return what the arguments ask for; None where they only name a comparison to continue."""
     named = [flag(name) for name, _ in given(args) if name not in HOW]
     if not named and args.out:
         return None
@@ -68,7 +68,7 @@ def plan(args: Compare) -> Manifest | None:
     algorithms, environments = _names(args.algos), _names(args.env)
     for env in environments:
         spec(env)
-    model = args.model or "seed"
+    model = args.model or "starter"
     options = players.env_options(environments[0], args.env_option, [model])
     for env in environments[1:]:
         players.check_env(env, options)
@@ -82,7 +82,7 @@ def plan(args: Compare) -> Manifest | None:
         points=20 if args.points is None else args.points,
         games=32 if args.games is None else args.games,
         env_options=options,
-        sampling=to_plain(players.sampling(model, args.temperature, args.max_new_tokens)),
+        sampling=plain(players.sampling(model, args.temperature, args.max_new_tokens)),
         changes=players.settings(args.set, "--set"),
         threads=1 if args.threads is None else args.threads,
         device=args.device or "auto",
@@ -94,7 +94,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def limits(args: Compare, environments: Sequence[str]) -> dict[str, Any]:
-    """Give the budgets of a cell: tokens, turns, seconds."""
+    """Return the budgets of a run: tokens, turns, seconds."""
     found: dict[str, Any] = {
         "tokens": _amount(args.budget_tokens, "--budget-tokens", environments),
         "turns": _amount(args.budget_turns, "--budget-turns", environments),
@@ -146,7 +146,7 @@ def _folder(manifest: Manifest | None) -> Path:
 def _described(manifest: Manifest) -> str:
     number = len(manifest.algorithms) * len(manifest.environments) * len(manifest.seeds)
     return (
-        f"{number} cells: {', '.join(manifest.algorithms)} on "
+        f"{number} runs: {', '.join(manifest.algorithms)} on "
         f"{', '.join(map(short, manifest.environments))}, {len(manifest.seeds)} seeds"
     )
 
@@ -178,13 +178,12 @@ COLUMNS = ("algorithm", "n", "IQM", "95 % interval", "mean", "raw mean", "AUC", 
 def _row(name: str, t: Mapping[str, Any]) -> tuple[object, ...]:
     if not t["n"]:
         return (name, 0, None, None, None, None, None, t["tokens"], t["seconds"])
-    low, high = t["interval"]
     values = t.get("values") or [math.nan]
     return (
         name,
         t["n"],
         f"{t['iqm']:.3f}",
-        f"{low:.3f} .. {high:.3f}",
+        None if t["interval"][0] is None else "{:.3f} .. {:.3f}".format(*t["interval"]),
         f"{t['mean']:.3f}",
         f"{sum(values) / len(values):.4g}",
         f"{t['auc']:.3f}" if "auc" in t else None,
@@ -199,4 +198,4 @@ def _failures(screen: Screen, part: Mapping[str, Any]) -> None:
             screen.say(f"  failed: {name}, seed {failed['seed']}: {failed['reason']}")
     if part["dropped_seeds"]:
         seeds = ", ".join(map(str, part["dropped_seeds"]))
-        screen.say(f"  left out for every algorithm, because some cell has no result: seed {seeds}")
+        screen.say(f"  left out for every algorithm, because some run has no result: seed {seeds}")

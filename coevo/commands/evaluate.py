@@ -6,23 +6,21 @@ This module reads the arguments and measures in one environment; the sets are in
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from coevo.agents.agent import Agent
-from coevo.benchmarks.evaluate import Evaluation, evaluate, repeatable
+from coevo.benchmarks.evaluate import evaluate
+from coevo.benchmarks.measurement import Measurement
 from coevo.benchmarks.repeats import Repeats, repeat
-from coevo.benchmarks.spending import Spending
-from coevo.benchmarks.suites.measure import sampling_of
-from coevo.benchmarks.suites.results import Results
+from coevo.benchmarks.usage import Usage
 from coevo.commands import evaluate_sets, players
 from coevo.commands.arguments import Evaluate
-from coevo.commands.evaluate_tables import show_repeats, show_seats, spent
+from coevo.commands.evaluate_tables import show_repeats, show_seats, usage_line
 from coevo.commands.screen import Screen, print_json
 from coevo.envs.core.errors import ConfigError
 
 GAMES = 400
-"""Plays against one opponent."""
+"""Episodes against one opponent."""
 SETS = ("suite", "scenario", "axis", "generations")
 """Options that measure more than one environment or agent; at most one is given."""
 
@@ -39,19 +37,18 @@ def run(args: Evaluate) -> int:
     options = players.env_options(env_id, args.env_option, [str(args.agent), *others])
     agent = evaluate_sets.measured_agent(args)
     opponent = _opponent(args) if others else None
-    results = Results(
-        Path(args.out) if args.out else None,
-        evaluate_sets.facts(args, agent, {"env": env_id, "opponent": args.opponent}, options),
-    )
-    number = GAMES if args.games is None else args.games
-    found = evaluate(agent, env_id, opponent, number, args.seed, options, samples=0)
-    repeats = _repeats(args, agent, opponent, number, options)
-    more = {} if repeats is None else {"repeats": repeats.to_dict()}
-    results.finish({"result": found.to_dict(), **more})
+    what = {"env": env_id, "opponent": args.opponent}
+    with evaluate_sets.evaluation(args, agent, what, options) as evaluation:
+        number = GAMES if args.games is None else args.games
+        found = evaluate(agent, env_id, opponent, number, args.seed, options)
+        repeats = _repeats(args, agent, opponent, number, options)
+        table = {k: v for k, v in found.to_dict().items() if k != "task_scores"}
+        more = {} if repeats is None else {"repeats": repeats.to_dict()}
+        evaluation.finish({"result": table, **more})
     if args.json:
-        print_json(found.to_dict() | {"env_options": options, "seed": args.seed} | more)
+        print_json(table | {"env_options": options, "seed": args.seed} | more)
     else:
-        _show(found, repeats, sampling_of(agent), options)
+        _show(found, repeats, options)
     return 0
 
 
@@ -91,7 +88,7 @@ def _repeats(
     if args.samples is None:
         return None
     return repeat(
-        repeatable(agent, args.seed),
+        agent.reseeded(args.seed),
         str(args.env),
         opponent,
         samples=args.samples,
@@ -101,19 +98,14 @@ def _repeats(
     )
 
 
-def _show(
-    found: Evaluation,
-    repeats: Repeats | None,
-    sampling: dict[str, Any],
-    options: dict[str, Any],
-) -> None:
+def _show(found: Measurement, repeats: Repeats | None, options: dict[str, Any]) -> None:
     screen = Screen()
     show_seats(screen, found)
-    left_out = f", {found.errors} plays left out" if found.errors else ""
+    left_out = f", {found.errors} episodes left out" if found.errors else ""
     settings = " ".join(f"{k}={v}" for k, v in options.items())
-    screen.say(f"{found.mean_turns:.1f} replies per play{left_out}; {settings}")
+    screen.say(f"{found.mean_turns:.1f} replies per episode{left_out}; {settings}")
     if repeats is not None:
-        show_repeats(screen, {found.env: repeats.to_dict()}, sampling)
-    whole = found.spending + (repeats.spending if repeats else Spending())
+        show_repeats(screen, {found.env: repeats.to_dict()}, found.sampling)
+    whole = found.usage + (repeats.usage if repeats else Usage())
     if whole.sampled_tokens or whole.requests:
-        screen.say(spent(whole))
+        screen.say(usage_line(whole))

@@ -2,46 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from coevo.agents.agent import Agent
 from coevo.agents.fingerprint import fingerprint
-from coevo.agents.oracle import solve
+from coevo.benchmarks.evaluate import oracle_of
 from coevo.benchmarks.references import HARMLESS
+from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.benchmarks.suites import names, scenarios
-from coevo.benchmarks.suites.axes import axis, run_axis
-from coevo.benchmarks.suites.focal import FocalResult, play_scenario
+from coevo.benchmarks.suites.focal import play_scenario
 from coevo.benchmarks.suites.generations import run_generations
-from coevo.benchmarks.suites.measure import Settings, sampling_of
-from coevo.benchmarks.suites.players import is_scripted, scripted
-from coevo.benchmarks.suites.results import Results
-from coevo.benchmarks.suites.suite import run_suite
+from coevo.benchmarks.suites.suite import Settings, kept, run_suite
+from coevo.benchmarks.suites.sweeps import run_sweep, sweep
 from coevo.commands import players
 from coevo.commands.arguments import Evaluate
-from coevo.commands.evaluate_plot import save_generations
 from coevo.commands.evaluate_tables import (
-    show_axis,
     show_generations,
     show_repeats,
     show_scenarios,
     show_suite,
+    show_sweep,
     show_totals,
 )
+from coevo.commands.plot import draw_generations, save
 from coevo.commands.screen import Screen, print_json
 from coevo.envs import make
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.games.openspiel import OpenSpielEnv
+from coevo.trainers import checkpoint
 from coevo.trainers.run_folder import RunFolder
 
+KIND = "evaluation"
 SUITE_GAMES = 320
-"""Plays per environment of a suite."""
+"""Episodes per environment of a suite."""
 SET_GAMES = 200
-"""Plays per level of an axis, per generation, and per pair of generations."""
+"""Episodes per level of a sweep, per generation, and per pair of generations."""
 TRAINING_ONLY = ("openings",)
 """Arguments of a run's environment that widen its training and are not part of the task."""
+
+
+class Evaluation:
+    """An evaluation in its folder, or nowhere.
+
+    Args:
+        folder: keeps finished parts.
+        settings: everything that the results depend on.
+    """
+
+    def __init__(self, folder: ResultsFolder, settings: Mapping[str, Any]) -> None:
+        self.folder, self.settings = folder, settings
+        self.whole: dict[str, Any] = {}
+        """What `finish` wrote."""
+
+    def finish(self, table: Mapping[str, Any]) -> None:
+        """Write the whole."""
+        self.whole = {"kind": KIND, **self.settings, **table}
+        self.folder.write("evaluation.json", self.whole)
+
+
+@contextlib.contextmanager
+def evaluation(
+    args: Evaluate,
+    agent: Agent | None,
+    what: Mapping[str, Any],
+    options: Mapping[str, Any],
+    weights: Mapping[str, str] | None = None,
+) -> Iterator[Evaluation]:
+    """Begin an evaluation or continue it, alone in its folder.
+
+    Args:
+        args: of the command.
+        agent: who is measured; its sampling is a setting.
+        what: names what is measured.
+        options: arguments of the environments.
+        weights: fingerprints; None for that of `args.agent`.
+    """
+    if weights is None:
+        weights = {str(args.agent): fingerprint(str(args.agent)) if args.out else ""}
+    settings = {
+        "agent": args.agent,
+        **what,
+        "games": args.games,
+        "samples": args.samples,
+        "seed": args.seed,
+        "env_options": dict(options),
+        "sampling": {} if agent is None else dict(agent.sampling_settings),
+    }
+    folder = ResultsFolder(Path(args.out).expanduser() if args.out else None, KIND)
+    folder.begin(settings, weights)
+    with folder.alone():
+        yield Evaluation(folder, {**settings, "weights": dict(weights)})
 
 
 def measured_agent(args: Evaluate) -> Agent:
@@ -49,37 +102,24 @@ def measured_agent(args: Evaluate) -> Agent:
     return _agent(args, str(args.agent))
 
 
-def facts(
-    args: Evaluate, agent: Agent, what: Mapping[str, Any], options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Give everything that the results depend on; a folder takes only one set of these."""
-    return {
-        "agent": args.agent,
-        "weights": fingerprint(str(args.agent)) if args.out else "",
-        **what,
-        "games": args.games,
-        "samples": args.samples,
-        "seed": args.seed,
-        "env_options": dict(options),
-        "sampling": sampling_of(agent),
-    }
-
-
 def run_a_suite(args: Evaluate) -> int:
     """Measure an agent on all environments of a suite."""
     env_ids, screen = names.environments(str(args.suite)), Screen()
     options = _options(args, env_ids)
     agent = measured_agent(args)
-    results = _results(args, facts(args, agent, {"suite": args.suite}, options))
     settings = _settings(args, SUITE_GAMES, options)
-    rows, whole = run_suite(agent, env_ids, settings, results, _progress(args, lambda r: r.env))
+    with evaluation(args, agent, {"suite": args.suite}, options) as found:
+        told = _progress(args, lambda row: row.env)
+        rows, whole = run_suite(agent, env_ids, settings, found.folder, told)
+        by_env = {r.env: r.to_dict() for r in rows}
+        found.finish({"environments": by_env, "total": whole.to_dict()})
     if args.json:
-        print_json(results.whole)
+        print_json(found.whole)
         return 0
     show_suite(screen, str(args.agent), str(args.suite), rows)
-    repeats = {r.env: r.repeats for r in rows if r.repeats is not None}
+    repeats = {r.env: r.details["repeats"] for r in rows if "repeats" in r.details}
     if repeats:
-        show_repeats(screen, repeats, sampling_of(agent))
+        show_repeats(screen, repeats, agent.sampling_settings)
     show_totals(screen, whole)
     return 0
 
@@ -92,32 +132,49 @@ def run_scenarios(args: Evaluate) -> int:
     ]
     options = _texts_only(args, [where.env_id for where in chosen])
     agent = measured_agent(args)
-    results = _results(args, facts(args, agent, {"scenario": args.scenario}, options))
-    told, rows = _progress(args, lambda name: name), []
-    for where in chosen:
-        rows.append(FocalResult(**results.part(where.name, _play(args, agent, where, options))))
-        told(where.name)
-    whole = results.finish({"scenarios": {r.scenario: asdict(r) for r in rows}})
+    told, rows = _progress(args, lambda name: name), {}
+
+    def load(name: str) -> Agent:
+        return players.agent(name, seed=args.seed, device=args.device)
+
+    with evaluation(args, agent, {"scenario": args.scenario}, options) as found:
+        for where in chosen:
+            rows[where.name] = kept(
+                found.folder,
+                where.name,
+                lambda where=where: play_scenario(  # type: ignore[misc]
+                    agent,
+                    where,
+                    episodes=args.games,
+                    seed=args.seed,
+                    load=load,
+                    env_options=options,
+                ),
+            )
+            told(where.name)
+        found.finish({"scenarios": {name: r.to_dict() for name, r in rows.items()}})
     if args.json:
-        print_json(whole)
+        print_json(found.whole)
     else:
         show_scenarios(Screen(), str(args.agent), rows)
     return 0
 
 
-def run_an_axis(args: Evaluate) -> int:
+def run_a_sweep(args: Evaluate) -> int:
     """Measure an agent along an axis of change."""
-    levels = axis(str(args.axis), args.env)
+    levels = sweep(str(args.axis), args.env)
     options = _texts_only(args, [level.env_id for level in levels])
     agent = measured_agent(args)
     what = {"axis": args.axis, "env": args.env, "levels": [asdict(level) for level in levels]}
-    results = _results(args, facts(args, agent, what, options))
     settings = _settings(args, SET_GAMES, options)
-    rows, curve = run_axis(agent, levels, settings, results, _progress(args, lambda r: r.label))
+    with evaluation(args, agent, what, options) as found:
+        told = _progress(args, lambda row: row.details["label"])
+        rows, curve = run_sweep(agent, levels, settings, found.folder, told)
+        found.finish({"levels": [r.to_dict() for r in rows], **curve._asdict()})
     if args.json:
-        print_json(results.whole)
+        print_json(found.whole)
     else:
-        show_axis(Screen(), str(args.agent), str(args.axis), rows, curve)
+        show_sweep(Screen(), str(args.agent), str(args.axis), rows, curve)
     return 0
 
 
@@ -129,22 +186,23 @@ def run_a_series(args: Evaluate) -> int:
     options |= players.settings(args.env_option, "--env-option")
     players.check_env(config.env, options)
     agents = {path.name: _agent(args, str(path)) for path in steps}
-    prints = {name: fingerprint(str(path)) for name, path in zip(agents, steps, strict=True)}
+    weights = {path.name: fingerprint(str(path)) for path in steps}
     opponents = _opponents(args, config.model, config.env, options)
     what = {
-        "generations": args.generations,
+        "generations_of": args.generations,
         "env": config.env,
-        "checkpoints": prints,
         "opponents": list(opponents),
     }
-    first = next(iter(agents.values()))
-    results = _results(args, facts(args, first, what, options) | {"agent": None, "weights": ""})
     settings = _settings(args, SET_GAMES, options)
     told = _progress(args, lambda name: name)
-    found = run_generations(agents, config.env, settings, results, opponents, told)
-    paths = [] if args.out is None else save_generations(found, Path(args.out))
+    with evaluation(args, next(iter(agents.values())), what, options, weights) as evaluated:
+        found = run_generations(agents, config.env, settings, evaluated.folder, opponents, told)
+        evaluated.finish(found.to_dict())
+        paths: list[Path] = []
+        if args.out is not None:
+            paths = save(draw_generations(found), Path(args.out), "generations")
     if args.json:
-        print_json(results.whole)
+        print_json(evaluated.whole)
         return 0
     screen = Screen()
     show_generations(screen, str(args.generations), found, options)
@@ -195,10 +253,6 @@ def _settings(args: Evaluate, games: int, options: Mapping[str, Any]) -> Setting
     )
 
 
-def _results(args: Evaluate, settings: Mapping[str, Any]) -> Results:
-    return Results(Path(args.out).expanduser() if args.out else None, settings)
-
-
 def _progress(args: Evaluate, name: Callable[[Any], str]) -> Callable[[Any], None]:
     """Tell each finished part, unless only JSON is wanted."""
     if args.json:
@@ -207,26 +261,9 @@ def _progress(args: Evaluate, name: Callable[[Any], str]) -> Callable[[Any], Non
     return lambda part: screen.say(f"done: {name(part)}")
 
 
-def _play(
-    args: Evaluate, agent: Agent, where: scenarios.Scenario, options: Mapping[str, Any]
-) -> Callable[[], dict[str, Any]]:
-    def load(name: str) -> Agent:
-        if is_scripted(name):
-            return scripted(name)
-        return players.agent(name, seed=args.seed, device=args.device)
-
-    def played() -> dict[str, Any]:
-        found = play_scenario(
-            agent, where, episodes=args.games, seed=args.seed, load=load, env_options=options
-        )
-        return asdict(found)
-
-    return played
-
-
 def _checkpoints(folder: RunFolder) -> list[Path]:
-    """Give the complete checkpoints of a run, oldest first."""
-    found = sorted(m.parent for m in folder.checkpoints.glob("step_*/manifest.json"))
+    """Return the complete checkpoints of a run, oldest first."""
+    found = checkpoint.complete(folder.checkpoints)
     if len(found) < 2:
         raise ConfigError(
             f"{folder.path} has {len(found)} complete checkpoints; a series needs two or more: "
@@ -238,23 +275,15 @@ def _checkpoints(folder: RunFolder) -> list[Path]:
 def _opponents(
     args: Evaluate, start: str, env_id: str, options: Mapping[str, Any]
 ) -> dict[str, Agent | str]:
-    """Give the fixed opponents: random play, the oracle if there is one, the start model."""
-    found: dict[str, Agent | str] = {"random": "random"}
-    env = make(env_id, **options)
-    if isinstance(env, OpenSpielEnv):
-        try:
-            solve(str(env.game))
-            found["oracle"] = "oracle"
-        except ConfigError:
-            pass
-    found["start"] = _agent(args, start)
-    return found
+    """Return the fixed opponents: random play, the oracle if there is one, the start model."""
+    oracle = {} if oracle_of(make(env_id, **options)) is None else {"oracle": "oracle"}
+    return {"random": "random", **oracle, "start": _agent(args, start)}
 
 
 RUN: dict[str, Callable[[Evaluate], int]] = {
     "suite": run_a_suite,
     "scenario": run_scenarios,
-    "axis": run_an_axis,
+    "axis": run_a_sweep,
     "generations": run_a_series,
 }
 """Option -> what carries it out."""

@@ -5,40 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from coevo.benchmarks.evaluate import Evaluation
-from coevo.benchmarks.scores import is_contest
-from coevo.benchmarks.spending import Spending
+from coevo.benchmarks.measurement import Measurement
+from coevo.benchmarks.outcomes import is_contest
 from coevo.benchmarks.statistics.adaptability import SeverityCurve
-from coevo.benchmarks.suites.axes import LevelResult
-from coevo.benchmarks.suites.focal import FocalResult
 from coevo.benchmarks.suites.generations import Series
-from coevo.benchmarks.suites.measure import Measured
 from coevo.benchmarks.suites.totals import Totals
+from coevo.benchmarks.usage import Usage
 from coevo.commands.screen import Screen, cell, share
 from coevo.envs import make
 
 
-def show_seats(screen: Screen, found: Evaluation) -> None:
+def show_seats(screen: Screen, found: Measurement) -> None:
     """Print an agent against one opponent, in all seats and in each."""
     rows = [
         (
             seat,
-            s.plays,
-            f"{s.mean_return:+.3f}",
-            "-" if s.interval is None else f"{s.interval[0]:+.3f} .. {s.interval[1]:+.3f}",
+            s.episodes,
+            f"{s.value:+.3f}",
+            span(s.interval),
             *(share(rate) for rate in (s.win_rate, s.draw_rate, s.loss_rate)),
             share(s.forfeit_rate),
             share(s.illegal_rate),
         )
-        for seat, s in {"all seats": found.total, **found.seats}.items()
+        for seat, s in {"all seats": found, **found.seats}.items()
     ]
     against = f"against {found.opponent}" if found.opponent else "in self-play"
-    columns = ("seat", "plays", "mean payoff", "95 % interval", "won", "drawn", "lost")
+    columns = ("seat", "episodes", "mean payoff", "95 % interval", "won", "drawn", "lost")
     title = f"{found.agent} {against} in {found.env}"
     screen.table(title, (*columns, "forfeited", "illegal replies"), rows)
 
 
-def show_suite(screen: Screen, agent: str, suite: str, rows: Sequence[Measured]) -> None:
+def show_suite(screen: Screen, agent: str, suite: str, rows: Sequence[Measurement]) -> None:
     """Print one line per environment."""
     lines = [
         (
@@ -47,9 +44,9 @@ def show_suite(screen: Screen, agent: str, suite: str, rows: Sequence[Measured])
             row.value,
             "exact" if row.exact else span(row.interval),
             row.normalised,
-            share(row.forfeit_rate) if row.plays else None,
-            share(row.truncated_rate) if row.plays else None,
-            share(row.unparsed_rate) if row.plays else None,
+            share(row.forfeit_rate) if row.episodes else None,
+            share(row.truncated_rate) if row.episodes else None,
+            share(row.unparsed_rate) if row.episodes else None,
             row.errors or None,
             row.sampling.get("temperature"),
             row.sampling.get("max_new_tokens"),
@@ -74,11 +71,11 @@ def show_totals(screen: Screen, found: Totals) -> None:
             f"normalised (0 random, 1 oracle) over {number} environments: IQM "
             f"{between(found.iqm.point, found.iqm.low, found.iqm.high)}, mean "
             f"{between(found.mean.point, found.mean.low, found.mean.high)}; "
-            "intervals over deals and samples, not over training seeds"
+            "intervals over starts and samples, not over training seeds"
         )
     for env, reason in found.left_out.items():
         screen.say(f"not in the mean: {env}: {reason}")
-    screen.say(spent(found.spending))
+    screen.say(usage_line(found.usage))
 
 
 def show_repeats(
@@ -105,38 +102,40 @@ def show_repeats(
         *("environment", "others", "starts", "k", "pass@k", "95 % interval", "pass^k"),
         *("95 % interval", f"avg@{first['samples']}", "maj@k"),
     )
-    title = f"{first['samples']} plays of each start; {drawn(sampling)}"
+    title = f"{first['samples']} episodes of each start; {drawn(sampling)}"
     screen.table(title, columns, rows)
 
 
-def show_scenarios(screen: Screen, agent: str, rows: Sequence[FocalResult]) -> None:
+def show_scenarios(screen: Screen, agent: str, rows: Mapping[str, Measurement]) -> None:
     """Print one line per scenario, and what each company let the agent have."""
     lines = [
         (
-            *(r.scenario, r.mode, r.plays, r.focal, span(r.interval), r.normalised),
-            *(r.background, r.collective, r.gap, share(r.forfeit_rate)),
+            *(name, r.details["mode"], r.episodes, r.value, span(r.interval), r.normalised),
+            *(r.details[key] for key in ("background", "collective", "gap")),
+            share(r.forfeit_rate),
         )
-        for r in rows
+        for name, r in rows.items()
     ]
     columns = (
-        *("scenario", "mode", "plays", "focal return", "95 % interval", "normalised"),
+        *("scenario", "mode", "episodes", "focal return", "95 % interval", "normalised"),
         *("background", "collective", "gap", "forfeited"),
     )
-    title = f"{agent} in company, returns per head; {drawn(rows[0].sampling)}"
+    title = f"{agent} in company, returns per head; {drawn(next(iter(rows.values())).sampling)}"
     screen.table(title, columns, lines)
-    for r in rows:
-        each = "; ".join(f"{names} {value:+.3f}" for names, value in r.by_company.items())
-        screen.say(f"{r.scenario}, focal return with: {each}")
+    for name, r in rows.items():
+        company = r.details["by_company"].items()
+        each = "; ".join(f"{names} {value:+.3f}" for names, value in company)
+        screen.say(f"{name}, focal return with: {each}")
 
 
-def show_axis(
-    screen: Screen, agent: str, name: str, rows: Sequence[LevelResult], curve: SeverityCurve
+def show_sweep(
+    screen: Screen, agent: str, name: str, rows: Sequence[Measurement], curve: SeverityCurve
 ) -> None:
     """Print one line per level, and the worst case and the area of the curve."""
     lines = [
         (
-            *(r.label, r.severity, r.value, span(r.interval), r.normalised),
-            *(span(r.normalised_interval), share(r.forfeit_rate)),
+            *(r.details["label"], r.details["severity"], r.value, span(r.interval)),
+            *(r.normalised, span(r.normalised_interval), share(r.forfeit_rate)),
         )
         for r in rows
     ]
@@ -144,7 +143,7 @@ def show_axis(
         *("level", "severity", "mean payoff", "95 % interval"),
         *("normalised", "95 % interval", "forfeited"),
     )
-    title = f"{agent} along the axis {name} (0 random, 1 best response)"
+    title = f"{agent} along {name} (0 random, 1 best response)"
     screen.table(f"{title}; {drawn(rows[0].sampling)}", columns, lines)
     screen.say(f"worst case {curve.worst:.3f}, area under the severity curve {curve.area:.3f}")
 
@@ -179,10 +178,10 @@ def show_generations(screen: Screen, run: str, found: Series, options: Mapping[s
     screen.say(found.verdict)
 
 
-def spent(found: Spending) -> str:
+def usage_line(found: Usage) -> str:
     """Say what was read and written.
 
-    >>> spent(Spending(replies=2, prompt_tokens=30, sampled_tokens=1234))
+    >>> usage_line(Usage(replies=2, prompt_tokens=30, sampled_tokens=1234))
     '1,234 tokens sampled and 30 read in 2 replies'
     """
     said = (

@@ -13,12 +13,12 @@ from coevo.agents.agent import Agent
 from coevo.agents.game_tree import game_tree
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_model
-from coevo.agents.seated import one_agent, reseed
+from coevo.agents.seated import one_agent
 from coevo.benchmarks.evaluate import standard_table
 from coevo.benchmarks.exploitability import exploitability
 from coevo.envs import make
 from coevo.envs.core.errors import CoevoError
-from coevo.envs.games.openspiel import OpenSpielEnv
+from coevo.envs.games.openspiel import OpenSpielTask
 from coevo.trainers.config import TrainConfig
 
 PROBED_STATES = 1000
@@ -29,7 +29,7 @@ PROBE_SHARE = 0.05
 MEASURES = {
     "exploitability": "exploitability (payoff a perfect opponent gains; 0 is best)",
     "win_rate_vs_random": "win rate against random (draws count half)",
-    "win_rate_vs_seed": "win rate against the start model (draws count half)",
+    "win_rate_vs_start": "win rate against the start model (draws count half)",
     "return_vs_oracle": "mean payoff against the oracle",
     "return_self_play": "mean payoff in self-play",
     "forfeit_rate": "plays forfeited by an illegal reply",
@@ -56,9 +56,9 @@ def table(agent: Agent, start: Agent, config: TrainConfig, games: int) -> dict[s
         config: of the run.
         games: plays per opponent.
     """
-    for policy in (agent, start):
-        reseed(policy, config.seed)
-    return standard_table(agent, config.env, start, games, config.seed, config.env_options)
+    seed = config.seed
+    players = agent.reseeded(seed), start.reseeded(seed)
+    return standard_table(players[0], config.env, players[1], games, seed, config.env_options)
 
 
 class ExploitabilityProbe:
@@ -86,15 +86,15 @@ class ExploitabilityProbe:
 
 
 def is_small(env_id: str, options: Mapping[str, Any]) -> bool:
-    """Tell whether a game is a small two-player one with hidden information and moves in turn."""
+    """Return whether a game is a small two-player one with hidden information and moves in turn."""
     env = make(env_id, **options)
-    if not isinstance(env, OpenSpielEnv) or len(env.possible_agents) != 2:
+    if not isinstance(env.task, OpenSpielTask) or len(env.possible_agents) != 2:
         return False
-    kind = env.game.get_type()
+    kind = env.task.game.get_type()
     sequential = kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
     if not sequential or kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION:
         return False
     try:
-        return len(game_tree(str(env.game)).decisions) <= PROBED_STATES
+        return len(game_tree(str(env.task.game)).decisions) <= PROBED_STATES
     except CoevoError:
         return False

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
+import argparse
+import ast
+import inspect
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
-
-import tyro
+from dataclasses import MISSING, fields
+from itertools import pairwise
+from typing import Any, Literal, NoReturn, get_args, get_origin, get_type_hints
 
 from coevo import __version__
 from coevo.commands.arguments import COMMANDS, POSITIONAL, Command, flag
+from coevo.commands.arguments.fields import Shown
 from coevo.envs.core.errors import ConfigError, unknown
-
-_FRAME = re.compile(r"[╭╮╰╯│•]")
-_RULE = re.compile(r"─{4,}")
-_NUMBERS = {"int": "a whole number", "float": "a number"}
 
 
 def parse(argv: Sequence[str]) -> Command | None:
@@ -36,7 +34,6 @@ def parse(argv: Sequence[str]) -> Command | None:
     name, rest = _command(argv)
     if name is None:
         return None
-    _check_options(name, rest)
     return _read(name, rest)
 
 
@@ -84,56 +81,103 @@ def _command(argv: Sequence[str]) -> tuple[str | None, list[str]]:
     return f"{first} {argv[1]}", list(argv[2:])
 
 
-def _check_options(name: str, rest: Sequence[str]) -> None:
-    names = (field.name for field in fields(COMMANDS[name]))
-    known = ["--help", *(flag(n) for n in names if n not in POSITIONAL)]
-    for word in rest:
-        option = word.partition("=")[0].replace("_", "-")
-        if word.startswith("--") and option not in known:
-            raise unknown(f"option of coevo {name}", option, known)
+class _Parser(argparse.ArgumentParser):
+    """Raises its complaints in one line, with the nearest option."""
+
+    def error(self, message: str) -> NoReturn:
+        said = re.sub(r"^argument (\S+?)(?:/\S+)?: ", r"\1 ", message)
+        said = said.replace("the following arguments are required:", "needs")
+        raise ConfigError(f"{self.prog}: {said}; see `{self.prog} --help`")
 
 
 def _read(name: str, rest: list[str]) -> Command | None:
-    kind, said = COMMANDS[name], io.StringIO()
-    try:
-        with contextlib.redirect_stderr(said):
-            return tyro.cli(
-                kind, prog=f"coevo {name}", args=rest, config=(tyro.conf.FlagCreatePairsOff,)
-            )
-    except SystemExit as stop:
-        if stop.code:
-            raise ConfigError(f"coevo {name}: {_one_line(kind, rest, said.getvalue())}") from None
-        sys.stdout.write(f"\nexample:\n  {kind.example}\n")
+    kind = COMMANDS[name]
+    parser = _parser(name, kind)
+    if "-h" in rest or "--help" in rest:
+        parser.print_help()
         return None
+    values, unread = parser.parse_known_args(rest)
+    for word in unread:
+        if word.startswith("--"):
+            known = ["--help", *(flag(f.name) for f in fields(kind) if f.name not in POSITIONAL)]
+            raise unknown(f"option of coevo {name}", word.partition("=")[0], known)
+    if unread:
+        parser.error(f"takes no {' '.join(unread)}")
+    many = {key: tuple(v) for key, v in vars(values).items() if isinstance(v, list)}
+    return kind(**{**vars(values), **many})
 
 
-def _one_line(kind: type[Command], rest: Sequence[str], said: str) -> str:
-    """Say in one line what tyro says in a frame."""
-    failed = re.search(r"Error parsing (--[\w-]+)", said)
-    if failed:
-        option = failed.group(1)
-        types = {flag(field.name): str(field.type) for field in fields(kind)}
-        wanted = [text for word, text in _NUMBERS.items() if word in types.get(option, "")]
-        value = _value_after(option, rest)
-        if wanted or value:
-            return f"{option} {value} is not {wanted[0] if wanted else 'a value that fits'}"
-    missing = re.findall(r"^[│ ]+(--[\w-]+ \S+|[A-Z]+)\s*│?$", said, re.MULTILINE)
-    if "Required options" in said and missing:
-        return f"needs {' and '.join(missing)}; see `coevo {_name(kind)} --help`"
-    body = _FRAME.sub(" ", _RULE.split(said.partition("\n")[2])[0])
-    return f"{' '.join(body.split())} See `coevo {_name(kind)} --help`"
+def _parser(name: str, kind: type[Command]) -> _Parser:
+    parser = _Parser(
+        prog=f"coevo {name}",
+        description=inspect.getdoc(kind),
+        epilog=f"example:\n  {kind.example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    hints, said = get_type_hints(kind, include_extras=True), _docs(kind)
+    for field in fields(kind):
+        inner, shown = get_args(hints[field.name])
+        options = _options(inner, shown)
+        help_text = " ".join(
+            [said[field.name], f"(default: {shown.default})" * bool(shown.default)]
+        )
+        required = field.default is MISSING
+        if field.name in POSITIONAL:
+            options["nargs"] = None if required else "?"
+            words = [field.name]
+        else:
+            words = [flag(field.name)]
+            options |= {"dest": field.name, "required": required}
+        default = None if required else field.default
+        parser.add_argument(
+            *words, default=default, help=help_text.strip().replace("%", "%%"), **options
+        )
+    return parser
 
 
-def _name(kind: type[Command]) -> str:
-    return next(name for name, known in COMMANDS.items() if known is kind)
+def _options(hint: Any, shown: Shown) -> dict[str, Any]:
+    """Return what argparse is told about a type."""
+    if hint is bool:
+        return {"action": "store_true"}
+    if get_origin(hint) is tuple:
+        return {"action": _Extend, "nargs": "+", "metavar": shown.metavar}
+    if get_origin(hint) is Literal:
+        return {"choices": get_args(hint), "metavar": shown.metavar}
+    kinds = [part for part in (get_args(hint) or (hint,)) if part is not type(None)]
+    return {"type": _NUMBERS.get(kinds[0], str), "metavar": shown.metavar}
 
 
-def _value_after(option: str, rest: Sequence[str]) -> str:
-    """Give the value of an option; the last one counts."""
-    value = ""
-    for word, following in zip(rest, [*rest[1:], ""], strict=True):
-        if word == option:
-            value = following
-        elif word.startswith(f"{option}="):
-            value = word.partition("=")[2]
-    return value
+class _Extend(argparse.Action):
+    """Joins the values of a repeated option."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), *values])
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number") from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not a number") from None
+
+
+_NUMBERS: dict[Any, Any] = {int: _whole, float: _number}
+
+
+def _docs(kind: type[Command]) -> dict[str, str]:
+    """Return what stands under every field."""
+    tree: Any = ast.parse(inspect.getsource(kind)).body[0]
+    found = {}
+    for pair in pairwise(tree.body):
+        match pair:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(ast.Constant(value=str(text))):
+                found[name] = " ".join(inspect.cleandoc(text).split())
+    return found

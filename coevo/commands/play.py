@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from coevo.agents import HumanAgent
-from coevo.agents.agent import Agent, Reply, Request
+from coevo.agents.agent import Agent, Reply, request_of
 from coevo.agents.human import HumanLeft
 from coevo.agents.unanswered import answered
 from coevo.commands import players
 from coevo.commands.arguments import Play
 from coevo.commands.screen import Screen, harmless
-from coevo.commands.story import ending
+from coevo.commands.transcript import ending
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode
@@ -23,7 +22,7 @@ from coevo.envs.core.errors import ConfigError
 
 
 def run(args: Play) -> int:
-    """Play once and say who won."""
+    """Play one episode and say how it ended."""
     players.quiet()
     options = players.env_options(args.env, args.env_option, [args.agent])
     seats = make(args.env, **options).possible_agents
@@ -53,12 +52,12 @@ def _write(text: str) -> None:
 
 
 class Table:
-    """One play twice, in step: as the agent reads it and, in full prompts, as a person does.
+    """One episode twice, in step: as the agent reads it and, in full prompts, as a person does.
 
     Args:
         env_id: registered environment.
         options: its arguments, for the agent.
-        seed: of the deal.
+        seed: of the episode.
     """
 
     def __init__(self, env_id: str, options: dict[str, Any], seed: int) -> None:
@@ -69,7 +68,7 @@ class Table:
             env.reset(seed=seed)
 
     def play(self, person_seat: str, person: Agent, agent: Agent) -> Episode:
-        """Ask whoever has to move until the play is over."""
+        """Ask whoever has to move until the episode is over."""
         while self.env.awaiting:
             seat = self.env.agent_selection
             if seat == person_seat:
@@ -83,8 +82,4 @@ class Table:
         return self.env.episode
 
     def _ask(self, agent: Agent, env: TextEnv, seat: str) -> Reply:
-        masked = env.illegal.masked
-        asked: Sequence[Request] = [
-            Request(seat, env.chat(seat), env.infos[seat], self.rng, seat, masked)
-        ]
-        return answered(agent.act(asked)[0])
+        return answered(agent.act([request_of(env, seat, self.rng, seat)])[0])

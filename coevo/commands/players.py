@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coevo.agents import SCRIPTED
 from coevo.agents.agent import Agent
-from coevo.agents.load import PREFIXES, baseline_folder, load_agent, policy_folders
+from coevo.agents.load import PREFIXES, baseline_folder, load_agent, path_of, policy_folders
+from coevo.agents.registry import is_scripted
 from coevo.agents.sampling import SamplingConfig
-from coevo.commands.arguments import pairs
 from coevo.envs import make
+from coevo.envs.core.config import parse
 from coevo.envs.core.errors import CoevoError, ConfigError
-from coevo.trainers.record import parse_scalar
 from coevo.trainers.run_folder import RunFolder
 
 
@@ -28,7 +27,7 @@ class Habits:
     max_new_tokens: int = 128
 
 
-SEED_HABITS = Habits("terse", 16)
+STARTER_HABITS = Habits("terse", 16)
 
 
 def quiet() -> None:
@@ -43,10 +42,11 @@ def quiet() -> None:
 
 def habits(source: str) -> Habits:
     """Say how a model is prompted: as in its run, else as its own `config.json` says."""
-    if source == "seed":
-        return SEED_HABITS
+    if source == "starter":
+        return STARTER_HABITS
+    source = path_of(source)
     path = Path(source).expanduser()
-    if source in SCRIPTED or not path.exists() or baseline_folder(path):
+    if is_scripted(source) or not path.exists() or baseline_folder(path):
         return Habits()
     folder = next(iter(policy_folders(source).values())).resolve()
     for parent in (folder, *list(folder.parents)[:3]):
@@ -65,14 +65,14 @@ def common_style(sources: Sequence[str]) -> str:
 
     Whoever needs terse prompts cannot read others; scripted agents read none.
     """
-    styles = [habits(s).prompt_style for s in sources if s not in SCRIPTED]
+    styles = [habits(s).prompt_style for s in sources if not is_scripted(s)]
     return "terse" if "terse" in styles else "full"
 
 
 def sampling(
     source: str, temperature: float | None, max_new_tokens: int | None, *, greedy: bool = False
 ) -> SamplingConfig:
-    """Give the sampling settings of one agent."""
+    """Return the sampling settings of one agent."""
     if greedy and temperature is not None:
         raise ConfigError(f"--greedy and --temperature {temperature:g} contradict each other")
     heat = 0.0 if greedy else 1.0 if temperature is None else temperature
@@ -107,25 +107,23 @@ def agent(
     return load_agent(source, sampling=drawn, seed=seed, device=device or "auto")
 
 
-def settings(given: tuple[tuple[str, ...], ...], option: str) -> dict[str, Any]:
+def settings(given: tuple[str, ...], option: str) -> dict[str, Any]:
     """Read key=value pairs; numbers and truth values as in YAML.
 
-    >>> settings((("a=1", "b=x=y"),), "--set")
+    >>> settings(("a=1", "b=x=y"), "--set")
     {'a': 1, 'b': 'x=y'}
     """
     found = {}
-    for pair in pairs(given):
+    for pair in given:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
             raise ConfigError(f"{option} {pair!r} must be key=value")
-        found[key.strip()] = parse_scalar(value)
+        found[key.strip()] = parse(value)
     return found
 
 
-def env_options(
-    env_id: str, given: tuple[tuple[str, ...], ...], sources: Sequence[str]
-) -> dict[str, Any]:
-    """Give the arguments of an environment, prompt style spelled out; wrong ones raise here."""
+def env_options(env_id: str, given: tuple[str, ...], sources: Sequence[str]) -> dict[str, Any]:
+    """Return the arguments of an environment, prompt style spelled out; wrong ones raise here."""
     options = settings(given, "--env-option")
     options.setdefault("prompt_style", common_style(sources))
     check_env(env_id, options)

@@ -1,76 +1,82 @@
-"""The picture that a run leaves behind: four charts of its report on one sheet."""
+"""The pictures that commands leave behind: of a run, and of a series of generations."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.figure import Figure
 
-from coevo.benchmarks.report.charts import STYLE, place, saved
-from coevo.benchmarks.report.panels import Curves
-from coevo.benchmarks.report.run_panels import (
-    SMOOTH_NOTE,
-    Colours,
-    endings_panel,
-    entropy_panel,
-    returns_panel,
-    rewards_panel,
-    score_panel,
-)
-from coevo.benchmarks.report.series import from_lines
-from coevo.benchmarks.report.strokes import INK, MUTED, SMALL
+from coevo.benchmarks.report.charts import SIZE
+from coevo.benchmarks.report.curves import from_lines
+from coevo.benchmarks.report.gallery import saved
+from coevo.benchmarks.report.style import MUTED, STYLE
+from coevo.benchmarks.report.training import SMOOTH_NOTE, run_charts
+from coevo.benchmarks.suites.generations import Series
 from coevo.trainers.run_folder import storage
 
-SHOWN = 4
-"""Charts on the sheet."""
-GAP, HEAD = 20.0, 40.0
-"""Room between charts, and for the title over them."""
+SHOWN = ("exploitability", "returns", "endings", "entropy", "rewards")
+"""Charts of a run in its picture: the first four that there are."""
+HEAD = 32.0
+"""Room for the title over the charts."""
 
 
-def draw(metrics: Sequence[Mapping[str, Any]], title: str, start: float | None) -> Figure:
-    """Draw exploitability, return per seat, endings, entropy and rewards, the first four there are.
+def draw_run(metrics: Sequence[Mapping[str, Any]], title: str, start: float | None) -> Figure:
+    """Draw four charts of the report of a run in one picture.
 
     Args:
         metrics: lines of `metrics.jsonl`.
         title: over everything.
         start: exploitability before training, if known.
     """
-    series, colours = from_lines(metrics), Colours()
-    panels = [
-        score_panel(series, "exploitability", start),
-        returns_panel(series, colours),
-        endings_panel(series, colours),
-        entropy_panel(series, colours),
-        rewards_panel(series, colours),
-    ]
-    return _sheet([panel for panel in panels if panel is not None][:SHOWN], title)
-
-
-def _sheet(panels: Sequence[Curves], title: str) -> Figure:
-    """Put charts two by two."""
-    width, height = Curves("", "", "", "", ()).size
-    wide, high = 2 * width + 3 * GAP, HEAD + 2 * (height + GAP)
+    known = {c.name: c for c in run_charts(from_lines(metrics), {"exploitability": start}, {})}
+    charts = [known[name] for name in SHOWN if name in known][:4]
+    width, height = 2 * SIZE[0], 2 * SIZE[1] + HEAD
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(wide / 72, high / 72), dpi=72)
-        text: dict[str, Any] = {"va": "top", "color": INK}
-        figure.text(GAP / wide, 1 - 12 / high, title, size=SMALL + 4, weight="bold", **text)
-        text = {"va": "top", "ha": "right", "color": MUTED}
-        figure.text(1 - GAP / wide, 1 - 14 / high, SMOOTH_NOTE, size=SMALL, **text)
-        for (row, column), panel in zip(itertools.product((0, 1), (0, 1)), panels, strict=False):
-            left = GAP + column * (width + GAP)
-            bottom = high - HEAD - (row + 1) * height - row * GAP
-            place(figure, panel, (left, bottom), (wide, high))
+        figure = Figure(figsize=(width / 72, height / 72), dpi=72, layout="constrained")
+        figure.suptitle(title, x=0.006, ha="left", fontsize=15)
+        figure.text(0.994, 0.99, SMOOTH_NOTE, va="top", ha="right", color=MUTED)
+        parts: Any = figure.subfigures(2, 2)
+        for part, chart in zip(parts.flat, charts, strict=False):
+            chart.draw(part)
     return figure
 
 
-def save(figure: Figure, folder: Path) -> list[Path]:
-    """Write a figure as PNG and SVG; give the paths."""
-    paths = [folder / f"learning_curve.{kind}" for kind in ("png", "svg")]
+def draw_generations(found: Series) -> Figure:
+    """Draw the metric of every generation, and its points against earlier ones if it has any."""
+    panels = 1 if found.ancestry is None else 2
+    place = np.arange(len(found.names))
+    values = np.array([s.value for s in found.scores], dtype=float)
+    bounds = np.array(
+        [s.interval or (v, v) for s, v in zip(found.scores, values, strict=True)], dtype=float
+    )
     with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(5.5 * panels, 4), layout="constrained")
+        axes = figure.add_subplot(1, panels, 1)
+        spread = [values - bounds[:, 0], bounds[:, 1] - values]
+        axes.errorbar(place, values, yerr=spread, marker="o")
+        axes.set_ylabel(found.scores[0].metric)
+        if found.ancestry is not None:
+            points = figure.add_subplot(1, panels, 2)
+            for label in ("previous", "mean", "worst"):
+                points.plot(place, getattr(found.ancestry, label), marker="o", label=label)
+            points.axhline(0.5, color="grey", linewidth=0.8)
+            points.set_ylabel("share of the payoff against earlier ones")
+            points.legend()
+        for each in figure.axes:
+            each.set_xticks(place, found.names, rotation=30, ha="right")
+            each.grid()
+        figure.suptitle(found.verdict, fontsize=10)
+    return figure
+
+
+def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Write a figure as PNG and SVG, and return the paths."""
+    paths = [folder / f"{name}.{kind}" for kind in ("png", "svg")]
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
         for path in paths:
             with storage(path):
                 path.write_bytes(saved(figure, path.suffix.removeprefix(".")))

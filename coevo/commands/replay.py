@@ -1,4 +1,4 @@
-"""`coevo replay`: a recorded play in words."""
+"""`coevo replay`: a recorded episode in words."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from pathlib import Path
 
 from coevo.commands.arguments import Replay
 from coevo.commands.screen import Screen
-from coevo.commands.story import tell
+from coevo.commands.transcript import transcript
 from coevo.envs.core.episode import Episode, TornLineError, read_episodes
 from coevo.envs.core.errors import ConfigError, DataError
 
 
 def run(args: Replay) -> int:
-    """Tell one episode of a file."""
+    """Print one episode of a file."""
     path = Path(args.file)
     if path.is_dir():
         path = path / "episodes.jsonl"
@@ -29,13 +29,13 @@ def run(args: Replay) -> int:
     if torn:
         screen.say(f"the last line of {path} is torn: a kill cut it; {count} before it are whole")
     screen.say(f"episode {index + 1} of {count}")
-    for line in tell(episodes[index]):
+    for line in transcript(episodes[index]):
         screen.say(line)
     return 0
 
 
 def whole(path: Path) -> tuple[list[Episode], TornLineError | None]:
-    """Read the whole episodes of a file; give the error, too, where its last line is torn."""
+    """Return the whole episodes of a file, and the error where its last line is torn."""
     episodes: list[Episode] = []
     try:
         for episode in read_episodes(path):

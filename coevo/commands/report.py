@@ -13,7 +13,7 @@ from coevo.envs.core.errors import ConfigError
 def run(args: Report) -> int:
     """Write the page and its plots, and say where they are."""
     if args.episodes < 0:
-        raise ConfigError(f"--episodes {args.episodes} must not be negative; 0 shows no plays")
+        raise ConfigError(f"--episodes {args.episodes} must not be negative; 0 shows no episodes")
     out = Path(args.out) if args.out else None
     if out is not None and out.is_dir():
         raise ConfigError(
@@ -21,8 +21,8 @@ def run(args: Report) -> int:
         )
     done = report(Path(args.folder), out, args.episodes)
     size = done.page.stat().st_size / 2**20
-    plays = f", {done.shown:,} of {done.plays:,} plays" if done.plays else ""
-    sys.stdout.write(f"{done.page}: {done.kind}{plays}, {size:.1f} MB\n")
+    episodes = f", {done.shown:,} of {done.episodes:,} episodes" if done.episodes else ""
+    sys.stdout.write(f"{done.page}: {done.kind}{episodes}, {size:.1f} MB\n")
     if done.plots:
         sys.stdout.write(f"{done.plots[0].parent}: {len(done.plots)} plots as SVG and PNG\n")
     return 0

@@ -36,7 +36,7 @@ class RunDisplay:
     def __enter__(self) -> RunDisplay:
         if self._live is not None:
             self._live.start()
-            self._live.update(self._panel("making the first plays ...", 0.0))
+            self._live.update(self._panel("collecting the first episodes ...", 0.0))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -65,7 +65,7 @@ class RunDisplay:
 
 
 def facts(step: int, metrics: Mapping[str, Any], done: float) -> dict[str, str]:
-    """Choose and write what is shown, in order.
+    """Return what is shown, in order.
 
     Args:
         step: updates done.

@@ -15,13 +15,13 @@ from coevo.agents.load import model_folder, pick_device
 from coevo.commands.arguments import POSITIONAL, Train, flag, given
 from coevo.commands.players import check_env, env_options, sampling, settings
 from coevo.envs import spec
+from coevo.envs.core.config import assign
 from coevo.envs.core.errors import ConfigError, DataError, nearest, unknown
 from coevo.trainers import checkpoint
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig, config_text, load_config
 from coevo.trainers.loggers import read_names, recorded
-from coevo.trainers.record import assign
 from coevo.trainers.run_folder import RunFolder, replace_text, storage
 
 BUDGET = "4m"
@@ -94,7 +94,7 @@ def _new(args: Train) -> TrainConfig:
     if args.env is None:
         raise ConfigError("coevo train needs --env ID; `coevo envs` lists them")
     spec(args.env)
-    model = _model(args.model or "seed")
+    model = _model(args.model or "starter")
     config = TrainConfig(
         algorithm=record,
         env=args.env,
@@ -123,16 +123,16 @@ def _model(source: str) -> str:
     if source in SCRIPTED:
         raise ConfigError(f"--model {source} is a scripted player, not a language model")
     path = Path(source).expanduser()
-    if source != "seed" and not path.exists() and "/" not in source:
-        here = nearest(source, ["seed", *(p.name for p in Path().iterdir() if p.is_dir())])
+    if source != "starter" and not path.exists() and "/" not in source:
+        here = nearest(source, ["starter", *(p.name for p in Path().iterdir() if p.is_dir())])
         hint = f"; did you mean {' or '.join(map(repr, here))}?" if here else ""
         raise DataError(f"no model folder {source!r} here{hint} Hub ids are owner/name")
     found = model_folder(source)
-    return str(found.resolve()) if source != "seed" and found.exists() else source
+    return str(found.resolve()) if source != "starter" and found.exists() else source
 
 
 def limits(args: Train) -> dict[str, Any]:
-    """Give the limits as fields of TrainConfig; empty where none was given."""
+    """Return the limits as fields of TrainConfig; empty where none was given."""
     found: dict[str, Any] = {}
     if args.steps is not None:
         found["steps"] = args.steps
@@ -159,7 +159,7 @@ def seconds(text: str) -> float:
 
 
 def free_folder(config: TrainConfig) -> Path:
-    """Give `runs/<algorithm>-<environment>-<seed>`, with a number behind it if that is taken."""
+    """Return `runs/<algorithm>-<environment>-<seed>`, with a number behind it if that is taken."""
     game = config.env.split("/")[-1].rpartition("-v")[0]
     wanted = Path("runs") / f"{config.algorithm.name}-{game}-{config.seed}"
     path, number = wanted, 1

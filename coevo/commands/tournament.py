@@ -11,10 +11,11 @@ from typing import Any
 from rich.progress import BarColumn, Progress, TextColumn
 
 from coevo.agents.agent import Agent
+from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.benchmarks.tournament.exploitability import exploit_all
 from coevo.benchmarks.tournament.exploiter import ExploiterPlan
-from coevo.benchmarks.tournament.hold import Tournament
-from coevo.benchmarks.tournament.plan import Plan, read_manifest
+from coevo.benchmarks.tournament.plan import KIND, Plan
+from coevo.benchmarks.tournament.runner import Tournament
 from coevo.benchmarks.tournament.summary import summarise, write
 from coevo.commands import players
 from coevo.commands import tournament_tables as tables
@@ -26,7 +27,7 @@ from coevo.envs import spec
 from coevo.envs.core.errors import CoevoError, ConfigError
 
 GAMES = 400
-"""Plays per pair where nothing is said."""
+"""Episodes per pair where nothing is said."""
 
 
 class Interrupted(CoevoError):
@@ -45,7 +46,7 @@ def run(args: Arguments) -> int:
     screen = Screen()
     try:
         with Display(screen, quiet=args.json) as display:
-            held = Tournament(plan, agents, folder, display.plays)
+            held = Tournament(plan, agents, folder, display.episodes)
             held.play()
             values = exploit_all(plan, agents, folder, trained, display.training)
             display.note("computing ratings ...")
@@ -57,7 +58,7 @@ def run(args: Arguments) -> int:
         print_json(found)
     else:
         tables.show(found, screen)
-        screen.say(f"\nWritten: {folder / 'tournament.json'}, {folder / 'plays.jsonl'}")
+        screen.say(f"\nWritten: {folder / 'tournament.json'}, {folder / 'records.jsonl'}")
     return 0
 
 
@@ -65,14 +66,15 @@ def run(args: Arguments) -> int:
 
 
 def _folder(args: Arguments) -> tuple[Path, Mapping[str, Any]]:
-    """Give the folder, and the settings of the tournament that it holds already."""
+    """Return the folder, and the settings of the tournament that it holds already."""
     if args.out is None and args.env is None:
         raise ConfigError("coevo tournament needs --env ID, or --out DIR of one to be continued")
     if args.out is not None:
         folder = Path(args.out)
     else:
         folder = Path("runs") / f"tournament-{_short(str(args.env))}"
-    return folder, read_manifest(folder) if (folder / "manifest.json").exists() else {}
+    exists = (folder / "manifest.json").exists()
+    return folder, ResultsFolder(folder, KIND).manifest() if exists else {}
 
 
 def _short(env_id: str) -> str:
@@ -86,7 +88,7 @@ def _plan(args: Arguments, old: Mapping[str, Any]) -> Plan:
         raise ConfigError("coevo tournament needs --env ID; `coevo envs` lists them")
     spec(env)
     if args.agents is None and not old:
-        raise ConfigError("coevo tournament needs --agents NAMES, such as seed,random,oracle")
+        raise ConfigError("coevo tournament needs --agents NAMES, such as starter,random,oracle")
     names = old["agents"] if args.agents is None else _names(args.agents)
     exploiter = old.get("exploiter") if args.exploiter is None else budget(args.exploiter)
     plan = Plan(
@@ -109,8 +111,8 @@ def _given(value: Any, old: Mapping[str, Any], name: str, usual: Any) -> Any:
 def _names(text: str) -> list[str]:
     """Split names at commas.
 
-    >>> _names("seed, runs/a,")
-    ['seed', 'runs/a']
+    >>> _names("starter, runs/a,")
+    ['starter', 'runs/a']
     """
     return [name.strip() for name in text.split(",") if name.strip()]
 
@@ -121,7 +123,7 @@ def _options(
     if not args.env_option and old:
         players.check_env(env, old["env_options"])
         return dict(old["env_options"])
-    readers = [*names, "seed"] if exploiter else names  # the exploiter starts from the seed model
+    readers = [*names, "starter"] if exploiter else names
     return players.env_options(env, args.env_option, readers)
 
 
@@ -193,9 +195,9 @@ class Display:
         if self._bar is not None:
             self._bar.stop()
 
-    def plays(self, done: int, most: int, words: str) -> None:
-        """Report before a block of plays."""
-        self._show(done / max(most, 1), f"{done:,} of at most {most:,} plays; {words}")
+    def episodes(self, done: int, most: int, words: str) -> None:
+        """Report before a block of episodes."""
+        self._show(done / max(most, 1), f"{done:,} of at most {most:,} episodes; {words}")
 
     def training(self, words: str, done: float) -> None:
         """Report after an update of an exploiter."""

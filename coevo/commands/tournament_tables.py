@@ -17,12 +17,12 @@ WIDE = 6
 
 
 def show(found: Mapping[str, Any], screen: Screen) -> None:
-    """Print everything that `tournament.json` says, the verdict first."""
+    """Print everything that `tournament.json` says, the findings first."""
     for sentence in found["headline"]:
         screen.say(harmless(sentence))  # it may quote what a server said
     screen.say()
-    for verdict in found["verdicts"]:
-        screen.say(f"  {verdict['text']}")
+    for result in found["results"]:
+        screen.say(f"  {result['text']}")
     screen.say()
     if not found["only_points"]:
         screen.print(heat_table(found, "mean_return", "mean return of row against column"))
@@ -55,7 +55,7 @@ def heat_table(found: Mapping[str, Any], key: str, title: str) -> Table:
 
 
 def _scale(rows: Sequence[Sequence[Any]], key: str, contest: bool) -> tuple[float, float]:
-    """Give the values of the two ends of the colours; a contest is even in their middle."""
+    """Return the values of the two ends of the colours; a contest is even in their middle."""
     if key == "points":
         return 0.0, 1.0
     seen = [x[1] for row in rows for x in row if x is not None] or [0.0]
@@ -83,7 +83,7 @@ def _number(value: float, key: str) -> str:
 
 
 def colour(at: float) -> tuple[int, int, int]:
-    """Give red, green and blue of a place between 0 and 1.
+    """Return red, green and blue of a place between 0 and 1.
 
     >>> colour(0.0), colour(0.5), colour(1.0)
     ((230, 140, 60), (235, 235, 235), (90, 150, 220))
@@ -97,14 +97,14 @@ def colour(at: float) -> tuple[int, int, int]:
 
 def _results(found: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     contest, values = found["contest"], (found["exploitability"] or {}).get("agents", {})
-    columns = ["agent", "plays", "errors", "mean return"]
+    columns = ["agent", "episodes", "errors", "mean return"]
     columns += ["points", "won", "drawn", "lost"] if contest else []
     columns += ["forfeited", "illegal replies", "cut off"]
     columns += ["exploitability"] if values else []
     rows = []
     for name in found["agents"]:
         own = found["table"][name]
-        row = [name, own["plays"], own["errors"], between(own["mean_return"])]
+        row = [name, own["episodes"], own["errors"], between(own["mean_return"])]
         if contest:
             row += [between(own["points"]), *(share(own[k]) for k in ("won", "drawn", "lost"))]
         rates = ("forfeit_rate", "illegal_rate", "truncated_rate")
@@ -147,7 +147,7 @@ def _ratings(found: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[obje
     shares = rated["alpha_rank"]["limit"]
     elo = rated.get("bradley_terry", {}).get("agents", {})
     belief = rated.get("plackett_luce", {}).get("agents", {})
-    nash = rated.get("nash_averaging", {}).get("lead", {})
+    nash = rated.get("nash_averaging", {}).get("margin", {})
     columns = ["agent"] + (["Elo (Bradley-Terry)", "OpenSkill mu - 3 sigma"] if elo else [])
     columns += ["alpha-Rank, infinite alpha"] + (["Nash weight", "Nash skill"] if nash else [])
     rows = []

@@ -10,17 +10,19 @@ from coevo.agents.seated import one_agent
 from coevo.commands import measure
 from coevo.commands.arguments import Train, as_typed
 from coevo.commands.players import quiet
-from coevo.commands.plot import draw, save
+from coevo.commands.plot import draw_run, save
 from coevo.commands.run_display import RunDisplay
 from coevo.commands.run_setup import Job, prepare, reached
 from coevo.commands.run_summary import origin, read_summary, write_summary
 from coevo.commands.screen import Screen, cell, share
-from coevo.commands.story import pick, sketch
+from coevo.commands.transcript import different, excerpt
 from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import CoevoError, DataError
+from coevo.trainers import checkpoint
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loggers import Loggers
-from coevo.trainers.loop import Run, train
+from coevo.trainers.loop import updates
+from coevo.trainers.run import Run, start
 
 TOLD = 12
 """Newest plays from which the samples are chosen."""
@@ -72,16 +74,17 @@ def _carry_out(args: Train, job: Job, screen: Screen) -> None:
 def _train(config: TrainConfig, job: Job, screen: Screen) -> Run:
     probe = measure.ExploitabilityProbe(config)
     elapsed = reached(job.folder).seconds if job.loggers else 0.0
-    loggers = Loggers(job.loggers, job.folder, config, elapsed=elapsed, tell=sketch, say=screen.say)
+    loggers = Loggers(
+        job.loggers, job.folder, config, elapsed=elapsed, tell=excerpt, say=screen.say
+    )
     with loggers, RunDisplay(screen, _title(config), _limits(config)) as display:
         for place in loggers.places:
             screen.say(f"follow it: {place}")
-
-        def report(step: int, metrics: Mapping[str, Any], done: float) -> None:
-            display.report(step, metrics, done)
+        run = start(config, job.folder)
+        for update in updates(run, [probe]):
+            display.report(update.step, update.metrics, update.done)
             loggers.catch_up()
-
-        return train(config, job.folder, probes=[probe], report=report)
+        return run
 
 
 def _counters(trained: Run) -> dict[str, Any]:
@@ -122,13 +125,13 @@ def _where_saved(job: Job) -> str:
 
 
 def _conclude(job: Job, summary: Mapping[str, Any], screen: Screen) -> None:
-    """Print the table, some plays and the paths."""
+    """Print the table, some episodes and the paths."""
     if "after" in summary:
         _compare(summary, screen)
     before = (summary.get("before") or {}).get("exploitability")
-    figure = draw(job.folder.read_metrics(), _title(job.config), before)
-    pictures = save(figure, job.folder.path)
-    _tell_some(job, screen)
+    figure = draw_run(job.folder.read_metrics(), _title(job.config), before)
+    pictures = save(figure, job.folder.path, "learning_curve")
+    _excerpts(job, screen)
     screen.say(
         f"\n{summary['steps']:,} updates, {summary['tokens']:,} sampled tokens, "
         f"{summary['seconds']:.0f} s of training. Written:"
@@ -154,22 +157,23 @@ def _shown(key: str, value: float | None) -> str:
     return share(value) if "rate" in key else cell(value)
 
 
-def _tell_some(job: Job, screen: Screen) -> None:
-    """Tell some plays of the newest probe that was logged."""
+def _excerpts(job: Job, screen: Screen) -> None:
+    """Print some of the newest episodes that were logged."""
     try:
         newest = list(read_episodes(job.folder.episodes))[-TOLD:]
     except DataError:
         return
     last = max((e.outcome.get("step", 0) for e in newest), default=0)
-    for episode in pick([e for e in newest if e.outcome.get("step", 0) == last]):
+    for episode in different([e for e in newest if e.outcome.get("step", 0) == last]):
         screen.say()
-        for line in sketch(episode):
+        for line in excerpt(episode):
             screen.say(line)
 
 
 def _written(job: Job, pictures: list[Path]) -> list[Path]:
     folder = job.folder
-    newest = sorted(folder.checkpoints.glob("step_*"))[-1:]
-    paths = [folder.summary, *pictures, folder.metrics, folder.episodes, *newest]
+    newest = checkpoint.latest(folder.checkpoints)
+    paths = [folder.summary, *pictures, folder.metrics, folder.episodes]
+    paths += [] if newest is None else [newest]
     paths += [folder.path / name for name in job.loggers if name == "tensorboard"]
     return [p for p in paths if p.exists()]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import Literal, TypedDict
 
 Role = Literal["system", "user", "assistant"]
@@ -16,6 +18,35 @@ class Message(TypedDict):
 
 
 Chat = tuple[Message, ...]
+
+
+class Span:
+    """A part of a list of messages to which others are only ever added: a chat in one line.
+
+    >>> log = [Message(role="user", content="1+1?"), Message(role="assistant", content="2")]
+    >>> len(Span(log, 0, 1)), Span(log, 0, 1) == tuple(log[:1])
+    (1, True)
+    """
+
+    __slots__ = ("log", "start", "stop")
+
+    def __init__(self, log: list[Message], start: int, stop: int) -> None:
+        self.log, self.start, self.stop = log, start, stop
+
+    def __iter__(self) -> Iterator[Message]:
+        """Return the messages in order."""
+        return islice(self.log, self.start, self.stop)
+
+    def __len__(self) -> int:
+        """Return the number of messages."""
+        return self.stop - self.start
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another chat, in either form, has the same messages."""
+        return isinstance(other, Span | tuple) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
 
 ROLES: tuple[Role, ...] = ("system", "user", "assistant")
 
@@ -56,5 +87,5 @@ def _without_colon(line: re.Match[str]) -> str:
 
 
 def copy_chat(chat: Chat) -> Chat:
-    """Give a copy whose messages share no object with the original."""
+    """Return a copy whose messages share no object with the original."""
     return tuple({"role": m["role"], "content": m["content"]} for m in chat)

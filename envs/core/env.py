@@ -1,7 +1,7 @@
-"""The one environment class: a PettingZoo AEC environment whose moves are text.
+"""The engine: a PettingZoo AEC environment that drives a task whose moves are text.
 
-A task is a subclass that fills in the nine hooks of `task.py`; everything that all tasks share
-is here: chats, parsing, illegal moves, simultaneous rounds, rewards, the record.
+A task says what is played (`task.py`); everything that all tasks share is here: chats, illegal
+moves, simultaneous rounds, rewards, the record.
 
 Observation   {"messages": chat}: what this seat has seen, as chat messages
 Action        text; the move stands in square brackets at its end
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -21,40 +21,25 @@ from gymnasium import spaces
 from gymnasium.utils import seeding
 from pettingzoo import AECEnv
 
-from coevo.envs.core.chat import Chat, Message, copy_chat, escape
-from coevo.envs.core.episode import Episode, Stop, Turn
+from coevo.envs.core.apply import apply_batch, apply_turn
+from coevo.envs.core.chat import Chat, Message, Span, copy_chat, escape
+from coevo.envs.core.config import read
+from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.illegal import DEFAULT, Cost, IllegalPolicy, illegal_policy
+from coevo.envs.core.illegal import Risk
 from coevo.envs.core.parsing import Parse, answer
 from coevo.envs.core.round import Round
-from coevo.envs.core.settings import (
-    PromptStyle,
-    RewardSpec,
-    check_settings,
-    checked_modules,
-    recorded,
-)
+from coevo.envs.core.settings import Settings, recorded
 from coevo.envs.core.spaces import ChatSpace, TextSpace
-from coevo.envs.core.task import Task
-from coevo.envs.rewards.paying import pay_plays, pay_reply, warn_if_unpaid
-
-ANSWER_FORMAT = (
-    "End your reply with your move in square brackets, spelled exactly as in the list of "
-    "legal moves, for example {example}. You may think before it."
-)
+from coevo.envs.core.task import Replies, Task
 
 
-class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
+class TextEnv(AECEnv[str, dict[str, Chat], str]):
     """A multi-agent task played in text.
 
     Args:
-        prompt_style: `full` explains everything in a growing chat; `terse` gives one short
-            self-contained message per turn, about 64 byte-BPE tokens at most.
-        illegal: preset name, fields, or policy for replies that are not legal moves.
-        rewards: modules paid on top of the rules' payoff, each its own component: objects,
-            names, or mappings of a name and arguments.
-        max_cycles: rounds (a joint move or one seat's move) after which play is truncated.
-        render_mode: `ansi` returns the drawing, `human` writes it to standard output.
+        task: what is played; it belongs to this environment alone.
+        **settings: the fields of `Settings`.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  # PettingZoo lets instances have their own
@@ -64,26 +49,20 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
         "is_parallelizable": False,
     }
 
-    def __init__(
-        self,
-        *,
-        prompt_style: PromptStyle = "full",
-        illegal: str | IllegalPolicy | Mapping[str, Any] = DEFAULT,
-        rewards: RewardSpec | Sequence[RewardSpec] = (),
-        max_cycles: int | None = None,
-        render_mode: str | None = None,
-    ) -> None:
+    def __init__(self, task: Task[Any], **settings: Any) -> None:
         super().__init__()
-        check_settings(prompt_style, max_cycles, render_mode, self.metadata["render_modes"])
-        self.prompt_style = prompt_style
-        self.illegal = illegal_policy(illegal)
-        self.reward_modules = checked_modules(rewards)
-        # Trainers turn it off, to score whole batches of plays that know their tokens.
-        self.pays_plays = True
-        self.max_cycles = max_cycles
-        self.render_mode = render_mode
-        self.options: dict[str, Any] = {"prompt_style": prompt_style}
-        self.possible_agents = list(self._seats())
+        self.task = task
+        self.env_id = task.env_id
+        given: Settings = read(Settings, settings)
+        self.prompt_style, self.illegal = given.prompt_style, given.illegal
+        self.reward_modules, self.max_cycles = given.rewards, given.max_cycles
+        self.render_mode = given.render_mode
+        # Trainers turn it off, to score whole batches of episodes that know their tokens.
+        self.applies_batch_rewards = True
+        self.options = {"prompt_style": self.prompt_style} | task.arguments()
+        name = task.env_id.rpartition("/")[2] or type(task).__name__
+        self.metadata = self.metadata | {"name": name, "is_parallelizable": task.simultaneous}
+        self.possible_agents = list(task.seats)
         self._observation_spaces = {
             a: spaces.Dict({"messages": ChatSpace()}) for a in self.possible_agents
         }
@@ -95,42 +74,45 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
     # ---- PettingZoo ------------------------------------------------------------------------
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """Give the space of `{"messages": chat}`; the same object at every call."""
+        """Return the space of `{"messages": chat}`; the same object at every call."""
         return self._observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """Give the space of replies; the same object at every call."""
+        """Return the space of replies; the same object at every call."""
         return self._action_spaces[agent]
 
     def fresh(self) -> Self:
-        """Give an environment with the same arguments that was never reset; spaces are shared.
+        """Return an environment with the same arguments that was never reset; spaces are shared.
 
-        Everything that belongs to one play is made in `reset`, so a shallow copy is enough, and
-        costs a tenth of a new environment.
+        Everything that belongs to one episode is made in `reset`, so shallow copies are enough,
+        and cost a tenth of a new environment.
         """
         if hasattr(self, "np_random"):
             raise ConfigError("fresh() copies an environment before its first reset")
-        return copy.copy(self)
+        made = copy.copy(self)
+        made.task = copy.copy(self.task)
+        return made
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Start a new play; `seed=None` goes on with the generator of the last one."""
+        """Start a new episode; `seed=None` goes on with the generator of the last one."""
         if seed is not None or not hasattr(self, "np_random"):
             self.np_random: np.random.Generator = seeding.np_random(seed)[0]
         self._plays += 1
-        self._task_id = f"seed-{seed}" if seed is not None else f"play-{self._plays}"
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self._chats: dict[str, list[Message]] = {a: [] for a in self.agents}
+        self._logs: dict[str, list[Message]] = {a: [] for a in self.agents}
+        self._starts = dict.fromkeys(self.agents, 0)
         self._parses: dict[str, Parse] = {}
         self._cycles = 0
         self._skip_agent_selection = None
-        self._begin(options or {})
-        settings = self.options | recorded(self.illegal, self.max_cycles)
-        seats = tuple(self.agents)
-        self.episode = Episode(self.env_id, seed, settings, seats, self._task_id)
+        self.task.reset(self.np_random, options or {})
+        usual = f"seed-{seed}" if seed is not None else f"play-{self._plays}"
+        self._task_id = self.task.task_id or usual
+        options = self.options | recorded(self.illegal, self.max_cycles)
+        self.episode = Episode(self.env_id, seed, options, tuple(self.agents), self._task_id)
         self.agent_selection = self.agents[0]
         self._open_round()
 
@@ -140,11 +122,25 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
         return self._round.waiting
 
     def chat(self, agent: str) -> Chat:
-        """Give what this seat has seen, without copying; do not change it."""
-        return tuple(self._chats[agent])
+        """Return what this seat has seen, without copying messages; do not change them."""
+        return tuple(self._logs[agent][self._starts[agent] :])
+
+    def expert(self, agent: str, skill: float) -> Replies | None:
+        """Return what the task's expert might reply for a seat that is asked now; None for none."""
+        return self.task.expert(agent, skill)
+
+    @property
+    def payoff_range(self) -> tuple[float, float]:
+        """Lowest and highest total payoff of one seat under the rules."""
+        return self.task.payoff_range
+
+    @property
+    def zero_sum(self) -> bool:
+        """Whether payoffs of all seats sum to zero after every legal episode."""
+        return self.task.zero_sum
 
     def observe(self, agent: str) -> dict[str, Chat]:
-        """Give a fresh copy of what this seat has seen."""
+        """Return a fresh copy of what this seat has seen."""
         return {"messages": copy_chat(self.chat(agent))}
 
     def step(self, action: str) -> None:
@@ -157,49 +153,60 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
             raise ConfigError(f"an action is a str, given {type(action).__name__}: {action!r}")
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        legal = self._legal(agent)
-        parse = self._parses[agent] = self._read(agent, action)
-        shown = None if legal is None else tuple(legal)
-        turn = Turn(agent, self.chat(agent), action, parse.move, parse.status, shown)
-        turn.round = self._cycles
-        self._describe(agent, turn)
-        self.episode.turns.append(turn)
-        said = action[: self._action_spaces[agent].max_length]
-        self._chats[agent].append({"role": "assistant", "content": said})
+        turn, parse = self._taken(agent, action)
         if parse.ok:
             self._accept(agent, str(parse.move), turn)
         else:
-            self._offence(agent, parse, turn)
+            self._reject(agent, parse, turn)
         self._settle(turn)
         self._accumulate_rewards()
         self._deads_step_first()
         if self.render_mode == "human":
             self.render()
 
+    def _taken(self, agent: str, action: str) -> tuple[Turn, Parse]:
+        """Read a reply and write its turn and its message down."""
+        legal, log = self.task.legal(agent), self._logs[agent]
+        parse = self._parses[agent] = self.task.read(agent, action)
+        turn = Turn(
+            agent,
+            Span(log, self._starts[agent], len(log)),
+            action,
+            parse.move,
+            parse.status,
+            None if legal is None else tuple(legal),
+            round=self._cycles,
+        )
+        self.task.describe(agent, turn)
+        self.episode.turns.append(turn)
+        said = action[: self._action_spaces[agent].max_length]
+        log.append({"role": "assistant", "content": said})
+        return turn, parse
+
     def abandon(self, reason: str) -> None:
-        """End the play because somebody cannot answer; what it counts for is unknown.
+        """End the episode because somebody cannot answer; what it counts for is unknown.
 
         Args:
             reason: in one line, for the episode's note.
         """
-        if self.episode.stop is Stop.UNFINISHED:
+        if self.episode.stop is StopReason.UNFINISHED:
             self.episode.note = reason
-            self._finish(Stop.ERROR)
+            self._finish(StopReason.ERROR)
 
     def render(self) -> str | None:
         """Draw the state: returned for `ansi`, written for `human`."""
         if self.render_mode is None:
             raise ConfigError("render needs render_mode='ansi' or 'human' in make")
         if self.render_mode == "ansi":
-            return self._draw()
-        sys.stdout.write(self._draw() + "\n")
+            return self.task.draw()
+        sys.stdout.write(self.task.draw() + "\n")
         return None
 
     def close(self) -> None:
         """Release nothing; may be called again."""
 
     def __str__(self) -> str:
-        """Give the registered id."""
+        """Return the registered id."""
         return self.env_id or type(self).__name__
 
     # ---- One reply, one round, one end -----------------------------------------------------
@@ -209,51 +216,56 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
         self._go_on(turn)
 
     def _go_on(self, turn: Turn) -> None:
-        """Ask the next seat; when all are judged, carry out their moves or end the play."""
+        """Ask the next seat; when all are judged, carry out their moves or end the episode."""
+        forfeits = self._round.forfeits
         if self.awaiting:
             self._ask_next()
-        elif self._round.offences:
-            turn.pay("illegal", self._charges(self._round.offences))
-            self.episode.note = "; ".join(f"{a}: {why}" for a, why in self._round.offences.items())
-            self._finish(Stop.FORFEIT)
+        elif forfeits:
+            turn.pay("illegal", self._penalties(forfeits))
+            self.episode.note = "; ".join(f"{a}: {why}" for a, why in forfeits.items())
+            self._finish(StopReason.FORFEIT)
         else:
-            turn.pay("payoff", self._play(self._round.moves))
+            turn.pay("payoff", self.task.play(self._round.moves))
             self._cycles += 1
             self._open_round()
 
-    def _offence(self, agent: str, parse: Parse, turn: Turn) -> None:
-        if self._round.attempts < self.illegal.retries:
+    def _reject(self, agent: str, parse: Parse, turn: Turn) -> None:
+        """Do what the task or the illegal-move policy says about a reply without a legal move."""
+        if self.task.default_move is not None:
+            turn.move = self.task.default_move
+        elif self._round.attempts < self.illegal.retries:
             self._round.attempts += 1
             self._correct(agent, parse)
             return
-        if self.illegal.then == "forfeit":
-            self._round.offend(agent, parse.detail)
+        elif self.illegal.then == "forfeit":
+            self._round.forfeit(agent, parse.detail)
             self._go_on(turn)
             return
-        turn.pay("illegal", self._charges([agent]))
-        legal = self._legal(agent) or ("",)
-        turn.move = str(legal[int(self.np_random.integers(len(legal)))])
+        else:
+            turn.pay("illegal", self._penalties([agent]))
+            legal = self.task.legal(agent) or ("",)
+            turn.move = str(legal[int(self.np_random.integers(len(legal)))])
         self._accept(agent, turn.move, turn)
 
-    def _charges(self, offenders: Iterable[str]) -> dict[str, float]:
-        """Give what every seat is paid for the offences of a round."""
-        low = self.payoff_range[0]
-        costs = {a: Cost(low - self.episode.total(a, "payoff"), self._stake(a)) for a in offenders}
-        return self.illegal.joint_payments(tuple(self.possible_agents), costs)
+    def _penalties(self, seats: Iterable[str]) -> dict[str, float]:
+        """Return what every seat is given for the illegal moves of some in a round."""
+        low = self.task.payoff_range[0]
+        lost = {a: Risk(low - self.episode.total(a, "payoff"), self.task.at_risk(a)) for a in seats}
+        return self.illegal.rewards(tuple(self.possible_agents), lost)
 
     def _correct(self, agent: str, parse: Parse) -> None:
-        moves = ", ".join(map(answer, self._legal(agent) or ()))
+        moves = ", ".join(map(answer, self.task.legal(agent) or ()))
         text = f"That was not accepted: {escape(parse.detail, 200)}. Legal moves: {moves}"
-        self._chats[agent].append({"role": "user", "content": text})
+        self._logs[agent].append({"role": "user", "content": text})
         self._refresh_infos()
 
     def _open_round(self) -> None:
-        self._round = Round(tuple(self._to_move()))
+        self._round = Round(tuple(self.task.to_move()))
         if not self.awaiting:
-            self._finish(Stop.FINISHED)
+            self._finish(StopReason.FINISHED)
             return
         if self.max_cycles is not None and self._cycles >= self.max_cycles:
-            self._finish(Stop.TURN_LIMIT)
+            self._finish(StopReason.TURN_LIMIT)
             return
         for agent in self.awaiting:
             self._invite(agent)
@@ -265,33 +277,34 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
 
     def _invite(self, agent: str) -> None:
         """Add what this seat sees at its turn to its chat."""
-        chat = self._chats[agent]
-        if self.prompt_style == "terse":
-            chat[:] = [{"role": "user", "content": self._terse(agent)}]
-            return
-        if not chat:
-            chat.append({"role": "system", "content": self._rules(agent)})
-        chat.append({"role": "user", "content": self._situation(agent)})
+        log, terse = self._logs[agent], self.prompt_style == "terse"
+        if terse or not self.task.growing:
+            self._starts[agent] = len(log)
+        elif not log:
+            log.append({"role": "system", "content": self.task.rules(agent)})
+        text = self.task.terse(agent) if terse else self.task.situation(agent)
+        log.append({"role": "user", "content": text})
 
-    def _finish(self, stop: Stop) -> None:
+    def _finish(self, stop: StopReason) -> None:
         self._round = Round()
         self.episode.stop = stop
-        cut = stop in (Stop.TURN_LIMIT, Stop.ERROR)
+        cut = stop in (StopReason.TURN_LIMIT, StopReason.ERROR)
         ended = self.truncations if cut else self.terminations
         ended.update(dict.fromkeys(self.agents, True))
         self._refresh_infos()
 
     def _settle(self, turn: Turn) -> None:
-        """Apply the reward modules, then hand every payment of this step to PettingZoo."""
-        due = pay_reply(self.reward_modules, self.episode, turn) + list(turn.rewards.values())
-        if self.episode.stop is not Stop.UNFINISHED:
+        """Apply the reward modules, then hand every reward of this step to PettingZoo."""
+        earlier = apply_turn(self.reward_modules, self.episode, turn)
+        given = earlier + list(turn.rewards.values())
+        if self.episode.stop is not StopReason.UNFINISHED:
             returns = {f"return/{a}": self.episode.total(a, "payoff") for a in self.possible_agents}
-            self.episode.outcome = returns | self._outcome()
-            now = [m for m in self.reward_modules if m.online or self.pays_plays]
-            due += pay_plays([m for m in now if not m.online], [self.episode])
-            warn_if_unpaid(now, [self.episode])
-        for paid in due:
-            for agent, reward in paid.items():
+            self.episode.outcome = returns | self.task.outcome()
+            if self.applies_batch_rewards:
+                batch = [m for m in self.reward_modules if not m.per_turn]
+                given += apply_batch(batch, [self.episode])
+        for rewards in given:
+            for agent, reward in rewards.items():
                 self.rewards[agent] += reward
 
     def _refresh_infos(self) -> None:
@@ -299,12 +312,12 @@ class TextEnv(Task, AECEnv[str, dict[str, Chat], str]):
         self.infos = {a: self._info(a, a in waiting) for a in self.agents}
 
     def _info(self, agent: str, waiting: bool) -> dict[str, Any]:
-        legal = self._legal(agent) if waiting else ()
+        legal = self.task.legal(agent) if waiting else ()
         parse = self._parses.get(agent)
         return {
             "legal_actions": None if legal is None else list(legal),
             "env_id": self.env_id,
             "task_id": self._task_id,
             "parse": {"move": parse.move, "status": str(parse.status)} if parse else {},
-            **(self._private_info(agent) if waiting else {}),
+            **(self.task.info(agent) if waiting else {}),
         }

@@ -1,4 +1,4 @@
-"""The record of one play, from which rewards, training rows, reports and replays are made.
+"""The record of one episode, from which rewards, training rows, reports and replays are made.
 
 One episode is one JSON object on one line, readable by people and by `coevo replay`.
 """
@@ -7,23 +7,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from coevo.envs.core.chat import Chat
+from coevo.envs.core.chat import Chat, Message, Span
 from coevo.envs.core.errors import DataError
 from coevo.envs.core.parsing import Status
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 class TornLineError(DataError):
     """The last line of a file was cut while it was written; all lines before it are whole."""
 
 
-class Stop(StrEnum):
+class StopReason(StrEnum):
     """Why a play ended."""
 
     FINISHED = "finished"
@@ -44,8 +44,8 @@ class Turn:
 
     agent: str
     """The seat that spoke."""
-    chat: Chat
-    """The chat that this seat saw."""
+    seen: Chat | Span
+    """The chat that this seat saw: messages of its own, or a span of those of its episode."""
     text: str
     """The reply, word for word."""
     move: str | None
@@ -83,6 +83,11 @@ class Turn:
     notes: dict[str, Any] = field(default_factory=dict)
     """What else the environment has to say about it, JSON-able: retrieved documents, reasons."""
 
+    @property
+    def chat(self) -> Chat:
+        """The chat that this seat saw."""
+        return tuple(self.seen)
+
     def pay(self, component: str, rewards: dict[str, float]) -> None:
         """Add rewards of one component to those that already fell due after this reply."""
         table = self.rewards.setdefault(component, {})
@@ -107,7 +112,7 @@ class Episode:
     task: str = ""
     """Start state or question: equal tasks may be compared with each other."""
     turns: list[Turn] = field(default_factory=list)
-    stop: Stop = Stop.UNFINISHED
+    stop: StopReason = StopReason.UNFINISHED
     outcome: dict[str, float] = field(default_factory=dict)
     """Metrics of the finished play; `return/<agent>` is the rules' payoff alone."""
     note: str = ""
@@ -125,7 +130,7 @@ class Episode:
     @property
     def offenders(self) -> tuple[str, ...]:
         """Seats whose illegal replies ended the play; none where it ended otherwise."""
-        if self.stop is not Stop.FORFEIT:
+        if self.stop is not StopReason.FORFEIT:
             return ()
         last = {turn.agent: turn.move for turn in self.turns}
         return tuple(a for a in self.agents if a in last and last[a] is None)
@@ -135,30 +140,70 @@ class Episode:
         return sum(t.agent == agent and t.status is not Status.LEGAL for t in self.turns)
 
     def to_json(self) -> str:
-        """Write the episode as one line."""
-        return json.dumps({"schema": SCHEMA, **asdict(self)}, ensure_ascii=False)
+        """Return the episode as one line, in which every message stands once."""
+        chats, spans = _stored(self.turns)
+        turns = [
+            _plain(turn) | {"seen": span} for turn, span in zip(self.turns, spans, strict=True)
+        ]
+        data = {"schema": SCHEMA, **_plain(self), "chats": chats, "turns": turns}
+        return json.dumps(data, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, line: str | bytes) -> Episode:
-        """Read one line; raise DataError naming what is wrong."""
+        """Return the episode that a line holds; raise DataError naming what is wrong."""
         try:
             data = json.loads(line)
             schema = data.pop("schema")
             if schema != SCHEMA:
                 raise DataError(f"episode has schema {schema}, this version reads {SCHEMA}")
-            turns = [_turn(t) for t in data.pop("turns")]
-            agents, stop = tuple(data.pop("agents")), Stop(data.pop("stop"))
-            return cls(**data, agents=agents, stop=stop, turns=turns)
+            turns, chats = data.pop("turns"), data.pop("chats")
+            logs = {seat: [_message(m, turns) for m in chat] for seat, chat in chats.items()}
+            agents, stop = tuple(data.pop("agents")), StopReason(data.pop("stop"))
+            made = [_turn(turn, logs) for turn in turns]
+            return cls(**data, agents=agents, stop=stop, turns=made)
         except DataError:
             raise
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise DataError(f"not an episode: {type(error).__name__}: {error}") from None
 
 
-def _turn(data: dict[str, Any]) -> Turn:
-    legal = data.pop("legal")
-    chat, status = tuple(data.pop("chat")), Status(data.pop("status"))
-    return Turn(**data, chat=chat, status=status, legal=None if legal is None else tuple(legal))
+def _stored(turns: Iterable[Turn]) -> tuple[dict[str, list[Message | int]], list[tuple[int, int]]]:
+    """Return the messages of each seat, a reply as the number of its turn; what each turn saw."""
+    logs: dict[str, list[Message]] = {}
+    written: dict[str, list[Message | int]] = {}
+    starts: dict[str, int] = {}
+    replies: dict[str, tuple[int, Message]] = {}
+    spans = []
+    for number, turn in enumerate(turns):
+        log, start = logs.setdefault(turn.agent, []), starts.get(turn.agent, 0)
+        known = log[start:]
+        chat = list(turn.seen)
+        if chat[: len(known)] != known:
+            start, known = len(log), []
+            starts[turn.agent] = start
+        new = chat[len(known) :]
+        log += new
+        at, reply = replies.get(turn.agent, (-1, None))
+        written.setdefault(turn.agent, []).extend(at if m == reply else m for m in new)
+        spans.append((start, len(log)))
+        replies[turn.agent] = (number, {"role": "assistant", "content": turn.text})
+    return written, spans
+
+
+def _plain(record: Turn | Episode) -> dict[str, Any]:
+    return {f.name: getattr(record, f.name) for f in fields(record)}
+
+
+def _message(stored: Message | int, turns: list[dict[str, Any]]) -> Message:
+    if isinstance(stored, int):
+        return {"role": "assistant", "content": turns[stored]["text"]}
+    return stored
+
+
+def _turn(data: dict[str, Any], logs: dict[str, list[Message]]) -> Turn:
+    legal, (start, stop), status = data.pop("legal"), data.pop("seen"), Status(data.pop("status"))
+    seen = Span(logs[data["agent"]], start, stop)
+    return Turn(**data, seen=seen, status=status, legal=None if legal is None else tuple(legal))
 
 
 def write_episodes(path: Path, episodes: Iterable[Episode]) -> None:
@@ -196,7 +241,7 @@ def read_episodes(path: Path) -> Iterator[Episode]:
 
 
 def _is_torn(line: bytes) -> bool:
-    """Tell whether a line has lost its line end and a part of its JSON value."""
+    """Return whether a line has lost its line end and a part of its JSON value."""
     if line.endswith(b"\n"):
         return False
     try:

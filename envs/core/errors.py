@@ -34,12 +34,12 @@ class UnknownNameError(CoevoError, KeyError):
     """A name is not in the table it was looked up in."""
 
     def __str__(self) -> str:
-        """Give the message without the quotes that KeyError adds."""
+        """Return the message without the quotes that KeyError adds."""
         return str(self.args[0]) if self.args else ""
 
 
 def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
-    """Give the known names that are closest to a mistyped one, best first.
+    """Return the known names that are closest to a mistyped one, best first.
 
     >>> nearest("kuhn", ["coevo/kuhn_poker-v0", "coevo/goofspiel-v0"])
     ['coevo/kuhn_poker-v0']

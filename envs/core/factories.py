@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from pettingzoo import AECEnv, ParallelEnv
@@ -10,9 +11,13 @@ from pettingzoo.utils import wrappers
 from pettingzoo.utils.conversions import aec_to_parallel_wrapper
 
 from coevo.envs.core.chat import Chat
+from coevo.envs.core.config import read
 from coevo.envs.core.env import TextEnv
-from coevo.envs.core.errors import ConfigError, arguments_of, check_arguments
+from coevo.envs.core.errors import ConfigError, check_arguments
+from coevo.envs.core.settings import Settings
+from coevo.envs.core.task import Task
 
+RawFactory = Callable[..., TextEnv]
 AECFactory = Callable[..., AECEnv[str, Any, str]]
 ParallelFactory = Callable[..., ParallelEnv[str, Any, str]]
 Results = tuple[
@@ -67,27 +72,49 @@ class ParallelView(aec_to_parallel_wrapper):
         return results
 
 
-def construct(raw: type[TextEnv], kwargs: Mapping[str, Any]) -> TextEnv:
-    """Make an environment; an argument it does not take is a ConfigError that lists the others."""
-    check_arguments(raw.env_id or raw.__name__, kwargs, arguments_of(raw))
-    return raw(**kwargs)
+def construct(kind: type[Task[Any]], arguments: Mapping[str, Any]) -> TextEnv:
+    """Return the environment of a task.
+
+    Args:
+        kind: class of the task.
+        arguments: fields of its `config_class` and of `Settings`.
+
+    Raises:
+        ConfigError: an argument that neither has, with those they have; or a value out of range.
+    """
+    own = [field.name for field in fields(kind.config_class)]
+    name = kind.env_id or kind.__name__
+    check_arguments(name, arguments, [*own, *(field.name for field in fields(Settings))])
+    given = {key: value for key, value in arguments.items() if key in own}
+    settings = {key: value for key, value in arguments.items() if key not in own}
+    return TextEnv(kind(read(kind.config_class, given)), **settings)
 
 
-def aec_factory(raw: type[TextEnv]) -> AECFactory:
-    """Give `env(**kwargs)`: the raw environment behind PettingZoo's order check."""
+def raw_factory(kind: type[Task[Any]]) -> RawFactory:
+    """Return `raw_env(**kwargs)`: the bare environment of a task, as rollouts use it."""
+
+    def raw_env(**kwargs: Any) -> TextEnv:
+        return construct(kind, kwargs)
+
+    raw_env.__doc__ = f"Return the environment of {kind.__name__}."
+    return raw_env
+
+
+def aec_factory(kind: type[Task[Any]]) -> AECFactory:
+    """Return `env(**kwargs)`: the environment of a task behind PettingZoo's order check."""
 
     def env(**kwargs: Any) -> AECEnv[str, Any, str]:
-        return wrappers.OrderEnforcingWrapper(construct(raw, kwargs))
+        return wrappers.OrderEnforcingWrapper(construct(kind, kwargs))
 
-    env.__doc__ = f"Make a {raw.__name__} behind PettingZoo's order check."
+    env.__doc__ = f"Return the environment of {kind.__name__} behind PettingZoo's order check."
     return env
 
 
-def parallel_factory(raw: type[TextEnv]) -> ParallelFactory:
-    """Give `parallel_env(**kwargs)` for a task whose moves are simultaneous."""
+def parallel_factory(kind: type[Task[Any]]) -> ParallelFactory:
+    """Return `parallel_env(**kwargs)` for a task whose moves are simultaneous."""
 
     def parallel_env(**kwargs: Any) -> ParallelEnv[str, Any, str]:
-        return ParallelView(construct(raw, kwargs))
+        return ParallelView(construct(kind, kwargs))
 
-    parallel_env.__doc__ = f"Make a {raw.__name__} as a ParallelEnv."
+    parallel_env.__doc__ = f"Return {kind.__name__} as a ParallelEnv."
     return parallel_env

@@ -1,49 +1,31 @@
-"""Named players for the seats that the single-agent view does not give to its user.
-
-`random` and `first_legal` need nothing but the legal moves. `import coevo.agents` adds the
-others (`oracle`, ...) through `register_opponent`, because environments never import agents.
-"""
+"""Who has the seats that a single-agent view does not give to its user."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import importlib
+from collections.abc import Callable
 
 import numpy as np
 
-from coevo.envs.core.chat import Chat
-from coevo.envs.core.errors import unknown
-from coevo.envs.core.parsing import answer
+from coevo.envs.core.env import TextEnv
 
-Opponent = Callable[[Chat, Mapping[str, Any], np.random.Generator], str]
-"""(chat seen, info of the seat, generator) -> reply."""
-
-OPPONENTS: dict[str, Opponent] = {}
+Opponent = Callable[[TextEnv, str, np.random.Generator], str]
+"""(environment, seat that it waits for, generator) -> reply; `coevo.agents.as_opponent` makes one of
+any agent."""
 
 
-def register_opponent(name: str, opponent: Opponent) -> None:
-    """Make a player available to `gymnasium.make(..., opponents=name)`."""
-    OPPONENTS[name] = opponent
+def opponent(given: str | Opponent) -> Opponent:
+    """Return an opponent: a function as it is, a name from the list of agents.
 
+    Args:
+        given: a function, or the name of an agent that needs no model (`random`, `oracle`,
+            `expert:0.5`, ...).
 
-def opponent(name: str) -> Opponent:
-    """Look a named player up."""
-    if name not in OPPONENTS:
-        raise unknown("opponent", name, OPPONENTS)
-    return OPPONENTS[name]
-
-
-def random_reply(chat: Chat, info: Mapping[str, Any], rng: np.random.Generator) -> str:
-    """Answer with a uniformly random legal move; with nothing where any text is legal."""
-    legal = info["legal_actions"]
-    return answer(legal[int(rng.integers(len(legal)))]) if legal else ""
-
-
-def first_legal_reply(chat: Chat, info: Mapping[str, Any], rng: np.random.Generator) -> str:
-    """Answer with the first legal move; with nothing where any text is legal."""
-    legal = info["legal_actions"]
-    return answer(legal[0]) if legal else ""
-
-
-register_opponent("random", random_reply)
-register_opponent("first_legal", first_legal_reply)
+    Raises:
+        UnknownNameError: no agent has this name.
+    """
+    if not isinstance(given, str):
+        return given
+    # Environments import no agents. The list is asked for by its name, and only when it is needed.
+    found: Opponent = importlib.import_module("coevo.agents.registry").named_opponent(given)
+    return found

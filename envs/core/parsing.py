@@ -12,6 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+ANSWER_FORMAT = (
+    "End your reply with your move in square brackets, spelled exactly as in the list of "
+    "legal moves, for example {example}. You may think before it."
+)
 _ANSWER = re.compile(r"\[([^\[\]\n]{1,200})\]\s*\Z")
 _THINK, _THINK_END = "<think>", "</think>"
 

@@ -15,7 +15,6 @@ import pettingzoo
 
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError, unknown
-from coevo.envs.core.factories import construct
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +24,7 @@ class EnvSpec:
     id: str
     """`coevo/<name>-v<number>`; the number goes up whenever scores could change."""
     module: str
-    """Module that holds `raw_env`, `env` and, where moves are simultaneous, `parallel_env`."""
+    """Module that makes it: `raw_env`, `env` and, where moves are simultaneous, `parallel_env`."""
     summary: str
     """One line for `coevo envs`."""
     kind: str
@@ -43,12 +42,14 @@ class EnvSpec:
     none."""
     refs_source: str = ""
     """How the reference scores were found."""
+    starter_trained: bool = False
+    """Whether the starter model learnt from it, so that legal replies are expected there."""
     suites: tuple[str, ...] | None = None
     """Suites that the environment is in; None takes the folder of its module."""
 
     @property
     def suite_names(self) -> tuple[str, ...]:
-        """Give the suites: as registered, else the folder that holds the module.
+        """Return the suites: as registered, else the folder that holds the module.
 
         >>> EnvSpec(id="a/b-v0", module="coevo.envs.games.x", summary="", kind="mixed").suite_names
         ('games',)
@@ -66,7 +67,7 @@ def register(id: str, module: str, summary: str, **fields: Any) -> EnvSpec:
 
     Args:
         id: `coevo/<name>-v<number>`.
-        module: import path of the module with `raw_env` (a TextEnv class), `env`, `parallel_env`.
+        module: import path of the module with `raw_env`, `env` and perhaps `parallel_env`.
         summary: one line.
         **fields: the further fields of EnvSpec.
     """
@@ -93,16 +94,16 @@ def spec(id: str) -> EnvSpec:
 
 
 def list_envs() -> list[EnvSpec]:
-    """Give every registered environment in order of id."""
+    """Return every registered environment in order of id."""
     return [ENVS[id] for id in sorted(ENVS)]
 
 
 def make(id: str, **kwargs: Any) -> TextEnv:
-    """Make the bare environment, as rollouts use it: no order-checking wrapper.
+    """Return the bare environment, as rollouts use it: no order-checking wrapper.
 
     Args:
         id: registered id.
-        **kwargs: arguments of the environment; an unknown one lists those it takes.
+        **kwargs: arguments of its task and of `Settings`; an unknown one lists those it takes.
     """
-    raw: type[TextEnv] = importlib.import_module(spec(id).module).raw_env
-    return construct(raw, kwargs)
+    made: TextEnv = importlib.import_module(spec(id).module).raw_env(**kwargs)
+    return made

@@ -10,11 +10,11 @@ class Round:
     """A joint move while its replies come in; where seats take turns, one seat is a round."""
 
     seats: tuple[str, ...] = ()
-    """Seats that move without seeing each other's moves; none when the play is over."""
+    """Seats that move without seeing each other's moves; none at the end."""
     moves: dict[str, str] = field(default_factory=dict)
     """Seat -> the move it made."""
-    offences: dict[str, str] = field(default_factory=dict)
-    """Seat -> what was wrong with its last attempt, where that ends the play."""
+    forfeits: dict[str, str] = field(default_factory=dict)
+    """Seat -> what was wrong with its last attempt, where that ends the episode."""
     attempts: int = 0
     """Bad replies of the seat that is asked now."""
 
@@ -25,14 +25,14 @@ class Round:
         >>> Round(("a", "b", "c"), {"a": "bet"}, {"b": "is not a legal move now"}).waiting
         ('c',)
         """
-        return tuple(s for s in self.seats if s not in self.moves and s not in self.offences)
+        return tuple(s for s in self.seats if s not in self.moves and s not in self.forfeits)
 
     def accept(self, seat: str, move: str) -> None:
         """Take a move; the seat after it has all its attempts."""
         self.moves[seat] = move
         self.attempts = 0
 
-    def offend(self, seat: str, detail: str) -> None:
+    def forfeit(self, seat: str, detail: str) -> None:
         """Note a forfeit; the seats after it are judged all the same."""
-        self.offences[seat] = detail
+        self.forfeits[seat] = detail
         self.attempts = 0

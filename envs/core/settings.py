@@ -2,78 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.illegal import DEFAULT, IllegalPolicy, spelled
-from coevo.envs.rewards.module import RewardModule
-from coevo.envs.rewards.table import reward
+from pydantic import PlainValidator
 
-RewardSpec = RewardModule | str | Mapping[str, Any]
-"""A reward module; its name in the table; or `{"name": ..., argument: value, ...}`."""
+from coevo.envs.core.config import config, whole
+from coevo.envs.core.illegal import DEFAULT, PRESETS, IllegalPolicy, illegal_policy, spelled
+from coevo.envs.core.rewards import RewardModules
+
 PromptStyle = Literal["full", "terse"]
-PROMPT_STYLES: tuple[str, ...] = ("full", "terse")
 
 
-def check_settings(
-    prompt_style: str, max_cycles: int | None, render_mode: str | None, modes: Sequence[str]
-) -> None:
-    """Raise ConfigError for the first argument that makes no sense.
+@config
+class Settings:
+    """What `make` takes beside the arguments of the task."""
 
-    Args:
-        prompt_style: `full` or `terse`.
-        max_cycles: rounds; None for no limit.
-        render_mode: one of `modes`; None draws nothing.
-        modes: ways to draw that the environment offers.
-    """
-    if prompt_style not in PROMPT_STYLES:
-        styles = ", ".join(PROMPT_STYLES)
-        raise ConfigError(f"prompt_style={prompt_style!r} must be one of {styles}")
-    if max_cycles is not None and max_cycles < 1:
-        raise ConfigError(f"max_cycles={max_cycles} must be at least 1, or None for no limit")
-    if render_mode not in (None, *modes):
-        raise ConfigError(f"render_mode={render_mode!r} must be None or one of {', '.join(modes)}")
-
-
-def checked_modules(given: RewardSpec | Sequence[RewardSpec]) -> tuple[RewardModule, ...]:
-    """Make reward modules whose names are all different and free; else raise ConfigError.
-
-    Args:
-        given: modules, names or names with arguments; a single one need not be in a list.
-
-    >>> [m.name for m in checked_modules(["format", {"name": "majority", "over": "play"}])]
-    ['format', 'majority']
-    """
-    if isinstance(given, RewardModule | str | Mapping):
-        given = [given]
-    if not isinstance(given, Sequence):
-        raise ConfigError(f"rewards={given!r} must be a list of reward modules or of their names")
-    modules = tuple(_module(m) for m in given)
-    names = [m.name for m in modules]
-    taken = [n for n in names if names.count(n) > 1 or n in ("", "payoff", "illegal")]
-    if taken:
-        raise ConfigError(f"reward modules {names}: {taken[0]!r} is empty, repeated or reserved")
-    return modules
-
-
-def _module(given: Any) -> RewardModule:
-    if isinstance(given, RewardModule):
-        return given
-    if isinstance(given, str):
-        return reward(given)
-    if isinstance(given, Mapping) and isinstance(given.get("name"), str):
-        params = {str(key): value for key, value in given.items() if key != "name"}
-        return reward(given["name"], **params)
-    raise ConfigError(
-        f"rewards: {given!r} is no RewardModule object, no name, and no mapping with a 'name'"
-    )
+    prompt_style: PromptStyle = "full"
+    """`full` explains everything in a growing chat; `terse` gives one short self-contained message
+    per turn, about 64 byte-BPE tokens at most."""
+    illegal: Annotated[IllegalPolicy, PlainValidator(illegal_policy)] = PRESETS[DEFAULT]
+    """What replies cost that are not legal moves: preset name, fields, or a policy."""
+    rewards: RewardModules = ()
+    """Modules whose rewards come on top of the payoff, each its own component: objects,
+    mappings of a name and arguments, or bare names."""
+    max_cycles: Annotated[int, whole(1)] | None = None
+    """Rounds (a joint move or one seat's move) after which an episode is truncated."""
+    render_mode: Literal["ansi", "human"] | None = None
+    """`ansi` returns the drawing, `human` writes it to standard output."""
 
 
 def recorded(illegal: IllegalPolicy, max_cycles: int | None) -> dict[str, Any]:
-    """Give the arguments that differ from their defaults, as JSON values that `make` takes back.
+    """Return the settings that differ from their defaults, as JSON values that `make` takes back.
 
-    Reward modules may be objects, which have no such form; what they paid is in the episode.
+    Reward modules may be objects, which have no such form; what they gave is in the episode.
 
     >>> recorded(IllegalPolicy(), None), recorded(IllegalPolicy(retries=1), 9)
     ({}, {'illegal': {'retries': 1}, 'max_cycles': 9})

@@ -30,7 +30,7 @@ class TextSpace(spaces.Text):
         super().__init__(max_length=max_length, min_length=0, seed=seed)
 
     def contains(self, x: Any) -> bool:
-        """Tell whether `x` is a string that is short enough; characters do not matter."""
+        """Return whether `x` is a string that is short enough; characters do not matter."""
         return isinstance(x, str) and len(x) <= self.max_length
 
     def sample(self, mask: Any | None = None, probability: Any | None = None) -> str:
@@ -86,7 +86,7 @@ class ChatSpace(spaces.Space[Chat]):
         return False
 
     def contains(self, x: Any) -> bool:
-        """Tell whether `x` is a tuple of well-formed messages."""
+        """Return whether `x` is a tuple of well-formed messages."""
         return (
             isinstance(x, tuple) and len(x) <= self.max_messages and all(map(self._is_message, x))
         )

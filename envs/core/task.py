@@ -1,22 +1,25 @@
-"""What one task says about itself: names, payoffs, rules and words; everything else is shared.
+"""What a task is: the rules and prompts of one environment, driven by `TextEnv`.
 
-A task subclasses `TextEnv` and fills in the nine hooks below that raise here; the others have a
-usual answer. Hooks may read `self.np_random`, `self.possible_agents` and
-`self.prompt_style`.
+A task is a plain object. Everything that one episode needs is in it, so that `copy.deepcopy` of it
+is a fork; whatever `reset` does not make anew never changes.
 """
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
+import numpy as np
+
+from coevo.envs.core.config import changed, config
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.parsing import Parse, parse_move
 
 
 def role_of(seat: str) -> str:
-    """Give a seat's name without its number.
+    """Return a seat's name without its number.
 
     >>> role_of("solver_1"), role_of("judge")
     ('solver', 'judge')
@@ -24,71 +27,117 @@ def role_of(seat: str) -> str:
     return re.sub(r"_\d+$", "", seat)
 
 
-class Task:
-    """The hooks that `TextEnv` calls."""
+class Replies(NamedTuple):
+    """What an expert might reply."""
 
-    env_id: str = ""
+    texts: tuple[str, ...]
+    """Whole replies, all different."""
+    probabilities: np.ndarray
+    """One for each; they sum to 1."""
+
+
+@config
+class NoArguments:
+    """The arguments of a task that takes none."""
+
+
+C = TypeVar("C")
+
+
+class Task(ABC, Generic[C]):
+    """The rules and prompts of one environment.
+
+    Args:
+        config: the task's arguments, an object of `config_class`.
+    """
+
+    env_id: ClassVar[str] = ""
     """Registered id, written into every episode."""
+    config_class: ClassVar[type] = NoArguments
+    """Its arguments: a class made by `config`, whose fields `make` takes by name."""
+    growing: ClassVar[bool] = True
+    """Whether a chat in full style grows; else every prompt replaces what was seen before."""
+    seats: tuple[str, ...]
+    """Names of all seats in order, `<role>_<number>`."""
     payoff_range: tuple[float, float] = (-1.0, 1.0)
     """Lowest and highest total payoff of one seat under the rules."""
     zero_sum: bool = False
-    """Whether payoffs of all seats sum to zero after every legal play."""
+    """Whether payoffs of all seats sum to zero after every legal episode."""
+    simultaneous: bool = False
+    """Whether all seats move at once in every round, so that a parallel form exists."""
+    default_move: str | None = None
+    """Legal move that is played for a reply that gives none; None leaves that to the illegal-move
+    policy."""
+    task_id: str | None = None
+    """Name of the initial state or question, set by `reset`; None where the seed says it all."""
 
-    def _seats(self) -> Sequence[str]:
-        """Names of all seats in order, `<role>_<number>`."""
-        raise NotImplementedError  # abstract
+    def __init__(self, config: C) -> None:
+        self.config = config
 
-    def _begin(self, options: Mapping[str, Any]) -> None:
-        """Set up a new task, drawing from `self.np_random` only; unknown options are ignored."""
-        raise NotImplementedError  # abstract
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments that differ from their defaults, as JSON values for `make`."""
+        return changed(self.config)
 
-    def _to_move(self) -> Sequence[str]:
-        """Seats that move now without seeing each other's moves; empty when the play is over."""
-        raise NotImplementedError  # abstract
+    @abstractmethod
+    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+        """Set up a new episode, with all its randomness from `rng`; unknown options are ignored."""
 
-    def _legal(self, agent: str) -> Sequence[str] | None:
-        """Moves this seat may make now; None where any text is legal."""
-        raise NotImplementedError  # abstract
+    @abstractmethod
+    def to_move(self) -> Sequence[str]:
+        """Return the seats that move now without seeing each other's moves; none at the end."""
 
-    def _play(self, moves: dict[str, str]) -> dict[str, float]:
-        """Carry out the moves of everybody in `_to_move`; give the payoffs that follow."""
-        raise NotImplementedError  # abstract
+    @abstractmethod
+    def legal(self, seat: str) -> Sequence[str] | None:
+        """Return the moves this seat may make now; None where any text is legal."""
 
-    def _rules(self, agent: str) -> str:
-        """Explain the task to this seat: the system message of the full style."""
-        raise NotImplementedError  # abstract
+    @abstractmethod
+    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
+        """Carry out the moves of everybody in `to_move`; return the payoffs that follow."""
 
-    def _situation(self, agent: str) -> str:
-        """Describe what this seat sees at its turn, in the full style."""
-        raise NotImplementedError  # abstract
+    @abstractmethod
+    def rules(self, seat: str) -> str:
+        """Return the system message of the full style: the task as this seat must know it."""
 
-    def _terse(self, agent: str) -> str:
-        """Describe rules, situation and moves in about 64 tokens, complete in itself."""
-        raise NotImplementedError  # abstract
+    @abstractmethod
+    def situation(self, seat: str) -> str:
+        """Return what this seat sees at its turn, in the full style."""
 
-    def _draw(self) -> str:
-        """Draw the whole state for an onlooker."""
-        raise NotImplementedError  # abstract
+    @abstractmethod
+    def terse(self, seat: str) -> str:
+        """Return rules, situation and moves in about 64 tokens, complete in itself."""
 
-    def _read(self, agent: str, text: str) -> Parse:
-        """Read the move in a reply; what is not legal goes to the illegal-move policy."""
-        return parse_move(text, self._legal(agent))
+    @abstractmethod
+    def draw(self) -> str:
+        """Return the whole state as an onlooker sees it."""
 
-    def _describe(self, agent: str, turn: Turn) -> None:
-        """Say what a reply is before it is carried out.
+    def read(self, seat: str, text: str) -> Parse:
+        """Return the move in a reply; what is not legal goes to the illegal-move policy."""
+        return parse_move(text, self.legal(seat))
+
+    def describe(self, seat: str, turn: Turn) -> None:
+        """Note on a turn what its reply is, before it is carried out.
 
         Its role and round, what it is about, its answer and whether that is right.
         """
-        turn.role = role_of(agent)
+        turn.role = role_of(seat)
 
-    def _stake(self, agent: str) -> float:
-        """What this seat loses by the rules if it gives up now (`stake` of illegal moves)."""
+    def at_risk(self, seat: str) -> float:
+        """Return what this seat loses by the rules if it gives up now."""
         return 1.0
 
-    def _outcome(self) -> dict[str, float]:
-        """Further metrics of a finished play."""
+    def outcome(self) -> dict[str, float]:
+        """Return further metrics of a finished episode."""
         return {}
 
-    def _private_info(self, agent: str) -> dict[str, Any]:
-        """Further entries of this seat's info; never what the seat must not know."""
+    def info(self, seat: str) -> dict[str, Any]:
+        """Return further entries of this seat's info; never what the seat must not know."""
         return {}
+
+    def expert(self, seat: str, skill: float) -> Replies | None:
+        """Return what an expert might reply now; None where a list of moves is all there is.
+
+        Args:
+            seat: one that moves now.
+            skill: 0 plays at random in the right form, 1 as well as the expert can.
+        """
+        return None

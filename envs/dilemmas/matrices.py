@@ -1,25 +1,21 @@
-"""Matrix games as payoff tensors: found by name, given by payoffs, played without any text.
+"""Matrix games as payoff tensors, played without any text.
 
 A game of N players is one array [actions of player 0, ..., actions of player N-1, N]: the last axis
-is who is paid. Names may carry parameters: `public_goods(players=4,multiplier=1.6)`.
+is who is paid.
 """
 
 from __future__ import annotations
 
-import inspect
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from coevo.envs.core.errors import ConfigError, check_arguments, unknown
+from coevo.envs.core.errors import ConfigError
 
 CELLS = 4096
 """Joint moves that a payoff tensor may have."""
-_CALL = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*\Z")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +50,11 @@ class MatrixGame:
         return bool(np.allclose(self.payoffs.sum(axis=-1), 0.0))
 
     @property
+    def welfare(self) -> float:
+        """Highest sum of payoffs that one joint move reaches."""
+        return float(self.payoffs.sum(axis=-1).max())
+
+    @property
     def symmetric(self) -> bool:
         """Whether it does not matter who sits where: permuted players have permuted payoffs."""
         if len(set(self.sizes)) > 1:
@@ -63,7 +64,7 @@ class MatrixGame:
 
 
 def payoff(game: MatrixGame, actions: ArrayLike) -> NDArray[np.float64]:
-    """Pay joint moves: u[..., i] = payoffs[a_0, ..., a_{N-1}, i].
+    """Return the payoffs of joint moves: u[..., i] = payoffs[a_0, ..., a_{N-1}, i].
 
     Args:
         game: any game.
@@ -72,7 +73,8 @@ def payoff(game: MatrixGame, actions: ArrayLike) -> NDArray[np.float64]:
     Returns:
         Payoffs [..., N].
 
-    >>> payoff(matrix_game("prisoners_dilemma"), [[0, 0], [0, 1], [1, 1]]).tolist()
+    >>> game = game_of_payoffs([[[3, 3], [0, 5]], [[5, 0], [1, 1]]])
+    >>> payoff(game, [[0, 0], [0, 1], [1, 1]]).tolist()
     [[3.0, 3.0], [0.0, 5.0], [1.0, 1.0]]
     """
     chosen = np.asarray(actions)
@@ -87,12 +89,12 @@ def payoff(game: MatrixGame, actions: ArrayLike) -> NDArray[np.float64]:
 
 
 def game_of_payoffs(
-    payoffs: ArrayLike | str, name: str = "payoffs", actions: Sequence[str] = ()
+    payoffs: ArrayLike, name: str = "payoffs", actions: Sequence[str] = ()
 ) -> MatrixGame:
-    """Make a game from its payoff tensor [actions of player 0, ..., of player N-1, N].
+    """Return a game from its payoff tensor [actions of player 0, ..., of player N-1, N].
 
     Args:
-        payoffs: nested lists, an array, or JSON text of nested lists.
+        payoffs: nested lists or an array.
         name: for records.
         actions: names of the actions, equal for all players.
 
@@ -122,61 +124,9 @@ def game_of_payoffs(
     return MatrixGame(name, tensor, tuple(actions))
 
 
-def matrix_game(name: str) -> MatrixGame:
-    """Find a game by name; parameters stand in brackets after it.
-
-    Args:
-        name: `chicken`, `donation(benefit=4)`, `public_goods(players=5,multiplier=2)`,
-            `ordinal_17`; `game_names()` lists them.
-
-    >>> matrix_game("volunteers_dilemma(players=4)").sizes
-    (2, 2, 2, 2)
-    """
-    # The tables are made of this module's class: imported when somebody asks.
-    from coevo.envs.dilemmas.catalogue import MAKERS, TABLES
-    from coevo.envs.dilemmas.ordinal import ordinal_game, ordinal_names
-
-    call = _CALL.match(str(name))
-    key = call.group(1) if call else str(name)
-    given = call.group(2) if call else None
-    if key in ordinal_names() and not given:
-        return ordinal_game(key)
-    if key in TABLES:
-        check_arguments(f"game {key}", _parameters(name, given), [])
-        return TABLES[key]
-    if call is None or key not in MAKERS:
-        raise unknown("matrix game", str(name), [*TABLES, *MAKERS, "ordinal_1"])
-    parameters = _parameters(name, given)
-    check_arguments(f"game {key}", parameters, inspect.signature(MAKERS[key]).parameters)
-    return MAKERS[key](**parameters)
-
-
-def game_names() -> list[str]:
-    """List all games by name, the 144 ordinal ones last."""
-    from coevo.envs.dilemmas.catalogue import MAKERS, TABLES
-    from coevo.envs.dilemmas.ordinal import ordinal_names
-
-    return [*sorted([*TABLES, *MAKERS]), *ordinal_names()]
-
-
-def _parameters(name: str, given: str | None) -> dict[str, float | int]:
-    found: dict[str, float | int] = {}
-    for part in filter(None, map(str.strip, (given or "").split(","))):
-        key, equals, value = part.partition("=")
-        try:
-            number = float(value)
-        except ValueError:
-            number = float("nan")
-        if not equals or not np.isfinite(number):
-            raise ConfigError(f"game={name!r}: {part!r} must be a parameter like players=4")
-        found[key.strip()] = int(number) if number.is_integer() else number
-    return found
-
-
-def _tensor(payoffs: ArrayLike | str) -> NDArray[np.float64]:
+def _tensor(payoffs: ArrayLike) -> NDArray[np.float64]:
     try:
-        numbers = json.loads(payoffs) if isinstance(payoffs, str) else payoffs
-        return np.array(numbers, dtype=np.float64) + 0.0  # no negative zeros in prompts
+        return np.array(payoffs, dtype=np.float64) + 0.0  # no negative zeros in prompts
     except (ValueError, TypeError) as error:
         raise ConfigError(f"payoffs are no tensor of numbers: {error}") from None
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import functools
 import itertools
+from typing import Annotated, Literal
 
-from coevo.envs.core.errors import unknown
+from coevo.envs.core.config import config, whole
 from coevo.envs.dilemmas.matrices import MatrixGame, game_of_payoffs
 
 COUNT = 144
@@ -20,7 +21,7 @@ _SWAPS = ((0, 1, 2, 3), (2, 3, 0, 1), (1, 0, 3, 2), (3, 2, 1, 0))
 
 @functools.cache
 def ordinal_pairs() -> tuple[tuple[Ranks, Ranks], ...]:
-    """Give the pairs of rankings that stand for the games, in lexical order.
+    """Return the pairs of rankings that stand for the games, in lexical order.
 
     >>> len(ordinal_pairs())
     144
@@ -35,7 +36,7 @@ def ordinal_pairs() -> tuple[tuple[Ranks, Ranks], ...]:
 
 @functools.cache
 def ordinal_games() -> tuple[MatrixGame, ...]:
-    """Give the 144 games, `ordinal_1` to `ordinal_144`."""
+    """Return the 144 games, `ordinal_1` to `ordinal_144`."""
     games = []
     for number, (row, column) in enumerate(ordinal_pairs(), start=1):
         cells = list(zip(row, column, strict=True))
@@ -43,16 +44,16 @@ def ordinal_games() -> tuple[MatrixGame, ...]:
     return tuple(games)
 
 
-def ordinal_names() -> list[str]:
-    """Give the names of the 144 games."""
-    return [f"ordinal_{number}" for number in range(1, COUNT + 1)]
+@config
+class Ordinal:
+    """One of the 144 games, in lexical order of its rankings."""
 
+    name: Literal["ordinal"] = "ordinal"
+    number: Annotated[int, whole(1, COUNT)]
 
-def ordinal_game(name: str) -> MatrixGame:
-    """Find an ordinal game by name."""
-    if name not in ordinal_names():
-        raise unknown("ordinal game", name, ordinal_names())
-    return ordinal_games()[ordinal_names().index(name)]
+    def make(self) -> MatrixGame:
+        """Return the game, called `ordinal_<number>`."""
+        return ordinal_games()[self.number - 1]
 
 
 def _swapped(ranks: tuple[int, ...], order: tuple[int, ...]) -> Ranks:

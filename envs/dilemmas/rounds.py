@@ -8,15 +8,19 @@ game round carry its number as `Turn.round`, so that they may be credited as one
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+from pydantic import Field
 
 from coevo.envs.core.chat import escape
-from coevo.envs.core.env import TextEnv
+from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Parse, Status, answer, normalise, parse_move
-from coevo.envs.dilemmas.options import flag
+from coevo.envs.core.task import Task
 
 MESSAGE_LENGTH = 500
 """Characters of a message that reach the others."""
@@ -32,61 +36,63 @@ _MESSAGE = re.compile(r"<message>(.*?)</message>", re.I | re.S)
 _SAY = re.compile(r"\[\s*say\s*:(.*)\]\s*\Z", re.I | re.S)
 
 
-class RepeatedGame(TextEnv):
-    """Base of tasks in rounds of talk and simultaneous choice.
+@config
+class RoundsConfig:
+    """What every task in rounds takes."""
 
-    Args:
-        rounds: game rounds.
-        messages: whether each seat sends one message before the choice.
-        unparsable: legal choice that is played for a reply that gives none, instead of what the
-            illegal-move policy does; the reply still counts as an illegal one. None for the policy.
-        **kwargs: of TextEnv.
-    """
+    rounds: Annotated[int, whole(1, 10_000)] = 10
+    """Game rounds."""
+    messages: Annotated[bool, Field(strict=True)] = False
+    """Whether each seat sends one message before the choice."""
+    unparsable: str | int | None = None
+    """Legal choice that is played for a reply that gives none, instead of what the illegal-move
+    policy does; the reply still counts as an illegal one. None for the policy."""
 
-    def __init__(
-        self,
-        *,
-        rounds: int = 10,
-        messages: bool = False,
-        unparsable: str | int | None = None,
-        **kwargs: Any,
-    ) -> None:
-        if isinstance(rounds, bool) or not isinstance(rounds, int) or not 1 <= rounds <= 10_000:
-            raise ConfigError(f"rounds={rounds!r} must be a whole number from 1 to 10000")
-        self.rounds, self.messages = rounds, flag("messages", messages)
-        super().__init__(**kwargs)
-        self.unparsable = None if unparsable is None else self._fallback(str(unparsable))
+
+C = TypeVar("C", bound=RoundsConfig)
+
+
+class RepeatedGame(Task[C]):
+    """Base of tasks in rounds of talk and simultaneous choice."""
+
+    def __init__(self, config: C) -> None:
+        super().__init__(config)
+        self.rounds, self.messages = config.rounds, config.messages
+        if config.unparsable is not None:
+            self.default_move = self._choice_of_all(str(config.unparsable))
 
     # ---- What a subclass says -----------------------------------------------------------------
 
-    def _choices(self, agent: str) -> Sequence[str]:
-        """Give the legal choices of a seat; the same in every round."""
-        raise NotImplementedError  # abstract
+    @abstractmethod
+    def choices(self, seat: str) -> Sequence[str]:
+        """Return the legal choices of a seat; the same in every round."""
 
-    def _new_game(self) -> None:
+    @abstractmethod
+    def new_game(self, rng: np.random.Generator) -> None:
         """Draw whatever chance decides, for all rounds: equal seeds must meet equal luck."""
 
-    def _resolve(self, moves: dict[str, str]) -> dict[str, float]:
-        """Pay the choices of a round and remember them."""
-        raise NotImplementedError  # abstract
+    @abstractmethod
+    def resolve(self, moves: Mapping[str, str]) -> dict[str, float]:
+        """Return the payoffs of the choices of a round, and remember the choices."""
 
-    def _facts(self, agent: str) -> dict[str, Any]:
-        """Give what a seat knows, as numbers for scripted players."""
+    def facts(self, seat: str) -> dict[str, Any]:
+        """Return what a seat knows, as numbers for scripted agents."""
         return {}
 
     # ---- Rounds -------------------------------------------------------------------------------
 
-    def _begin(self, options: Mapping[str, Any]) -> None:
+    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+        """Draw who speaks first, and what else chance decides."""
         self.round = 0
-        self.starter = int(self.np_random.integers(len(self.possible_agents)))
-        self._new_game()
+        self.starter = int(rng.integers(len(self.seats)))
+        self.new_game(rng)
         self._open_talk()
 
     def _open_talk(self) -> None:
         """Let everybody speak in turn, from the starter of this round on."""
-        seats, first = self.possible_agents, self.starter + self.round
+        seats, first = self.seats, self.starter + self.round
         order = [seats[(first + i) % len(seats)] for i in range(len(seats))]
-        self.speakers: list[str] = order if self.messages else []
+        self.to_speak: list[str] = order if self.messages else []
         self.said: dict[str, str] = {}
 
     @property
@@ -94,28 +100,29 @@ class RepeatedGame(TextEnv):
         """Whether all rounds were played."""
         return self.round >= self.rounds
 
-    def speaking(self, agent: str) -> bool:
-        """Tell whether the seat is asked for a message."""
-        return self.speakers[:1] == [agent]
+    def speaking(self, seat: str) -> bool:
+        """Return whether the seat is asked for a message."""
+        return self.to_speak[:1] == [seat]
 
-    def others(self, agent: str) -> list[str]:
-        """Give the other seats in order."""
-        return [a for a in self.possible_agents if a != agent]
+    def others(self, seat: str) -> list[str]:
+        """Return the other seats in order."""
+        return [a for a in self.seats if a != seat]
 
-    def _to_move(self) -> Sequence[str]:
-        if self.over:
-            return []
-        return self.speakers[:1] or self.possible_agents
+    def to_move(self) -> Sequence[str]:
+        """Return who speaks next; after that, everybody."""
+        return () if self.over else self.to_speak[:1] or self.seats
 
-    def _legal(self, agent: str) -> Sequence[str] | None:
-        return None if self.speaking(agent) else self._choices(agent)
+    def legal(self, seat: str) -> Sequence[str] | None:
+        """Return the choices of a seat; None for a message."""
+        return None if self.speaking(seat) else self.choices(seat)
 
-    def _play(self, moves: dict[str, str]) -> dict[str, float]:
-        if self.speakers:
-            speaker = self.speakers.pop(0)
+    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
+        """Pass a message on, or resolve the choices of a round."""
+        if self.to_speak:
+            speaker = self.to_speak.pop(0)
             self.said[speaker] = moves[speaker]
             return {}
-        paid = self._resolve(moves)
+        paid = self.resolve(moves)
         self.round += 1
         if not self.over:
             self._open_talk()
@@ -123,60 +130,52 @@ class RepeatedGame(TextEnv):
 
     # ---- Replies ------------------------------------------------------------------------------
 
-    def _read(self, agent: str, text: str) -> Parse:
-        if self.speaking(agent):
+    def read(self, seat: str, text: str) -> Parse:
+        """Return the message or the choice of a reply."""
+        if self.speaking(seat):
             return Parse(message(text), Status.LEGAL)
-        return read_choice(text, self._choices(agent))
+        return read_choice(text, self.choices(seat))
 
-    def _describe(self, agent: str, turn: Turn) -> None:
-        super()._describe(agent, turn)
+    def describe(self, seat: str, turn: Turn) -> None:
+        """Note the game's round and whether it is talk."""
+        super().describe(seat, turn)
         turn.round = self.round
-        turn.notes["phase"] = "message" if self.speaking(agent) else "choice"
+        turn.notes["phase"] = "message" if self.speaking(seat) else "choice"
 
-    def _offence(self, agent: str, parse: Parse, turn: Turn) -> None:
-        if self.unparsable is None:
-            super()._offence(agent, parse, turn)
-            return
-        turn.move = self.unparsable
-        self._accept(agent, self.unparsable, turn)
-
-    def _fallback(self, given: str) -> str:
-        known = [set(self._choices(a)) for a in self.possible_agents]
-        found = [
-            c for c in self._choices(self.possible_agents[0]) if normalise(c) == normalise(given)
-        ]
+    def _choice_of_all(self, given: str) -> str:
+        known = [set(self.choices(a)) for a in self.seats]
+        found = [c for c in self.choices(self.seats[0]) if normalise(c) == normalise(given)]
         if len(found) != 1 or not all(found[0] in own for own in known):
             names = ", ".join(sorted(set.intersection(*known)))
             raise ConfigError(f"unparsable={given!r} must be a choice of every seat: {names}")
-        self.options["unparsable"] = found[0]
         return found[0]
 
-    # ---- Words --------------------------------------------------------------------------------
+    # ---- Prompts ------------------------------------------------------------------------------
 
-    def heard(self, agent: str, most: int = MESSAGE_LENGTH) -> list[str]:
-        """Quote what this seat was told in this round; in a growing chat, since its own message."""
-        speakers = [s for s in self.said if s != agent]
-        if self.prompt_style == "full" and agent in self.said:
-            order = list(self.said)
-            speakers = order[order.index(agent) + 1 :]
-        texts = {s: self.said[s] for s in speakers}
-        cut = {s: t if len(t) <= most else f"{t[:most]}…" for s, t in texts.items()}
-        verb = " said" if self.prompt_style == "full" else ""
-        return [f'{self.name_for(s)}{verb}: "{t}"' for s, t in cut.items()]
+    def heard(self, seat: str) -> list[str]:
+        """Return quotes of what this seat was told in this round since its own message."""
+        order = list(self.said)
+        since = order.index(seat) + 1 if seat in self.said else 0
+        return [f'{s} said: "{self.said[s]}"' for s in order[since:]]
 
-    def name_for(self, seat: str) -> str:
-        """Name another seat."""
-        if self.prompt_style == "full":
-            return seat
-        return "Other" if len(self.possible_agents) == 2 else f"p{self.possible_agents.index(seat)}"
+    def heard_tersely(self, seat: str) -> list[str]:
+        """Return the beginnings of what this seat was told in this round."""
+        cut = {
+            s: t if len(t) <= TERSE_MESSAGE else f"{t[:TERSE_MESSAGE]}…"
+            for s, t in self.said.items()
+        }
+        two = len(self.seats) == 2
+        names = {s: "Other" if two else f"p{self.seats.index(s)}" for s in cut if s != seat}
+        return [f'{name}: "{cut[s]}"' for s, name in names.items()]
 
-    def _private_info(self, agent: str) -> dict[str, Any]:
+    def info(self, seat: str) -> dict[str, Any]:
+        """Return the round, the messages of this round and what else the seat knows."""
         return {
-            "player": self.possible_agents.index(agent),
+            "player": self.seats.index(seat),
             "round": self.round,
             "rounds": self.rounds,
             "messages": dict(self.said),
-            **self._facts(agent),
+            **self.facts(seat),
         }
 
 

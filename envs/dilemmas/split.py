@@ -43,7 +43,7 @@ def split_payoff(claims: ArrayLike, values: ArrayLike, coins: float = 10.0) -> N
 
 
 def beats(hand: str, other: str) -> bool:
-    """Tell whether a hand wins against another.
+    """Return whether a hand wins against another.
 
     >>> beats("rock", "scissors"), beats("rock", "paper"), beats("rock", "rock")
     (True, False, False)

@@ -23,104 +23,105 @@ player who starts to talk is drawn and then alternates. From the AdAlign-LLM pap
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
-from coevo.envs.core.env import ANSWER_FORMAT
+from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory
-from coevo.envs.core.parsing import answer
-from coevo.envs.dilemmas.options import flag, hand_values, rising
+from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.task import Replies
+from coevo.envs.dilemmas.experts import split_claim, told_hand
 from coevo.envs.dilemmas.rounds import (
     MESSAGE_FORMAT,
     MESSAGE_LENGTH,
-    TERSE_MESSAGE,
     RepeatedGame,
+    RoundsConfig,
 )
 from coevo.envs.dilemmas.split import HANDS, beats, split_payoff
 
-VALUES = (10.0, 1.0)
-COINS = 10
 CLAIMS_LISTED = 4
 """Claims that a terse prompt writes out; of more it gives the first and the last."""
 
 
-class TrustAndSplit(RepeatedGame):
-    """Repeated division of coins with private hands and cheap talk.
+@config
+class TrustAndSplitConfig(RoundsConfig):
+    """What Trust-and-Split takes."""
 
-    Args:
-        coins: to divide each round.
-        values: worth of a coin to the upper and to the lower hand.
-        claims: numbers of coins that may be claimed; None for 0 to `coins`.
-        alternate: let the upper hand alternate; who has it first is drawn.
-        public: show both hands.
-        messages: whether both speak before they claim.
-        **kwargs: of RepeatedGame.
-    """
+    messages: Annotated[bool, Field(strict=True)] = True
+    """Whether both speak before they claim."""
+    coins: Annotated[int, whole(1, 100)] = 10
+    """To divide each round."""
+    values: tuple[Annotated[float, real(above=0)], Annotated[float, real(0)]] = (10.0, 1.0)
+    """Worth of a coin to the upper and to the lower hand."""
+    claims: tuple[Annotated[int, whole(0)], ...] | None = None
+    """Numbers of coins that may be claimed, rising; None for 0 to `coins`."""
+    alternate: Annotated[bool, Field(strict=True)] = False
+    """Let the upper hand alternate; who has it first is drawn."""
+    public: Annotated[bool, Field(strict=True)] = False
+    """Show both hands."""
+
+    def __post_init__(self) -> None:
+        if self.values[0] < self.values[1]:
+            raise ConfigError(
+                f"values={list(self.values)}: the worth to the upper hand comes first"
+            )
+        if self.claims is not None and (
+            len(self.claims) < 2
+            or list(self.claims) != sorted(set(self.claims))
+            or self.claims[-1] > self.coins
+        ):
+            raise ConfigError(
+                f"claims={list(self.claims)} must be two or more rising whole numbers from 0 to "
+                f"{self.coins}"
+            )
+
+
+class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
+    """Repeated division of coins with private hands and cheap talk."""
 
     env_id = "coevo/trust_and_split-v0"
+    config_class = TrustAndSplitConfig
+    seats = ("player_0", "player_1")
 
-    def __init__(
-        self,
-        *,
-        coins: int = COINS,
-        values: Sequence[float] | str = VALUES,
-        claims: Sequence[int] | str | None = None,
-        alternate: bool = False,
-        public: bool = False,
-        messages: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        if isinstance(coins, bool) or not isinstance(coins, int) or not 1 <= coins <= 100:
-            raise ConfigError(f"coins={coins!r} must be a whole number from 1 to 100")
-        self.coins = coins
-        self.values = hand_values(values)
-        self.claims = rising("claims", claims, coins)
-        self.alternate, self.public = flag("alternate", alternate), flag("public", public)
-        super().__init__(messages=messages, **kwargs)
-        given = {
-            "coins": (coins, COINS),
-            "alternate": (alternate, False),
-            "public": (public, False),
-        }
-        given |= {"messages": (messages, True), "rounds": (self.rounds, 10)}
-        self.options |= {name: value for name, (value, usual) in given.items() if value != usual}
-        if self.values != VALUES:
-            self.options["values"] = list(self.values)
-        if claims is not None:
-            self.options["claims"] = [int(c) for c in self.claims]
-        self.payoff_range = (0.0, float(self.rounds * coins * max(self.values)))
+    def __init__(self, config: TrustAndSplitConfig) -> None:
+        self.coins, self.values = config.coins, config.values
+        self.claims = [str(c) for c in config.claims or range(config.coins + 1)]
+        self.alternate, self.public = config.alternate, config.public
+        super().__init__(config)
+        self.payoff_range = (0.0, float(self.rounds * self.coins * max(self.values)))
 
     # ---- Rules ----------------------------------------------------------------------------------
 
-    def _seats(self) -> Sequence[str]:
-        return ["player_0", "player_1"]
-
-    def _choices(self, agent: str) -> Sequence[str]:
+    def choices(self, seat: str) -> Sequence[str]:
+        """Return the claims."""
         return self.claims
 
-    def _new_game(self) -> None:
-        self.hands = [self._deal(number) for number in range(self.rounds)]
+    def new_game(self, rng: np.random.Generator) -> None:
+        """Deal all hands."""
+        self.hands = [self._deal(rng, number) for number in range(self.rounds)]
         self.history: list[dict[str, Any]] = []
         self.points = np.zeros(2)
 
-    def _deal(self, number: int) -> tuple[str, str]:
+    def _deal(self, rng: np.random.Generator, number: int) -> tuple[str, str]:
         """Draw two different hands; where the upper hand alternates, swap them if need be."""
-        first, second = (HANDS[int(i)] for i in self.np_random.choice(3, size=2, replace=False))
+        first, second = (HANDS[int(i)] for i in rng.choice(3, size=2, replace=False))
         wanted = (self.starter + number) % 2
         if self.alternate and _upper((first, second)) != wanted:
             first, second = second, first
         return first, second
 
     def _worth(self, number: int) -> tuple[float, float]:
-        """Give what a coin is worth to each seat in a round."""
+        """Return what a coin is worth to each seat in a round."""
         high, low = self.values
         return (high, low) if _upper(self.hands[number]) == 0 else (low, high)
 
-    def _resolve(self, moves: dict[str, str]) -> dict[str, float]:
-        claims = [int(moves[a]) for a in self.possible_agents]
+    def resolve(self, moves: Mapping[str, str]) -> dict[str, float]:
+        """Return what the shares are worth."""
+        claims = [int(moves[a]) for a in self.seats]
         worth = self._worth(self.round)
         paid = split_payoff(claims, worth, self.coins)
         self.points = self.points + paid
@@ -132,10 +133,11 @@ class TrustAndSplit(RepeatedGame):
                 "paid": paid.tolist(),
             }
         )
-        return dict(zip(self.possible_agents, map(float, paid), strict=True))
+        return dict(zip(self.seats, map(float, paid), strict=True))
 
-    def _facts(self, agent: str) -> dict[str, Any]:
-        me = self.possible_agents.index(agent)
+    def facts(self, seat: str) -> dict[str, Any]:
+        """Return past rounds, the own hand and, where they are shown, both."""
+        me = self.seats.index(seat)
         hands = self.hands[self.round]
         shown = {"hands": list(hands)} if self.public else {}
         return {
@@ -146,8 +148,15 @@ class TrustAndSplit(RepeatedGame):
             **shown,
         }
 
-    def _outcome(self) -> dict[str, float]:
-        """Give efficiency, mean claims by own value and mean rewards, over the rounds played."""
+    def expert(self, seat: str, skill: float) -> Replies:
+        """Return a message that tells the hand, mostly, or a claim that depends on both hands."""
+        if self.speaking(seat):
+            return told_hand(self.hands[self.round][self.seats.index(seat)], skill)
+        good = split_claim(self.info(seat), [int(c) for c in self.claims])
+        return Replies(tuple(map(answer, self.claims)), skill * good + (1 - skill) / len(good))
+
+    def outcome(self) -> dict[str, float]:
+        """Return efficiency, mean claims by own value and mean rewards, over the rounds played."""
         if not self.history:
             return {}
         claims = np.array([entry["claims"] for entry in self.history], dtype=float)
@@ -160,21 +169,22 @@ class TrustAndSplit(RepeatedGame):
             "claim_high": float(claims[upper].mean()),
             "claim_low": float(claims[~upper].mean()),
             "mean_reward": float(means.mean()),
-            **{f"mean_reward/{a}": float(m) for a, m in zip(self._seats(), means, strict=True)},
+            **{f"mean_reward/{a}": float(m) for a, m in zip(self.seats, means, strict=True)},
         }
 
-    # ---- Words: full style ----------------------------------------------------------------------
+    # ---- Full style ----------------------------------------------------------------------------
 
-    def _rules(self, agent: str) -> str:
+    def rules(self, seat: str) -> str:
+        """Return how a round goes and what it pays."""
         high, low = self.values
-        other = self.others(agent)[0]
+        other = self.others(seat)[0]
         hidden = "Both hands are shown." if self.public else "You see only your own hand."
         hands = "different every round and drawn at random"
         if self.alternate:
             hands = "different every round, so that the upper hand alternates"
         example = ANSWER_FORMAT.format(example=answer(self.claims[-1]))
         return (
-            f"You are {agent}. With {other} you divide {self.coins} coins in each of {self.rounds} "
+            f"You are {seat}. With {other} you divide {self.coins} coins in each of {self.rounds} "
             "rounds. In every round each of you holds another hand, rock, paper or scissors, "
             f"{hands}. Rock beats scissors, scissors beat paper, paper beats rock: whoever holds "
             f"the better one has the upper hand. To the upper hand a coin is worth {high:g} points "
@@ -194,18 +204,19 @@ class TrustAndSplit(RepeatedGame):
             "who speaks second reads the first message before. The order changes every round.\n"
         )
 
-    def _situation(self, agent: str) -> str:
-        lines = [*self._news(agent), *self.heard(agent)]
-        if self.speaking(agent):
-            return "\n".join([*lines, f"Your message to {self.others(agent)[0]}?"])
+    def situation(self, seat: str) -> str:
+        """Return what happened, and what is asked."""
+        lines = [*self._news(seat), *self.heard(seat)]
+        if self.speaking(seat):
+            return "\n".join([*lines, f"Your message to {self.others(seat)[0]}?"])
         moves = ", ".join(map(answer, self.claims))
         return "\n".join([*lines, f"How many coins do you keep? Legal moves: {moves}"])
 
-    def _news(self, agent: str) -> list[str]:
+    def _news(self, seat: str) -> list[str]:
         """Tell of the last round and the new hand, once a round."""
-        if self.messages and not self.speaking(agent):
+        if self.messages and not self.speaking(seat):
             return []
-        me, other = self.possible_agents.index(agent), self.others(agent)[0]
+        me, other = self.seats.index(seat), self.others(seat)[0]
         lines = [f"Round {self.round + 1} of {self.rounds}."]
         if self.history:
             last = self.history[-1]
@@ -223,18 +234,19 @@ class TrustAndSplit(RepeatedGame):
             lines.append(f"{other} holds {hands[1 - me]}: you have the {place} hand.")
         return lines
 
-    # ---- Words: terse style ---------------------------------------------------------------------
+    # ---- Terse style ---------------------------------------------------------------------------
 
-    def _terse(self, agent: str) -> str:
-        me, hands = self.possible_agents.index(agent), self.hands[self.round]
+    def terse(self, seat: str) -> str:
+        """Return worth, hand, the last round and what is asked."""
+        me, hands = self.seats.index(seat), self.hands[self.round]
         high, low = (f"{v:g}" for v in self.values)
         shown = f"Win {high}, lose {low}. You: {hands[me]}."
         if self.public:
             mine, theirs = (high, low) if _upper(hands) == me else (low, high)
             shown = f"Each is worth {mine} to you, {theirs} to other."
         parts = [f"Split {self.coins}.", shown, self._terse_last(me)]
-        parts += self.heard(agent, TERSE_MESSAGE)
-        return " ".join([*parts, "Answer [say: text]" if self.speaking(agent) else self._keep()])
+        parts += self.heard_tersely(seat)
+        return " ".join([*parts, "Answer [say: text]" if self.speaking(seat) else self._keep()])
 
     def _keep(self) -> str:
         if len(self.claims) <= CLAIMS_LISTED:
@@ -249,7 +261,8 @@ class TrustAndSplit(RepeatedGame):
         place = "won" if last["upper"] == me else "lost"
         return f"Last: {place} {last['claims'][me]}, other {last['claims'][1 - me]}."
 
-    def _draw(self) -> str:
+    def draw(self) -> str:
+        """Return all hands, claims and points."""
         lines = [
             f"round {number}: {' against '.join(hands)}, claims {entry['claims']}, "
             f"points {' '.join(f'{p:.4g}' for p in entry['paid'])}"
@@ -264,9 +277,9 @@ class TrustAndSplit(RepeatedGame):
 
 
 def _upper(hands: tuple[str, str]) -> int:
-    """Give the seat with the upper hand."""
+    """Return the seat with the upper hand."""
     return 0 if beats(*hands) else 1
 
 
-raw_env = TrustAndSplit
+raw_env = raw_factory(TrustAndSplit)
 env = aec_factory(TrustAndSplit)

@@ -7,7 +7,7 @@ Action        text with a final answer, \boxed{4} or ending in [4]
 Reward        after the last round, 0..1: `own`, what the question's source gives a debater's
               last answer; `vote`, to all what it gives the answer of most debaters
 Ends          after `rounds` answers of each
-Options       questions="arithmetic": see coevo.envs.questions; agents=3; rounds=2; pay="own";
+Options       questions="digits": see coevo.envs.questions; agents=3; rounds=2; pay="own";
               contain_self=False quotes a debater among the others as well; max_others=5
 References    random 0.1 (one digit in ten), oracle 1
 
@@ -22,106 +22,122 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
+import numpy as np
+from pydantic import Field
+
+from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
-from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory, parallel_factory
+from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
 from coevo.envs.core.parsing import Parse, Status
-from coevo.envs.discussion.question_env import ANSWER_FORM, QuestionEnv, quoted, shown, whole
-from coevo.envs.questions import QuestionSource, normalised
-from coevo.envs.questions.sources import DEFAULT
+from coevo.envs.core.task import Replies
+from coevo.envs.discussion.question_env import (
+    ANSWER_FORM,
+    QuestionConfig,
+    QuestionTask,
+    answered,
+    even,
+    guesses,
+    known,
+    mixed,
+    quoted,
+    shown,
+)
+from coevo.envs.questions import normalised
 
-Pay = Literal["own", "vote"]
 NO_ANSWER = "the reply gives no final answer, such as [answer]"
 
 
-class Debate(QuestionEnv):
-    """Debaters of equal standing.
+@config
+class DebateConfig(QuestionConfig):
+    """What a debate takes."""
 
-    Args:
-        questions: where questions come from.
-        agents: number of debaters.
-        rounds: answers of each.
-        pay: `own` or `vote`.
-        contain_self: whether a debater's own answer is quoted among the others'.
-        max_others: answers that are quoted to each.
-        **kwargs: those of every environment.
-    """
+    agents: Annotated[int, whole(1, 100)] = 3
+    """Number of debaters."""
+    rounds: Annotated[int, whole(1, 100)] = 2
+    """Answers of each."""
+    pay: Literal["own", "vote"] = "own"
+    """Whether a debater is paid for its own last answer or for that of most."""
+    contain_self: Annotated[bool, Field(strict=True)] = False
+    """Whether a debater's own answer is quoted among the others'."""
+    max_others: Annotated[int, whole(0, 100)] = 5
+    """Answers that are quoted to each."""
 
-    metadata = {**QuestionEnv.metadata, "is_parallelizable": True}  # noqa: RUF012
+
+class Debate(QuestionTask[DebateConfig]):
+    """Debaters of equal standing."""
+
     env_id = "coevo/debate-v0"
+    config_class = DebateConfig
+    simultaneous = True
 
-    def __init__(
-        self,
-        *,
-        questions: str | Mapping[str, Any] | QuestionSource = DEFAULT,
-        agents: int = 3,
-        rounds: int = 2,
-        pay: Pay = "own",
-        contain_self: bool = False,
-        max_others: int = 5,
-        **kwargs: Any,
-    ) -> None:
-        if pay not in get_args(Pay):
-            raise ConfigError(f"pay={pay!r} must be one of {', '.join(get_args(Pay))}")
-        self.size = whole("agents", agents, 1, 100)
-        super().__init__(**kwargs)
-        self._ask(questions)
-        self.rounds = whole("rounds", rounds, 1, 100)
-        self.max_others = whole("max_others", max_others, 0, 100)
-        self.pay, self.contain_self = pay, contain_self
-        usual = {"agents": 3, "rounds": 2, "pay": "own", "contain_self": False, "max_others": 5}
-        given = dict(zip(usual, (agents, rounds, pay, contain_self, max_others), strict=True))
-        self.options |= {name: value for name, value in given.items() if value != usual[name]}
+    def __init__(self, config: DebateConfig) -> None:
+        super().__init__(config)
+        self.size, self.rounds = config.agents, config.rounds
+        self.seats = tuple(f"debater_{i}" for i in range(self.size))
 
-    def _seats(self) -> Sequence[str]:
-        return [f"debater_{i}" for i in range(self.size)]
-
-    def _begin(self, options: Mapping[str, Any]) -> None:
-        super()._begin(options)
+    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+        """Draw the question; nothing was said yet."""
+        super().reset(rng, options)
+        self._rng = rng
         self._rounds: list[dict[str, Turn]] = []
         self._quotes: dict[str, list[Turn]] = {}
 
-    def _to_move(self) -> Sequence[str]:
-        return self.possible_agents if len(self._rounds) < self.rounds else ()
+    def to_move(self) -> Sequence[str]:
+        """Return everybody, until the last round is over."""
+        return self.seats if len(self._rounds) < self.rounds else ()
 
-    def _legal(self, agent: str) -> Sequence[str] | None:
-        return None
-
-    def _read(self, agent: str, text: str) -> Parse:
-        answer = self._final(text)
-        if answer is None:
+    def read(self, seat: str, text: str) -> Parse:
+        """Return the final answer of a reply; a reply without one is not legal."""
+        found = self.final(text)
+        if found is None:
             return Parse(None, Status.UNPARSABLE, NO_ANSWER)
-        return Parse(answer, Status.LEGAL)
+        return Parse(found, Status.LEGAL)
 
-    def _describe(self, agent: str, turn: Turn) -> None:
-        super()._describe(agent, turn)
-        self._answered(turn)
-        self._foreign(turn, "answer")
+    def describe(self, seat: str, turn: Turn) -> None:
+        """Note the answer and whether it is right."""
+        super().describe(seat, turn)
+        self.note_answer(turn)
+        self.note_foreign(turn, "answer")
 
-    def _play(self, moves: dict[str, str]) -> dict[str, float]:
-        latest = {turn.agent: turn for turn in self.episode.turns}  # a second attempt overwrites
-        self._rounds.append({agent: latest[agent] for agent in self.possible_agents})
+    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
+        """End a round: deal the answers for the next one, or pay the last."""
+        latest = {turn.agent: turn for turn in self.turns}  # a second attempt overwrites
+        self._rounds.append({seat: latest[seat] for seat in self.seats})
         if len(self._rounds) < self.rounds:
-            self._quotes = {agent: self._dealt(agent) for agent in self.possible_agents}
+            self._quotes = {seat: self._dealt(seat) for seat in self.seats}
             return {}
-        if self.pay == "own":
-            return {agent: turn.verified or 0.0 for agent, turn in self._rounds[-1].items()}
-        return dict.fromkeys(self.possible_agents, self._vote_score(-1))
+        if self.config.pay == "own":
+            return {seat: turn.verified or 0.0 for seat, turn in self._rounds[-1].items()}
+        return dict.fromkeys(self.seats, self._vote_score(-1))
+
+    def expert(self, seat: str, skill: float) -> Replies:
+        """Return the right answer with probability `skill`; who does not know it leans on others.
+
+        Of the rest, a share `skill` goes to the answer that most of those shown gave, and the rest
+        of that is a guess: nobody of skill 0 copies.
+        """
+        options, right = guesses(self.question), known(self.question)
+        seen = [self._rounds[-1][seat], *self._quotes[seat]] if self._rounds else []
+        said = [turn.answer for turn in seen if turn.answer in options]
+        if not said or right is None:
+            return answered(self.question, skill)
+        most, rest = str(Counter(said).most_common(1)[0][0]), 1 - skill
+        return mixed((skill, {right: 1.0}), (rest * skill, {most: 1.0}), (rest**2, even(options)))
 
     def _dealt(self, reader: str) -> list[Turn]:
         """Draw the answers of the last round that a debater is shown, in the order shown."""
         last = self._rounds[-1]
-        others = [t for a, t in last.items() if self.contain_self or a != reader]
-        order = self.np_random.permutation(len(others))[: self.max_others]
+        others = [t for a, t in last.items() if self.config.contain_self or a != reader]
+        order = self._rng.permutation(len(others))[: self.config.max_others]
         return [others[i] for i in order]
 
     def _vote_score(self, number: int) -> float:
         return self.source.grade(self.question, self._vote(number)[0])
 
     def _vote(self, number: int) -> tuple[str | None, float]:
-        """Give the answer of most debaters in a round, and their share."""
+        """Return the answer of most debaters in a round, and their share."""
         answers = [t.answer for t in self._rounds[number].values() if t.answer is not None]
         if not answers:
             return None, 0.0
@@ -129,49 +145,54 @@ class Debate(QuestionEnv):
         winner, count = Counter(spelled).most_common(1)[0]  # of equals the first one met
         return answers[spelled.index(winner)], count / self.size
 
-    # ---- Words -----------------------------------------------------------------------------
+    # ---- Prompts ---------------------------------------------------------------------------
 
-    def _rules(self, agent: str) -> str:
+    def rules(self, seat: str) -> str:
+        """Return how a debate goes and what it pays."""
         paid = {
             "own": "You earn 1 if your answer in the last round is right, and 0 if it is wrong.",
             "vote": "Everybody earns 1 if the answer that most of you give in the last round is "
             "right, and 0 if it is wrong.",
-        }[self.pay]
+        }[self.config.pay]
         return (
             f"{self.size} debaters answer the same question, all at the same time, in "
             f"{self.rounds} rounds. After each round you see answers of the others, who may be "
             f"right or wrong; weigh them against your own, then answer again. {paid}\n"
-            f"You are {agent}. Explain your steps briefly. {ANSWER_FORM}"
+            f"You are {seat}. Explain your steps briefly. {ANSWER_FORM}"
         )
 
-    def _situation(self, agent: str) -> str:
+    def situation(self, seat: str) -> str:
+        """Return the question and answers of the last round."""
         asked = f"Question: {self.question.question}"
         if not self._rounds:
             return asked
         parts = [
             f"Answer {i} (final answer: {shown(turn.answer)}):\n{quoted(turn)}"
-            for i, turn in enumerate(self._quotes[agent], start=1)
+            for i, turn in enumerate(self._quotes[seat], start=1)
         ]
         told = "\n\n".join(["These are answers of the last round:", *parts]) if parts else ""
         again = f"Round {len(self._rounds) + 1}. {asked}\nYour answer now?"
         return f"{told}\n\n{again}" if told else again
 
-    def _terse(self, agent: str) -> str:
+    def terse(self, seat: str) -> str:
+        """Return the question and the last answers, in one line."""
         asked = self.question.question
         if not self._rounds:
             return f"Debate: {asked} Reply [answer]."
-        own = shown(self._rounds[-1][agent].answer)
-        others = ", ".join(shown(turn.answer) for turn in self._quotes[agent]) or "none"
+        own = shown(self._rounds[-1][seat].answer)
+        others = ", ".join(shown(turn.answer) for turn in self._quotes[seat]) or "none"
         return f"Debate: {asked} You: {own}. Others: {others}. Reply [answer]."
 
-    def _draw(self) -> str:
+    def draw(self) -> str:
+        """Return the question and all answers."""
         lines = [f"Question: {self.question.question} (answer: {self.question.answer})"]
-        for turn in self.episode.turns:
+        for turn in self.turns:
             lines.append(f"round {turn.round + 1}, {turn.agent}: {turn.answer or 'no answer'}")
         return "\n".join(lines)
 
-    def _outcome(self) -> dict[str, float]:
-        found = {"foreign_tags": self._breaches(), "rounds": float(len(self._rounds))}
+    def outcome(self) -> dict[str, float]:
+        """Return how often the vote and the debaters were right, first and last."""
+        found = {"foreign_tags": self.foreign(), "rounds": float(len(self._rounds))}
         if not self._rounds:
             return found
         first, last = self._right(0), self._right(-1)
@@ -187,6 +208,6 @@ class Debate(QuestionEnv):
         return sum(t.verified or 0.0 for t in self._rounds[number].values()) / self.size
 
 
-raw_env = Debate
+raw_env = raw_factory(Debate)
 env = aec_factory(Debate)
 parallel_env = parallel_factory(Debate)

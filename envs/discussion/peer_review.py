@@ -28,25 +28,22 @@ Outcome       accuracy and accuracy/last_round of solutions; evaluator/accuracy 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from coevo.envs.core.env import TextEnv
+import numpy as np
+
+from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
-from coevo.envs.core.errors import ConfigError, unknown
-from coevo.envs.core.factories import aec_factory, parallel_factory
+from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
+from coevo.envs.core.task import Replies
+from coevo.envs.discussion.question_env import QuestionConfig, QuestionTask, known
+from coevo.envs.discussion.review_expert import scores, solutions, verdicts
 from coevo.envs.discussion.review_marks import read_score, read_verdict
-from coevo.envs.discussion.review_metrics import review_metrics
+from coevo.envs.discussion.review_metrics import review_metrics, solution_of
 from coevo.envs.discussion.review_texts import Discussion, full_prompt, terse_prompt
-from coevo.envs.questions import Question, QuestionSource, final_answer
-from coevo.envs.questions import questions as source_of
+from coevo.envs.questions import agree, final_answer
 
-PHASES: dict[str, tuple[str, ...]] = {
-    "solve+evaluate+score": ("solver", "evaluator", "scorer"),
-    "solve+score": ("solver", "scorer"),
-    "solve+evaluate": ("solver", "evaluator"),
-}
-"""Roles that follow each other in a round; the last two are the ablations of the paper."""
-MOST_AGENTS = 16
+_ROLES = {"solve": "solver", "evaluate": "evaluator", "score": "scorer"}
 
 
 class Step(NamedTuple):
@@ -58,122 +55,116 @@ class Step(NamedTuple):
     """Number of the evaluation of each solution; 0 where there is one."""
 
 
-class PeerReview(TextEnv):
-    """Rounds of solving, evaluating and scoring among agents who do all three.
+@config
+class PeerReviewConfig(QuestionConfig):
+    """What a peer review takes."""
 
-    Args:
-        num_agents: seats; the paper's main runs have 4, its ablations 2.
-        rounds: of discussion.
-        references: solutions of the last round, with their evaluations, that solvers are shown.
-        evaluations: of every solution; each is scored once.
-        phases: key of PHASES.
-        questions: source, as `coevo.envs.questions.questions` reads it; None draws small sums.
-        **kwargs: of TextEnv.
-    """
+    num_agents: Annotated[int, whole(1, 16)] = 2
+    """Seats; the paper's main runs have 4, its ablations 2."""
+    rounds: Annotated[int, whole(1, 100)] = 2
+    """Of discussion."""
+    references: Annotated[int, whole(0, 16)] = 2
+    """Solutions of the last round, with their evaluations, that solvers are shown."""
+    evaluations: Annotated[int, whole(1, 16)] = 1
+    """Of every solution; each is scored once."""
+    phases: Literal["solve+evaluate+score", "solve+score", "solve+evaluate"] = (
+        "solve+evaluate+score"
+    )
+    """What follows each other in a round; the last two are the ablations of the paper."""
 
-    metadata = {**TextEnv.metadata, "name": "peer_review", "is_parallelizable": True}  # noqa: RUF012
+
+class PeerReview(QuestionTask[PeerReviewConfig]):
+    """Rounds of solving, evaluating and scoring among agents who do all three."""
+
     env_id = "coevo/peer_review-v0"
+    config_class = PeerReviewConfig
+    simultaneous = True
+    growing = False
     payoff_range = (0.0, 0.0)
 
-    def __init__(
-        self,
-        *,
-        num_agents: int = 2,
-        rounds: int = 2,
-        references: int = 2,
-        evaluations: int = 1,
-        phases: str = "solve+evaluate+score",
-        questions: str | Mapping[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        if phases not in PHASES:
-            raise unknown("phases of a review", phases, PHASES)
-        _check("num_agents", num_agents, 1, MOST_AGENTS)
-        _check("rounds", rounds, 1, 100)
-        _check("references", references, 0, MOST_AGENTS)
-        _check("evaluations", evaluations, 1, MOST_AGENTS)
-        self._names = tuple(f"agent_{i}" for i in range(num_agents))
-        self.references, self.roles = references, PHASES[phases]
-        self.source: QuestionSource = source_of() if questions is None else source_of(questions)
-        waves = [(role, w) for role in self.roles for w in range(_waves(role, evaluations))]
-        self._plan = [Step(r, role, w) for r in range(rounds) for role, w in waves]
-        super().__init__(**kwargs)
-        given = {
-            "num_agents": (num_agents, 2),
-            "rounds": (rounds, 2),
-            "references": (references, 2),
-            "evaluations": (evaluations, 1),
-            "phases": (phases, "solve+evaluate+score"),
-        }
-        self.options |= {name: value for name, (value, usual) in given.items() if value != usual}
-        if questions is not None:
-            self.options["questions"] = self.source.spec
+    def __init__(self, config: PeerReviewConfig) -> None:
+        super().__init__(config)
+        self.seats = tuple(f"agent_{i}" for i in range(config.num_agents))
+        self.roles = [_ROLES[phase] for phase in config.phases.split("+")]
+        waves = [(r, w) for r in self.roles for w in range(_waves(r, config.evaluations))]
+        self._plan = [Step(n, role, w) for n in range(config.rounds) for role, w in waves]
 
     # ---- Rules -----------------------------------------------------------------------------
 
-    def _seats(self) -> Sequence[str]:
-        return self._names
-
-    def _begin(self, options: Mapping[str, Any]) -> None:
-        self.question: Question = self.source.draw(self.np_random)
+    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+        """Draw the question."""
+        super().reset(rng, options)
+        self.task_id = None  # reviews are named by their seed
+        self._rng = rng
         self._at = 0
         self._made: dict[Step, list[int]] = {}
         self._deal()
 
-    def _to_move(self) -> Sequence[str]:
-        return self._names if self._at < len(self._plan) else ()
+    def to_move(self) -> Sequence[str]:
+        """Return everybody, until the last step is over."""
+        return self.seats if self._at < len(self._plan) else ()
 
-    def _legal(self, agent: str) -> Sequence[str] | None:
-        return None
-
-    def _play(self, moves: dict[str, str]) -> dict[str, float]:
+    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
+        """Deal the work of the next step; nobody is paid by the rules."""
         self._at += 1
         self._deal()
-        return dict.fromkeys(self._names, 0.0)
+        return dict.fromkeys(self.seats, 0.0)
 
-    def _describe(self, agent: str, turn: Turn) -> None:
+    def describe(self, seat: str, turn: Turn) -> None:
+        """Note the step, what it is about, and the answer, verdict or score."""
+        super().describe(seat, turn)
         step = self._plan[self._at]
-        turn.role, turn.round, turn.about = step.role, step.round, self._work[agent]
+        turn.role, turn.round, turn.about = step.role, step.round, self._work[seat]
         said = turn.move or ""
         if step.role == "solver":
             turn.answer = final_answer(said, self.question.kind)
             turn.verified = self.source.grade(self.question, turn.answer)
         else:
             turn.answer = read_verdict(said) if step.role == "evaluator" else read_score(said)
-        self._made.setdefault(step, []).append(len(self.episode.turns))
+        self._made.setdefault(step, []).append(len(self.turns) - 1)
 
     def _deal(self) -> None:
         """Deal the work of this step: every agent one item, every item one agent."""
-        self._work = dict.fromkeys(self._names, -1)
+        self._work = dict.fromkeys(self.seats, -1)
         self._shown: list[int] = []
         if self._at >= len(self._plan):
             return
         step = self._plan[self._at]
         if step.role != "solver":
             items = self._made[self._judged(step)]
-            order = self.np_random.permutation(len(items))
-            self._work = {a: items[i] for a, i in zip(self._names, order, strict=True)}
-        elif step.round and self.references:
+            order = self._rng.permutation(len(items))
+            self._work = {a: items[i] for a, i in zip(self.seats, order, strict=True)}
+        elif step.round and self.config.references:
             last = self._made[Step(step.round - 1, "solver", 0)]
-            self._shown = [last[i] for i in self.np_random.permutation(len(last))]
-            del self._shown[self.references :]
+            self._shown = [last[i] for i in self._rng.permutation(len(last))]
+            del self._shown[self.config.references :]
 
     def _judged(self, step: Step) -> Step:
-        """Give the step whose replies are judged in this one."""
+        """Return the step whose replies are judged in this one."""
         if step.role == "scorer" and "evaluator" in self.roles:
             return step._replace(role="evaluator")
         return Step(step.round, "solver", 0)
 
-    # ---- Words -----------------------------------------------------------------------------
+    # ---- Prompts ---------------------------------------------------------------------------
 
-    def _invite(self, agent: str) -> None:
-        """Write the request anew: nothing of earlier ones stays in the chat."""
-        write = terse_prompt if self.prompt_style == "terse" else full_prompt
-        text = write(self._plan[self._at].role, self._discussion(agent), "scorer" in self.roles)
-        self._chats[agent][:] = [{"role": "user", "content": text}]
+    def rules(self, seat: str) -> str:
+        """Return nothing: every request says all that is needed."""
+        return ""
 
-    def _discussion(self, agent: str) -> Discussion:
-        turns, about = self.episode.turns, self._work[agent]
+    def situation(self, seat: str) -> str:
+        """Return the request of this step."""
+        return full_prompt(self._plan[self._at].role, self._discussion(seat), self._scored)
+
+    def terse(self, seat: str) -> str:
+        """Return the request of this step in one line."""
+        return terse_prompt(self._plan[self._at].role, self._discussion(seat), self._scored)
+
+    @property
+    def _scored(self) -> bool:
+        return "scorer" in self.roles
+
+    def _discussion(self, seat: str) -> Discussion:
+        turns, about = self.turns, self._work[seat]
         shown = [(turns[i], self._evaluations(i)) for i in self._shown]
         if about < 0:
             return Discussion(self.question, tuple(shown))
@@ -183,23 +174,38 @@ class PeerReview(TextEnv):
         return Discussion(self.question, (judged,))
 
     def _evaluations(self, solution: int) -> tuple[Turn, ...]:
-        turns = self.episode.turns
-        return tuple(t for t in turns if t.role == "evaluator" and t.about == solution)
+        return tuple(t for t in self.turns if t.role == "evaluator" and t.about == solution)
 
-    def _draw(self) -> str:
+    def draw(self) -> str:
+        """Return the question and what could be read of every reply."""
         lines = [f"question: {self.question.question}"]
-        for i, turn in enumerate(self.episode.turns):
+        for i, turn in enumerate(self.turns):
             about = "" if turn.about < 0 else f" on {turn.about}"
             read = "nothing readable" if turn.answer is None else turn.answer
             lines.append(f"{i}. round {turn.round} {turn.agent} {turn.role}{about}: {read}")
         return "\n".join(lines)
 
-    def _outcome(self) -> dict[str, float]:
-        return review_metrics(self.episode.turns)
+    def outcome(self) -> dict[str, float]:
+        """Return how well the agents solved and judged."""
+        return review_metrics(self.turns)
 
-    def _private_info(self, agent: str) -> dict[str, Any]:
+    def info(self, seat: str) -> dict[str, Any]:
+        """Return the role and round of this step."""
         step = self._plan[self._at]
         return {"role": step.role, "round": step.round}
+
+    def expert(self, seat: str, skill: float) -> Replies:
+        """Return a solution, a verdict or a score; see review_expert.py."""
+        about = self._work[seat]
+        if about < 0:
+            return solutions(self.question, skill)
+        solution = self.turns[solution_of(self.turns, about)]
+        truth = known(self.question)
+        right = None if truth is None else agree(solution.answer or "", truth, "number")
+        if self._plan[self._at].role == "evaluator":
+            return verdicts(right, skill)
+        review = self.turns[about].answer if self.turns[about].role == "evaluator" else None
+        return scores(right, review, skill)
 
 
 def _waves(role: str, evaluations: int) -> int:
@@ -207,12 +213,6 @@ def _waves(role: str, evaluations: int) -> int:
     return 1 if role == "solver" else evaluations
 
 
-def _check(name: str, given: int, low: int, high: int) -> None:
-    whole = isinstance(given, int) and not isinstance(given, bool)
-    if not whole or not low <= given <= high:
-        raise ConfigError(f"{name}={given!r} must be a whole number from {low} to {high}")
-
-
-raw_env = PeerReview
+raw_env = raw_factory(PeerReview)
 env = aec_factory(PeerReview)
 parallel_env = parallel_factory(PeerReview)

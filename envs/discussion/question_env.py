@@ -1,64 +1,138 @@
-"""What rooms share in which a question with a known answer is asked: drawing it and grading it."""
+"""What tasks share in which a question with a known answer is asked: drawing, grading, experts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from coevo.envs.core.chat import escape
-from coevo.envs.core.env import TextEnv
+from coevo.envs.core.config import config
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.parsing import parse_move
-from coevo.envs.questions import QuestionSource, final_answer, questions
-from coevo.envs.questions.sources import DEFAULT
+from coevo.envs.core.parsing import answer, parse_move
+from coevo.envs.core.task import Replies, Task
+from coevo.envs.questions import Question, QuestionSource, final_answer
+from coevo.envs.questions.arithmetic import Digits
+from coevo.envs.questions.sources import Source
 
 _TAG = re.compile(r"</?([a-z_]{2,20})>", re.IGNORECASE)
 PROTOCOL_TAGS = frozenset({"answer", "verify", "score", "search", "information"})
-"""Tags that mean something in some room here; an agent may use its own role's only."""
+"""Tags that mean something in some task here; an agent may use its own role's only."""
 ANSWER_FORM = r"Put the final answer in \boxed{} or, as the last thing, in square brackets."
 SHORT = 60
 """Characters of an answer that a terse prompt shows."""
 
 
-class QuestionEnv(TextEnv):
-    """A room about one question; every play draws one, or takes `options={"item": number}`."""
+@config
+class QuestionConfig:
+    """What every task about a question takes."""
+
+    questions: Source = Digits()
+    """Where questions come from: see coevo.envs.questions."""
+
+
+C = TypeVar("C", bound=QuestionConfig)
+
+
+class QuestionTask(Task[C]):
+    """A task about one question; every episode draws one, or takes `options={"item": number}`."""
 
     payoff_range = (0.0, 1.0)
-    source: QuestionSource
 
-    def _ask(self, spec: str | Mapping[str, Any] | QuestionSource) -> None:
-        """Take the source of questions; called once, by the constructor."""
-        self.source = questions(spec)
-        if self.source.spec != questions(DEFAULT).spec:
-            self.options["questions"] = self.source.spec
+    def __init__(self, config: C) -> None:
+        super().__init__(config)
+        self.source: QuestionSource = config.questions
 
-    def _begin(self, options: Mapping[str, Any]) -> None:
+    def arguments(self) -> dict[str, Any]:
+        """Return what differs from the defaults, the source in the form that makes it again."""
+        given = super().arguments()
+        return given | {"questions": self.source.record} if "questions" in given else given
+
+    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+        """Draw the question."""
         item = options.get("item")
         if item is None:
-            self.question = self.source.draw(self.np_random)
+            self.question = self.source.draw(rng)
         else:
-            self.question = self.source.item(whole("item", item, 0, len(self.source) - 1))
-        self._task_id = f"{self.source.name}:{self.question.id}"
+            self.question = self.source.item(_place(item, len(self.source)))
+        self.task_id = f"{self.source.name}:{self.question.id}"
+        self.turns: list[Turn] = []
 
-    def _final(self, text: str) -> str | None:
+    def legal(self, seat: str) -> None:
+        """Return None: any text is legal."""
+
+    def describe(self, seat: str, turn: Turn) -> None:
+        """Keep the turn; further notes are those of the task."""
+        super().describe(seat, turn)
+        self.turns.append(turn)
+
+    def final(self, text: str) -> str | None:
+        """Return the final answer of a reply."""
         return final_answer(text, self.question.kind)
 
-    def _answered(self, turn: Turn) -> None:
+    def note_answer(self, turn: Turn) -> None:
         """Note the answer that a turn gives, and whether it is right."""
-        turn.answer = self._final(turn.text)
+        turn.answer = self.final(turn.text)
         turn.verified = self.source.grade(self.question, turn.answer)
 
-    def _foreign(self, turn: Turn, *own: str) -> None:
+    def note_foreign(self, turn: Turn, *own: str) -> None:
         """Note the tags of other roles in a reply; they are text, and nobody obeys them."""
         found = foreign_tags(turn.text, own)
         if found:
             turn.notes["foreign_tags"] = found
 
-    def _breaches(self) -> float:
-        """Count replies with tags of other roles."""
-        return float(sum("foreign_tags" in turn.notes for turn in self.episode.turns))
+    def foreign(self) -> float:
+        """Return the number of replies with tags of other roles."""
+        return float(sum("foreign_tags" in turn.notes for turn in self.turns))
+
+
+_DIGITS = tuple(map(str, range(10)))
+_NEAR = (-10, -2, -1, 0, 1, 2, 10)
+
+
+def known(question: Question) -> str | None:
+    """Return the answer that an expert of skill 1 knows: that of the built-in questions."""
+    return question.answer if question.source in ("digits", "sums") else None
+
+
+def guesses(question: Question) -> tuple[str, ...]:
+    """Return answers that somebody might give who does not know: digits, or numbers near the right.
+
+    >>> guesses(Question("1+2*3+4-5*1=?", "6", source="sums"))
+    ('-4', '4', '5', '6', '7', '8', '16')
+    """
+    if question.source != "sums":
+        return _DIGITS
+    return tuple(str(int(question.answer) + step) for step in _NEAR)
+
+
+def mixed(*weighted: tuple[float, Mapping[str, float]]) -> Replies:
+    """Return a mixture of distributions over moves as one over replies.
+
+    >>> mixed((0.5, {"a": 1.0}), (0.5, {"a": 0.5, "b": 0.5}))
+    Replies(texts=('[a]', '[b]'), probabilities=array([0.75, 0.25]))
+    """
+    total: dict[str, float] = {}
+    for weight, chances in weighted:
+        for move, chance in chances.items():
+            total[move] = total.get(move, 0.0) + weight * chance
+    kept = {move: chance for move, chance in total.items() if chance > 0}
+    summed = np.array(list(kept.values()))
+    return Replies(tuple(map(answer, kept)), summed / summed.sum())
+
+
+def even(moves: tuple[str, ...]) -> dict[str, float]:
+    """Return all moves with the same probability."""
+    return dict.fromkeys(moves, 1 / len(moves))
+
+
+def answered(question: Question, skill: float) -> Replies:
+    """Return the right answer with probability `skill`, else any of the guesses."""
+    right, others = known(question), even(guesses(question))
+    return mixed((skill, others if right is None else {right: 1.0}), (1 - skill, others))
 
 
 def foreign_tags(text: str, own: tuple[str, ...] = ()) -> list[str]:
@@ -71,21 +145,20 @@ def foreign_tags(text: str, own: tuple[str, ...] = ()) -> list[str]:
 
 
 def quoted(turn: Turn, limit: int = 4000) -> str:
-    """Give what a turn said, its thoughts left out, safe for another's prompt."""
+    """Return what a turn said, its thoughts left out, safe for another's prompt."""
     return escape(parse_move(turn.text, None).move or "", limit) or "(nothing)"
 
 
-def shown(answer: str | None) -> str:
-    """Give an answer for a terse prompt.
+def shown(said: str | None) -> str:
+    """Return an answer for a terse prompt.
 
     >>> shown("[7]"), shown(None)
     ('⟦7⟧', 'none')
     """
-    return "none" if answer is None else escape(" ".join(answer.split()), SHORT)
+    return "none" if said is None else escape(" ".join(said.split()), SHORT)
 
 
-def whole(name: str, number: object, low: int, high: int) -> int:
-    """Check a whole number of an environment's arguments."""
-    if isinstance(number, bool) or not isinstance(number, int) or not low <= number <= high:
-        raise ConfigError(f"{name}={number!r} must be a whole number from {low} to {high}")
-    return number
+def _place(item: object, count: int) -> int:
+    if isinstance(item, bool) or not isinstance(item, int) or not 0 <= item < count:
+        raise ConfigError(f"item={item!r} must be a whole number from 0 to {count - 1}")
+    return item

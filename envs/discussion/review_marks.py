@@ -40,7 +40,7 @@ def read_verdict(said: str) -> str | None:
 
 
 def without_mark(said: str) -> str:
-    """Give a reply without the brackets at its end.
+    """Return a reply without the brackets at its end.
 
     >>> without_mark("It should be 9. [wrong]")
     'It should be 9.'

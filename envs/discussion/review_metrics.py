@@ -14,7 +14,7 @@ RIGHT = 1.0 - 1e-9
 
 
 def review_metrics(turns: Sequence[Turn]) -> dict[str, float]:
-    """Give the outcome metrics of a review; a mean over nothing is left out.
+    """Return the outcome metrics of a review; a mean over nothing is left out.
 
     The counts `judge/threes`, `judge/right_threes` and `judge/right` (scorings of right
     solutions) add up over plays to a precision and a recall of the whole batch.

@@ -119,7 +119,7 @@ def _short(solution: Turn, evaluations: tuple[Turn, ...]) -> str:
 
 
 def _brief(turn: Turn) -> str:
-    """Give the beginning of what was said, and the answer as it was read."""
+    """Return the beginning of what was said, and the answer as it was read."""
     said, read = _line(without_mark(turn.move or "")), _line(turn.answer or "")
     shown = said if not read or said.split()[-1:] == [read] else f"{said} {read}"
     return shown.strip() or "nothing"

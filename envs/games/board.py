@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pyspiel
 
-from coevo.envs.games.openspiel import OpenSpielEnv
+from coevo.envs.games.openspiel import OpenSpielTask
 
 MARKS = ("X", "O")
 """The mark of player_0, who moves first, and of player_1."""
 
 
-class BoardGame(OpenSpielEnv):
+class BoardGame(OpenSpielTask):
     """A game without chance or secrets that is described by its drawn board."""
 
     def board(self, state: pyspiel.State) -> str:
@@ -23,8 +23,8 @@ class BoardGame(OpenSpielEnv):
         """Name a cell or a column by its number, counted from 1."""
         return str(action + 1)
 
-    def describe(self, state: pyspiel.State, player: int) -> str:
-        """Give the other's last move and the drawn board."""
+    def describe_fully(self, state: pyspiel.State, player: int) -> str:
+        """Return the other's last move and the drawn board."""
         news = self.news(state, player) or "The board is empty."
         return f"{news}\n{self.board(state)}\nYou play {MARKS[player]}."
 
@@ -34,7 +34,7 @@ class BoardGame(OpenSpielEnv):
 
 
 def placed(state: pyspiel.State) -> Iterator[tuple[int, str]]:
-    """Give (action, mark) of every move, in order.
+    """Return (action, mark) of every move, in order.
 
     >>> state = pyspiel.load_game("tic_tac_toe").new_initial_state()
     >>> state.apply_action(4); state.apply_action(0)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory
+from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.games.board import MARKS, BoardGame, placed
 
 
@@ -55,24 +55,24 @@ class ConnectFour(BoardGame):
         return "\n".join([" ".join(str(n) for n in range(1, columns + 1)), *lines])
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Give the seat's mark and, after the number of each column, its discs from the bottom."""
+        """Return the seat's mark and, after the number of each column, its discs from the bottom."""
         filled = (" ".join([str(n), *discs]) for n, discs in enumerate(stacks(state), start=1))
         return f"You are {MARKS[player]}. {' '.join(filled)}"
 
 
 def size(game: pyspiel.Game) -> tuple[int, int]:
-    """Give the numbers of rows and columns."""
+    """Return the numbers of rows and columns."""
     parameters = game.get_parameters()
     return int(parameters["rows"]), int(parameters["columns"])
 
 
 def stacks(state: pyspiel.State) -> list[list[str]]:
-    """Give the discs of each column from the bottom to the top."""
+    """Return the discs of each column from the bottom to the top."""
     columns: list[list[str]] = [[] for _ in range(size(state.get_game())[1])]
     for action, mark in placed(state):
         columns[action].append(mark)
     return columns
 
 
-raw_env = ConnectFour
+raw_env = raw_factory(ConnectFour)
 env = aec_factory(ConnectFour)

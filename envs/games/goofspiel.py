@@ -23,8 +23,8 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, parallel_factory
-from coevo.envs.games.openspiel import OpenSpielEnv
+from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
+from coevo.envs.games.openspiel import OpenSpielTask
 
 _ORDERS = {
     "random": "in random order",
@@ -38,10 +38,9 @@ _PAYOFFS = {
 }
 
 
-class Goofspiel(OpenSpielEnv):
+class Goofspiel(OpenSpielTask):
     """Two-player Goofspiel with open or hidden bids."""
 
-    metadata = {**OpenSpielEnv.metadata, "is_parallelizable": True}  # noqa: RUF012
     env_id = "coevo/goofspiel-v0"
     default_game: ClassVar[str] = "goofspiel(num_cards=6)"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {
@@ -72,8 +71,8 @@ class Goofspiel(OpenSpielEnv):
         """Name a card by its number."""
         return str(action + 1)
 
-    def describe(self, state: pyspiel.State, player: int) -> str:
-        """Give the last round, the prize, the hands, the prizes to come and the points."""
+    def describe_fully(self, state: pyspiel.State, player: int) -> str:
+        """Return the last round, the prize, the hands, the prizes to come and the points."""
         now, other = table(state), 1 - player
         hidden = self.game.get_parameters()["imp_info"]
         lines = [_last_round(now, player, hidden)] if now.rounds else []
@@ -85,7 +84,7 @@ class Goofspiel(OpenSpielEnv):
         return "\n".join(lines)
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Give the prize, the other's hand and what became of each earlier prize."""
+        """Return the prize, the other's hand and what became of each earlier prize."""
         now, hidden = table(state), self.game.get_parameters()["imp_info"]
         past = [_short(entry, player, hidden) for entry in now.rounds]
         text = f"You are player {player}. Past: {', '.join(past) or 'none'}. Prize: {now.prize}"
@@ -173,6 +172,6 @@ def _row(cards: list[int]) -> str:
     return ", ".join(map(str, cards)) or "none"
 
 
-raw_env = Goofspiel
+raw_env = raw_factory(Goofspiel)
 env = aec_factory(Goofspiel)
 parallel_env = parallel_factory(Goofspiel)

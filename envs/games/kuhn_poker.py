@@ -15,14 +15,14 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory
-from coevo.envs.games.openspiel import OpenSpielEnv
+from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.games.openspiel import OpenSpielTask
 
 CARDS = ("jack", "queen", "king")
 _NAMES = {False: ("check", "bet"), True: ("fold", "call")}
 
 
-class KuhnPoker(OpenSpielEnv):
+class KuhnPoker(OpenSpielTask):
     """Two-player Kuhn poker."""
 
     env_id = "coevo/kuhn_poker-v0"
@@ -46,8 +46,8 @@ class KuhnPoker(OpenSpielEnv):
         """Name pass and bet by what they mean here."""
         return _NAMES[facing_bet(betting(state))][action]
 
-    def describe(self, state: pyspiel.State, player: int) -> str:
-        """Give what is new, the own card, the numbered betting and the pot."""
+    def describe_fully(self, state: pyspiel.State, player: int) -> str:
+        """Return what is new, the own card, the numbered betting and the pot."""
         moves = betting(state)
         said = [f"player_{i % 2} {w}s" for i, w in enumerate(words(moves))]
         # At its turn a seat has acted two moves ago, or not at all.
@@ -61,7 +61,7 @@ class KuhnPoker(OpenSpielEnv):
         )
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Give the seat, the own card and the betting."""
+        """Return the seat, the own card and the betting."""
         said = ", ".join(words(betting(state))) or "none"
         return f"You are player {player}. Card: {CARDS[card(state, player)]}. Betting: {said}"
 
@@ -71,23 +71,23 @@ class KuhnPoker(OpenSpielEnv):
         said = ", ".join(words(betting(state))) or "none yet"
         return f"player_0: {cards[0]}   player_1: {cards[1]}   betting: {said}"
 
-    def stake_at(self, state: pyspiel.State, player: int) -> float:
-        """Give the chips that a player has put in."""
+    def at_risk_at(self, state: pyspiel.State, player: int) -> float:
+        """Return the chips that a player has put in."""
         return 1.0 + sum(betting(state)[player::2])
 
 
 def card(state: pyspiel.State, player: int) -> int:
-    """Give a player's card: 0 jack, 1 queen, 2 king."""
+    """Return a player's card: 0 jack, 1 queen, 2 king."""
     return int(state.history()[player])
 
 
 def betting(state: pyspiel.State) -> list[int]:
-    """Give the actions after the deal: 0 pass, 1 bet."""
+    """Return the actions after the deal: 0 pass, 1 bet."""
     return list(state.history()[2:])
 
 
 def facing_bet(moves: list[int]) -> bool:
-    """Tell whether the next move answers a bet."""
+    """Return whether the next move answers a bet."""
     return bool(moves) and moves[-1] == 1
 
 
@@ -96,5 +96,5 @@ def words(moves: list[int]) -> list[str]:
     return [_NAMES[facing_bet(moves[:i])][m] for i, m in enumerate(moves)]
 
 
-raw_env = KuhnPoker
+raw_env = raw_factory(KuhnPoker)
 env = aec_factory(KuhnPoker)

@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory
-from coevo.envs.games.openspiel import OpenSpielEnv
+from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.games.openspiel import OpenSpielTask
 
 CARDS = ("jack", "queen", "king")
 FOLD, CALL, RAISE = 0, 1, 2
@@ -29,7 +29,7 @@ RAISE_SIZE = (2, 4)
 """Chips that a raise adds to the stake, by round."""
 
 
-class LeducPoker(OpenSpielEnv):
+class LeducPoker(OpenSpielTask):
     """Two-player Leduc poker."""
 
     env_id = "coevo/leduc_poker-v0"
@@ -57,8 +57,8 @@ class LeducPoker(OpenSpielEnv):
         """Name an action by what it means here."""
         return word(hand(state), action)
 
-    def describe(self, state: pyspiel.State, player: int) -> str:
-        """Give what is new, the cards, the numbered betting and the chips."""
+    def describe_fully(self, state: pyspiel.State, player: int) -> str:
+        """Return what is new, the cards, the numbered betting and the chips."""
         now = hand(state)
         mine, other = now.stakes[player], now.stakes[1 - player]
         to_call = f" You need {other - mine} more to call." if other > mine else ""
@@ -71,7 +71,7 @@ class LeducPoker(OpenSpielEnv):
         return "\n".join(lines)
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Give the seat, the own card, the board card and the betting of each round."""
+        """Return the seat, the own card, the board card and the betting of each round."""
         now = hand(state)
         rounds = [", ".join(said for _, said in moves) or "none" for moves in now.rounds()]
         text = f"You are player {player}. Card: {CARDS[now.cards[player]]}. Round 1: {rounds[0]}"
@@ -86,8 +86,8 @@ class LeducPoker(OpenSpielEnv):
         stakes = f"Stakes: {now.stakes[0]} and {now.stakes[1]} chips."
         return "\n".join([f"{cards}   {_board(now)}", *_betting_lines(now), stakes])
 
-    def stake_at(self, state: pyspiel.State, player: int) -> float:
-        """Give the chips that a player has put in."""
+    def at_risk_at(self, state: pyspiel.State, player: int) -> float:
+        """Return the chips that a player has put in."""
         return float(hand(state).stakes[player])
 
 
@@ -105,7 +105,7 @@ class Hand:
     """(player, word) of every move; (-1, card) where the board card was laid open."""
 
     def rounds(self) -> list[list[tuple[int, str]]]:
-        """Give the moves of the first round and of the second."""
+        """Return the moves of the first round and of the second."""
         opened = (
             [player for player, _ in self.log].index(-1)
             if self.board is not None
@@ -160,5 +160,5 @@ def _betting_lines(now: Hand) -> list[str]:
     return lines
 
 
-raw_env = LeducPoker
+raw_env = raw_factory(LeducPoker)
 env = aec_factory(LeducPoker)

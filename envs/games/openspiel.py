@@ -15,16 +15,18 @@ References    default game Pig to 20 points, worth nothing on average in random 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pyspiel
 
 from coevo.envs.core.chat import Chat, Message
-from coevo.envs.core.env import ANSWER_FORMAT, TextEnv
+from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory
-from coevo.envs.core.parsing import answer
+from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.settings import PromptStyle
+from coevo.envs.core.task import Task
 from coevo.envs.games.states import (
     CHANCE,
     clean_name,
@@ -50,18 +52,23 @@ OPENINGS_TRIED = 100
 """Attempts at an opening of full length before it is called too long."""
 
 
-class OpenSpielEnv(TextEnv):
-    """Base of every game on OpenSpiel rules; on its own, a generic skin for any game.
+@config
+class OpenSpielConfig:
+    """What a game on OpenSpiel rules takes."""
 
-    Args:
-        game: OpenSpiel game string. A skin takes its own game only, with the parameters in
-            `settable`; those that are not given keep the skin's values.
-        openings: exploring starts (Sutton & Barto 2018, 5.3): a play begins after a number of
-            random legal moves, drawn evenly from 0 to this. They are nobody's turns, and an
-            opening that would end the game is drawn again.
-        **kwargs: of TextEnv.
-    """
+    game: str | None = None
+    """OpenSpiel game string; None takes the skin's own. A skin takes its own game only, with the
+    parameters in `settable`; those that are not given keep the skin's values."""
+    openings: Annotated[int, whole(0)] = 0
+    """Exploring starts (Sutton & Barto 2018, 5.3): an episode begins after a number of random legal
+    moves, drawn evenly from 0 to this. They are nobody's turns, and an opening that would end the
+    game is drawn again."""
 
+
+class OpenSpielTask(Task[OpenSpielConfig]):
+    """Base of every game on OpenSpiel rules; on its own, a generic skin for any game."""
+
+    config_class = OpenSpielConfig
     env_id = "coevo/openspiel-v0"
     default_game: ClassVar[str] = "pig(winscore=20)"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = None
@@ -71,22 +78,15 @@ class OpenSpielEnv(TextEnv):
     terse_joint: ClassVar[str] = ", "
     """What stands between the moves of a terse prompt."""
 
-    def __init__(self, *, game: str | None = None, openings: int = 0, **kwargs: Any) -> None:
-        self.game = load_game(self._game_string(game))
-        self.openings = _opening_moves(openings, self.game)
-        super().__init__(**kwargs)
-        if game is not None:
-            self.options["game"] = game
-        if openings:
-            self.options["openings"] = openings
+    def __init__(self, config: OpenSpielConfig) -> None:
+        super().__init__(config)
+        self.game = load_game(self._game_string(config.game))
+        self.openings = _opening_moves(config.openings, self.game)
         kind = self.game.get_type()
+        self.seats = tuple(f"player_{i}" for i in range(self.game.num_players()))
         self.payoff_range = (self.game.min_utility(), self.game.max_utility())
         self.zero_sum = kind.utility == pyspiel.GameType.Utility.ZERO_SUM
-        self.metadata = {
-            **self.metadata,
-            "name": kind.short_name,
-            "is_parallelizable": self._parallel(),
-        }
+        self.simultaneous = kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
 
     def _game_string(self, game: str | None) -> str:
         """Complete a game string by the skin's own parameters."""
@@ -107,9 +107,6 @@ class OpenSpielEnv(TextEnv):
                 raise ConfigError(f"game={game!r}: {parameter} {choice} in {self.env_id}")
         return str(pyspiel.load_game(own, {**fixed, **given}))
 
-    def _parallel(self) -> bool:
-        return self.game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
-
     # ---- Skin: pure functions of state and seat ---------------------------------------------
 
     def rules_text(self, player: int) -> str:
@@ -119,7 +116,7 @@ class OpenSpielEnv(TextEnv):
             pyspiel.GameType.Utility.ZERO_SUM: "what one player wins the others lose",
             pyspiel.GameType.Utility.IDENTICAL: "all players are paid the same",
         }.get(kind.utility, "each player has a payoff of its own")
-        turns = "All players move at the same time. " if self._parallel() else ""
+        turns = "All players move at the same time. " if self.simultaneous else ""
         return (
             f"{kind.long_name}, played by its usual rules. {turns}Your total payoff lies between "
             f"{low:g} and {high:g}, and {goal}.\n"
@@ -130,7 +127,7 @@ class OpenSpielEnv(TextEnv):
         """Name an action; equal names of one state are told apart by `legal_moves`."""
         return clean_name(state.action_to_string(player, action))
 
-    def describe(self, state: pyspiel.State, player: int) -> str:
+    def describe_fully(self, state: pyspiel.State, player: int) -> str:
         """Describe the state as this seat may see it, for the full style."""
         news = self.news(state, player)
         body = shorten(picture(state, player), FULL_LENGTH)
@@ -145,20 +142,20 @@ class OpenSpielEnv(TextEnv):
         """Draw the whole state for an onlooker."""
         return str(state)
 
-    def stake_at(self, state: pyspiel.State, player: int) -> float:
-        """Give what a player loses by giving up here: by default all that can be lost."""
+    def at_risk_at(self, state: pyspiel.State, player: int) -> float:
+        """Return what a player loses by giving up here: by default all that can be lost."""
         return max(0.0, -self.payoff_range[0])
 
     # ---- Texts made from the skin -----------------------------------------------------------
 
     def legal_moves(self, state: pyspiel.State, player: int) -> dict[str, int]:
-        """Give move name -> OpenSpiel action, in OpenSpiel's order."""
+        """Return move name -> OpenSpiel action, in OpenSpiel's order."""
         actions = state.legal_actions(player)
         names = distinct(self.move_name(state, player, a) for a in actions)
         return dict(zip(names, actions, strict=True))
 
     def name_of(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Give the name that an action has among the legal moves of a state."""
+        """Return the name that an action has among the legal moves of a state."""
         if player == CHANCE:
             return clean_name(state.action_to_string(player, action))
         return next(name for name, a in self.legal_moves(state, player).items() if a == action)
@@ -179,26 +176,27 @@ class OpenSpielEnv(TextEnv):
         since = "Since your last move" if own else "So far"
         return f"{since}: {shorten(', '.join(said), 400)}." if said else ""
 
+    def terse_text(self, state: pyspiel.State, player: int) -> str:
+        """Return the message of one turn in terse style."""
+        title = self.title or self.game.get_type().short_name
+        body = self.describe_tersely(state, player)
+        listed = listing(list(self.legal_moves(state, player)), TERSE_MOVES, self.terse_joint)
+        return f"{title}. {body}. Moves: {listed}. Answer [move]"
+
     def turn_text(self, state: pyspiel.State, player: int) -> str:
-        """Give the user message of one turn."""
-        moves = list(self.legal_moves(state, player))
-        if self.prompt_style == "terse":
-            title = self.title or self.game.get_type().short_name
-            body = self.describe_tersely(state, player)
-            listed = listing(moves, TERSE_MOVES, self.terse_joint)
-            return f"{title}. {body}. Moves: {listed}. Answer [move]"
-        listed = listing([answer(m) for m in moves], FULL_MOVES)
-        return f"{self.describe(state, player)}\nLegal moves: {listed}"
+        """Return the user message of one turn in full style."""
+        moves = [answer(m) for m in self.legal_moves(state, player)]
+        return f"{self.describe_fully(state, player)}\nLegal moves: {listing(moves, FULL_MOVES)}"
 
     def system_text(self, state: pyspiel.State, player: int) -> str:
-        """Give the system message: rules, seat and answer format."""
+        """Return the system message: rules, seat and answer format."""
         example = answer(next(iter(self.legal_moves(state, player)), "move"))
         return f"{self.rules_text(player)}\n{ANSWER_FORMAT.format(example=example)}"
 
-    def chat_at(self, state: pyspiel.State, player: int) -> Chat:
-        """Give the chat of a seat at any state, as if it had answered with bare moves so far."""
-        if self.prompt_style == "terse":
-            return (Message(role="user", content=self.turn_text(state, player)),)
+    def chat_at(self, state: pyspiel.State, player: int, style: PromptStyle) -> Chat:
+        """Return the chat of a seat at any state, as if it had answered with bare moves so far."""
+        if style == "terse":
+            return (Message(role="user", content=self.terse_text(state, player)),)
         chat: list[Message] = []
         for past, action in own_decisions(state, player):
             self._extend(chat, past, player)
@@ -208,7 +206,7 @@ class OpenSpielEnv(TextEnv):
         return tuple(chat)
 
     def known_at(self, state: pyspiel.State, player: int) -> dict[str, Any]:
-        """Give what a seat knows, for oracles; the history only where nothing is hidden."""
+        """Return what a seat knows, for oracles; the history only where nothing is hidden."""
         seen = view(state, player)
         known = {"game": str(self.game), "player": player, "information_state": seen}
         if self.game.get_type().information == pyspiel.GameType.Information.PERFECT_INFORMATION:
@@ -220,73 +218,71 @@ class OpenSpielEnv(TextEnv):
             chat.append(Message(role="system", content=self.system_text(state, player)))
         chat.append(Message(role="user", content=self.turn_text(state, player)))
 
-    # ---- TextEnv ----------------------------------------------------------------------------
+    # ---- Task -------------------------------------------------------------------------------
 
-    def _seats(self) -> Sequence[str]:
-        return [f"player_{i}" for i in range(self.game.num_players())]
-
-    def _begin(self, options: Mapping[str, Any]) -> None:
-        self._moves_of: dict[int, dict[str, int]] = {}
+    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+        """Start from the game's initial state, or from an opening."""
+        self._rng = rng
+        self._names: dict[int, dict[str, int]] = {}
         self.state = self.game.new_initial_state()
-        self._returns = [0.0] * self.game.num_players()
-        self._roll_chance()
+        _roll(self.state, rng)
         if self.openings:
-            self._open(int(self.np_random.integers(self.openings + 1)))
+            self._open(int(rng.integers(self.openings + 1)))
+        self._returns = list(self.state.returns()) if self.openings else [0.0] * len(self.seats)
 
     def _open(self, moves: int) -> None:
         """Make random legal moves; where they end the game, make others."""
         start = self.state
-        self.state = _random_moves(start, moves, self.np_random)
+        self.state = _random_moves(start, moves, self._rng)
         while self.state.is_terminal():  # `_opening_moves` has seen that it does not always happen
-            self.state = _random_moves(start, moves, self.np_random)
-        self._moves_of = {}
-        self._returns = list(self.state.returns())
+            self.state = _random_moves(start, moves, self._rng)
 
-    def _apply(self, actions: Mapping[int, int]) -> None:
+    def to_move(self) -> Sequence[str]:
+        """Return the seats of the players who decide at this state."""
+        return [self.seats[p] for p in movers(self.state)]
+
+    def _moves(self, seat: str) -> dict[str, int]:
+        player = self.seats.index(seat)
+        if player not in self._names:
+            self._names[player] = self.legal_moves(self.state, player)
+        return self._names[player]
+
+    def legal(self, seat: str) -> Sequence[str]:
+        """Return the names of the legal actions."""
+        return list(self._moves(seat))
+
+    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
         """Make one move, or those of all who move at once, and let chance follow."""
-        _make_moves(self.state, actions)
-        self._roll_chance()
-
-    def _roll_chance(self) -> None:
-        _roll(self.state, self.np_random)
-        self._moves_of = {}
-
-    def _to_move(self) -> Sequence[str]:
-        return [self.possible_agents[p] for p in movers(self.state)]
-
-    def _names(self, agent: str) -> dict[str, int]:
-        player = self.possible_agents.index(agent)
-        if player not in self._moves_of:
-            self._moves_of[player] = self.legal_moves(self.state, player)
-        return self._moves_of[player]
-
-    def _legal(self, agent: str) -> Sequence[str]:
-        return list(self._names(agent))
-
-    def _play(self, moves: dict[str, str]) -> dict[str, float]:
-        actions = {self.possible_agents.index(a): self._names(a)[m] for a, m in moves.items()}
-        self._apply(actions)
+        _make_moves(self.state, {self.seats.index(a): self._moves(a)[m] for a, m in moves.items()})
+        _roll(self.state, self._rng)
+        self._names = {}
         before, self._returns = self._returns, list(self.state.returns())
         gained = [now - then for now, then in zip(self._returns, before, strict=True)]
-        return dict(zip(self.possible_agents, gained, strict=True))
+        return dict(zip(self.seats, gained, strict=True))
 
-    def _rules(self, agent: str) -> str:
-        return self.system_text(self.state, self.possible_agents.index(agent))
+    def rules(self, seat: str) -> str:
+        """Return rules, seat and answer format."""
+        return self.system_text(self.state, self.seats.index(seat))
 
-    def _situation(self, agent: str) -> str:
-        return self.turn_text(self.state, self.possible_agents.index(agent))
+    def situation(self, seat: str) -> str:
+        """Return what is new, the state as this seat may see it, and the moves."""
+        return self.turn_text(self.state, self.seats.index(seat))
 
-    def _terse(self, agent: str) -> str:
-        return self._situation(agent)
+    def terse(self, seat: str) -> str:
+        """Return title, state and moves in one line."""
+        return self.terse_text(self.state, self.seats.index(seat))
 
-    def _draw(self) -> str:
+    def draw(self) -> str:
+        """Return the drawn state."""
         return self.draw_state(self.state)
 
-    def _stake(self, agent: str) -> float:
-        return self.stake_at(self.state, self.possible_agents.index(agent))
+    def at_risk(self, seat: str) -> float:
+        """Return what the skin says a player has put in."""
+        return self.at_risk_at(self.state, self.seats.index(seat))
 
-    def _private_info(self, agent: str) -> dict[str, Any]:
-        return self.known_at(self.state, self.possible_agents.index(agent))
+    def info(self, seat: str) -> dict[str, Any]:
+        """Return what the seat knows, for oracles."""
+        return self.known_at(self.state, self.seats.index(seat))
 
 
 def _make_moves(state: pyspiel.State, actions: Mapping[int, int]) -> None:
@@ -322,7 +318,7 @@ def _opening_moves(moves: int, game: pyspiel.Game) -> int:
     game undecided would be drawn for ever.
     """
     most = game.max_game_length() // 2
-    if isinstance(moves, bool) or not isinstance(moves, int) or not 0 <= moves <= most:
+    if moves > most:
         raise ConfigError(f"openings={moves!r}: a whole number from 0 to {most} is expected here")
     rng = np.random.default_rng(0)
     for _ in range(OPENINGS_TRIED if moves else 0):
@@ -338,5 +334,5 @@ def _opening_moves(moves: int, game: pyspiel.Game) -> int:
     return moves
 
 
-raw_env = OpenSpielEnv
-env = aec_factory(OpenSpielEnv)
+raw_env = raw_factory(OpenSpielTask)
+env = aec_factory(OpenSpielTask)

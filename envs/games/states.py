@@ -86,7 +86,7 @@ def _check_actions(name: str, game: pyspiel.Game) -> None:
 
 
 def movers(state: pyspiel.State) -> list[int]:
-    """Give the players who decide at this state; nobody at a terminal one."""
+    """Return the players who decide at this state; nobody at a terminal one."""
     if state.is_terminal():
         return []
     if state.is_simultaneous_node():
@@ -95,7 +95,7 @@ def movers(state: pyspiel.State) -> list[int]:
 
 
 def view(state: pyspiel.State, player: int) -> str:
-    """Give OpenSpiel's own text of what a player knows: information state, else observation."""
+    """Return OpenSpiel's own text of what a player knows: information state, else observation."""
     kind = state.get_game().get_type()
     if kind.provides_information_state_string:
         return str(state.information_state_string(player))
@@ -105,18 +105,18 @@ def view(state: pyspiel.State, player: int) -> str:
 
 
 def is_open(game: pyspiel.Game) -> bool:
-    """Tell whether nothing but a simultaneous move is ever hidden from a player."""
+    """Return whether nothing but a simultaneous move is ever hidden from a player."""
     return bool(game.get_type().information != pyspiel.GameType.Information.IMPERFECT_INFORMATION)
 
 
 def picture(state: pyspiel.State, player: int) -> str:
-    """Give the drawn state where everything is open, else what the player knows."""
+    """Return the drawn state where everything is open, else what the player knows."""
     text = str(state) if is_open(state.get_game()) else view(state, player)
     return _COLOUR.sub("", text).strip("\n")
 
 
 def decisions(state: pyspiel.State) -> Iterator[tuple[pyspiel.State, dict[int, int]]]:
-    """Give (state, player -> action) for every step on the way to `state`.
+    """Return (state, player -> action) for every step on the way to `state`.
 
     Chance appears as player -1. The state is advanced in place afterwards: clone it to keep it.
     """
@@ -136,7 +136,7 @@ def decisions(state: pyspiel.State) -> Iterator[tuple[pyspiel.State, dict[int, i
 
 
 def own_decisions(state: pyspiel.State, player: int) -> Iterator[tuple[pyspiel.State, int]]:
-    """Give (state, action) for each earlier decision of a player on the way to `state`."""
+    """Return (state, action) for each earlier decision of a player on the way to `state`."""
     for past, actions in decisions(state):
         if player in actions:
             yield past.clone(), actions[player]

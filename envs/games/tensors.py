@@ -8,12 +8,12 @@ says whose it is (tic-tac-toe's is the bare board), and one policy has to play a
 from __future__ import annotations
 
 import re
-import zlib
 from enum import StrEnum
 
 import numpy as np
 import pyspiel
 
+from coevo.envs.core.hashing import feature_counts
 from coevo.envs.games.states import view
 
 HASHED = 256
@@ -47,7 +47,7 @@ def encoding(game: pyspiel.Game) -> Encoding:
 
 
 def size(game: pyspiel.Game) -> int:
-    """Give the length of a row.
+    """Return the length of a row.
 
     >>> size(pyspiel.load_game("tic_tac_toe"))  # 3 x 3 x 3 and two seats
     29
@@ -59,7 +59,7 @@ def size(game: pyspiel.Game) -> int:
 
 
 def encode(state: pyspiel.State, player: int) -> np.ndarray:
-    """Give what a player knows at a state that is not terminal, as a new float32 row.
+    """Return what a player knows at a state that is not terminal, as a new float32 row.
 
     >>> encode(pyspiel.load_game("tic_tac_toe").new_initial_state(), 0)[-2:].tolist()
     [1.0, 0.0]
@@ -76,16 +76,10 @@ def encode(state: pyspiel.State, player: int) -> np.ndarray:
 
 
 def hashed(text: str) -> np.ndarray:
-    """Spread the words of a text over `HASHED` numbers (feature hashing, Weinberger et al., 2009).
-
-    x_k = sum of s(i, w_i) over the words with h(i, w_i) = k, where i is the place of the word and
-    s is +1 or -1, both taken from a CRC-32 of place and word.
+    """Return hashed counts of the words of a text, each together with its place.
 
     >>> np.abs(hashed("a b a")).sum().item(), bool((hashed("a b") == hashed("b a")).all())
     (3.0, False)
     """
-    row = np.zeros(HASHED)
-    for place, word in enumerate(_TOKEN.findall(text)):
-        drawn = zlib.crc32(f"{place}:{word}".encode())
-        row[(drawn >> 1) % HASHED] += 1.0 if drawn & 1 else -1.0
-    return row
+    words = enumerate(_TOKEN.findall(text))
+    return feature_counts((f"{place}:{word}" for place, word in words), HASHED)

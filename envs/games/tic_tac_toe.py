@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory
+from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.games.board import MARKS, BoardGame, placed
 
 
@@ -45,7 +45,7 @@ class TicTacToe(BoardGame):
         return "\n---+---+---\n".join(" " + " | ".join(row) for row in cells(state))
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Give the seat's mark, then rows, columns and diagonals, each a word: `X23`, `4O6`."""
+        """Return the seat's mark, then rows, columns and diagonals, each a word: `X23`, `4O6`."""
         rows = cells(state)
         columns = [list(column) for column in zip(*rows, strict=True)]
         diagonals = [[rows[i][i] for i in range(3)], [rows[i][2 - i] for i in range(3)]]
@@ -55,12 +55,12 @@ class TicTacToe(BoardGame):
 
 
 def cells(state: pyspiel.State) -> list[list[str]]:
-    """Give the rows of the board: a mark, or the number of an empty cell."""
+    """Return the rows of the board: a mark, or the number of an empty cell."""
     flat = [str(n) for n in range(1, 10)]
     for action, mark in placed(state):
         flat[action] = mark
     return [flat[0:3], flat[3:6], flat[6:9]]
 
 
-raw_env = TicTacToe
+raw_env = raw_factory(TicTacToe)
 env = aec_factory(TicTacToe)

@@ -15,14 +15,14 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory
-from coevo.envs.games.openspiel import OpenSpielEnv
+from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.games.openspiel import OpenSpielTask
 
 CARDS = ("red", "blue")
 MOVES = ("left", "middle", "right")
 
 
-class TinyHanabi(OpenSpielEnv):
+class TinyHanabi(OpenSpielTask):
     """The tiny cooperative signalling game."""
 
     env_id = "coevo/tiny_hanabi-v0"
@@ -48,13 +48,13 @@ class TinyHanabi(OpenSpielEnv):
         """Name a move by its word."""
         return MOVES[action]
 
-    def describe(self, state: pyspiel.State, player: int) -> str:
-        """Give the own card and what the partner said."""
+    def describe_fully(self, state: pyspiel.State, player: int) -> str:
+        """Return the own card and what the partner said."""
         said = [f"player_0 said {MOVES[a]}." for a in state.history()[2:]] or ["You speak first."]
         return f"{said[0]} Your card: {CARDS[state.history()[player]]}."
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Give the seat, the own card and what the partner said."""
+        """Return the seat, the own card and what the partner said."""
         said = [MOVES[a] for a in state.history()[2:]] or ["nothing"]
         card = CARDS[state.history()[player]]
         return f"You are player {player}. Card: {card}. Partner said: {said[0]}"
@@ -81,5 +81,5 @@ def payoff_table(game: pyspiel.Game) -> str:
     return "\n".join(lines)
 
 
-raw_env = TinyHanabi
+raw_env = raw_factory(TinyHanabi)
 env = aec_factory(TinyHanabi)

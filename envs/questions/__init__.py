@@ -2,12 +2,12 @@
 
 from coevo.envs.questions.answers import agree, final_answer, normalised
 from coevo.envs.questions.question import Question, QuestionSource
-from coevo.envs.questions.sources import SOURCES, questions
+from coevo.envs.questions.sources import Source, questions
 
 __all__ = [
-    "SOURCES",
     "Question",
     "QuestionSource",
+    "Source",
     "agree",
     "final_answer",
     "normalised",

@@ -24,7 +24,7 @@ _UNIT = re.compile(r"\s*([-+]?[\d.,]{1,40})\s+[A-Za-z]{2}[A-Za-z ]*(?:\^\d)?\s*"
 
 
 def equal(gold: str, answer: str) -> bool:
-    """Tell whether an answer in LaTeX has the value of the gold one.
+    """Return whether an answer in LaTeX has the value of the gold one.
 
     math-verify finds answers in running text: `(3, 4)` without dollar signs would be a 4. So it
     is given LaTeX alone; words are understood only as the unit of a number.

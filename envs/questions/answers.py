@@ -9,6 +9,8 @@ about numbers, the last number of a reply that has none of these is its answer.
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterable
 from fractions import Fraction
 
 from coevo.envs.core.parsing import normalise, parse_move
@@ -27,6 +29,7 @@ _NUMBER = re.compile(
 )
 _PLAIN = re.compile(rf"([-+]?(?:{_DIGITS}(?:\.\d{{0,40}})?|\.\d{{1,40}}))(?:/(\d{{1,40}}))?")
 _CHOICE = re.compile(r"\(?([a-z])(?:[).:].*|\s.*)?", re.DOTALL)
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _EDGES = " \t\n.,;:!?\"'`*"
 
 
@@ -59,7 +62,7 @@ def final_answer(text: str, kind: str = "text") -> str | None:
 
 
 def agree(answer: str, gold: str, kind: str = "text") -> bool:
-    """Tell whether two final answers say the same, without algebra.
+    """Return whether two final answers say the same, without algebra.
 
     Args:
         answer: of an agent.
@@ -73,13 +76,33 @@ def agree(answer: str, gold: str, kind: str = "text") -> bool:
     return normalised(answer, kind) == normalised(gold, kind)
 
 
+def exact_match(answer: str | None, accepted: Iterable[str]) -> float:
+    """Return 1 if an answer to an open question is one of those accepted, else 0.
+
+    >>> exact_match("the Rollo", ["Rollo"]), exact_match("", ["..."]), exact_match(None, ["Rollo"])
+    (1.0, 0.0, 0.0)
+    """
+    given = normalised(answer or "", "open")
+    return float(bool(given) and given in {normalised(a, "open") for a in accepted})
+
+
 def normalised(answer: str, kind: str = "text") -> str:
-    """Spell an answer so that equal answers are equal texts; votes are counted over these.
+    """Return an answer spelled so that equal answers are equal texts; votes are counted over these.
+
+    Args:
+        answer: a final answer.
+        kind: as in `agree`, or `open`: punctuation and the articles a, an, the dropped everywhere,
+            as in open-domain question answering.
 
     >>> normalised(" 0.50 ", "number"), normalised("(C)", "choice"), normalised("The  Sun!")
     ('1/2', 'c', 'the sun')
+    >>> normalised("  The  U.S. Dollar! ", "open")
+    'us dollar'
     """
     answer = answer[:LONGEST]
+    if kind == "open":
+        plain = "".join(c for c in answer.casefold() if unicodedata.category(c)[0] != "P")
+        return " ".join(_ARTICLES.sub(" ", plain).split())
     if kind in NUMERIC:
         value = as_number(answer)
         return normalise(answer.strip(_EDGES)) if value is None else str(value)

@@ -2,63 +2,65 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from coevo.envs.core.errors import ConfigError, DataError
+from coevo.envs.core.config import config
+from coevo.envs.core.errors import DataError
 from coevo.envs.questions.grading import MATHEMATICS
 from coevo.envs.questions.mathematics import check_installed
-from coevo.envs.questions.question import Question, QuestionSource
-
-OnError = Literal["raise", "skip"]
-Make = Callable[[Mapping[str, Any], int], Question]
-"""From the object on a line, and its line number, to the question."""
+from coevo.envs.questions.question import Question, SplitSource
 
 
-class FileSource(QuestionSource):
-    """Questions read from one file of JSON lines; subclasses say what a line holds.
+@config
+class _Lines(SplitSource):
+    """Questions read from one file of JSON lines; subclasses say what a line holds."""
 
-    Args:
-        path: the file, or the folder that holds it under its published name.
-        on_error: what to do about a broken line: `raise`, or `skip` it and count it.
-    """
+    path: str
+    """The file, or the folder that holds it under its published name."""
+    on_error: Literal["raise", "skip"] = "raise"
+    """What to do about a broken line: `raise`, or `skip` it and record it."""
 
-    published: str = ""
-    """File name in a folder."""
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        len(self)  # a file that cannot be read fails before anything starts
 
-    def __init__(self, *, path: str | Path, on_error: OnError = "raise") -> None:
-        if on_error not in get_args(OnError):
-            raise ConfigError(
-                f"on_error={on_error!r} must be one of {', '.join(get_args(OnError))}"
-            )
-        self.path = Path(path)
-        if self.path.is_dir() and self.published:
-            self.path = self.path / self.published
-        self.skipped: tuple[str, ...] = ()
-        """What was wrong with each line that was left out."""
-        self.settings = {"path": str(path)} | ({"on_error": "skip"} if on_error == "skip" else {})
-        self._read(on_error)
-
+    @abstractmethod
     def question(self, line: Mapping[str, Any], number: int) -> Question:
-        """Make the question of one line; raise DataError where something is missing."""
-        raise NotImplementedError  # abstract
+        """Return the question of one line; raise DataError where something is missing."""
 
-    def __len__(self) -> int:
-        """Count the questions that were read."""
-        return len(self._questions)
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """What was wrong with each line that was left out."""
+        return self._read[1]
 
-    def item(self, index: int) -> Question:
-        """Give a question, in the order of the file."""
-        return self._questions[self._place(index)]
+    @property
+    def _count(self) -> int:
+        return len(self._read[0])
 
-    def _read(self, on_error: OnError) -> None:
+    def _at(self, place: int) -> Question:
+        """Return a question, in the order of the file."""
+        return self._read[0][place]
+
+    @property
+    def _published(self) -> str:
+        """File name in a folder."""
+        return "test.jsonl"
+
+    @functools.cached_property
+    def _read(self) -> tuple[tuple[Question, ...], tuple[str, ...]]:
+        path = Path(self.path)
+        file = path / self._published if path.is_dir() else path
         try:
-            lines = self.path.read_bytes().split(b"\n")
+            lines = file.read_bytes().split(b"\n")
         except OSError as error:
-            raise DataError(f"cannot read {self.path}: {error.strerror}") from None
+            raise DataError(f"cannot read {file}: {error.strerror}") from None
         found: dict[str, Question] = {}
+        skipped: list[str] = []
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
@@ -68,34 +70,23 @@ class FileSource(QuestionSource):
                     raise DataError(f"the id {question.id!r} was there before")
                 found[question.id] = question
             except DataError as error:
-                if on_error == "raise":
-                    raise DataError(f"{self.path}, line {number}: {error}") from None
-                self.skipped += (f"line {number}: {error}",)
+                if self.on_error == "raise":
+                    raise DataError(f"{file}, line {number}: {error}") from None
+                skipped.append(f"line {number}: {error}")
         if not found:
-            raise DataError(f"{self.path} holds no question; {len(self.skipped)} lines are broken")
+            raise DataError(f"{file} holds no question; {len(skipped)} lines are broken")
         if any(q.kind in MATHEMATICS for q in found.values()):
             check_installed()
-        self._questions = tuple(found.values())
+        return tuple(found.values()), tuple(skipped)
 
 
-class JsonLines(FileSource):
-    """One object per line: `question`, `answer`, and, if given, `kind` and `id`.
+@config
+class JsonLines(_Lines):
+    """One object per line: `question`, `answer`, and, if given, `kind` and `id`."""
 
-    Args:
-        path: the file.
-        on_error: `raise` or `skip`.
-        kind: of lines that name none.
-    """
-
-    name = "jsonl"
-
-    def __init__(
-        self, *, path: str | Path, on_error: OnError = "raise", kind: str = "text"
-    ) -> None:
-        self.kind = kind
-        super().__init__(path=path, on_error=on_error)
-        if kind != "text":
-            self.settings = {**self.settings, "kind": kind}
+    name: Literal["jsonl"] = "jsonl"
+    kind: str = "text"
+    """Kind of lines that name none."""
 
     def question(self, line: Mapping[str, Any], number: int) -> Question:
         """Take the fields as they are; an answer may be a number."""
@@ -104,30 +95,24 @@ class JsonLines(FileSource):
         return Question(_text(line, "question"), _text(line, "answer"), kind, name, self.name)
 
 
-class Gsm8k(FileSource):
+@config
+class Gsm8k(_Lines):
     """Grade-school mathematics: `question`, and `answer` that ends with `#### N`.
 
-    Args:
-        path: `test.jsonl`, `train.jsonl`, or the folder with both.
-        split: file to take from a folder.
-        on_error: `raise` or `skip`.
+    The path is `test.jsonl`, `train.jsonl`, or the folder with both.
     """
 
-    name = "gsm8k"
+    name: Literal["gsm8k"] = "gsm8k"
+    split: Literal["train", "test"] = "test"
+    """The published split, taken from a folder: no fifth is held out of it."""
 
-    def __init__(
-        self,
-        *,
-        path: str | Path,
-        split: Literal["test", "train"] = "test",
-        on_error: OnError = "raise",
-    ) -> None:
-        if split not in ("test", "train"):
-            raise ConfigError(f"split={split!r} must be test or train")
-        self.published = f"{split}.jsonl"
-        super().__init__(path=path, on_error=on_error)
-        if split != "test":
-            self.settings = {**self.settings, "split": split}
+    @property
+    def _published(self) -> str:
+        return f"{self.split}.jsonl"
+
+    @property
+    def _held_out(self) -> bool:
+        return False
 
     def question(self, line: Mapping[str, Any], number: int) -> Question:
         """Take what follows the last `####` as the answer."""
@@ -139,16 +124,11 @@ class Gsm8k(FileSource):
         )
 
 
-class Math500(FileSource):
-    """MATH-500: `problem`, `answer` in LaTeX, `unique_id`.
+@config
+class Math500(_Lines):
+    """MATH-500: `problem`, `answer` in LaTeX, `unique_id`; in a folder, `test.jsonl`."""
 
-    Args:
-        path: `test.jsonl`, or the folder that holds it.
-        on_error: `raise` or `skip`.
-    """
-
-    name = "math500"
-    published = "test.jsonl"
+    name: Literal["math500"] = "math500"
 
     def question(self, line: Mapping[str, Any], number: int) -> Question:
         """Take problem and answer as they are."""
@@ -169,7 +149,7 @@ def _object(line: bytes) -> Mapping[str, Any]:
 
 
 def _text(line: Mapping[str, Any], field: str) -> str:
-    """Take a field that must hold words or a number."""
+    """Return a field that must hold words or a number."""
     found = line.get(field)
     if isinstance(found, bool) or not isinstance(found, str | int | float):
         raise DataError(f"{field!r} must be text, found {found!r:.80}")

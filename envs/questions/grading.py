@@ -10,7 +10,7 @@ MATHEMATICS = ("mathematics", "math")
 
 
 def right(answer: str, gold: str, kind: str) -> bool:
-    r"""Tell whether an answer is right.
+    r"""Return whether an answer is right.
 
     Args:
         answer: a final answer.

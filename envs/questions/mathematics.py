@@ -43,7 +43,7 @@ def check_installed() -> None:
 
 
 def same_mathematics(answer: str, gold: str) -> bool:
-    r"""Tell whether two answers have one value.
+    r"""Return whether two answers have one value.
 
     >>> same_mathematics("1,000.0", "1000"), same_mathematics("0.3", "1/3")
     (True, False)
@@ -61,7 +61,7 @@ def same_mathematics(answer: str, gold: str) -> bool:
 
 
 def _latex(answer: str) -> str:
-    r"""Give LaTeX for what people type: dollar signs off, `pi` and `sqrt(2)` with a backslash.
+    r"""Return LaTeX for what people type: dollar signs off, `pi` and `sqrt(2)` with a backslash.
 
     >>> _latex("$2*pi$"), _latex("sqrt(2)/2"), _latex(r"2\pi")
     ('2*\\pi', '\\sqrt{2}/2', '2\\pi')
@@ -97,7 +97,7 @@ class Algebra:
         os.register_at_fork(after_in_child=self._forget)
 
     def compare(self, gold: str, answer: str) -> bool:
-        """Tell whether both have one value; False where that took too long."""
+        """Return whether both have one value; False where that took too long."""
         with self._lock:
             first = self._process is None or self._process.poll() is not None
             if first:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+import functools
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, is_dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
 
+from coevo.envs.core.config import changed, config
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.questions.grading import right
+
+Split = Literal["all", "train", "test"]
+MOST_SPLIT = 1_000_000
+"""Questions of a source that can be split; larger sources hardly repeat themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question. Nobody who plays ever sees more of it than the text and the kind."""
+    """One question. No agent ever sees more of it than the text and the kind."""
 
     question: str
     """What is asked, in words."""
@@ -36,36 +43,30 @@ class QuestionSource:
     """
 
     name: str = ""
-    """Key of `SOURCES`."""
-    settings: Mapping[str, Any] = {}  # replaced by every source, never changed
-    """Arguments that make this source again, JSON-able; those at their defaults are left out."""
 
     @property
-    def spec(self) -> str | dict[str, Any]:
-        """What `questions` reads to make this source again; JSON-able."""
-        return {"name": self.name, **self.settings} if self.settings else self.name
+    def record(self) -> dict[str, Any]:
+        """What an episode records of it; JSON-able."""
+        return changed(self) if is_dataclass(self) else {"name": self.name}
 
     def __len__(self) -> int:
-        """Count the questions."""
+        """Return the number of questions."""
         raise NotImplementedError  # abstract
 
     def item(self, index: int) -> Question:
-        """Give question number `index`, the same at every call."""
+        """Return question number `index`, the same at every call."""
         raise NotImplementedError  # abstract
 
     def draw(self, rng: np.random.Generator) -> Question:
-        """Give a question, each with the same probability."""
+        """Return a question, each with the same probability."""
         return self.item(int(rng.integers(len(self))))
 
     def grade(self, question: Question, answer: str | None) -> float:
-        """Compare a final answer (see `final_answer`) with the gold one.
+        """Return how right a final answer (see `final_answer`) is, 0..1; the gold answer gives 1.
 
         Args:
             question: one of this source.
             answer: None where none was given.
-
-        Returns:
-            0..1; the gold answer itself gives 1.
         """
         return float(answer is not None and right(answer, question.answer, question.kind))
 
@@ -74,7 +75,52 @@ class QuestionSource:
         return self
 
     def _place(self, index: int) -> int:
-        """Check an index."""
         if not 0 <= index < len(self):
             raise ConfigError(f"{self.name} has questions 0..{len(self) - 1}, asked for {index}")
         return index
+
+
+@config
+class SplitSource(QuestionSource):
+    """A source of which a fixed fifth can be held out: learn from `train`, measure on `test`."""
+
+    split: Split = "all"
+    """`test` is the same fifth for everybody, for ever."""
+
+    def __post_init__(self) -> None:
+        if self._held_out and not 5 <= self._count <= MOST_SPLIT:
+            raise ConfigError(
+                f"split={self.split!r}: {self.name} has {self._count} questions, "
+                f"not 5 to {MOST_SPLIT}"
+            )
+
+    @property
+    def _held_out(self) -> bool:
+        """Whether a fifth is held out of all questions."""
+        return self.split != "all"
+
+    @property
+    @abstractmethod
+    def _count(self) -> int:
+        """Number of questions of all splits."""
+
+    @abstractmethod
+    def _at(self, place: int) -> Question:
+        """Return a question by its place among those of all splits."""
+
+    @functools.cached_property
+    def _places(self) -> Sequence[int]:
+        if not self._held_out:
+            return range(self._count)
+        shuffled = np.random.default_rng(0).permutation(self._count)
+        tested = self._count // 5
+        kept = shuffled[:tested] if self.split == "test" else shuffled[tested:]
+        return [int(place) for place in np.sort(kept)]
+
+    def __len__(self) -> int:
+        """Return the number of questions of this split."""
+        return len(self._places)
+
+    def item(self, index: int) -> Question:
+        """Return a question of this split."""
+        return self._at(self._places[self._place(index)])

@@ -1,44 +1,67 @@
 """Reward modules and the ways to compose them.
 
-Read `module` first (what a module is), then any of those that pay: `shaping` (how a reply is
-written), `verified` and `majority` (its answer), `interaction` (what peers say of it), `payoff`,
-`token_cost`, and the longer `progress`, `semantic` and `tools`. `compose` joins them, `paying`
-applies them, `table` names them.
+Read `coevo.envs.core.rewards` first (what a module is), then any of those that reward: `shaping`
+(how a reply is written), `verified` and `majority` (its answer), `interaction` (what peers say of
+it), `payoff`, `token_cost`, and the longer `progress`, `semantic` and `tools`. `compose` joins them.
 """
 
-from coevo.envs.rewards.compose import Gate, WeightedSum
+from coevo.envs.core.rewards import (
+    REWARDS,
+    Reward,
+    RewardModule,
+    RewardModules,
+    Rewards,
+    reward_modules,
+)
+from coevo.envs.rewards.compose import GatedReward, WeightedSum
 from coevo.envs.rewards.interaction import InteractionReward
 from coevo.envs.rewards.majority import MajorityReward
-from coevo.envs.rewards.module import Payments, RewardModule
-from coevo.envs.rewards.paying import UnpaidWarning
 from coevo.envs.rewards.payoff import PayoffReward
 from coevo.envs.rewards.progress import ProgressReward
 from coevo.envs.rewards.semantic import SemanticReward
 from coevo.envs.rewards.shaping import FormatReward, LengthPenalty, OverlongPenalty
-from coevo.envs.rewards.table import REWARDS, reward
 from coevo.envs.rewards.token_cost import TokenCost
 from coevo.envs.rewards.tools import ToolReward
 from coevo.envs.rewards.verified import MarginReward, QualityReward, VerifierReward
 
+REWARDS |= {
+    "format": FormatReward,
+    "gated": GatedReward,
+    "interaction": InteractionReward,
+    "length": LengthPenalty,
+    "majority": MajorityReward,
+    "margin": MarginReward,
+    "overlong": OverlongPenalty,
+    "payoff": PayoffReward,
+    "progress": ProgressReward,
+    "quality": QualityReward,
+    "semantic": SemanticReward,
+    "sum": WeightedSum,
+    "token_cost": TokenCost,
+    "toolrl": ToolReward,
+    "verifier": VerifierReward,
+}
+
 __all__ = [
     "REWARDS",
     "FormatReward",
-    "Gate",
+    "GatedReward",
     "InteractionReward",
     "LengthPenalty",
     "MajorityReward",
     "MarginReward",
     "OverlongPenalty",
-    "Payments",
     "PayoffReward",
     "ProgressReward",
     "QualityReward",
+    "Reward",
     "RewardModule",
+    "RewardModules",
+    "Rewards",
     "SemanticReward",
     "TokenCost",
     "ToolReward",
-    "UnpaidWarning",
     "VerifierReward",
     "WeightedSum",
-    "reward",
+    "reward_modules",
 ]

@@ -1,11 +1,11 @@
 """Rewards made of a discussion itself: what scores say of solutions and of their evaluations.
 
-CoMAS (arXiv 2510.08529). A valid score t in {1, 2, 3} of solution s and evaluation e pays
+CoMAS (arXiv 2510.08529). A valid score t in {1, 2, 3} of solution s and evaluation e gives
 
     r(s) = (t - 1) / 2,    r(e) = (3 - t) / 2,    r(score) = 0,
 
 so that r(s) + r(e) = 1: an evaluator earns what the solver does not. A score that cannot be read
-pays its scorer -1 and the two others 0; it is never repaired. Nothing here knows the truth.
+earns its scorer -1 and the two others 0; it is never repaired. Nothing here knows the truth.
 """
 
 from __future__ import annotations
@@ -13,50 +13,43 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
+from coevo.envs.core.config import config
 from coevo.envs.core.episode import Episode, Turn
-from coevo.envs.core.errors import unknown
-from coevo.envs.rewards.module import Payments, RewardModule
+from coevo.envs.core.rewards import RewardModule, Rewards
 
 Worth = dict[int, float]
 """Place of a turn -> its reward as far as it is decided."""
 VALID = ("1", "2", "3")
 
 
+@config
 class InteractionReward(RewardModule):
-    """Pays solutions and evaluations by the scores that other agents give.
+    """Rewards solutions and evaluations by the scores that other agents give.
 
     It reads the record alone: turns of the role `scorer` are about an evaluation or a solution,
     those of the role `evaluator` about a solution, and `answer` holds the score or the vote. The
-    rewards fall to exactly the turns that are judged. Where a turn is judged several times it is
-    paid the mean, so that r(s) plus the mean of r(e) over its evaluations is 1; the paper leaves
-    this open.
-
-    Args:
-        ablate: one of the two controls of the paper, which the sheet has in words only:
-            `evaluation`: solutions are scored without an evaluation, and the scorer takes the
-            evaluator's place, (3 - t) / 2. `scoring`: evaluators vote; a solution is paid the
-            share of `right` votes, a vote the share of the other voters who agree with it, the
-            author counted as a `right` so that a single evaluator has somebody to agree with; a
-            vote that cannot be read supports nothing and is paid -1.
+    rewards fall to exactly the turns that are judged. Where a turn is judged several times it gets
+    the mean, so that r(s) plus the mean of r(e) over its evaluations is 1; the paper leaves this
+    open.
     """
 
-    name = "interaction"
-    range = (-1.0, 1.0)
-    wants = "turns with the role scorer (evaluator under ablate='scoring') that say what they judge"
+    name: Literal["interaction"] = "interaction"
+    ablate: Literal["scoring", "evaluation"] | None = None
+    """One of the two controls of the paper, which describes them in words only. `evaluation`:
+    solutions are scored without an evaluation, and the scorer takes the evaluator's place,
+    (3 - t) / 2. `scoring`: evaluators vote; a solution gets the share of `right` votes, a vote
+    the share of the other voters who agree with it, the author counted as a `right` so that a
+    single evaluator has somebody to agree with; a vote that cannot be read supports nothing and
+    gets -1."""
 
-    def __init__(self, *, ablate: Literal["scoring", "evaluation"] | None = None) -> None:
-        if ablate not in _RULES:
-            raise unknown("ablation", str(ablate), [str(rule) for rule in _RULES])
-        self.ablate = ablate
-
-    def score_turn(self, episode: Episode, turn: Turn) -> Payments:
-        """Give the speaker what its own reply is worth at this moment."""
+    def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
+        """Return the speaker what its own reply is worth at this moment."""
         at = _place(episode, turn)
         worth = self._worth(episode.turns[: at + 1])
         return {turn.agent: worth[at]} if at in worth else {}
 
-    def score_earlier(self, episode: Episode, turn: Turn) -> Mapping[int, Payments]:
-        """Give every earlier turn that this one judges what it gains or loses by it."""
+    def score_earlier(self, episode: Episode, turn: Turn) -> Mapping[int, Rewards]:
+        """Return every earlier turn that this one judges what it gains or loses by it."""
         at, turns = _place(episode, turn), episode.turns
         if turn.about < 0:
             return {}
@@ -67,8 +60,8 @@ class InteractionReward(RewardModule):
             if i < at and worth != before.get(i)
         }
 
-    def score(self, episodes: Sequence[Episode]) -> list[list[Payments]]:
-        """Give the reward table of finished episodes; the same sums as turn by turn."""
+    def score(self, episodes: Sequence[Episode]) -> list[list[Rewards]]:
+        """Return the reward table of finished episodes; the same sums as turn by turn."""
         tables = []
         for episode in episodes:
             worth = self._worth(episode.turns)
@@ -81,8 +74,8 @@ class InteractionReward(RewardModule):
         return _RULES[self.ablate](turns)
 
 
-def _scores(turns: Sequence[Turn], *, paid: bool = False) -> Worth:
-    """Weigh by scores; `paid`: the scorer earns what the solution does not."""
+def _scores(turns: Sequence[Turn], *, alone: bool = False) -> Worth:
+    """Weigh by scores; `alone`: the scorer earns what the solution does not."""
     worth: Worth = {}
     shares: dict[int, list[float]] = {}
     for i, turn in enumerate(turns):
@@ -91,12 +84,12 @@ def _scores(turns: Sequence[Turn], *, paid: bool = False) -> Worth:
         valid = turn.answer in VALID
         solution = (int(turn.answer or 1) - 1) / 2 if valid else 0.0
         rest = 1.0 - solution if valid else 0.0
-        worth[i] = -1.0 if not valid else rest if paid else 0.0
+        worth[i] = -1.0 if not valid else rest if alone else 0.0
         judged = turns[turn.about]
         if judged.role == "evaluator":
             if judged.about >= 0:
                 shares.setdefault(judged.about, []).append(solution)
-            if not paid:
+            if not alone:
                 shares.setdefault(turn.about, []).append(rest)
         else:
             shares.setdefault(turn.about, []).append(solution)
@@ -104,7 +97,7 @@ def _scores(turns: Sequence[Turn], *, paid: bool = False) -> Worth:
 
 
 def _scores_alone(turns: Sequence[Turn]) -> Worth:
-    return _scores(turns, paid=True)
+    return _scores(turns, alone=True)
 
 
 def _votes(turns: Sequence[Turn]) -> Worth:

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from math import isclose
-from typing import Literal, NamedTuple, get_args
+from typing import Annotated, Literal, NamedTuple
 
-from coevo.envs.core.episode import Episode, Stop, Turn
+from coevo.envs.core.config import config, whole
+from coevo.envs.core.episode import Episode, StopReason, Turn
+from coevo.envs.core.rewards import RewardModule, Rewards
 from coevo.envs.questions.answers import normalised
-from coevo.envs.rewards.arguments import Names, check_whole, check_word, names_of
-from coevo.envs.rewards.module import Payments, RewardModule
 
-Over = Literal["task", "play"]
 Weights = Literal["votes", "consistency"]
-Ties = Literal["split", "first"]
 
 
 def support(answers: Mapping[str, Sequence[str]], weights: Weights = "votes") -> dict[str, float]:
-    """Compute how much each answer is supported by voters n with answers o_n1 ... o_nK.
+    """Return how much each answer is supported by voters n with answers o_n1 ... o_nK.
 
     votes: sum_n count_n(a). consistency: sum_n SC_n count_n(a), where SC_n is the share of
     voter n's most common answer. Source: TTRL; RLCCF.
@@ -36,7 +34,7 @@ def support(answers: Mapping[str, Sequence[str]], weights: Weights = "votes") ->
 
 
 def leaders(supported: Mapping[str, float]) -> list[str]:
-    """Give the answers with the most support, all of them where several tie.
+    """Return the answers with the most support, all of them where several tie.
 
     >>> leaders({"7": 2.0, "8": 2.0, "9": 1.0})
     ['7', '8']
@@ -52,58 +50,47 @@ class _Vote(NamedTuple):
     turn: Turn
 
 
+@config
 class MajorityReward(RewardModule):
-    """Pays the speaker 1 if its final answer is the one that a vote prefers, else 0.
+    """Rewards the speaker with 1 if its final answer is the one that a vote prefers, else 0.
 
     Everybody votes with `Turn.answer`, as the environment reads it. Answers are one and the same if
     they are equal numbers, or equal texts but for case, white space and punctuation at the ends;
-    no algebra is done. A reply without an answer neither votes nor is paid. Scored after the
-    play, and over the whole batch where a trainer has one: `weights="votes"` is the label of
+    no algebra is done. A reply without an answer neither votes nor earns. Scored after the
+    episode, and over the whole batch where a trainer has one: `weights="votes"` is the label of
     TTRL, `weights="consistency"` that of RLCCF.
 
     It rewards agreement, not truth: a confident wrong majority is locked in, and where all agree
-    every reward is equal and nothing is learnt. A play that ended in an error does not vote.
-
-    Args:
-        over: what is polled: all answers to one task in the batch (equal `Episode.task` of one
-            environment), or those of one play. A PettingZoo environment knows one play.
-        weights: `votes`, or `consistency`: see `support`. A voter is a player where its name is
-            known (a policy, in trainers), else a seat.
-        roles: whose answers vote, in one poll, and are paid. Where none is named all roles vote,
-            each among its own: solutions and verdicts on them are not alike.
-        last_only: whether only the last answer of each seat and role of a play votes and is paid.
-        ties: `split` pays 1/m for each of m answers that tie; `first` takes the one that was
-            given first, as in TTRL's code.
-        least: fewest votes that make a poll; with fewer nobody is paid. A lone answer would
-            always agree with itself.
+    every reward is equal and nothing is learnt. An episode that ended in an error does not vote.
     """
 
-    name = "majority"
-    range = (0.0, 1.0)
-    online = False
+    name: Literal["majority"] = "majority"
+    over: Literal["task", "episode"] = "task"
+    """What is polled: all answers to one task in the batch (equal `Episode.task` of one
+    environment), or those of one episode. A PettingZoo environment knows one episode."""
+    weights: Weights = "votes"
+    """`votes`, or `consistency`: see `support`. A voter is an agent where its name is known (a
+    policy, in trainers), else a seat."""
+    roles: tuple[str, ...] = ()
+    """Whose answers vote, in one poll, and are rewarded. Where none is named all roles vote, each
+    among its own: solutions and verdicts on them are not alike."""
+    last_only: bool = False
+    """Whether only the last answer of each seat and role of an episode votes and is rewarded."""
+    ties: Literal["split", "first"] = "split"
+    """`split` gives 1/m for each of m answers that tie; `first` takes the one that was given
+    first, as in TTRL's code."""
+    least: Annotated[int, whole(1)] = 2
+    """Fewest votes that make a poll; with fewer nobody is rewarded. A lone answer would always
+    agree with itself."""
+    per_turn = False
 
-    def __init__(
-        self,
-        *,
-        over: Over = "task",
-        weights: Weights = "votes",
-        roles: Names = "",
-        last_only: bool = False,
-        ties: Ties = "split",
-        least: int = 2,
-    ) -> None:
-        check_word("over", over, get_args(Over))
-        check_word("weights", weights, get_args(Weights))
-        check_word("ties", ties, get_args(Ties))
-        check_whole("least", least, 1)
-        self.over, self.weights, self.ties = over, weights, ties
-        self.roles = names_of("roles", roles)
-        self.last_only, self.least = last_only, least
-        whose = f" of {' or '.join(self.roles)}" if self.roles else ""
-        self.wants = f"at least {least} final answers{whose} (Turn.answer) in one {over}"
+    @property
+    def range(self) -> tuple[float, float]:
+        """From 0 to 1."""
+        return (0.0, 1.0)
 
-    def score(self, episodes: Sequence[Episode]) -> list[list[Payments]]:
-        """Poll the answers, then pay every reply that voted."""
+    def score(self, episodes: Sequence[Episode]) -> list[list[Rewards]]:
+        """Poll the answers, then reward every reply that voted."""
         polls: dict[Hashable, list[_Vote]] = {}
         for index, episode in enumerate(episodes):
             asked = self.over == "task" and bool(episode.task)
@@ -111,13 +98,13 @@ class MajorityReward(RewardModule):
             for vote in self._votes(episode):
                 whose = "" if self.roles else vote.turn.role
                 polls.setdefault((poll, whose), []).append(vote)
-        paid = {id(t): r for votes in polls.values() for t, r in self._paid(votes)}
+        earned = {id(t): r for votes in polls.values() for t, r in self._earned(votes)}
         return [
-            [{t.agent: paid[id(t)]} if id(t) in paid else {} for t in e.turns] for e in episodes
+            [{t.agent: earned[id(t)]} if id(t) in earned else {} for t in e.turns] for e in episodes
         ]
 
     def _votes(self, episode: Episode) -> Iterator[_Vote]:
-        if episode.stop is Stop.ERROR:
+        if episode.stop is StopReason.ERROR:
             return
         turns = [t for t in episode.turns if not self.roles or t.role in self.roles]
         given = [(t, t.answer) for t in turns if t.answer is not None]
@@ -127,7 +114,7 @@ class MajorityReward(RewardModule):
                 named = turn.player if self.over == "task" else ""
                 yield _Vote(named or turn.agent, normalised(answer, "number"), turn)
 
-    def _paid(self, votes: Sequence[_Vote]) -> Iterable[tuple[Turn, float]]:
+    def _earned(self, votes: Sequence[_Vote]) -> Iterable[tuple[Turn, float]]:
         if len(votes) < self.least:
             return
         answers: dict[str, list[str]] = {}

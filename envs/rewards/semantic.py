@@ -5,38 +5,38 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import field
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Episode, Turn
-from coevo.envs.core.errors import ConfigError, DataError
-from coevo.envs.rewards.module import Payments, RewardModule
+from coevo.envs.core.errors import DataError
+from coevo.envs.core.rewards import RewardModule, Rewards
 from coevo.envs.rewards.words import words
 
 Encoder = Callable[[Sequence[str]], Any]
 """N texts -> N rows of numbers, one embedding each."""
 
 
+@config
 class BagOfWords:
     """Embeds a text as the sum of one fixed random direction per word.
 
     Knows words, not meaning: word order, synonyms and negation are lost. For tests and as a
     baseline; a sentence encoder goes in its place.
 
-    Args:
-        size: length of an embedding.
-        seed: chooses the directions.
-
     >>> BagOfWords(size=8)(["a b", "b a"]).shape
     (2, 8)
     """
 
-    def __init__(self, *, size: int = 512, seed: int = 0) -> None:
-        if size < 1:
-            raise ConfigError(f"size={size} must be at least 1")
-        self.size, self.seed = size, seed
+    name: Literal["bag_of_words"] = "bag_of_words"
+    size: Annotated[int, whole(1, 2**20)] = 512
+    """Length of an embedding."""
+    seed: Annotated[int, whole(0)] = 0
+    """Chooses the directions."""
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Embed texts."""
@@ -51,7 +51,7 @@ class BagOfWords:
 
 
 def cosines(one: Any, other: Any) -> NDArray[np.float64]:
-    """Compute the cosine of every pair of rows, in [-1, 1]; 0 where a row is all zeros.
+    """Return the cosine of every pair of rows, in [-1, 1]; 0 where a row is all zeros.
 
     >>> cosines([[1.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [1.0, 0.0]]).round(4).tolist()
     [0.7071, 0.0]
@@ -60,61 +60,50 @@ def cosines(one: Any, other: Any) -> NDArray[np.float64]:
     return np.clip((units[0] * units[1]).sum(-1), -1.0, 1.0)
 
 
+@config
 class SemanticReward(RewardModule):
-    """Pays the speaker the cosine of the embeddings of its reply and of a reference text.
+    """Gives the speaker the cosine of the embeddings of its reply and of a reference text.
 
-    Scored after the play, so that an encoder sees every text of a batch at once. The reward lies
+    Scored after the episode, so that an encoder sees every text of a batch at once. The reward lies
     in [-1, 1], but those of one task differ little: normalise it per group and apart from
     others (`compose=decoupled`). It measures likeness to the reference, not truth: with most
     encoders a negated sentence scores high, so correctness stays a reward of its own. The
     source (arXiv 2509.13081, abstract) adds it to correctness and format with weights that are
     not public.
-
-    Args:
-        reference: the text that replies are compared with, for all tasks or by `Episode.task`;
-            replies of a task without one are not paid.
-        encoder: N texts -> N embeddings; `BagOfWords` where none is given.
-        clip: whether opposite directions earn 0 instead of less.
     """
 
-    name = "semantic"
-    online = False
-    wants = "a reference text for the task: reference=..."
+    name: Literal["semantic"] = "semantic"
+    reference: str | Mapping[str, str] | None = None
+    """The text that replies are compared with, for all tasks or by `Episode.task`; replies of a
+    task without one get no reward."""
+    encoder: BagOfWords | Encoder = field(default_factory=BagOfWords)
+    """In Python also any function from N texts to N embeddings."""
+    clip: bool = False
+    """Whether opposite directions earn 0 instead of less."""
+    per_turn = False
 
-    def __init__(
-        self,
-        *,
-        reference: str | Mapping[str, str] | None = None,
-        encoder: Encoder | None = None,
-        clip: bool = False,
-    ) -> None:
-        texts = reference.values() if isinstance(reference, Mapping) else (reference or "",)
-        if not all(isinstance(text, str) for text in texts):
-            raise ConfigError(f"reference={reference!r} must be a text, or texts by task")
-        if encoder is not None and not callable(encoder):
-            raise ConfigError(f"encoder={encoder!r} must be a function from texts to embeddings")
-        self.reference = reference
-        self.encoder = encoder or BagOfWords()
-        self.clip = clip
-        self.range = (0.0, 1.0) if clip else (-1.0, 1.0)
+    @property
+    def range(self) -> tuple[float, float]:
+        """From -1, or 0 where opposites are clipped, to 1."""
+        return (0.0, 1.0) if self.clip else (-1.0, 1.0)
 
-    def score_turn(self, episode: Episode, turn: Turn) -> Payments:
-        """Pay one reply."""
+    def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
+        """Reward one reply."""
         wanted = self._wanted(episode)
         return {} if wanted is None else {turn.agent: self.likeness([turn.text], [wanted])[0]}
 
-    def score(self, episodes: Sequence[Episode]) -> list[list[Payments]]:
-        """Pay every reply whose task has a reference, all of them embedded at once."""
+    def score(self, episodes: Sequence[Episode]) -> list[list[Rewards]]:
+        """Reward every reply whose task has a reference, all of them embedded at once."""
         wanted = [self._wanted(e) for e in episodes]
         pairs = [(t.text, w) for e, w in zip(episodes, wanted, strict=True) if w for t in e.turns]
-        paid = iter(self.likeness([text for text, _ in pairs], [w for _, w in pairs]))
+        scored = iter(self.likeness([text for text, _ in pairs], [w for _, w in pairs]))
         return [
-            [{t.agent: next(paid)} if w else {} for t in e.turns]
+            [{t.agent: next(scored)} if w else {} for t in e.turns]
             for e, w in zip(episodes, wanted, strict=True)
         ]
 
     def likeness(self, texts: Sequence[str], references: Sequence[str]) -> list[float]:
-        """Give the reward of every text against its own reference."""
+        """Return the reward of every text against its own reference."""
         every = list(dict.fromkeys([*texts, *references]))
         if not every:
             return []
@@ -130,7 +119,7 @@ class SemanticReward(RewardModule):
         return [float(c) for c in (np.maximum(found, 0.0) if self.clip else found)]
 
     def _wanted(self, episode: Episode) -> str | None:
-        """Give the reference of a play; None where there is none, an empty one included."""
+        """Return the reference of an episode; None where there is none, an empty one included."""
         given = self.reference
         return (given.get(episode.task) if isinstance(given, Mapping) else given) or None
 

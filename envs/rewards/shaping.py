@@ -7,128 +7,130 @@
 from __future__ import annotations
 
 import sys
+from abc import abstractmethod
 from math import inf
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
+from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
-from coevo.envs.rewards.arguments import check_number, check_whole, check_word
-from coevo.envs.rewards.module import Payments, RewardModule
-
-TOKENS = "token ids (Turn.token_ids), which replies of a language model have in a trainer"
-"""What modules want that count tokens."""
-Unit = Literal["tokens", "characters"]
+from coevo.envs.core.rewards import RewardModule, Rewards
 
 
+@config
 class FormatReward(RewardModule):
-    """Pays the speaker for every reply that is a legal move.
+    """Rewards the speaker for every reply that is a legal move."""
 
-    Args:
-        legal: reward of a legal reply.
-        otherwise: reward of a reply that is illegal or cannot be parsed.
-    """
+    name: Literal["format"] = "format"
+    legal: Annotated[float, real()] = 0.05
+    otherwise: Annotated[float, real()] = 0.0
+    """Reward of a reply that is illegal or cannot be parsed."""
 
-    name = "format"
+    @property
+    def range(self) -> tuple[float, float]:
+        """From the smaller to the larger of the two."""
+        return min(self.legal, self.otherwise), max(self.legal, self.otherwise)
 
-    def __init__(self, *, legal: float = 0.05, otherwise: float = 0.0) -> None:
-        self.legal = check_number("legal", legal)
-        self.otherwise = check_number("otherwise", otherwise)
-        self.range = (min(legal, otherwise), max(legal, otherwise))
-
-    def score_turn(self, episode: Episode, turn: Turn) -> Payments:
-        """Give the speaker its reward; nobody else is paid."""
+    def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
+        """Reward the speaker alone."""
         return {turn.agent: self.legal if turn.status is Status.LEGAL else self.otherwise}
 
 
-class LengthPenalty(RewardModule):
+class _Lengthy(RewardModule):
+    """Charges the speaker for the tokens of a reply; a reply of unknown length costs nothing.
+
+    Tokens are known only for replies of a policy, and only once the episode is recorded.
+    """
+
+    @abstractmethod
+    def charge(self, units: int) -> float:
+        """Return the reward of a reply of that many units."""
+
+    def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
+        """Charge the speaker."""
+        return {} if turn.token_ids is None else {turn.agent: self.charge(len(turn.token_ids))}
+
+
+@config
+class LengthPenalty(_Lengthy):
     """Charges the speaker for what a reply is longer than `free`.
 
     With n units the reward is 0 for n <= free, else -weight * (min(n, longest) - free) / span.
-    Tokens are known only for replies of a policy, and only once the play is recorded: counted in
-    tokens, the module is scored after the play, and replies without token ids are not paid.
-
-    Args:
-        unit: `tokens`, or `characters`, which needs no policy and is charged during play.
-        free: units that cost nothing.
-        span: units over `free` that cost `weight`.
-        weight: cost of `span` units.
-        longest: length from which on the charge no longer grows; MARSHAL forfeits there.
+    Counted in tokens, the module is scored after the episode, and replies without token ids get
+    no reward; counted in characters, it needs no policy and is applied during the episode.
     """
 
-    name = "length"
+    name: Literal["length"] = "length"
+    unit: Literal["tokens", "characters"] = "tokens"
+    free: Annotated[int, whole(0)] = 2048
+    """Units that cost nothing."""
+    span: Annotated[int, whole(1)] = 2037
+    """Units over `free` that cost `weight`."""
+    weight: Annotated[float, real()] = 0.5
+    longest: Annotated[int, whole(0)] = 4096
+    """Length from which on the charge no longer grows; MARSHAL forfeits there."""
 
-    def __init__(
-        self,
-        *,
-        unit: Unit = "tokens",
-        free: int = 2048,
-        span: int = 2037,
-        weight: float = 0.5,
-        longest: int = 4096,
-    ) -> None:
-        check_word("unit", unit, get_args(Unit))
-        for name, value in (("free", free), ("span", span), ("longest", longest)):
-            check_whole(name, value, 0)
-        check_number("weight", weight)
-        if span <= 0 or not 0 <= free <= longest:
-            raise ConfigError(
-                f"free={free}, longest={longest}, span={span}: 0 <= free <= longest, 0 < span"
-            )
-        self.unit = unit
-        self.free, self.span, self.weight, self.longest = free, span, weight, longest
-        self.online = unit == "characters"
-        self.wants = "" if self.online else TOKENS
-        self.range = (min(0.0, self.charge(longest)), max(0.0, self.charge(longest)))
+    def __post_init__(self) -> None:
+        if self.free > self.longest:
+            raise ConfigError(f"free={self.free} must be at most longest={self.longest}")
+
+    @property
+    def per_turn(self) -> bool:
+        """Whether characters are counted."""
+        return self.unit == "characters"
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """From the charge of the longest reply to 0."""
+        most = self.charge(self.longest)
+        return min(0.0, most), max(0.0, most)
 
     def charge(self, units: int) -> float:
-        """Give the reward of a reply of that many units.
+        """Return the reward of a reply of that many units.
 
         >>> LengthPenalty().charge(2048), LengthPenalty().charge(2048 + 2037)
         (0.0, -0.5)
         """
-        over = max(min(units, self.longest) - self.free, 0)
-        return 0.0 - self.weight * over / self.span
+        return 0.0 - self.weight * max(min(units, self.longest) - self.free, 0) / self.span
 
-    def score_turn(self, episode: Episode, turn: Turn) -> Payments:
-        """Charge the speaker; a reply of unknown length is not paid."""
+    def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
+        """Charge the speaker."""
         if self.unit == "characters":
             return {turn.agent: self.charge(len(turn.text))}
-        if turn.token_ids is None:
-            return {}
-        return {turn.agent: self.charge(len(turn.token_ids))}
+        return super().score_turn(episode, turn)
 
 
-class OverlongPenalty(LengthPenalty):
+@config
+class OverlongPenalty(_Lengthy):
     """Charges the speaker for the tokens of a reply that reach into the buffer before the limit.
 
     DAPO's soft punishment: min(-(n - (longest - buffer)) / buffer * factor, 0) for n tokens, so 0
-    up to longest - buffer and -factor at `longest`. Replies without token ids are not paid.
-    Where plays are selected by their reward (dynamic sampling), select on the payoff: with this
-    charge in it hardly two rewards are equal.
-
-    Args:
-        longest: most tokens of a reply; DAPO trains with 20480.
-        buffer: tokens before that limit in which the charge grows.
-        factor: charge at the limit.
-        cap: whether the charge stops growing at the limit, as in OpenRLHF; otherwise it does not.
+    up to longest - buffer and -factor at `longest`. Where episodes are selected by their reward
+    (dynamic sampling), select on the payoff: with this charge in it hardly two rewards are equal.
     """
 
-    name = "overlong"
+    name: Literal["overlong"] = "overlong"
+    longest: Annotated[int, whole(1)] = 20480
+    """Most tokens of a reply; DAPO trains with 20480."""
+    buffer: Annotated[int, whole(1)] = 4096
+    """Tokens before that limit in which the charge grows."""
+    factor: Annotated[float, real(0)] = 1.0
+    """Charge at the limit."""
+    cap: bool = False
+    """Whether the charge stops growing at the limit, as in OpenRLHF; otherwise it does not."""
+    per_turn = False
 
-    def __init__(
-        self, *, longest: int = 20480, buffer: int = 4096, factor: float = 1.0, cap: bool = False
-    ) -> None:
-        if not 0 < buffer <= longest or not 0.0 <= factor < inf:
-            raise ConfigError(
-                f"buffer={buffer}, longest={longest}, factor={factor}: "
-                "0 < buffer <= longest, factor finite and not negative"
-            )
-        super().__init__(
-            free=longest - buffer,
-            span=buffer,
-            weight=factor,
-            longest=longest if cap else sys.maxsize,
-        )
-        if not cap and factor:
-            self.range = (-inf, 0.0)
+    def __post_init__(self) -> None:
+        if self.buffer > self.longest:
+            raise ConfigError(f"buffer={self.buffer} must be at most longest={self.longest}")
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """From the largest charge to 0."""
+        return (-inf if self.factor and not self.cap else 0.0 - self.factor, 0.0)
+
+    def charge(self, units: int) -> float:
+        """Return the reward of a reply of that many tokens."""
+        counted = min(units, self.longest if self.cap else sys.maxsize)
+        return 0.0 - self.factor * max(counted - (self.longest - self.buffer), 0) / self.buffer

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Literal, get_args
+from typing import Literal
 
+from coevo.envs.core.config import config
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError, DataError
-from coevo.envs.rewards.arguments import check_word
+from coevo.envs.core.rewards import RewardModule, Rewards
 from coevo.envs.rewards.calls import Call, calls_of, read_calls
-from coevo.envs.rewards.module import Payments, RewardModule
 
-Part = Literal["both", "format", "correctness"]
 MOST = 3.0
 """Correctness lies in [-MOST, MOST]."""
 
@@ -23,10 +23,12 @@ def tool_score(truth: Sequence[Call], predicted: Sequence[Call] | None) -> float
 
     S = jaccard(multisets of tool names) + for every expected call, in order, the best of the
     predicted calls of that name that are still free: jaccard(argument names) + number of
-    arguments that are exactly equal. S_max = 1 + sum_j (1 + number of arguments of call j).
+    arguments that are exactly equal. A predicted call that is not alike at all (0) stays free, as
+    in the released code. S_max = 1 + sum_j (1 + number of arguments of call j).
     No expected call gives 0; calls that could not be read (None) give -3. Equal calls in
     another order give 3 like equal lists, so the shortcut of the released code for equal lists
-    changes nothing and is left out. Source: ToolRL (arXiv 2504.13958) repository.
+    changes nothing and is left out. Source: qiancheng0/ToolRL@8cee13e
+    (arXiv 2504.13958).
 
     >>> truth = calls_of("search(q=x, k=3) calc(e=1+1)")
     >>> tool_score(truth, calls_of("search(q=x, k=5)")), tool_score(truth, [])
@@ -42,7 +44,7 @@ def tool_score(truth: Sequence[Call], predicted: Sequence[Call] | None) -> float
 
 
 def jaccard(one: Iterable[Hashable], other: Iterable[Hashable]) -> float:
-    """Compute |intersection| / |union| of two multisets; 1 where both are empty.
+    """Return |intersection| / |union| of two multisets; 1 where both are empty.
 
     >>> jaccard("aab", "ab")
     0.6666666666666666
@@ -52,10 +54,11 @@ def jaccard(one: Iterable[Hashable], other: Iterable[Hashable]) -> float:
     return (left & right).total() / union if union else 1.0
 
 
+@config
 class ToolReward(RewardModule):
-    """Pays the speaker for well-formed tool calls and for their likeness to the expected ones.
+    """Rewards the speaker for well-formed tool calls and for their likeness to the expected ones.
 
-    Both parts are paid for every reply, each against all calls expected of the task, so this is
+    Both parts are given for every reply, each against all calls expected of the task, so this is
     for tasks of one reply. Format is 1 or 0, correctness is `tool_score`; together [-3, 4].
     What a reply thinks (`<think>`) is not read.
 
@@ -64,49 +67,59 @@ class ToolReward(RewardModule):
     hold text and no call where none is expected. Correctness reads calls in any text around
     them. The schedules of the released code (range from 1 to 3 after 30 steps, format traded
     for correctness, a length reward) are not here.
-
-    Args:
-        expected: the expected calls in one text, for all tasks or by `Episode.task`. None reads
-            the task itself: a JSON object whose `calls` is such a text, or a list of texts and
-            of `{"name": ..., "arguments": {...}}`. A task that gives none, in either way, is
-            not paid; an empty text expects that no tool is called.
-        part: which part to pay, under the name `toolrl`, `toolrl_format` or
-            `toolrl_correctness`: GDPO normalises the two apart.
     """
 
-    name = "toolrl"
-    wants = "the calls that are expected: expected=..., or a task that names them"
+    name: Literal["toolrl"] = "toolrl"
+    expected: str | Mapping[str, str] | None = None
+    """The expected calls in one text, for all tasks or by `Episode.task`. None reads the task
+    itself: a JSON object whose `calls` is such a text, or a list of texts and of `{"name": ...,
+    "arguments": {...}}`. A task that gives none, in either way, is not rewarded; an empty text
+    expects that no tool is called."""
+    part: Literal["both", "format", "correctness"] = "both"
+    """Which part to give, as component `toolrl`, `toolrl_format` or `toolrl_correctness`: GDPO
+    normalises the two apart."""
 
-    def __init__(
-        self, *, expected: str | Mapping[str, str] | None = None, part: Part = "both"
-    ) -> None:
-        check_word("part", part, get_args(Part))
-        self.expected = _given(expected)
-        self.part = part
-        self.name = self.name if part == "both" else f"{self.name}_{part}"
-        ranges = {"both": (-MOST, MOST + 1), "format": (0.0, 1.0), "correctness": (-MOST, MOST)}
-        self.range = ranges[part]
+    def __post_init__(self) -> None:
+        try:
+            self._expected  # noqa: B018  # calls that cannot be read fail before anything starts
+        except DataError as error:
+            raise ConfigError(f"expected: {error}") from None
 
-    def score_turn(self, episode: Episode, turn: Turn) -> Payments:
-        """Pay the speaker; nobody where the task expects nothing in particular."""
+    @property
+    def component(self) -> str:
+        """`toolrl`, with the part where it is one."""
+        return self.name if self.part == "both" else f"{self.name}_{self.part}"
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Range of the part."""
+        low = 0.0 if self.part == "format" else -MOST
+        return low, {"both": MOST + 1, "format": 1.0, "correctness": MOST}[self.part]
+
+    @functools.cached_property
+    def _expected(self) -> tuple[Call, ...] | dict[str, tuple[Call, ...]] | None:
+        if isinstance(self.expected, Mapping):
+            return {task: calls_of(text) for task, text in self.expected.items()}
+        return None if self.expected is None else calls_of(self.expected)
+
+    def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
+        """Reward the speaker; nobody where the task expects nothing in particular."""
         truth = self._truth(episode.task)
         if truth is None:
             return {}
         said = turn.text.rpartition("</think>")[2].partition("<think>")[0]
         calls, alone = read_calls(said)
         formed = alone if truth else bool(said.strip())
-        paid = {
+        parts = {
             "format": float(formed and calls is not None and bool(calls) == bool(truth)),
             "correctness": tool_score(truth, calls),
         }
-        return {turn.agent: sum(paid.values()) if self.part == "both" else paid[self.part]}
+        return {turn.agent: parts[self.part] if self.part in parts else sum(parts.values())}
 
     def _truth(self, task: str) -> tuple[Call, ...] | None:
-        if self.expected is None:
+        if self._expected is None:
             return calls_in_task(task)
-        if isinstance(self.expected, dict):
-            return self.expected.get(task)
-        return self.expected
+        return self._expected.get(task) if isinstance(self._expected, dict) else self._expected
 
 
 def calls_in_task(task: str) -> tuple[Call, ...] | None:
@@ -127,24 +140,13 @@ def calls_in_task(task: str) -> tuple[Call, ...] | None:
     return calls_of(data["calls"]) if "calls" in data else None
 
 
-def _given(
-    expected: str | Mapping[str, str] | None,
-) -> tuple[Call, ...] | dict[str, tuple[Call, ...]] | None:
-    try:
-        if isinstance(expected, Mapping):
-            return {task: calls_of(text) for task, text in expected.items()}
-        return None if expected is None else calls_of(expected)
-    except DataError as error:
-        raise ConfigError(f"expected: {error}") from None
-
-
 def _matched(truth: Sequence[Call], free: list[Call]) -> float:
     """Add up the arguments' score, every expected call taking the best free one of its name."""
     total = 0.0
     for call in truth:
         scores = [(_likeness(call, c), i) for i, c in enumerate(free) if c.name == call.name]
-        if scores:
-            score, i = max(scores, key=lambda pair: pair[0])
+        score, i = max(scores, key=lambda pair: pair[0], default=(0.0, 0))
+        if score > 0:
             total += score
             del free[i]
     return total

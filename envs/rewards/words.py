@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coevo.envs.core.hashing import feature_counts
+
 _WORD = re.compile(r"\w+")
 _PIECE = re.compile(r"\w+|[^\w\s]")
 
 
 def words(text: str) -> list[str]:
-    """Split a text into words in lower case, punctuation dropped.
+    """Return the words of a text in lower case, punctuation dropped.
 
     >>> words("I BET, again.")
     ['i', 'bet', 'again']
@@ -24,7 +25,7 @@ def words(text: str) -> list[str]:
 
 
 def pieces(text: str, most: int) -> list[str]:
-    """Split a text into words and punctuation marks, the last `most` of them.
+    """Return the last `most` words and punctuation marks of a text.
 
     >>> pieces("You hold: [Jack]", 3)
     ['[', 'jack', ']']
@@ -33,7 +34,7 @@ def pieces(text: str, most: int) -> list[str]:
 
 
 def n_grams(found: list[str]) -> list[str]:
-    """Give the pieces themselves and all pairs of neighbours.
+    """Return the pieces themselves and all pairs of neighbours.
 
     >>> n_grams(["go", "north"])
     ['go', 'north', 'go north']
@@ -42,17 +43,11 @@ def n_grams(found: list[str]) -> list[str]:
 
 
 def hashed(features: Iterable[str], buckets: int) -> NDArray[np.float64]:
-    """Count features in buckets chosen, and signed, by a hash; the result has length 1, or 0.
-
-    The hash is the same on every machine. Two features that share a bucket are told apart by
-    nothing; the signs keep such accidents from adding up.
+    """Return hashed counts of features (see `feature_counts`) scaled to length 1, or all 0.
 
     >>> round(float(np.linalg.norm(hashed(["a", "b", "b"], 64))), 6)
     1.0
     """
-    codes = np.array([zlib.crc32(f.encode("utf-8", "surrogatepass")) for f in features], np.int64)
-    signs = np.where(codes & 1, 1.0, -1.0)
-    counts = np.zeros(buckets)
-    np.add.at(counts, (codes >> 1) % buckets, signs)
+    counts = feature_counts(features, buckets)
     length = float(np.linalg.norm(counts))
     return counts / length if length > 0.0 else counts

@@ -33,7 +33,7 @@ class Document:
 
     @property
     def contents(self) -> str:
-        """Give title and text as one string, the title on a line of its own."""
+        """Return title and text as one string, the title on a line of its own."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 

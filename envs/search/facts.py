@@ -13,15 +13,15 @@ import functools
 import importlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 
-from coevo.envs.core.errors import ConfigError, missing_extra
+from coevo.envs.core.config import config
+from coevo.envs.core.errors import missing_extra
 from coevo.envs.search.corpus import Document
 from coevo.envs.search.grammar import Relation
 from coevo.envs.search.graph import Fact, GraphWorld
-from coevo.envs.search.names import HALVES
+from coevo.envs.search.names import Split
 
 RELATIONS = (
     Relation("capital", "country", "city", ("capital",), ("The capital of {s} is {o}.",)),
@@ -70,24 +70,27 @@ LANGUAGES = dict(line.split() for line in _NAMED.splitlines())
 """Names of languages by the code that GeoNames uses."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FactsSpec:
-    """Settings of the world of facts."""
+@config
+class Facts:
+    """The world of facts."""
 
-    split: str = "all"
+    name: Literal["facts"] = "facts"
+    split: Split = "all"
     """`train` is Africa, Asia and Europe, `test` the Americas and Oceania; currencies and languages
     that the train half has are left out of the test half, so that no entity is in both."""
     sets: bool = True
     """Whether `neighbours`, which has no single answer, is there."""
 
-    def __post_init__(self) -> None:
-        """Reject an unknown half."""
-        if self.split not in HALVES:
-            raise ConfigError(f"split={self.split!r} must be one of {', '.join(HALVES)}")
+    def stamp(self, seed: int) -> int:
+        """Return what tells worlds of these settings apart: nothing."""
+        return 0
+
+    def make(self, stamp: int) -> GraphWorld:
+        """Return the world; the same version of the data gives the same one."""
+        return _facts(self)
 
 
-def facts_world(spec: FactsSpec) -> GraphWorld:
-    """Make the world of facts; the same version of the data gives the same world."""
+def _facts(spec: Facts) -> GraphWorld:
     data = gazetteer()
     relations = {r.name: r for r in RELATIONS if spec.sets or r.functional}
     facts, types = data.facts(spec.split)
@@ -132,7 +135,7 @@ class Gazetteer:
         return {c: n if often[n] == 1 else f"{c} {n}" for c, n in sorted(names.items())}
 
     def _cities(self, cities: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-        """Give capital and largest city by country, where only one country has such a name."""
+        """Return capital and largest city by country, where only one country has such a name."""
         sizes: dict[str, tuple[int, str]] = {}
         for city in cities:
             size = (city["population"], city["name"].strip())

@@ -12,15 +12,16 @@ hardly a better guess than any other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 
+from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.search.corpus import Document
 from coevo.envs.search.grammar import Relation
 from coevo.envs.search.graph import Fact, GraphWorld
-from coevo.envs.search.names import HALVES, long_names, short_names
+from coevo.envs.search.names import Split, long_names, short_names
 from coevo.envs.search.relations import (
     COMPACT,
     COMPACT_SHARES,
@@ -31,48 +32,47 @@ from coevo.envs.search.relations import (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class FictionalSpec:
-    """Settings of an invented world."""
+@config
+class Fictional:
+    """An invented world."""
 
+    name: Literal["fictional"] = "fictional"
     compact: bool = True
     """The small world with short names; False gives the wide one."""
-    entities: int = 0
+    entities: Annotated[int, whole(0)] = 0
     """About how many entities, 6 or more (compact: 1500 at most); 0 takes 36, or 240 when wide."""
-    split: str = "all"
+    split: Split = "all"
     """`train` and `test` take names from two halves that never meet; `all` from both."""
     sets: bool = True
     """Whether there is a relation with several objects (friends, members)."""
-    passages: str = "auto"
+    passages: Literal["auto", "entity", "fact"] = "auto"
     """`entity` writes one document per entity, `fact` one per fact; `auto` takes `fact` for the
     compact world and `entity` for the wide one."""
-    paraphrase: int = 0
+    paraphrase: Annotated[int, whole(0, 2)] = 0
     """Wide: 0 states and asks everything in one way, 1 and 2 in two and three ways."""
-    filler: int = 0
+    filler: Annotated[int, whole(0)] = 0
     """Wide: sentences per document that state nothing."""
-    shared: int = 1
+    shared: Annotated[int, whole(1)] = 1
     """Wide: names in which one word of a name may occur; 3 makes names ambiguous."""
-    stale: float = 0.0
+    stale: Annotated[float, real(0, 1)] = 0.0
     """Share of the documents that have a stale twin which contradicts one of their facts."""
 
     def __post_init__(self) -> None:
-        """Reject what cannot be made."""
-        if self.entities and self.entities < 6:
+        if 0 < self.entities < 6:
             raise ConfigError(f"entities={self.entities} must be 6 or more, or 0 for the default")
-        if self.split not in HALVES:
-            raise ConfigError(f"split={self.split!r} must be one of {', '.join(HALVES)}")
-        if self.passages not in ("auto", "entity", "fact"):
-            raise ConfigError(f"passages={self.passages!r} must be one of auto, entity, fact")
-        if not 0 <= self.paraphrase <= 2 or self.filler < 0 or not 0 <= self.stale <= 1:
-            raise ConfigError(
-                f"paraphrase={self.paraphrase} must be 0, 1 or 2; filler={self.filler} 0 or more; "
-                f"stale={self.stale} in 0..1"
-            )
         if self.compact and (self.paraphrase or self.filler or self.shared != 1):
             raise ConfigError("paraphrase, filler and shared need compact=False")
 
+    def stamp(self, seed: int) -> int:
+        """Return what tells worlds of these settings apart: the seed."""
+        return seed
 
-def fictional_world(spec: FictionalSpec, seed: int) -> GraphWorld:
+    def make(self, stamp: int) -> GraphWorld:
+        """Return the world of a seed."""
+        return _fictional(self, stamp)
+
+
+def _fictional(spec: Fictional, seed: int) -> GraphWorld:
     """Invent a world: names, facts, documents; the same settings and seed give the same world."""
     rng = np.random.default_rng(seed)
     shares = COMPACT_SHARES if spec.compact else WIDE_SHARES
@@ -85,13 +85,19 @@ def fictional_world(spec: FictionalSpec, seed: int) -> GraphWorld:
     entities = dict(zip(named, types, strict=True))
     facts = [fact for relation in relations for fact in _deal(rng, relation, entities)]
     documents, stated = _documents(rng, spec, relations, entities, facts)
-    weight = 4 if spec.compact else 1
     return GraphWorld(
-        "fictional", entities, relations, facts, documents, stated, weight, spec.paraphrase
+        spec.name,
+        entities,
+        relations,
+        facts,
+        documents,
+        stated,
+        title_weight=4 if spec.compact else 1,
+        phrasing=spec.paraphrase,
     )
 
 
-def _relations(spec: FictionalSpec) -> Sequence[Relation]:
+def _relations(spec: Fictional) -> Sequence[Relation]:
     return COMPACT if spec.compact else (*WIDE, MEMBERS)
 
 
@@ -121,7 +127,7 @@ def _deal(rng: np.random.Generator, relation: Relation, entities: Mapping[str, s
 
 def _documents(
     rng: np.random.Generator,
-    spec: FictionalSpec,
+    spec: Fictional,
     relations: Sequence[Relation],
     entities: Mapping[str, str],
     facts: Sequence[Fact],
@@ -168,7 +174,7 @@ def _outdated(
 
 def _text(
     rng: np.random.Generator,
-    spec: FictionalSpec,
+    spec: Fictional,
     facts: Sequence[Fact],
     wording: Mapping[str, Relation],
 ) -> str:

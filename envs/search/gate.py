@@ -17,12 +17,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from coevo.envs.questions.answers import exact_match
 from coevo.envs.search.corpus import Document
-from coevo.envs.search.grading import exact_match
 from coevo.envs.search.grammar import Path
 from coevo.envs.search.proposals import EXACT, VALID, GateSpec, Proposal, Verdict
 from coevo.envs.search.retrieval import tokenise
-from coevo.envs.search.worlds import World
+from coevo.envs.search.world import World
 
 Reader = Callable[[str, Sequence[Document]], str | None]
 """Answers a question from documents alone; None where they do not tell."""
@@ -183,7 +183,7 @@ class Gate:
     def _noise(
         self, p: Proposal, path: Path | None, rng: np.random.Generator
     ) -> list[tuple[str, ...]]:
-        """Give bundles that other searchers would have found, without support for the question."""
+        """Return bundles that other searchers would have found, without support for the question."""
         barred = set(p.evidence)
         if not self.spec.allow_support:
             barred |= set(self.world.support(path)) if path else set()
@@ -206,7 +206,7 @@ class Gate:
 
 
 def overlap(one: str, other: str) -> float:
-    """Give the share of words in common: |A and B| / |A or B|.
+    """Return the share of words in common: |A and B| / |A or B|.
 
     >>> overlap("the mayor of Dalu", "mayor of Dalu?")
     0.75

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.parsing import normalise
 
 _OPENING = re.compile(r"^(?:who|what|which)\s+(?:(?:is|are|was|were)\s+)?")
 _ARTICLE = re.compile(r"^the\s+")
@@ -64,10 +65,10 @@ class Grammar:
 
     def __init__(self, relations: Iterable[Relation], entities: Mapping[str, str]) -> None:
         self.relations = {r.name: r for r in relations}
-        self._names = {fold(name): name for name in entities}
+        self._names = {normalise(name): name for name in entities}
         if len(self._names) < len(entities):
             raise ConfigError("two entities have names that differ in case or blanks alone")
-        phrases = [(fold(p), r.name) for r in self.relations.values() for p in r.phrases]
+        phrases = [(normalise(p), r.name) for r in self.relations.values() for p in r.phrases]
         self._phrases = dict(phrases)
         if len(self._phrases) < len(phrases):
             raise ConfigError("two relations share a phrase")
@@ -95,12 +96,12 @@ class Grammar:
         Case, blanks, articles, the opening words, `of` and the question mark may be missing or
         there; everything else must be exact. None where the text can be read in no way or in two.
         """
-        text = _OPENING.sub("", fold(text).rstrip("?. "))
+        text = _OPENING.sub("", normalise(text).rstrip("?. "))
         readings = set(self._readings(text)) if len(text) <= 1000 else set()
         return readings.pop() if len(readings) == 1 else None
 
     def _readings(self, text: str) -> Iterable[Path]:
-        """Give every way to read `phrase [of] ... entity`; depth is bounded by the text."""
+        """Return every way to read `phrase [of] ... entity`; depth is bounded by the text."""
         todo: list[tuple[str, tuple[str, ...]]] = [(text, ())]
         while todo:
             whole, named = todo.pop()
@@ -112,16 +113,3 @@ class Grammar:
                 if rest.startswith(phrase + " "):
                     after = rest[len(phrase) + 1 :]
                     todo.append((after.removeprefix("of "), (*named, relation)))
-
-    def canonical(self, name: str) -> str | None:
-        """Give an entity's name as the world spells it; None for no entity."""
-        return self._names.get(fold(name))
-
-
-def fold(text: str) -> str:
-    """Fold case and blanks.
-
-    >>> fold("  The Mayor of  Dalu ")
-    'the mayor of dalu'
-    """
-    return " ".join(text.casefold().split())

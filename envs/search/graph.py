@@ -16,7 +16,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.search.corpus import Document
 from coevo.envs.search.grammar import Grammar, Path, Relation
 from coevo.envs.search.retrieval import mentions
-from coevo.envs.search.worlds import Found, Question, World
+from coevo.envs.search.world import Found, Question, World
 
 TRIES = 100
 """Paths that are drawn until one does not give itself away."""
@@ -125,7 +125,7 @@ class GraphWorld(World):
         return self.ask(self.sample_path(rng, hops))
 
     def ask(self, path: Path) -> Question:
-        """Give the question of a path, with its answers and the documents that it needs."""
+        """Return the question of a path, with its answers and the documents that it needs."""
         names = sorted(self.answers(path))
         others = [alias for name in names for alias in self.aliases.get(name, ())]
         asked, terse = self.question(path), self.question(path, terse=True)
@@ -144,7 +144,7 @@ class GraphWorld(World):
         return None
 
     def _ends(self, hops: int) -> tuple[str, ...]:
-        """Give all entities in which a path of so many hops ends."""
+        """Return all entities in which a path of so many hops ends."""
         if hops < 1:
             raise ConfigError(f"hops={hops} must be 1 or more")
         if hops not in self._known_ends:
@@ -163,7 +163,7 @@ class GraphWorld(World):
         return ends
 
     def trace(self, path: Path) -> tuple[str, ...]:
-        """Give start, bridges and answer of a path that has one answer at every step."""
+        """Return start, bridges and answer of a path that has one answer at every step."""
         along = [path.start]
         for i in range(path.hops):
             ends = self.answers(Path(path.start, path.relations[: i + 1]))
@@ -173,7 +173,7 @@ class GraphWorld(World):
         return tuple(along)
 
     def support(self, path: Path) -> tuple[str, ...]:
-        """Give the documents that state the facts of a path; sets give all of theirs."""
+        """Return the documents that state the facts of a path; sets give all of theirs."""
         sources: list[str] = []
         ends = {path.start}
         for relation in path.relations:
@@ -183,7 +183,7 @@ class GraphWorld(World):
         return tuple(dict.fromkeys(sources))
 
     def plan(self, path: Path) -> list[str]:
-        """Give one query per hop, each about the entity that the one before found."""
+        """Return one query per hop, each about the entity that the one before found."""
         along = self.trace(path)
         steps = zip(along, path.relations, strict=False)
         return [self.grammar.question(Path(s, (r,)), terse=True) for s, r in steps]
@@ -206,7 +206,7 @@ class GraphWorld(World):
 
 
 def said_in(statements: Iterable[Iterable[Fact]]) -> dict[tuple[str, str], str]:
-    """Give the first object that is stated for each subject and relation."""
+    """Return the first object that is stated for each subject and relation."""
     said: dict[tuple[str, str], str] = {}
     for facts in statements:
         for fact in facts:

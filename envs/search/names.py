@@ -1,6 +1,6 @@
-"""Invented names: syllables, no word or name that anybody knows, halves that never meet.
+"""Invented names: syllables, no word or name that anybody knows, splits that never meet.
 
-Names of the `train` half and of the `test` half differ whatever the seed, so entities of worlds for
+Names of the `train` split and of the `test` split differ whatever the seed, so entities of worlds for
 training and for measuring are never shared.
 """
 
@@ -14,8 +14,7 @@ import numpy as np
 
 from coevo.envs.core.errors import ConfigError
 
-Half = Literal["all", "train", "test"]
-HALVES: tuple[str, ...] = ("all", "train", "test")
+Split = Literal["all", "train", "test"]
 
 _CONSONANTS = "bdfgklmnprstvz"
 _VOWELS = "aeiou"
@@ -28,42 +27,40 @@ KNOWN = frozenset(_KNOWN_FILE.read_text(encoding="utf-8").split())
 """Words and names that syllables happen to spell; none of them is given to an entity."""
 
 
-def half_of(name: str) -> str:
-    """Give the half that a name belongs to, by its letters alone.
+def split_of(name: str) -> str:
+    """Return the split that a name belongs to, by its letters alone.
 
-    >>> half_of("Dalu") != half_of("Daluk")
+    >>> split_of("Dalu") != split_of("Daluk")
     True
     """
     return "train" if sum(map(ord, name.casefold())) % 2 == 0 else "test"
 
 
-def short_names(rng: np.random.Generator, count: int, half: str = "all") -> list[str]:
+def short_names(rng: np.random.Generator, count: int, split: Split = "all") -> list[str]:
     """Draw different names of two open syllables: `Dalu`.
 
     Args:
         rng: randomness.
-        count: at most 1500 in one half.
-        half: `train`, `test` or `all`.
+        count: at most 1500 in one split.
+        split: `train`, `test` or `all`.
     """
     if count > 1500:
         raise ConfigError(f"{count} short names: there are 1500 at most; take compact=False")
-    return _draw(count, half, lambda: _word(rng, 2, ("",)))
+    return _draw(count, split, lambda: _word(rng, 2, ("",)))
 
 
 def long_names(
-    rng: np.random.Generator, count: int, half: str = "all", shared: int = 1, pairs: float = 0.5
+    rng: np.random.Generator, count: int, split: Split = "all", shared: int = 1, pairs: float = 0.5
 ) -> list[str]:
     """Draw different names of one or two words of four letters or more: `Dalumen Rosk`.
 
     Args:
         rng: randomness.
         count: how many.
-        half: `train`, `test` or `all`.
+        split: `train`, `test` or `all`.
         shared: names in which one word may occur; 1 shares none.
         pairs: share of names of two words.
     """
-    if shared < 1:
-        raise ConfigError(f"shared={shared} must be 1 or more: names that one word may be in")
     used: dict[str, int] = {}
 
     def words() -> str | None:
@@ -79,18 +76,16 @@ def long_names(
         for word in name.split():
             used[word] = used.get(word, 0) + 1
 
-    return _draw(count, half, words, keep)
+    return _draw(count, split, words, keep)
 
 
 def _draw(
     count: int,
-    half: str,
+    split: Split,
     propose: Callable[[], str | None],
     keep: Callable[[str], None] = lambda name: None,
 ) -> list[str]:
-    """Take proposals until there are enough; refuse what is known, taken or of the other half."""
-    if half not in HALVES:
-        raise ConfigError(f"split={half!r} of a world must be one of {', '.join(HALVES)}")
+    """Take proposals until there are enough; refuse what is known, taken or of the other split."""
     names: dict[str, None] = {}
     for _ in range(1000 + 200 * count):
         if len(names) == count:
@@ -98,7 +93,7 @@ def _draw(
         name = propose()
         if name is None or name in names or KNOWN & set(name.casefold().split()):
             continue
-        if any(len(word) < 4 for word in name.split()) or half not in ("all", half_of(name)):
+        if any(len(word) < 4 for word in name.split()) or split not in ("all", split_of(name)):
             continue
         names[name] = None
         keep(name)

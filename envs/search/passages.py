@@ -10,34 +10,60 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path as FilePath
+from typing import Literal
 
 import numpy as np
 
+from coevo.envs.core.config import config
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.parsing import normalise
 from coevo.envs.search.corpus import AskedQuestion, Document, load_documents, load_questions
-from coevo.envs.search.grammar import Path, fold
-from coevo.envs.search.retrieval import tokenise
-from coevo.envs.search.worlds import Found, Question, World
+from coevo.envs.search.grammar import Path
+from coevo.envs.search.names import Split
+from coevo.envs.search.retrieval import mentions, tokenise
+from coevo.envs.search.world import Found, Question, World
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _SPAN = re.compile(r"[A-ZÀ-Þ][\w'-]*(?:\s+(?:of\s+|the\s+|and\s+)?[A-ZÀ-Þ][\w'-]*)*|\d[\d,.]*\d|\d")
 
 
-@dataclass(frozen=True, kw_only=True)
-class PassagesSpec:
-    """Settings of a world of passages."""
+@config
+class Corpus:
+    """Passages of one's own: see `corpus` for the files."""
 
-    split: str = "all"
+    name: Literal["corpus"] = "corpus"
+    path: str
+    """A folder with corpus.jsonl, or a file of JSON lines."""
+    split: Split = "all"
     """`train` and `test` ask about two halves of the titles that never meet; `all` about all."""
     qrels: str = "test"
     """Name of BEIR's table of relevant documents."""
 
-    def __post_init__(self) -> None:
-        """Reject an unknown half."""
-        if self.split not in ("all", "train", "test"):
-            raise ConfigError(f"split={self.split!r} must be one of all, train, test")
+    def stamp(self, seed: int) -> int:
+        """Return a number that changes with the files, so that edited ones are read again."""
+        path = FilePath(self.path)
+        if not path.exists():
+            raise ConfigError(
+                f"no corpus {self.path!r}: it must be a folder with corpus.jsonl, or a file of "
+                "JSON lines"
+            )
+        files = [path, path / "corpus.jsonl", path / "questions.jsonl"]
+        return hash(tuple(f.stat().st_mtime_ns for f in files if f.exists()))
+
+    def make(self, stamp: int) -> PassagesWorld:
+        """Load the corpus; the halves of a split ask about documents of different titles."""
+        documents = load_documents(self.path)
+        folder = FilePath(self.path).is_dir()
+        questions = load_questions(self.path, self.qrels) if folder else ()
+        if self.split != "all":
+            wanted = int(self.split == "test")
+            titles = {t: i % 2 for i, t in enumerate(dict.fromkeys(d.title for d in documents))}
+            order = {d.id: titles[d.title] for d in documents}
+            questions = tuple(
+                q for q in questions if q.documents and order.get(q.documents[0]) == wanted
+            )
+        return PassagesWorld(FilePath(self.path).name, documents, questions)
 
 
 class PassagesWorld(World):
@@ -49,11 +75,11 @@ class PassagesWorld(World):
         self.name = name
         self.documents = tuple(documents)
         self._asked = tuple(q for q in questions if q.answers)
-        self._gold = {fold(q.text): q.answers for q in self._asked}
+        self._gold = {normalise(q.text): q.answers for q in self._asked}
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """Give all questions that have an answer."""
+        """Return all questions that have an answer."""
         return tuple(_question(q) for q in self._asked)
 
     def draw_answer(self, rng: np.random.Generator, hops: int = 1) -> str:
@@ -73,16 +99,15 @@ class PassagesWorld(World):
         """Find a gold answer in the documents, or the likeliest name of the likeliest sentence."""
         if isinstance(question, Path):
             return None
-        gold = self._gold.get(fold(question))
+        gold = self._gold.get(normalise(question))
         if gold is not None:
-            text = " ".join(tokenise(" ".join(d.text for d in documents)))
-            held = (a for a in gold if f" {' '.join(tokenise(a))} " in f" {text} ")
-            return next(held, None)
+            text = " ".join(d.text for d in documents)
+            return next((a for a in gold if mentions(text, a)), None)
         return extract(question, [d.text for d in documents])
 
 
 def extract(question: str, texts: Sequence[str]) -> str | None:
-    """Give the first name or number of the sentence that shares most words with a question.
+    """Return the first name or number of the sentence that shares most words with a question.
 
     >>> extract("Who led the Norse raiders?", ["Rain fell. The Norse raiders followed Rollo."])
     'Rollo'
@@ -97,20 +122,6 @@ def extract(question: str, texts: Sequence[str]) -> str | None:
         if spans and rank[0] and (best is None or rank > best):
             best, answer = rank, spans[0]
     return answer
-
-
-def passages_world(path: str, spec: PassagesSpec) -> PassagesWorld:
-    """Load a corpus; the halves of a split ask about documents of different titles."""
-    documents = load_documents(path)
-    questions = load_questions(path, spec.qrels) if FilePath(path).is_dir() else ()
-    if spec.split != "all":
-        wanted = int(spec.split == "test")
-        titles = {t: i % 2 for i, t in enumerate(dict.fromkeys(d.title for d in documents))}
-        order = {d.id: titles[d.title] for d in documents}
-        questions = tuple(
-            q for q in questions if q.documents and order.get(q.documents[0]) == wanted
-        )
-    return PassagesWorld(FilePath(path).name, documents, questions)
 
 
 def _question(asked: AskedQuestion) -> Question:

@@ -21,7 +21,7 @@ def solver_payoff(correct: bool, answer_tags: int = 1) -> float:
 
 
 def success_share(payoffs: Sequence[float]) -> float:
-    """Give the share of solvers that were paid anything; a quarter counts as a success.
+    """Return the share of solvers that were paid anything; a quarter counts as a success.
 
     >>> success_share([1.0, 0.25, 0.0, 0.0])
     0.5

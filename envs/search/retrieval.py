@@ -35,7 +35,7 @@ class Hit(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Give the document's id, under the name that documents have for it."""
+        """Return the document's id, under the name that documents have for it."""
         return self.doc_id
 
 
@@ -46,7 +46,7 @@ class Retriever(Protocol):
     """What happened to queries so far: `queries`, `cut`, `cleaned`, `empty`."""
 
     def search(self, queries: Sequence[str], k: int | None = None) -> list[list[Hit]]:
-        """Give up to k hits per query, best first, equal scores by id; None is its own k."""
+        """Return up to k hits per query, best first, equal scores by id; None is its own k."""
         ...
 
 
@@ -61,7 +61,7 @@ def tokenise(text: str) -> list[str]:
 
 
 def mentions(text: str, name: str) -> bool:
-    """Tell whether a name stands in a text, word for word.
+    """Return whether a name stands in a text, word for word.
 
     >>> mentions("The Mayor of Suna.", "suna"), mentions("Sunas", "Suna")
     (True, False)
@@ -117,7 +117,7 @@ class Bm25Retriever:
         self._index = _index(words, self._vocabulary) if self._vocabulary else None
 
     def search(self, queries: Sequence[str], k: int | None = None) -> list[list[Hit]]:
-        """Give up to k hits per query, best first; nothing that a query can hold raises.
+        """Return up to k hits per query, best first; nothing that a query can hold raises.
 
         Args:
             queries: as a model wrote them.
@@ -140,7 +140,7 @@ class Bm25Retriever:
         return [Hit(d.id, score, d.title, d.text) for d, score in found]
 
     def with_k(self, k: int) -> Bm25Retriever:
-        """Give another view of the same index with its own k and its own counts."""
+        """Return another view of the same index with its own k and its own counts."""
         if k < 1:
             raise ConfigError(f"k={k} must be 1 or more")
         twin = object.__new__(type(self))

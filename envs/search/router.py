@@ -22,159 +22,139 @@ the agents as messages of the user, so no policy is trained on it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from math import isfinite
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import BeforeValidator, Field
 
-from coevo.envs.core.env import TextEnv
+from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
-from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory
+from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import Parse, Status
-from coevo.envs.search import orchestration, worlds
+from coevo.envs.core.task import Replies, Task, role_of
+from coevo.envs.questions.answers import exact_match
+from coevo.envs.search import orchestration
 from coevo.envs.search import router_words as words
-from coevo.envs.search.grading import exact_match
+from coevo.envs.search.experts import ask, conclude, followed, read_facts, route
+from coevo.envs.search.fictional import Fictional
 from coevo.envs.search.retrieval import clean_query
 from coevo.envs.search.router_words import ANSWERER, ROUTER, SEARCHER, YES, Search
-from coevo.envs.search.worlds import Question, World
+from coevo.envs.search.world import Question, World
+from coevo.envs.search.worlds import WorldConfig
+from coevo.envs.search.worlds import world as make_world
 
 _OWN_TAG = {ROUTER: "verify", SEARCHER: "search", ANSWERER: "answer"}
 SHORT = 60
 """Characters of a document that a terse prompt shows."""
 
-_USUAL: Mapping[str, Any] = {
-    "world": "fictional",
-    "world_seed": None,
-    "hops": [1, 2],
-    "steps": 4,
-    "k": 1,
-    "longest": 400,
-    "penalty": 0.01,
-}
-"""Default arguments, in the form in which episodes record them."""
+
+def _several(given: Any) -> Any:
+    return (given,) if isinstance(given, int) else given
 
 
-class SearchRouter(TextEnv):
-    """Three seats that are paid alike for one answer.
+@config
+class SearchRouterConfig:
+    """What the search team takes."""
 
-    Args:
-        world: what `coevo.envs.search.worlds.world` takes.
-        world_seed: seed of the one world of all plays; None makes a new world every play, where
-            worlds have seeds.
-        hops: facts that questions need; one number, or several of which each play draws one.
-        steps: decisions of the router at most.
-        k: documents per search.
-        longest: characters of a document that are shown.
-        penalty: charged for a reply that cannot be read, as component `unread`.
-        **kwargs: those of every environment; the illegal-move policy has nothing to do here.
-    """
+    world: WorldConfig = Fictional()
+    """Configuration of a world, or its bare name; see worlds.py."""
+    world_seed: Annotated[int, whole(0)] | None = None
+    """Seed of the one world of all episodes; None makes a new world every episode, where worlds have
+    seeds."""
+    hops: Annotated[
+        tuple[Annotated[int, whole(1, 9)], ...], BeforeValidator(_several), Field(min_length=1)
+    ] = (1, 2)
+    """Facts that questions need; one number, or several of which each episode draws one."""
+    steps: Annotated[int, whole(1, 100)] = 4
+    """Decisions of the router at most."""
+    k: Annotated[int, whole(1, 100)] = 1
+    """Documents per search."""
+    longest: Annotated[int, whole(1, 100_000)] = 400
+    """Characters of a document that are shown."""
+    penalty: Annotated[float, real(0)] = 0.01
+    """Of a reply that cannot be read, as component `unread`."""
+
+
+class SearchRouter(Task[SearchRouterConfig]):
+    """Three seats that are paid alike for one answer."""
 
     env_id = "coevo/search_router-v0"
+    config_class = SearchRouterConfig
     payoff_range = (0.0, 1.0)
+    seats = (ROUTER, SEARCHER, ANSWERER)
 
-    def __init__(
-        self,
-        *,
-        world: str | os.PathLike[str] | Mapping[str, Any] = "fictional",
-        world_seed: int | None = None,
-        hops: int | Sequence[int] = (1, 2),
-        steps: int = 4,
-        k: int = 1,
-        longest: int = 400,
-        penalty: float = 0.01,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.world_spec = dict(world) if isinstance(world, Mapping) else os.fspath(world)
-        self.world_seed = world_seed
-        several = (hops,) if isinstance(hops, int) else tuple(hops)
-        self.hops = tuple(_whole("hops", h, 1, 9) for h in several)
-        if not self.hops:
-            raise ConfigError("hops=() must name one number of facts or more")
-        self.steps, self.k = _whole("steps", steps, 1, 100), _whole("k", k, 1, 100)
-        self.longest = _whole("longest", longest, 1, 100_000)
-        if not (isfinite(penalty) and penalty >= 0):
-            raise ConfigError(f"penalty={penalty!r} must be a number, 0 or more")
-        self.penalty = float(penalty)
-        given: dict[str, Any] = {"world": self.world_spec, "world_seed": world_seed}
-        given |= {"hops": list(self.hops), "steps": steps, "k": k, "longest": longest}
-        given["penalty"] = self.penalty
-        self.options |= {name: v for name, v in given.items() if v != _USUAL[name]}
-        self._try()
-
-    def _try(self) -> None:
-        """Ask one question of each kind: what cannot be played fails before anything starts."""
-        here = self._world_of(self.world_seed or 0)
-        rng = np.random.default_rng(0)
-        for hops in self.hops:
+    def __init__(self, config: SearchRouterConfig) -> None:
+        super().__init__(config)
+        here, rng = self.world_of(config.world_seed or 0), np.random.default_rng(0)
+        for hops in config.hops:  # what cannot be asked fails before anything starts
             here.sample_question(rng, hops)
-        here.retriever(self.k)
 
-    def _world_of(self, seed: int) -> World:
-        return worlds.world(self.world_spec, seed)
+    def world_of(self, seed: int) -> World:
+        """Return the world of a seed."""
+        return make_world(self.config.world, seed)
 
-    def _seats(self) -> Sequence[str]:
-        return (ROUTER, SEARCHER, ANSWERER)
-
-    def _begin(self, options: Mapping[str, Any]) -> None:
-        seed = int(self.np_random.integers(2**31)) if self.world_seed is None else self.world_seed
-        self.world = self._world_of(seed)
-        hops = self.hops[int(self.np_random.integers(len(self.hops)))]
-        self.question: Question = self.world.sample_question(self.np_random, hops)
-        self._task_id = f"{self.world.name}-{seed}:{self.question.path or self.question.text}"
+    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+        """Draw the world and the question."""
+        fixed = self.config.world_seed
+        seed = int(rng.integers(2**31)) if fixed is None else fixed
+        self.world = self.world_of(seed)
+        hops = self.config.hops[int(rng.integers(len(self.config.hops)))]
+        self.question: Question = self.world.sample_question(rng, hops)
+        self.task_id = f"{self.world.name}-{seed}:{self.question.path or self.question.text}"
+        self.turns: list[Turn] = []
         self._mover: str | None = ROUTER
         self._step = 0
         self._searches: list[Search] = []
-        self._read_by = dict.fromkeys(self.possible_agents, 0)  # searches that a seat was shown
-        self._last = -1  # place of the turn that led to the next one
+        self._shown = dict.fromkeys(self.seats, -1)  # searches at a seat's last turn; -1: none yet
 
-    def _to_move(self) -> Sequence[str]:
+    def to_move(self) -> Sequence[str]:
+        """Return the one seat whose turn it is."""
         return () if self._mover is None else (self._mover,)
 
-    def _legal(self, agent: str) -> Sequence[str] | None:
-        return None
+    def legal(self, seat: str) -> None:
+        """Return None: any text is legal."""
 
-    def _read(self, agent: str, text: str) -> Parse:
-        """Read a verdict, a query or an answer; a reply without one is played as well."""
-        return Parse(_content(agent, text) or (YES if agent == ROUTER else ""), Status.LEGAL)
+    def read(self, seat: str, text: str) -> Parse:
+        """Return a verdict, a query or an answer; a reply without one is played as well."""
+        return Parse(_content(seat, text) or (YES if seat == ROUTER else ""), Status.LEGAL)
 
     # ---- One reply -------------------------------------------------------------------------
 
-    def _describe(self, agent: str, turn: Turn) -> None:
-        super()._describe(agent, turn)
-        turn.round, turn.about = self._step, self._last
-        if _content(agent, turn.text) is None:
+    def describe(self, seat: str, turn: Turn) -> None:
+        """Note verdict or answer and whether it is right, and what could not be read."""
+        super().describe(seat, turn)
+        turn.round, turn.about = self._step, len(self.turns) - 1
+        self.turns.append(turn)
+        if _content(seat, turn.text) is None:
             turn.notes["unread"] = True
-        foreign = orchestration.foreign_tags(turn.text, _OWN_TAG[agent])
+        foreign = orchestration.foreign_tags(turn.text, _OWN_TAG[seat])
         if foreign:
             turn.notes["foreign_tags"] = foreign
-        if agent == ROUTER:
+        if seat == ROUTER:
             turn.notes["verdict"] = turn.move
             if self.question.support:
                 turn.verified = float((turn.move == YES) == self._enough())
-        elif agent == ANSWERER:
+        elif seat == ANSWERER:
             turn.answer = turn.move or None
             turn.verified = exact_match(turn.answer, self.question.answers)
 
-    def _play(self, moves: dict[str, str]) -> dict[str, float]:
-        [(agent, move)] = moves.items()
-        place = len(self.episode.turns) - 1
-        turn = self.episode.turns[place]
-        self._last = place
-        if "unread" in turn.notes and self.penalty:
-            turn.pay("unread", {agent: -self.penalty})
-        if agent == ANSWERER:
+    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
+        """Hand over to the next seat, search, or pay the answer."""
+        [(seat, move)] = moves.items()
+        turn = self.turns[-1]
+        self._shown[seat] = len(self._searches)
+        if "unread" in turn.notes and self.config.penalty:
+            turn.pay("unread", {seat: -self.config.penalty})
+        if seat == ANSWERER:
             self._mover = None
-            return dict.fromkeys(self.possible_agents, turn.verified or 0.0)
-        if agent == SEARCHER:
+            return dict.fromkeys(self.seats, turn.verified or 0.0)
+        if seat == SEARCHER:
             self._search(move, turn)
             self._step += 1
             self._mover = ROUTER
         else:
-            last = self._step == self.steps - 1
+            last = self._step == self.config.steps - 1
             self._mover = ANSWERER if move == YES or last else SEARCHER
         return {}
 
@@ -182,7 +162,7 @@ class SearchRouter(TextEnv):
         """Ask the retriever, and note what it found and what became of the query."""
         asked, done = clean_query(query)
         before = self._supported()
-        hits = self.world.retriever(self.k).search([asked])[0] if asked else []
+        hits = self.world.retriever(self.config.k).search([asked])[0] if asked else []
         self._searches.append(Search(asked, tuple(hits)))
         new = self._supported() - before
         turn.notes |= {"query": asked, "found": [h.id for h in hits], "new_support": new}
@@ -198,42 +178,61 @@ class SearchRouter(TextEnv):
     def _enough(self) -> bool:
         return self._supported() == len(self.question.support)
 
-    def _private_info(self, agent: str) -> dict[str, Any]:
-        return {"role": agent.rpartition("_")[0], "step": self._step}
+    def info(self, seat: str) -> dict[str, Any]:
+        """Return the role and the step."""
+        return {"role": role_of(seat), "step": self._step}
 
-    # ---- Words -----------------------------------------------------------------------------
+    def expert(self, seat: str, skill: float) -> Replies:
+        """Route, ask or answer as the facts tell that were found."""
+        path = self.question.path
+        if path is None:
+            blind = {SEARCHER: "[search: it]", ANSWERER: "[answer: it]"}
+            return Replies((blind[seat],), np.ones(1)) if seat in blind else route(None, skill)
+        hits = [hit for search in self._searches for hit in search.hits]
+        facts = read_facts(dict.fromkeys(hit.text[: self.config.longest] for hit in hits))
+        if seat == ROUTER:
+            return route(not followed(path.start, path.relations, facts).following, skill)
+        act = ask if seat == SEARCHER else conclude
+        return act(path.start, path.relations, facts, skill)
 
-    def _rules(self, agent: str) -> str:
-        return words.rules(agent, self.steps, self.k)
+    # ---- Prompts ---------------------------------------------------------------------------
 
-    def _situation(self, agent: str) -> str:
-        first = self._read_by[agent]
-        self._read_by[agent] = len(self._searches)
-        asked = "" if self._chats[agent][1:] else f"Question: {self.question.text}\n"
+    def rules(self, seat: str) -> str:
+        """Return how the team works and what this seat does."""
+        return words.rules(seat, self.config.steps, self.config.k)
+
+    def situation(self, seat: str) -> str:
+        """Return what was found since this seat's last turn; first of all, the question."""
+        first = max(self._shown[seat], 0)
+        asked = "" if self._shown[seat] >= 0 else f"Question: {self.question.text}\n"
         new = [
-            words.report(i, search, self.longest)
+            words.report(i, search, self.config.longest)
             for i, search in enumerate(self._searches[first:], start=first + 1)
         ]
         told = "\n".join(new) or ("Nothing new was found." if first else "Nothing is known yet.")
-        return f"{asked}{told}\nStep {self._step + 1} of {self.steps}: {words.ASKED[agent]}"
+        step = f"Step {self._step + 1} of {self.config.steps}"
+        return f"{asked}{told}\n{step}: {words.ASKED[seat]}"
 
-    def _terse(self, agent: str) -> str:
-        known = words.known(self._searches, min(SHORT, self.longest))
-        return f"{self.question.terse.rstrip('?')}? {known} {words.TERSE[agent]}"
+    def terse(self, seat: str) -> str:
+        """Return the question and all that was found, in one line."""
+        known = words.known(self._searches, min(SHORT, self.config.longest))
+        return f"{self.question.terse.rstrip('?')}? {known} {words.TERSE[seat]}"
 
-    def _draw(self) -> str:
+    def draw(self) -> str:
+        """Return the question, all moves and what was found."""
         answers = " or ".join(self.question.answers)
         lines = [f"Question: {self.question.text} (answer: {answers})"]
-        for turn in self.episode.turns:
+        for turn in self.turns:
             found = "".join(f" {id}" for id in turn.notes.get("found", ()))
             lines.append(f"{turn.agent}: {turn.move or '(unread)'}" + (found and f" ->{found}"))
         return "\n".join(lines)
 
-    def _outcome(self) -> dict[str, float]:
-        turns = self.episode.turns
-        roles = {a: [t for t in turns if t.agent == a] for a in self.possible_agents}
+    def outcome(self) -> dict[str, float]:
+        """Return how often answer and verdicts were right, and what was found."""
+        turns = self.turns
+        roles = {a: [t for t in turns if t.agent == a] for a in self.seats}
         found = {
-            f"unread/{a.rpartition('_')[0]}": float(sum("unread" in t.notes for t in said))
+            f"unread/{role_of(a)}": float(sum("unread" in t.notes for t in said))
             for a, said in roles.items()
         }
         found |= {
@@ -252,18 +251,12 @@ class SearchRouter(TextEnv):
         return found
 
 
-def _content(agent: str, text: str) -> str | None:
+def _content(seat: str, text: str) -> str | None:
     """Read what this seat had to say; None where it cannot be read."""
-    if agent == ROUTER:
+    if seat == ROUTER:
         return orchestration.verdict(text)
-    return orchestration.query(text) if agent == SEARCHER else orchestration.answer(text)
+    return orchestration.query(text) if seat == SEARCHER else orchestration.answer(text)
 
 
-def _whole(name: str, number: object, low: int, high: int) -> int:
-    if isinstance(number, bool) or not isinstance(number, int) or not low <= number <= high:
-        raise ConfigError(f"{name}={number!r} must be a whole number from {low} to {high}")
-    return number
-
-
-raw_env = SearchRouter
+raw_env = raw_factory(SearchRouter)
 env = aec_factory(SearchRouter)

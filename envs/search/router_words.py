@@ -74,6 +74,6 @@ def report(number: int, search: Search, longest: int) -> str:
 
 
 def known(searches: Sequence[Search], longest: int) -> str:
-    """Give the texts that were found, each once, as short as it goes."""
+    """Return the texts that were found, each once, as short as it goes."""
     texts = [escape(hit.text, longest) for search in searches for hit in search.hits]
     return " ".join(dict.fromkeys(texts)) or "Nothing known."

@@ -80,17 +80,10 @@ def stored_questions(given: object) -> tuple[Mapping[str, Any], ...]:
     )
 
 
-def check_counts(**counted: int) -> None:
-    """Refuse settings that are no whole number of 1 or more."""
-    for name, given in counted.items():
-        if not isinstance(given, int) or given < 1:
-            raise ConfigError(f"{name}={given!r} must be a whole number, 1 or more")
-
-
 def outcome_of(
     desks: Mapping[str, Desk], verdicts: Sequence[Verdict], asked: Asked | None, odd: int
 ) -> dict[str, float]:
-    """Give the metrics of a play.
+    """Return the metrics of a play.
 
     Args:
         desks: seat -> what it did.

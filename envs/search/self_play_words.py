@@ -47,12 +47,12 @@ def proposer_task(answer: str, hops: int) -> str:
 
 
 def solver_task(question: str) -> str:
-    """Give the question, in full style."""
+    """Return the question, in full style."""
     return f"Question: {shown(question)}"
 
 
 def information(hits: Sequence[Hit]) -> str:
-    """Give what a search found, in full style."""
+    """Return what a search found, in full style."""
     lines = [
         f"Doc {i}(Title: {shown(h.title)}) {shown(h.text, DOCUMENT)}"
         for i, h in enumerate(hits, start=1)
@@ -87,16 +87,19 @@ def terse_solver(question: str, left: int, searches: Sequence[Search]) -> str:
     return f"Question: {shown(question, 160)}.{_found(searches)}{_moves(left, 'answer')}"
 
 
+def memory(searches: Sequence[Search]) -> list[str]:
+    """Return what is remembered of searches: four facts or so, about 40 tokens."""
+    lines = remembered(searches, most=max(1, min(3, 5 - len(searches))))
+    return [shown(line, 80) for line in lines][-5:]
+
+
 def _found(searches: Sequence[Search]) -> str:
-    """Give what is remembered: four facts or so, about 40 tokens."""
     if not searches:
         return ""
-    lines = remembered(searches, most=max(1, min(3, 5 - len(searches))))
-    kept = [shown(line, 80) for line in lines][-5:]
-    return " Found: " + (" ".join(kept) if kept else "nothing.")
+    return " Found: " + (" ".join(memory(searches)) or "nothing.")
 
 
 def _moves(left: int, final: str) -> str:
-    """Give the forms of a reply, and how many searches are left."""
+    """Return the forms of a reply, and how many searches are left."""
     search = f" [search: ...], {left - 1} left, or" if left > 1 else ""
     return f"{search} [{final}: ...]"

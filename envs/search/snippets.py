@@ -24,7 +24,7 @@ class Search:
 
 
 def best_sentences(query: str, hits: Sequence[Hit], most: int) -> list[str]:
-    """Give the sentences of the hits that share most words with the query.
+    """Return the sentences of the hits that share most words with the query.
 
     Of equals those come first that begin with something else: what a searcher knows already
     tells it less. Then the order of the hits and of their text.
@@ -47,7 +47,7 @@ def best_sentences(query: str, hits: Sequence[Hit], most: int) -> list[str]:
 
 
 def remembered(searches: Sequence[Search], most: int) -> list[str]:
-    """Give what is worth remembering of several searches, oldest first.
+    """Return what is worth remembering of several searches, oldest first.
 
     Args:
         searches: in the order in which they were made.
@@ -69,7 +69,7 @@ def remembered(searches: Sequence[Search], most: int) -> list[str]:
 
 
 def _leading_on(lines: Sequence[str], query: str) -> list[str]:
-    """Give the line that shares most words with the next query, the better ranked of equals."""
+    """Return the line that shares most words with the next query, the better ranked of equals."""
     wanted = set(tokenise(query))
     shared = [len(wanted & set(tokenise(line))) for line in lines]
     return [lines[shared.index(max(shared))]]

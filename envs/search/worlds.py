@@ -1,209 +1,43 @@
 """Worlds to search in: documents, and where there is a triple store, exact questions about them.
 
-    from coevo.envs.search.worlds import world
-    here = world("fictional", seed=3)           # a small invented world; "facts"; a corpus path
-    path = here.sample_path(rng, hops=2)        # a chain of facts with exactly one answer
-    here.question(path)                         # 'Who is the mayor of the capital of Dalu?'
-    here.parse(here.question(path)) == path     # exact
-    here.answers(path)                          # {'Kimo'}
-    here.plan(path)                             # ['capital of Dalu', 'mayor of Suna']
-    hits = here.retriever(k=3).search(here.plan(path))
-    here.read(here.question(path), hits[0] + hits[1])   # 'Kimo', from these documents alone
-
-Worlds never change: they may be shared between environments, forks and threads of a rollout.
+from coevo.envs.search.worlds import world
+here = world("fictional", seed=3)           # a small invented world, or "facts", or
+squad = world({"name": "corpus", "path": folder})
+path = here.sample_path(rng, hops=2)        # a chain of facts with exactly one answer
+here.question(path)                         # 'Who is the mayor of the capital of Dalu?'
+here.parse(here.question(path)) == path     # exact
+here.answers(path)                          # {'Kimo'}
+here.plan(path)                             # ['capital of Dalu', 'mayor of Suna']
+hits = here.retriever(k=3).search(here.plan(path))
+here.read(here.question(path), hits[0] + hits[1])   # 'Kimo', from these documents alone
 """
 
 from __future__ import annotations
 
 import functools
-import json
-import os
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any
 
-import numpy as np
+from coevo.envs.core.config import choice, named, read
+from coevo.envs.search.facts import Facts
+from coevo.envs.search.fictional import Fictional
+from coevo.envs.search.passages import Corpus
+from coevo.envs.search.world import World
 
-from coevo.envs.core.errors import ConfigError, arguments_of, check_arguments, nearest
-from coevo.envs.search.corpus import Document
-from coevo.envs.search.grammar import Path
-from coevo.envs.search.retrieval import Bm25Retriever, Hit, Retriever
-
-Found = Document | Hit
-"""What can be read: a document of the world, or a hit of its retriever."""
+WorldConfig = Annotated[Corpus | Facts | Fictional, choice(), named()]
+"""A world in a configuration."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One question with all that is known about it."""
-
-    text: str
-    """In full words."""
-    terse: str
-    """As short as it can be said; equal to `text` where a person wrote it."""
-    answers: tuple[str, ...]
-    """Accepted answers, the preferred one first."""
-    support: tuple[str, ...]
-    """Ids of the documents that are needed, in the order of the hops."""
-    path: Path | None = None
-    """Its path; None where a person wrote it."""
-
-    @property
-    def hops(self) -> int:
-        """Count the facts that are needed; 1 for questions that a person wrote."""
-        return self.path.hops if self.path else 1
-
-
-class World(ABC):
-    """Documents to search in, and questions about them.
-
-    What needs a triple store (`path`s) is there where `symbolic` is true; elsewhere `parse` gives
-    None and `sample_path` raises ConfigError, while `sample_question` and `read` work everywhere.
-    """
-
-    name: str
-    """For records: `fictional`, `facts`, the name of a corpus."""
-    documents: tuple[Document, ...]
-    symbolic: bool = False
-    """Whether questions can be parsed, answered and counted in hops exactly."""
-    title_weight: int = 1
-    """How many times the retriever counts the words of a title."""
-
-    @abstractmethod
-    def draw_answer(self, rng: np.random.Generator, hops: int = 1) -> str:
-        """Draw an answer that some question of so many hops has, each one equally likely."""
-
-    @abstractmethod
-    def sample_question(self, rng: np.random.Generator, hops: int = 1) -> Question:
-        """Draw a question with exactly one answer; a corpus of people's questions ignores hops."""
-
-    @abstractmethod
-    def read(self, question: str | Path, documents: Sequence[Found]) -> str | None:
-        """Answer from the given documents alone; None where they do not tell.
-
-        Deterministic, and no better than a reader: of several members of a set it takes the one
-        that the documents name first, and a contradiction goes to the document that comes first.
-        """
-
-    def sample_path(self, rng: np.random.Generator, hops: int, answer: str | None = None) -> Path:
-        """Draw a path of so many hops with exactly one answer and no entity twice.
-
-        Args:
-            rng: randomness.
-            hops: facts that are needed, 1 or more.
-            answer: where it has to end; drawn where none is given.
-
-        Raises:
-            ConfigError: there is no such path, or the world has no triple store.
-        """
-        raise ConfigError(f"the world {self.name!r} has no triple store, so no paths")
-
-    def parse(self, text: str) -> Path | None:
-        """Read a question back into its path; None where it is not in the world's grammar."""
-        return None
-
-    def question(self, path: Path, terse: bool = False) -> str:
-        """Ask for the end of a path, in full words or as short as it can be said."""
-        raise ConfigError(f"the world {self.name!r} has no triple store, so no paths")
-
-    def answers(self, path: Path) -> set[str]:
-        """Follow a path to all its ends: one for functional relations, more where sets occur."""
-        raise ConfigError(f"the world {self.name!r} has no triple store, so no paths")
-
-    def trace(self, path: Path) -> tuple[str, ...]:
-        """Give the entities along a path with one answer: start, bridges, answer."""
-        raise ConfigError(f"the world {self.name!r} has no triple store, so no paths")
-
-    def support(self, path: Path) -> tuple[str, ...]:
-        """Give the ids of the documents that state the facts of a path, in order."""
-        raise ConfigError(f"the world {self.name!r} has no triple store, so no paths")
-
-    def plan(self, path: Path) -> list[str]:
-        """Give the queries that find the documents of a path one after the other."""
-        raise ConfigError(f"the world {self.name!r} has no triple store, so no paths")
-
-    def retriever(self, k: int = 3) -> Retriever:
-        """Give BM25 over the documents, k hits per query; the index is built once."""
-        made: dict[int, Retriever] = self.__dict__.setdefault("_retrievers", {})
-        if k not in made:
-            first = next(iter(made.values()), None)
-            if isinstance(first, Bm25Retriever):
-                made[k] = first.with_k(k)
-            else:
-                made[k] = Bm25Retriever(self.documents, k, self.title_weight)
-        return made[k]
-
-    @functools.cached_property
-    def by_id(self) -> Mapping[str, Document]:
-        """Give the documents by id."""
-        return {d.id: d for d in self.documents}
-
-    def supported_hops(self, question: Question, found: Sequence[str]) -> int:
-        """Count the leading hops of a question whose documents are among the ids in `found`."""
-        known = set(found)
-        missing = (i for i, id in enumerate(question.support) if id not in known)
-        return next(missing, len(question.support))
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Share it: a world never changes."""
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave indices out, which are quickly built again."""
-        return {k: v for k, v in self.__dict__.items() if k not in ("_retrievers", "by_id")}
-
-
-KINDS = ("fictional", "facts")
-"""Worlds by name; anything else is the path of a corpus."""
-
-
-def world(spec: str | os.PathLike[str] | Mapping[str, Any] = "fictional", seed: int = 0) -> World:
-    """Make a world; the same arguments give the same world, byte by byte.
+def world(given: Any = "fictional", seed: int = 0) -> World:
+    """Return a world; the same arguments give the same world, byte by byte.
 
     Args:
-        spec: `fictional`, `facts`, the path of a corpus (see corpus.py), or a mapping with `kind`
-            (one of these) and the fields of its settings: `FictionalSpec`, `FactsSpec`.
+        given: a world's configuration, a mapping with `name` and further fields, or a bare name.
         seed: of fictional worlds; facts and corpora have none.
-
-    Raises:
-        ConfigError: a setting that the world does not take. DataError: a broken corpus.
     """
-    fields = dict(spec) if isinstance(spec, Mapping) else {"kind": os.fspath(spec)}
-    kind = fields.pop("kind", "fictional")
-    if not isinstance(kind, str):
-        raise ConfigError(f"kind={kind!r} of a world must be a text: {', '.join(KINDS)}, or a path")
-    stamp = int(seed) if kind == "fictional" else 0 if kind in KINDS else _stamp(kind)
-    return _made(kind, json.dumps(fields, sort_keys=True), stamp)
-
-
-def _stamp(path: str) -> int:
-    """Give a number that changes with the files of a corpus, so that edited ones are read again."""
-    files = [path, *(os.path.join(path, name) for name in ("corpus.jsonl", "questions.jsonl"))]
-    return hash(tuple(os.stat(f).st_mtime_ns for f in files if os.path.exists(f)))
+    config: Corpus | Facts | Fictional = read(WorldConfig, given, "world")
+    return _made(config, config.stamp(int(seed)))
 
 
 @functools.lru_cache(maxsize=64)
-def _made(kind: str, fields: str, seed: int) -> World:
-    settings = json.loads(fields)
-    if kind == "fictional":
-        from coevo.envs.search.fictional import FictionalSpec, fictional_world
-
-        check_arguments("a fictional world", settings, arguments_of(FictionalSpec))
-        return fictional_world(FictionalSpec(**settings), seed)
-    if kind == "facts":
-        from coevo.envs.search.facts import FactsSpec, facts_world
-
-        check_arguments("the world of facts", settings, arguments_of(FactsSpec))
-        return facts_world(FactsSpec(**settings))
-    if not os.path.exists(kind):
-        near = nearest(kind, KINDS)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ConfigError(
-            f"no world {kind!r}{hint} It must be {', '.join(KINDS)}, or the path of a corpus "
-            "(a folder with corpus.jsonl, or a file of JSON lines)"
-        )
-    from coevo.envs.search.passages import PassagesSpec, passages_world
-
-    check_arguments(f"the corpus {kind}", settings, arguments_of(PassagesSpec))
-    return passages_world(kind, PassagesSpec(**settings))
+def _made(config: Corpus | Facts | Fictional, stamp: int) -> World:
+    return config.make(stamp)

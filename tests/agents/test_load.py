@@ -116,7 +116,7 @@ def test_a_prefix_names_another_loader(monkeypatch, tmp_path):
 
 
 def test_a_mistyped_prefix_names_the_near_one(monkeypatch):
-    with pytest.raises(ConfigError, match=r"did you mean 'openai:MODEL'.*openai:MODEL, a folder"):
+    with pytest.raises(ConfigError, match=r"did you mean 'openai:MODEL'.*openai:MODEL.*a folder"):
         load_agent("opnai:gpt")
     with pytest.raises(ConfigError, match="openai:NAME"):
         load_agent("openai:")
@@ -126,3 +126,20 @@ def test_a_loader_without_its_extra_names_it(monkeypatch):
     monkeypatch.setitem(load.PREFIXES, "far", ("no_such_package.agent", "api"))
     with pytest.raises(MissingExtraError, match=r"'no_such_package'.*pip install 'coevo\[api\]'"):
         load_agent("far:away")
+
+
+def test_prefixes_say_what_a_path_holds(tiny_model_dir):
+    agent = load_agent(f"hf:{tiny_model_dir}", device="cpu")
+    assert isinstance(agent, LanguageModelAgent)
+    assert agent.sampling_settings == {"temperature": 1.0, "max_new_tokens": 16}
+    with pytest.raises(DataError, match="holds no policy of stable-baselines3"):
+        load_agent(f"sb3:{tiny_model_dir}")
+    assert load_agent("expert:0.25").name == "expert:0.25"
+
+
+def test_a_reseeded_agent_repeats_itself_and_leaves_the_first_alone(tiny_model_dir):
+    agent = load_agent(str(tiny_model_dir), device="cpu", seed=1)
+    before = agent._generator.get_state()
+    twins = [agent.reseeded(seed)._generator.initial_seed() for seed in (3, 3, 4)]
+    assert twins == [3, 3, 4]
+    assert agent._generator.get_state().equal(before)

@@ -10,7 +10,7 @@ from coevo.agents.game_tree import game_tree
 from coevo.agents.oracle import solve
 from coevo.envs import make
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.rollout import Match, play
+from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 
 OPENSPIEL = "coevo/openspiel-v0"
 
@@ -19,7 +19,12 @@ def request_after(game, moves):
     env = make(OPENSPIEL, game=game)
     env.reset(seed=0)
     for action in moves:
-        names = {a: m for m, a in env.legal_moves(env.state, env.state.current_player()).items()}
+        names = {
+            a: m
+            for m, a in env.task.legal_moves(
+                env.task.state, env.task.state.current_player()
+            ).items()
+        }
         env.step(f"[{names[action]}]")
     seat = env.agent_selection
     return Request(seat, env.chat(seat), env.infos[seat], np.random.default_rng(0))
@@ -104,14 +109,14 @@ def test_matching_pennies_is_played_evenly():
 
 @pytest.mark.parametrize(("game", "best"), [("tiny_hanabi", 10), ("lewis_signaling", 1)])
 def test_cooperative_pairs_reach_the_optimum_in_every_deal(game, best):
-    matches = [Match(seed, {"player_0": "o", "player_1": "o"}) for seed in range(12)]
-    episodes = play(OPENSPIEL, matches, {"o": OracleAgent()}, {"game": game})
+    matches = [EpisodeSpec(seed, {"player_0": "o", "player_1": "o"}) for seed in range(12)]
+    episodes = rollout(OPENSPIEL, matches, {"o": OracleAgent()}, {"game": game})
     assert {e.total(seat, "payoff") for e in episodes for seat in e.agents} == {best}
 
 
 def test_two_optimal_players_draw_tic_tac_toe():
-    matches = [Match(seed, {"player_0": "o", "player_1": "o"}) for seed in range(10)]
-    episodes = play(OPENSPIEL, matches, {"o": OracleAgent()}, {"game": "tic_tac_toe"})
+    matches = [EpisodeSpec(seed, {"player_0": "o", "player_1": "o"}) for seed in range(10)]
+    episodes = rollout(OPENSPIEL, matches, {"o": OracleAgent()}, {"game": "tic_tac_toe"})
     assert all(e.total("player_0") == 0 for e in episodes)
     assert len({tuple(t.move for t in e.turns) for e in episodes}) > 1  # ties are broken at random
 
@@ -146,7 +151,7 @@ def test_an_environment_without_openspiel_rules_has_no_oracle():
         OracleAgent().act([asked])
 
 
-@pytest.mark.parametrize("name", ["oracle", "tutor"])
+@pytest.mark.parametrize("name", ["oracle", "expert"])
 @pytest.mark.parametrize("seat", [0, 1])
 def test_gymnasium_takes_our_players_as_opponents(name, seat):
     env = gymnasium.make("coevo/kuhn_poker-v0", opponents=name, seat=seat)

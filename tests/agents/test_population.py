@@ -1,5 +1,4 @@
 import copy
-import inspect
 
 import numpy as np
 import pytest
@@ -7,7 +6,8 @@ import torch
 
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_model
-from coevo.agents.population import POPULATION
+from coevo.agents.population import PopulationConfig
+from coevo.envs.core.config import read
 from coevo.envs.core.errors import ConfigError
 
 SEATS = ("player_0", "player_1", "player_2")
@@ -34,13 +34,13 @@ def first(agent):
 
 
 def test_shared_weights_sit_everywhere(make):
-    population = POPULATION["shared"](SEATS, make)
+    population = read(PopulationConfig, {"name": "shared"})(SEATS, make)
     assert seated(population, 2) == [dict.fromkeys(SEATS, "policy")] * 2
-    assert list(population.players) == ["policy"]
+    assert list(population.agents) == ["policy"]
 
 
 def test_separate_weights_keep_their_seat_and_share_no_tensor(make):
-    population = POPULATION["separate"](SEATS, make)
+    population = read(PopulationConfig, {"name": "separate"})(SEATS, make)
     assert seated(population, 2) == [{s: s for s in SEATS}] * 2
     before = first(population.learners["player_1"])
     bump(population.learners["player_0"])
@@ -48,26 +48,28 @@ def test_separate_weights_keep_their_seat_and_share_no_tensor(make):
 
 
 def test_one_learner_rotates_against_the_policy_it_started_from(make):
-    population = POPULATION["frozen"](SEATS, make)
+    population = read(PopulationConfig, {"name": "frozen"})(SEATS, make)
     places = [[s for s in SEATS if who[s] == "policy"] for who in seated(population, 6)]
     assert places == [[s] for s in SEATS] * 2
-    before = first(population.others["frozen"])
+    before = first(population.fixed["frozen"])
     bump(population.learners["policy"])
     population.after_update(20)
-    assert first(population.others["frozen"]) == before and list(population.learners) == ["policy"]
+    assert first(population.fixed["frozen"]) == before and list(population.learners) == ["policy"]
 
 
 def test_a_pool_keeps_the_newest_copies_and_plays_them_in_every_seat(make):
-    population = POPULATION["pool"](SEATS, make, every=2, size=2, latest=0.5)
+    population = read(PopulationConfig, {"name": "pool", "every": 2, "size": 2, "latest": 0.5})(
+        SEATS, make
+    )
     assert seated(population, 3) == [dict.fromkeys(SEATS, "policy")] * 3
     start = first(population.learners["policy"])
     for step in range(1, 8):
         bump(population.learners["policy"])
         population.after_update(step)
-    assert list(population.others) == ["past000004", "past000006"]
-    assert first(population.others["past000006"]) == pytest.approx(start + 6)
-    assert population.others["past000004"].version == 4
-    assert not any(p.requires_grad for p in population.others["past000004"].model.parameters())
+    assert list(population.fixed) == ["past000004", "past000006"]
+    assert first(population.fixed["past000006"]) == pytest.approx(start + 6)
+    assert population.fixed["past000004"].version == 4
+    assert not any(p.requires_grad for p in population.fixed["past000004"].model.parameters())
     matches = seated(population, 300)
     alone = [who for who in matches if set(who.values()) == {"policy"}]
     assert 100 < len(alone) < 200
@@ -78,7 +80,7 @@ def test_a_pool_keeps_the_newest_copies_and_plays_them_in_every_seat(make):
 
 
 def test_a_past_self_has_a_generator_and_a_memory_of_its_own(make):
-    population = POPULATION["pool"](SEATS, make)
+    population = read(PopulationConfig, {"name": "pool"})(SEATS, make)
     learner, past = population.learners["policy"], population.restore_snapshot("past000020")
     assert past._generator is not learner._generator and past._spoken is not learner._spoken
     assert past.tokens is learner.tokens
@@ -86,16 +88,10 @@ def test_a_past_self_has_a_generator_and_a_memory_of_its_own(make):
 
 @pytest.mark.parametrize("bad", [{"every": 0}, {"size": 0}, {"latest": 1.5}, {"latest": -0.1}])
 def test_a_pool_without_meaning_is_refused(make, bad):
-    with pytest.raises(ConfigError, match=r"pool\(every="):
-        POPULATION["pool"](SEATS, make, **bad)
+    with pytest.raises(ConfigError, match=rf"pool\.{next(iter(bad))}="):
+        read(PopulationConfig, {"name": "pool", **bad})(SEATS, make)
 
 
 def test_only_a_pool_takes_snapshots_back(make):
     with pytest.raises(ConfigError, match="keeps no snapshots"):
-        POPULATION["shared"](SEATS, make).restore_snapshot("past000020")
-
-
-def test_options_of_every_kind_have_defaults():
-    for maker in POPULATION.values():
-        parameters = inspect.signature(maker).parameters.values()
-        assert all(p.default is not p.empty for p in parameters if p.kind is p.KEYWORD_ONLY)
+        read(PopulationConfig, {"name": "shared"})(SEATS, make).restore_snapshot("past000020")

@@ -11,13 +11,15 @@ from coevo.agents.agent import Request
 from coevo.agents.known_state import check_knowable, known_state
 from coevo.agents.network import Network, layers_of
 from coevo.agents.sb3 import NEVER, Card, SB3Agent, load_sb3, network_of, save_sb3
+from coevo.agents.scripted import RandomAgent
 from coevo.benchmarks.evaluate import evaluate
 from coevo.benchmarks.exploitability import exploitability
 from coevo.envs import list_envs, make
 from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
-from coevo.envs.core.vector import vector_env
-from coevo.envs.games.openspiel import OpenSpielEnv
+from coevo.envs.games.openspiel import OpenSpielTask
 from coevo.envs.games.tensors import encode, encoding
+from coevo.envs.games.vector import vector_env
+from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 
 sb3 = pytest.importorskip("stable_baselines3")
 contrib = pytest.importorskip("sb3_contrib")
@@ -26,7 +28,7 @@ KUHN, LEDUC = "coevo/kuhn_poker-v0", "coevo/leduc_poker-v0"
 TIC_TAC_TOE, GOOFSPIEL = "coevo/tic_tac_toe-v0", "coevo/goofspiel-v0"
 ANY_GAME = "coevo/openspiel-v0"
 CLASSES = {"ppo": sb3.PPO, "dqn": sb3.DQN, "maskable_ppo": contrib.MaskablePPO}
-GAMES = [(spec.id, {}) for spec in list_envs() if isinstance(make(spec.id), OpenSpielEnv)] + [
+GAMES = [(spec.id, {}) for spec in list_envs() if isinstance(make(spec.id).task, OpenSpielTask)] + [
     (GOOFSPIEL, {"game": "goofspiel(num_cards=4,imp_info=true)"}),
     (ANY_GAME, {"game": "goofspiel(players=3,num_cards=4)"}),
     (ANY_GAME, {"game": "kuhn_poker(players=3)"}),
@@ -46,7 +48,7 @@ def sharp_model(algo, env_id, scale=20.0, **options):
 
 
 def card_of(algo, env_id, **options):
-    game = make(env_id, **options).game
+    game = make(env_id, **options).task.game
     how = str(encoding(game))
     return Card(algo=algo, env=env_id, env_options=options, game=str(game), encoding=how)
 
@@ -62,7 +64,7 @@ def request_of(env, seat, masked=False):
 
 
 def positions(env_id, count=12, **options):
-    """Give (view, request) at turns of random play."""
+    """Return (view, request) at turns of random play."""
     view, rng = vector_env(env_id, **options), np.random.default_rng(0)
     over = True
     while count:
@@ -74,7 +76,7 @@ def positions(env_id, count=12, **options):
 
 
 def theirs(model, algo, seen, mask):
-    """Give stable-baselines3's own odds of one observation."""
+    """Return stable-baselines3's own odds of one observation."""
     rows = torch.as_tensor(seen[None])
     with torch.no_grad():
         if algo == "dqn":
@@ -91,7 +93,7 @@ def test_odds_are_those_of_the_library(algo, env_id):
     assert network.masked == (algo == "maskable_ppo")
     spread = []
     for view, _ in positions(env_id):
-        seen, mask = encode(view.env.state, view.player), view.action_masks()
+        seen, mask = encode(view.task.state, view.player), view.action_masks()
         ours = network.odds(seen[None], (mask if network.masked else np.ones_like(mask))[None])[0]
         np.testing.assert_allclose(ours, theirs(model, algo, seen, mask), atol=1e-5)
         spread.append(ours.max())
@@ -103,7 +105,7 @@ def test_a_request_gives_the_numbers_of_training(env_id, options):
     agent = sharp_agent("maskable_ppo", env_id, **options)
     for view, request in positions(env_id, **options):
         row, legal = agent._read(request)
-        assert row.tolist() == encode(view.env.state, view.player).tolist()
+        assert row.tolist() == encode(view.task.state, view.player).tolist()
         assert np.flatnonzero(view.action_masks()).tolist() == list(legal)
         assert list(legal.values()) == request.info["legal_actions"]
 
@@ -193,15 +195,16 @@ def test_a_missing_folder_is_one_clear_line(tmp_path):
 @pytest.mark.parametrize("algo", CLASSES)
 def test_evaluation_counts_illegal_actions_of_policies_without_a_mask(algo):
     agent = sharp_agent(algo, TIC_TAC_TOE)
-    score = evaluate(agent, TIC_TAC_TOE, "random", games=20).total
+    score = evaluate(agent, TIC_TAC_TOE, "random", games=20)
     assert (score.forfeit_rate == 0) == (algo == "maskable_ppo")
     masked = evaluate(agent, TIC_TAC_TOE, "random", games=20, env_options={"illegal": "mask"})
-    assert masked.total.illegal_rate == 0
+    assert masked.illegal_rate == 0
 
 
 def test_equal_deals_are_played_alike():
+    specs = [EpisodeSpec(seed, {"player_0": "sb3", "player_1": "random"}) for seed in range(10)]
     plays = [
-        evaluate(sharp_agent("ppo", LEDUC), LEDUC, "random", games=10, samples=10).samples
+        rollout(LEDUC, specs, {"sb3": sharp_agent("ppo", LEDUC), "random": RandomAgent()})
         for _ in range(2)
     ]
     assert [e.to_json() for e in plays[0]] == [e.to_json() for e in plays[1]]

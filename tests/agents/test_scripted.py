@@ -3,7 +3,8 @@ import pytest
 
 from coevo.agents import FirstLegalAgent, FixedTextAgent, RandomAgent
 from coevo.agents.agent import Request
-from coevo.agents.scripted import NEUTRAL, SCRIPTED
+from coevo.agents.registry import SCRIPTED
+from coevo.agents.scripted import NEUTRAL
 from coevo.envs.core.errors import ConfigError
 
 
@@ -51,5 +52,5 @@ def test_fixed_texts_come_in_order_and_start_again():
 
 
 def test_every_scripted_player_is_made_by_name():
-    assert {"random", "first_legal", "oracle", "tutor", "human"} <= SCRIPTED.keys()
+    assert {"random", "first_legal", "oracle", "expert", "human"} <= SCRIPTED.keys()
     assert all(SCRIPTED[name]().name.startswith(name) for name in SCRIPTED)

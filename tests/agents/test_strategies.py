@@ -20,8 +20,8 @@ from coevo.agents.strategies import (
 from coevo.benchmarks.evaluate import evaluate
 from coevo.envs import make
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.dilemmas.matrices import matrix_game
-from coevo.trainers.rollout import Match, play
+from coevo.envs.dilemmas.catalogue import matrix_game
+from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 
 ITERATED, SPLIT = "coevo/iterated_game-v0", "coevo/trust_and_split-v0"
 R, S, T, P = 3.0, 0.0, 5.0, 1.0
@@ -34,9 +34,9 @@ def rule_of(name, player=0):
 
 def meet(first, second, seeds=1, **options):
     """Mean of each metric over plays."""
-    matches = [Match(seed, {"player_0": "a", "player_1": "b"}) for seed in range(seeds)]
+    matches = [EpisodeSpec(seed, {"player_0": "a", "player_1": "b"}) for seed in range(seeds)]
     players = {"a": SCRIPTED[first](), "b": SCRIPTED[second]()}
-    episodes = play(ITERATED, matches, players, {"prompt_style": "terse"} | options)
+    episodes = rollout(ITERATED, matches, players, {"prompt_style": "terse"} | options)
     return {k: np.mean([e.outcome[k] for e in episodes]) for k in episodes[0].outcome}
 
 
@@ -122,25 +122,25 @@ def test_every_strategy_finds_its_way_to_the_table(name):
     for agent in (SCRIPTED[name](), load_agent(name)):
         assert agent.name == name
         found = evaluate(agent, ITERATED, opponent=name, games=4)
-        assert found.total.illegal_rate == 0
-        assert 5 <= found.total.mean_return <= 35
+        assert found.illegal_rate == 0
+        assert 5 <= found.value <= 35
     talking = evaluate(SCRIPTED[name](), ITERATED, "tft", 2, env_options={"messages": True})
-    assert talking.total.illegal_rate == 0
+    assert talking.illegal_rate == 0
 
 
 @pytest.mark.parametrize("name", SPLIT_STRATEGIES)
 def test_every_split_strategy_finds_its_way_to_the_table(name):
     found = evaluate(SCRIPTED[name](), SPLIT, opponent=name, games=4)
-    assert found.total.illegal_rate == 0
+    assert found.illegal_rate == 0
     wanted = {"greedy": 275.0, "welfare_max": 500.0}[name]
-    assert found.total.mean_return == pytest.approx(wanted)
+    assert found.value == pytest.approx(wanted)
 
 
 def test_greed_exploits_those_who_share():
     found = evaluate(SCRIPTED["greedy"](), SPLIT, opponent="welfare_max", games=60)
-    assert found.total.mean_return > 300
+    assert found.value > 300
     poor = evaluate(SCRIPTED["welfare_max"](), SPLIT, opponent="greedy", games=60)
-    assert poor.total.mean_return == pytest.approx(250, abs=45)  # half of the coins when upper
+    assert poor.value == pytest.approx(250, abs=45)  # half of the coins when upper
 
 
 def test_whoever_does_not_hear_a_hand_asks_for_half():
@@ -151,18 +151,18 @@ def test_whoever_does_not_hear_a_hand_asks_for_half():
     assert other_hand(facts | {"messages": {"player_0": "I have paper"}}) is None
     assert other_hand(facts | {"messages": {}, "hands": ["rock", "paper"]}) == "paper"
     found = evaluate(SCRIPTED["welfare_max"](), SPLIT, None, 20, env_options={"messages": False})
-    assert found.total.mean_return == pytest.approx(275)
+    assert found.value == pytest.approx(275)
 
 
 def test_one_defector_is_enough_in_a_crowd():
-    options = {"game": "n_player_prisoners_dilemma(players=3)", "rounds": 4}
+    options = {"game": "n_player_prisoners_dilemma", "rounds": 4}
     seats = {"player_0": "a", "player_1": "b", "player_2": "c"}
     players = {
         "a": SCRIPTED["tft"](),
         "b": SCRIPTED["always_c"](),
         "c": SCRIPTED["defect_once"](),
     }
-    episode = play(ITERATED, [Match(0, seats)], players, options | {"rounds": 6})[0]
+    episode = rollout(ITERATED, [EpisodeSpec(0, seats)], players, options | {"rounds": 6})[0]
     moves = [t.move for t in episode.turns if t.agent == "player_0"]
     assert moves == ["A", "A", "A", "A", "B", "A"]
 
@@ -182,7 +182,7 @@ def test_elsewhere_there_is_one_clear_error(name):
     ("game", "name", "message"),
     [
         ("rock_paper_scissors", "tft", "two actions each, not 3 x 3"),
-        ("volunteers_dilemma(players=3)", "extort2", "for two players, not 3"),
+        ("volunteers_dilemma", "extort2", "for two players, not 3"),
         ("harmony", "gtft", "prisoner's dilemma"),
         ("battle_of_sexes", "extort2", r"leave 0\.\.1"),
     ],

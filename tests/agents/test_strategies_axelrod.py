@@ -7,8 +7,8 @@ import pytest
 
 from coevo.agents import SCRIPTED
 from coevo.agents.strategies import STRATEGIES, probe
-from coevo.envs.dilemmas.matrices import matrix_game
-from coevo.trainers.rollout import Match, play
+from coevo.envs.dilemmas.catalogue import matrix_game
+from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 
 ITERATED = "coevo/iterated_game-v0"
 SAME = {
@@ -46,8 +46,8 @@ def rule_of(name, player=0):
 
 
 def meet(first, second, seed=0, **options):
-    match = Match(seed, {"player_0": "a", "player_1": "b"})
-    return play(ITERATED, [match], {"a": SCRIPTED[first](), "b": SCRIPTED[second]()}, options)[0]
+    match = EpisodeSpec(seed, {"player_0": "a", "player_1": "b"})
+    return rollout(ITERATED, [match], {"a": SCRIPTED[first](), "b": SCRIPTED[second]()}, options)[0]
 
 
 @pytest.mark.parametrize("name", SAME)

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from coevo.agents import FixedTextAgent, OracleAgent, RandomAgent, TutorAgent
-from coevo.benchmarks.metrics import MEASURES, gives_probabilities, metric
+from coevo.agents import ExpertAgent, FixedTextAgent, OracleAgent, RandomAgent
+from coevo.benchmarks.metrics import METRICS, metric
 from coevo.benchmarks.references import references
 from coevo.envs import list_envs
 from coevo.envs.core.errors import ConfigError, UnknownNameError
@@ -15,8 +15,8 @@ OPENSPIEL = "coevo/openspiel-v0"
 def test_random_play_scores_0_and_the_oracle_1_in_kuhn():
     kuhn = metric(KUHN, {"prompt_style": "terse"})
     assert (kuhn.name, kuhn.higher_is_better) == ("exploitability", False)
-    assert kuhn.normalised(kuhn.measure(RandomAgent(), games=2)) == pytest.approx(0, abs=1e-9)
-    assert kuhn.normalised(kuhn.measure(OracleAgent(), games=2)) == pytest.approx(1, abs=2e-3)
+    assert kuhn.measure(RandomAgent(), games=2).normalised == pytest.approx(0, abs=1e-9)
+    assert kuhn.measure(OracleAgent(), games=2).normalised == pytest.approx(1, abs=2e-3)
 
 
 def test_scores_are_not_clipped():
@@ -26,21 +26,21 @@ def test_scores_are_not_clipped():
 def test_the_oracle_scores_1_in_self_play():
     hanabi = metric(HANABI)
     assert hanabi.name == "return_self_play"
-    assert hanabi.normalised(hanabi.measure(OracleAgent(), games=20)) == 1
+    assert hanabi.measure(OracleAgent(), games=20).normalised == 1
 
 
 def test_games_and_seed_decide_what_is_played():
     ttt = metric(TICTACTOE)
     first, again = (ttt.measure(RandomAgent(), games=8, seed=s) for s in (1, 1))
     assert first == again
-    others = {ttt.measure(RandomAgent(), games=8, seed=s) for s in range(5)}
+    others = {ttt.measure(RandomAgent(), games=8, seed=s).value for s in range(5)}
     assert len(others) > 1
 
 
 def test_every_registered_environment_has_a_metric():
     for entry in list_envs():
         found = metric(entry.id)
-        assert found.name in MEASURES
+        assert found.name in METRICS
         if entry.suite_names:
             assert found.references is not None, entry.id
             assert math.isfinite(found.normalised(0.0))
@@ -63,14 +63,16 @@ def test_unknown_metrics_and_arguments_are_named():
 
 
 def test_agents_without_probabilities_are_told_apart():
-    assert gives_probabilities(RandomAgent())
-    assert not gives_probabilities(FixedTextAgent("?"))
+    assert RandomAgent().gives_probabilities
+    assert not FixedTextAgent("?").gives_probabilities
 
 
 def test_the_accuracy_of_plays_that_pay_nothing():
     review = metric("coevo/peer_review-v0", {"prompt_style": "terse"})
     assert review.name == "accuracy_self_play"
-    assert review.measure(TutorAgent(1.0), 20) == review.references.oracle == 1.0
-    assert review.measure(RandomAgent(), 150) == pytest.approx(review.references.random, abs=0.06)
+    assert review.measure(ExpertAgent(1.0), 20).value == review.references.oracle == 1.0
+    found = review.measure(RandomAgent(), 150)
+    assert found.value == pytest.approx(review.references.random, abs=0.06)
+    assert found.interval[0] < found.value < found.interval[1] and not found.exact
     with pytest.raises(ConfigError, match="say nothing of an accuracy"):
         metric("coevo/kuhn_poker-v0", name="accuracy_self_play").measure(RandomAgent(), 2)

@@ -42,7 +42,7 @@ def test_returns_in_small_games(env, metric):
 
 def test_self_play_in_tiny_hanabi():
     low, high = references(HANABI).scores
-    values = evaluate(OracleAgent(), HANABI, None, games=20).total.mean_return
+    values = evaluate(OracleAgent(), HANABI, None, games=20).value
     assert high == values == 10
     assert low == pytest.approx(against(HANABI, None, RandomAgent()).random)
 
@@ -100,11 +100,11 @@ def test_returns_in_tic_tac_toe():
 
 def test_random_play_in_connect_four_by_simulation():
     played = evaluate(RandomAgent(), CONNECT, "oracle", games=6, seed=1)
-    assert played.total.mean_return == pytest.approx(references(CONNECT).scores.random, abs=0.34)
+    assert played.value == pytest.approx(references(CONNECT).scores.random, abs=0.34)
 
 
 def best_bids(cards: int) -> float:
-    """Give the win-or-lose value of a best response to random bids in Goofspiel."""
+    """Return the win-or-lose value of a best response to random bids in Goofspiel."""
     deck = tuple(range(1, cards + 1))
 
     @functools.cache
@@ -146,7 +146,7 @@ def test_best_bids_with_six_cards():
 
 
 def test_every_constant_is_tested_here():
-    games = {str(make(env).game): env for env in (KUHN, LEDUC, HANABI, TICTACTOE)}
+    games = {str(make(env).task.game): env for env in (KUHN, LEDUC, HANABI, TICTACTOE)}
     bids = [f"goofspiel(num_cards={n})" for n in (3, 4, 5)]
     assert {game for game, _ in FURTHER} == {*games, *bids}
     primary = {e.id for e in list_envs() if e.refs}

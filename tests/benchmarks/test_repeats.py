@@ -3,10 +3,10 @@ import json
 import pytest
 
 from coevo.agents import FirstLegalAgent, FixedTextAgent, OracleAgent, RandomAgent
-from coevo.benchmarks.repeats import Question, Repeats, is_solved, repeat
-from coevo.benchmarks.scores import is_contest
+from coevo.benchmarks.outcomes import is_contest, is_solved
+from coevo.benchmarks.repeats import Question, Repeats, repeat
 from coevo.envs import make
-from coevo.envs.core.episode import Episode, Stop
+from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.errors import ConfigError
 
 KUHN, HANABI = "coevo/kuhn_poker-v0", "coevo/tiny_hanabi-v0"
@@ -24,7 +24,7 @@ def questions(*solved, answers=None, deals=None):
     )
 
 
-def test_estimates_of_the_sheet_are_averaged_over_questions():
+def test_estimates_of_a_worked_example_are_averaged_over_questions():
     ten = Repeats(10, questions([1] * 3 + [0] * 7, [0] * 10))
     assert ten.pass_at(5).interval.point == pytest.approx(0.9166667 / 2, abs=1e-7)
     assert ten.pass_hat(1).interval.point == pytest.approx(0.15)
@@ -92,7 +92,7 @@ def test_cooperation_is_solved_at_the_optimum():
 
 
 def test_an_outcome_may_say_what_success_is():
-    episode = Episode(KUHN, 0, {}, ("player_0", "player_1"), stop=Stop.FINISHED)
+    episode = Episode(KUHN, 0, {}, ("player_0", "player_1"), stop=StopReason.FINISHED)
     players = {"player_0": "agent", "player_1": "opponent"}
     for said in (True, False):
         episode.outcome = {"success": float(said)}
@@ -107,4 +107,4 @@ def test_forfeits_are_not_solved_and_results_are_json():
     assert table["maj_at"] == {}
     assert table["questions"] == 4
     assert table["opponent"] == "random"
-    assert found.spending.replies == 8
+    assert found.usage.replies == 8

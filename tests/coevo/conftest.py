@@ -11,7 +11,7 @@ import pytest
 from coevo.__main__ import main
 
 KUHN = "coevo/kuhn_poker-v0"
-SMALL = ("--set", "sampler.episodes=8", "--max-new-tokens", "3")
+SMALL = ("--set", "collect.episodes=8", "--max-new-tokens", "3")
 """Keeps an update of the tiny model under a second."""
 
 
@@ -22,7 +22,7 @@ class Result:
     err: str
 
     def error_line(self) -> str:
-        """Give the one line on stderr of a command that failed."""
+        """Return the one line on stderr of a command that failed."""
         assert self.out == ""
         assert self.err.count("\n") == 1, self.err
         assert self.err.startswith("coevo: "), self.err

@@ -10,10 +10,10 @@ from coevo.commands.arguments import COMMANDS, as_typed, flag
 from coevo.commands.parse import parse
 from coevo.commands.play import Table
 from coevo.commands.screen import harmless
-from coevo.commands.seed_model_check import promises
-from coevo.commands.story import ending, sketch, tell
+from coevo.commands.starter_check import promises
+from coevo.commands.transcript import ending, excerpt, transcript
 from coevo.envs import list_envs
-from coevo.envs.core.episode import Episode, Stop, Turn
+from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.parsing import Status
 from coevo.trainers.algorithms import ALGORITHMS
 
@@ -49,8 +49,8 @@ def test_options_are_spelled_with_hyphens():
     assert flag("budget_tokens") == "--budget-tokens"
 
 
-def test_help_of_the_seed_model_lists_its_two_commands(cli):
-    out = cli("seed-model", "--help").out
+def test_help_of_the_starter_model_lists_its_two_commands(cli):
+    out = cli("starter", "--help").out
     assert "build" in out
     assert "check" in out
 
@@ -72,7 +72,7 @@ def test_algos(cli):
 def test_an_algorithm_is_shown_beside_its_sources(cli, name):
     record = ALGORITHMS[name]
     shown = json.loads(cli("algos", name, "--json").out)
-    assert shown["slots"]["optim.lr"] == record.optim.lr
+    assert shown["settings"]["optim.lr"] == record.optim.lr
     assert set(shown["published"]) == set(record.published)
     out = cli("algos", name).out
     assert record.formula in out
@@ -86,8 +86,8 @@ def test_an_algorithm_is_shown_beside_its_sources(cli, name):
 def test_evaluate_scores_an_agent(cli):
     words = ("evaluate", "--agent", "oracle", "--env", "coevo/tic_tac_toe-v0", "--games", "20")
     found = json.loads(cli(*words, "--json").out)
-    assert found["total"]["plays"] == 20
-    assert found["total"]["loss_rate"] == 0
+    assert found["episodes"] == 20
+    assert found["loss_rate"] == 0
     assert found["opponent"] == "random"
     assert "oracle against random" in cli(*words).out
 
@@ -96,7 +96,7 @@ def test_evaluate_in_self_play(cli):
     words = ("evaluate", "--agent", "random", "--env", KUHN, "--games", "10", "--opponent", "self")
     found = json.loads(cli(*words, "--json").out)
     assert found["opponent"] is None
-    assert found["total"]["mean_return"] == pytest.approx(0)
+    assert found["value"] == pytest.approx(0)
 
 
 def test_evaluate_takes_a_run_and_prompts_as_it_was_trained(cli, finished):
@@ -105,7 +105,7 @@ def test_evaluate_takes_a_run_and_prompts_as_it_was_trained(cli, finished):
     assert first["env_options"] == {"prompt_style": "terse"}
     assert json.loads(cli(*words).out) == first
     greedy = json.loads(cli(*words, "--greedy").out)
-    assert greedy["total"]["plays"] == 4
+    assert greedy["episodes"] == 4
 
 
 def test_exploitability_of_random_play(cli):
@@ -151,7 +151,7 @@ def test_both_sides_of_a_table_stay_in_step():
     for spec in list_envs():
         table = Table(spec.id, {"prompt_style": "terse"}, seed=5)
         episode = table.play(table.env.possible_agents[0], RandomAgent(), RandomAgent())
-        assert episode.stop is Stop.FINISHED
+        assert episode.stop is StopReason.FINISHED
         assert table.seen.episode.outcome == episode.outcome
         chat = table.seen.episode.turns[0].chat
         assert chat[0]["role"] == "system" or len(chat) == 1  # the rules, or all in one message
@@ -201,19 +201,21 @@ def test_replay_refuses_a_line_that_is_broken_in_the_middle(cli, run_folder):
     assert "holds no episodes" in cli("replay", run_folder).error_line()
 
 
-def play_of(*, stop: Stop = Stop.FINISHED, pay: dict[str, float], text: str = "[bet]") -> Episode:
+def episode_of(
+    *, stop: StopReason = StopReason.FINISHED, pay: dict[str, float], text: str = "[bet]"
+) -> Episode:
     turn = Turn("a_0", ({"role": "user", "content": "Move?"},), text, "bet", Status.LEGAL, ("bet",))
     turn.player, turn.version = "policy", 7
     turn.pay("payoff", pay)
     turns = [turn]
-    if stop is Stop.FORFEIT:
+    if stop is StopReason.FORFEIT:
         turns = [replace(turn, move=None, status=Status.ILLEGAL)]
         turns += [replace(turn, agent="b_0", move=None, rewards={})] * (pay["b_0"] < 0)
     return Episode(KUHN, 1, {}, ("a_0", "b_0"), "seed-1", turns, stop, note="a_0: no move")
 
 
-def test_stories_name_who_said_what_and_who_won():
-    told = "\n".join(tell(play_of(pay={"a_0": 2, "b_0": -2})))
+def test_transcripts_name_who_said_what_and_who_won():
+    shown = "\n".join(transcript(episode_of(pay={"a_0": 2, "b_0": -2})))
     for part in (
         "a_0 (policy after 7 updates) reads:",
         "Move?",
@@ -221,26 +223,26 @@ def test_stories_name_who_said_what_and_who_won():
         "plays bet",
         "a_0 wins",
     ):
-        assert part in told
-    assert "payoff: a_0 +2, b_0 -2" in told
+        assert part in shown
+    assert "payoff: a_0 +2, b_0 -2" in shown
 
 
 @pytest.mark.parametrize(
     ("episode", "said"),
     [
-        (play_of(pay={"a_0": 1, "b_0": -1}), "a_0 wins (a_0 +1, b_0 -1)"),
-        (play_of(pay={"a_0": 3, "b_0": 3}), "nobody is ahead (a_0 +3, b_0 +3)"),
+        (episode_of(pay={"a_0": 1, "b_0": -1}), "a_0 wins (a_0 +1, b_0 -1)"),
+        (episode_of(pay={"a_0": 3, "b_0": 3}), "draw (a_0 +3, b_0 +3)"),
         (
-            replace(play_of(pay={"a_0": 3, "b_0": 1}), env="coevo/iterated_game-v0"),
-            "the play ends with a_0 +3, b_0 +1",
+            replace(episode_of(pay={"a_0": 3, "b_0": 1}), env="coevo/iterated_game-v0"),
+            "finished (a_0 +3, b_0 +1)",
         ),
-        (play_of(pay={"a_0": -1, "b_0": 0}, stop=Stop.FORFEIT), "a_0 forfeits (a_0"),
+        (episode_of(pay={"a_0": -1, "b_0": 0}, stop=StopReason.FORFEIT), "a_0 forfeits (a_0"),
         (
-            play_of(pay={"a_0": -1, "b_0": -1}, stop=Stop.FORFEIT),
+            episode_of(pay={"a_0": -1, "b_0": -1}, stop=StopReason.FORFEIT),
             "a_0 and b_0 forfeit (a_0 -1, b_0 -1)",
         ),
-        (play_of(pay={}, stop=Stop.TURN_LIMIT), "ended by the limit of rounds"),
-        (play_of(pay={}, stop=Stop.ERROR), "ended by a_0: no move"),
+        (episode_of(pay={}, stop=StopReason.TURN_LIMIT), "truncated"),
+        (episode_of(pay={}, stop=StopReason.ERROR), "error (a_0 +0, b_0 +0): a_0: no move"),
     ],
 )
 def test_endings(episode, said):
@@ -248,16 +250,16 @@ def test_endings(episode, said):
 
 
 def test_text_of_agents_cannot_steer_the_terminal():
-    episode = play_of(pay={"a_0": 1}, text="\x1b[2J\x07hello")
-    assert "\x1b" not in "".join([*tell(episode), *sketch(episode)])
+    episode = episode_of(pay={"a_0": 1}, text="\x1b[2J\x07hello")
+    assert "\x1b" not in "".join([*transcript(episode), *excerpt(episode)])
     assert harmless("ok\n\x1b") == "ok\n\ufffd"
 
 
-# ---- seed-model ------------------------------------------------------------------------------
+# ---- starter ------------------------------------------------------------------------------
 
 
 def test_check_fails_for_a_model_that_keeps_no_promise(cli, tiny_model_dir):
-    words = ("seed-model", "check", "--model", tiny_model_dir, "--turns", "4", "--games", "2")
+    words = ("starter", "check", "--model", tiny_model_dir, "--turns", "4", "--games", "2")
     result = cli(*words, "--json")
     assert result.status == 1
     found = json.loads(result.out)
@@ -269,19 +271,19 @@ def test_scripted_play_is_legal_and_the_check_covers_every_environment():
     from coevo.agents import RandomAgent
 
     found = {p.what: p for p in promises(RandomAgent(), turns=1, games=2)}
-    for spec in list_envs():
+    for spec in (s for s in list_envs() if s.starter_trained):
         assert found[f"{spec.id} legal answers"].value == 1.0
         assert (f"{spec.id} against random" in found) == (spec.kind == "competitive")
     assert found[f"{KUHN} exploitability"].holds
 
 
 def test_build_makes_a_model_that_loads(cli, here, monkeypatch):
-    from coevo.commands import seed_model_build
-    from coevo.trainers.seed import build
+    from coevo.commands import starter_build
+    from coevo.trainers.starter import build
 
     small = replace(build.SeedConfig(), hidden=16, layers=1, heads=2, feed_forward=16)
-    monkeypatch.setattr(seed_model_build, "SeedConfig", lambda **kwargs: replace(small, **kwargs))
-    done = cli("seed-model", "build", "--out", "made", "--turns", "300", "--minutes", "0.02")
+    monkeypatch.setattr(starter_build, "SeedConfig", lambda **kwargs: replace(small, **kwargs))
+    done = cli("starter", "build", "--out", "made", "--turns", "300", "--minutes", "0.02")
     assert done.status == 0, done.err
     assert "MB" in done.out
     assert "Writing model shards" not in done.err

@@ -13,7 +13,7 @@ from tests.coevo.conftest import KUHN
 
 SMALL = (
     "--seeds", "2", "--budget-tokens", "200", "--points", "2", "--games", "2",
-    "--set", "sampler.episodes=8", "--max-new-tokens", "3",
+    "--set", "collect.episodes=8", "--max-new-tokens", "3",
 )  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def test_a_killed_comparison_continues_and_ends_with_the_same_tables(here, tiny_
     killed = subprocess.Popen(
         [*command, "--out", "killed"], stdout=subprocess.DEVNULL, start_new_session=True
     )
-    while len(list(here.glob("killed/cells/*/*/*/cell.json"))) < 2:
+    while len(list(here.glob("killed/runs/*/*/*/result.json"))) < 2:
         assert killed.poll() is None
         time.sleep(0.01)
     os.killpg(killed.pid, signal.SIGKILL)
@@ -67,3 +67,12 @@ def test_a_killed_comparison_continues_and_ends_with_the_same_tables(here, tiny_
     found = json.loads(done.stdout)
     assert found["headline"] == wanted["headline"]
     assert found["overall"]["comparisons"] == wanted["overall"]["comparisons"]
+
+
+def test_one_seed_prints_its_tables(cli, here, tiny_model_dir):
+    words = ("compare", "--algos", "mars,reinforce", "--env", KUHN, "--model", tiny_model_dir)
+    found = cli(*words, *SMALL, "--seeds", "1", "--workers", "1", "--out", "one")
+    assert found.status == 0, found.err
+    for said in ("IQM", "not separated", "n = 1 seeds"):
+        assert said in found.out, said
+    assert "nan" not in found.out

@@ -32,8 +32,8 @@ def test_a_suite_is_a_table_with_its_mean(cli, two):
     assert found["env_options"] == {"prompt_style": "full"}
 
 
-def test_a_suite_of_the_seed_model_says_how_it_was_sampled(cli, two, here):
-    words = ("evaluate", "--agent", "seed", "--suite", "games", "--games", "8", "--seed", "2")
+def test_a_suite_of_the_starter_model_says_how_it_was_sampled(cli, two, here):
+    words = ("evaluate", "--agent", "starter", "--suite", "games", "--games", "8", "--seed", "2")
     words += ("--samples", "2", "--temperature", "0.5", "--out", "e")
     result = cli(*words)
     assert result.status == 0, result.err
@@ -42,10 +42,10 @@ def test_a_suite_of_the_seed_model_says_how_it_was_sampled(cli, two, here):
     assert "pass@k" in result.out
     whole = json.loads((here / "e" / "evaluation.json").read_text())
     assert whole["sampling"] == {"temperature": 0.5, "max_new_tokens": 16}
-    assert whole["weights"] == fingerprint("seed") != ""
+    assert whole["weights"] == {"starter": fingerprint("starter")}
     row = whole["environments"][HANABI]
-    assert row["spending"]["sampled_tokens"] > row["spending"]["replies"] > 0
-    assert row["repeats"]["samples"] == 2
+    assert row["usage"]["sampled_tokens"] > row["usage"]["replies"] > 0
+    assert row["details"]["repeats"]["samples"] == 2
     before = {p: p.stat().st_mtime_ns for p in (here / "e" / "parts").iterdir()}
     (here / "e" / "parts" / "coevo-tiny_hanabi-v0.json").unlink()  # as if it had been killed there
     assert json.loads(cli(*words, "--json").out) == whole
@@ -75,7 +75,7 @@ def test_repeated_plays_of_one_environment(cli):
     assert found["repeats"]["questions"] == 6
     assert list(found["repeats"]["pass_at"]) == ["1", "2", "4"]
     out = cli(*words).out
-    assert "4 plays of each start; no sampling of tokens" in out
+    assert "4 episodes of each start; no sampling of tokens" in out
     assert "avg@4" in out
 
 
@@ -83,7 +83,7 @@ def test_one_environment_may_be_kept_too(cli, here):
     words = ("evaluate", "--agent", "random", "--env", KUHN, "--games", "4", "--out", "e")
     assert cli(*words).status == 0
     kept = json.loads((here / "e" / "evaluation.json").read_text())
-    assert kept["result"]["total"]["plays"] == 4
+    assert kept["result"]["episodes"] == 4
     assert kept["env"] == KUHN
 
 
@@ -93,11 +93,11 @@ def test_scenarios(cli, here):
     assert "visitor" in out
     assert "focal return with: convention:1 +10.000" in out
     found = json.loads((here / "e" / "evaluation.json").read_text())
-    assert found["scenarios"]["hanabi_conventions"]["plays"] == 9
+    assert found["scenarios"]["hanabi_conventions"]["episodes"] == 9
     all_ = json.loads(
         cli("evaluate", "--agent", "random", "--games", "3", "--scenario", "all", "--json").out
     )
-    assert {s["mode"] for s in all_["scenarios"].values()} == {"resident", "visitor"}
+    assert {s["details"]["mode"] for s in all_["scenarios"].values()} == {"resident", "visitor"}
 
 
 def test_axes(cli):
@@ -106,8 +106,8 @@ def test_axes(cli):
     assert "worst case" in out
     assert "with convention:2" in out
     found = json.loads(cli(*words, "--env", KUHN, "--json").out)
-    assert [level["other"] for level in found["levels"]] == [
-        *("oracle", "tutor:0.5", "random", "first_legal")
+    assert [level["opponent"] for level in found["levels"]] == [
+        *("oracle", "expert:0.5", "random", "first_legal")
     ]
     assert found["worst"] == min(level["normalised"] for level in found["levels"])
 
@@ -122,7 +122,7 @@ def test_generations_of_a_run(cli, run_folder, here):
     found = json.loads((here / "g" / "evaluation.json").read_text())
     steps = [p.name for p in sorted((run_folder / "checkpoints").glob("step_*"))]
     assert found["generations"] == steps
-    assert set(found["checkpoints"]) == set(steps)
+    assert set(found["weights"]) == set(steps)
     assert found["opponents"] == ["random", "oracle", "start"]
     assert found["verdict"] in result.out
     again = json.loads(cli(*words, "--json").out)
@@ -180,16 +180,16 @@ def test_suites_that_are_empty_say_so(cli):
 
 
 def test_ctrl_c_keeps_what_was_finished(cli, two, here, monkeypatch):
-    from coevo.benchmarks.suites import measure
+    from coevo.benchmarks.suites import suite
 
-    original = measure.measure
+    original = suite.measure
 
     def interrupted(agent, env_id, settings):
         if env_id == HANABI:
             raise KeyboardInterrupt
         return original(agent, env_id, settings)
 
-    monkeypatch.setattr(measure, "measure", interrupted)
+    monkeypatch.setattr(suite, "measure", interrupted)
     words = ("evaluate", "--agent", "random", "--suite", "games", "--games", "4", "--out", "e")
     assert cli(*words).status == 130
     assert [p.stem for p in (here / "e" / "parts").iterdir()] == ["coevo-kuhn_poker-v0"]

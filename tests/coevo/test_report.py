@@ -15,8 +15,8 @@ def test_a_real_run_becomes_a_page(cli, run_folder):
         assert f"{summary[table]['exploitability']:.3f}" in page
     assert summary["command"].split()[2] in page
     recorded = (run_folder / "episodes.jsonl").read_text().count("\n")
-    index = json.loads(page.split('id="plays-index">')[1].split("</script>")[0])
-    assert len(index["plays"]) == recorded > 0
+    index = json.loads(page.split('id="episodes-index">')[1].split("</script>")[0])
+    assert len(index["episodes"]) == recorded > 0
 
 
 def test_the_page_and_its_plots_go_where_they_are_wanted(cli, run_folder, tmp_path):

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from coevo.benchmarks.tournament import hold
+from coevo.benchmarks.tournament import runner
 from coevo.commands import tournament as command
 from coevo.commands import tournament_tables as tables
 from coevo.commands.screen import Screen
@@ -79,10 +79,10 @@ def test_bad_input_is_one_line_and_leaves_nothing(cli, here, words, hint):
 
 def test_other_settings_in_the_same_folder_are_refused(cli, here):
     cli(*WORDS, "--games", "20", "--out", "t")
-    before = (here / "t" / "plays.jsonl").read_bytes()
+    before = (here / "t" / "records.jsonl").read_bytes()
     line = cli(*WORDS, "--games", "40", "--out", "t").error_line()
     assert "holds a tournament with games=20, not 40" in line
-    assert (here / "t" / "plays.jsonl").read_bytes() == before
+    assert (here / "t" / "records.jsonl").read_bytes() == before
 
 
 def test_a_kill_in_the_middle_loses_nothing(cli, here):
@@ -90,7 +90,7 @@ def test_a_kill_in_the_middle_loses_nothing(cli, here):
     running = subprocess.Popen(
         [sys.executable, "-P", "-m", "coevo", *words], cwd=here, stdout=subprocess.DEVNULL
     )
-    plays, deadline = here / "killed" / "plays.jsonl", time.monotonic() + 300
+    plays, deadline = here / "killed" / "records.jsonl", time.monotonic() + 300
     while not (plays.exists() and plays.stat().st_size > 100_000):
         assert running.poll() is None
         assert time.monotonic() < deadline
@@ -103,24 +103,24 @@ def test_a_kill_in_the_middle_loses_nothing(cli, here):
     assert cli(*words).status == 0
     whole = [w if w != "killed" else "whole" for w in words]
     assert cli(*whole).status == 0
-    for name in ("plays.jsonl", "tournament.json"):
+    for name in ("records.jsonl", "tournament.json"):
         assert (here / "killed" / name).read_bytes() == (here / "whole" / name).read_bytes()
 
 
 def test_ctrl_c_says_how_to_continue(cli, here, monkeypatch):
-    real, calls = hold.play, []
+    real, calls = runner.rollout, []
 
-    def stopped(*args):
+    def stopped(*args, **kwargs):
         calls.append(args)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return real(*args)
+        return real(*args, **kwargs)
 
-    monkeypatch.setattr(hold, "play", stopped)
+    monkeypatch.setattr(runner, "rollout", stopped)
     result = cli(*WORDS, "--games", "20", "--out", "t", "--json")
     assert result.status == 130
     assert result.err == "coevo: interrupted; continue with: coevo tournament --out t\n"
-    assert len((here / "t" / "plays.jsonl").read_text().splitlines()) == 20
+    assert len((here / "t" / "records.jsonl").read_text().splitlines()) == 20
     assert cli("tournament", "--out", "t", "--json").status == 0
 
 
@@ -140,7 +140,7 @@ def test_an_exploiter_is_trained_where_nothing_is_exact(cli, here, monkeypatch):
     assert seen[:2] == [(TTT, "terse", {"tokens": 2000}, "t")] * 2
     assert seen[2][0] == KUHN  # calibration
     assert "at least 0.2000" in result.out
-    assert "A trained exploiter earns +0.200 [+0.100, +0.300] a play from oracle" in result.out
+    assert "A trained exploiter earns +0.200 [+0.100, +0.300] an episode from oracle" in result.out
     assert "of the exact value against the random player, in coevo/kuhn_poker-v0" in result.out
     assert "exploiter=" in cli(*words, "--exploiter", "60s").error_line()
 

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 import yaml
 
+from coevo.benchmarks.provenance import hardware
 from coevo.commands.arguments import Train
 from coevo.commands.measure import MEASURES, ExploitabilityProbe
 from coevo.commands.run_setup import prepare, seconds
-from coevo.commands.run_summary import hardware
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.config import load_config
 
 KUHN = "coevo/kuhn_poker-v0"
-TINY = ("--set", "sampler.episodes=8", "--max-new-tokens", "3", "--no-eval")
+TINY = ("--set", "collect.episodes=8", "--max-new-tokens", "3", "--no-eval")
 
 
 def metrics_of(run: Path) -> list[dict]:
@@ -166,8 +166,8 @@ def test_settings_reach_the_configuration(here, tiny_model_dir):
         budget="1h30m",
         budget_tokens=2e6,
         variant="code",
-        set=(("optim.lr=1e-3", "probe_every=7"), ("sampler.episodes=16",)),
-        env_option=(("illegal=penalty", "max_cycles=9"),),
+        set=("optim.lr=1e-3", "probe_every=7", "collect.episodes=16"),
+        env_option=("illegal=penalty", "max_cycles=9"),
         temperature=0.5,
         seed=3,
         threads=1,
@@ -176,7 +176,7 @@ def test_settings_reach_the_configuration(here, tiny_model_dir):
     config = job.config
     assert (config.budget_seconds, config.budget_tokens, config.steps) == (5400.0, 2_000_000, None)
     assert config.algorithm.optim.lr == 1e-3
-    assert config.algorithm.sampler.episodes == 16
+    assert config.algorithm.collect.episodes == 16
     assert config.algorithm.advantage.credit.name == "mars_code"
     assert config.env_options == {"illegal": "penalty", "max_cycles": 9, "prompt_style": "full"}
     assert (config.probe_every, config.sampling.temperature, config.seed) == (7, 0.5, 3)
@@ -186,7 +186,9 @@ def test_settings_reach_the_configuration(here, tiny_model_dir):
 
 def test_separate_policies_are_measured_as_one_agent(cli, here, tiny_model_dir):
     words = ("train", "mars", "--env", KUHN, "--model", tiny_model_dir, "--steps", "1", *TINY[:4])
-    done = cli(*words, "--set", "population=separate", "--eval-games", "2", "--out", "apart")
+    done = cli(
+        *words, "--set", "population={name: separate}", "--eval-games", "2", "--out", "apart"
+    )
     assert done.status == 0, done.err
     assert metrics_of(here / "apart")[-1]["exploitability"] > 0
     assert json.loads((here / "apart/summary.json").read_text())["after"]["forfeit_rate"] >= 0
@@ -196,7 +198,7 @@ def test_a_run_of_separate_policies_is_an_agent_to_every_command(
     cli, here, tiny_model_dir, monkeypatch
 ):
     masked = ("--env", KUHN, "--env-option", "illegal=mask")  # so that both seats learn
-    apart = ("--set", "population=separate", "--set", "optim.lr=0.01", "--out", "apart")
+    apart = ("--set", "population={name: separate}", "--set", "optim.lr=0.01", "--out", "apart")
     words = ("train", "reinforce", *masked, "--model", tiny_model_dir, "--steps", "2", *apart)
     assert cli(*words, *TINY[:2], "--max-new-tokens", "8", "--no-eval").status == 0
     probed = metrics_of(here / "apart")[-1]["exploitability"]
@@ -215,7 +217,7 @@ def test_a_run_of_separate_policies_is_an_agent_to_every_command(
     for agent in ("apart", newest, newest / "player_1"):
         done = cli("evaluate", "--agent", agent, "--env", KUHN, "--games", "4", "--json")
         assert done.status == 0, done.err
-        assert json.loads(done.out)["total"]["plays"] == 4
+        assert json.loads(done.out)["episodes"] == 4
     monkeypatch.setattr("builtins.input", lambda prompt="": "1")
     monkeypatch.setattr("coevo.agents.human.HumanAgent.__init__.__defaults__", (input, None))
     played = cli("play", "--agent", "apart", "--env", KUHN, "--seat", "1", "--seed", "0")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from coevo.trainers.log_targets import scalars
+from coevo.trainers.trackers import scalars
 
 KUHN = "coevo/kuhn_poker-v0"
-TINY = ("--set", "sampler.episodes=8", "--set", "probe_every=1", "--max-new-tokens", "3")
+TINY = ("--set", "collect.episodes=8", "--set", "probe_every=1", "--max-new-tokens", "3")
 
 
 def held(run: Path) -> dict[int, dict[str, float]]:

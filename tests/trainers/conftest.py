@@ -4,18 +4,21 @@ from dataclasses import replace
 
 import pytest
 
+from coevo.agents.population import PastSelves
 from coevo.agents.sampling import SamplingConfig
+from coevo.envs.core.config import assign
+from coevo.trainers.algorithm import EmaMagnet, ValueCriticConfig
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig
-from coevo.trainers.record import assign
+from coevo.trainers.estimators import Gae, SeatEma
 from coevo.trainers.run_folder import RunFolder
 
 MASKED = {"prompt_style": "terse", "illegal": "mask"}
 LEAGUE = {
-    "population": "pool(every=2, size=2, latest=0.4)",
-    "advantage.credit": "gae(level=turn)",
-    "advantage.center": "seat_ema",
-    "critic.lr": 0.01,
+    "population": PastSelves(every=2, size=2, latest=0.4),
+    "advantage.credit": Gae(level="turn"),
+    "advantage.baseline": SeatEma(),
+    "critic": ValueCriticConfig(lr=0.01),
     "optim.epochs": 2,
     "optim.minibatches": 2,
 }
@@ -27,12 +30,14 @@ def config(tiny_model_dir):
     """Make a configuration of a small run: `config(algorithm, changes, **settings)`."""
 
     def make(name="mars", changes=None, **settings):
-        record = assign(algorithm("mars"), {"sampler.episodes": 8, "average": 0.9, "magnet": "ema"})
+        record = assign(
+            algorithm("mars"), {"collect.episodes": 8, "ema": 0.9, "magnet": EmaMagnet()}
+        )
         if name == "league":
-            plain = {"loss.regularise": "none", "magnet": "none", "average": 0.0}
+            plain = {"loss.regularise": (), "magnet": None, "ema": 0.0}
             record = assign(record, plain | LEAGUE)
         elif name != "mars":
-            record = assign(algorithm(name), {"sampler.episodes": 8})
+            record = assign(algorithm(name), {"collect.episodes": 8})
         usual = TrainConfig(
             algorithm=assign(record, changes or {}),
             env="coevo/kuhn_poker-v0",

@@ -62,7 +62,7 @@ def plays(draw, spec):
     paid = {"payoff": payoff_BT, "format": zero_BT, "progress": share_BT, "illegal": zero_BT}
     if spec.compose.name != "tiered":
         paid["format"] = torch.where(mask_BT, 0.05, 0.0)
-    if spec.modify and spec.modify[0].name == "share_set":
+    if spec.transform and spec.transform[0].name == "share_set":
         paid["progress"] = zero_BT  # outcomes must stay in the range
     reward_BTK = torch.stack([paid[c].double() for c in COMPONENTS], dim=-1)
     return replace(batch, reward_BTK=reward_BTK, components=COMPONENTS)
@@ -74,7 +74,9 @@ def plays(draw, spec):
 def test_the_order_of_plays_does_not_matter(spec, data):
     batch = data.draw(plays(spec))
     order = torch.tensor(data.draw(st.permutations(range(len(batch.turn_of_BS)))))
-    if spec.center.name == "seat_ema":  # runs through the batch in order: only seats may interleave
+    if (
+        spec.baseline.name == "seat_ema"
+    ):  # runs through the batch in order: only seats may interleave
         order = torch.argsort(batch.keys["agent"], stable=True)
     plain_BS = advantages(spec, batch).advantage_BS
     moved_BS = advantages(spec, LAWS.take_rows(batch, order)).advantage_BS
@@ -97,18 +99,18 @@ def test_padding_gets_nothing_and_changes_nothing(spec, data, turns, tokens):
 @FEW
 @given(inputs=LAWS.loss_inputs(), size=st.integers(1, 4), pad=st.integers(0, 3))
 def test_micro_batches_and_padding_change_no_gradient(spec, inputs, size, pad):
-    full, gradient_BL, _ = LAWS.loss_and_gradient(spec, inputs, len(inputs.logp_BL))
+    full, gradient_BL, _ = LAWS.loss_and_gradient(spec, inputs, len(inputs.logp_CL))
     split, split_gradient_BL, _ = LAWS.loss_and_gradient(spec, inputs, size, pad)
     assert split == pytest.approx(full, abs=1e-9)
     assert torch.allclose(gradient_BL, split_gradient_BL, rtol=1e-9, atol=1e-9)
-    assert bool((gradient_BL[~inputs.mask_BL] == 0).all())
+    assert bool((gradient_BL[~inputs.mask_CL] == 0).all())
 
 
 @pytest.mark.parametrize("spec", [s for _, s in POLICY_LOSSES], ids=[n for n, _ in POLICY_LOSSES])
 @FEW
 @given(inputs=LAWS.loss_inputs(), data=st.data())
 def test_the_order_of_rows_changes_no_gradient(spec, inputs, data):
-    order = torch.tensor(data.draw(st.permutations(range(len(inputs.logp_BL)))))
+    order = torch.tensor(data.draw(st.permutations(range(len(inputs.logp_CL)))))
     plain, gradient_BL, _ = LAWS.loss_and_gradient(spec, inputs, 2)
     moved, moved_gradient_BL, _ = LAWS.loss_and_gradient(spec, LAWS.loss_rows(inputs, order), 3)
     assert moved == pytest.approx(plain, abs=1e-9)

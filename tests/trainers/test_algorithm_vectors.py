@@ -1,4 +1,4 @@
-"""Records against worked numbers: advantages, losses and rewards of the estimators sheet."""
+"""Records against worked numbers: advantages, losses and rewards."""
 
 from dataclasses import replace
 
@@ -10,9 +10,24 @@ from coevo.envs.rewards.calls import calls_of
 from coevo.envs.rewards.progress import redistribute
 from coevo.envs.rewards.tools import tool_score
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
-from coevo.trainers.estimators import LossInputs, advantages, count, from_lists, policy_loss
+from coevo.trainers.estimators import (
+    BetaPdf,
+    EntropyBonus,
+    Gmpo,
+    LossInputs,
+    NoBaseline,
+    NoNormalisation,
+    PpoClip,
+    ShareSet,
+    TokenMean,
+    TokenRatio,
+    advantages,
+    count,
+    from_lists,
+    policy_loss,
+)
 from coevo.trainers.estimators.credit import ads_gamma
-from coevo.trainers.samplers import ALLOCATE, StartStats, replay_weight
+from coevo.trainers.samplers import TaskStats, replay_weight
 
 
 def made(which, changes=None):
@@ -53,7 +68,8 @@ OUTCOMES = {
         *(-0.7199, -0.7199, -0.7199, 1.2736),
     ],
     "opo": [0.4, -0.6, -0.6, 0.4, -0.375, -0.375, -0.375, 0.625],
-    "gpg": [1.3333, -1.3333, -1.3333, 1.3333, -0.6667, -0.6667, -0.6667, 2.0],
+    "gpg": [0.5, -0.5, -0.5, 0.5, -0.25, -0.25, -0.25, 0.75],
+    "gpg:verl": [1.3333, -1.3333, -1.3333, 1.3333, -0.6667, -0.6667, -0.6667, 2.0],
     "hapo": [0.8165, -1.2247, -1.2247, 0.8165, -0.7746, -0.7746, -0.7746, 1.2910],
     "opmd:logavgexp": [0.3799, -0.6201, -0.6201, 0.3799, -0.3574, -0.3574, -0.3574, 0.6426],
     "asymre": [0.6, -0.4, -0.4, 0.6, -0.15, -0.15, -0.15, 0.85],
@@ -67,8 +83,25 @@ def test_outcomes_of_two_prompts(which):
     assert close(got_BS[:, 0], OUTCOMES[which])
 
 
+def test_gpg_makes_up_for_groups_that_agree():
+    """One group of two is all right: the rows of the other count twice, (1, 0) / 2 * 4 / 2."""
+    batch = from_lists([[1.0], [0.0], [1.05], [1.05]], group=[0, 0, 1, 1])
+    for which, factor in (("gpg", 2.0), ("gpg:verl", 4 / 3)):
+        got_B = advantages(made(which).advantage, batch).advantage_BS[:, 0]
+        assert close(got_B, [0.5 * factor, -0.5 * factor, 0, 0])
+
+
+@pytest.mark.parametrize("by", ["group+agent", "group"])
+def test_rloo_leaves_out_the_opponent_of_the_same_play(by):
+    """R = (1, 0) and (5, 5): the baseline of the first play is 5 whatever the opponent got in it."""
+    batch = from_lists([[1.0], [0.0], [5.0], [5.0]], seat=[0, 1, 0, 1], play=[0, 0, 1, 1])
+    spec = made("rloo", {"advantage.baseline.by": by}).advantage
+    expected = {"group+agent": [-4, -5, 4, 5], "group": [-4, -5, 4.5, 4.5]}[by]
+    assert close(advantages(spec, batch).advantage_BS[:, 0], expected)
+
+
 def test_bnpo_on_accuracies():
-    record = made("bnpo", {"advantage.scale": "beta_pdf(low=0, high=1)"})
+    record = made("bnpo", {"advantage.normalise": BetaPdf(low=0, high=1)})
     expected = [0.3409, -0.3409, -0.3409, 0.3409, -0.1728, -0.1728, -0.1728, 0.5185]
     assert close(advantages(record.advantage, PROMPTS).advantage_BS[:, 0], expected)
 
@@ -109,12 +142,30 @@ def test_dr_mas_measures_every_agent_by_itself():
     pooled = [1.1971, 1.1971, -0.8848, 1.1971, -0.4684, -0.8848, -0.6766, -0.6766]
     for which, expected in (("dr_mas", own), ("dr_mas:pooled", pooled)):
         got_B = advantages(made(which).advantage, batch).advantage_BS[:, 0]
-        assert np.allclose(got_B, expected, atol=2e-4)  # the sheet's agent-wise ones leave eps out
+        assert np.allclose(got_B, expected, atol=2e-4)  # worked without eps
+
+
+def test_dr_mas_charges_a_reply_for_itself_only():
+    """Outcomes 1 and 0; the first reply of the second play is unreadable: Y = 1, 1 and -.1, 0."""
+    payoff, format_ = ([[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [-0.1, 0.0]])
+    one, two = from_lists(payoff), from_lists(format_)
+    both_BTK = torch.cat([one.reward_BTK, two.reward_BTK], dim=-1)
+    batch = replace(one, reward_BTK=both_BTK, components=("payoff", "format"))
+    got_BS = advantages(made("dr_mas").advantage, batch).advantage_BS
+    # mean .475, deviation (1.1075 / 3) ** .5 = .6076
+    assert close(got_BS, [[0.8641, 0.8641], [-0.9464, -0.7818]])
+
+
+def test_the_vanilla_baseline_of_dr_mas_compares_episodes():
+    rewards = [[1.0], [1.0], [0.0], [1.0], [0.2], [0.0], [0.1], [0.1]]
+    batch = from_lists(rewards, seat=[0] * 4 + [1] * 4, play=[0, 1, 2, 3] * 2)
+    got_B = advantages(made("dr_mas:vanilla").advantage, batch).advantage_BS[:, 0]
+    assert close(got_B, [0.6908, 0.2961, -1.4804, 0.4935] * 2)
 
 
 @pytest.mark.parametrize("name", ["ppo", "turn_ppo", "spa"])
 def test_the_critics_advantage_before_it_is_whitened(name):
-    plain = {"advantage.scale": "none", "advantage.center": "none"}
+    plain = {"advantage.normalise": NoNormalisation(), "advantage.baseline": NoBaseline()}
     inner = {"advantage.credit.gamma": 0.9, "advantage.credit.lam": 0.8}
     spec = made(name, plain | inner | ALONE).advantage
     batch = from_lists([[0.2, 1.0]], [[2, 2]])
@@ -146,12 +197,12 @@ STEPS = replace(
     [
         (
             "gigpo",
-            {"advantage.modify.add_state_group.gamma": 0.9},
+            {"advantage.transform.add_state_group.gamma": 0.9},
             [[1.2667, 1.1667], [-0.6333, -0.8333], [-0.6333, -0.3333]],
         ),
         (
             "gigpo:std",
-            {"advantage.modify.add_state_group.gamma": 0.9},
+            {"advantage.transform.add_state_group.gamma": 0.9},
             [[2.3094, 1.8618], [-1.1547, -1.2845], [-1.1547, -0.5773]],
         ),
         ("salt", {}, [[0.2887, 1.1547], [0.2887, -0.5773], [-0.5773, -0.5773]]),
@@ -169,21 +220,27 @@ def test_trees_are_compared_twice():
 
 def test_alignment_weighs_the_others_by_the_own_past():
     batch = from_lists([[1.0, -1.0, 0.5], [0.5, 0.2, -0.4]], seat=[0, 1], play=[0, 0])
-    plain = ALONE | {"advantage.credit.gamma": 0.0, "advantage.center": "none"}
-    plain |= {"advantage.modify.align.beta": 1.0}
+    plain = ALONE | {"advantage.credit.gamma": 0.0, "advantage.baseline": NoBaseline()}
+    plain |= {"advantage.transform.align.beta": 1.0}
     got_BS = advantages(made("advantage_alignment", plain).advantage, batch).advantage_BS
     assert close(got_BS[0], [1.0, -0.838, 0.5324])
-    changes = plain | {"advantage.modify.align.form": "sum"}
+    changes = plain | {"advantage.transform.align.form": "sum"}
     got_BS = advantages(made("advantage_alignment", changes).advantage, batch).advantage_BS
     assert close(got_BS[0], [1.0, -0.8, 0.5])
 
 
+def test_the_original_alignment_divides_the_past_by_its_turns():
+    """A = (1, 2, 1) beside (.5, .2, -.4), beta .5: weights 0, 1, 3 / 2."""
+    batch = from_lists([[1.0, 2.0, 1.0], [0.5, 0.2, -0.4]], seat=[0, 1], play=[0, 0])
+    plain = ALONE | {"advantage.credit.gamma": 0.0, "advantage.baseline": NoBaseline()}
+    got_BS = advantages(made("advantage_alignment:original", plain).advantage, batch).advantage_BS
+    assert close(got_BS[0], [1.0, 2.1, 0.7])
+
+
 def test_sets_are_judged_for_success_and_diversity():
     batch = from_lists([[1.0], [0.0], [1.0], [1.0]], opening=[0, 0, 1, 2], set=[0, 0, 1, 1])
-    own = "share_set(label=opening, size=0, low=0, high=1)"
-    got_BS = advantages(
-        made("polychromic", {"advantage.modify": own}).advantage, batch
-    ).advantage_BS
+    own = {"advantage.transform": (ShareSet(label="opening", size=0, low=0, high=1),)}
+    got_BS = advantages(made("polychromic", own).advantage, batch).advantage_BS
     assert close(got_BS[:, 0], [-0.375, -0.375, 0.375, 0.375])
 
 
@@ -203,17 +260,17 @@ def test_copo_speaks_where_grpo_is_silent():
 def test_pairs_that_hardly_differ_do_not_teach():
     batch = replace(from_lists([[1.0], [0.95], [0.0], [0.9]]), components=("payoff",))
     far = advantages(made("dagrpo").advantage, batch).advantage_BS
-    near = made("dagrpo", {"advantage.modify.pair_gate.delta": 0.99}).advantage
+    near = made("dagrpo", {"advantage.transform.pair_gate.delta": 0.99}).advantage
     kept_B = advantages(near, batch).advantage_BS[:, 0] != 0
     assert bool((far != 0).all()) and kept_B.tolist() == [True, False, True, False]
 
 
 def test_the_discount_of_ads_follows_its_milestones():
     record = made("ads")
-    inner = record.advantage.credit.params
-    found = [ads_gamma(k, alpha=inner["alpha"]) for k in (1, 10, 20, 50, 100)]
+    alpha = record.advantage.credit.alpha
+    found = [ads_gamma(k, alpha=alpha) for k in (1, 10, 20, 50, 100)]
     assert close(found, [0.2, 0.8513, 0.9227, 0.9683, 0.9840])
-    plain = {"advantage.center": "none"}
+    plain = {"advantage.baseline": NoBaseline()}
     batch = replace(from_lists([[1.0, 1.0, 1.0, 0.0]]), components=("format",))
     spec = made("ads", plain).advantage
     got = advantages(spec, batch, {"ads/k": 2})
@@ -233,18 +290,17 @@ def test_p3o_is_the_difference_of_a_pair_whatever_the_start_pays():
 
 
 def test_knapsack_and_schedules():
-    inner = made("knapsack").sampler.allocate.params
+    allocate = made("knapsack").collect.allocate
     rng = np.random.default_rng(0)
-    found = ALLOCATE["knapsack"](StartStats.of_rates([0.1, 0.5, 0.9]), 24, rng, **inner)
+    found = allocate(TaskStats.of_rates([0.1, 0.5, 0.9]), 24, rng)
     assert found.tolist() == [15, 7, 2]
-    known = made("spear").sampler.replay.params
-    horizon, coef = int(known["horizon"]), float(known["coef"])
-    found = [replay_weight(s, horizon=horizon, coef=coef) for s in (0, 50, 100, 200)]
+    known = made("spear").collect.replay
+    found = [replay_weight(s, horizon=known.horizon, coef=known.coef) for s in (0, 50, 100, 200)]
     assert close(found, [0, 0.1464, 0.5, 1])
 
 
 def test_rewards_of_spa_and_toolrl():
-    grounding = float(made("spa").rewards[0].params["grounding"])
+    grounding = made("spa").rewards[0].grounding
     assert close(redistribute([0.3, 0.1, 0.4], [1, 0, 1], grounding), [0.8, 0.1, 0.9])
     truth, said = calls_of("search(q=x, k=3) calc(e=1+1)"), calls_of("search(q=x, k=5)")
     assert tool_score(truth, said) == pytest.approx(-0.5)
@@ -253,7 +309,7 @@ def test_rewards_of_spa_and_toolrl():
 RHO = torch.tensor([[1.25, 1.5, 0.7], [0.7, 4.0, 1.0]]).double()
 OLD = torch.tensor([[-1.0, -2.0, -0.5], [-1.5, -3.0, 0.0]]).double()
 MASK = torch.tensor([[True, True, True], [True, True, False]])
-TOKEN = {"loss.ratio_level": "token", "loss.aggregate": "token_mean"}
+TOKEN = {"loss.ratio_level": TokenRatio(), "loss.aggregate": TokenMean()}
 LOSSES = [
     ("grpo", {}, 0.0833),
     ("lite_ppo", {}, -0.14),
@@ -262,13 +318,13 @@ LOSSES = [
     ("dr_grpo", {}, -0.0875),
     ("dr_grpo:verl", {}, -0.175),
     ("dapo", {}, -0.166),
-    ("dapo", {"loss.kind.c": 3.0}, -0.266),
+    ("dapo", {"loss.surrogate.c": 3.0}, -0.266),
     ("bnpo", {}, -0.415),
     ("gspo", {}, -0.0819),
-    ("gspo", {"loss.kind": "ppo_clip(eps_lo=0.2, eps_hi=0.28)"}, -0.1291),
+    ("gspo", {"loss.surrogate": PpoClip(eps_lo=0.2, eps_hi=0.28)}, -0.1291),
     ("cispo", {}, 0.3844),
     ("sapo", {}, -0.4159),
-    ("gmpo", {"loss.kind": "gmpo(eps_lo=0.2, eps_hi=0.28)"}, -0.0726),
+    ("gmpo", {"loss.surrogate": Gmpo(eps_lo=0.2, eps_hi=0.28)}, -0.0726),
     ("topr", TOKEN, 0.3543),
     ("gpg", {}, 0.2986),
     ("opmd", {}, 0.3464),
@@ -283,12 +339,14 @@ LOSSES = [
 
 
 def loss_of(record, advantage_B=(1.0, -0.5)):
-    logp_BL = (OLD + RHO.log()).requires_grad_()
+    logp_CL = (OLD + RHO.log()).requires_grad_()
     a_BL = torch.tensor(advantage_B, dtype=torch.float64).unsqueeze(1).expand_as(OLD)
     turn_BL = torch.where(MASK, 0, -1)
-    inputs = LossInputs(logp_BL, OLD, a_BL, MASK, turn_BL, logp_roll_BL=OLD, entropy_BL=-logp_BL)
+    inputs = LossInputs(
+        logp_CL, OLD, a_BL, MASK, turn_BL, logp_behaviour_CL=OLD, entropy_CL=-logp_CL
+    )
     loss = policy_loss(record.loss, inputs, count(MASK, 4)).loss
-    return loss.item(), torch.autograd.grad(loss, logp_BL)[0]
+    return loss.item(), torch.autograd.grad(loss, logp_CL)[0]
 
 
 @pytest.mark.parametrize(("which", "changes", "expected"), LOSSES)
@@ -302,21 +360,21 @@ def test_asymre_by_either_form_is_one_loss():
 
 
 def test_rec_with_weights_has_the_gradient_of_the_clip():
-    clip = {"loss.kind": "ppo_clip(eps_lo=0.2, eps_hi=0.2)"}
+    clip = {"loss.surrogate": PpoClip(eps_lo=0.2, eps_hi=0.2)}
     ours, theirs = loss_of(made("rec:oneside_is"))[1], loss_of(made("rec", clip))[1]
     assert torch.allclose(ours, theirs)
 
 
 def test_the_penalty_of_epo_as_reported_has_no_gradient():
-    bonus = {"loss.regularise": "entropy(coef=0.001)"}
+    bonus = {"loss.regularise": (EntropyBonus(coef=0.001),)}
     state = {"epo/mean": [0.5], "epo/seen": [3]}
 
     def gradient(which, changes=None):
-        logp_BL = (OLD + RHO.log()).requires_grad_()
-        inputs = LossInputs(logp_BL, OLD, torch.ones_like(OLD), MASK, torch.where(MASK, 0, -1))
-        inputs = replace(inputs, entropy_BL=torch.nn.functional.softplus(-logp_BL), state=state)
+        logp_CL = (OLD + RHO.log()).requires_grad_()
+        inputs = LossInputs(logp_CL, OLD, torch.ones_like(OLD), MASK, torch.where(MASK, 0, -1))
+        inputs = replace(inputs, entropy_CL=torch.nn.functional.softplus(-logp_CL), state=state)
         loss = policy_loss(made(which, changes).loss, inputs, count(MASK, 4)).loss
-        return torch.autograd.grad(loss, logp_BL)[0]
+        return torch.autograd.grad(loss, logp_CL)[0]
 
     assert torch.allclose(gradient("epo:reported"), gradient("epo", bonus), rtol=0, atol=1e-12)
     assert not torch.allclose(gradient("epo"), gradient("epo", bonus), rtol=0, atol=1e-6)
@@ -325,12 +383,12 @@ def test_the_penalty_of_epo_as_reported_has_no_gradient():
 def test_replayed_rows_are_clipped_around_where_the_update_started():
     def loss(advantage):
         old_BL, roll_BL = torch.zeros(1, 1), -torch.tensor([[1.5]]).log()
-        one_BL, mask_BL = torch.ones(1, 1), torch.ones(1, 1).bool()
-        logp_BL = torch.tensor([[1.2]]).log()
-        inputs = LossInputs(logp_BL, old_BL, advantage * one_BL, mask_BL, torch.zeros(1, 1).long())
-        inputs = replace(inputs, logp_roll_BL=roll_BL, logp_ref_BL=old_BL)
+        one_BL, mask_CL = torch.ones(1, 1), torch.ones(1, 1).bool()
+        logp_CL = torch.tensor([[1.2]]).log()
+        inputs = LossInputs(logp_CL, old_BL, advantage * one_BL, mask_CL, torch.zeros(1, 1).long())
+        inputs = replace(inputs, logp_behaviour_CL=roll_BL, logp_ref_CL=old_BL)
         spec = replace(made("remix").loss, regularise=())
-        return policy_loss(spec, inputs, count(mask_BL, 1)).loss.item()
+        return policy_loss(spec, inputs, count(mask_CL, 1)).loss.item()
 
     assert loss(1.0) == pytest.approx(-1.7) and loss(-1.0) == pytest.approx(1.8)
 

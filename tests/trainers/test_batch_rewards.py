@@ -5,24 +5,24 @@ from dataclasses import replace
 import pytest
 
 from coevo.agents import FixedTextAgent
-from coevo.envs.rewards import UnpaidWarning, reward
+from coevo.envs.core.apply import apply_batch
+from coevo.envs.rewards import MajorityReward
 from coevo.trainers import loop
+from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 from coevo.trainers.config import load_config, save_config
-from coevo.trainers.gather import pay
-from coevo.trainers.rollout import Match, play
 from coevo.trainers.run_folder import RunFolder
 
 
-def gathered(config, tmp_path, record, **options):
-    changes = {"rewards": record, "sampler.episodes": 8, "sampler.group_size": 4}
+def collected(config, tmp_path, record, **options):
+    changes = {"rewards": record, "collect.episodes": 8, "collect.group_size": 4}
     given = config("grpo", changes)
     given = replace(given, env_options={**given.env_options, **options})
     run = loop.start(given, RunFolder(tmp_path))
-    return run.gatherer.gather(0)
+    return run.collector.collect(0)
 
 
 def test_the_longest_play_of_every_start_pays_the_whole_price(config, tmp_path):
-    found = gathered(config, tmp_path, "token_cost(cost=0.5)")
+    found = collected(config, tmp_path, [{"name": "token_cost", "cost": 0.5}])
     groups = {}
     for episode, group in zip(found.episodes, found.groups, strict=True):
         paid = sum(episode.total(a, "token_cost") for a in episode.agents)
@@ -39,8 +39,8 @@ def test_the_longest_play_of_every_start_pays_the_whole_price(config, tmp_path):
 def test_prices_are_the_same_wherever_the_module_is_named(config, tmp_path, where):
     named = {"name": "token_cost", "cost": 0.25}
     by_env = {"rewards": [named]} if where == "environment" else {}
-    record = "token_cost(cost=0.25)" if where == "record" else ""
-    found = gathered(config, tmp_path, record, **by_env)
+    record = [named] if where == "record" else []
+    found = collected(config, tmp_path, record, **by_env)
     paid = [sum(e.total(a, "token_cost") for a in e.agents) for e in found.episodes]
     assert min(paid) == -0.25 and all(-0.25 <= r < 0 for r in paid)
 
@@ -50,34 +50,33 @@ def test_a_vote_runs_over_all_plays_of_a_question():
     voters = {f"says_{d}": FixedTextAgent(f"[{d}]") for d in (4, 5)}
     seats = ("debater_0", "debater_1", "debater_2")
     tables = [("says_4",) * 3, ("says_4", "says_4", "says_5"), ("says_5", "says_5", "says_4")]
-    matches = [Match(3, dict(zip(seats, t, strict=True)), stream=i) for i, t in enumerate(tables)]
+    matches = [
+        EpisodeSpec(3, dict(zip(seats, t, strict=True)), stream=i) for i, t in enumerate(tables)
+    ]
     for over, expected in (
         ("task", [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
-        ("play", [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]]),
+        ("episode", [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]]),
     ):
-        module = reward("majority", over=over)
-        plays = play("coevo/debate-v0", matches, voters, {"rewards": [module]})
+        module = MajorityReward(over=over)
+        plays = rollout("coevo/debate-v0", matches, voters, {"rewards": [module]})
         assert not any("majority" in t.rewards for e in plays for t in e.turns), "left to us"
-        pay([module], plays)
+        apply_batch([module], plays)
         paid = [[e.total(s, "majority") / 2 for s in seats] for e in plays]
         assert paid == expected, over
 
 
 def test_records_take_the_arguments_of_every_module(config, tmp_path):
-    written = (
-        "payoff(share=others, scale=-0.5); verifier(roles=solver+critic, unanswered=-1); "
-        "margin(alpha=0.25, beta=0.5, history=own); quality(roles=solver); "
-        "majority(over=play, weights=consistency, ties=first, last_only=true, least=3); "
-        "token_cost(cost=0.5, payer=team)"
-    )
-    given = config("grpo", {"rewards": written, "sampler.group_size": 4})
+    written = [
+        {"name": "payoff", "share": "others", "scale": -0.5},
+        {"name": "verifier", "roles": ["solver"], "unanswered": -1.0},
+        {"name": "margin", "alpha": 0.25, "beta": 0.5, "history": "own"},
+        {"name": "quality", "roles": ["solver"]},
+        {"name": "majority", "over": "episode", "weights": "consistency", "least": 3},
+        {"name": "token_cost", "cost": 0.5, "payer": "team"},
+    ]
+    given = config("grpo", {"rewards": written, "collect.group_size": 4})
     save_config(given, tmp_path / "config.yaml")
-    assert load_config(tmp_path / "config.yaml").algorithm.rewards == given.algorithm.rewards
-    modules = [reward(r.name, **r.params) for r in given.algorithm.rewards]
-    assert modules[1].roles == ("solver", "critic") and modules[1].unanswered == -1
-    assert modules[0].name == "payoff_others"
-
-
-def test_a_module_that_does_not_fit_a_run_is_said(config, tmp_path):
-    with pytest.warns(UnpaidWarning, match="'verifier' paid nobody in whole plays of coevo/kuhn"):
-        gathered(config, tmp_path, "verifier")
+    modules = load_config(tmp_path / "config.yaml").algorithm.rewards
+    assert modules == given.algorithm.rewards
+    assert modules[1].roles == ("solver",) and modules[1].unanswered == -1
+    assert modules[0].component == "payoff_others"

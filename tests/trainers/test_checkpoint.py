@@ -1,13 +1,15 @@
 import gzip
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from coevo.agents.load import load_agent, load_model
+from coevo.agents.load import load_agent, load_model, policy_folders
+from coevo.agents.population import Adapters, FrozenOpponent, Separate
 from coevo.envs.core.errors import DataError
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.checkpoint import MANIFEST, Progress
@@ -15,7 +17,7 @@ from coevo.trainers.run_folder import RunFolder, StorageError
 
 
 def tensors(run):
-    """Give every number that a run carries from one update to the next."""
+    """Return every number that a run carries from one update to the next."""
     found = {}
     for name, learner in run.learners.items():
         modules = {**learner.models(), "output": learner.output, "model": learner.model}
@@ -65,10 +67,10 @@ def save(run, keep=2):
     [
         ("mars", {}),
         ("league", {}),
-        ("mars", {"population": "separate"}),
-        ("mars", {"population": "frozen"}),
-        ("mars", {"population": "adapters(rank=2)"}),
-        ("league", {"population": "adapters(rank=2, frozen=player_0)"}),
+        ("mars", {"population": Separate()}),
+        ("mars", {"population": FrozenOpponent()}),
+        ("mars", {"population": Adapters(rank=2)}),
+        ("league", {"population": Adapters(rank=2, frozen=("player_0",))}),
     ],
 )
 def test_everything_that_a_run_carries_comes_back(trained, config, name, changes):
@@ -77,10 +79,10 @@ def test_everything_that_a_run_carries_comes_back(trained, config, name, changes
     again = loop.start(run.config, run.folder)
     same(tensors(again), tensors(run))
     assert again.progress == run.progress and again.estimator_state == run.estimator_state
-    assert list(again.population.players) == list(run.population.players)
+    assert list(again.population.agents) == list(run.population.agents)
     assert checkpoint.latest(run.folder.checkpoints) == kept
-    versions = {n: p.version for n, p in run.population.players.items()}
-    assert {n: p.version for n, p in again.population.players.items()} == versions
+    versions = {n: p.version for n, p in run.population.agents.items()}
+    assert {n: p.version for n, p in again.population.agents.items()} == versions
 
 
 def test_each_policy_is_a_folder_that_loads_as_it_is(trained):
@@ -193,7 +195,7 @@ def count_and_fail(monkeypatch, reason, at):
 
 @pytest.fixture
 def kept(trained):
-    """Give a run with two checkpoints and the newest of them."""
+    """Return a run with two checkpoints and the newest of them."""
     run = trained("league", 2)
     save(run)
     run.progress = Progress(3)
@@ -211,7 +213,7 @@ FILES = [
 
 
 def harms(content):
-    """Give a file cut in half, with one bit changed, and missing, and what is said of it."""
+    """Return a file cut in half, with one bit changed, and missing, and what is said of it."""
     half = len(content) // 2
     changed = bytes([content[half] ^ 1])
     yield content[:half], f"has {half} bytes, not the {len(content)} written"
@@ -249,19 +251,19 @@ def test_files_that_do_not_belong_there_are_ignored(kept):
     shutil.copy(newest / "past000002.snapshot", newest / "past000099.snapshot")
     (newest / "notes.txt").write_text("mine")
     again = loop.start(run.config, run.folder)
-    assert "past000099" not in again.population.others
+    assert "past000099" not in again.population.fixed
 
 
 def test_another_schema_or_other_policies_are_refused(trained, config):
     run = trained(steps=1)
     newest = save(run)
-    other = config("mars", {"population": "separate"})
+    other = config("mars", {"population": Separate()})
     with pytest.raises(DataError, match=r"holds the policies \['policy'\]"):
         loop.start(other, run.folder)
     data = json.loads((newest / "progress.json").read_text())
     (newest / "progress.json").write_text(json.dumps(data | {"schema": 99}))
     (newest / MANIFEST).unlink()
-    checkpoint.seal(newest)
+    checkpoint.write_manifest(newest)
     with pytest.raises(DataError, match="schema 99, this version reads 1 and 2"):
         loop.start(run.config, run.folder)
 
@@ -272,53 +274,69 @@ def test_another_schema_or_other_policies_are_refused(trained, config):
 @pytest.fixture
 def remembering(config, folder):
     """Train three updates with SPEAR, whose buffer holds plays of earlier updates."""
-    given = config("spear", {"sampler.group_size": 4, "sampler.replay.capacity": 64}, steps=3)
+    given = config("spear", {"collect.group_size": 4, "collect.replay.capacity": 64}, steps=3)
     return loop.train(given, folder(given))
 
 
 def test_plays_that_a_buffer_holds_lie_compressed_in_a_file_of_their_own(remembering):
     newest = checkpoint.latest(remembering.folder.checkpoints)
-    remembered = remembering.gatherer.state_dict()
+    remembered = remembering.collector.state_dict()
     assert len(json.dumps(remembered)) > 10_000
     assert (newest / "progress.json").stat().st_size < 10_000
-    assert "sampler" not in json.loads((newest / "progress.json").read_text())["state"]
-    kept = (newest / "sampler.json.gz").read_bytes()
+    assert "collect" not in json.loads((newest / "progress.json").read_text())["state"]
+    kept = (newest / "collect.json.gz").read_bytes()
     assert json.loads(gzip.decompress(kept)) == json.loads(json.dumps(remembered))
     assert len(kept) < len(json.dumps(remembered)) / 3
-    assert "sampler.json.gz" in checkpoint.verify(newest)
+    assert "collect.json.gz" in checkpoint.verify(newest)
 
 
 def test_a_buffer_comes_back_play_by_play(remembering):
     again = loop.start(remembering.config, remembering.folder)
-    assert again.gatherer.state_dict() == remembering.gatherer.state_dict()
-    assert again.gatherer.replay.state_dict() != {}
+    assert again.collector.state_dict() == remembering.collector.state_dict()
+    assert again.collector.replay.state_dict() != {}
 
 
 def test_equal_runs_keep_equal_files(remembering):
     newest = checkpoint.latest(remembering.folder.checkpoints)
-    before = (newest / "sampler.json.gz").read_bytes()
-    remembering.saved = -1
-    loop.keep(remembering)
-    assert (newest / "sampler.json.gz").read_bytes() == before
+    before = (newest / "collect.json.gz").read_bytes()
+    remembering.save()
+    assert (newest / "collect.json.gz").read_bytes() == before
 
 
 def test_a_checkpoint_of_the_first_schema_still_loads(remembering):
     newest = checkpoint.latest(remembering.folder.checkpoints)
     data = json.loads((newest / "progress.json").read_text())
-    sampler = json.loads(gzip.decompress((newest / "sampler.json.gz").read_bytes()))
-    data |= {"schema": 1, "state": data["state"] | {"sampler": sampler}}
+    collected = json.loads(gzip.decompress((newest / "collect.json.gz").read_bytes()))
+    data |= {"schema": 1, "state": data["state"] | {"collect": collected}}
     (newest / "progress.json").write_text(json.dumps(data))
-    (newest / "sampler.json.gz").unlink()
+    (newest / "collect.json.gz").unlink()
     (newest / MANIFEST).unlink()
-    checkpoint.seal(newest)
+    checkpoint.write_manifest(newest)
     again = loop.start(remembering.config, remembering.folder)
     assert again.progress.step == 3
-    assert again.gatherer.state_dict() == remembering.gatherer.state_dict()
+    assert again.collector.state_dict() == remembering.collector.state_dict()
 
 
 def test_a_damaged_buffer_is_named(remembering):
     newest = checkpoint.latest(remembering.folder.checkpoints)
-    path = newest / "sampler.json.gz"
+    path = newest / "collect.json.gz"
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(DataError, match=r"is damaged: sampler\.json\.gz has \d+ bytes, not the"):
+    with pytest.raises(DataError, match=r"is damaged: collect\.json\.gz has \d+ bytes, not the"):
         loop.start(remembering.config, remembering.folder)
+
+
+def test_copies_and_notes_are_no_checkpoints_and_stay(tmp_path, config, folder):
+    given = config(steps=4, checkpoint_every=2, keep_checkpoints=1)
+    made = folder(given)
+    loop.train(given, made)
+    copy = made.checkpoints / "step_000004_backup"
+    shutil.copytree(made.checkpoints / "step_000004", copy)
+    (made.checkpoints / "step_notes").mkdir()
+    longer = replace(given, steps=8)
+    run = loop.train(longer, made)
+    assert checkpoint.latest(made.checkpoints).name == "step_000008"
+    left = {p.name for p in made.checkpoints.iterdir()}
+    assert left == {"step_000008", "step_000004_backup", "step_notes"}
+    assert loop.start(longer, made).progress == run.progress
+    (found,) = policy_folders(str(made.path)).values()
+    assert found == made.checkpoints / "step_000008" / "policy"

@@ -11,9 +11,9 @@ from coevo.envs import make
 from coevo.envs.rewards import InteractionReward
 from coevo.trainers import loop
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.estimators import SCALE, advantages, from_lists
+from coevo.trainers.estimators import TokenStd, advantages, from_lists
 from coevo.trainers.estimators.frame import Frame
-from coevo.trainers.rows import build
+from coevo.trainers.items.sequences import build
 
 SAYS = {
     "solver": ("[1]", "[2]"),
@@ -87,21 +87,21 @@ def test_whitening_by_a_key_is_whitening_each_part_alone():
     batch = from_lists(rewards, tokens, policy=policy)
     mask = batch.turn_mask_BT
     y_BT = batch.reward_BTK.squeeze(-1)
-    both = SCALE["token_std"](y_BT, y_BT, Frame(batch, "turn"), by="policy")
+    both = TokenStd(by="policy")(y_BT, y_BT, Frame(batch, "turn"))
     for value in (0, 1):
         rows = [i for i, p in enumerate(policy) if p == value]
         alone = from_lists([rewards[i] for i in rows], [tokens[i] for i in rows])
         z_BT = alone.reward_BTK.squeeze(-1)
-        one = SCALE["token_std"](z_BT, z_BT, Frame(alone, "turn"))
+        one = TokenStd()(z_BT, z_BT, Frame(alone, "turn"))
         assert torch.allclose(both[rows][mask[rows]], one[alone.turn_mask_BT])
-    whole = SCALE["token_std"](y_BT, y_BT, Frame(batch, "turn"))
+    whole = TokenStd()(y_BT, y_BT, Frame(batch, "turn"))
     assert not torch.allclose(whole, both)
 
 
 @pytest.mark.parametrize("variant", [None, "shared", "kl"])
 def test_it_trains_every_agent_on_its_own_replies(config, folder, variant):
     given = config("grpo", steps=1, checkpoint_every=100)
-    record = algorithm("comas", variant, {"sampler.episodes": 4, "optim.warmup": 0})
+    record = algorithm("comas", variant, {"collect.episodes": 4, "optim.warmup": 0})
     given = replace(
         given,
         algorithm=record,

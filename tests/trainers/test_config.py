@@ -1,9 +1,9 @@
 import pytest
 
+from coevo.envs.core.config import assign, plain
 from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
 from coevo.trainers.algorithms import ALGORITHMS
 from coevo.trainers.config import TrainConfig, config_text, load_config, save_config
-from coevo.trainers.record import assign, to_plain
 
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
@@ -13,7 +13,7 @@ def test_a_configuration_repeats_itself_from_its_file(config, tmp_path, name):
     )
     save_config(given, tmp_path / "config.yaml")
     back = load_config(tmp_path / "config.yaml")
-    assert to_plain(back) == to_plain(given)
+    assert plain(back) == plain(given)
     assert (back.sampling, back.steps, back.env_options) == (
         given.sampling,
         given.steps,
@@ -35,7 +35,7 @@ def test_settings_change_by_dotted_name(config):
         ({"steps": 0}, "steps=0"),
         ({"budget_seconds": -1.0}, "budget_seconds=-1"),
         ({"keep_checkpoints": 0}, "keep_checkpoints=0"),
-        ({"seed": -1}, "seed=-1 must not be negative"),
+        ({"seed": -1}, "seed=-1 must be greater than or equal to 0"),
         ({"episodes_logged": -1}, "episodes_logged=-1"),
     ],
 )
@@ -66,4 +66,4 @@ def test_broken_files_are_one_clear_line(tmp_path):
 
 def test_a_configuration_says_everything(config):
     fields = set(TrainConfig.__dataclass_fields__)
-    assert fields == set(to_plain(config()))
+    assert fields == set(plain(config()))

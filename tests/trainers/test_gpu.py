@@ -12,15 +12,15 @@ from coevo.agents.agent import Request
 from coevo.agents.load import load_agent
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
-from coevo.trainers import checkpoint, loop
-from coevo.trainers.learner import Learner
-from coevo.trainers.rows import build
+from coevo.trainers import checkpoint, loop, update
+from coevo.trainers.items.sequences import build
+from coevo.trainers.learners.learner import Learner
 
 CUDA = pytest.param("cuda", marks=pytest.mark.gpu)
 
 
 def modules(run):
-    """Give everything with weights: output, iterate, head, magnet, past selves."""
+    """Return everything with weights: output, iterate, head, magnet, past selves."""
     found = {}
     for name, learner in run.learners.items():
         parts = {"model": learner.model, "output": learner.output, **learner.models()}
@@ -37,7 +37,7 @@ def weights(run):
 
 
 def moments(run):
-    """Give what the optimisers remember."""
+    """Return what the optimisers remember."""
     return {
         f"{name}.{i}.{key}": tensor.cpu()
         for name, learner in run.learners.items()
@@ -52,7 +52,7 @@ def differences(one, two):
 
 
 def requests(style="terse", masked=False):
-    """Give what the first seat is asked after deals of every kind."""
+    """Return what the first seat is asked after deals of every kind."""
     env = make("coevo/leduc_poker-v0", prompt_style=style, illegal="mask" if masked else "forfeit")
     asked = []
     for seed in range(6):
@@ -103,18 +103,18 @@ def test_losses_in_bf16_are_finite_and_near_those_in_float32(
     config, folder, in_bf16, monkeypatch, name, device
 ):
     run = loop.start(config(name, device=device), folder(config(name)))
-    gathered = run.gatherer.gather(0)
-    batch = build(gathered.episodes, gathered.groups, run.learners)
-    learner, rows = run.learners["policy"], batch.rows.written_by("policy")[0]
+    collected = run.collector.collect(0)
+    batch = build(collected.episodes, collected.groups, run.learners)
+    learner, rows = run.learners["policy"], batch.sequences.written_by("policy")[0]
     with monkeypatch.context() as exact:
         exact.setattr(Learner, "_precision", lambda self: contextlib.nullcontext())
-        precise = learner.logp(rows)
+        precise = learner.passes.logp(rows)
     in_bf16(device)
-    rough = learner.logp(rows)
+    rough = learner.passes.logp(rows)
     assert rough.dtype == torch.float32
     assert not torch.equal(rough, precise)
     assert torch.allclose(rough, precise, atol=0.05)
-    stats = loop.learn(run, gathered)
+    stats = update.learn(run, collected)
     numbers = {k: float(v) for k, v in stats.items()}
     assert [k for k, v in numbers.items() if not math.isfinite(v)] == []
     assert {p.dtype for p in learner.model.parameters()} == {torch.float32}

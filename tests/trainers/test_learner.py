@@ -4,28 +4,41 @@ import numpy as np
 import pytest
 import torch
 
+from coevo.agents.copies import blend
+from coevo.agents.population import FrozenOpponent, Separate
 from coevo.agents.sampling import SamplingConfig
+from coevo.envs.core.config import assign, read
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers import learning, loop
-from coevo.trainers.algorithm import MAGNET, OptimSpec
+from coevo.trainers import loop, update
+from coevo.trainers.algorithm import EmaMagnet, OptimConfig, SnapshotMagnet
 from coevo.trainers.estimators import (
-    KIND,
+    AdaptiveKl,
+    ClipCov,
+    EntropyBonus,
+    Epo,
+    GradientWeights,
+    Kl,
+    LossConfig,
     LossInputs,
-    LossSpec,
+    MagnetKl,
+    SeqMeanTokenMean,
+    Surrogate,
+    TokenMis,
+    TokenTis,
+    WeightedSum,
     advantages,
+    components,
     count,
     exact_entropy,
     exact_kl,
     from_tokens,
-    option,
     policy_loss,
 )
-from coevo.trainers.estimators.regularise import NEEDS_REFERENCE
-from coevo.trainers.learner import Targets
-from coevo.trainers.record import assign
-from coevo.trainers.rows import build
+from coevo.trainers.items.sequences import build
+from coevo.trainers.learners import objective
+from coevo.trainers.learners.learner import schedule
+from coevo.trainers.learners.objective import Objective
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.weights import blend, schedule
 
 
 @pytest.fixture
@@ -34,24 +47,25 @@ def played(config, tmp_path):
 
     def make(name="mars", changes=None, **settings):
         run = loop.start(config(name, changes, **settings), RunFolder(tmp_path))
-        gathered = run.gatherer.gather(0)
-        return run, build(gathered.episodes, gathered.groups, run.learners)
+        collected = run.collector.collect(0)
+        return run, build(collected.episodes, collected.groups, run.learners)
 
     return make
 
 
 def targets_of(run, batch, name="policy"):
-    before = learning._passes(run.config.algorithm, run.learners, batch)
-    credited = advantages(
-        run.config.algorithm.advantage, replace(batch.trajectories, **before.streams), {}
-    )
-    rows, at = batch.rows.written_by(name)
-    return rows, learning._targets(batch.rows, credited, before, at)
+    """Return the sequences of a parameter set with all that they learn from."""
+    record = run.config.algorithm
+    old = update._needs_old(record, run.learners)
+    scored = update.score(run.learners, batch.sequences, old=old)
+    trajectories = update._with_scores(batch.trajectories, scored)
+    credited = advantages(record.advantage, trajectories, {})
+    return update.with_advantages(scored, credited).written_by(name)[0]
 
 
-def gradient(learner, rows, targets):
+def gradient(learner, rows):
     learner.optimizer.zero_grad(set_to_none=True)
-    learner._accumulate(rows, targets, range(len(rows.spans)))
+    learner.objective(rows).add_gradients(range(len(rows.spans)))
     return torch.cat([p.grad.flatten() for p in learner.model.parameters()]).clone()
 
 
@@ -69,8 +83,8 @@ def one_row(model, rows, c, temperature):
     return logits.log_softmax(-1), torch.tensor([span.ids[i] for i in span.positions()])
 
 
-def naive_gradient(learner, rows, targets):
-    """Give the gradient with every row computed on its own, nothing shared, nothing padded."""
+def naive_gradient(learner, rows):
+    """Return the gradient with every row computed on its own, nothing shared, nothing padded."""
     model, size = learner.model, rows.mask_CL.shape[1]
     temperature = learner.agent.sampling.temperature
     lines = {"logp": [], "entropy": [], "pull": []}
@@ -86,17 +100,17 @@ def naive_gradient(learner, rows, targets):
         for name, value in found.items():
             lines[name].append(torch.nn.functional.pad(value, (0, size - len(value))))
     stacked = {name: torch.stack(values) for name, values in lines.items()}
-    old = targets.logp_old_CL
+    old = rows.logp_old_CL
     inputs = LossInputs(
-        logp_BL=stacked["logp"],
-        logp_old_BL=stacked["logp"].detach() if old is None else old,
-        advantage_BL=targets.advantage_CL.float(),
-        mask_BL=rows.mask_CL,
-        turn_id_BL=rows.turn_CL,
-        logp_roll_BL=rows.logp_roll_CL,
-        logp_ref_BL=targets.logp_ref_CL,
-        entropy_BL=stacked["entropy"],
-        kl_magnet_BL=stacked["pull"],
+        logp_CL=stacked["logp"],
+        logp_old_CL=stacked["logp"].detach() if old is None else old,
+        advantage_CL=rows.advantage_CL.float(),
+        mask_CL=rows.mask_CL,
+        turn_id_CL=rows.turn_CL,
+        logp_behaviour_CL=rows.logp_roll_CL,
+        logp_ref_CL=rows.logp_ref_CL,
+        entropy_CL=stacked["entropy"],
+        kl_magnet_CL=stacked["pull"],
     )
     model.zero_grad(set_to_none=True)
     denom = count(rows.mask_CL, learner.agent.sampling.max_new_tokens)
@@ -110,7 +124,7 @@ def disturb(model, size=0.05):
             p.add_(size * torch.randn(p.shape, generator=torch.Generator().manual_seed(i)))
 
 
-KL = {"loss.regularise": "kl(coef=0.1); entropy(coef=0.1)", "magnet": "none", "average": 0.0}
+KL = {"loss.regularise": (Kl(coef=0.1), EntropyBonus(coef=0.1)), "magnet": None, "ema": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -118,10 +132,10 @@ KL = {"loss.regularise": "kl(coef=0.1); entropy(coef=0.1)", "magnet": "none", "a
     [
         ({"optim.token_budget": 10_000}, {}),
         ({"optim.token_budget": 60}, {}),
-        ({"optim.token_budget": 200, "loss.aggregate": "seq_mean_token_mean", **KL}, {}),
-        ({"optim.token_budget": 200, "loss.correct": "token_tis", **KL}, {}),
+        ({"optim.token_budget": 200, "loss.aggregate": SeqMeanTokenMean(), **KL}, {}),
+        ({"optim.token_budget": 200, "loss.is_correction": TokenTis(), **KL}, {}),
         (
-            {"optim.token_budget": 1500, "sampler.episodes": 4},
+            {"optim.token_budget": 1500, "collect.episodes": 4},
             {
                 "env": "coevo/leduc_poker-v0",
                 "env_options": {"prompt_style": "full", "illegal": "mask"},
@@ -134,51 +148,51 @@ def test_the_gradient_is_that_of_every_row_computed_alone(played, changes, setti
     run, batch = played("mars", changes, **settings)
     learner = run.learners["policy"]
     disturb(learner.model)
-    rows, targets = targets_of(run, batch)
+    rows = targets_of(run, batch)
     assert len(rows.spans) < len(rows.span_C) or settings
-    found, naive = gradient(learner, rows, targets), naive_gradient(learner, rows, targets)
+    found, naive = gradient(learner, rows), naive_gradient(learner, rows)
     assert float(naive.norm()) > 1e-3
     assert torch.allclose(found, naive, atol=1e-5)
 
 
 def test_the_ratio_is_one_at_the_first_step_and_the_sampler_agrees(played):
-    for changes in ({}, {"optim.epochs": 2}, {"loss.correct": "token_mis"}):
+    for changes in ({}, {"optim.epochs": 2}, {"loss.is_correction": TokenMis()}):
         run, batch = played("mars", changes)
-        rows, targets = targets_of(run, batch)
+        rows = targets_of(run, batch)
         learner = run.learners["policy"]
-        assert (targets.logp_old_CL is None) == (not changes)
-        stats = learner._accumulate(rows, targets, range(len(rows.spans)))
+        assert (rows.logp_old_CL is None) == (not changes)
+        stats = learner.objective(rows).add_gradients(range(len(rows.spans)))
         assert float(stats[0]["ratio/max"]) == pytest.approx(1.0, abs=1e-5)
         assert float(stats[0]["tokens/rejected"]) == 0
-        assert torch.allclose(learner.logp(rows), rows.logp_roll_CL, atol=1e-5)
+        assert torch.allclose(learner.passes.logp(rows), rows.logp_roll_CL, atol=1e-5)
 
 
 def test_later_steps_are_measured_against_the_behaviour(played):
     run, batch = played("mars", {"optim.epochs": 3, "optim.minibatches": 2, "optim.lr": 0.01})
-    rows, targets = targets_of(run, batch)
-    old = targets.logp_old_CL.clone()
-    stats = run.learners["policy"].update(rows, targets, rate=1.0, seed=0)
-    assert stats["ratio/max"] > 1.001 and torch.equal(targets.logp_old_CL, old)
+    rows = targets_of(run, batch)
+    old = rows.logp_old_CL.clone()
+    stats, _ = run.learners["policy"].update(rows, rate=1.0, seed=0)
+    assert stats["ratio/max"] > 1.001 and torch.equal(rows.logp_old_CL, old)
 
 
 def test_each_parameter_set_moves_by_its_own_rows_alone(played):
-    run, batch = played("mars", {"population": "separate", **KL, "optim.weight_decay": 0.0})
-    assert sorted(set(batch.rows.policy_C)) == ["player_0", "player_1"]
-    rows, at = batch.rows.written_by("player_0")
-    assert set(rows.policy_C) == {"player_0"} and len(at) < len(batch.rows.policy_C)
-    assert rows.span_C.max() + 1 == len(rows.spans) < len(batch.rows.spans)
+    run, batch = played("mars", {"population": Separate(), **KL, "optim.weight_decay": 0.0})
+    assert sorted(set(batch.sequences.policy_C)) == ["player_0", "player_1"]
+    rows, at = batch.sequences.written_by("player_0")
+    assert set(rows.policy_C) == {"player_0"} and len(at) < len(batch.sequences.policy_C)
+    assert rows.span_C.max() + 1 == len(rows.spans) < len(batch.sequences.spans)
     for local, whole in zip(range(len(at)), at.tolist(), strict=True):
         mine = rows.spans[int(rows.span_C[local])]
-        assert mine == batch.rows.spans[int(batch.rows.span_C[whole])]
+        assert mine == batch.sequences.spans[int(batch.sequences.span_C[whole])]
         assert (
             rows.allowed[int(rows.span_C[local])]
-            == batch.rows.allowed[int(batch.rows.span_C[whole])]
+            == batch.sequences.allowed[int(batch.sequences.span_C[whole])]
         )
     before = {n: a.model.state_dict() for n, a in run.population.learners.items()}
     before = {n: {k: v.clone() for k, v in s.items()} for n, s in before.items()}
-    only = replace(batch.rows, policy_C=tuple("player_0" for _ in batch.rows.policy_C))
-    learning.learn_batch(
-        run.config.algorithm, run.learners, replace(batch, rows=only), {}, rate=1.0, seed=0
+    only = replace(batch.sequences, policy_C=tuple("player_0" for _ in batch.sequences.policy_C))
+    update.learn_batch(
+        run.config.algorithm, run.learners, replace(batch, sequences=only), {}, rate=1.0, seed=0
     )
     after = {n: a.model.state_dict() for n, a in run.population.learners.items()}
     assert all(torch.equal(v, after["player_1"][k]) for k, v in before["player_1"].items())
@@ -186,13 +200,13 @@ def test_each_parameter_set_moves_by_its_own_rows_alone(played):
 
 
 def test_a_frozen_opponent_gives_no_rows_and_keeps_its_weights(played):
-    run, batch = played("mars", {"population": "frozen"})
-    assert set(batch.rows.policy_C) == {"policy"}
+    run, batch = played("mars", {"population": FrozenOpponent()})
+    assert set(batch.sequences.policy_C) == {"policy"}
     assert batch.trajectories.keys["policy"].unique().tolist() == [0]
     assert len(batch.trajectories.keys["trajectory"]) <= 8
-    start = {k: v.clone() for k, v in run.population.others["frozen"].model.state_dict().items()}
+    start = {k: v.clone() for k, v in run.population.fixed["frozen"].model.state_dict().items()}
     loop.update(run)
-    now = run.population.others["frozen"].model.state_dict()
+    now = run.population.fixed["frozen"].model.state_dict()
     assert all(torch.equal(v, now[k]) for k, v in start.items())
 
 
@@ -200,15 +214,15 @@ def test_the_critic_learns_without_moving_the_trunk(played):
     run, batch = played("league")
     learner = run.learners["policy"]
     disturb(learner.head)
-    rows, targets = targets_of(run, batch)
-    silent = replace(targets, advantage_CL=torch.zeros_like(targets.advantage_CL))
-    assert not gradient(learner, rows, silent).any()
+    rows = targets_of(run, batch)
+    silent = replace(rows, advantage_CL=torch.zeros_like(rows.advantage_CL))
+    assert not gradient(learner, silent).any()
     assert learner.head.weight.grad.norm() > 0
     errors = []
     for _ in range(40):
-        values = learner.values(rows)[targets.return_mask_CL]
-        errors.append(float(((values - targets.return_CL[targets.return_mask_CL]) ** 2).mean()))
-        learner.update(rows, replace(silent, value_old_CL=learner.values(rows)), rate=1.0, seed=0)
+        values = learner.passes.values(rows)[rows.return_mask_CL]
+        errors.append(float(((values - rows.return_CL[rows.return_mask_CL]) ** 2).mean()))
+        learner.update(replace(silent, value_CL=learner.passes.values(rows)), rate=1.0, seed=0)
     assert errors[-1] < 0.9 * errors[0]
 
 
@@ -216,10 +230,10 @@ def test_policy_and_critic_are_clipped_apart(played):
     run, batch = played("league", {"optim.minibatches": 1, "optim.epochs": 1})
     learner = run.learners["policy"]
     disturb(learner.head)
-    rows, targets = targets_of(run, batch)
-    alone = learner.update(rows, targets, rate=0.0, seed=0)["grad_norm"]
-    far = replace(targets, return_CL=targets.return_CL + 1e6)
-    assert learner.update(rows, far, rate=0.0, seed=0)["grad_norm"] == pytest.approx(alone)
+    rows = targets_of(run, batch)
+    alone = learner.update(rows, rate=0.0, seed=0)[0]["grad_norm"]
+    far = replace(rows, return_CL=rows.return_CL + 1e6)
+    assert learner.update(far, rate=0.0, seed=0)[0]["grad_norm"] == pytest.approx(alone)
 
 
 def weight(model):
@@ -229,9 +243,9 @@ def weight(model):
 @pytest.mark.parametrize(
     ("magnet", "expected"),
     [
-        ("snapshot(every=2)", [0.0, 2.0, 2.0, 4.0]),
-        ("ema(decay=0.5)", [0.5, 1.25, 2.125, 3.0625]),
-        ("ema(decay=0.0)", [1.0, 2.0, 3.0, 4.0]),
+        ({"name": "snapshot", "every": 2}, [0.0, 2.0, 2.0, 4.0]),
+        ({"name": "ema", "decay": 0.5}, [0.5, 1.25, 2.125, 3.0625]),
+        ({"name": "ema", "decay": 0.0}, [1.0, 2.0, 3.0, 4.0]),
     ],
 )
 def test_magnets_follow_the_policy_as_their_option_says(played, magnet, expected):
@@ -248,18 +262,18 @@ def test_magnets_follow_the_policy_as_their_option_says(played, magnet, expected
 
 
 def test_the_average_is_what_the_run_hands_out_and_the_reference_stays(played):
-    run, _ = played("mars", {"loss.regularise": "magnet; kl"})
+    run, _ = played("mars", {"loss.regularise": (MagnetKl(), Kl())})
     learner = run.learners["policy"]
-    assert learner.output is learner.average and run.policies()["policy"].model is learner.average
+    assert learner.output is learner.ema and run.policies()["policy"].model is learner.ema
     start = weight(learner.model)
     with torch.no_grad():
         for p in learner.model.parameters():
             p.add_(1.0)
     learner.after_update(1)
-    moved = float((weight(learner.average) - start).mean())
+    moved = float((weight(learner.ema) - start).mean())
     assert moved == pytest.approx(10 / 11, abs=1e-4)
     assert torch.equal(weight(learner.reference), start)
-    assert not any(p.requires_grad for p in learner.average.parameters())
+    assert not any(p.requires_grad for p in learner.ema.parameters())
 
 
 def test_blend_moves_by_the_share_that_is_left():
@@ -270,36 +284,35 @@ def test_blend_moves_by_the_share_that_is_left():
 
 
 def test_bad_magnets_are_refused_where_the_record_is_made(config):
-    with pytest.raises(ConfigError, match="every must be at least 1"):
-        config(changes={"magnet": "snapshot(every=0)"})
-    with pytest.raises(ConfigError, match="decay must be"):
-        config(changes={"magnet": "ema(decay=1.0)"})
-    assert set(MAGNET) == {"none", "snapshot", "ema"}
+    with pytest.raises(ConfigError, match=r"every=0 must be greater than or equal to 1"):
+        config(changes={"magnet": SnapshotMagnet(every=0)})
+    with pytest.raises(ConfigError, match=r"decay=1\.0 must be less than 1"):
+        config(changes={"magnet": EmaMagnet(decay=1.0)})
 
 
 def test_schedules_warm_up_and_fall_to_their_end():
-    linear = OptimSpec(schedule="linear", final_lr=0.1, warmup=4)
+    linear = OptimConfig(schedule="linear", final_lr=0.1, warmup=4)
     assert [schedule(linear, s, 0.0) for s in range(5)] == [0.25, 0.5, 0.75, 1.0, 1.0]
     assert schedule(linear, 99, 1.0) == pytest.approx(0.1)
     assert schedule(linear, 99, 0.5) == pytest.approx(0.55)
-    cosine = OptimSpec(schedule="cosine", final_lr=0.0, warmup=0)
+    cosine = OptimConfig(schedule="cosine", final_lr=0.0, warmup=0)
     shares = [schedule(cosine, 0, p) for p in np.linspace(0, 1, 9)]
     assert shares[0] == 1 and shares[-1] == pytest.approx(0) and shares == sorted(shares)[::-1]
-    assert schedule(OptimSpec(), 9, 0.7) == 1.0
+    assert schedule(OptimConfig(), 9, 0.7) == 1.0
 
 
 def test_the_sum_over_minibatches_covers_every_row_once_per_epoch(played, monkeypatch):
     run, batch = played("mars", {"optim.epochs": 2, "optim.minibatches": 3})
     learner, seen = run.learners["policy"], []
-    rows, targets = targets_of(run, batch)
-    before = learner._accumulate
+    rows = targets_of(run, batch)
+    before = Objective.add_gradients
 
-    def noted(rows, targets, spans, generator=None):
+    def noted(objective, spans, generator=None):
         seen.append(list(spans))
-        return before(rows, targets, spans)
+        return before(objective, spans)
 
-    monkeypatch.setattr(learner, "_accumulate", noted)
-    learner.update(rows, targets, rate=1.0, seed=7)
+    monkeypatch.setattr(Objective, "add_gradients", noted)
+    learner.update(rows, rate=1.0, seed=7)
     assert len(seen) == 6
     for epoch in (seen[:3], seen[3:]):
         assert sorted(i for part in epoch for i in part) == list(range(len(rows.spans)))
@@ -308,11 +321,10 @@ def test_the_sum_over_minibatches_covers_every_row_once_per_epoch(played, monkey
 
 def test_targets_default_to_the_current_policy(played):
     run, batch = played("mars")
-    rows, targets = targets_of(run, batch)
-    bare = Targets(advantage_CL=targets.advantage_CL)
+    rows = targets_of(run, batch)
     learner = run.learners["policy"]
-    explicit = replace(bare, logp_old_CL=learner.logp(rows))
-    a, b = gradient(learner, rows, bare), gradient(learner, rows, explicit)
+    explicit = replace(rows, logp_old_CL=learner.passes.logp(rows))
+    a, b = gradient(learner, rows), gradient(learner, explicit)
     assert torch.allclose(a, b, atol=1e-6)
 
 
@@ -320,66 +332,71 @@ def test_the_reward_may_pay_for_distance_from_the_start(played):
     run, batch = played("mars", {"advantage.kl_in_reward": 0.5})
     plain, _ = played("mars", {"advantage.kl_in_reward": 0.0})
     disturb(run.learners["policy"].model, 0.3)
-    _, charged = targets_of(run, batch)
+    charged = targets_of(run, batch)
     run.config = replace(
         run.config, algorithm=assign(run.config.algorithm, {"advantage.kl_in_reward": 0.0})
     )
-    _, free = targets_of(run, batch)
+    free = targets_of(run, batch)
     assert not torch.allclose(charged.advantage_CL, free.advantage_CL)
     assert plain.learners["policy"].reference is None
 
 
 def test_sequences_without_advantage_cost_no_pass_and_change_nothing(played):
     run, batch = played("reinforce")
-    learner, (rows, targets) = run.learners["policy"], targets_of(run, batch)
-    advantage_CL = torch.zeros_like(targets.advantage_CL)
+    learner, rows = run.learners["policy"], targets_of(run, batch)
+    advantage_CL = torch.zeros_like(rows.advantage_CL)
     advantage_CL[0] = 1.0
-    targets = Targets(advantage_CL)
-    useful = learner._useful(rows, targets)
-    assert useful.tolist() == [int(rows.span_C[0])]
-    whole = gradient(learner, rows, targets)
+    rows = replace(rows, advantage_CL=advantage_CL)
+    every = range(len(rows.spans))
+    loss = learner.objective(rows)
+    assert loss.with_gradient(every) == [int(rows.span_C[0])]
+    part = gradient(learner, rows)
     learner.optimizer.zero_grad(set_to_none=True)
-    learner._accumulate(rows, targets, useful.tolist())
-    part = torch.cat([p.grad.flatten() for p in learner.model.parameters()])
+    replace(loss, filters=False).add_gradients(every)
+    whole = torch.cat([p.grad.flatten() for p in learner.model.parameters()])
     assert float(whole.abs().max()) > 0
     assert torch.allclose(whole, part, atol=1e-7)
 
 
 def test_an_update_in_which_nobody_earned_anything_leaves_the_weights_alone(played):
     run, batch = played("reinforce")
-    learner, (rows, targets) = run.learners["policy"], targets_of(run, batch)
+    learner, rows = run.learners["policy"], targets_of(run, batch)
     before = [p.clone() for p in learner.model.parameters()]
-    idle = Targets(torch.zeros_like(targets.advantage_CL))
-    assert learner.update(rows, idle, rate=1.0, seed=0)["grad_norm"] == 0
+    idle = replace(rows, advantage_CL=torch.zeros_like(rows.advantage_CL))
+    assert learner.update(idle, rate=1.0, seed=0)[0]["grad_norm"] == 0
     assert all(map(torch.equal, before, learner.model.parameters()))
 
 
-@pytest.mark.parametrize("kind", KIND)
+@pytest.mark.parametrize("kind", components(Surrogate))
 def test_only_kinds_known_for_it_move_without_an_advantage(kind):
-    logp_BL = torch.tensor([[-1.0, -2.0]], requires_grad=True)
-    x = from_tokens(logp_BL, [0.0], [[-1.5, -1.5]], logp_roll_BL=torch.tensor([[-1.2, -1.2]]))
-    x = replace(x, entropy_BL=torch.ones(1, 2))
-    spec = LossSpec(kind=option(kind))
-    (gradient_BL,) = torch.autograd.grad(policy_loss(spec, x, count(x.mask_BL, 2)).loss, logp_BL)
-    assert spec.rests == bool((gradient_BL == 0).all())
+    logp_CL = torch.tensor([[-1.0, -2.0]], requires_grad=True)
+    x = from_tokens(logp_CL, [0.0], [[-1.5, -1.5]], logp_behaviour_CL=torch.tensor([[-1.2, -1.2]]))
+    x = replace(x, entropy_CL=torch.ones(1, 2))
+    spec = LossConfig(surrogate=read(Surrogate, {"name": kind}))
+    (gradient_BL,) = torch.autograd.grad(policy_loss(spec, x, count(x.mask_CL, 2)).loss, logp_CL)
+    assert spec.acts_at_zero != bool((gradient_BL == 0).all())
 
 
 def test_the_influence_of_a_reward_is_the_product_of_its_gradient_with_all(played):
-    changes = {"advantage.compose": "gradient_weights", "rewards": "format(legal=0.25)"}
+    changes = {
+        "advantage.compose": GradientWeights(),
+        "rewards": ({"name": "format", "legal": 0.25},),
+    }
     run, batch = played("reinforce", changes)
     learner, names = run.learners["policy"], batch.trajectories.components
     each = []
     for name in names:
         only = {"advantage.reward_weights": {c: float(c == name) for c in names}}
-        spec = assign(run.config.algorithm, {"advantage.compose": "sum", **only}).advantage
+        spec = assign(run.config.algorithm, {"advantage.compose": WeightedSum(), **only}).advantage
         a_BS = advantages(spec, batch.trajectories, {}).advantage_BS
-        each.append(gradient(learner, batch.rows, Targets(batch.rows.from_stream(a_BS))))
-    learnt = learning.learn_batch(run.config.algorithm, run.learners, batch, {}, rate=1.0, seed=0)
+        only = replace(batch.sequences, advantage_CL=batch.sequences.cut(a_BS))
+        each.append(gradient(learner, only))
+    learnt = update.learn_batch(run.config.algorithm, run.learners, batch, {}, rate=1.0, seed=0)
     for k, name in enumerate(names):
         expected = float(sum(each[k] @ other for other in each))
         measured = learnt.state[f"gradient_weights/s/{name}"]
         assert measured == pytest.approx(expected, rel=1e-3, abs=1e-9)
-    again = learning.learn_batch(
+    again = update.learn_batch(
         run.config.algorithm, run.learners, batch, learnt.state, rate=1.0, seed=1
     )
     weights = [again.state[f"gradient_weights/w/{c}"] for c in names]
@@ -389,21 +406,57 @@ def test_the_influence_of_a_reward_is_the_product_of_its_gradient_with_all(playe
 @pytest.mark.parametrize(
     ("changes", "kept"),
     [
-        ({"loss.regularise": "epo"}, "epo"),
-        ({"loss.regularise": "adaptive_kl"}, "adaptive_kl/coef"),
-        ({"loss.correct": "token_tis"}, "correct/effective"),
+        ({"loss.regularise": (Epo(),)}, "epo"),
+        ({"loss.regularise": (AdaptiveKl(),)}, "adaptive_kl/coef"),
+        ({"loss.is_correction": TokenTis()}, "is_correction/effective"),
     ],
 )
 def test_totals_that_a_controller_reads_stay_out_of_the_log(played, changes, kept):
-    run, batch = played("grpo", {"sampler.group_size": 4, **changes})
+    run, batch = played("grpo", {"collect.group_size": 4, **changes})
     learner = run.learners["policy"]
-    logged = learner.update(*targets_of(run, batch), rate=1.0, seed=0)
+    logged, state = learner.update(targets_of(run, batch), rate=1.0, seed=0)
     assert not [name for name in logged if "sum/" in name]
     assert kept in logged
-    assert learner.loss_state or "correct/effective" in logged
+    assert state or "is_correction/effective" in logged
 
 
-@pytest.mark.parametrize("term", [*sorted(NEEDS_REFERENCE), "entropy", "nll"])
+@pytest.mark.parametrize("term", ["adaptive_kl", "kl", "kl_convex", "entropy", "nll"])
 def test_the_start_weights_are_kept_where_a_loss_term_reads_them(config, term):
-    record = config("reinforce", {"loss.regularise": term}).algorithm
-    assert record.needs_reference == (term in NEEDS_REFERENCE)
+    record = config("reinforce", {"loss.regularise": [{"name": term}]}).algorithm
+    assert record.needs_reference == ("kl" in term)
+
+
+CLIP_COV = {"loss.token_masks": (ClipCov(ratio=0.5, lb=0.0, ub=100.0),)}
+
+
+def test_a_weight_scales_the_gradient_and_leaves_the_masks_alone(played):
+    run, batch = played("reinforce", CLIP_COV)
+    learner, rows = run.learners["policy"], targets_of(run, batch)
+    found = []
+    for weight in (1.0, 0.25):
+        learner.optimizer.zero_grad(set_to_none=True)
+        loss = learner.objective(rows, weight=weight)
+        generator = torch.Generator().manual_seed(0)
+        loss.add_gradients(range(len(rows.spans)), generator)
+        found.append(torch.cat([p.grad.flatten() for p in learner.model.parameters()]).clone())
+    assert float(found[0].norm()) > 0
+    assert torch.allclose(0.25 * found[0], found[1], atol=1e-7)
+
+
+def test_batch_statistics_hold_the_sequences_without_an_advantage(played, monkeypatch):
+    run, batch = played("reinforce", CLIP_COV)
+    learner, rows = run.learners["policy"], targets_of(run, batch)
+    advantage_CL = rows.advantage_CL.clone()
+    advantage_CL[1:] = 0.0
+    seen, measure = [], objective.batch_statistics
+
+    def noted(spec, whole, generator):
+        seen.append(whole)
+        return measure(spec, whole, generator)
+
+    monkeypatch.setattr(objective, "batch_statistics", noted)
+    learner.update(replace(rows, advantage_CL=advantage_CL), rate=1.0, seed=0)
+    (whole,) = seen
+    assert int(whole.mask_CL.sum()) == int(rows.mask_CL.sum())
+    spoken = whole.mask_CL & (whole.advantage_CL == 0)
+    assert bool(spoken.any()) and bool((whole.logp_CL[spoken] < 0).any())

@@ -7,27 +7,33 @@ import numpy as np
 import pytest
 
 from coevo.agents.agent import Request
+from coevo.agents.population import Shared
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
 from coevo.trainers import loop
 from coevo.trainers.algorithms import ALGORITHMS
+from coevo.trainers.estimators import BatchMean, WeightedSum
+from coevo.trainers.samplers.selection import KeepAll
 
 DILEMMA = {"game": "matrix_pd", "prompt_style": "terse", "illegal": "mask"}
 
 
 TASK = {
-    "archer": {"advantage.center": "batch", "critic.passes": 60},
-    "bnpo": {"advantage.scale.low": 0.0, "advantage.scale.high": 10.0},
-    "comas": {"population": "shared"},  # one policy is looked at
-    "dapo": {"sampler.select": "all"},  # once the move is learnt no group differs any more
-    "polychromic": {"advantage.modify.share_set.low": 0.0, "advantage.modify.share_set.high": 10.0},
-    "ssl": {"advantage.compose": "sum"},  # grades answers, which a game does not
+    "archer": {"advantage.baseline": BatchMean(), "critic.passes": 60},
+    "bnpo": {"advantage.normalise.low": 0.0, "advantage.normalise.high": 10.0},
+    "comas": {"population": Shared()},  # one policy is looked at
+    "dapo": {"collect.select": KeepAll()},  # once the move is learnt no group differs any more
+    "polychromic": {
+        "advantage.transform.share_set.low": 0.0,
+        "advantage.transform.share_set.high": 10.0,
+    },
+    "ssl": {"advantage.compose": WeightedSum()},  # grades answers, which a game does not
 }
 """What a record has to be told about this task."""
 
 
 def odds(agent):
-    """Give the probability of Defect in both seats."""
+    """Return the probability of Defect in both seats."""
     env = make("coevo/openspiel-v0", **DILEMMA)
     env.reset(seed=0)
     asked = [
@@ -38,10 +44,9 @@ def odds(agent):
     return [p[i] for p, i in zip(agent.probabilities(asked), legal, strict=True)]
 
 
-@pytest.mark.filterwarnings("ignore::coevo.envs.rewards.UnpaidWarning")
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
 def test_the_dominant_move_is_learnt(config, folder, name):
-    changes = {"sampler.episodes": 32, "optim.lr": 0.01, "optim.warmup": 1}
+    changes = {"collect.episodes": 32, "optim.lr": 0.01, "optim.warmup": 1}
     if ALGORITHMS[name].critic is not None:
         changes["critic.lr"] = 0.05
     changes |= TASK.get(name, {})

@@ -7,9 +7,9 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import MissingExtraError, UnknownNameError
 from coevo.envs.core.parsing import Status
-from coevo.trainers.log_targets import flat, scalars
 from coevo.trainers.loggers import LoggerError, Loggers, read_names, recorded
 from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.trackers import flat, scalars
 
 STATUS = {None: 0, RuntimeError: 1, KeyboardInterrupt: 130}
 
@@ -190,7 +190,7 @@ def test_tensorboard_shows_configuration_and_plays_as_text(run):
 def test_a_resumed_run_has_each_point_once_and_no_stale_ones(run):
     with follow(run, ["tensorboard"]):
         log(run, 1, 2, 3, 4, 5)
-    run.cut_back(2)
+    run.truncate(2)
     with follow(run, ["tensorboard"]):
         log(run, 3, 4, factor=10.0)
     assert points(run) == [(1, 1.0), (2, 2.0), (3, 30.0), (4, 40.0)]
@@ -276,7 +276,7 @@ def test_a_killed_run_goes_on_in_a_tracker_without_a_gap_or_a_double(run, tracke
     save(run, 2)
     killed.catch_up()  # and nothing else: no end was reached
     assert tracker.steps == [1, 2]
-    run.cut_back(2)
+    run.truncate(2)
     with follow(run, [tracker.__name__]):
         log(run, 3, 4, factor=10.0)
         save(run, 4)
@@ -300,7 +300,7 @@ def test_what_a_tracker_cannot_take_back_gets_a_new_name(run, tracker, how, tmp_
     if how == "set back":
         (run.checkpoints / "step_000002/manifest.json").unlink()
         save(run, 1)
-        run.cut_back(1)
+        run.truncate(1)
     elif how == "copied":
         run = RunFolder(run.path.rename(tmp_path / "other"))
     else:
@@ -366,7 +366,7 @@ def test_only_numbers_are_shown():
 
 def test_a_configuration_is_flat_and_simple(config):
     found = flat(config())
-    assert found["algorithm.sampler.episodes"] == 8
+    assert found["algorithm.collect.episodes"] == 8
     assert found["env_options.illegal"] == "mask"
     assert "budget_tokens" not in found
     assert all(isinstance(v, bool | int | float | str) for v in found.values())

@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.population import FrozenOpponent, PastSelves
 from coevo.envs.core.episode import read_episodes
-from coevo.envs.core.errors import ConfigError
-from coevo.trainers import checkpoint, loop
+from coevo.envs.core.errors import ConfigError, DataError
+from coevo.trainers import checkpoint, loop, update
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
-from coevo.trainers.gather import Gatherer
+from coevo.trainers.collect.collector import Collector
 from coevo.trainers.run_folder import RunFolder
 
 
@@ -37,16 +38,11 @@ def test_training_twice_with_one_seed_gives_equal_parameters(config, folder):
     assert equal(first, second) and not equal(first, other)
 
 
-UNPAID = pytest.mark.filterwarnings("ignore::coevo.envs.rewards.UnpaidWarning")
-"""Poker has no scores of peers and no tool calls: those modules say that they pay nobody."""
-
-
-@UNPAID
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
 def test_every_algorithm_trains_and_resumes_without_a_difference(config, folder, name):
-    changes = {"sampler.episodes": 2 * ALGORITHMS[name].sampler.group_size}
+    changes = {"collect.episodes": 2 * ALGORITHMS[name].collect.group_size}
     if name == "ssl":  # grades answers, which a game does not
-        changes["advantage.compose"] = "sum"
+        changes["advantage.compose"] = {"name": "sum"}
     whole = config(name, changes, steps=4, checkpoint_every=2)
     started = loop.start(whole, RunFolder(folder(whole, "none").path / "x"))
     before = weights(started)
@@ -59,14 +55,13 @@ def test_every_algorithm_trains_and_resumes_without_a_difference(config, folder,
     assert [m["step"] for m in half.read_metrics()] == [1, 2, 3, 4]
 
 
-@UNPAID
 @pytest.mark.parametrize(
     "variant", sorted((n, v) for n, a in ALGORITHMS.items() for v in a.variants)
 )
 def test_every_variant_trains(config, folder, variant):
     name, choice = variant
-    size = 2 * ALGORITHMS[name].sampler.group_size
-    record = algorithm(name, choice, {"sampler.episodes": size})
+    size = 2 * ALGORITHMS[name].collect.group_size
+    record = algorithm(name, choice, {"collect.episodes": size})
     given = replace(config(), algorithm=record, steps=1)
     run = loop.train(given, folder(given))
     (logged,) = run.folder.read_metrics()
@@ -77,16 +72,16 @@ def test_every_variant_trains(config, folder, variant):
 def planned(config, tmp_path, changes, steps=1):
     run = loop.start(config(changes=changes), RunFolder(tmp_path))
     out = []
-    sampler = run.config.algorithm.sampler
+    collect = run.config.algorithm.collect
     for step in range(steps):
-        groups = run.gatherer.plan(step, sampler.episodes // sampler.group_size)
-        matches = [m for g in groups for m in g.matches]
-        out.append((matches, [g.key for g in groups for _ in g.matches]))
+        groups = run.collector.plan(step, collect.episodes // collect.group_size)
+        matches = [m for g in groups for m in g.specs]
+        out.append((matches, [g.key for g in groups for _ in g.specs]))
     return out
 
 
 def test_plays_of_a_group_share_start_and_seats_but_not_their_stream(config, tmp_path):
-    changes = {"sampler.episodes": 12, "sampler.group_size": 3, "population": "frozen"}
+    changes = {"collect.episodes": 12, "collect.group_size": 3, "population": FrozenOpponent()}
     (matches, groups), (later, _) = planned(config, tmp_path, changes, steps=2)
     assert groups == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
     for g in range(4):
@@ -101,9 +96,9 @@ def test_plays_of_a_group_share_start_and_seats_but_not_their_stream(config, tmp
 @pytest.mark.parametrize(("episodes", "size"), [(4, 4), (6, 2), (4, 1)])
 def test_seats_rotate_over_the_run_whatever_the_batch(config, tmp_path, episodes, size):
     changes = {
-        "sampler.episodes": episodes,
-        "sampler.group_size": size,
-        "population": "frozen",
+        "collect.episodes": episodes,
+        "collect.group_size": size,
+        "population": FrozenOpponent(),
     }
     plans = planned(config, tmp_path, changes, steps=4)
     seats = Counter(
@@ -117,14 +112,14 @@ def test_seats_rotate_over_the_run_whatever_the_batch(config, tmp_path, episodes
 
 
 def test_only_learners_are_credited_and_counted(config, tmp_path, monkeypatch):
-    run = loop.start(config(changes={"population": "frozen"}), RunFolder(tmp_path))
-    batches, learn = [], loop.learn_batch
+    run = loop.start(config(changes={"population": FrozenOpponent()}), RunFolder(tmp_path))
+    batches, learn = [], update.learn_batch
 
     def noted(algorithm, learners, batch, *rest, **named):
         batches.append(batch)
         return learn(algorithm, learners, batch, *rest, **named)
 
-    monkeypatch.setattr(loop, "learn_batch", noted)
+    monkeypatch.setattr(update, "learn_batch", noted)
     metrics, episodes = loop.update(run)
     own = sum(len(t.token_ids) for e in episodes for t in e.turns if t.player == "policy")
     everybody = sum(len(t.token_ids) for e in episodes for t in e.turns)
@@ -134,7 +129,7 @@ def test_only_learners_are_credited_and_counted(config, tmp_path, monkeypatch):
 
 def test_turns_carry_the_version_that_wrote_them(config, tmp_path):
     run = loop.start(
-        config(changes={"population": "pool(every=1, latest=0.0)"}), RunFolder(tmp_path)
+        config(changes={"population": PastSelves(every=1, latest=0.0)}), RunFolder(tmp_path)
     )
     for step in range(3):
         _, episodes = loop.update(run)
@@ -158,12 +153,12 @@ def test_probes_see_what_the_run_hands_out_and_enter_the_log(config, folder):
 
     reports = []
     given = config(steps=5, probe_every=2, episodes_logged=3)
-    run = loop.train(
-        given, folder(given), probes=[probe], report=lambda *told: reports.append(told)
-    )
+    run = loop.start(given, folder(given))
+    for done in loop.updates(run, [probe]):
+        reports.append((done.step, done.metrics, done.done))
     metrics = run.folder.read_metrics()
     assert [m.get("score") for m in metrics] == [None, 1.0, None, 2.0, 3.0]
-    assert all(a.model is run.learners["policy"].average for a in seen)
+    assert all(a.model is run.learners["policy"].ema for a in seen)
     assert all(isinstance(a, LanguageModelAgent) for a in seen)
     assert [(step, share) for step, _, share in reports] == [
         (i, pytest.approx(i / 5)) for i in range(1, 6)
@@ -188,13 +183,11 @@ def test_ctrl_c_finishes_the_update_and_keeps_it(config, folder):
     given = config(steps=50, checkpoint_every=50)
     made = folder(given)
 
-    def interrupt(step, metrics, share):
-        if step == 2:
-            os.kill(os.getpid(), signal.SIGINT)
-
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        loop.train(given, made, report=interrupt)
+        for done in loop.updates(loop.start(given, made)):
+            if done.step == 2:
+                os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
     last = [m["step"] for m in made.read_metrics()][-1]
     assert checkpoint.latest(made.checkpoints).name == f"step_{last:06d}" and last in (2, 3)
@@ -215,7 +208,7 @@ def test_a_finished_run_is_left_as_it_is(config, folder):
 def test_budgets_end_a_run(config, folder, limit):
     given = config(steps=None, **limit)
     run = loop.train(given, folder(given))
-    assert 1 <= run.progress.step < 200 and loop.share_done(run) == 1.0
+    assert 1 <= run.progress.step < 200 and run.progress.share(given) == 1.0
     if "budget_tokens" in limit:
         before = run.folder.read_metrics()[-2]["total_tokens"] if run.progress.step > 1 else 0
         assert before < 200 <= run.progress.tokens
@@ -223,10 +216,17 @@ def test_budgets_end_a_run(config, folder, limit):
 
 def test_reward_modules_are_paid_once_as_components_of_their_own(config, tmp_path):
     run = loop.start(
-        config(changes={"rewards": "format(legal=0.25); length(unit=tokens, free=0, span=1)"}),
+        config(
+            changes={
+                "rewards": (
+                    {"name": "format", "legal": 0.25},
+                    {"name": "length", "unit": "tokens", "free": 0, "span": 1},
+                )
+            }
+        ),
         RunFolder(tmp_path),
     )
-    for episode in run.gatherer.gather(0).episodes:
+    for episode in run.collector.collect(0).episodes:
         for turn in episode.turns:
             assert turn.rewards["format"] == {turn.agent: 0.25}
             assert turn.rewards["length"][turn.agent] < 0
@@ -235,7 +235,7 @@ def test_reward_modules_are_paid_once_as_components_of_their_own(config, tmp_pat
 def test_a_batch_in_which_no_learner_spoke_changes_nothing(config, tmp_path, monkeypatch):
     run = loop.start(config(), RunFolder(tmp_path))
     before = weights(run)
-    monkeypatch.setattr(loop, "build", lambda *args, **named: None)
+    monkeypatch.setattr(update, "build", lambda *args, **named: None)
     metrics, _ = loop.update(run)
     assert equal(weights(run), before) and "grad_norm" not in metrics
 
@@ -244,15 +244,15 @@ def test_an_update_whose_plays_fail_leaves_the_earlier_ones_on_disk(config, tmp_
     made = RunFolder(tmp_path / "run")
     given = config(steps=3, checkpoint_every=50)
     made.create(given)
-    real, calls = Gatherer.gather, []
+    real, calls = Collector.collect, []
 
-    def failing(gatherer, step):
+    def failing(collector, step):
         calls.append(step)
         if step == 2:
             raise ConfigError("the prompt does not fit")
-        return real(gatherer, step)
+        return real(collector, step)
 
-    monkeypatch.setattr(Gatherer, "gather", failing)
+    monkeypatch.setattr(Collector, "collect", failing)
     with pytest.raises(ConfigError, match="does not fit"):
         loop.train(given, made)
     assert calls == [0, 1, 2]
@@ -260,7 +260,7 @@ def test_an_update_whose_plays_fail_leaves_the_earlier_ones_on_disk(config, tmp_
 
 
 def test_returns_are_told_apart_by_player_where_several_sit_at_one_table(config, tmp_path):
-    run = loop.start(config(changes={"population": "frozen"}), RunFolder(tmp_path))
+    run = loop.start(config(changes={"population": FrozenOpponent()}), RunFolder(tmp_path))
     metrics, episodes = loop.update(run)
     paid = [
         e.total(t.agent, "payoff")
@@ -270,3 +270,38 @@ def test_returns_are_told_apart_by_player_where_several_sit_at_one_table(config,
     ]
     assert metrics["return/policy"] == pytest.approx(sum(paid) / len(paid))
     assert "return/frozen" in metrics
+
+
+def test_a_folder_has_one_writer(config, folder):
+    given = config(steps=3)
+    made = folder(given)
+    first = loop.updates(loop.start(given, made))
+    next(first)
+    with pytest.raises(DataError, match="being written by another process"):
+        loop.train(given, made)
+    assert [m["step"] for m in made.read_metrics()] == [1]
+    first.close()
+    assert loop.train(given, made).progress.step == 3
+    assert [m["step"] for m in made.read_metrics()] == [1, 2, 3]
+
+
+def test_a_run_that_another_process_took_on_is_refused(config, folder):
+    given = config(steps=2)
+    made = folder(given)
+    early = loop.start(given, made)
+    loop.train(given, made)
+    lines = made.metrics.read_bytes()
+    with pytest.raises(DataError, match="has gone on to update 2"):
+        next(loop.updates(early))
+    assert made.metrics.read_bytes() == lines
+
+
+def test_a_caller_may_stop_save_and_go_on(config, folder):
+    given = config(steps=4, checkpoint_every=50)
+    straight, halted = folder(given, "straight"), folder(given, "halted")
+    run = loop.start(given, halted)
+    for done in loop.updates(run):
+        if done.step == 2:
+            break
+    run.save()
+    assert equal(weights(loop.train(given, straight)), weights(loop.train(given, halted)))

@@ -4,16 +4,16 @@ import math
 
 import pytest
 
-from coevo.envs.core.episode import Episode, Stop, Turn
+from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.parsing import Status
-from coevo.trainers.metrics import lead, rollout_metrics
+from coevo.trainers.collect.metrics import lead, rollout_metrics
 
 GOOFSPIEL, HANABI, OPENSPIEL = (
     f"coevo/{name}-v0" for name in ("goofspiel", "tiny_hanabi", "openspiel")
 )
 
 
-def play(*payoffs, env=GOOFSPIEL, illegal=(), offenders=(), stop=Stop.FINISHED):
+def play(*payoffs, env=GOOFSPIEL, illegal=(), offenders=(), stop=StopReason.FINISHED):
     seats = tuple(f"player_{i}" for i in range(len(payoffs)))
     turns = [Turn(s, (), "", "1", Status.LEGAL, ("1",)) for s in seats]
     for turn in turns:
@@ -45,12 +45,12 @@ def test_generic_games_have_winners_and_partners_have_none():
 
 
 def test_whoever_forfeits_is_behind_whatever_was_paid():
-    ended = play(0, 0, illegal=(-1, 1), offenders=["player_0"], stop=Stop.FORFEIT)
+    ended = play(0, 0, illegal=(-1, 1), offenders=["player_0"], stop=StopReason.FORFEIT)
     assert wins(ended) == [0, 1]
-    ahead = play(5, 0, illegal=(-1, 0), offenders=["player_0"], stop=Stop.FORFEIT)
+    ahead = play(5, 0, illegal=(-1, 0), offenders=["player_0"], stop=StopReason.FORFEIT)
     assert wins(ahead) == [0, 1]
     assert lead(ahead, "player_0") == -math.inf
-    three = play(0, 0, 0, illegal=(1, -1, 1), offenders=["player_1"], stop=Stop.FORFEIT)
+    three = play(0, 0, 0, illegal=(1, -1, 1), offenders=["player_1"], stop=StopReason.FORFEIT)
     assert wins(three) == [0, 0, 0], "the two others share the highest score"
 
 
@@ -59,7 +59,7 @@ def test_charges_for_replaced_moves_do_not_decide_a_game():
 
 
 def test_the_rest_of_the_summary():
-    forfeited = play(0, 0, illegal=(-1, 1), offenders=["player_0"], stop=Stop.FORFEIT)
+    forfeited = play(0, 0, illegal=(-1, 1), offenders=["player_0"], stop=StopReason.FORFEIT)
     metrics = rollout_metrics(("player_0", "player_1"), [play(1, -1), forfeited])
     assert metrics["return/player_0"] == 0.5
     assert metrics["illegal_rate/player_0"] == 0.5

@@ -7,8 +7,13 @@ import torch
 
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.rewards import FormatReward, LengthPenalty, RewardModule, WeightedSum
-from coevo.trainers import checkpoint, loop
+from coevo.trainers import checkpoint, loop, update
 from coevo.trainers.run_folder import RunFolder
+
+
+def weighted(parts, weights=(), **more):
+    return WeightedSum(parts=parts, weights=weights, **more)
+
 
 EAGER = {"free": 0, "span": 10, "weight": 1.0, "longest": 10}
 """A charge of 0.1 per token from the first one."""
@@ -20,7 +25,7 @@ class Judge(RewardModule):
     It counts the episodes it has seen, which is what a checkpoint has to keep.
     """
 
-    name, range, online = "judge", (0.0, 0.5), False
+    name, range, per_turn = "judge", (0.0, 0.5), False
 
     def __init__(self):
         self.batches, self.seen = [], 0
@@ -42,7 +47,7 @@ def start(config, tmp_path):
     """Start a run whose environment is given reward modules."""
 
     def make(*modules, **changes):
-        given = config("reinforce", {"rewards": "", **changes})
+        given = config("reinforce", {"rewards": (), **changes})
         options = {**given.env_options, "rewards": list(modules)}
         return loop.start(replace(given, env_options=options), RunFolder(tmp_path / "run"))
 
@@ -50,8 +55,8 @@ def start(config, tmp_path):
 
 
 def collected(run):
-    gathered = run.gatherer.gather(run.progress.step)
-    return gathered.episodes, gathered.groups
+    collected = run.collector.collect(run.progress.step)
+    return collected.episodes, collected.groups
 
 
 def test_what_the_environment_leaves_is_paid_once_after_the_play(start):
@@ -78,7 +83,7 @@ def test_a_module_sees_the_whole_batch_at_once(start):
 
 def test_a_sum_with_one_offline_part_is_paid_by_the_trainer(start):
     parts = [FormatReward(legal=1.0), LengthPenalty(**EAGER)]
-    run = start(WeightedSum(parts, [2, 1], name="style"))
+    run = start(weighted(parts, [2, 1], component="style"))
     episodes, _ = collected(run)
     for turn in (turn for e in episodes for turn in e.turns):
         wanted = 2 - min(len(turn.token_ids), 10) / 10
@@ -86,7 +91,7 @@ def test_a_sum_with_one_offline_part_is_paid_by_the_trainer(start):
 
 
 def test_modules_of_the_record_are_paid_beside_them(start):
-    run = start(LengthPenalty(**EAGER), rewards="format(legal=0.5)")
+    run = start(LengthPenalty(**EAGER), rewards=[{"name": "format", "legal": 0.5}])
     episodes, _ = collected(run)
     assert {name for e in episodes for t in e.turns for name in t.rewards} == {
         "payoff",
@@ -97,13 +102,13 @@ def test_modules_of_the_record_are_paid_beside_them(start):
 
 def test_the_learner_is_credited_with_what_was_paid(start, monkeypatch):
     """The component reaches the trajectories, and the policy moves otherwise than without it."""
-    batches, learn = [], loop.learn_batch
+    batches, learn = [], update.learn_batch
 
     def noted(algorithm, learners, batch, *rest, **named):
         batches.append(batch)
         return learn(algorithm, learners, batch, *rest, **named)
 
-    monkeypatch.setattr(loop, "learn_batch", noted)
+    monkeypatch.setattr(update, "learn_batch", noted)
     run, plain = start(Judge()), start()
     metrics, episodes = loop.update(run)
     loop.update(plain)
@@ -125,7 +130,7 @@ def test_the_state_of_a_module_is_kept_and_given_back(start, config):
     run.folder.create(config())
     loop.update(run)
     run.progress = replace(run.progress, step=1)
-    loop.keep(run)
+    run.save()
     assert checkpoint.latest(run.folder.checkpoints) is not None
     again = Judge()
     start(again)
@@ -134,4 +139,4 @@ def test_the_state_of_a_module_is_kept_and_given_back(start, config):
 
 def test_two_modules_of_one_name_are_refused(start):
     with pytest.raises(ConfigError, match="two reward modules are called 'format'"):
-        start(FormatReward(legal=0.25), rewards="format(legal=0.05)")
+        start(FormatReward(legal=0.25), rewards=[{"name": "format", "legal": 0.05}])

@@ -11,16 +11,25 @@ from dataclasses import replace
 import pytest
 import torch
 
+from coevo.agents.population import PastSelves
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
-from coevo.trainers import loop
+from coevo.trainers import loop, update
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.estimators import advantages, draft, from_lists, option
-from coevo.trainers.rows import build
+from coevo.trainers.estimators import (
+    Align,
+    NoBaseline,
+    SumOthers,
+    ToGo,
+    advantage_table,
+    advantages,
+    from_lists,
+)
+from coevo.trainers.items.sequences import build
 
 ALIGNED = algorithm("advantage_alignment", None, {"advantage.reward_weights": {}}).advantage
-ALONE = replace(ALIGNED, modify=())
+ALONE = replace(ALIGNED, transform=())
 
 
 def turn(agent, round_, paid, player="policy", tokens=2):
@@ -54,7 +63,7 @@ GROUPS = [
 
 
 def batch_of(other, tokens, *, others=True, scale=1):
-    """Give a group of self-play and a group with another player in the second seat."""
+    """Return a group of self-play and a group with another player in the second seat."""
     own = [episode(p) for p in GROUPS]
     mixed = [episode([(a, scale * b) for a, b in p], other, tokens) for p in GROUPS]
     return build(own + mixed, [0] * 3 + [1] * 3, {"policy"}, steps="round", others=others)
@@ -66,10 +75,10 @@ def test_others_have_trajectories_without_tokens_or_rows(other, tokens):
     learns_B = batch.trajectories.token_mask_BS.any(1)
     assert learns_B.tolist() == [True] * 9 + [False] * 3
     assert batch.trajectories.turn_mask_BT.all()
-    assert set(batch.rows.policy_C) == {"policy"}
-    assert set(batch.rows.trajectory_C.tolist()) == set(range(9))
-    assert [seat for _, seat in batch.played_B[9:]] == ["b"] * 3
-    assert len(batch_of(other, tokens, others=False).played_B) == 9
+    assert set(batch.sequences.policy_C) == {"policy"}
+    assert set(batch.sequences.trajectory_C.tolist()) == set(range(9))
+    assert [seat for _, seat in batch.origin_B[9:]] == ["b"] * 3
+    assert len(batch_of(other, tokens, others=False).origin_B) == 9
 
 
 @pytest.mark.parametrize(("other", "tokens"), [("past000010", 2), ("always_d", 0)])
@@ -87,8 +96,8 @@ def test_what_others_are_paid_moves_no_statistics_of_learners(other, tokens):
 
 @pytest.mark.parametrize(("other", "tokens"), [("past000010", 2), ("always_d", 0)])
 def test_learners_align_with_them(other, tokens):
-    made = draft(ALIGNED, batch_of(other, tokens).trajectories).a
-    base = draft(ALONE, batch_of(other, tokens).trajectories).a
+    made = advantage_table(ALIGNED, batch_of(other, tokens).trajectories).a
+    base = advantage_table(ALONE, batch_of(other, tokens).trajectories).a
     # rows 6 to 8 are the learner beside rows 9 to 11, the other
     own, beside = base[6:9], base[9:12]
     past = torch.zeros_like(own)
@@ -96,37 +105,37 @@ def test_learners_align_with_them(other, tokens):
     past[:, 2] = 0.81 * own[:, 0] + 0.9 * own[:, 1]
     assert torch.allclose(made[6:9], own + 0.5 * 0.9 * past * beside)
     assert not torch.allclose(made[6:9], own)
-    uncredited = draft(ALIGNED, batch_of(other, tokens, others=False).trajectories).a
+    uncredited = advantage_table(ALIGNED, batch_of(other, tokens, others=False).trajectories).a
     assert torch.allclose(uncredited[6:9], own)
 
 
 def test_sum_of_rewards_counts_the_other_seat():
-    spec = replace(ALIGNED, modify=(option("sum_others"),))
+    spec = replace(ALIGNED, transform=(SumOthers(),))
     batch = batch_of("past000010", 2).trajectories
-    made, base = draft(spec, batch).a, draft(ALONE, batch).a
+    made, base = advantage_table(spec, batch).a, advantage_table(ALONE, batch).a
     assert torch.allclose(made[6:9], base[6:9] + base[9:12])
     # the same as learning the summed reward
     seats = [[a + b for a, b in play] for play in GROUPS for _ in range(2)]
     keys = {"seat": [0, 1] * 3, "play": [0, 0, 1, 1, 2, 2]}
-    summed = draft(ALONE, from_lists(seats, **keys)).a
+    summed = advantage_table(ALONE, from_lists(seats, **keys)).a
     assert torch.allclose(made[0:6], summed)
 
 
 def test_sum_of_rewards_needs_seats_and_no_tokens():
-    spec = replace(ALIGNED, modify=(option("sum_others"),))
+    spec = replace(ALIGNED, transform=(SumOthers(),))
     with pytest.raises(ConfigError, match="'sum_others' compares seats"):
-        draft(spec, from_lists([[1.0], [2.0]], play=[0, 1]))
-    tokens = replace(spec, credit=option("to_go", level="token"), center=option("none"))
+        advantage_table(spec, from_lists([[1.0], [2.0]], play=[0, 1]))
+    tokens = replace(spec, credit=ToGo(level="token"), baseline=NoBaseline())
     with pytest.raises(ConfigError, match="works on turns"):
-        draft(tokens, from_lists([[1.0], [2.0]], play=[0, 0]))
+        advantage_table(tokens, from_lists([[1.0], [2.0]], play=[0, 0]))
 
 
 def test_forms_of_the_past():
-    raw = replace(ALIGNED, credit=option("to_go", gamma=0.0), center=option("none"))
+    raw = replace(ALIGNED, credit=ToGo(gamma=0.0), baseline=NoBaseline())
     batch = from_lists([[1.0, -1.0, 0.5], [0.5, 0.2, -0.4]], seat=[0, 1], play=[0, 0])
 
     def a_of(**params):
-        return draft(replace(raw, modify=(option("align", beta=1.0, **params),)), batch).a[0]
+        return advantage_table(replace(raw, transform=(Align(beta=1.0, **params),)), batch).a[0]
 
     # .9 * .2; (.81 - .9) * -.4
     assert a_of(gamma=0.9, form="past").tolist() == pytest.approx([1.0, -1 + 0.18, 0.5 + 0.036])
@@ -150,9 +159,9 @@ def test_replies_of_a_round_are_one_step():
 # ---- In a run --------------------------------------------------------------------------------
 
 POOL = {
-    "population": "pool(every=1, size=2, latest=0.0)",
-    "sampler.episodes": 8,
-    "sampler.group_size": 4,
+    "population": PastSelves(every=1, size=2, latest=0.0),
+    "collect.episodes": 8,
+    "collect.group_size": 4,
 }
 DILEMMA = {"prompt_style": "terse", "illegal": "mask", "rounds": 3}
 
@@ -164,7 +173,7 @@ def small(config, changes=None, **settings):
 
 def test_a_run_with_past_selves_trains_the_learner_only(config, folder, monkeypatch):
     seen = []
-    original = loop.learn_batch
+    original = update.learn_batch
 
     def watched(algorithm_, learners, batch, state, **rest):
         past = {n: [p.clone() for p in a.model.parameters()] for n, a in population.items()}
@@ -182,8 +191,8 @@ def test_a_run_with_past_selves_trains_the_learner_only(config, folder, monkeypa
 
     given = small(config)
     run = loop.start(given, folder(given))
-    population = run.population.others
-    monkeypatch.setattr(loop, "learn_batch", watched)
+    population = run.population.fixed
+    monkeypatch.setattr(update, "learn_batch", watched)
     for _ in range(3):
         loop.update(run)
         run.progress = replace(run.progress, step=run.progress.step + 1)
@@ -197,7 +206,7 @@ def test_past_selves_change_what_is_learnt_through_alignment_alone(config, folde
         parameters = run.population.learners["policy"].model.parameters()
         return torch.cat([p.detach().flatten() for p in parameters])
 
-    naive = {"advantage.modify": "none"}
+    naive = {"advantage.transform": ()}
     credited = weights(naive | {"advantage.others": True}, "credited")
     left_out = weights(naive | {"advantage.others": False}, "left_out")
     assert torch.equal(credited, left_out)

@@ -11,6 +11,8 @@ from coevo.agents.load import load_agent
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
 from coevo.trainers import loop
+from coevo.trainers.items.sequences import build
+from coevo.trainers.run_folder import RunFolder
 
 TEMPLATE = """\
 {%- set ns = namespace(last=messages|length - 1) %}
@@ -84,7 +86,7 @@ def qwen(tmp_path_factory):
 def test_three_steps_train_and_load_again(config, folder, qwen, style, illegal):
     given = config(
         "mars",
-        {"sampler.episodes": 4},
+        {"collect.episodes": 4},
         model=str(qwen),
         env="coevo/leduc_poker-v0",
         env_options={"prompt_style": style, "illegal": illegal},
@@ -106,19 +108,19 @@ def test_three_steps_train_and_load_again(config, folder, qwen, style, illegal):
 def test_a_growing_chat_trains_on_the_ids_that_were_sampled(config, qwen, tmp_path):
     given = config(
         "mars",
-        {"sampler.episodes": 16},
+        {"collect.episodes": 16},
         model=str(qwen),
         env="coevo/leduc_poker-v0",
         env_options={"prompt_style": "full", "illegal": "random"},  # so replies are of any kind
         sampling=SamplingConfig(max_new_tokens=12),
     )
-    run = loop.start(given, loop.RunFolder(tmp_path))
-    gathered = run.gatherer.gather(0)
-    episodes = gathered.episodes
-    batch = loop.build(episodes, gathered.groups, run.learners)
+    run = loop.start(given, RunFolder(tmp_path))
+    collected = run.collector.collect(0)
+    episodes = collected.episodes
+    batch = build(episodes, collected.groups, run.learners)
     longest = 0
-    for c, b in enumerate(batch.rows.trajectory_C.tolist()):
-        span = batch.rows.spans[int(batch.rows.span_C[c])]
+    for c, b in enumerate(batch.sequences.trajectory_C.tolist()):
+        span = batch.sequences.spans[int(batch.sequences.span_C[c])]
         seat = batch.trajectories.keys["seat"][b]
         episode = episodes[int(batch.trajectories.keys["group"][b])]
         own = [t for t in episode.turns if t.agent == episode.agents[seat]]
@@ -127,7 +129,7 @@ def test_a_growing_chat_trains_on_the_ids_that_were_sampled(config, qwen, tmp_pa
             read = before.prompt_ids + before.token_ids
             assert after.prompt_ids[: len(read)] == read
         longest = max(longest, len(own))
-    assert longest > 1 and len(batch.rows.span_C) == len(batch.trajectories.turn_mask_BT)
+    assert longest > 1 and len(batch.sequences.span_C) == len(batch.trajectories.turn_mask_BT)
 
 
 def test_the_whole_context_reads_as_the_template_renders_it(config, qwen):

@@ -65,7 +65,7 @@ def train_twice(calm, killed, seed):
 
 
 def content(folder):
-    """Give the hash of every tensor file of the last checkpoint, and what the run counted."""
+    """Return the hash of every tensor file of the last checkpoint, and what the run counted."""
     last = checkpoint.latest(folder.checkpoints)
     files = json.loads((last / checkpoint.MANIFEST).read_text())["files"]
     progress = json.loads((last / "progress.json").read_text())
@@ -78,7 +78,11 @@ def content(folder):
 
 @pytest.mark.parametrize("name", ["mars", "league", "adapters"])
 def test_a_run_killed_again_and_again_ends_with_the_same_bits(config, folder, name):
-    changes = {"population": "adapters(rank=2, targets=q_proj)"} if name == "adapters" else {}
+    changes = (
+        {"population": {"name": "adapters", "rank": 2, "targets": ["q_proj"]}}
+        if name == "adapters"
+        else {}
+    )
     known = "mars" if name == "adapters" else name
     given = config(known, changes, steps=24, checkpoint_every=2, seed=3)
     calm, killed = folder(given, "calm"), folder(given, "killed")

@@ -3,12 +3,12 @@ import pytest
 from coevo.agents import FirstLegalAgent, FixedTextAgent, RandomAgent
 from coevo.agents.agent import Agent, Reply
 from coevo.agents.unanswered import Unanswered
-from coevo.envs.core.episode import Stop
+from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
-from coevo.trainers.metrics import rollout_metrics
-from coevo.trainers.rollout import Match, play
-from coevo.trainers.rows import build
+from coevo.trainers.collect.metrics import rollout_metrics
+from coevo.trainers.collect.rollout import EpisodeSpec, rollout
+from coevo.trainers.items.sequences import build
 
 SEATS = ("player_0", "player_1")
 TERSE = {"prompt_style": "terse"}
@@ -37,18 +37,18 @@ def both(name):
 
 def test_all_plays_are_asked_at_once_and_end():
     policy = Policy()
-    matches = [Match(i, both("p"), stream=i) for i in range(10)]
-    episodes = play("coevo/kuhn_poker-v0", matches, {"p": policy}, TERSE)
+    matches = [EpisodeSpec(i, both("p"), stream=i) for i in range(10)]
+    episodes = rollout("coevo/kuhn_poker-v0", matches, {"p": policy}, TERSE)
     assert [len(call) for call in policy.calls] == [10, 10]
     assert [e.seed for e in episodes] == list(range(10))
-    assert all(e.stop is Stop.FINISHED for e in episodes)
+    assert all(e.stop is StopReason.FINISHED for e in episodes)
     assert len({c for call in policy.calls for c, _ in call}) == 20
 
 
 def test_turns_carry_who_wrote_them_and_their_tokens():
     players = {"p": Policy(), "first": FirstLegalAgent()}
-    match = Match(1, {"player_0": "p", "player_1": "first"})
-    (episode,) = play("coevo/kuhn_poker-v0", [match], players, TERSE)
+    match = EpisodeSpec(1, {"player_0": "p", "player_1": "first"})
+    (episode,) = rollout("coevo/kuhn_poker-v0", [match], players, TERSE)
     mine, other = episode.turns
     assert (mine.player, mine.version) == ("p", 7) and mine.token_ids == [len(mine.text)]
     assert mine.prompt_ids == [1, 2] and mine.logprobs == [-1.0]
@@ -56,8 +56,8 @@ def test_turns_carry_who_wrote_them_and_their_tokens():
 
 
 def test_equal_matches_give_equal_plays_and_streams_tell_them_apart():
-    matches = [Match(3, both("r"), stream=s) for s in (0, 0, *range(1, 20))]
-    episodes = play("coevo/leduc_poker-v0", matches, {"r": RandomAgent()}, TERSE)
+    matches = [EpisodeSpec(3, both("r"), stream=s) for s in (0, 0, *range(1, 20))]
+    episodes = rollout("coevo/leduc_poker-v0", matches, {"r": RandomAgent()}, TERSE)
     told = [[t.text for t in e.turns] for e in episodes]
     assert told[0] == told[1] and any(t != told[0] for t in told[2:])
     assert len({e.turns[0].chat[0]["content"] for e in episodes}) == 1
@@ -65,8 +65,8 @@ def test_equal_matches_give_equal_plays_and_streams_tell_them_apart():
 
 def test_a_simultaneous_round_is_one_call_in_which_nobody_sees_the_other():
     policy = Policy()
-    match = Match(0, both("p"))
-    (episode,) = play("coevo/goofspiel-v0", [match], {"p": policy}, TERSE)
+    match = EpisodeSpec(0, both("p"))
+    (episode,) = rollout("coevo/goofspiel-v0", [match], {"p": policy}, TERSE)
     assert len(policy.calls[0]) == 2
     assert [t.agent for t in episode.turns[:2]] == list(SEATS)
     payoffs = [i for i, t in enumerate(episode.turns) if "payoff" in t.rewards]
@@ -76,9 +76,9 @@ def test_a_simultaneous_round_is_one_call_in_which_nobody_sees_the_other():
 def test_a_retry_in_a_simultaneous_round_keeps_the_reply_of_the_other():
     first, second = Policy(["nonsense"]), Policy()
     players = {"a": first, "b": second}
-    match = Match(0, dict(zip(SEATS, "ab", strict=True)))
+    match = EpisodeSpec(0, dict(zip(SEATS, "ab", strict=True)))
     options = {**TERSE, "illegal": "textarena"}
-    (episode,) = play("coevo/goofspiel-v0", [match], players, options)
+    (episode,) = rollout("coevo/goofspiel-v0", [match], players, options)
     assert [t.agent for t in episode.turns[:3]] == ["player_0", "player_0", "player_1"]
     assert episode.turns[0].status is Status.UNPARSABLE
     assert len(first.calls) == len(second.calls) + 1
@@ -86,9 +86,9 @@ def test_a_retry_in_a_simultaneous_round_keeps_the_reply_of_the_other():
 
 def test_a_forfeit_ends_the_play_with_its_round():
     players = {"bad": FixedTextAgent("hm"), "p": Policy()}
-    match = Match(0, {"player_0": "bad", "player_1": "p"})
-    (episode,) = play("coevo/goofspiel-v0", [match], players, TERSE)
-    assert episode.stop is Stop.FORFEIT and episode.offenders == ("player_0",)
+    match = EpisodeSpec(0, {"player_0": "bad", "player_1": "p"})
+    (episode,) = rollout("coevo/goofspiel-v0", [match], players, TERSE)
+    assert episode.stop is StopReason.FORFEIT and episode.offenders == ("player_0",)
     assert [t.player for t in episode.turns] == ["bad", "p"], (
         "the other seat moved at the same time"
     )
@@ -98,14 +98,14 @@ def test_a_forfeit_ends_the_play_with_its_round():
 def test_the_mask_is_asked_for_where_the_environment_wants_it():
     for illegal, masked in (("mask", True), ("forfeit", False)):
         policy = Policy()
-        match = Match(0, both("p"))
-        play("coevo/kuhn_poker-v0", [match], {"p": policy}, {**TERSE, "illegal": illegal})
+        match = EpisodeSpec(0, both("p"))
+        rollout("coevo/kuhn_poker-v0", [match], {"p": policy}, {**TERSE, "illegal": illegal})
         assert {m for call in policy.calls for _, m in call} == {masked}
 
 
 def test_a_player_that_nobody_is_gets_named():
-    with pytest.raises(ConfigError, match=r"no agent for player \['ghost'\]; players: \['p'\]"):
-        play("coevo/kuhn_poker-v0", [Match(0, both("ghost"))], {"p": Policy()})
+    with pytest.raises(ConfigError, match=r"no agent \['ghost'\]; agents: \['p'\]"):
+        rollout("coevo/kuhn_poker-v0", [EpisodeSpec(0, both("ghost"))], {"p": Policy()})
 
 
 class Silent(Agent):
@@ -123,14 +123,16 @@ class Silent(Agent):
 
 
 def test_a_play_in_which_somebody_cannot_answer_is_an_error_and_no_zero():
-    matches = [Match(s, {"player_0": "silent", "player_1": "random"}) for s in range(8)]
-    episodes = play("coevo/kuhn_poker-v0", matches, {"silent": Silent(), "random": RandomAgent()})
-    stopped = [e for e in episodes if e.stop is Stop.ERROR]
+    matches = [EpisodeSpec(s, {"player_0": "silent", "player_1": "random"}) for s in range(8)]
+    episodes = rollout(
+        "coevo/kuhn_poker-v0", matches, {"silent": Silent(), "random": RandomAgent()}
+    )
+    stopped = [e for e in episodes if e.stop is StopReason.ERROR]
     assert 0 < len(stopped) < len(episodes)
     for episode in stopped:
         assert episode.note == "player_0: the server is down"
         assert not any(t.agent == "player_0" for t in episode.turns)
-    whole = [e for e in episodes if e.stop is not Stop.ERROR]
+    whole = [e for e in episodes if e.stop is not StopReason.ERROR]
     metrics = rollout_metrics(SEATS, episodes)
     assert metrics["stop/error"] == len(stopped) / 8
     without = rollout_metrics(SEATS, whole)
@@ -146,8 +148,8 @@ def test_nobody_learns_from_a_play_that_was_abandoned():
             return super()._one(request)
 
     late = Late()
-    (episode,) = play(
-        "coevo/kuhn_poker-v0", [Match(0, dict.fromkeys(SEATS, "late"))], {"late": late}
+    (episode,) = rollout(
+        "coevo/kuhn_poker-v0", [EpisodeSpec(0, dict.fromkeys(SEATS, "late"))], {"late": late}
     )
     assert [t.agent for t in episode.turns] == ["player_0"]
     assert episode.turns[0].token_ids

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from coevo.envs.core.config import plain
 from coevo.envs.core.episode import Episode, Turn, read_episodes
 from coevo.envs.core.errors import DataError
 from coevo.envs.core.parsing import Status
 from coevo.trainers import run_folder
-from coevo.trainers.record import to_plain
 from coevo.trainers.run_folder import RunFolder, StorageError, replace_text, storage
 
 
@@ -19,7 +19,7 @@ def spoken(text="[bet]"):
 
 def test_a_run_is_created_once_and_read_back(config, folder):
     made = folder(config())
-    assert to_plain(made.config()) == to_plain(config()) and made.checkpoints.is_dir()
+    assert plain(made.config()) == plain(config()) and made.checkpoints.is_dir()
     with pytest.raises(DataError, match="holds a run already; continue it with --resume"):
         made.create(config())
 
@@ -33,12 +33,12 @@ def test_resuming_drops_what_will_be_repeated(config, folder):
     made = folder(config())
     for step in range(1, 6):
         made.log(step, {"return": step / 10}, [spoken(f"turn {step}")])
-    made.cut_back(3)
+    made.truncate(3)
     assert [line["step"] for line in made.read_metrics()] == [1, 2, 3]
     kept = list(read_episodes(made.episodes))
     assert [e.turns[0].text for e in kept] == ["turn 1", "turn 2", "turn 3"]
     assert kept[0].options == {"prompt_style": "terse"} and kept[0].outcome["step"] == 1
-    made.cut_back(0)
+    made.truncate(0)
     assert made.read_metrics() == [] and list(read_episodes(made.episodes)) == []
 
 
@@ -51,7 +51,7 @@ def test_a_line_that_a_kill_cut_anywhere_is_dropped_and_the_rest_kept(config, fo
     torn = made.episodes.read_bytes()
     made.episodes.write_bytes(torn[:-cut])
     made.metrics.write_bytes(made.metrics.read_bytes()[:-cut])
-    made.cut_back(2)
+    made.truncate(2)
     made.log(3, {"x": 3.0}, [spoken(text)])
     steps = [1, 2, 3] if cut == 1 else [1, 3]
     assert [line["step"] for line in made.read_metrics()] == steps

@@ -17,10 +17,9 @@ from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import ConfigError, DataError, MissingExtraError, UnknownNameError
 from coevo.trainers import checkpoint
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.sb3 import train_sb3
-from coevo.trainers.sb3_learner import SB3Learner
-from coevo.trainers.sb3_past import PastSelves
-from coevo.trainers.sb3_settings import (
+from coevo.trainers.sb3.learner import SB3Learner
+from coevo.trainers.sb3.past import PastSelves
+from coevo.trainers.sb3.settings import (
     SB3,
     DQNSettings,
     MaskablePPOSettings,
@@ -29,6 +28,7 @@ from coevo.trainers.sb3_settings import (
     SelfPlay,
     baseline,
 )
+from coevo.trainers.sb3.train import SB3Run, sb3_updates
 
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("sb3_contrib")
@@ -46,14 +46,24 @@ class Stopped(Exception):
     """What a test stops a run with."""
 
 
+def trained(folder, algo, env=KUHN, *, hook=None, report=None, **more):
+    """Train a baseline; return its policy and where the run stands."""
+    run = SB3Run(SB3Config(algo=algo, env=env, **more), RunFolder(folder))
+    hooks = [] if hook is None else [lambda policies: hook(policies["policy"])]
+    for done in sb3_updates(run, hooks):
+        if report is not None:
+            report(done.step)
+    return run.policies()["policy"], run.progress
+
+
 def short(folder, algo="maskable_ppo", env=KUHN, turns=600, **more):
     """Train for a moment."""
-    more = {"settings": SMALL[algo], "points": 4} | more
-    return train_sb3(algo, env, folder=folder, budget_turns=turns, **more)
+    more = {"settings": SMALL[algo], "probe_points": 4} | more
+    return trained(folder, algo, env, budget_turns=turns, **more)
 
 
 def stop_after(updates):
-    def report(step, metrics, share):
+    def report(step):
         if step >= updates:
             raise Stopped
 
@@ -74,7 +84,7 @@ def turns_of(folder):
 @pytest.mark.parametrize("name", ["sb3:maskabl_ppo", "maskable-ppo"])
 def test_unknown_baselines_list_the_nearest(name, tmp_path):
     with pytest.raises(UnknownNameError, match="did you mean 'sb3:maskable_ppo'"):
-        train_sb3(name, KUHN, folder=tmp_path, budget_turns=10)
+        trained(tmp_path, name, budget_turns=10)
 
 
 @pytest.mark.parametrize("algo", SB3)
@@ -96,20 +106,20 @@ def test_our_values_stand_beside_those_of_the_library(algo):
         ({"budget_turns": None}, "needs an end"),
         ({"budget_turns": 0}, "budget_turns=0 must be above 0"),
         ({"budget_turns": None, "budget_seconds": float("nan")}, "budget_seconds=nan must be"),
-        ({"points": 0}, "points=0 must be at least 1"),
+        ({"probe_points": 0}, "probe_points=0 must be at least 1"),
         ({"seed": -1}, "seed=-1 must be at least 0"),
         ({"settings": DQNSettings()}, "maskable_ppo takes MaskablePPOSettings"),
         ({"opponents": "slef"}, "unknown opponent 'slef'"),
         (
-            {"env_id": "coevo/openspiel-v0", "env_options": {"game": "gin_rummy"}},
+            {"env": "coevo/openspiel-v0", "env_options": {"game": "gin_rummy"}},
             "cannot be turned",
         ),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong, message, tmp_path):
-    given = {"algo": "maskable_ppo", "env_id": KUHN, "budget_turns": 10} | wrong
+    given = {"algo": "maskable_ppo", "env": KUHN, "budget_turns": 10} | wrong
     with pytest.raises((ConfigError, UnknownNameError), match=message):
-        train_sb3(folder=tmp_path, **given)
+        trained(tmp_path, **given)
 
 
 @pytest.mark.parametrize("wrong", [{"latest": 2}, {"every": 0}, {"size": 0}])
@@ -143,7 +153,7 @@ def test_a_run_leaves_the_files_of_a_run_folder(algo, tmp_path):
         measured.append((agent.version, odds(agent)[0]))
         return {"value": measured[-1][1]}
 
-    agent, progress = short(tmp_path, algo, probe=probe)
+    agent, progress = short(tmp_path, algo, hook=probe)
     folder = RunFolder(tmp_path)
     lines = folder.read_metrics()
     assert [m["step"] for m in lines] == list(range(progress.step + 1)), "0 is the start"
@@ -182,8 +192,8 @@ def test_turns_are_the_replies_of_all_seats(tmp_path):
 
 
 def test_a_run_of_seconds_ends(tmp_path):
-    _, progress = train_sb3(
-        "ppo", KUHN, folder=tmp_path, budget_seconds=0.05, settings=SMALL["ppo"], points=1
+    _, progress = trained(
+        tmp_path, "ppo", budget_seconds=0.05, settings=SMALL["ppo"], probe_points=1
     )
     assert progress.seconds >= 0.05
     assert progress.seconds - RunFolder(tmp_path).read_metrics()[-1]["seconds"] < 0.05
@@ -227,7 +237,7 @@ def test_named_opponents_can_be_learnt_against(tmp_path):
 def test_simultaneous_cooperative_and_other_numbers_of_seats(env, options, tmp_path):
     agent, progress = short(tmp_path, env=env, env_options=options, turns=200)
     assert progress.turns >= 200
-    assert evaluate(agent, env, None, games=4, env_options=options).total.forfeit_rate == 0
+    assert evaluate(agent, env, None, games=4, env_options=options).forfeit_rate == 0
 
 
 # ---- Past selves ---------------------------------------------------------------------------
@@ -275,7 +285,7 @@ def test_opponents_are_the_learner_as_it_was_after_the_update():
 @pytest.mark.parametrize("algo", SB3)
 @pytest.mark.parametrize("updates", [1, 5])
 def test_a_killed_run_goes_on_from_its_newest_checkpoint(algo, updates, tmp_path):
-    often = {"probe": odds_probe, "checkpoint_every": 3}
+    often = {"hook": odds_probe, "checkpoint_every": 3}
     with pytest.raises(Stopped):
         short(tmp_path, algo, report=stop_after(updates), **often)
     (tmp_path / "checkpoints" / ".step_000099.tmp").mkdir()
@@ -299,6 +309,7 @@ def test_what_is_restored_is_what_was_saved(tmp_path):
     learner = SB3Learner(config)
     for _ in range(3):
         learner.update(0.0)
+        learner.progress = learner.progress.plus(step=1)
     learner.save(tmp_path)
     again = SB3Learner(config, tmp_path)
     assert again.progress == learner.progress
@@ -312,13 +323,12 @@ def test_what_is_restored_is_what_was_saved(tmp_path):
     assert steps[0] == steps[1] != {0}
     assert again.model.learning_starts == 32 + 96, "the replay buffer is empty"
     again.update(0.5)
-    assert again.progress.step == 4
     deals = [{v.env.episode.seed for v in one.views} for one in (learner, again)]
     assert not deals[0] & deals[1]
 
 
 def test_ctrl_c_saves_and_a_second_call_completes(tmp_path):
-    def interrupt(step, metrics, share):
+    def interrupt(step):
         if step == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -351,7 +361,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
 
 
 def test_equal_seeds_give_equal_runs(tmp_path):
-    values = [odds(short(tmp_path / str(n), seed=n // 2, turns=200).agent) for n in range(4)]
+    values = [odds(short(tmp_path / str(n), seed=n // 2, turns=200)[0]) for n in range(4)]
     assert values[0] == values[1] != values[2] == values[3]
 
 
@@ -362,11 +372,10 @@ def test_masked_self_play_beats_random_play_and_its_own_start(tmp_path):
     """Tic-tac-toe, some 12 s of one core; measured 0.49 at the start, 0.70 to 0.75 at the end."""
 
     def probe(agent):
-        return {"points": evaluate(agent, TIC_TAC_TOE, "random", games=200).total.points}
+        return {"points": evaluate(agent, TIC_TAC_TOE, "random", games=200).score}
 
-    train_sb3(
-        "maskable_ppo", TIC_TAC_TOE, folder=tmp_path, budget_turns=20_000, points=1, probe=probe
-    )
+    given = {"budget_turns": 20_000, "probe_points": 1}
+    trained(tmp_path, "maskable_ppo", TIC_TAC_TOE, hook=probe, **given)
     start, end = (m["points"] for m in RunFolder(tmp_path).read_metrics() if "points" in m)
     assert end > start + 0.1
     assert end > 0.6
@@ -374,7 +383,7 @@ def test_masked_self_play_beats_random_play_and_its_own_start(tmp_path):
 
 def test_self_play_comes_closer_to_equilibrium(tmp_path):
     """Kuhn poker; measured 0.46 at the start (random play 0.458) and 0.2 to 0.27 at the end."""
-    agent, _ = train_sb3("maskable_ppo", KUHN, folder=tmp_path, budget_turns=6_000, points=1)
+    agent, _ = trained(tmp_path, "maskable_ppo", budget_turns=6_000, probe_points=1)
     assert exploitability(agent, KUHN).exploitability < 0.35
 
 
@@ -384,12 +393,6 @@ def test_self_play_comes_closer_to_equilibrium(tmp_path):
 )
 def test_the_others_learn_a_best_response(algo, settings, tmp_path):
     """Who always checks and folds loses a chip to every bet, whatever the cards."""
-    agent, _ = train_sb3(
-        algo,
-        KUHN,
-        folder=tmp_path,
-        budget_turns=4_000,
-        opponents="first_legal",
-        settings=settings,
-    )
-    assert evaluate(agent, KUHN, "first_legal", games=100).total.mean_return > 0.9
+    given = {"budget_turns": 4_000, "opponents": "first_legal", "settings": settings}
+    agent, _ = trained(tmp_path, algo, **given)
+    assert evaluate(agent, KUHN, "first_legal", games=100).value > 0.9

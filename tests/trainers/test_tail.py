@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from coevo.trainers.run_folder import cut_lines
+from coevo.trainers.run_folder import truncate_lines
 from coevo.trainers.tail import News, Tail
 
 
@@ -51,7 +51,7 @@ def test_a_file_that_was_cut_back_is_read_from_its_start(path, added):
     tail = Tail(path)
     add(path, *(json.dumps({"step": s, "seconds": s / 7}) + "\n" for s in range(1, 6)))
     assert len(tail.read().lines) == 5
-    cut_lines(path, lambda line: line["step"] <= 3)
+    truncate_lines(path, lambda line: line["step"] <= 3)
     add(path, *(json.dumps({"step": s, "seconds": s / 3}) + "\n" for s in range(4, 4 + added)))
     found = tail.read()
     assert found.anew
@@ -63,7 +63,7 @@ def test_cutting_that_drops_nothing_changes_nothing(path):
     tail = Tail(path)
     add(path, '{"step": 1}\n')
     tail.read()
-    cut_lines(path, lambda line: True)
+    truncate_lines(path, lambda line: True)
     add(path, '{"step": 2}\n')
     assert tail.read() == News([b'{"step": 2}'], anew=False)
 

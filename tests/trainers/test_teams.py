@@ -17,17 +17,25 @@ from coevo.agents.adapters import is_adapted, own_tensors
 from coevo.agents.agent import Request
 from coevo.agents.fingerprint import fingerprint
 from coevo.agents.load import load_agent, load_model
+from coevo.agents.population import ByRole, Separate
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
+from coevo.envs.core.config import assign, plain, read
 from coevo.envs.core.errors import CoevoError, DataError
 from coevo.trainers import checkpoint, loop
-from coevo.trainers.algorithm import Algorithm
+from coevo.trainers.algorithm import Algorithm, EmaMagnet
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.record import assign, from_plain, to_plain
+from coevo.trainers.estimators import Kl, MagnetKl
+from coevo.trainers.items.sequences import build
 from coevo.trainers.run_folder import RunFolder
 
-ADAPTERS = "adapters(rank=2, alpha=8, targets=q_proj+v_proj+down_proj)"
-EVERYTHING = {"magnet": "ema(decay=0.5)", "loss.regularise": "magnet(coef=0.5); kl(coef=0.1)"}
+ADAPTERS = {
+    "name": "adapters",
+    "rank": 2,
+    "alpha": 8,
+    "targets": ["q_proj", "v_proj", "down_proj"],
+}
+EVERYTHING = {"magnet": EmaMagnet(decay=0.5), "loss.regularise": (MagnetKl(coef=0.5), Kl(coef=0.1))}
 
 
 @pytest.fixture
@@ -42,7 +50,7 @@ def team(config, folder):
 
 
 def state(run):
-    """Give every tensor of a run's policies, and of what its learners carry along."""
+    """Return every tensor of a run's policies, and of what its learners carry along."""
     found = {}
     for name, learner in run.learners.items():
         parts = {**learner.models(), "output": learner.output, "model": learner.model}
@@ -72,7 +80,7 @@ def odds(agent, seats=("player_0", "player_1")):
 def test_adapters_start_as_the_base_which_is_held_once(config, tmp_path, tiny_model_dir):
     run = loop.start(config(changes={"population": ADAPTERS, **EVERYTHING}), RunFolder(tmp_path))
     one, two = (run.learners[f"player_{i}"] for i in range(2))
-    every = [one.model, two.model, one.magnet, one.average, two.reference]
+    every = [one.model, two.model, one.magnet, one.ema, two.reference]
     pointers = [{p.data_ptr() for n, p in m.named_parameters() if "lora" not in n} for m in every]
     assert pointers[0] and all(p == pointers[0] for p in pointers)
     small = [p for m in (one.model, two.model) for p in m.parameters() if p.requires_grad]
@@ -88,7 +96,7 @@ def test_adapters_start_as_the_base_which_is_held_once(config, tmp_path, tiny_mo
 
 
 def test_only_adapters_move_and_they_come_apart(team, tiny_model_dir):
-    run = team(ADAPTERS, {**EVERYTHING, "average": 0.9}, steps=3)
+    run = team(ADAPTERS, {**EVERYTHING, "ema": 0.9}, steps=3)
     one, two = (run.learners[f"player_{i}"].model for i in range(2))
     start = {p.data_ptr(): p for p in load_model(str(tiny_model_dir), device="cpu")[0].parameters()}
     for model in (one, two):
@@ -112,11 +120,11 @@ def test_the_gradient_of_an_adapter_is_that_of_the_model_with_its_change_merged(
                 p.add_(
                     0.05 * torch.randn(p.shape, generator=torch.Generator().manual_seed(p.numel()))
                 )
-    gathered = run.gatherer.gather(0)
-    rows, _ = loop.build(gathered.episodes, gathered.groups, run.learners).rows.written_by(
+    collected = run.collector.collect(0)
+    rows, _ = build(collected.episodes, collected.groups, run.learners).sequences.written_by(
         "player_0"
     )
-    assert torch.allclose(run.learners["player_0"].logp(rows), rows.logp_roll_CL, atol=1e-5)
+    assert torch.allclose(run.learners["player_0"].passes.logp(rows), rows.logp_roll_CL, atol=1e-5)
     plain = loop.start(config("reinforce"), RunFolder(tmp_path)).learners["policy"]
     weights = dict(model.get_base_model().named_parameters())
     with torch.no_grad():
@@ -125,15 +133,20 @@ def test_the_gradient_of_an_adapter_is_that_of_the_model_with_its_change_merged(
             if f"{stem}.lora_A.default.weight" in weights:
                 a, b = (weights[f"{stem}.lora_{x}.default.weight"] for x in "AB")
                 target.add_(8 / 2 * b @ a)
-    assert torch.allclose(plain.logp(rows), rows.logp_roll_CL, atol=1e-5)
+    assert torch.allclose(plain.passes.logp(rows), rows.logp_roll_CL, atol=1e-5)
 
 
 @pytest.mark.parametrize(
     "population",
-    [ADAPTERS, "adapters(rank=2, frozen=player_1)", "separate(frozen=player_0)", "by_role"],
+    [
+        ADAPTERS,
+        {"name": "adapters", "rank": 2, "frozen": ["player_1"]},
+        {"name": "separate", "frozen": ["player_0"]},
+        {"name": "by_role"},
+    ],
 )
 def test_a_team_resumes_without_a_difference(team, folder, population):
-    changes = {**EVERYTHING, "average": 0.9}
+    changes = {**EVERYTHING, "ema": 0.9}
     straight = team(population, changes, "straight")
     half = team(population, changes, "half")
     checkpoint.remove(checkpoint.latest(half.folder.checkpoints))
@@ -146,7 +159,7 @@ def test_a_team_resumes_without_a_difference(team, folder, population):
 
 
 def test_a_run_of_adapters_is_an_agent_that_plays_as_the_run_did(team, tiny_model_dir):
-    run = team(ADAPTERS, {"average": 0.0}, steps=2)
+    run = team(ADAPTERS, {"ema": 0.0}, steps=2)
     agent = load_agent(str(run.folder.path), sampling=run.config.sampling, device="cpu")
     handed_out = run.policies()
     for seat in ("player_0", "player_1"):
@@ -168,7 +181,7 @@ def test_a_run_of_adapters_is_an_agent_that_plays_as_the_run_did(team, tiny_mode
 
 
 def test_an_adapter_is_a_folder_that_peft_loads_by_itself(team, tiny_model_dir):
-    run = team(ADAPTERS, {"average": 0.0}, steps=1)
+    run = team(ADAPTERS, {"ema": 0.0}, steps=1)
     place = checkpoint.latest(run.folder.checkpoints) / "player_0"
     assert {"adapter_config.json", "adapter_model.safetensors", "base.json"} <= {
         p.name for p in place.iterdir()
@@ -200,7 +213,7 @@ def test_a_base_that_has_changed_is_refused(team, tmp_path, tiny_model_dir):
 
 
 def test_the_digest_of_a_run_covers_its_adapters_and_the_base(team):
-    run = team("adapters(rank=2, frozen=player_1)", steps=1)
+    run = team({"name": "adapters", "rank": 2, "frozen": ["player_1"]}, steps=1)
     place = checkpoint.latest(run.folder.checkpoints)
     seen = [fingerprint(str(run.folder.path))]
     for path in ("player_0/adapter_model.safetensors", "player_0/base.json", "player_1/base.json"):
@@ -227,15 +240,20 @@ def test_a_damaged_adapter_is_one_clear_line(team):
 @pytest.mark.parametrize(
     ("population", "words"),
     [
-        ("adapters(rank=0)", "rank must be at least 1"),
-        ("adapters(alpha=0)", "alpha above 0"),
-        ("adapters(targets=nothing)", "no adapter on this model"),
-        ("adapters(per=team)", "must be one of 'seat', 'role'"),
-        ("separate(frozen=player_7)", "unknown parameter set 'player_7'; did you mean 'player_"),
-        ("separate(frozen=player_*)", "nobody is left to learn"),
-        ("separate(models=player_1)", "must be name=PATH"),
-        ("separate(models=player_1=/nowhere/at/all)", "no model folder"),
-        ("by_role(frozen=player_0)", "unknown parameter set 'player_0'; did you mean 'player'"),
+        ({"name": "adapters", "rank": 0}, "rank=0 must be greater than or equal to 1"),
+        ({"name": "adapters", "alpha": 0}, "alpha=0 must be greater than 0"),
+        ({"name": "adapters", "targets": ["nothing"]}, "no adapter on this model"),
+        ({"name": "adapters", "per": "team"}, "must be 'seat' or 'role'"),
+        (
+            {"name": "separate", "frozen": ["player_7"]},
+            "unknown parameter set 'player_7'; did you mean 'player_",
+        ),
+        ({"name": "separate", "frozen": ["player_*"]}, "nobody is left to learn"),
+        ({"name": "separate", "models": {"player_1": "/nowhere/at/all"}}, "no model folder"),
+        (
+            {"name": "by_role", "frozen": ["player_0"]},
+            "unknown parameter set 'player_0'; did you mean 'player'",
+        ),
     ],
 )
 def test_a_team_without_meaning_is_refused(config, tmp_path, population, words):
@@ -248,8 +266,8 @@ def test_a_team_without_meaning_is_refused(config, tmp_path, population, words):
 
 
 def test_a_frozen_seat_plays_the_start_weights_and_does_not_learn(team, config, tiny_model_dir):
-    run = team("separate(frozen=player_1)", {"average": 0.0}, steps=2)
-    assert list(run.learners) == ["player_0"] and list(run.population.others) == ["player_1"]
+    run = team({"name": "separate", "frozen": ["player_1"]}, {"ema": 0.0}, steps=2)
+    assert list(run.learners) == ["player_0"] and list(run.population.fixed) == ["player_1"]
     start, _ = load_model(str(tiny_model_dir), device="cpu")
     agents = {
         "run": run.policies(),
@@ -272,7 +290,7 @@ def test_a_frozen_seat_plays_the_start_weights_and_does_not_learn(team, config, 
 
 
 def test_seats_of_one_role_share_their_weights(config, tmp_path, folder):
-    run = loop.start(config(changes={"population": "by_role"}), RunFolder(tmp_path))
+    run = loop.start(config(changes={"population": ByRole()}), RunFolder(tmp_path))
     assert list(run.learners) == ["player"]
     assert run.population.assign(0, np.random.default_rng(0)) == {
         "player_0": "player",
@@ -289,7 +307,9 @@ def test_seats_may_start_from_other_models(config, tmp_path, tiny_model_dir, fol
     with torch.random.fork_rng():
         LlamaForCausalLM(shape).save_pretrained(wider)
     tokenizer.save_pretrained(wider)
-    given = config("mars", {"population": f'separate(models="player_1={wider}")'}, steps=2)
+    given = config(
+        "mars", {"population": {"name": "separate", "models": {"player_1": str(wider)}}}, steps=2
+    )
     run = loop.train(given, folder(given))
     agent = load_agent(
         str(run.folder.path), sampling=SamplingConfig(max_new_tokens=8), device="cpu"
@@ -304,13 +324,13 @@ def test_seats_may_start_from_other_models(config, tmp_path, tiny_model_dir, fol
 
 
 def test_a_parameter_set_moves_by_its_own_settings(config, folder):
-    changes = {"population": "separate", "optim_of.player_1.lr": 1e-5, "optim.lr": 1e-2}
+    changes = {"population": Separate(), "optim_of.player_1.lr": 1e-5, "optim.lr": 1e-2}
     given = config("reinforce", {**changes, "optim_of.player_1.epochs": 2}, steps=2)
     run = loop.train(given, folder(given))
     last = run.folder.read_metrics()[-1]
     assert last["player_0/lr"] == pytest.approx(1000 * last["player_1/lr"])
     assert run.learners["player_1"].optim.epochs == 2 and run.learners["player_0"].optim.epochs == 1
-    back = from_plain(Algorithm, to_plain(given.algorithm))
+    back = read(Algorithm, plain(given.algorithm))
     assert back.optim_of == {"player_1": {"lr": 1e-5, "epochs": 2}}
     assert run.folder.config().algorithm.optim_of == back.optim_of
 
@@ -318,11 +338,19 @@ def test_a_parameter_set_moves_by_its_own_settings(config, folder):
 @pytest.mark.parametrize(
     ("population", "change", "words"),
     [
-        ("shared", {"player_0.lr": 1e-4}, "the weights of player_0 are those of player_1 too"),
-        ("by_role", {"player_1.lr": 1e-4}, "settings for all of them as optim_of.player,"),
-        ("separate(frozen=player_1)", {"player_1.lr": 1e-4}, "player_1 is frozen"),
-        ("separate", {"player_2.lr": 1e-4}, "unknown learner in optim_of 'player_2'"),
-        ("frozen", {"frozen.lr": 1e-4}, "frozen is frozen and takes no step"),
+        (
+            {"name": "shared"},
+            {"player_0.lr": 1e-4},
+            "the weights of player_0 are those of player_1 too",
+        ),
+        (
+            {"name": "by_role"},
+            {"player_1.lr": 1e-4},
+            "settings for all of them as optim_of.player,",
+        ),
+        ({"name": "separate", "frozen": ["player_1"]}, {"player_1.lr": 1e-4}, "player_1 is frozen"),
+        ({"name": "separate"}, {"player_2.lr": 1e-4}, "unknown learner in optim_of 'player_2'"),
+        ({"name": "frozen"}, {"frozen.lr": 1e-4}, "frozen is frozen and takes no step"),
     ],
 )
 def test_settings_of_what_does_not_learn_by_itself_are_refused(
@@ -338,8 +366,8 @@ def test_settings_of_what_does_not_learn_by_itself_are_refused(
     ("change", "words"),
     [
         ({"optim_of.a.lrr": 1}, "unknown setting of optim_of.a 'lrr'; did you mean 'lr'"),
-        ({"optim_of.a.lr": 0}, "optim_of.a.lr=0.0 must be above 0"),
-        ({"optim_of.a": 3}, "optim_of.a=3 must be a mapping"),
+        ({"optim_of.a.lr": 0}, "optim_of.a.lr=0 must be greater than 0"),
+        ({"optim_of.a": 3}, "optim_of.a=3 must be a valid dictionary"),
         ({"optim_of.a.warmup": 3}, "all learning rates of a run move together"),
     ],
 )

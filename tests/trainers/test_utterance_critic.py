@@ -6,14 +6,15 @@ import torch
 
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
-from coevo.trainers.algorithm import CriticSpec
-from coevo.trainers.rows import build
+from coevo.trainers.algorithm import UtteranceCriticConfig
+from coevo.trainers.estimators import NoBaseline, TdCritic
+from coevo.trainers.items.sequences import build
+from coevo.trainers.learners.utterance_critic import UtteranceCritic
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.utterance_critic import UtteranceCritic
 
 ARCHER = {
-    "advantage.credit": "td_critic",
-    "advantage.center": "none",
+    "advantage.credit": TdCritic(),
+    "advantage.baseline": NoBaseline(),
     "critic.form": "utterance",
     "critic.passes": 3,
 }
@@ -26,11 +27,11 @@ def run(config, tmp_path):
 
 
 def test_states_are_those_before_the_first_and_the_last_token_of_each_turn(run):
-    gathered = run.gatherer.gather(0)
-    batch = build(gathered.episodes, gathered.groups, run.learners)
-    learner, rows = run.learners["policy"], batch.rows
+    collected = run.collector.collect(0)
+    batch = build(collected.episodes, collected.groups, run.learners)
+    learner, rows = run.learners["policy"], batch.sequences
     shape = tuple(batch.trajectories.turn_mask_BT.shape)
-    before_BTH, after_BTH = learner.turn_states(rows, shape)
+    before_BTH, after_BTH = learner.passes.turn_states(rows, shape)
     with torch.no_grad():
         for c, b in enumerate(rows.trajectory_C.tolist()):
             span = rows.spans[int(rows.span_C[c])]
@@ -47,7 +48,7 @@ def test_states_are_those_before_the_first_and_the_last_token_of_each_turn(run):
 def test_critics_find_the_discounted_value_of_a_chain():
     """Three states in a row, 1 at the end: V = 0.25, 0.5, 1 with a discount of one half."""
     critic, eye = UtteranceCritic(3), torch.eye(3).unsqueeze(0)
-    spec = CriticSpec(form="utterance", passes=600, gamma=0.5, tau=0.2)
+    spec = UtteranceCriticConfig(passes=600, gamma=0.5, tau=0.2)
     optimizer = torch.optim.Adam([p for p in critic.parameters() if p.requires_grad], lr=0.03)
     reward_BT, mask_BT = torch.tensor([[0.0, 0.0, 1.0]]), torch.ones(1, 3, dtype=torch.bool)
     error = critic.fit(eye, eye, reward_BT, mask_BT, optimizer, spec)

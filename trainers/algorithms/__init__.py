@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from coevo.envs.core.config import assign
 from coevo.envs.core.errors import unknown
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import (
@@ -64,7 +65,6 @@ from coevo.trainers.algorithms import (
     vade,
     xrpo,
 )
-from coevo.trainers.record import assign
 
 ALGORITHMS: dict[str, Algorithm] = {
     module.ALGORITHM.name: module.ALGORITHM
@@ -143,12 +143,12 @@ ALGORITHMS: dict[str, Algorithm] = {
 def algorithm(
     name: str, variant: str | None = None, changes: Mapping[str, Any] | None = None
 ) -> Algorithm:
-    """Give an algorithm's record, with a named variant and further changes applied.
+    """Return an algorithm's record, with a named variant and further changes applied.
 
     Args:
         name: key of ALGORITHMS.
         variant: one of the record's variants.
-        changes: dotted slot -> value; see `coevo.trainers.record`.
+        changes: dotted setting -> value or tree; see `coevo.envs.core.config.assign`.
     """
     if name not in ALGORITHMS:
         raise unknown("algorithm", name, ALGORITHMS)

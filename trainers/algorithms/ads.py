@@ -10,8 +10,17 @@ in order. Here a legal reply is one, which every game has; a task with real ones
 component. Everything else is REINFORCE.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.estimators import (
+    Ads,
+    AdvantageConfig,
+    BatchMean,
+    LossConfig,
+    NoNormalisation,
+    PolicyGradient,
+    SeqMeanTokenSum,
+)
 
 CODE = "released code"
 
@@ -21,18 +30,16 @@ ALGORITHM = Algorithm(
     paper="Liu et al. 2023, Automatic Discount Scheduling, arXiv 2310.07433",
     formula="Y_t = r_t + gamma(k) Y_{t+1}, gamma(k) = alpha^(1/k), k += 1 while milestones are met",
     status="vectors",
-    rewards=(option("format", legal=1.0),),
-    sampler=SamplerSpec(episodes=512),
-    advantage=AdvantageSpec(
+    rewards=(FormatReward(legal=1.0),),
+    collect=CollectConfig(episodes=512),
+    advantage=AdvantageConfig(
         reward_weights={"format": 0.05},
-        credit=option(
-            "ads", milestones="format", alpha=0.2, horizon=20, start=0.2, share=0.9, most=5
-        ),
-        center=option("batch"),
-        scale=option("none"),
+        credit=Ads(milestones="format", alpha=0.2, horizon=20, start=0.2, share=0.9, most=5),
+        baseline=BatchMean(),
+        normalise=NoNormalisation(),
     ),
-    loss=LossSpec(kind=option("pg"), aggregate=option("seq_mean_token_sum")),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
+    optim=OptimConfig(lr=1e-3),
     published={
         "advantage.credit.alpha": Published(value=0.2, source=CODE),
         "advantage.credit.start": Published(value=0.2, source=CODE),

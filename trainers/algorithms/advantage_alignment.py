@@ -13,21 +13,43 @@ settings are those of the iterated prisoner's dilemma, with its rewards (0 to 5)
 
 Variants: `split` and `trust_and_split`, the settings of these games, with rewards of 0 to 100;
 `naive`, without alignment, and `sum_of_rewards`, where all learn for everybody: the two controls;
-`no_pool`, self-play alone; `batch`, one baseline for all starts; `original`, the sum with the
-present in it and a clip at 0.1.
-Left out: the critic that the released code has as an ablation, and its switches that were off.
+`no_pool`, self-play alone; `batch`, one baseline for all starts; `original`, the weights of the
+first paper's code (jduquevan/advantage-alignment@2065e43), the undiscounted mean of the past
+advantages, with a clip at 0.1 and without its critic, its normalisation and its replay.
+
+Ours: a reward of 0.05 per legal reply, which a weak start needs; it is in the advantages, the own
+and those of the others, where a game of the dilemma pays 0 to 1 per round. In the variants of the
+split game the KL is not multiplied by the weight for the sampler's numerics, in the code it is.
+Seats stand beside each other by their rounds. Left out: the critic that the released code has as
+an ablation, and its switches that were off; adapters (LoRA), whose place full weights take.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.agents.population import PastSelves, Shared
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    Align,
+    EntropyBonus,
+    Kl,
+    LeaveOneOut,
+    LossConfig,
+    NoNormalisation,
+    PolicyGradient,
+    PpoClip,
+    SumOthers,
+    ToGo,
+    TokenMean,
+    TokenTis,
+)
 
 CODE = "released code (AdAlignLLM)"
 SPLIT = {
     "advantage.reward_weights": {"payoff": 0.01},
-    "advantage.modify.align.beta": 1.0,
-    "loss.regularise": "kl(coef=0.001, kind=k3)",
-    "sampler.episodes": 64,
+    "advantage.transform.align.beta": 1.0,
+    "loss.regularise": (Kl(coef=0.001, kind="k3"),),
+    "collect.episodes": 64,
 }
 """Settings of the split game that differ from those of the dilemma."""
 
@@ -36,43 +58,43 @@ ALGORITHM = Algorithm(
     summary="round advantages plus those of the others, weighed by the own past",
     paper="Duque et al. 2024, Advantage Alignment, arXiv 2406.14662",
     formula="A*_t = A_t + beta gamma (sum_{k<t} gamma^{t-k} A_k) sum_{j != i} A_j,t",
-    status="checked",
-    checks=("aa_ipd", "aa_split", "aa_seed"),
-    population=option("pool", every=10, size=30, latest=0.5),
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=128, group_size=8),
-    advantage=AdvantageSpec(
+    status="model",
+    reproductions=("aa_ipd", "aa_split", "aa_starter"),
+    population=PastSelves(every=10, size=30, latest=0.5),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=128, group_size=8),
+    advantage=AdvantageConfig(
         reward_weights={"payoff": 0.2},
-        credit=option("to_go", gamma=0.9),
-        center=option("group_loo", by="group+agent+turn"),
-        scale=option("none"),
-        modify=(option("align", beta=0.5, gamma=0.9, form="discounted"),),
+        credit=ToGo(gamma=0.9),
+        baseline=LeaveOneOut(by="group+agent+turn"),
+        normalise=NoNormalisation(),
+        transform=(Align(beta=0.5, gamma=0.9, form="discounted"),),
         steps="round",
         others=True,
     ),
-    loss=LossSpec(
-        kind=option("pg"),
-        correct=option("token_tis", cap=2.0),
-        regularise=(option("entropy", coef=0.01),),
-        aggregate=option("token_mean"),
+    loss=LossConfig(
+        surrogate=PolicyGradient(),
+        is_correction=TokenTis(cap=2.0),
+        regularise=(EntropyBonus(coef=0.01),),
+        aggregate=TokenMean(),
     ),
-    optim=OptimSpec(lr=1e-3),
+    optim=OptimConfig(lr=1e-3),
     published={
         "population": Published(value="every 10 updates, 30 kept, half of the groups", source=CODE),
         "advantage.reward_weights.payoff": Published(
             value="1/5 (dilemma), 1/100 (split, trust and split)", source=CODE
         ),
         "advantage.credit.gamma": Published(value="0.9, 0.96 (trust and split)", source=CODE),
-        "advantage.modify.align.beta": Published(
+        "advantage.transform.align.beta": Published(
             value="0.5 (dilemma), 1.0 (split), 2.0 (trust and split)", source=CODE
         ),
         "loss.regularise.entropy.coef": Published(value="0.01 (dilemma), else 0", source=CODE),
         "optim.lr": Published(value=3e-6, source=CODE, why=SMALL),
-        "sampler.episodes": Published(value="128 (dilemma), 64", source=CODE),
-        "sampler.group_size": Published(
+        "collect.episodes": Published(value="128 (dilemma), 64", source=CODE),
+        "collect.group_size": Published(
             value="8; the whole batch of 128 (dilemma)",
             source=CODE,
-            why="8 end alike in `coevo check aa_ipd`, and several past selves are met per update",
+            why="8 end alike in `coevo reproduce aa_ipd`, and several past selves are met per update",
         ),
     },
     variants={
@@ -80,17 +102,18 @@ ALGORITHM = Algorithm(
         "trust_and_split": {
             **SPLIT,
             "advantage.credit.gamma": 0.96,
-            "advantage.modify.align.gamma": 0.96,
-            "advantage.modify.align.beta": 2.0,
+            "advantage.transform.align.gamma": 0.96,
+            "advantage.transform.align.beta": 2.0,
         },
-        "naive": {"advantage.modify": "none", "advantage.others": False},
-        "sum_of_rewards": {"advantage.modify": "sum_others"},
-        "no_pool": {"population": "shared"},
-        "batch": {"advantage.center.by": "agent+turn"},
+        "naive": {"advantage.transform": (), "advantage.others": False},
+        "sum_of_rewards": {"advantage.transform": (SumOthers(),)},
+        "no_pool": {"population": Shared()},
+        "batch": {"advantage.baseline.by": "agent+turn"},
         "original": {
-            "advantage.modify.align.form": "inclusive",
-            "loss.kind": "ppo_clip(eps_lo=0.1, eps_hi=0.1)",
-            "loss.correct": "none",
+            "advantage.transform.align.form": "sum",
+            "advantage.transform.align.mean": "past",
+            "loss.surrogate": PpoClip(eps_lo=0.1, eps_hi=0.1),
+            "loss.is_correction": None,
         },
     },
 )

@@ -10,9 +10,24 @@ policy's hidden state here; iterations in which only the critics learn; the opti
 every token. See `trainers/utterance_critic.py`.
 """
 
-from coevo.trainers.algorithm import Algorithm, CriticSpec, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import (
+    Algorithm,
+    CollectConfig,
+    OptimConfig,
+    Published,
+    UtteranceCriticConfig,
+)
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    LossConfig,
+    NoBaseline,
+    NoNormalisation,
+    PolicyGradient,
+    SeqMeanTokenSum,
+    TdCritic,
+)
 
 CODE = "released code"
 
@@ -21,14 +36,14 @@ ALGORITHM = Algorithm(
     summary="double critics of whole replies, policy gradient over their tokens",
     paper="Zhou et al. 2024, ArCHer, arXiv 2402.19446",
     formula="A_k = min_c Q_c(s_k, a_k) - min_c V_c(s_k); loss = -A_k log pi(a_k | s_k)",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512),
-    advantage=AdvantageSpec(
-        credit=option("td_critic"), center=option("none"), scale=option("none")
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512),
+    advantage=AdvantageConfig(
+        credit=TdCritic(), baseline=NoBaseline(), normalise=NoNormalisation()
     ),
-    loss=LossSpec(kind=option("pg"), aggregate=option("seq_mean_token_sum")),
-    critic=CriticSpec(form="utterance", lr=1e-2, passes=20, gamma=0.95, tau=0.1),
-    optim=OptimSpec(lr=5e-4),
+    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
+    critic=UtteranceCriticConfig(lr=1e-2, passes=20, gamma=0.95, tau=0.1),
+    optim=OptimConfig(lr=5e-4),
     published={
         "critic.gamma": Published(value=0.95, source=CODE),
         "critic.tau": Published(value=0.1, source=CODE),
@@ -36,6 +51,6 @@ ALGORITHM = Algorithm(
         "critic.lr": Published(value="1e-5 to 2e-5", source=CODE, why="heads only, no network"),
         "optim.lr": Published(value="1e-6 to 1e-5", source=CODE, why=SMALL),
         "optim.epochs": Published(value=3, source=CODE, why="one step is on-policy"),
-        "sampler.episodes": Published(value="128 (WebShop 512)", source=CODE, why=CHEAP),
+        "collect.episodes": Published(value="128 (WebShop 512)", source=CODE, why=CHEAP),
     },
 )

@@ -5,31 +5,42 @@ than it flees what went badly. The same loss is -A logp - beta logp (variant `nl
 Groups of equal rewards teach too: their plays get +beta.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    LossConfig,
+    Nll,
+    NoNormalisation,
+    Outcome,
+    PolicyGradient,
+    Shift,
+    TokenMean,
+)
 
 ALGORITHM = Algorithm(
     name="asymre",
     summary="policy gradient with a baseline beta below the group mean (REP-AsymRE)",
     paper="Arnal et al. 2025, AsymRE, arXiv 2506.20520",
     formula="A_i = R_i - mean_group R + beta; loss = -A logp",
-    status="checked",
-    checks=("offline_bandit",),
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("group"),
-        scale=option("none"),
-        modify=(option("shift", beta=0.1),),
+    status="table",
+    reproductions=("offline_bandit",),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(),
+        baseline=GroupMean(),
+        normalise=NoNormalisation(),
+        transform=(Shift(beta=0.1),),
     ),
-    loss=LossSpec(kind=option("pg"), aggregate=option("token_mean")),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PolicyGradient(), aggregate=TokenMean()),
+    optim=OptimConfig(lr=1e-3),
     published={
-        "advantage.modify.shift.beta": Published(value=0.1, source="Trinity-RFT (2509.24203)"),
+        "advantage.transform.shift.beta": Published(value=0.1, source="Trinity-RFT (2509.24203)"),
         "optim.lr": Published(value=1e-6, source="Trinity-RFT", why=SMALL),
-        "sampler.episodes": Published(value=96, source="Trinity-RFT", why=CHEAP),
+        "collect.episodes": Published(value=96, source="Trinity-RFT", why=CHEAP),
     },
-    variants={"nll": {"advantage.modify": "none", "loss.regularise": "nll(coef=0.1)"}},
+    variants={"nll": {"advantage.transform": (), "loss.regularise": (Nll(coef=0.1),)}},
 )

@@ -8,39 +8,55 @@ is left to the learning rate). Not TRL's loss type `bnpo`, which is a mean over 
 Not copied from the released code: its loop adds every stored tensor whose name contains
 "reward_tensor", so that the total counts once more beside its parts.
 
-`low` and `high` are the range of a reward; a reward outside of it is an error.
+`low` and `high` are the range of a reward; a reward outside of it is an error. One range serves
+all rewards, since nothing bounds the sum of the small ones paid per reply: that for legal replies
+fills a hundredth of it, where the density is steep, and its part of the advantage is about 6e-6
+beside 0.2 of the payoff. In effect the payoff alone teaches; give rewards of one range to use the
+decomposition. A batch of equal p has plain centring, where changyi7231/BNPO@a9c51b9 divides by 0.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, RANGE, SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    BetaPdf,
+    Decoupled,
+    DualClip,
+    GroupMean,
+    LossConfig,
+    Outcome,
+    SeqMeanTokenSum,
+)
 
 ALGORITHM = Algorithm(
     name="bnpo",
     summary="outcome minus success rate, over a Beta density fitted to the success rates",
     paper="Xiao et al. 2025, BNPO, arXiv 2506.02864",
     formula="A_i = (R_i - p) / Beta(p; alpha, beta), alpha and beta from mean and variance of p",
-    status="checked",
-    checks=("bnpo_optimum",),
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        compose=option("decoupled"),
-        credit=option("outcome"),
-        center=option("group"),
-        scale=option("beta_pdf", low=-2.0, high=2.0),
+    status="vectors",
+    reproductions=("bnpo_optimum",),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        compose=Decoupled(),
+        credit=Outcome(),
+        baseline=GroupMean(),
+        normalise=BetaPdf(low=-2.0, high=2.0),
     ),
-    loss=LossSpec(
-        kind=option("dual_clip", eps_lo=0.2, eps_hi=0.28, c=10.0),
-        aggregate=option("seq_mean_token_sum"),
+    loss=LossConfig(
+        surrogate=DualClip(eps_lo=0.2, eps_hi=0.28, c=10.0),
+        aggregate=SeqMeanTokenSum(),
     ),
-    optim=OptimSpec(lr=1e-3),
+    optim=OptimConfig(lr=1e-3),
     published={
-        "advantage.scale": Published(value="beta_pdf(low=0, high=1)", source="paper", why=RANGE),
-        "loss.kind": Published(value="dual_clip(c=10, eps_hi=0.28)", source="released code"),
+        "advantage.normalise": Published(
+            value="beta_pdf(low=0, high=1)", source="paper", why=RANGE
+        ),
+        "loss.surrogate": Published(value="dual_clip(c=10, eps_hi=0.28)", source="released code"),
         "optim.lr": Published(value=1e-6, source="released code", why=SMALL),
         "optim.warmup": Published(value=10, source="released code", why="runs end by a budget"),
-        "sampler.episodes": Published(value="32 prompts", source="released code", why=CHEAP),
-        "sampler.group_size": Published(value=16, source="released code", why=CHEAP),
+        "collect.episodes": Published(value="32 prompts", source="released code", why=CHEAP),
+        "collect.group_size": Published(value=16, source="released code", why=CHEAP),
     },
 )

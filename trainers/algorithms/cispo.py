@@ -5,8 +5,17 @@ bounded weight, where a clipped loss would drop it. The variant `cap` has an upp
 in TRL, whose `epsilon_high` is that bound itself and not added to 1.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    Cispo,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    TokenMean,
+)
 
 ALGORITHM = Algorithm(
     name="cispo",
@@ -14,19 +23,17 @@ ALGORITHM = Algorithm(
     paper="MiniMax 2025, MiniMax-M1, arXiv 2506.13585",
     formula="loss = -sg[clip(s, 1 - eps_lo, 1 + eps_hi)] A logp",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"), center=option("group"), scale=option("group_std"), eps=1e-6
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
     ),
-    loss=LossSpec(
-        kind=option("cispo", form="clip", eps_lo=0.2, eps_hi=0.28), aggregate=option("token_mean")
-    ),
-    optim=OptimSpec(lr=1e-3, minibatches=2),
+    loss=LossConfig(surrogate=Cispo(form="clip", eps_lo=0.2, eps_hi=0.28), aggregate=TokenMean()),
+    optim=OptimConfig(lr=1e-3, minibatches=2),
     published={
-        "loss.kind": Published(
+        "loss.surrogate": Published(
             value="upper bound only, 5.0", source="TRL", why="both forms exist; see variant cap"
         )
     },
-    variants={"cap": {"loss.kind": "cispo(form=cap, cap=5.0)"}},
+    variants={"cap": {"loss.surrogate": Cispo(form="cap", cap=5.0)}},
 )

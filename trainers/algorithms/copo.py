@@ -10,9 +10,19 @@ for groups that are all wrong are not public (`global_only_if_any_correct` is on
 paper blends losses, which is the same until a ratio is clipped.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    BlendGlobal,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    PpoClip,
+    SeqMeanTokenMean,
+)
 
 PAGE = "pages about the paper"
 
@@ -22,22 +32,20 @@ ALGORITHM = Algorithm(
     paper="Han et al. 2025, COPO, arXiv 2508.04138",
     formula="A = w A_grpo + (1 - w) (mean_g R - mean) / std over groups, w = sigmoid(5 (H - 0.5))",
     status="inferred",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("group", by="group+agent"),
-        scale=option("group_std", by="group+agent"),
-        modify=(option("blend_global", gamma=5.0, rho=0.5, by="group+agent"),),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(),
+        baseline=GroupMean(by="group+agent"),
+        normalise=GroupStd(by="group+agent"),
+        transform=(BlendGlobal(gamma=5.0, rho=0.5, by="group+agent"),),
         eps=1e-6,
     ),
-    loss=LossSpec(
-        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("seq_mean_token_mean")
-    ),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
+    optim=OptimConfig(lr=1e-3),
     published={
         "optim.lr": Published(value=1e-6, source=PAGE, why=SMALL),
-        "sampler.episodes": Published(value="512 prompts", source=PAGE, why=CHEAP),
-        "sampler.group_size": Published(value=6, source=PAGE),
+        "collect.episodes": Published(value="512 prompts", source=PAGE, why=CHEAP),
+        "collect.group_size": Published(value=6, source=PAGE),
     },
 )

@@ -5,13 +5,23 @@ and a play in no such pair gets 0: pairs that hardly differ pull the policy both
 
 Inferred: read in the abstract; the rule and delta are ours. The paper scores plays with a language
 model; without such a judge the payoff stands for the score, so that near ties are dropped. With
-one: `--set advantage.modify.pair_gate.score=NAME --set advantage.reward_weights.NAME=0`.
+one: `--set advantage.transform.pair_gate.score=NAME --set advantage.reward_weights.NAME=0`.
 Left out: expert plays that are added to groups without a success; they need data and a loss of
 their own. A public third-party version masks whole groups instead; it is not the paper's.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    PairGate,
+    PpoClip,
+    SeqMeanTokenMean,
+)
 
 ALGORITHM = Algorithm(
     name="dagrpo",
@@ -19,17 +29,15 @@ ALGORITHM = Algorithm(
     paper="Xie et al. 2025, DaGRPO, arXiv 2512.06337",
     formula="A as in GRPO; A_i = 0 unless |s_i - s_j| >= delta for a j of the other kind",
     status="inferred",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("group"),
-        scale=option("group_std"),
-        modify=(option("pair_gate", score="payoff", delta=0.1),),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(),
+        baseline=GroupMean(),
+        normalise=GroupStd(),
+        transform=(PairGate(score="payoff", delta=0.1),),
         eps=1e-6,
     ),
-    loss=LossSpec(
-        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("seq_mean_token_mean")
-    ),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
+    optim=OptimConfig(lr=1e-3),
 )

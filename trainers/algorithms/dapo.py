@@ -6,13 +6,23 @@ batches, then an error; the surplus is cut off. The outcome that decides is the 
 with the overlong charge in it hardly two rewards would be equal. `wasted` is logged.
 
 In games whose good play is deterministic every group ends up equal, and the run stops with that
-error: use `--set sampler.select=all` there. The overlong charge counts tokens of one reply from
+error: use `--set collect.select=all` there. The overlong charge counts tokens of one reply from
 `longest - buffer` on: set both to suit `--max-new-tokens`.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward, OverlongPenalty
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    DualClip,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    TokenMean,
+)
+from coevo.trainers.samplers.selection import KeepDynamic
 
 ALGORITHM = Algorithm(
     name="dapo",
@@ -21,26 +31,24 @@ ALGORITHM = Algorithm(
     formula="A as in GRPO; keep groups with 0 < accuracy < 1; loss = clip(0.2, 0.28), token mean",
     status="vectors",
     rewards=(
-        option("format", legal=0.05),
-        option("overlong", longest=20480, buffer=4096, factor=1.0),
+        FormatReward(legal=0.05),
+        OverlongPenalty(longest=20480, buffer=4096, factor=1.0),
     ),
-    sampler=SamplerSpec(
-        episodes=512, group_size=8, select=option("dynamic", low=-1e6, high=1e6, tries=10)
+    collect=CollectConfig(
+        episodes=512, group_size=8, select=KeepDynamic(low=-1e6, high=1e6, tries=10)
     ),
-    advantage=AdvantageSpec(
-        credit=option("outcome"), center=option("group"), scale=option("group_std"), eps=1e-6
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
     ),
-    loss=LossSpec(
-        kind=option("dual_clip", eps_lo=0.2, eps_hi=0.28, c=10.0), aggregate=option("token_mean")
-    ),
-    optim=OptimSpec(lr=1e-3, minibatches=2),
+    loss=LossConfig(surrogate=DualClip(eps_lo=0.2, eps_hi=0.28, c=10.0), aggregate=TokenMean()),
+    optim=OptimConfig(lr=1e-3, minibatches=2),
     published={
-        "loss.kind.eps_hi": Published(value=0.28, source="paper"),
-        "loss.kind.c": Published(value=10.0, source="released recipe in verl"),
+        "loss.surrogate.eps_hi": Published(value=0.28, source="paper"),
+        "loss.surrogate.c": Published(value=10.0, source="released recipe in verl"),
         "optim.lr": Published(value=1e-6, source="paper", why=SMALL),
         "rewards.overlong.longest": Published(value=20480, source="paper"),
         "rewards.overlong.buffer": Published(value=4096, source="paper"),
-        "sampler.select": Published(
+        "collect.select": Published(
             value="dynamic(low=0, high=1, tries=10)",
             source="paper, released recipe",
             why="an accuracy there, any payoff here: equal outcomes are what is dropped",

@@ -6,9 +6,19 @@ wrong answers. The longest reply is `sampling.max_new_tokens`, never a padded wi
 variant of the divisor forgets the rows (`sum_norm`). No KL.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    ConstantMean,
+    GroupMean,
+    LossConfig,
+    NoNormalisation,
+    Outcome,
+    PpoClip,
+    SumNorm,
+)
 
 ALGORITHM = Algorithm(
     name="dr_grpo",
@@ -16,14 +26,14 @@ ALGORITHM = Algorithm(
     paper="Liu et al. 2025, Understanding R1-Zero, arXiv 2503.20783",
     formula="A_i = R_i - mean_group R; loss = sum_tokens / (rows * longest reply)",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(credit=option("outcome"), center=option("group"), scale=option("none")),
-    loss=LossSpec(kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("const")),
-    optim=OptimSpec(lr=1e-3),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(credit=Outcome(), baseline=GroupMean(), normalise=NoNormalisation()),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=ConstantMean()),
+    optim=OptimConfig(lr=1e-3),
     published={
         "optim.lr": Published(value=1e-6, source="released code", why=SMALL),
-        "sampler.episodes": Published(value="128 prompts", source="released code", why=CHEAP),
+        "collect.episodes": Published(value="128 prompts", source="released code", why=CHEAP),
     },
-    variants={"verl": {"loss.aggregate": "sum_norm"}},
+    variants={"verl": {"loss.aggregate": SumNorm()}},
 )

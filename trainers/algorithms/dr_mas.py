@@ -9,15 +9,32 @@ the whole batch, as the paper's listing has it, where the code and this record t
 
 A reply that cannot be read is charged before anything is compared: in team tasks by the task
 (`unread`), else by `format`; there is no bonus per legal reply, which would pay for being called.
-The variant `own_penalty` charges a reply only for itself and later ones of its seat, not for
-earlier ones. A group of one gives 0; the released code takes the raw reward there, which is
-`--set advantage.center.single=keep --set advantage.scale.single=keep`. Agents may have settings of
-their own: `--set population=separate --set optim_of.verifier_0.lr=1e-4`.
+As in the released code (langfengQ/DrMAS@19c632b) only that reply is charged, on top of the outcome
+that all replies of its seat share. A group of one gives 0; the released code takes the raw reward
+there, which is `--set advantage.baseline.single=keep --set advantage.normalise.single=keep`. Agents
+may have settings of their own: `--set "population={name: separate}"` with
+`--set optim_of.verifier_0.lr=1e-4`. The loss is a mean over tokens, that of the code over steps.
+
+The code's switch `group_by_agent_id=False` is the variant `vanilla`: every reply of an episode gets
+that of the episode's mean reward, compared with the other episodes of the start. It is not
+`pooled`, which compares replies.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    CompareEpisodes,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    NoBaseline,
+    NoNormalisation,
+    Outcome,
+    PpoClip,
+    TokenMean,
+)
 
 CODE = "released code"
 
@@ -26,32 +43,36 @@ ALGORITHM = Algorithm(
     summary="GRPO with mean and deviation per start and agent",
     paper="Feng et al. 2026, Dr. MAS, arXiv 2602.08847",
     formula="A = (R - mean) / (std + eps) over the replies of one agent to one start",
-    status="checked",
-    checks=("agent_norm", "dr_mas_spikes", "dr_mas_seed"),
-    rewards=(option("format", legal=0.0, otherwise=-0.1),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("group", by="group+agent"),
-        scale=option("group_std", by="group+agent"),
+    status="table",
+    reproductions=("agent_norm", "dr_mas_spikes", "dr_mas_starter"),
+    rewards=(FormatReward(legal=0.0, otherwise=-0.1),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(own=("format", "unread")),
+        baseline=GroupMean(by="group+agent"),
+        normalise=GroupStd(by="group+agent"),
         weights="turn",
         eps=1e-6,
     ),
-    loss=LossSpec(kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("token_mean")),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
+    optim=OptimConfig(lr=1e-3),
     published={
         "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
         "population": Published(value="shared, or separate per agent", source=CODE),
         "rewards.format.otherwise": Published(
             value="-0.1 (mathematics), -0.01 (search)", source=CODE
         ),
-        "sampler.episodes": Published(value="32 or 128 prompts", source=CODE, why=CHEAP),
-        "sampler.group_size": Published(value="8 (mathematics), 5 (search)", source=CODE),
+        "collect.episodes": Published(value="32 or 128 prompts", source=CODE, why=CHEAP),
+        "collect.group_size": Published(value="8 (mathematics), 5 (search)", source=CODE),
     },
     variants={
-        "batch": {"advantage.center.by": "agent", "advantage.scale.by": "agent"},
-        "own_penalty": {"advantage.credit": "to_go"},
-        "pooled": {"advantage.center.by": "group", "advantage.scale.by": "group"},
+        "batch": {"advantage.baseline.by": "agent", "advantage.normalise.by": "agent"},
+        "vanilla": {
+            "advantage.baseline": NoBaseline(),
+            "advantage.normalise": NoNormalisation(),
+            "advantage.transform": (CompareEpisodes(),),
+        },
+        "pooled": {"advantage.baseline.by": "group", "advantage.normalise.by": "group"},
         "trajectory": {"advantage.weights": "row"},
     },
 )

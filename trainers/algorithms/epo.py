@@ -7,13 +7,24 @@ Not copied: in the released code the penalty is the result of a comparison, with
 that only the plain bonus acts; that is the variant `reported`. Ours is a hinge, alpha times the
 distance; the variant `mask` scales the bonus outside the corridor. The code's phase weight jumps
 from 0.8271 to 0.7686 in the middle of a run; it is off, `--set loss.regularise.epo.phases=true`
-turns it on as it is.
+turns it on as it is. Its mean over past updates includes the current one (WujiangXu/EPO@5b6fa98);
+ours stops before it, so that a mini-batch does not move its own corridor.
 
 The paper adds the term to PPO and to GRPO; here to GRPO with a token mean.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    Epo,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    PpoClip,
+    TokenMean,
+)
 
 CODE = "released code"
 
@@ -22,28 +33,21 @@ ALGORITHM = Algorithm(
     summary="GRPO with an entropy bonus that stays near the entropy of earlier updates",
     paper="Xu et al. 2025, EPO, arXiv 2509.22576",
     formula="loss - c (H_t - lam alpha (relu(kappa_l Hbar - H_t) + relu(H_t - kappa_r Hbar)))",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"), center=option("group"), scale=option("group_std"), eps=1e-6
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
     ),
-    loss=LossSpec(
-        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2),
+    loss=LossConfig(
+        surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
         regularise=(
-            option(
-                "epo",
-                coef=0.001,
-                mode="hinge",
-                kappa_l=0.0,
-                kappa_r=2.0,
-                alpha=0.1,
-                lam=1.0,
-                from_turn=0,
+            Epo(
+                coef=0.001, mode="hinge", kappa_l=0.0, kappa_r=2.0, alpha=0.1, lam=1.0, from_turn=0
             ),
         ),
-        aggregate=option("token_mean"),
+        aggregate=TokenMean(),
     ),
-    optim=OptimSpec(lr=1e-3),
+    optim=OptimConfig(lr=1e-3),
     published={
         "loss.regularise.epo.coef": Published(value=0.001, source=CODE),
         "loss.regularise.epo.alpha": Published(value="0.05 to 0.1", source=CODE),

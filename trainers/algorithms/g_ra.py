@@ -9,8 +9,18 @@ Inferred: read in the abstract; thresholds and the paper's full list of prioriti
 algorithm is GRPO.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    Gated,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    PpoClip,
+    SeqMeanTokenMean,
+)
 
 ALGORITHM = Algorithm(
     name="g_ra",
@@ -18,18 +28,16 @@ ALGORITHM = Algorithm(
     paper="Sun et al. 2025, Gated Rewards, arXiv 2508.10548",
     formula="R = R_high + 1[R_high >= delta] sum of lower rewards; A as in GRPO",
     status="inferred",
-    checks=("gated_accumulation",),
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        compose=option("gate", high="payoff", delta=0.5),
-        credit=option("outcome"),
-        center=option("group"),
-        scale=option("group_std"),
+    reproductions=("gated_accumulation",),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        compose=Gated(high=("payoff",), delta=0.5),
+        credit=Outcome(),
+        baseline=GroupMean(),
+        normalise=GroupStd(),
         eps=1e-6,
     ),
-    loss=LossSpec(
-        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("seq_mean_token_mean")
-    ),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
+    optim=OptimConfig(lr=1e-3),
 )

@@ -4,8 +4,17 @@
 with an extreme ratio moves a geometric mean less than an arithmetic one, so bounds can be wide.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    Gmpo,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    SeqMeanTokenMean,
+)
 
 ALGORITHM = Algorithm(
     name="gmpo",
@@ -13,14 +22,14 @@ ALGORITHM = Algorithm(
     paper="Zhao et al. 2025, GMPO, arXiv 2507.20673",
     formula="loss = -A exp(mean_t clip(log s_t, -eps_lo, eps_hi)), pessimistic clip",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"), center=option("group"), scale=option("group_std"), eps=1e-6
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
     ),
-    loss=LossSpec(
-        kind=option("gmpo", eps_lo=0.4, eps_hi=0.4), aggregate=option("seq_mean_token_mean")
-    ),
-    optim=OptimSpec(lr=1e-3, minibatches=2),
-    published={"loss.kind.eps_hi": Published(value=0.4, source="paper: ratios in (e^-0.4, e^0.4)")},
+    loss=LossConfig(surrogate=Gmpo(eps_lo=0.4, eps_hi=0.4), aggregate=SeqMeanTokenMean()),
+    optim=OptimConfig(lr=1e-3, minibatches=2),
+    published={
+        "loss.surrogate.eps_hi": Published(value=0.4, source="paper: ratios in (e^-0.4, e^0.4)")
+    },
 )

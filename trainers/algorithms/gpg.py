@@ -1,28 +1,40 @@
 """GPG: policy gradient with a group mean, made up for rows that teach nothing (arXiv 2504.02546).
 
-A = (B / n)(R - group mean), n the rows whose outcome is not 0: as more groups fail throughout, the
-gradient of the others is not diluted. No ratio, no clip, no KL. Where payoffs are never 0, such as
-wins and losses of +-1, the factor is 1; the variant `advantage` counts rows with an advantage.
+A = (B / n)(R - group mean), n the rows of groups whose outcomes differ (AMAP-ML/GPG@e096da8): as
+more groups agree, the gradient of the others is not diluted. No ratio, no clip, no KL. The variant
+`verl` counts the rows whose outcome is not 0 (volcengine/verl@b178a3cd5); with the reward for
+legal replies, or with payoffs of +-1, these are all rows and the factor is 1. The mean over tokens
+is verl's too; the authors' is a mean over replies.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
+from coevo.trainers.estimators import (
+    ActiveShare,
+    AdvantageConfig,
+    GroupMean,
+    LossConfig,
+    NoNormalisation,
+    Outcome,
+    PolicyGradient,
+    TokenMean,
+)
 
 ALGORITHM = Algorithm(
     name="gpg",
-    summary="policy gradient with a group mean, scaled up for rows without reward",
+    summary="policy gradient with a group mean, scaled up for groups that agree",
     paper="Chu et al. 2025, GPG, arXiv 2504.02546",
-    formula="A_i = (rows / rows with R != 0) (R_i - mean_group R); loss = -A logp",
+    formula="A_i = (rows / rows of groups that differ) (R_i - mean_group R); loss = -A logp",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("group"),
-        scale=option("none"),
-        modify=(option("active_share", of="reward"),),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(),
+        baseline=GroupMean(),
+        normalise=NoNormalisation(),
+        transform=(ActiveShare(of="group"),),
     ),
-    loss=LossSpec(kind=option("pg"), aggregate=option("token_mean")),
-    optim=OptimSpec(lr=1e-3),
-    variants={"advantage": {"advantage.modify": "active_share(of=advantage)"}},
+    loss=LossConfig(surrogate=PolicyGradient(), aggregate=TokenMean()),
+    optim=OptimConfig(lr=1e-3),
+    variants={"verl": {"advantage.transform": (ActiveShare(of="reward"),)}},
 )

@@ -6,8 +6,21 @@ variant. `tis` and `mis` correct for a sampler whose numerics differ from the tr
 log-probabilities are recomputed, and their ratio is truncated at 2 or masked outside 0.5 to 5.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, EmaMagnet, OptimConfig, Published
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    GroupStd,
+    Kl,
+    LossConfig,
+    MagnetKl,
+    Outcome,
+    PpoClip,
+    SeqMeanTokenMean,
+    TokenMis,
+    TokenTis,
+)
 
 ALGORITHM = Algorithm(
     name="grpo",
@@ -15,16 +28,14 @@ ALGORITHM = Algorithm(
     paper="Shao et al. 2024, DeepSeekMath, arXiv 2402.03300",
     formula="A_i = (R_i - mean_group R) / (std_group R + eps), ddof 1",
     status="vectors",
-    checks=("tis_cosine",),
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"), center=option("group"), scale=option("group_std"), eps=1e-6
+    reproductions=("tis_cosine",),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
     ),
-    loss=LossSpec(
-        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("seq_mean_token_mean")
-    ),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
+    optim=OptimConfig(lr=1e-3),
     published={
         "loss.regularise": Published(
             value="kl(kind=k3, coef=0.04)",
@@ -32,14 +43,14 @@ ALGORITHM = Algorithm(
             why="current TRL default is 0; see variant kl",
         ),
         "optim.lr": Published(value=1e-6, source="paper", why="small model"),
-        "sampler.group_size": Published(
+        "collect.group_size": Published(
             value=64, source="paper", why="small games have few starts"
         ),
     },
     variants={
-        "kl": {"loss.regularise": "kl(kind=k3, coef=0.04)"},
-        "tis": {"loss.correct": "token_tis(cap=2.0)"},
-        "mis": {"loss.correct": "token_mis(lo=0.5, hi=5.0)"},
-        "magnet": {"loss.regularise": "magnet(coef=0.5)", "magnet": "ema(decay=0.99)"},
+        "kl": {"loss.regularise": (Kl(kind="k3", coef=0.04),)},
+        "tis": {"loss.is_correction": TokenTis(cap=2.0)},
+        "mis": {"loss.is_correction": TokenMis(lo=0.5, hi=5.0)},
+        "magnet": {"loss.regularise": (MagnetKl(coef=0.5),), "magnet": EmaMagnet(decay=0.99)},
     },
 )

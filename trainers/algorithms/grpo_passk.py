@@ -4,8 +4,18 @@ A = (best R - second best R) / (std + eps) for the best play and 0 for all other
 the best of k. A tie at the top gives nobody anything. Groups are those of a start and seat.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    BestOfGroup,
+    LossConfig,
+    NoBaseline,
+    NoNormalisation,
+    Outcome,
+    PpoClip,
+    SeqMeanTokenMean,
+)
 
 ALGORITHM = Algorithm(
     name="grpo_passk",
@@ -13,16 +23,14 @@ ALGORITHM = Algorithm(
     paper="Tang et al. 2025, Inference Time Objectives, arXiv 2503.19595",
     formula="A_best = (max R - second R) / (std_group R + eps), all others 0",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("none"),
-        scale=option("none"),
-        modify=(option("best_of_group", std=True, by="group+agent"),),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(),
+        baseline=NoBaseline(),
+        normalise=NoNormalisation(),
+        transform=(BestOfGroup(std=True, by="group+agent"),),
     ),
-    loss=LossSpec(
-        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("seq_mean_token_mean")
-    ),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
+    optim=OptimConfig(lr=1e-3),
 )

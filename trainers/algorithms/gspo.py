@@ -8,9 +8,20 @@ The variant `turn` takes one ratio per turn, which the paper does not have, for 
 turns. Left out: LUSPO's factor of the length against the length bias that was found later.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    PpoClip,
+    SeqGeoRatio,
+    SeqMeanTokenMean,
+    TurnRatio,
+)
 
 ALGORITHM = Algorithm(
     name="gspo",
@@ -18,21 +29,21 @@ ALGORITHM = Algorithm(
     paper="Zheng et al. 2025, GSPO, arXiv 2507.18071",
     formula="loss = clip of s_i = exp(mean_t(logp - logp_old)), A as in GRPO",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"), center=option("group"), scale=option("group_std"), eps=1e-6
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
     ),
-    loss=LossSpec(
-        ratio_level=option("seq_geo"),
-        kind=option("ppo_clip", eps_lo=3e-4, eps_hi=4e-4),
-        aggregate=option("seq_mean_token_mean"),
+    loss=LossConfig(
+        ratio_level=SeqGeoRatio(),
+        surrogate=PpoClip(eps_lo=3e-4, eps_hi=4e-4),
+        aggregate=SeqMeanTokenMean(),
     ),
-    optim=OptimSpec(lr=1e-3, minibatches=2),
+    optim=OptimConfig(lr=1e-3, minibatches=2),
     published={
-        "loss.kind.eps_lo": Published(value=3e-4, source="paper, as in verl and TRL"),
-        "loss.kind.eps_hi": Published(value=4e-4, source="paper, as in verl and TRL"),
+        "loss.surrogate.eps_lo": Published(value=3e-4, source="paper, as in verl and TRL"),
+        "loss.surrogate.eps_hi": Published(value=4e-4, source="paper, as in verl and TRL"),
         "optim.lr": Published(value=1e-6, source="TRL, default", why=SMALL),
     },
-    variants={"turn": {"loss.ratio_level": "turn"}},
+    variants={"turn": {"loss.ratio_level": TurnRatio()}},
 )

@@ -3,7 +3,8 @@
 (1) Group mean and deviation count every policy token once, ddof 0. (2) h in [-1, 1] places a
 token's log-entropy against the 0.8 quantile of the mini-batch. (3) The clip is widened downwards
 for certain tokens (h <= 0) and upwards for uncertain ones. (4) The advantage becomes A (1 + h) for
-uncertain tokens that move and certain ones that rest. (5) Groups in which |A| reaches 5, because a
+uncertain tokens that move and certain ones that rest, where to rest is to stay within half of the
+token's own bounds (starriver030515/HAPO@7671dde). (5) Groups in which |A| reaches 5, because a
 short play stands against long ones, get GRPO's advantage.
 
 Not copied from the released code: it divides a negative h by a negative minimum, so that h >= 0
@@ -13,9 +14,19 @@ Left out: the sampling temperature that follows h, since the sampler knows no en
 last batch.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    GroupStd,
+    GrpoFallback,
+    Hapo,
+    LossConfig,
+    Outcome,
+    TokenMean,
+)
 
 CODE = "released code"
 
@@ -25,24 +36,24 @@ ALGORITHM = Algorithm(
     paper="Liu et al. 2025, HAPO, arXiv 2509.16591",
     formula="A = (R - mean) / std over tokens of the group; clip and A scaled by 1 +- h(entropy)",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("group"),
-        scale=option("group_std"),
-        modify=(option("grpo_fallback", bound=5.0),),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(),
+        baseline=GroupMean(),
+        normalise=GroupStd(),
+        transform=(GrpoFallback(bound=5.0),),
         weights="token",
         ddof=0,
     ),
-    loss=LossSpec(
-        kind=option("hapo", eps_lo=0.2, eps_hi=0.2, c=10.0, share=0.8),
-        aggregate=option("token_mean"),
+    loss=LossConfig(
+        surrogate=Hapo(eps_lo=0.2, eps_hi=0.2, c=10.0, share=0.8),
+        aggregate=TokenMean(),
     ),
-    optim=OptimSpec(lr=1e-3, minibatches=2),
+    optim=OptimConfig(lr=1e-3, minibatches=2),
     published={
         "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
         "optim.minibatches": Published(value="16 (512 prompts by 32)", source=CODE, why=CHEAP),
-        "sampler.group_size": Published(value=16, source=CODE, why=CHEAP),
+        "collect.group_size": Published(value=16, source=CODE, why=CHEAP),
     },
 )

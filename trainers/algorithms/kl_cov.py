@@ -7,9 +7,19 @@ where nothing has moved, so the term acts from the second mini-batch on.
 The scripts divide `k_percent` by 100: 0.2 for the 7B model is the share 2e-3 here.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    GroupStd,
+    KlCov,
+    LossConfig,
+    Outcome,
+    TokenMean,
+    Unclipped,
+)
 
 CODE = "released scripts"
 
@@ -18,19 +28,19 @@ ALGORITHM = Algorithm(
     summary="GRPO without a clip, with a penalty on the few tokens of highest covariance",
     paper="Cui et al. 2025, The Entropy Mechanism, arXiv 2505.22617",
     formula="loss_t = -A s + beta |logp - logp_old| on the top share by cov(A, logp)_t",
-    status="checked",
-    checks=("cov_entropy",),
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"), center=option("group"), scale=option("group_std"), eps=1e-6
+    status="table",
+    reproductions=("cov_entropy",),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
     ),
-    loss=LossSpec(
-        kind=option("ratio"),
-        regularise=(option("kl_cov", coef=1.0, frac=2e-3),),
-        aggregate=option("token_mean"),
+    loss=LossConfig(
+        surrogate=Unclipped(),
+        regularise=(KlCov(coef=1.0, frac=2e-3),),
+        aggregate=TokenMean(),
     ),
-    optim=OptimSpec(lr=1e-3, minibatches=2),
+    optim=OptimConfig(lr=1e-3, minibatches=2),
     published={
         "loss.regularise.kl_cov.coef": Published(value=1.0, source=CODE),
         "loss.regularise.kl_cov.frac": Published(value="2e-3 (7B), 2e-4 (32B, verl)", source=CODE),

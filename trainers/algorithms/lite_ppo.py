@@ -6,8 +6,17 @@ replies. The documentation page of the released code lists another block of sett
 `gae` and a mean over rows) that contradicts the paper; it is not copied.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    BatchStd,
+    GroupMean,
+    LossConfig,
+    Outcome,
+    PpoClip,
+    TokenMean,
+)
 
 ALGORITHM = Algorithm(
     name="lite_ppo",
@@ -15,18 +24,18 @@ ALGORITHM = Algorithm(
     paper="Liu et al. 2025, Tricks or Traps, arXiv 2508.08221",
     formula="A_i = (R_i - mean_group R) / (std_batch R + eps)",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("group"),
-        scale=option("batch_std", of="raw"),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(),
+        baseline=GroupMean(),
+        normalise=BatchStd(of="raw"),
         eps=1e-4,
     ),
-    loss=LossSpec(kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("token_mean")),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
+    optim=OptimConfig(lr=1e-3),
     published={
-        "advantage.scale.of": Published(
+        "advantage.normalise.of": Published(
             value="centred", source="ROLL's older div_std_global", why="the paper's is raw"
         ),
     },

@@ -5,13 +5,37 @@ the rewards of turn k and later ones. Sum first, centre afterwards; no critic, n
 
 Left out: the length penalty, which matters for long reasoning only (add `length` to the rewards),
 and the released filter of long replies. The five-step advantage of the released code is the
-variant `code`, with its loss and its KL to the start policy.
+variant `code`, with its loss and its KL to the start policy. There a mean over distinct values
+is one over values rounded to float32, as in the code, whose own rounding makes some of them
+differ that are equal here.
+
+Ours: a magnet (an exponential mean of the weights, from the start) in the place of the KL to the
+start policy, so that a comparison with a record without magnet, such as `grpo`, measures the magnet
+too: `grpo:magnet` is the one to compare with. A forfeit costs what the game's worst result costs,
+there the stake and 10 more; draws and Hanabi's cards pay what the rules pay. Sampling is at the
+temperature of the run without top-p and top-k, one game per run.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, EmaMagnet, OptimConfig, Published
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    AgentMean,
+    BatchMean,
+    DistinctMean,
+    DualClip,
+    Kl,
+    LossConfig,
+    MagnetKl,
+    MarsCode,
+    NoNormalisation,
+    SeqMeanTokenMean,
+    ToGo,
+    TokenMean,
+    TokenStd,
+)
 
-CODE = "released code (thu-nics/MARSHAL, 2025-12)"
+CODE = "released code (thu-nics/MARSHAL@2db0222)"
 SMALL = "a one-million-parameter model is trained from a weak start, not a 4B model fine-tuned"
 
 ALGORITHM = Algorithm(
@@ -19,20 +43,20 @@ ALGORITHM = Algorithm(
     summary="self-play with turn-level returns, centred per seat",
     paper="Yuan et al. 2025, MARS (later MARSHAL), arXiv 2510.15414",
     formula="A(i,k) = sum_{k'>=k} r(i,k') - mean over all turns of the same game and seat",
-    status="checked",
-    checks=("mars_centre",),
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512),
-    advantage=AdvantageSpec(
-        credit=option("to_go", gamma=1.0), center=option("agent_group"), scale=option("none")
+    status="vectors",
+    reproductions=("mars_centre",),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512),
+    advantage=AdvantageConfig(
+        credit=ToGo(gamma=1.0), baseline=AgentMean(), normalise=NoNormalisation()
     ),
-    loss=LossSpec(
-        kind=option("dual_clip", eps_lo=0.2, eps_hi=0.2, c=1.4),
-        regularise=(option("magnet", coef=0.5),),
-        aggregate=option("token_mean"),
+    loss=LossConfig(
+        surrogate=DualClip(eps_lo=0.2, eps_hi=0.2, c=1.4),
+        regularise=(MagnetKl(coef=0.5),),
+        aggregate=TokenMean(),
     ),
-    magnet=option("ema", decay=0.99),
-    optim=OptimSpec(lr=3e-4, schedule="linear", final_lr=0.02),
+    magnet=EmaMagnet(decay=0.99),
+    optim=OptimConfig(lr=3e-4, schedule="linear", final_lr=0.02),
     published={
         "loss.aggregate": Published(
             value="seq_mean_token_mean",
@@ -51,20 +75,20 @@ ALGORITHM = Algorithm(
             value="cosine, warm-up 10", source=CODE, why="runs end by a budget"
         ),
         "optim.weight_decay": Published(value=0.05, source=CODE, why=SMALL),
-        "sampler.episodes": Published(
+        "collect.episodes": Published(
             value=192, source=CODE, why="plays are cheap here: 384 rows / 2"
         ),
     },
     variants={
         "code": {
-            "advantage.credit": "mars_code",
-            "advantage.center": "agent_unique(by=seat, padding_zero=true)",
-            "advantage.scale": "token_std",
-            "loss.regularise": "kl(kind=k3, coef=0.2)",
-            "loss.aggregate": "seq_mean_token_mean",
-            "magnet": "none",
+            "advantage.credit": MarsCode(),
+            "advantage.baseline": DistinctMean(by="seat", padding_zero=True),
+            "advantage.normalise": TokenStd(),
+            "loss.regularise": (Kl(kind="k3", coef=0.2, limit=10.0),),
+            "loss.aggregate": SeqMeanTokenMean(),
+            "magnet": None,
         },
-        "pooled": {"advantage.center": "batch"},
-        "plain": {"loss.regularise": "none", "magnet": "none"},
+        "pooled": {"advantage.baseline": BatchMean()},
+        "plain": {"loss.regularise": (), "magnet": None},
     },
 )

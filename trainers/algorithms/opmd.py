@@ -8,31 +8,41 @@ tau log mean exp(R / tau), which tends to the mean for a large tau, to the maxim
 The square has no gradient on the first step after sampling, hence the two mini-batches.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    LogMeanExp,
+    LossConfig,
+    NoNormalisation,
+    Opmd,
+    Outcome,
+    TokenMean,
+)
 
 ALGORITHM = Algorithm(
     name="opmd",
     summary="policy gradient with a squared log-ratio to the sampling policy (REP-OPMD)",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
     formula="loss = -A logp + tau (logp - logp_old)^2, A_i = R_i - mean_group R",
-    status="checked",
-    checks=("offline_bandit",),
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(credit=option("outcome"), center=option("group"), scale=option("none")),
-    loss=LossSpec(kind=option("opmd", tau=0.1, form="square"), aggregate=option("token_mean")),
-    optim=OptimSpec(lr=1e-3, minibatches=2),
+    status="table",
+    reproductions=("offline_bandit",),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(credit=Outcome(), baseline=GroupMean(), normalise=NoNormalisation()),
+    loss=LossConfig(surrogate=Opmd(tau=0.1, form="square"), aggregate=TokenMean()),
+    optim=OptimConfig(lr=1e-3, minibatches=2),
     published={
-        "loss.kind.tau": Published(value=0.1, source="released code (Trinity-RFT)"),
+        "loss.surrogate.tau": Published(value=0.1, source="released code (Trinity-RFT)"),
         "optim.lr": Published(value=1e-6, source="released code", why=SMALL),
-        "sampler.episodes": Published(value=96, source="released code", why=CHEAP),
-        "sampler.group_size": Published(value=8, source="released code"),
+        "collect.episodes": Published(value=96, source="released code", why=CHEAP),
+        "collect.group_size": Published(value=8, source="released code"),
     },
     variants={
-        "kimi": {"loss.kind.form": "half"},
-        "scaled": {"loss.kind.form": "scaled"},
-        "logavgexp": {"advantage.center": "logavgexp(tau=1.0)"},
+        "kimi": {"loss.surrogate.form": "half"},
+        "scaled": {"loss.surrogate.form": "scaled"},
+        "logavgexp": {"advantage.baseline": LogMeanExp(tau=1.0)},
     },
 )

@@ -4,8 +4,17 @@ b = sum(l_i R_i) / sum(l_i), the group mean weighed by length, since the gradien
 with its tokens. Strictly on-policy: one step per update, no clip, no KL, no entropy bonus.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    LossConfig,
+    NoNormalisation,
+    Outcome,
+    PolicyGradient,
+    SeqMeanTokenSum,
+)
 
 ALGORITHM = Algorithm(
     name="opo",
@@ -13,11 +22,11 @@ ALGORITHM = Algorithm(
     paper="Hao et al. 2025, OPO, arXiv 2505.23585",
     formula="A_i = R_i - sum_j l_j R_j / sum_j l_j; loss = -A logp",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"), center=option("group"), scale=option("none"), weights="token"
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=GroupMean(), normalise=NoNormalisation(), weights="token"
     ),
-    loss=LossSpec(kind=option("pg"), aggregate=option("seq_mean_token_sum")),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
+    optim=OptimConfig(lr=1e-3),
 )

@@ -2,15 +2,27 @@
 
 Two plays per start and seat; the gradient is (r1 - r2) grad(log pi(y1) - log pi(y2)) / 2, which is
 RLOO with groups of two, exactly: rewards that are shifted per start change nothing. The variant
-`clip` is the paper's V1 for plays of an older policy: each side's ratio, that of the whole play,
-is clipped by itself.
+`clip` is the paper's V1 for plays of an older policy: each side's ratio, that of the whole answer,
+is clipped by itself. An answer is a row of the batch: with terse prompts, which show a reply no
+earlier ones, one reply and not the whole play.
 
 Left out: V2, which clips the pair jointly; the exact form of its product could not be read. The KL
 to the start policy, which the paper folds into the reward, is `--set advantage.kl_in_reward=0.1`.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    LeaveOneOut,
+    LossConfig,
+    NoNormalisation,
+    Outcome,
+    PolicyGradient,
+    PpoClip,
+    SeqMeanTokenSum,
+    SeqProdRatio,
+)
 
 ALGORITHM = Algorithm(
     name="p3o",
@@ -18,19 +30,19 @@ ALGORITHM = Algorithm(
     paper="Wu et al. 2023, P3O, arXiv 2310.00212",
     formula="loss = -(r1 - r2)(log pi(y1) - log pi(y2)) / 2",
     status="inferred",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=2),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("group_loo", by="group+agent"),
-        scale=option("none"),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=2),
+    advantage=AdvantageConfig(
+        credit=Outcome(),
+        baseline=LeaveOneOut(by="group+agent"),
+        normalise=NoNormalisation(),
     ),
-    loss=LossSpec(kind=option("pg"), aggregate=option("seq_mean_token_sum")),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
+    optim=OptimConfig(lr=1e-3),
     variants={
         "clip": {
-            "loss.ratio_level": "seq_prod",
-            "loss.kind": "ppo_clip(eps_lo=0.2, eps_hi=0.2)",
+            "loss.ratio_level": SeqProdRatio(),
+            "loss.surrogate": PpoClip(eps_lo=0.2, eps_hi=0.2),
             "optim.epochs": 2,
         }
     },

@@ -2,7 +2,7 @@
 
 f(S) = mean reward of S times the share of different labels in S; every member of a set gets
 A = f(S) - mean f over the sets of the group. Leave-one-out credit would defeat the purpose. The
-label is the opening move; `--set advantage.modify.share_set.label=answer` takes the last one.
+label is the opening move; `--set advantage.transform.share_set.label=answer` takes the last one.
 Sets hold plays of one seat. `low` and `high` are the range of the outcome; one outside of it is an
 error, which is why no small reward is paid beside the payoff.
 
@@ -11,9 +11,18 @@ each trajectory, after which ordinary GAE goes on), in whose place stand the pla
 cut into sets of four; and the KL to the behaviour per state, whose coefficient was not readable.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, RANGE
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    LossConfig,
+    NoBaseline,
+    NoNormalisation,
+    Outcome,
+    PpoClip,
+    ShareSet,
+    TokenMean,
+)
 
 ALGORITHM = Algorithm(
     name="polychromic",
@@ -21,22 +30,20 @@ ALGORITHM = Algorithm(
     paper="Hamid et al. 2025, Polychromic Objectives, arXiv 2509.25424",
     formula="A_i = f(S) - mean f, f(S) = mean_S R * (different labels in S) / |S|",
     status="inferred",
-    checks=("polychromic",),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("none"),
-        scale=option("none"),
-        modify=(
-            option("share_set", label="opening", size=4, low=-2.0, high=2.0, by="group+agent"),
-        ),
+    reproductions=("polychromic",),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(),
+        baseline=NoBaseline(),
+        normalise=NoNormalisation(),
+        transform=(ShareSet(label="opening", size=4, low=-2.0, high=2.0, by="group+agent"),),
     ),
-    loss=LossSpec(kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("token_mean")),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
+    optim=OptimConfig(lr=1e-3),
     published={
-        "advantage.modify.share_set.size": Published(value=4, source="page about the paper"),
-        "advantage.modify.share_set.high": Published(value=1.0, source="paper", why=RANGE),
-        "sampler.group_size": Published(
+        "advantage.transform.share_set.size": Published(value=4, source="page about the paper"),
+        "advantage.transform.share_set.high": Published(value=1.0, source="paper", why=RANGE),
+        "collect.group_size": Published(
             value="8 vines from 2 states", source="page about the paper", why=CHEAP
         ),
     },

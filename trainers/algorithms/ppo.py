@@ -6,8 +6,24 @@ policy did not write. Over turns it is `turn_ppo`; the variant `bilevel` runs ov
 from each turn's end over its tokens (VAGEN's code, discount 0.99 per turn).
 """
 
-from coevo.trainers.algorithm import Algorithm, CriticSpec, OptimSpec, Published, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import (
+    Algorithm,
+    CollectConfig,
+    OptimConfig,
+    Published,
+    ValueCriticConfig,
+)
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    BatchMean,
+    EntropyBonus,
+    Gae,
+    LossConfig,
+    PpoClip,
+    TokenMean,
+    TokenStd,
+)
 
 ALGORITHM = Algorithm(
     name="ppo",
@@ -15,23 +31,23 @@ ALGORITHM = Algorithm(
     paper="Schulman et al. 2017, arXiv 1707.06347",
     formula="A_t = delta_t + gamma lam A_{t+1}, delta_t = r_t + gamma V_{t+1} - V_t, whitened",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512),
-    advantage=AdvantageSpec(
-        credit=option("gae", level="token", gamma=1.0, lam=0.95),
-        center=option("batch"),
-        scale=option("token_std"),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512),
+    advantage=AdvantageConfig(
+        credit=Gae(level="token", gamma=1.0, lam=0.95),
+        baseline=BatchMean(),
+        normalise=TokenStd(),
     ),
-    loss=LossSpec(
-        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2),
-        regularise=(option("entropy", coef=0.01),),
-        aggregate=option("token_mean"),
+    loss=LossConfig(
+        surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
+        regularise=(EntropyBonus(coef=0.01),),
+        aggregate=TokenMean(),
     ),
-    critic=CriticSpec(),
-    optim=OptimSpec(lr=5e-4, epochs=2, minibatches=2),
+    critic=ValueCriticConfig(),
+    optim=OptimConfig(lr=5e-4, epochs=2, minibatches=2),
     published={
         "optim.epochs": Published(value="3 to 15", source="paper, tables 3 to 5"),
         "loss.regularise": Published(value="entropy(coef=0.01)", source="paper, Atari"),
     },
-    variants={"bilevel": {"advantage.credit": "gae(level=bilevel, gamma_turn=0.99)"}},
+    variants={"bilevel": {"advantage.credit": Gae(level="bilevel", gamma_turn=0.99)}},
 )

@@ -12,16 +12,27 @@ REC-GSPO-NoIS and -IS `gspo_nois`, `gspo_is` (one ratio per row). REP-OPMD is `o
 `asymre`, RED-Drop `red_drop`, RED-Weight `red_weight`.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    LossConfig,
+    NoNormalisation,
+    Outcome,
+    Rec,
+    SeqGeoRatio,
+    SeqMeanTokenMean,
+    TokenMean,
+)
 
 CODE = "released code (Trinity-RFT)"
 GSPO = {
-    "loss.ratio_level": "seq_geo",
-    "loss.kind.eps_lo": 3e-4,
-    "loss.kind.eps_hi": 4e-4,
-    "loss.aggregate": "seq_mean_token_mean",
+    "loss.ratio_level": SeqGeoRatio(),
+    "loss.surrogate.eps_lo": 3e-4,
+    "loss.surrogate.eps_hi": 4e-4,
+    "loss.aggregate": SeqMeanTokenMean(),
 }
 
 ALGORITHM = Algorithm(
@@ -29,34 +40,34 @@ ALGORITHM = Algorithm(
     summary="gated REINFORCE on the plays of another policy, in six forms",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
     formula="loss = -A logp where A >= 0 and s <= 1.2, or A <= 0 and s >= 0.8; else 0",
-    status="checked",
-    checks=("offline_bandit",),
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(credit=option("outcome"), center=option("group"), scale=option("none")),
-    loss=LossSpec(
-        kind=option("rec", side="one", weight="none", eps_lo=0.2, eps_hi=0.2),
-        aggregate=option("token_mean"),
+    status="table",
+    reproductions=("offline_bandit",),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(credit=Outcome(), baseline=GroupMean(), normalise=NoNormalisation()),
+    loss=LossConfig(
+        surrogate=Rec(side="one", weight="none", eps_lo=0.2, eps_hi=0.2),
+        aggregate=TokenMean(),
     ),
-    optim=OptimSpec(lr=1e-3, minibatches=2),
+    optim=OptimConfig(lr=1e-3, minibatches=2),
     published={
         "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
-        "sampler.episodes": Published(value=96, source=CODE, why=CHEAP),
-        "sampler.group_size": Published(value=8, source=CODE),
-        "sampler.replay": Published(
+        "collect.episodes": Published(value=96, source=CODE, why=CHEAP),
+        "collect.group_size": Published(value=8, source=CODE),
+        "collect.replay": Published(
             value="weights of the sampler every 20 steps", source=CODE, why="one machine"
         ),
     },
     variants={
         "oneside_nois": {},
-        "oneside_is": {"loss.kind.weight": "is"},
-        "twoside_is": {"loss.kind.side": "two", "loss.kind.weight": "is"},
+        "oneside_is": {"loss.surrogate.weight": "is"},
+        "twoside_is": {"loss.surrogate.side": "two", "loss.surrogate.weight": "is"},
         "ring_nois": {
-            "loss.kind.side": "ring",
-            "loss.kind.ring_lo": 0.6,
-            "loss.kind.ring_hi": 2.0,
+            "loss.surrogate.side": "ring",
+            "loss.surrogate.ring_lo": 0.6,
+            "loss.surrogate.ring_hi": 2.0,
         },
         "gspo_nois": GSPO,
-        "gspo_is": {**GSPO, "loss.kind.weight": "is"},
+        "gspo_is": {**GSPO, "loss.surrogate.weight": "is"},
     },
 )

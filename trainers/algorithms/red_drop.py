@@ -4,9 +4,19 @@ Good is R >= the group's mean. Which bad plays stay is drawn by chance; the mean
 what is kept, and the others get 0. Where good plays outnumber bad ones nothing is dropped.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    DropNegatives,
+    GroupMean,
+    LossConfig,
+    NoNormalisation,
+    Outcome,
+    PolicyGradient,
+    TokenMean,
+)
 
 CODE = "released code (Trinity-RFT)"
 
@@ -16,18 +26,18 @@ ALGORITHM = Algorithm(
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
     formula="A_i = R_i - mean of the kept plays of the group, dropped ones 0; loss = -A logp",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("group"),
-        scale=option("none"),
-        modify=(option("drop_negatives"),),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(),
+        baseline=GroupMean(),
+        normalise=NoNormalisation(),
+        transform=(DropNegatives(),),
     ),
-    loss=LossSpec(kind=option("pg"), aggregate=option("token_mean")),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PolicyGradient(), aggregate=TokenMean()),
+    optim=OptimConfig(lr=1e-3),
     published={
         "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
-        "sampler.episodes": Published(value=96, source=CODE, why=CHEAP),
+        "collect.episodes": Published(value=96, source=CODE, why=CHEAP),
     },
 )

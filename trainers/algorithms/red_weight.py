@@ -4,32 +4,42 @@ A = (R - group mean) exp((R - group mean) / T). Of the family's members it is th
 a bad behaviour policy for the best arm without importance weights, for a small T.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    ExpWeight,
+    GroupMean,
+    LossConfig,
+    NoNormalisation,
+    Outcome,
+    PolicyGradient,
+    TokenMean,
+)
 
 ALGORITHM = Algorithm(
     name="red_weight",
     summary="REINFORCE whose advantages are weighed by their exponential",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
     formula="A_i = a exp(a / T), a = R_i - mean_group R; loss = -A logp",
-    status="checked",
-    checks=("offline_bandit",),
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("group"),
-        scale=option("none"),
-        modify=(option("exp_weight", temperature=1.0),),
+    status="table",
+    reproductions=("offline_bandit",),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(),
+        baseline=GroupMean(),
+        normalise=NoNormalisation(),
+        transform=(ExpWeight(temperature=1.0),),
     ),
-    loss=LossSpec(kind=option("pg"), aggregate=option("token_mean")),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PolicyGradient(), aggregate=TokenMean()),
+    optim=OptimConfig(lr=1e-3),
     published={
-        "advantage.modify.exp_weight.temperature": Published(
+        "advantage.transform.exp_weight.temperature": Published(
             value=1.0, source="released code (Trinity-RFT)"
         ),
         "optim.lr": Published(value=1e-6, source="released code", why=SMALL),
-        "sampler.episodes": Published(value=96, source="released code", why=CHEAP),
+        "collect.episodes": Published(value=96, source="released code", why=CHEAP),
     },
 )

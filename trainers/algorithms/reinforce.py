@@ -1,7 +1,16 @@
 """REINFORCE with a batch-mean baseline (Williams, 1992): the plainest policy gradient."""
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    BatchMean,
+    LossConfig,
+    NoNormalisation,
+    PolicyGradient,
+    SeqMeanTokenSum,
+    ToGo,
+)
 
 ALGORITHM = Algorithm(
     name="reinforce",
@@ -9,11 +18,11 @@ ALGORITHM = Algorithm(
     paper="Williams 1992, Machine Learning 8",
     formula="A(i,k) = sum_{k'>=k} r(i,k') - mean over the batch; loss = -A log pi",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512),
-    advantage=AdvantageSpec(
-        credit=option("to_go", gamma=1.0), center=option("batch"), scale=option("none")
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512),
+    advantage=AdvantageConfig(
+        credit=ToGo(gamma=1.0), baseline=BatchMean(), normalise=NoNormalisation()
     ),
-    loss=LossSpec(kind=option("pg"), aggregate=option("seq_mean_token_sum")),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
+    optim=OptimConfig(lr=1e-3),
 )

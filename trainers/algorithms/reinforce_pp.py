@@ -8,9 +8,18 @@ whole batch, never of a micro-batch or a start (per start it would be GRPO).
 Left out: rewards clipped to [-10, 10], since payoffs of games are bounded.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    BatchMean,
+    LossConfig,
+    PpoClip,
+    ToGo,
+    TokenMean,
+    TokenStd,
+)
 
 ALGORITHM = Algorithm(
     name="reinforce_pp",
@@ -18,16 +27,16 @@ ALGORITHM = Algorithm(
     paper="Hu et al. 2025, REINFORCE++, arXiv 2501.03262",
     formula="A_t = whiten_tokens(sum_{t'>=t} r_t' - beta (logp_old - logp_ref)_t')",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512),
-    advantage=AdvantageSpec(
-        credit=option("to_go", gamma=1.0, level="token"),
-        center=option("batch"),
-        scale=option("token_std"),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512),
+    advantage=AdvantageConfig(
+        credit=ToGo(gamma=1.0, level="token"),
+        baseline=BatchMean(),
+        normalise=TokenStd(),
         kl_in_reward=0.01,
     ),
-    loss=LossSpec(kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("token_mean")),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
+    optim=OptimConfig(lr=1e-3),
     published={
         "advantage.kl_in_reward": Published(value=0.01, source="OpenRLHF, default"),
         "optim.lr": Published(value=1e-6, source="OpenRLHF, default", why=SMALL),

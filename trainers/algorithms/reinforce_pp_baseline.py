@@ -5,9 +5,19 @@ batch, which centres a second time because tokens, not plays, are counted. The K
 policy is a loss of kind k2, whose gradient is that of KL(pi || ref); k1 as a loss has none.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    Kl,
+    LossConfig,
+    Outcome,
+    PpoClip,
+    TokenMean,
+    TokenStd,
+)
 
 ALGORITHM = Algorithm(
     name="reinforce_pp_baseline",
@@ -15,17 +25,15 @@ ALGORITHM = Algorithm(
     paper="Hu et al. 2025, REINFORCE++, arXiv 2501.03262",
     formula="A = whiten_tokens(R - mean_group R); loss + beta k2(pi, ref)",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"), center=option("group"), scale=option("token_std")
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(credit=Outcome(), baseline=GroupMean(), normalise=TokenStd()),
+    loss=LossConfig(
+        surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
+        regularise=(Kl(kind="k2", coef=0.001),),
+        aggregate=TokenMean(),
     ),
-    loss=LossSpec(
-        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2),
-        regularise=(option("kl", kind="k2", coef=0.001),),
-        aggregate=option("token_mean"),
-    ),
-    optim=OptimSpec(lr=1e-3),
+    optim=OptimConfig(lr=1e-3),
     published={
         "loss.regularise.kl.coef": Published(
             value=0.01,

@@ -8,19 +8,28 @@ plays count as sampled tokens.
 The KL of the paper is charged in the reward: `--set advantage.kl_in_reward=0.01`.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GreedyBaseline,
+    LossConfig,
+    NoNormalisation,
+    Outcome,
+    PolicyGradient,
+    SeqMeanTokenSum,
+)
 
 ALGORITHM = Algorithm(
     name="remax",
     summary="outcome minus that of a greedy play of the same start",
     paper="Li et al. 2023, ReMax, arXiv 2310.10505",
     formula="A_i = R_i - R(greedy play of the start, same seat); loss = -A logp",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, greedy=True),
-    advantage=AdvantageSpec(
-        credit=option("outcome"), center=option("greedy"), scale=option("none")
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512),
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=GreedyBaseline(), normalise=NoNormalisation()
     ),
-    loss=LossSpec(kind=option("pg"), aggregate=option("seq_mean_token_sum")),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
+    optim=OptimConfig(lr=1e-3),
 )

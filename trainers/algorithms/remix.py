@@ -2,16 +2,34 @@
 
 Every group is, with chance 0.4, one of the last two updates' instead of a fresh one; two passes
 per update. The ratio is that to the policy that sampled, clipped around where the update starts:
--min(r A, clip(r, c - eps, c + eps) A), r = pi / pi_roll, c = pi_old / pi_roll. A KL to the start
+-min(r A, clip(r, c - eps, c + eps) A), r = pi / pi_behaviour, c = pi_old / pi_behaviour. A KL to
+the start
 policy turns into one to the last policy, lam from 1 to 0.5; after `until` updates everything is
 fresh and the current policy becomes the reference.
+
+The last policy is the one that the update starts from, which the last update left behind; so at
+the first step of an update the second KL is 0. Group advantages of replayed groups are those of
+their own outcomes. `--set collect.replay=remix` on another record (`grpo`) replays without this
+clip: its ratio is anchored at the start of the update and does not see who sampled; add
+`--set loss.anchor=behaviour`.
 
 Inferred: numbers are from detailed notes on the paper, its code could not be read; the KL's
 coefficient is not among them and ours. The inner advantage is GRPO's; PPO would do as well.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    ConvexKl,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    RemixClip,
+    TokenMean,
+)
+from coevo.trainers.samplers import RemixReplay
 
 NOTES = "notes on the paper"
 
@@ -21,23 +39,23 @@ ALGORITHM = Algorithm(
     paper="Liang et al. 2025, Squeeze the Soaked Sponge, arXiv 2507.06892",
     formula="loss = -min(r A, clip(r, c +- eps) A) + beta (lam KL(pi, ref) + (1-lam) KL(pi, old))",
     status="inferred",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(
-        episodes=512, group_size=8, replay=option("remix", share=0.4, last=2, until=50)
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(
+        episodes=512, group_size=8, replay=RemixReplay(share=0.4, last=2, until=50)
     ),
-    advantage=AdvantageSpec(
-        credit=option("outcome"), center=option("group"), scale=option("group_std"), eps=1e-6
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
     ),
-    loss=LossSpec(
-        kind=option("remix", eps_lo=0.2, eps_hi=0.2),
-        regularise=(option("kl_convex", coef=0.001, least=0.5, fall=0.1, after=50, every=10),),
-        aggregate=option("token_mean"),
+    loss=LossConfig(
+        surrogate=RemixClip(eps_lo=0.2, eps_hi=0.2),
+        regularise=(ConvexKl(coef=0.001, least=0.5, fall=0.1, after=50, every=10),),
+        aggregate=TokenMean(),
     ),
-    optim=OptimSpec(lr=1e-3, epochs=2),
+    optim=OptimConfig(lr=1e-3, epochs=2),
     published={
         "optim.epochs": Published(value=2, source=NOTES),
-        "sampler.replay.share": Published(value=0.4, source=NOTES),
-        "sampler.replay.last": Published(value=2, source=NOTES),
-        "sampler.replay.until": Published(value="50 or 100", source=NOTES),
+        "collect.replay.share": Published(value=0.4, source=NOTES),
+        "collect.replay.last": Published(value=2, source=NOTES),
+        "collect.replay.until": Published(value="50 or 100", source=NOTES),
     },
 )

@@ -1,30 +1,41 @@
 """RLOO: every play is compared with the other plays of its group (arXiv 2402.14740).
 
 The leave-one-out mean does not depend on the play itself, so the gradient is unbiased; the
-group mean of GRPO shrinks it by (G-1)/G.
+group mean of GRPO shrinks it by (G-1)/G. Groups are start times seat: what a seat is asked is its
+prompt. Where seats share a group (`--set advantage.baseline.by=group`) the rewards of all seats of
+the own play are left out, since each of them depends on what the others did.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    LeaveOneOut,
+    LossConfig,
+    NoNormalisation,
+    Outcome,
+    PolicyGradient,
+    SeqMeanTokenSum,
+)
 
 ALGORITHM = Algorithm(
     name="rloo",
-    summary="outcome minus the mean of the other plays of its group",
+    summary="outcome minus the mean of the same seat in the other plays of its group",
     paper="Ahmadian et al. 2024, arXiv 2402.14740",
-    formula="A_i = R_i - mean of R_j over j != i of the group; loss = -A log pi",
-    status="checked",
-    checks=("rloo_unbiased",),
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"), center=option("group_loo"), scale=option("none")
+    formula="A_i = R_i - mean of R_j over j != i of the group and seat; loss = -A log pi",
+    status="table",
+    reproductions=("rloo_unbiased",),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=LeaveOneOut(by="group+agent"), normalise=NoNormalisation()
     ),
-    loss=LossSpec(kind=option("pg"), aggregate=option("seq_mean_token_sum")),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
+    optim=OptimConfig(lr=1e-3),
     published={
         "advantage.kl_in_reward": Published(
             value=0.03, source="paper", why="a weak start policy is no anchor worth keeping"
         ),
-        "sampler.group_size": Published(value="2 or 4", source="paper"),
+        "collect.group_size": Published(value="2 or 4", source="paper"),
     },
 )

@@ -2,15 +2,25 @@
 
 Plays of a start form a graph of transitions (state, move, next state). A transition that good and
 bad plays both took earns the mean of what they earn, so little; one that a single play took keeps
-that play's advantage. It comes after GRPO; `--set advantage.center=group_loo --set
-advantage.scale=none` puts it after RLOO.
+that play's advantage. It comes after GRPO; `--set advantage.baseline=group_loo --set
+advantage.normalise=none` puts it after RLOO.
 
 Read in a description inside a later paper: the original's steps may look further back than one
 state, over a window whose size could not be read.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    MergeEdges,
+    Outcome,
+    PpoClip,
+    TokenMean,
+)
 
 ALGORITHM = Algorithm(
     name="salt",
@@ -18,15 +28,15 @@ ALGORITHM = Algorithm(
     paper="Li et al. 2025, SALT, arXiv 2510.20022",
     formula="A_t = mean of the GRPO advantages of the plays with the edge (s_t, a_t, s_t+1)",
     status="inferred",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("group"),
-        scale=option("group_std"),
-        modify=(option("merge_edges"),),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(),
+        baseline=GroupMean(),
+        normalise=GroupStd(),
+        transform=(MergeEdges(),),
         eps=1e-6,
     ),
-    loss=LossSpec(kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("token_mean")),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
+    optim=OptimConfig(lr=1e-3),
 )

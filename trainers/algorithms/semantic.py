@@ -9,8 +9,19 @@ references: `--set "rewards=format; semantic(reference=...)"` or, in Python, one
 them nobody is paid. The encoder that ships counts words; give a sentence encoder in Python.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward, SemanticReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    BatchWhiten,
+    Decoupled,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    PpoClip,
+    SeqMeanTokenMean,
+)
 
 ALGORITHM = Algorithm(
     name="semantic",
@@ -18,18 +29,16 @@ ALGORITHM = Algorithm(
     paper="2025, semantic rewards, arXiv 2509.13081",
     formula="R_sem = cos(embed(reply), embed(reference)); A as in GDPO",
     status="inferred",
-    rewards=(option("format", legal=0.05), option("semantic")),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        compose=option("decoupled"),
-        credit=option("outcome"),
-        center=option("group"),
-        scale=option("group_std"),
-        modify=(option("batch_whiten"),),
+    rewards=(FormatReward(legal=0.05), SemanticReward()),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        compose=Decoupled(),
+        credit=Outcome(),
+        baseline=GroupMean(),
+        normalise=GroupStd(),
+        transform=(BatchWhiten(),),
         eps=1e-4,
     ),
-    loss=LossSpec(
-        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("seq_mean_token_mean")
-    ),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
+    optim=OptimConfig(lr=1e-3),
 )

@@ -3,30 +3,40 @@
 The coefficient c goes up by 0.005 after every update that ends at or below the target entropy and
 down otherwise, in [0, 1]; the bonus -c H applies only while entropy is at or below the target.
 
-Read from TRL's `adaptive entropy`, which decides by the entropy of the current batch; here by that
-of the update before. Left out: the recipe around it (filters of the data, stages of length,
+Read from huggingface/trl@f2cd57710, which decides by the entropy of the update before, as here.
+Left out: the recipe around it (filters of the data, stages of length,
 temperature 1), which belongs to a run. Groups of equal outcomes teach nothing here either.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.estimators import (
+    AdaptiveEntropy,
+    AdvantageConfig,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    PpoClip,
+    TokenMean,
+)
 
 ALGORITHM = Algorithm(
     name="skywork",
     summary="GRPO with an entropy bonus that is on while entropy is low",
     paper="He et al. 2025, Skywork-OR1, arXiv 2505.22312",
     formula="loss - c H while H <= target; c += 0.005 if H <= target else -= 0.005, in [0, 1]",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"), center=option("group"), scale=option("group_std"), eps=1e-6
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
     ),
-    loss=LossSpec(
-        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2),
-        regularise=(option("adaptive_entropy", coef=0.0, target=0.2, step=0.005, most=1.0),),
-        aggregate=option("token_mean"),
+    loss=LossConfig(
+        surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
+        regularise=(AdaptiveEntropy(coef=0.0, target=0.2, step=0.005, most=1.0),),
+        aggregate=TokenMean(),
     ),
-    optim=OptimSpec(lr=1e-3),
+    optim=OptimConfig(lr=1e-3),
     published={
         "loss.regularise.adaptive_entropy.step": Published(value=0.005, source="TRL"),
     },

@@ -10,8 +10,23 @@ estimate is a ridge regression on hashed words here, not a linear head on the po
 state, which reward modules do not see; see `envs/rewards/progress.py`.
 """
 
-from coevo.trainers.algorithm import Algorithm, CriticSpec, OptimSpec, Published, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import ProgressReward
+from coevo.trainers.algorithm import (
+    Algorithm,
+    CollectConfig,
+    OptimConfig,
+    Published,
+    ValueCriticConfig,
+)
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    BatchMean,
+    Gae,
+    LossConfig,
+    PpoClip,
+    TokenMean,
+    TokenStd,
+)
 
 ALGORITHM = Algorithm(
     name="spa",
@@ -19,17 +34,17 @@ ALGORITHM = Algorithm(
     paper="Wang et al. 2025, SPA-RL, arXiv 2505.20732",
     formula="r_t = c_t + 0.5 g_t, c = argmin (sum_t c_t - R)^2; advantage and loss as in PPO",
     status="vectors",
-    rewards=(option("progress", grounding=0.5, failed="Nothing happens"),),
-    sampler=SamplerSpec(episodes=512),
-    advantage=AdvantageSpec(
+    rewards=(ProgressReward(grounding=0.5, failed="Nothing happens"),),
+    collect=CollectConfig(episodes=512),
+    advantage=AdvantageConfig(
         reward_weights={"payoff": 0.0},
-        credit=option("gae", level="token", gamma=1.0, lam=0.95),
-        center=option("batch"),
-        scale=option("token_std"),
+        credit=Gae(level="token", gamma=1.0, lam=0.95),
+        baseline=BatchMean(),
+        normalise=TokenStd(),
     ),
-    loss=LossSpec(kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("token_mean")),
-    critic=CriticSpec(),
-    optim=OptimSpec(lr=5e-4, epochs=2, minibatches=2),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
+    critic=ValueCriticConfig(),
+    optim=OptimConfig(lr=5e-4, epochs=2, minibatches=2),
     published={
         "rewards.progress.grounding": Published(value=0.5, source="paper"),
         "rewards.progress.failed": Published(value="Nothing happens", source="paper, ALFWorld"),

@@ -6,25 +6,36 @@ b <- 0.95 b + 0.05 R. The same advantage for every move of a seat in a match.
 Left out: dropping moves whose advantage is exactly zero, which changes nothing but the divisor.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.algorithm import Algorithm, CollectConfig, EmaMagnet, OptimConfig, Published
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    ConstantMean,
+    LossConfig,
+    MagnetKl,
+    NoNormalisation,
+    Outcome,
+    PpoClip,
+    SeatEma,
+)
 
 ALGORITHM = Algorithm(
     name="spiral",
     summary="outcome minus a running baseline per game and seat",
     paper="Liu et al. 2025, SPIRAL, arXiv 2506.24119",
     formula="A = R - b(game, seat) before b <- 0.95 b + 0.05 R",
-    sampler=SamplerSpec(episodes=512),
-    advantage=AdvantageSpec(
-        credit=option("outcome"), center=option("seat_ema", decay=0.95), scale=option("none")
+    collect=CollectConfig(episodes=512),
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=SeatEma(decay=0.95), normalise=NoNormalisation()
     ),
-    loss=LossSpec(kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("const")),
-    optim=OptimSpec(lr=1e-3, epochs=2),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=ConstantMean()),
+    optim=OptimConfig(lr=1e-3, epochs=2),
     published={
         "optim.lr": Published(value=1e-6, source="released code", why="small model"),
-        "sampler.episodes": Published(
+        "collect.episodes": Published(
             value="128 moves", source="released code", why="plays are cheap"
         ),
     },
-    variants={"magnet": {"loss.regularise": "magnet(coef=0.5)", "magnet": "ema(decay=0.99)"}},
+    variants={
+        "magnet": {"loss.regularise": (MagnetKl(coef=0.5),), "magnet": EmaMagnet(decay=0.99)}
+    },
 )

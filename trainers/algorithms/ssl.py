@@ -6,11 +6,20 @@ error.
 
 Inferred: read on pages about the paper; tier edges and alpha are not public. Needs a task that
 pays C as `payoff` and S as `progress`: a game does neither, so name others, such as
-`--set "advantage.compose=tiered(outcome=solved, tier=share)"`. The inner algorithm is GRPO.
+`--set "advantage.compose={name: tiered, outcome: solved, tier: share}"`. The inner algorithm is GRPO.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    PpoClip,
+    SeqMeanTokenMean,
+    Tiered,
+)
 
 ALGORITHM = Algorithm(
     name="ssl",
@@ -18,16 +27,14 @@ ALGORITHM = Algorithm(
     paper="Wu et al. 2026, Sweet Spot Learning, arXiv 2601.22491",
     formula="R = C + alpha S with max R(failure) < min R(success); A as in GRPO",
     status="inferred",
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        compose=option("tiered", outcome="payoff", tier="progress", alpha=0.5),
-        credit=option("outcome"),
-        center=option("group"),
-        scale=option("group_std"),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        compose=Tiered(outcome="payoff", tier="progress", alpha=0.5),
+        credit=Outcome(),
+        baseline=GroupMean(),
+        normalise=GroupStd(),
         eps=1e-6,
     ),
-    loss=LossSpec(
-        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("seq_mean_token_mean")
-    ),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
+    optim=OptimConfig(lr=1e-3),
 )

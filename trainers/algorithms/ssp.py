@@ -12,15 +12,28 @@ rejected=pool with the variant `pool` (ours: drop, since by default every play h
 own). Its sampling temperatures, 0.8 for the proposer and 1 for solvers, are one for both roles
 here. `solver_only` and `proposer_only` do not
 learn from the other role's turns; the weights are shared all the same, and for a proposer that
-really stays what it was, give the roles parameter sets of their own (`population=separate`).
-Left out: the judge model that grades answers beside exact match; a symbolic reader stands in for
-the one that reads the evidence.
+really stays what it was, give the roles parameter sets of their own (`population={name: separate}`).
+Ours: a budget of 3 searches and a reply (10 turns there), the 6 best documents (3 there), noise
+from searches for other facts (there the documents of other questions of the batch), and questions
+that are kept once each. Left out: the judge model that grades answers beside exact match; a
+symbolic reader stands in for the one that reads the evidence.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    DualClip,
+    GroupMean,
+    GroupStd,
+    Kl,
+    LossConfig,
+    NoNormalisation,
+    Outcome,
+    TokenMean,
+)
+from coevo.trainers.samplers import KeptTasks
 
-CODE = "released code (Alibaba-Quark/SSP)"
+CODE = "released code (Alibaba-Quark/SSP@b4797e1)"
 SMALL = "a small model is trained from a weak start, not a 7B model fine-tuned"
 BY = "play+role"
 
@@ -30,41 +43,49 @@ ALGORITHM = Algorithm(
     paper="Lu et al. 2025, Search Self-play, ICLR 2026, arXiv 2510.18821",
     formula="proposer: A = 1 - s if the question is valid, else 0; "
     "solver: A_i = (r_i - mean_play r) / (std_play r + eps)",
-    status="checked",
-    checks=("ssp_gate",),
-    sampler=SamplerSpec(episodes=64),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("group", by=BY, single="keep"),
-        scale=option("group_std", by=BY, single="keep"),
+    status="table",
+    reproductions=("ssp_gate",),
+    collect=CollectConfig(episodes=64),
+    advantage=AdvantageConfig(
+        credit=Outcome(),
+        baseline=GroupMean(by=BY, single="keep"),
+        normalise=GroupStd(by=BY, single="keep"),
     ),
-    loss=LossSpec(
-        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.285),
-        regularise=(option("kl", kind="k3", coef=0.01),),
-        aggregate=option("token_mean"),
+    loss=LossConfig(
+        surrogate=DualClip(eps_lo=0.2, eps_hi=0.285, c=3.0),
+        regularise=(Kl(kind="k3", coef=0.01, limit=10.0),),
+        aggregate=TokenMean(),
     ),
-    optim=OptimSpec(lr=3e-4, phases="proposer+solver", minibatches=2),
+    optim=OptimConfig(
+        lr=3e-4,
+        alternate=(
+            "proposer",
+            "solver",
+        ),
+        minibatches=2,
+    ),
     published={
-        "sampler.episodes": Published(
+        "collect.episodes": Published(
             value="256 answers, 5 solvers each", source=CODE, why="plays of a small model on a CPU"
         ),
         "optim.minibatches": Published(value="2 (128 of 256)", source=CODE),
         "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
-        "optim.phases": Published(
+        "optim.alternate": Published(
             value="proposer, then solver; behaviour scored before each", source=CODE
         ),
-        "loss.kind.eps_hi": Published(value=0.285, source=CODE),
+        "loss.surrogate.eps_hi": Published(value=0.285, source=CODE),
+        "loss.surrogate.c": Published(value=3.0, source=CODE),
         "loss.regularise.kl.coef": Published(value=0.01, source=CODE),
-        "advantage.scale": Published(
+        "advantage.normalise": Published(
             value="deviation in code, mean only in the paper", source=CODE + "; paper note"
         ),
     },
     variants={
-        "joint": {"optim.phases": ""},
+        "joint": {"optim.alternate": ()},
         "frozen_old": {"optim.old": "update"},
-        "mean_only": {"advantage.scale": "none"},
-        "solver_only": {"optim.frozen": "proposer"},
-        "proposer_only": {"optim.frozen": "solver"},
-        "pool": {"sampler.archive": "kept(threshold=1.0, every=10)"},
+        "mean_only": {"advantage.normalise": NoNormalisation()},
+        "solver_only": {"optim.frozen": ("proposer",)},
+        "proposer_only": {"optim.frozen": ("solver",)},
+        "pool": {"collect.task_buffer": KeptTasks(threshold=1.0, every=10)},
     },
 )

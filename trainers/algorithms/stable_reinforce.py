@@ -8,9 +8,19 @@ with a right answer. The bonus needs a judge that pays a component `consistency`
 Not copied: the released filter compares the whitened value with the mean of the raw ones +-3.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    BatchMean,
+    FilterSigma,
+    LossConfig,
+    Preclip,
+    SeqMeanTokenMean,
+    ToGo,
+    TokenStd,
+)
 
 CODE = "released code"
 
@@ -20,27 +30,27 @@ ALGORITHM = Algorithm(
     paper="Zhang et al. 2025, R1-Reward, arXiv 2505.02835",
     formula="A = z where |z| <= 3, else 0, z whitened over tokens; log s in +-log 1000, then clip",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512),
-    advantage=AdvantageSpec(
-        credit=option("to_go", gamma=1.0, level="token"),
-        center=option("batch"),
-        scale=option("token_std"),
-        modify=(option("filter_sigma", sigma=3.0),),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512),
+    advantage=AdvantageConfig(
+        credit=ToGo(gamma=1.0, level="token"),
+        baseline=BatchMean(),
+        normalise=TokenStd(),
+        transform=(FilterSigma(sigma=3.0),),
         kl_in_reward=0.001,
     ),
-    loss=LossSpec(
-        kind=option("preclip", eps_lo=0.2, eps_hi=0.2, bound=1000.0),
-        aggregate=option("seq_mean_token_mean"),
+    loss=LossConfig(
+        surrogate=Preclip(eps_lo=0.2, eps_hi=0.2, bound=1000.0),
+        aggregate=SeqMeanTokenMean(),
     ),
-    optim=OptimSpec(lr=1e-3),
+    optim=OptimConfig(lr=1e-3),
     published={
         "advantage.kl_in_reward": Published(value=1e-3, source=CODE),
         "advantage.compose": Published(
             value="consistency", source=CODE, why="needs a judge that compares reasoning and answer"
         ),
-        "loss.kind.bound": Published(value=1000.0, source=CODE),
+        "loss.surrogate.bound": Published(value=1000.0, source=CODE),
         "optim.lr": Published(value=3e-7, source=CODE, why=SMALL),
-        "sampler.episodes": Published(value="128 or 256", source=CODE),
+        "collect.episodes": Published(value="128 or 256", source=CODE),
     },
 )

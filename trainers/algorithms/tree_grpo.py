@@ -5,11 +5,21 @@ of one start in which a seat made the same first move.
 
 Left out: growing trees while sampling, where branches share the tokens of their common beginning
 and the budget is spent on expanding nodes; here plays are sampled one by one and the trees are
-found in them.
+found in them. A tree of one leaf adds 0; in AMAP-ML/Tree-GRPO@90b1709 it adds its raw reward.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, SamplerSpec
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
+from coevo.trainers.estimators import (
+    AddTree,
+    AdvantageConfig,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    PpoClip,
+    TokenMean,
+)
 
 ALGORITHM = Algorithm(
     name="tree_grpo",
@@ -17,15 +27,15 @@ ALGORITHM = Algorithm(
     paper="Ji et al. 2025, Tree-GRPO, arXiv 2509.21240",
     formula="A = (R - mean_group) / std_group + (R - mean_tree) / std_tree",
     status="vectors",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512, group_size=8),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("group"),
-        scale=option("group_std"),
-        modify=(option("add_tree", w=1.0, std=True),),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(),
+        baseline=GroupMean(),
+        normalise=GroupStd(),
+        transform=(AddTree(w=1.0, std=True),),
         eps=1e-6,
     ),
-    loss=LossSpec(kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("token_mean")),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
+    optim=OptimConfig(lr=1e-3),
 )

@@ -9,9 +9,26 @@ gamma and lambda. Where the value is read and whether the ratio is a mean or a p
 variant `token_ratio` clips tokens, as the first reading of the abstract had it.
 """
 
-from coevo.trainers.algorithm import Algorithm, CriticSpec, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import (
+    Algorithm,
+    CollectConfig,
+    OptimConfig,
+    Published,
+    ValueCriticConfig,
+)
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    BatchMean,
+    Gae,
+    LossConfig,
+    PpoClip,
+    TokenMean,
+    TokenRatio,
+    TokenStd,
+    TurnRatio,
+)
 
 ALGORITHM = Algorithm(
     name="turn_ppo",
@@ -19,25 +36,25 @@ ALGORITHM = Algorithm(
     paper="Li et al. 2025, Turn-PPO, arXiv 2512.17008",
     formula="A_k = delta_k + gamma lam A_{k+1}, delta_k = r_k + gamma V_{k+1} - V_k over turns",
     status="inferred",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(episodes=512),
-    advantage=AdvantageSpec(
-        credit=option("gae", level="turn", gamma=0.99, lam=0.9),
-        center=option("batch"),
-        scale=option("token_std"),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=512),
+    advantage=AdvantageConfig(
+        credit=Gae(level="turn", gamma=0.99, lam=0.9),
+        baseline=BatchMean(),
+        normalise=TokenStd(),
     ),
-    loss=LossSpec(
-        ratio_level=option("turn"),
-        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2),
-        aggregate=option("token_mean"),
+    loss=LossConfig(
+        ratio_level=TurnRatio(),
+        surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
+        aggregate=TokenMean(),
     ),
-    critic=CriticSpec(),
-    optim=OptimSpec(lr=5e-4, epochs=2, minibatches=2),
+    critic=ValueCriticConfig(),
+    optim=OptimConfig(lr=5e-4, epochs=2, minibatches=2),
     published={
         "advantage.credit.gamma": Published(value=0.99, source="summary of the paper"),
         "advantage.credit.lam": Published(value=0.9, source="summary of the paper"),
         "critic.lr": Published(value="above the actor's", source="summary of the paper"),
         "optim.lr": Published(value=1e-6, source="verl, default actor", why=SMALL),
     },
-    variants={"token_ratio": {"loss.ratio_level": "token"}},
+    variants={"token_ratio": {"loss.ratio_level": TokenRatio()}},
 )

@@ -8,9 +8,19 @@ Inferred: the abstract names Beta posteriors, Thompson sampling, information gai
 two scales; all forms and values are ours.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import RANGE
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    PpoClip,
+    SeqMeanTokenMean,
+)
+from coevo.trainers.samplers.allocate import Vade
 
 ALGORITHM = Algorithm(
     name="vade",
@@ -18,21 +28,19 @@ ALGORITHM = Algorithm(
     paper="2025, VADE, arXiv 2511.18902",
     formula="theta ~ Beta(1 + s, 1 + n - s), s and n faded; play the largest theta (1 - theta)",
     status="inferred",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(
         episodes=512,
         group_size=8,
-        starts=256,
-        allocate=option("vade", group=8, score="variance", spread="pick"),
+        tasks=256,
+        allocate=Vade(group=8, score="variance", spread="pick"),
         low=-2.0,
         high=2.0,
     ),
-    advantage=AdvantageSpec(
-        credit=option("outcome"), center=option("group"), scale=option("group_std"), eps=1e-6
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
     ),
-    loss=LossSpec(
-        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("seq_mean_token_mean")
-    ),
-    optim=OptimSpec(lr=1e-3),
-    published={"sampler.low": Published(value=0.0, source="abstract (accuracy)", why=RANGE)},
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
+    optim=OptimConfig(lr=1e-3),
+    published={"collect.low": Published(value=0.0, source="abstract (accuracy)", why=RANGE)},
 )

@@ -10,9 +10,20 @@ reward novel wrong answers and is not copied; the form of the allocation could n
 ours. Left out: solved examples in the prompt of starts without a success.
 """
 
-from coevo.trainers.algorithm import Algorithm, OptimSpec, Published, SamplerSpec
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import RANGE
-from coevo.trainers.estimators import AdvantageSpec, LossSpec, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    PpoClip,
+    SeqMeanTokenMean,
+    Sharpen,
+)
+from coevo.trainers.samplers.allocate import Xrpo
 
 PAGE = "reviews, third-party code"
 
@@ -22,29 +33,27 @@ ALGORITHM = Algorithm(
     paper="2025, XRPO, arXiv 2510.06672",
     formula="A+ = A + min(max(lam (1 - exp(s - mean_group s)), 0), kap A) where A > 0",
     status="inferred",
-    rewards=(option("format", legal=0.05),),
-    sampler=SamplerSpec(
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(
         episodes=512,
         group_size=8,
-        starts=256,
-        allocate=option("xrpo", n_min=2, explore=0.01),
+        tasks=256,
+        allocate=Xrpo(n_min=2, explore=0.01),
         low=-2.0,
         high=2.0,
     ),
-    advantage=AdvantageSpec(
-        credit=option("outcome"),
-        center=option("group"),
-        scale=option("group_std"),
-        modify=(option("sharpen", lam=2.5, kap=0.5),),
+    advantage=AdvantageConfig(
+        credit=Outcome(),
+        baseline=GroupMean(),
+        normalise=GroupStd(),
+        transform=(Sharpen(lam=2.5, kap=0.5),),
         eps=1e-6,
     ),
-    loss=LossSpec(
-        kind=option("ppo_clip", eps_lo=0.2, eps_hi=0.2), aggregate=option("seq_mean_token_mean")
-    ),
-    optim=OptimSpec(lr=1e-3),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
+    optim=OptimConfig(lr=1e-3),
     published={
-        "advantage.modify.sharpen.lam": Published(value=2.5, source=PAGE),
-        "advantage.modify.sharpen.kap": Published(value=0.5, source=PAGE),
-        "sampler.low": Published(value=0.0, source="abstract (accuracy)", why=RANGE),
+        "advantage.transform.sharpen.lam": Published(value=2.5, source=PAGE),
+        "advantage.transform.sharpen.kap": Published(value=0.5, source=PAGE),
+        "collect.low": Published(value=0.0, source="abstract (accuracy)", why=RANGE),
     },
 )

@@ -1,88 +1,359 @@
-"""Advantages and losses as pure functions; an algorithm names one option per slot.
+"""Advantages and losses: typed components, and pure functions over them.
 
-Read `trajectories` (what comes in), `advantage` (credit, normalise, modify) and `loss`
-(surrogate, correct, regularise, aggregate). The tables list the options of every slot.
+Read `trajectories` (what comes in), `advantage` (compose, credit, baseline, normalise, transform)
+and `loss` (surrogate, correction, regularisers, aggregation). A component's parameters are fields
+with ranges; calling it computes its formula. The components of one kind form a union that stands
+beside them, such as `Credit`, and `advantage.credit={name: gae, lam: 0.95}` chooses one.
 """
 
-from coevo.trainers.estimators.advantage import Advantages, AdvantageSpec, advantages, draft
-from coevo.trainers.estimators.aggregate import AGGREGATE, Denominators, count
-from coevo.trainers.estimators.broadcast import expand_rows, expand_turns
-from coevo.trainers.estimators.compose import COMPOSE, Parts
-from coevo.trainers.estimators.correct import CORRECT, Correction
-from coevo.trainers.estimators.credit import (
-    CREDIT,
-    Credit,
-    Rewards,
-    gae_recursion,
-    kl_in_reward,
+from coevo.trainers.estimators.adaptive import (
+    GradientWeights,
+    Hypervolume,
+    Lagrange,
 )
-from coevo.trainers.estimators.draft import Draft
-from coevo.trainers.estimators.frame import WEIGHTS, Frame
-from coevo.trainers.estimators.groups import GroupStats, group_stats
-from coevo.trainers.estimators.inputs import LossInputs, from_tokens
-from coevo.trainers.estimators.loss import (
-    LossOut,
-    LossSpec,
-    control,
-    kept_mask,
-    merge_stats,
-    policy_loss,
-    survey,
+from coevo.trainers.estimators.advantage import (
+    AdvantageConfig,
+    Advantages,
+    advantage_table,
+    advantages,
 )
-from coevo.trainers.estimators.modify import MODIFY
-from coevo.trainers.estimators.normalise import CENTER, SCALE
-from coevo.trainers.estimators.option import Option, check, defaults, option
-from coevo.trainers.estimators.regularise import (
-    CONTROL,
-    REGULARISE,
+from coevo.trainers.estimators.aggregate import (
+    Aggregation,
+    ConstantMean,
+    Denominators,
+    SeqMeanTokenMean,
+    SeqMeanTokenSum,
+    SumNorm,
+    TokenMean,
+    count,
+)
+from coevo.trainers.estimators.baseline import (
+    AgentMean,
+    Baseline,
+    BatchMean,
+    ConstantBaseline,
+    DistinctMean,
+    GreedyBaseline,
+    GroupMean,
+    LeaveOneOut,
+    LogMeanExp,
+    NoBaseline,
+    SeatEma,
+    StateMean,
+)
+from coevo.trainers.estimators.broadcast import (
+    expand_rows,
+    expand_turns,
+)
+from coevo.trainers.estimators.component import (
+    AdvantageComponent,
+    LossComponent,
     Term,
+    components,
+)
+from coevo.trainers.estimators.compose import (
+    Composition,
+    Consistency,
+    Decoupled,
+    Gated,
+    Tiered,
+    WeightedSum,
+)
+from coevo.trainers.estimators.credit import (
+    Ads,
+    Credit,
+    MarsCode,
+    Outcome,
+    ToGo,
+)
+from coevo.trainers.estimators.critic_credit import (
+    Gae,
+    TdCritic,
+    gae_recursion,
+)
+from coevo.trainers.estimators.entropy import (
+    AdaptiveEntropy,
+    EntropyBand,
+    EntropyBonus,
+    Nll,
     exact_entropy,
+)
+from coevo.trainers.estimators.epo import (
+    Epo,
+)
+from coevo.trainers.estimators.frame import (
+    Frame,
+    Weights,
+)
+from coevo.trainers.estimators.groups import (
+    GroupStats,
+    group_stats,
+)
+from coevo.trainers.estimators.hapo import (
+    Hapo,
+)
+from coevo.trainers.estimators.inputs import (
+    LossInputs,
+    from_tokens,
+)
+from coevo.trainers.estimators.is_correction import (
+    Correction,
+    GeoRs,
+    IsCorrection,
+    K3Rs,
+    SeqMis,
+    SeqTis,
+    TokenMis,
+    TokenTis,
+)
+from coevo.trainers.estimators.kl import (
+    AdaptiveKl,
+    ConvexKl,
+    Kl,
+    KlCov,
+    MagnetKl,
     exact_kl,
     kl_term,
 )
-from coevo.trainers.estimators.surrogate import KIND, RATIO_LEVEL, Surrogate
-from coevo.trainers.estimators.survey import GATE, SURVEY
-from coevo.trainers.estimators.trajectories import Trajectories, from_lists
-from coevo.trainers.estimators.value import value_loss
+from coevo.trainers.estimators.loss import (
+    LossConfig,
+    LossOut,
+    Regulariser,
+    Surrogate,
+    batch_statistics,
+    control,
+    kept_mask,
+    policy_loss,
+)
+from coevo.trainers.estimators.loss_stats import (
+    merge_stats,
+)
+from coevo.trainers.estimators.normalise import (
+    AgentStd,
+    BatchStd,
+    BetaPdf,
+    FixedUnit,
+    GroupStd,
+    NoNormalisation,
+    Normalisation,
+    TokenStd,
+)
+from coevo.trainers.estimators.parts import (
+    Parts,
+)
+from coevo.trainers.estimators.ratio import (
+    RatioLevel,
+    SeqGeoRatio,
+    SeqProdRatio,
+    TokenRatio,
+    TurnRatio,
+)
+from coevo.trainers.estimators.rewards import (
+    Credited,
+    Rewards,
+    kl_in_reward,
+)
+from coevo.trainers.estimators.surrogate_clip import (
+    Cispo,
+    DualClip,
+    Gmpo,
+    PolicyGradient,
+    PpoClip,
+    Preclip,
+    Sapo,
+    SurrogateLoss,
+    Unclipped,
+)
+from coevo.trainers.estimators.surrogate_offpolicy import (
+    Opmd,
+    Rec,
+    RemixClip,
+    Topr,
+)
+from coevo.trainers.estimators.table import (
+    AdvantageTable,
+)
+from coevo.trainers.estimators.table_credit import (
+    TdTable,
+)
+from coevo.trainers.estimators.token_masks import (
+    ClipCov,
+    EntropyQuantile,
+    OffPolicyMask,
+    TokenMask,
+)
+from coevo.trainers.estimators.trajectories import (
+    Trajectories,
+    from_lists,
+)
+from coevo.trainers.estimators.transform import (
+    BatchWhiten,
+    ClipAdvantage,
+    DropTruncated,
+    ExpWeight,
+    FilterSigma,
+    Shift,
+    TokenWhiten,
+    Transform,
+)
+from coevo.trainers.estimators.transform_groups import (
+    ActiveShare,
+    AddTree,
+    BlendGlobal,
+    CompareEpisodes,
+    GrpoFallback,
+    Sharpen,
+    WeighPrompts,
+)
+from coevo.trainers.estimators.transform_rows import (
+    BestOfGroup,
+    DropNegatives,
+    PairGate,
+    ShareSet,
+)
+from coevo.trainers.estimators.transform_turns import (
+    AddStateGroup,
+    Align,
+    MergeEdges,
+    SumOthers,
+)
+from coevo.trainers.estimators.value import (
+    value_loss,
+)
 
 __all__ = [
-    "AGGREGATE",
-    "CENTER",
-    "COMPOSE",
-    "CONTROL",
-    "CORRECT",
-    "CREDIT",
-    "GATE",
-    "KIND",
-    "MODIFY",
-    "RATIO_LEVEL",
-    "REGULARISE",
-    "SCALE",
-    "SURVEY",
-    "WEIGHTS",
-    "AdvantageSpec",
+    "ActiveShare",
+    "AdaptiveEntropy",
+    "AdaptiveKl",
+    "AddStateGroup",
+    "AddTree",
+    "Ads",
+    "AdvantageComponent",
+    "AdvantageConfig",
+    "AdvantageTable",
     "Advantages",
+    "AgentMean",
+    "AgentStd",
+    "Aggregation",
+    "Align",
+    "Baseline",
+    "BatchMean",
+    "BatchStd",
+    "BatchWhiten",
+    "BestOfGroup",
+    "BetaPdf",
+    "BlendGlobal",
+    "Cispo",
+    "ClipAdvantage",
+    "ClipCov",
+    "CompareEpisodes",
+    "Composition",
+    "Consistency",
+    "ConstantBaseline",
+    "ConstantMean",
+    "ConvexKl",
     "Correction",
     "Credit",
+    "Credited",
+    "Decoupled",
     "Denominators",
-    "Draft",
+    "DistinctMean",
+    "DropNegatives",
+    "DropTruncated",
+    "DualClip",
+    "EntropyBand",
+    "EntropyBonus",
+    "EntropyQuantile",
+    "Epo",
+    "ExpWeight",
+    "FilterSigma",
+    "FixedUnit",
     "Frame",
+    "Gae",
+    "Gated",
+    "GeoRs",
+    "Gmpo",
+    "GradientWeights",
+    "GreedyBaseline",
+    "GroupMean",
     "GroupStats",
+    "GroupStd",
+    "GrpoFallback",
+    "Hapo",
+    "Hypervolume",
+    "IsCorrection",
+    "K3Rs",
+    "Kl",
+    "KlCov",
+    "Lagrange",
+    "LeaveOneOut",
+    "LogMeanExp",
+    "LossComponent",
+    "LossConfig",
     "LossInputs",
     "LossOut",
-    "LossSpec",
-    "Option",
+    "MagnetKl",
+    "MarsCode",
+    "MergeEdges",
+    "Nll",
+    "NoBaseline",
+    "NoNormalisation",
+    "Normalisation",
+    "OffPolicyMask",
+    "Opmd",
+    "Outcome",
+    "PairGate",
     "Parts",
+    "PolicyGradient",
+    "PpoClip",
+    "Preclip",
+    "RatioLevel",
+    "Rec",
+    "Regulariser",
+    "RemixClip",
     "Rewards",
+    "Sapo",
+    "SeatEma",
+    "SeqGeoRatio",
+    "SeqMeanTokenMean",
+    "SeqMeanTokenSum",
+    "SeqMis",
+    "SeqProdRatio",
+    "SeqTis",
+    "ShareSet",
+    "Sharpen",
+    "Shift",
+    "StateMean",
+    "SumNorm",
+    "SumOthers",
     "Surrogate",
+    "SurrogateLoss",
+    "TdCritic",
+    "TdTable",
     "Term",
+    "Tiered",
+    "ToGo",
+    "TokenMask",
+    "TokenMean",
+    "TokenMis",
+    "TokenRatio",
+    "TokenStd",
+    "TokenTis",
+    "TokenWhiten",
+    "Topr",
     "Trajectories",
+    "Transform",
+    "TurnRatio",
+    "Unclipped",
+    "WeighPrompts",
+    "WeightedSum",
+    "Weights",
+    "advantage_table",
     "advantages",
-    "check",
+    "batch_statistics",
+    "components",
     "control",
     "count",
-    "defaults",
-    "draft",
     "exact_entropy",
     "exact_kl",
     "expand_rows",
@@ -95,8 +366,6 @@ __all__ = [
     "kl_in_reward",
     "kl_term",
     "merge_stats",
-    "option",
     "policy_loss",
-    "survey",
     "value_loss",
 ]

@@ -7,35 +7,36 @@ with the weights that were known before it, unless a composer says otherwise.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor
 
+from coevo.envs.core.config import config, real
 from coevo.envs.core.errors import ConfigError
+from coevo.trainers.estimators.component import AdvantageComponent
 from coevo.trainers.estimators.groups import wide
-from coevo.trainers.estimators.option import check_range
 from coevo.trainers.estimators.parts import Parts, checked
 
-_CONSTRAINT = re.compile(r"\s*(\S+?)\s*(>=|<=)\s*(\S+)\s*\Z")
 _LEAST = 1e-12
 """Smallest weight that is kept: one that reached 0 could never rise again."""
 _MOST = 1e6
 """Largest step of a log-weight, far beyond what one step can use; infinities would give NaN."""
 
 
-def lagrange(
-    parts: Parts, *, reward: str = "payoff", thresholds: str = "", lr: float = 0.1
-) -> Parts:
+@config
+class Lagrange(AdvantageComponent):
     """Maximise one component while the mean outcome of others keeps to its threshold.
 
     R = R_reward + sum_k lam_k s_k R_k, then lam_k <- max(0, lam_k + lr s_k (threshold_k - mean
-    R_k)) with s_k = 1 for `>=` and -1 for `<=`: dual ascent. A multiplier starts at 0, grows as
+    R_k)) with s_k = 1 for `at_least` and -1 for `at_most`: dual ascent. A multiplier starts at 0,
+    grows as
     long as its threshold is broken and falls back to 0 where it is kept with room to spare.
-    `thresholds` reads like `format>=0.9;length<=0.1`. Components without a threshold are added
+    `at_least={format: 0.9}` and `at_most={length: 0.1}` are the thresholds. Components without a
+    threshold are added
     with their weight; one with a threshold takes none, the multiplier stands in its place.
     Source: the projected dual step of constrained policy optimisation; Moskovitz et al. mix
     advantages with squashed multipliers instead.
@@ -44,32 +45,48 @@ def lagrange(
 
     >>> reward_BTK, mask_BT = torch.tensor([[[1.0, 0.5]]]), torch.ones(1, 1).bool()
     >>> parts = Parts(reward_BTK, ("payoff", "format"), {}, mask_BT, {"lagrange/format": 2.0})
-    >>> after = lagrange(parts, thresholds="format>=0.9", lr=1.0)
+    >>> after = Lagrange(at_least={"format": 0.9}, lr=1.0)(parts)
     >>> after.reward_BTK.item(), round(after.state["lagrange/format"], 4)
     (2.0, 2.4)
     """
-    parts, limits = checked(parts), _constraints(thresholds)
-    check_range("lr", lr, 0.0, math.inf)
-    parts.at(reward)
-    weight_K, means, after = parts.weight_K(), parts.means(), {}
-    for name, (sign, threshold) in limits.items():
-        k, key = parts.at(name), f"lagrange/{name}"
-        if name == reward or name in parts.weights:
-            raise ConfigError(f"{name!r} has a threshold, so it takes no weight and is no reward")
-        before = _number(parts.state.get(key, 0.0), key)
-        weight_K[k] = sign * before
-        slack = threshold - means.get(name, threshold)
-        after[key] = max(0.0, before + lr * sign * slack)
-    return parts.one((parts.reward_BTK * weight_K).sum(-1), after)
+
+    name: Literal["lagrange"] = "lagrange"
+    reward: str = "payoff"
+    at_least: Mapping[str, Annotated[float, real()]] = field(default_factory=dict)
+    at_most: Mapping[str, Annotated[float, real()]] = field(default_factory=dict)
+    lr: Annotated[float, real(0)] = 0.1
+
+    def __post_init__(self) -> None:
+        if twice := sorted({*self.at_least} & {*self.at_most}):
+            raise ConfigError(f"{twice[0]!r} has two thresholds, at_least and at_most; give one")
+
+    def __call__(self, parts: Parts) -> Parts:
+        parts = checked(parts)
+        limits = {name: (1.0, limit) for name, limit in self.at_least.items()}
+        limits |= {name: (-1.0, limit) for name, limit in self.at_most.items()}
+        parts.at(self.reward)
+        weight_K, means, after = parts.weight_K(), parts.means(), {}
+        for name, (sign, threshold) in limits.items():
+            k, key = parts.at(name), f"lagrange/{name}"
+            if name == self.reward or name in parts.weights:
+                raise ConfigError(
+                    f"{name!r} has a threshold, so it takes no weight and is no reward"
+                )
+            before = _number(parts.state.get(key, 0.0), key)
+            weight_K[k] = sign * before
+            slack = threshold - means.get(name, threshold)
+            after[key] = max(0.0, before + self.lr * sign * slack)
+        return parts.one((parts.reward_BTK * weight_K).sum(-1), after)
 
 
-def hypervolume(parts: Parts, *, origin: str = "") -> Parts:
+@config
+class Hypervolume(AdvantageComponent):
     """Multiply the next batch's reward by how much this one enlarged the Pareto archive.
 
     x = mean outcomes of the batch; d = HV(archive + x) - HV(archive); the next factor is
     0.5 + 1.5 tanh(d), in [0.5, 2), and x joins the archive where d > 0. This batch is the
     weighted sum times the factor that the one before it left (1 at the start).
-    `origin` names the objectives and the point volumes are measured from, `payoff=0;format=0`;
+    `origin={payoff: 0, format: 0}` names the objectives and the point volumes are measured from;
     without it every component is one and the first batch is the reference. All objectives are
     maximised. The authors measure x on validation problems, we on the batch.
 
@@ -82,29 +99,34 @@ def hypervolume(parts: Parts, *, origin: str = "") -> Parts:
 
     >>> reward_BTK, mask_BT = torch.tensor([[[1.0, 0.5]]]), torch.ones(1, 1).bool()
     >>> parts = Parts(reward_BTK, ("accuracy", "brevity"), {}, mask_BT, {})
-    >>> state = hypervolume(parts, origin="accuracy=0;brevity=0").state
+    >>> state = Hypervolume(origin={"accuracy": 0, "brevity": 0})(parts).state
     >>> state["hypervolume/archive"], round(state["hypervolume/factor"], 4)
     ([[1.0, 0.5]], 1.1932)
     """
-    parts = checked(parts)
-    factor = _number(parts.state.get("hypervolume/factor", 1.0), "hypervolume/factor")
-    reward_BT = factor * (parts.reward_BTK * parts.weight_K()).sum(-1)
-    means = parts.means()
-    if not means:
-        return parts.one(reward_BT)
-    reference = _reference(parts, origin, means)
-    point = [means[name] for name in reference]
-    archive = [list(p) for p in parts.state.get("hypervolume/archive", [])]
-    if any(len(p) != len(point) for p in archive):
-        raise ConfigError(f"the archive does not hold the objectives {', '.join(reference)}")
-    low = list(reference.values())
-    gain = max(0.0, dominated_volume([*archive, point], low) - dominated_volume(archive, low))
-    if gain > 0.0:
-        archive = [p for p in archive if any(a > b for a, b in zip(p, point, strict=True))]
-        archive.append(point)
-    kept: dict[str, Any] = {f"hypervolume/origin/{n}": value for n, value in reference.items()}
-    kept |= {"hypervolume/archive": archive, "hypervolume/factor": 0.5 + 1.5 * math.tanh(gain)}
-    return parts.one(reward_BT, kept)
+
+    name: Literal["hypervolume"] = "hypervolume"
+    origin: Mapping[str, Annotated[float, real()]] = field(default_factory=dict)
+
+    def __call__(self, parts: Parts) -> Parts:
+        parts = checked(parts)
+        factor = _number(parts.state.get("hypervolume/factor", 1.0), "hypervolume/factor")
+        reward_BT = factor * (parts.reward_BTK * parts.weight_K()).sum(-1)
+        means = parts.means()
+        if not means:
+            return parts.one(reward_BT)
+        reference = _reference(parts, self.origin, means)
+        point = [means[name] for name in reference]
+        archive = [list(p) for p in parts.state.get("hypervolume/archive", [])]
+        if any(len(p) != len(point) for p in archive):
+            raise ConfigError(f"the archive does not hold the objectives {', '.join(reference)}")
+        low = list(reference.values())
+        gain = max(0.0, dominated_volume([*archive, point], low) - dominated_volume(archive, low))
+        if gain > 0.0:
+            archive = [p for p in archive if any(a > b for a, b in zip(p, point, strict=True))]
+            archive.append(point)
+        kept: dict[str, Any] = {f"hypervolume/origin/{n}": value for n, value in reference.items()}
+        kept |= {"hypervolume/archive": archive, "hypervolume/factor": 0.5 + 1.5 * math.tanh(gain)}
+        return parts.one(reward_BT, kept)
 
 
 def dominated_volume(points: Sequence[Sequence[float]], origin: Sequence[float]) -> float:
@@ -120,7 +142,8 @@ def dominated_volume(points: Sequence[Sequence[float]], origin: Sequence[float])
     return _volume([point for point in shifted if min(point) > 0.0])
 
 
-def gradient_weights(parts: Parts, *, lr: float = 1e-6, rho: float = 1e-5) -> Parts:
+@config
+class GradientWeights(AdvantageComponent):
     """Move weight to the objectives whose gradients help all: w <- softmax(log w + lr s / rho).
 
     s_k = sum_j <g_k, g_j> over the policy gradients g of the objectives, see `influence`. The
@@ -141,22 +164,28 @@ def gradient_weights(parts: Parts, *, lr: float = 1e-6, rho: float = 1e-5) -> Pa
     >>> reward_BTK, mask_BT = torch.tensor([[[1.0, 0.0]]]), torch.ones(1, 1).bool()
     >>> state = {"gradient_weights/s/a": math.log(3.0), "gradient_weights/s/b": 0.0}
     >>> parts = Parts(reward_BTK, ("a", "b"), {}, mask_BT, state)
-    >>> round(gradient_weights(parts, lr=1.0, rho=1.0).reward_BTK.item(), 4)
+    >>> round(GradientWeights(lr=1.0, rho=1.0)(parts).reward_BTK.item(), 4)
     0.75
     """
-    parts = checked(parts)
-    check_range("lr", lr, 0.0, math.inf)
-    if not 0.0 < rho < math.inf:
-        raise ConfigError(f"rho={rho} must be above 0")
-    w_K = _before(parts)
-    measured, rest = _influences(parts)
-    if measured is not None:
-        step_K = (lr * measured / rho).clamp(-_MOST, _MOST)
-        w_K = torch.softmax(w_K.log() + step_K, 0).clamp(min=_LEAST)
-        w_K = w_K / w_K.sum()
-    keys = [f"gradient_weights/w/{name}" for name in parts.components]
-    kept = dict(zip(keys, w_K.tolist(), strict=True))
-    return parts._replace(state=rest).one((parts.reward_BTK * w_K).sum(-1), kept)
+
+    needs_influence = True
+    name: Literal["gradient_weights"] = "gradient_weights"
+    lr: Annotated[float, real(0)] = 1e-6
+    rho: Annotated[float, real()] = 1e-5
+
+    def __call__(self, parts: Parts) -> Parts:
+        parts = checked(parts)
+        if not 0.0 < self.rho < math.inf:
+            raise ConfigError(f"rho={self.rho} must be above 0")
+        w_K = _before(parts)
+        measured, rest = _influences(parts)
+        if measured is not None:
+            step_K = (self.lr * measured / self.rho).clamp(-_MOST, _MOST)
+            w_K = torch.softmax(w_K.log() + step_K, 0).clamp(min=_LEAST)
+            w_K = w_K / w_K.sum()
+        keys = [f"gradient_weights/w/{name}" for name in parts.components]
+        kept = dict(zip(keys, w_K.tolist(), strict=True))
+        return parts._replace(state=rest).one((parts.reward_BTK * w_K).sum(-1), kept)
 
 
 def influence(gradients: Sequence[Tensor]) -> Tensor:
@@ -175,20 +204,6 @@ def influence(gradients: Sequence[Tensor]) -> Tensor:
     return g_KN @ g_KN.sum(0)
 
 
-def _constraints(text: str) -> dict[str, tuple[float, float]]:
-    """Read `a>=0.9;b<=0.1` into name -> (sign, threshold)."""
-    found: dict[str, tuple[float, float]] = {}
-    for part in text.split(";"):
-        match = _CONSTRAINT.match(part)
-        if match is None or match[1] in found:
-            raise ConfigError(
-                f"thresholds={text!r}: {part!r} must be component>=number or component<=number, "
-                "separated by semicolons, no component twice"
-            )
-        found[match[1]] = (1.0 if match[2] == ">=" else -1.0, _number(match[3], "thresholds"))
-    return found
-
-
 def _number(value: Any, label: str) -> float:
     try:
         number = float(value)
@@ -199,12 +214,13 @@ def _number(value: Any, label: str) -> float:
     return number
 
 
-def _reference(parts: Parts, origin: str, means: Mapping[str, float]) -> dict[str, float]:
-    """Give the origin by objective, in order of names: given, kept, or the first batch."""
+def _reference(
+    parts: Parts, origin: Mapping[str, float], means: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the origin by objective, in order of names: given, kept, or the first batch."""
     prefix = "hypervolume/origin/"
     if origin:
-        pairs = [part.partition("=") for part in origin.split(";")]
-        found = {name.strip(): _number(value, "origin") for name, _, value in pairs}
+        found = dict(origin)
     else:
         kept = {k.removeprefix(prefix): v for k, v in parts.state.items() if k.startswith(prefix)}
         found = {n: _number(v, prefix + n) for n, v in (kept or means).items()}
@@ -222,7 +238,7 @@ def _volume(points: list[list[float]]) -> float:
 
 
 def _before(parts: Parts) -> Tensor:
-    """Give the weights that the last batch left, else the given ones, with sum 1."""
+    """Return the weights that the last batch left, else the given ones, with sum 1."""
     keys = [f"gradient_weights/w/{name}" for name in parts.components]
     kept = [key for key in keys if key in parts.state]
     if kept and len(kept) < len(keys):

@@ -9,12 +9,13 @@ average their gradients multiply by their number.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 
+from coevo.envs.core.config import choice, config
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.estimators.option import Table
 
 
 @dataclass(frozen=True)
@@ -37,79 +38,101 @@ class Denominators:
             raise ConfigError(f"{self} must not hold a negative count")
 
 
-def count(mask_BL: Tensor, max_length: float) -> Denominators:
+def count(mask_CL: Tensor, max_length: float) -> Denominators:
     """Count the denominators of a mask that holds all rows of the update.
 
     >>> count(torch.tensor([[True, True], [False, False]]), 8)
     Denominators(tokens=2, rows=1, max_length=8)
     """
-    return Denominators(int(mask_BL.sum()), int(mask_BL.any(1).sum()), max_length)
+    return Denominators(int(mask_CL.sum()), int(mask_CL.any(1).sum()), max_length)
 
 
-def token_mean(loss_BL: Tensor, mask_BL: Tensor, denom: Denominators) -> Tensor:
+@config
+class TokenMean:
     """Every token counts the same: sum / tokens.
 
-    >>> mask_BL = torch.tensor([[True, True, True], [True, False, False]])
-    >>> float(token_mean(torch.ones(2, 3), mask_BL, count(mask_BL, 3)))
+    >>> mask_CL = torch.tensor([[True, True, True], [True, False, False]])
+    >>> float(TokenMean()(torch.ones(2, 3), mask_CL, count(mask_CL, 3)))
     1.0
     """
-    return _kept(loss_BL, mask_BL).sum() / max(denom.tokens, 1)
+
+    name: Literal["token_mean"] = "token_mean"
+
+    def __call__(self, loss_CL: Tensor, mask_CL: Tensor, denom: Denominators) -> Tensor:
+        return _kept(loss_CL, mask_CL).sum() / max(denom.tokens, 1)
 
 
-def seq_mean_token_mean(loss_BL: Tensor, mask_BL: Tensor, denom: Denominators) -> Tensor:
+@config
+class SeqMeanTokenMean:
     """Every row counts the same: sum_i (sum_t loss / length_i) / rows.
 
-    >>> mask_BL = torch.tensor([[True, True, True], [True, False, False]])
-    >>> loss_BL = torch.tensor([[1.0, 1.0, 1.0], [3.0, 0.0, 0.0]])
-    >>> float(seq_mean_token_mean(loss_BL, mask_BL, count(mask_BL, 3)))
+    >>> mask_CL = torch.tensor([[True, True, True], [True, False, False]])
+    >>> loss_CL = torch.tensor([[1.0, 1.0, 1.0], [3.0, 0.0, 0.0]])
+    >>> float(SeqMeanTokenMean()(loss_CL, mask_CL, count(mask_CL, 3)))
     2.0
     """
-    length_B = mask_BL.sum(1).clamp(min=1)
-    return (_kept(loss_BL, mask_BL).sum(1) / length_B).sum() / max(denom.rows, 1)
+
+    name: Literal["seq_mean_token_mean"] = "seq_mean_token_mean"
+
+    def __call__(self, loss_CL: Tensor, mask_CL: Tensor, denom: Denominators) -> Tensor:
+        length_C = mask_CL.sum(1).clamp(min=1)
+        return (_kept(loss_CL, mask_CL).sum(1) / length_C).sum() / max(denom.rows, 1)
 
 
-def seq_mean_token_sum(loss_BL: Tensor, mask_BL: Tensor, denom: Denominators) -> Tensor:
+@config
+class SeqMeanTokenSum:
     """Sum over tokens, mean over rows: sum / rows.
 
-    >>> mask_BL = torch.tensor([[True, True, True], [True, False, False]])
-    >>> float(seq_mean_token_sum(torch.ones(2, 3), mask_BL, count(mask_BL, 3)))
+    >>> mask_CL = torch.tensor([[True, True, True], [True, False, False]])
+    >>> float(SeqMeanTokenSum()(torch.ones(2, 3), mask_CL, count(mask_CL, 3)))
     2.0
     """
-    return _kept(loss_BL, mask_BL).sum() / max(denom.rows, 1)
+
+    name: Literal["seq_mean_token_sum"] = "seq_mean_token_sum"
+
+    def __call__(self, loss_CL: Tensor, mask_CL: Tensor, denom: Denominators) -> Tensor:
+        return _kept(loss_CL, mask_CL).sum() / max(denom.rows, 1)
 
 
-def const(loss_BL: Tensor, mask_BL: Tensor, denom: Denominators) -> Tensor:
+@config
+class ConstantMean:
     """Constant denominator (Dr. GRPO): sum / (rows * max_length).
 
-    >>> mask_BL = torch.tensor([[True, True, True], [True, False, False]])
-    >>> float(const(torch.ones(2, 3), mask_BL, count(mask_BL, 8)))
+    >>> mask_CL = torch.tensor([[True, True, True], [True, False, False]])
+    >>> float(ConstantMean()(torch.ones(2, 3), mask_CL, count(mask_CL, 8)))
     0.25
     """
-    return _kept(loss_BL, mask_BL).sum() / max(denom.rows * denom.max_length, 1)
+
+    name: Literal["const"] = "const"
+
+    def __call__(self, loss_CL: Tensor, mask_CL: Tensor, denom: Denominators) -> Tensor:
+        return _kept(loss_CL, mask_CL).sum() / max(denom.rows * denom.max_length, 1)
 
 
-def sum_norm(loss_BL: Tensor, mask_BL: Tensor, denom: Denominators) -> Tensor:
+@config
+class SumNorm:
     """Constant denominator without the rows: sum / max_length.
 
     verl's `seq-mean-token-sum-norm`: its name says mean over rows and its code does not divide by
     their number, so the step grows with the batch. `const` is Dr. GRPO's.
 
-    >>> mask_BL = torch.tensor([[True, True, True], [True, False, False]])
-    >>> float(sum_norm(torch.ones(2, 3), mask_BL, count(mask_BL, 8)))
+    >>> mask_CL = torch.tensor([[True, True, True], [True, False, False]])
+    >>> float(SumNorm()(torch.ones(2, 3), mask_CL, count(mask_CL, 8)))
     0.5
     """
-    return _kept(loss_BL, mask_BL).sum() / max(denom.max_length, 1)
+
+    name: Literal["sum_norm"] = "sum_norm"
+
+    def __call__(self, loss_CL: Tensor, mask_CL: Tensor, denom: Denominators) -> Tensor:
+        return _kept(loss_CL, mask_CL).sum() / max(denom.max_length, 1)
 
 
-AGGREGATE: Table = {
-    "token_mean": token_mean,
-    "seq_mean_token_mean": seq_mean_token_mean,
-    "seq_mean_token_sum": seq_mean_token_sum,
-    "const": const,
-    "sum_norm": sum_norm,
-}
+Aggregation = Annotated[
+    TokenMean | SeqMeanTokenMean | SeqMeanTokenSum | ConstantMean | SumNorm,
+    choice(),
+]
 
 
-def _kept(loss_BL: Tensor, mask_BL: Tensor) -> Tensor:
+def _kept(loss_CL: Tensor, mask_CL: Tensor) -> Tensor:
     """Select, not multiply: 0 times an infinite masked loss would be NaN."""
-    return torch.where(mask_BL, loss_BL, 0.0)
+    return torch.where(mask_CL, loss_CL, 0.0)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def expand_rows(a_B: Tensor, turn_of_BS: Tensor) -> Tensor:
-    """Give every token of a row the value of the row; padding gets 0.
+    """Return every token of a row the value of the row; padding gets 0.
 
     >>> expand_rows(torch.tensor([2.0, 3.0]), torch.tensor([[0, 0], [0, -1]])).tolist()
     [[2.0, 2.0], [3.0, 0.0]]
@@ -16,7 +16,7 @@ def expand_rows(a_B: Tensor, turn_of_BS: Tensor) -> Tensor:
 
 
 def expand_turns(a_BT: Tensor, turn_of_BS: Tensor) -> Tensor:
-    """Give every token the value of its turn; padding gets 0.
+    """Return every token the value of its turn; padding gets 0.
 
     >>> expand_turns(torch.tensor([[2.0, 3.0]]), torch.tensor([[0, 1, 1, -1]])).tolist()
     [[2.0, 3.0, 3.0, 0.0]]

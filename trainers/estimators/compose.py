@@ -9,21 +9,24 @@ Composers that learn from batch to batch are in `adaptive`.
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import torch
+from pydantic import Field
 from torch import Tensor
 
+from coevo.envs.core.config import choice, config, real
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.estimators.adaptive import gradient_weights, hypervolume, lagrange
-from coevo.trainers.estimators.option import Table, check_range
-from coevo.trainers.estimators.parts import Parts, checked, names_in
-
-__all__ = ["COMPOSE", "Parts", "consistency", "decoupled", "gate", "tiered", "weighted_sum"]
+from coevo.trainers.estimators.adaptive import GradientWeights, Hypervolume, Lagrange
+from coevo.trainers.estimators.component import AdvantageComponent
+from coevo.trainers.estimators.parts import Parts, checked
 
 _NEARLY = 1e-6
 """Rewards that should be 0 or 1 may be sums of floats."""
 
 
-def weighted_sum(parts: Parts) -> Parts:
+@config
+class WeightedSum(AdvantageComponent):
     """Sum the components: r_t = sum_k w_k r_tk. A weight not given is 1.
 
     Raises:
@@ -31,14 +34,19 @@ def weighted_sum(parts: Parts) -> Parts:
 
     >>> reward_BTK, mask_BT = torch.tensor([[[1.0, 0.5]]]), torch.ones(1, 1).bool()
     >>> parts = Parts(reward_BTK, ("payoff", "format"), {"format": 0.1}, mask_BT, {})
-    >>> weighted_sum(parts).reward_BTK.tolist()
+    >>> WeightedSum()(parts).reward_BTK.tolist()
     [[[1.05]]]
     """
-    parts = checked(parts)
-    return parts.one((parts.reward_BTK * parts.weight_K()).sum(-1))
+
+    name: Literal["sum"] = "sum"
+
+    def __call__(self, parts: Parts) -> Parts:
+        parts = checked(parts)
+        return parts.one((parts.reward_BTK * parts.weight_K()).sum(-1))
 
 
-def decoupled(parts: Parts) -> Parts:
+@config
+class Decoupled(AdvantageComponent):
     """Keep the K components apart: each is normalised alone, the advantages are summed.
 
     A = sum_k w_k A_k, A_k = (R_k - mean_g) / (std_g + eps), then normalised over the batch by a
@@ -50,42 +58,56 @@ def decoupled(parts: Parts) -> Parts:
     (it sums the total as one more component).
 
     >>> parts = Parts(torch.zeros(1, 1, 2), ("a", "b"), {"b": 0.5}, torch.ones(1, 1).bool(), {})
-    >>> decoupled(parts).components, decoupled(parts).weights
+    >>> Decoupled()(parts).components, Decoupled()(parts).weights
     (('a', 'b'), {'a': 1.0, 'b': 0.5})
     """
-    parts = checked(parts)
-    return parts._replace(weights={n: parts.weights.get(n, 1.0) for n in parts.components})
+
+    keeps_apart = True
+    name: Literal["decoupled"] = "decoupled"
+
+    def __call__(self, parts: Parts) -> Parts:
+        parts = checked(parts)
+        return parts._replace(weights={n: parts.weights.get(n, 1.0) for n in parts.components})
 
 
-def gate(parts: Parts, *, high: str = "payoff", delta: float = 0.5) -> Parts:
+@config
+class Gated(AdvantageComponent):
     """Pay lower rewards only where the higher one is earned: R = R_h + 1[R_h >= delta] R_lower.
 
-    `high` is a component or a list by priority, `a > b`: then R_lower = R_b + 1[R_b >= delta] ...
-    and every component that is not in the list is of the lowest priority. The gates read the
+    `high` lists components by priority, `[a, b]`: then R_lower = R_b + 1[R_b >= delta] ... and
+    every component that is not in the list is of the lowest priority. The gates read the
     outcome of the trajectory. Source: G-RA (abstract); its thresholds are not public, 0.5 is ours.
 
     >>> reward_BTK, mask_BT = torch.tensor([[[1.0, 0.4]], [[0.0, 0.4]]]), torch.ones(2, 1).bool()
     >>> parts = Parts(reward_BTK, ("payoff", "progress"), {}, mask_BT, {})
-    >>> [round(r, 4) for r in gate(parts).reward_BTK.flatten().tolist()]
+    >>> [round(r, 4) for r in Gated()(parts).reward_BTK.flatten().tolist()]
     [1.4, 0.0]
     """
-    parts, names = checked(parts), names_in(high, "high")
-    check_range("delta", delta, float("-inf"), float("inf"))
-    outcome_BK, factor_BK = parts.outcome_BK(), torch.zeros_like(parts.outcome_BK())
-    open_B = outcome_BK.new_ones(len(outcome_BK))
-    for name in names:
-        k = parts.at(name)
-        factor_BK[:, k] = open_B
-        open_B = torch.where(outcome_BK[:, k] >= delta, open_B, 0.0)
-    for k in [k for k, name in enumerate(parts.components) if name not in names]:
-        factor_BK[:, k] = open_B
-    factor_BK *= parts.weight_K()
-    return parts.one((parts.reward_BTK * factor_BK.unsqueeze(1)).sum(-1))
+
+    name: Literal["gate"] = "gate"
+    high: Annotated[tuple[str, ...], Field(min_length=1)] = ("payoff",)
+    delta: Annotated[float, real()] = 0.5
+
+    def __post_init__(self) -> None:
+        if len(set(self.high)) < len(self.high):
+            raise ConfigError(f"high={list(self.high)} must name different components")
+
+    def __call__(self, parts: Parts) -> Parts:
+        parts, names = checked(parts), self.high
+        outcome_BK, factor_BK = parts.outcome_BK(), torch.zeros_like(parts.outcome_BK())
+        open_B = outcome_BK.new_ones(len(outcome_BK))
+        for name in names:
+            k = parts.at(name)
+            factor_BK[:, k] = open_B
+            open_B = torch.where(outcome_BK[:, k] >= self.delta, open_B, 0.0)
+        for k in [k for k, name in enumerate(parts.components) if name not in names]:
+            factor_BK[:, k] = open_B
+        factor_BK *= parts.weight_K()
+        return parts.one((parts.reward_BTK * factor_BK.unsqueeze(1)).sum(-1))
 
 
-def tiered(
-    parts: Parts, *, outcome: str = "payoff", tier: str = "progress", alpha: float = 0.5
-) -> Parts:
+@config
+class Tiered(AdvantageComponent):
     """Grade both successes and failures by a tier: R = C + alpha S, C in {0, 1}, S in [0, 1].
 
     Every failure must stay below every success, with whatever other components and weights add:
@@ -97,32 +119,30 @@ def tiered(
 
     >>> reward_BTK, mask_BT = torch.tensor([[[1.0, 0.2]], [[0.0, 0.8]]]), torch.ones(2, 1).bool()
     >>> parts = Parts(reward_BTK, ("payoff", "progress"), {}, mask_BT, {})
-    >>> [round(r, 4) for r in tiered(parts).reward_BTK.flatten().tolist()]
+    >>> [round(r, 4) for r in Tiered()(parts).reward_BTK.flatten().tolist()]
     [1.1, 0.4]
     """
-    parts = checked(parts)
-    if not 0.0 <= alpha < 1.0:
-        raise ConfigError(f"alpha={alpha} must be in [0, 1): a failure may not earn a success")
-    c, s = parts.at(outcome), parts.at(tier)
-    outcome_BK = parts.outcome_BK()
-    won_B = _bit(outcome_BK[:, c], outcome)
-    _within_one(outcome_BK[:, s], tier)
-    factor_K = parts.weight_K()
-    factor_K[s] *= alpha
-    reward_BT = (parts.reward_BTK * factor_K).sum(-1)
-    _check_order(reward_BT.sum(1), won_B, parts.mask_BT.any(1))
-    return parts.one(reward_BT)
+
+    name: Literal["tiered"] = "tiered"
+    outcome: str = "payoff"
+    tier: str = "progress"
+    alpha: Annotated[float, real(0, below=1)] = 0.5
+
+    def __call__(self, parts: Parts) -> Parts:
+        parts = checked(parts)
+        c, s = parts.at(self.outcome), parts.at(self.tier)
+        outcome_BK = parts.outcome_BK()
+        won_B = _bit(outcome_BK[:, c], self.outcome)
+        _within_one(outcome_BK[:, s], self.tier)
+        factor_K = parts.weight_K()
+        factor_K[s] *= self.alpha
+        reward_BT = (parts.reward_BTK * factor_K).sum(-1)
+        _check_order(reward_BT.sum(1), won_B, parts.mask_BT.any(1))
+        return parts.one(reward_BT)
 
 
-def consistency(
-    parts: Parts,
-    *,
-    format: str = "format",
-    accuracy: str = "payoff",
-    consistency: str = "consistency",
-    format_factor: float = 0.5,
-    bonus: float = 0.5,
-) -> Parts:
+@config
+class Consistency(AdvantageComponent):
     """Add a bonus for reasoning that agrees with a right answer: R = 0.5 f + a (1 + 0.5 c).
 
     c is the outcome of the trajectory and scales what accuracy pays, so agreeing with a wrong
@@ -131,35 +151,46 @@ def consistency(
 
     >>> reward_BTK = torch.tensor([[[1.0, 1.0, 1.0]], [[1.0, 0.0, 1.0]]])
     >>> names, mask_BT = ("format", "payoff", "consistency"), torch.ones(2, 1).bool()
-    >>> consistency(Parts(reward_BTK, names, {}, mask_BT, {})).reward_BTK.flatten().tolist()
+    >>> Consistency()(Parts(reward_BTK, names, {}, mask_BT, {})).reward_BTK.flatten().tolist()
     [2.0, 0.5]
     """
-    parts = checked(parts)
-    f, a, c = (parts.at(name) for name in (format, accuracy, consistency))
-    if len({f, a, c}) < 3:
-        raise ConfigError(
-            f"format={format!r}, accuracy={accuracy!r} and consistency={consistency!r} "
-            "must be three different components"
-        )
-    weight_K = parts.weight_K()
-    agrees_B = weight_K[c] * parts.outcome_BK()[:, c]
-    factor_BK = weight_K.repeat(len(agrees_B), 1)
-    factor_BK[:, f] *= format_factor
-    factor_BK[:, a] *= 1.0 + bonus * agrees_B
-    factor_BK[:, c] = 0.0
-    return parts.one((parts.reward_BTK * factor_BK.unsqueeze(1)).sum(-1))
+
+    name: Literal["consistency"] = "consistency"
+    format: str = "format"
+    accuracy: str = "payoff"
+    consistency: str = "consistency"
+    format_factor: Annotated[float, real()] = 0.5
+    bonus: Annotated[float, real()] = 0.5
+
+    def __call__(self, parts: Parts) -> Parts:
+        parts = checked(parts)
+        f, a, c = (parts.at(name) for name in (self.format, self.accuracy, self.consistency))
+        if len({f, a, c}) < 3:
+            raise ConfigError(
+                f"format={self.format!r}, accuracy={self.accuracy!r} and "
+                f"consistency={self.consistency!r} "
+                "must be three different components"
+            )
+        weight_K = parts.weight_K()
+        agrees_B = weight_K[c] * parts.outcome_BK()[:, c]
+        factor_BK = weight_K.repeat(len(agrees_B), 1)
+        factor_BK[:, f] *= self.format_factor
+        factor_BK[:, a] *= 1.0 + self.bonus * agrees_B
+        factor_BK[:, c] = 0.0
+        return parts.one((parts.reward_BTK * factor_BK.unsqueeze(1)).sum(-1))
 
 
-COMPOSE: Table = {
-    "sum": weighted_sum,
-    "decoupled": decoupled,
-    "gate": gate,
-    "tiered": tiered,
-    "consistency": consistency,
-    "lagrange": lagrange,
-    "hypervolume": hypervolume,
-    "gradient_weights": gradient_weights,
-}
+Composition = Annotated[
+    WeightedSum
+    | Decoupled
+    | Gated
+    | Tiered
+    | Consistency
+    | Lagrange
+    | Hypervolume
+    | GradientWeights,
+    choice(),
+]
 
 
 def _bit(outcome_B: Tensor, name: str) -> Tensor:

@@ -7,88 +7,87 @@ credit of their own: a reward module pays them and `to_go` or `gae` carry them b
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 
+from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError, unknown
-from coevo.trainers.estimators.critic_credit import gae, gae_recursion, td_critic
+from coevo.trainers.estimators.component import AdvantageComponent
+from coevo.trainers.estimators.critic_credit import Gae, TdCritic
 from coevo.trainers.estimators.groups import group_stats, wide
-from coevo.trainers.estimators.option import Table, check_range
 from coevo.trainers.estimators.rewards import (
-    Credit,
-    Level,
+    Credited,
     Rewards,
     at_turn_ends,
     discounted,
-    kl_in_reward,
     on_tokens,
     on_turns,
 )
-from coevo.trainers.estimators.table_credit import td_table
+from coevo.trainers.estimators.table_credit import TdTable
 from coevo.trainers.estimators.trajectories import Trajectories
 
-__all__ = [
-    "CREDIT",
-    "Credit",
-    "Level",
-    "Rewards",
-    "ads",
-    "ads_gamma",
-    "gae",
-    "gae_recursion",
-    "kl_in_reward",
-    "mars_code",
-    "outcome",
-    "td_critic",
-    "to_go",
-]
 
-
-def outcome(rewards: Rewards, batch: Trajectories) -> Credit:
+@config
+class Outcome(AdvantageComponent):
     """Sum of all rewards of the trajectory: Y = sum_t r_t, one value per row.
 
+    With components that are a turn's `own`, one value per turn: what they paid in other turns is
+    left out, Y_t = sum_s r_s - sum_{s != t} own_s. Where the batch has none of them all is as
+    without.
+
     >>> from coevo.trainers.estimators import from_lists
-    >>> outcome(Rewards(torch.tensor([[0.5, 1.0]])), from_lists([[0.5, 1.0]])).y.tolist()
+    >>> batch = from_lists([[0.5, 1.0]])
+    >>> Outcome()(Rewards(torch.tensor([[0.5, 1.0]])), batch).y.tolist()
     [1.5]
+    >>> Outcome(own=("reward",))(Rewards(torch.tensor([[0.5, 1.0]])), batch).y.tolist()
+    [[0.5, 1.0]]
     """
-    return Credit(on_turns(rewards, batch).sum(1), "row")
+
+    name: Literal["outcome"] = "outcome"
+    own: tuple[str, ...] = ()
+
+    def __call__(self, rewards: Rewards, batch: Trajectories) -> Credited:
+        total_B = on_turns(rewards, batch).sum(1)
+        if not set(self.own) & set(batch.components):
+            return Credited(total_B, "row")
+        reward_BTK = wide(batch.reward_BTK)
+        weight_K = reward_BTK.new_tensor(
+            [rewards.weights.get(k, 1.0) * (k in self.own) for k in batch.components]
+        )
+        own_BT = torch.where(batch.turn_mask_BT, reward_BTK @ weight_K, 0.0)
+        y_BT = (total_B - own_BT.sum(1)).unsqueeze(1) + own_BT
+        return Credited(torch.where(batch.turn_mask_BT, y_BT, 0.0), "turn")
 
 
-def to_go(
-    rewards: Rewards,
-    batch: Trajectories,
-    *,
-    gamma: float = 1.0,
-    level: Literal["turn", "token"] = "turn",
-) -> Credit:
+@config
+class ToGo(AdvantageComponent):
     """Discounted return from here on: Y_t = r_t + gamma Y_{t+1}.
 
     With gamma = 1 and a final reward only, every entry equals `outcome`. At token level the
     reward of a turn sits on its last token and gamma discounts per token.
 
     >>> from coevo.trainers.estimators import from_lists
-    >>> to_go(Rewards(torch.tensor([[0.5, 1.0]])), from_lists([[0.5, 1.0]]), gamma=0.5).y.tolist()
+    >>> ToGo(gamma=0.5)(Rewards(torch.tensor([[0.5, 1.0]])), from_lists([[0.5, 1.0]])).y.tolist()
     [[1.0, 1.0]]
     """
-    check_range("gamma", gamma, 0.0, 1.0)
-    if level == "token":
-        return Credit(discounted(on_tokens(rewards, batch), batch.token_mask_BS, gamma), "token")
-    return Credit(discounted(on_turns(rewards, batch), batch.turn_mask_BT, gamma), "turn")
+
+    name: Literal["to_go"] = "to_go"
+    gamma: Annotated[float, real(0, 1)] = 1.0
+    level: Literal["turn", "token"] = "turn"
+
+    def __call__(self, rewards: Rewards, batch: Trajectories) -> Credited:
+        if self.level == "token":
+            return Credited(
+                discounted(on_tokens(rewards, batch), batch.token_mask_BS, self.gamma), "token"
+            )
+        return Credited(
+            discounted(on_turns(rewards, batch), batch.turn_mask_BT, self.gamma), "turn"
+        )
 
 
-def ads(
-    rewards: Rewards,
-    batch: Trajectories,
-    *,
-    milestones: str = "progress",
-    alpha: float = 0.2,
-    horizon: int = 20,
-    start: float = 0.2,
-    pace: float = 1.0,
-    share: float = 0.9,
-    most: int = 5,
-) -> Credit:
+@config
+class Ads(AdvantageComponent):
     """Look further ahead as early milestones are reached: `to_go` with gamma(k) = alpha^(1/k).
 
     A reward k turns ahead weighs alpha. k starts at `start` of the horizon. After a batch, and at
@@ -101,25 +100,36 @@ def ads(
     >>> from coevo.trainers.estimators import from_lists
     >>> batch = from_lists([[1.0, 1.0, 1.0, 0.0]])
     >>> turns = Rewards(batch.reward_BTK.squeeze(-1), state={"ads/k": 2})
-    >>> credit = ads(turns, batch, milestones="reward")
+    >>> credit = Ads(milestones="reward")(turns, batch)
     >>> credit.y.round(decimals=4).tolist(), credit.state
     ([[1.6472, 1.4472, 1.0, 0.0]], {'ads/k': 5})
     """
-    check_range("start", start, 0.0, 1.0)
-    check_range("pace", pace, 0.0, float("inf"))
-    check_range("horizon", horizon, 1, float("inf"))
-    if milestones not in batch.components:
-        raise unknown("reward component", milestones, batch.components)
-    first = min(max(round(start * horizon), 1), horizon)
-    k = _progress(rewards.state.get("ads/k", first), horizon)
-    y_BT = discounted(on_turns(rewards, batch), batch.turn_mask_BT, ads_gamma(k, alpha=alpha))
-    score_T = _mean_score(batch, milestones)
-    for _ in range(most):
-        # a sum of floats may miss a whole number by a rounding residue
-        if k >= horizon or _reached(score_T, k) + 1e-9 < int(share * pace * k):
-            break
-        k += 1
-    return Credit(y_BT, "turn", state={**rewards.state, "ads/k": k})
+
+    of_one_reward = True
+    name: Literal["ads"] = "ads"
+    milestones: str = "progress"
+    alpha: Annotated[float, real(above=0, below=1)] = 0.2
+    horizon: Annotated[int, whole(1)] = 20
+    start: Annotated[float, real(0, 1)] = 0.2
+    pace: Annotated[float, real(0)] = 1.0
+    share: Annotated[float, real(0)] = 0.9
+    most: Annotated[int, whole(0)] = 5
+
+    def __call__(self, rewards: Rewards, batch: Trajectories) -> Credited:
+        if self.milestones not in batch.components:
+            raise unknown("reward component", self.milestones, batch.components)
+        first = min(max(round(self.start * self.horizon), 1), self.horizon)
+        k = _progress(rewards.state.get("ads/k", first), self.horizon)
+        y_BT = discounted(
+            on_turns(rewards, batch), batch.turn_mask_BT, ads_gamma(k, alpha=self.alpha)
+        )
+        score_T = _mean_score(batch, self.milestones)
+        for _ in range(self.most):
+            # a sum of floats may miss a whole number by a rounding residue
+            if k >= self.horizon or _reached(score_T, k) + 1e-9 < int(self.share * self.pace * k):
+                break
+            k += 1
+        return Credited(y_BT, "turn", state={**rewards.state, "ads/k": k})
 
 
 def ads_gamma(k: float, *, alpha: float = 0.2) -> float:
@@ -136,14 +146,8 @@ def ads_gamma(k: float, *, alpha: float = 0.2) -> float:
     return float(alpha ** (1.0 / k))
 
 
-def mars_code(
-    rewards: Rewards,
-    batch: Trajectories,
-    *,
-    whiten: bool = True,
-    ddof: int = 1,
-    eps: float = 1e-8,
-) -> Credit:
+@config
+class MarsCode(AdvantageComponent):
     """First three steps of the released MARS code: centre turn rewards, whiten tokens, sum.
 
     (1) r' = r - mean of r over all turns of the same agent key, on the last token of the turn;
@@ -156,29 +160,31 @@ def mars_code(
     >>> rewards = [[0.05, 1.05], [0.05, 0.05, -0.95]]
     >>> batch = from_lists(rewards)
     >>> turns = Rewards(batch.reward_BTK.squeeze(-1))
-    >>> mars_code(turns, batch, whiten=False).y.round(decimals=4).tolist()
+    >>> MarsCode(whiten=False)(turns, batch).y.round(decimals=4).tolist()
     [[1.0, 1.0, 0.0], [-1.0, -1.0, -1.0]]
     """
-    reward_BT, mask_BT = on_turns(rewards, batch), batch.turn_mask_BT
-    mean_BT = group_stats(reward_BT, batch.key_B("agent"), mask_BT, ddof).mean
-    centred_BT = torch.where(mask_BT, reward_BT - mean_BT, 0.0)
-    reward_BS, mask_BS = at_turn_ends(centred_BT, batch), batch.token_mask_BS
-    if whiten:
-        one_B = torch.zeros_like(batch.key_B("agent"))
-        stats = group_stats(reward_BS, one_B, mask_BS, ddof)
-        reward_BS = (reward_BS - stats.mean) / (stats.std**2 + eps).sqrt()
-    return Credit(discounted(reward_BS, mask_BS, 1.0), "token")
+
+    name: Literal["mars_code"] = "mars_code"
+    whiten: bool = True
+    ddof: Annotated[int, whole(0)] = 1
+    eps: Annotated[float, real(0)] = 1e-8
+
+    def __call__(self, rewards: Rewards, batch: Trajectories) -> Credited:
+        reward_BT, mask_BT = on_turns(rewards, batch), batch.turn_mask_BT
+        mean_BT = group_stats(reward_BT, batch.key_B("agent"), mask_BT, self.ddof).mean
+        centred_BT = torch.where(mask_BT, reward_BT - mean_BT, 0.0)
+        reward_BS, mask_BS = at_turn_ends(centred_BT, batch), batch.token_mask_BS
+        if self.whiten:
+            one_B = torch.zeros_like(batch.key_B("agent"))
+            stats = group_stats(reward_BS, one_B, mask_BS, self.ddof)
+            reward_BS = (reward_BS - stats.mean) / (stats.std**2 + self.eps).sqrt()
+        return Credited(discounted(reward_BS, mask_BS, 1.0), "token")
 
 
-CREDIT: Table = {
-    "outcome": outcome,
-    "to_go": to_go,
-    "gae": gae,
-    "td_critic": td_critic,
-    "td_table": td_table,
-    "ads": ads,
-    "mars_code": mars_code,
-}
+Credit = Annotated[
+    Outcome | ToGo | Gae | TdCritic | TdTable | Ads | MarsCode,
+    choice(),
+]
 
 
 def _progress(k: object, horizon: int) -> int:
@@ -188,7 +194,7 @@ def _progress(k: object, horizon: int) -> int:
 
 
 def _mean_score(batch: Trajectories, component: str) -> list[float]:
-    """Give what a component has paid after 1, 2, ... turns, on average over trajectories."""
+    """Return what a component has paid after 1, 2, ... turns, on average over trajectories."""
     paid_BT = wide(batch.reward_BTK[..., batch.components.index(component)])
     paid_BT = torch.where(batch.turn_mask_BT, paid_BT, 0.0)
     total_BT = paid_BT.cumsum(1)[batch.turn_mask_BT.any(1)]

@@ -7,17 +7,18 @@ copies are the pure functions at the end of the module.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 
+from coevo.envs.core.config import config, real
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators.broadcast import expand_turns, sum_turns
+from coevo.trainers.estimators.component import AdvantageComponent
 from coevo.trainers.estimators.groups import wide
-from coevo.trainers.estimators.option import check_range
 from coevo.trainers.estimators.rewards import (
-    Credit,
+    Credited,
     Rewards,
     discounted,
     has_holes,
@@ -31,15 +32,8 @@ from coevo.trainers.estimators.scan import backward_sums
 from coevo.trainers.estimators.trajectories import Trajectories
 
 
-def gae(
-    rewards: Rewards,
-    batch: Trajectories,
-    *,
-    level: Literal["token", "turn", "bilevel"] = "token",
-    gamma: float = 1.0,
-    lam: float = 0.95,
-    gamma_turn: float = 0.99,
-) -> Credit:
+@config
+class Gae(AdvantageComponent):
     """Generalised advantage estimate against the critic's values, over tokens or over turns.
 
     At turn level V_k is the value before the first policy token of turn k (the history up to
@@ -56,25 +50,39 @@ def gae(
     >>> from coevo.trainers.estimators import from_lists
     >>> batch = from_lists([[0.0, 1.0]])
     >>> batch = replace(batch, value_BS=torch.tensor([[0.5, 0.75]]))
-    >>> gae(Rewards(torch.tensor([[0.0, 1.0]])), batch, lam=1.0).y.tolist()
+    >>> Gae(lam=1.0)(Rewards(torch.tensor([[0.0, 1.0]])), batch).y.tolist()
     [[0.5, 0.25]]
     """
-    if batch.value_BS is None:
-        raise ConfigError("credit 'gae' needs value_BS in the batch: configure a critic")
-    value_BS, mask_BS = wide(batch.value_BS), batch.token_mask_BS
-    if level == "turn":
-        return _gae_of_turns(rewards, batch, value_BS, gamma, lam)
-    reward_BS = on_tokens(rewards, batch)
-    if level == "token":
-        a_BS, return_BS = gae_recursion(reward_BS, value_BS, mask_BS, gamma, lam)
-    else:
-        ends_BS = turn_ends(batch)
-        last_BT, value_BT = (_per_turn(x_BS, ends_BS, batch) for x_BS in (reward_BS, value_BS))
-        seed_BT, _ = gae_recursion(last_BT, value_BT, batch.turn_mask_BT, gamma_turn, lam)
-        seed_BS = expand_turns(seed_BT, batch.turn_of_BS)
-        a_BS = _within_turns(reward_BS, value_BS, seed_BS, ends_BS, mask_BS, gamma, lam)
-        return_BS = torch.where(mask_BS, a_BS + value_BS, 0.0)
-    return Credit(a_BS, "token", return_BS, mask_BS)
+
+    of_one_reward = True
+    reads = "value_BS"
+    name: Literal["gae"] = "gae"
+    level: Literal["token", "turn", "bilevel"] = "token"
+    gamma: Annotated[float, real(0, 1)] = 1.0
+    lam: Annotated[float, real(0, 1)] = 0.95
+    gamma_turn: Annotated[float, real(0, 1)] = 0.99
+
+    def __call__(self, rewards: Rewards, batch: Trajectories) -> Credited:
+        if batch.value_BS is None:
+            raise ConfigError("credit 'gae' needs value_BS in the batch: configure a critic")
+        value_BS, mask_BS = wide(batch.value_BS), batch.token_mask_BS
+        if self.level == "turn":
+            return _gae_of_turns(rewards, batch, value_BS, self.gamma, self.lam)
+        reward_BS = on_tokens(rewards, batch)
+        if self.level == "token":
+            a_BS, return_BS = gae_recursion(reward_BS, value_BS, mask_BS, self.gamma, self.lam)
+        else:
+            ends_BS = turn_ends(batch)
+            last_BT, value_BT = (_per_turn(x_BS, ends_BS, batch) for x_BS in (reward_BS, value_BS))
+            seed_BT, _ = gae_recursion(
+                last_BT, value_BT, batch.turn_mask_BT, self.gamma_turn, self.lam
+            )
+            seed_BS = expand_turns(seed_BT, batch.turn_of_BS)
+            a_BS = _within_turns(
+                reward_BS, value_BS, seed_BS, ends_BS, mask_BS, self.gamma, self.lam
+            )
+            return_BS = torch.where(mask_BS, a_BS + value_BS, 0.0)
+        return Credited(a_BS, "token", return_BS, mask_BS)
 
 
 def gae_recursion(
@@ -91,15 +99,14 @@ def gae_recursion(
     >>> a_BL.tolist(), return_BL.tolist()
     ([[1.0, 0.5]], [[1.5, 1.0]])
     """
-    check_range("gamma", gamma, 0.0, 1.0)
-    check_range("lam", lam, 0.0, 1.0)
     value_BL = torch.where(mask_BL, value_BL, 0.0)
     delta_BL = reward_BL + gamma * _next_value(value_BL, mask_BL) - value_BL
     a_BL = discounted(delta_BL, mask_BL, gamma * lam)
     return a_BL, a_BL + value_BL
 
 
-def td_critic(rewards: Rewards, batch: Trajectories) -> Credit:
+@config
+class TdCritic(AdvantageComponent):
     """Advantage of an utterance under double critics: A_t = min_c Q_tc - min_c V_tc (ArCHer).
 
     Reads `q_BTC` and `v_BTC`, C critics per turn, and no reward: rewards reach the policy through
@@ -112,12 +119,18 @@ def td_critic(rewards: Rewards, batch: Trajectories) -> Credit:
     >>> from coevo.trainers.estimators import from_lists
     >>> q_BTC, v_BTC = torch.tensor([[[0.75, 1.0]]]), torch.tensor([[[0.5, 0.25]]])
     >>> batch = replace(from_lists([[1.0]]), q_BTC=q_BTC, v_BTC=v_BTC)
-    >>> td_critic(Rewards(torch.tensor([[1.0]])), batch).y.tolist()
+    >>> TdCritic()(Rewards(torch.tensor([[1.0]])), batch).y.tolist()
     [[0.5]]
     """
-    q_BT = wide(batch.needed("q_BTC", "td_critic")).amin(-1)
-    v_BT = wide(batch.needed("v_BTC", "td_critic")).amin(-1)
-    return Credit(torch.where(batch.turn_mask_BT, q_BT - v_BT, 0.0), "turn")
+
+    of_one_reward = True
+    reads = "q_BTC"
+    name: Literal["td_critic"] = "td_critic"
+
+    def __call__(self, rewards: Rewards, batch: Trajectories) -> Credited:
+        q_BT = wide(batch.needed("q_BTC", self.name)).amin(-1)
+        v_BT = wide(batch.needed("v_BTC", self.name)).amin(-1)
+        return Credited(torch.where(batch.turn_mask_BT, q_BT - v_BT, 0.0), "turn")
 
 
 def q_target(reward_BT: Tensor, v_slow_BTC: Tensor, mask_BT: Tensor, gamma: float) -> Tensor:
@@ -133,7 +146,6 @@ def q_target(reward_BT: Tensor, v_slow_BTC: Tensor, mask_BT: Tensor, gamma: floa
     >>> q_target(reward_BT, v_BTC, torch.ones(1, 2).bool(), 0.5).tolist()
     [[[0.25], [1.0]]]
     """
-    check_range("gamma", gamma, 0.0, 1.0)
     v_BTC = torch.where(mask_BT.unsqueeze(-1), v_slow_BTC, 0.0)
     ahead_BTC = torch.cat([v_BTC[:, 1:], torch.zeros_like(v_BTC[:, :1])], dim=1)
     target_BTC = reward_BT.unsqueeze(-1) + gamma * ahead_BTC
@@ -160,21 +172,20 @@ def polyak(slow: Iterable[Tensor], live: Iterable[Tensor], tau: float = 0.1) -> 
     >>> slow.tolist()
     [0.25]
     """
-    check_range("tau", tau, 0.0, 1.0)
     for old, new in zip(slow, live, strict=True):
         old.lerp_(new.to(old.dtype), tau)
 
 
 def _gae_of_turns(
     rewards: Rewards, batch: Trajectories, value_BS: Tensor, gamma: float, lam: float
-) -> Credit:
+) -> Credited:
     require_tokens(batch)
     first_BS = turn_starts(batch)
     value_BT = _per_turn(value_BS, first_BS, batch)
     a_BT, return_BT = gae_recursion(
         on_turns(rewards, batch), value_BT, batch.turn_mask_BT, gamma, lam
     )
-    return Credit(a_BT, "turn", expand_turns(return_BT, batch.turn_of_BS), first_BS)
+    return Credited(a_BT, "turn", expand_turns(return_BT, batch.turn_of_BS), first_BS)
 
 
 def _within_turns(
@@ -195,13 +206,13 @@ def _within_turns(
 
 
 def _per_turn(y_BS: Tensor, at_BS: Tensor, batch: Trajectories) -> Tensor:
-    """Give what stands on one marked token of every turn, [B, T]."""
+    """Return what stands on one marked token of every turn, [B, T]."""
     turns = batch.turn_mask_BT.shape[1]
     return sum_turns(torch.where(at_BS, y_BS, 0.0), batch.turn_of_BS, turns)
 
 
 def _next_value(value_BL: Tensor, mask_BL: Tensor) -> Tensor:
-    """Give V at the next position inside the mask, 0 where there is none."""
+    """Return V at the next position inside the mask, 0 where there is none."""
     carried_BL = value_BL
     if has_holes(mask_BL):
         carried_BL = backward_sums(value_BL, (~mask_BL).to(value_BL.dtype))

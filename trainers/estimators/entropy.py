@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor
 
+from coevo.envs.core.config import config, real
+from coevo.trainers.estimators.component import Term, TermComponent, check_range
 from coevo.trainers.estimators.inputs import LossInputs
-from coevo.trainers.estimators.option import check_range
-from coevo.trainers.estimators.term import Term
 
 INFINITY = float("inf")
 
 
-def exact_entropy(log_pi_BLV: Tensor) -> Tensor:
+def exact_entropy(log_pi_CLV: Tensor) -> Tensor:
     """Compute the entropy per token, in nats, from a complete log-distribution.
 
     >>> round(float(exact_entropy(torch.tensor([0.5, 0.5]).log())), 4)
     0.6931
     """
-    finite_BLV = log_pi_BLV.masked_fill(log_pi_BLV == -torch.inf, 0.0)
-    return -(log_pi_BLV.exp() * finite_BLV).sum(-1)
+    finite_CLV = log_pi_CLV.masked_fill(log_pi_CLV == -torch.inf, 0.0)
+    return -(log_pi_CLV.exp() * finite_CLV).sum(-1)
 
 
-def entropy_law(log_pi_BV: Tensor, advantage_BV: Tensor, eta: float) -> Tensor:
+def entropy_law(log_pi_CV: Tensor, advantage_CV: Tensor, eta: float) -> Tensor:
     """Predict how one policy-gradient step changes entropy: -eta Cov_pi(log pi, pi A).
 
     For a softmax over free logits, z <- z + eta pi A, A centred under pi; first order in eta.
@@ -35,65 +35,81 @@ def entropy_law(log_pi_BV: Tensor, advantage_BV: Tensor, eta: float) -> Tensor:
     >>> round(entropy_law(z.log_softmax(-1), a, 0.01).item(), 6)
     -0.001198
     """
-    pi_BV = log_pi_BV.exp()
-    log_BV = log_pi_BV.masked_fill(log_pi_BV == -torch.inf, 0.0)
-    step_BV = pi_BV * advantage_BV
-    product = (pi_BV * log_BV * step_BV).sum(-1)
-    return -eta * (product - (pi_BV * log_BV).sum(-1) * (pi_BV * step_BV).sum(-1))
+    pi_CV = log_pi_CV.exp()
+    log_CV = log_pi_CV.masked_fill(log_pi_CV == -torch.inf, 0.0)
+    step_CV = pi_CV * advantage_CV
+    product = (pi_CV * log_CV * step_CV).sum(-1)
+    return -eta * (product - (pi_CV * log_CV).sum(-1) * (pi_CV * step_CV).sum(-1))
 
 
-def entropy(x: LossInputs, *, coef: float = 0.01) -> Term:
+@config
+class EntropyBonus(TermComponent):
     """Entropy bonus: -coef * H.
 
     >>> from coevo.trainers.estimators import from_tokens
-    >>> entropy(from_tokens([[-1.0]], entropy_BL=torch.ones(1, 1)), coef=0.5).loss_BL
+    >>> EntropyBonus(coef=0.5)(from_tokens([[-1.0]], entropy_CL=torch.ones(1, 1))).loss_CL
     tensor([[-0.5000]])
     """
-    value_BL = x.needed("entropy_BL", "entropy")
-    return Term(-coef * value_BL, value_BL)
+
+    always_token_mean = True
+    name: Literal["entropy"] = "entropy"
+    coef: Annotated[float, real()] = 0.01
+
+    def __call__(self, x: LossInputs) -> Term:
+        value_CL = x.needed("entropy_CL", self.name)
+        return Term(-self.coef * value_CL, value_CL)
 
 
-def nll(x: LossInputs, *, coef: float = 0.1) -> Term:
+@config
+class Nll(TermComponent):
     """Imitate every sampled token: -coef logp.
 
     Aggregated like the policy loss: beside kind `pg` it equals a baseline lowered by coef (AsymRE).
 
     >>> from coevo.trainers.estimators import from_tokens
-    >>> nll(from_tokens([[-2.0]]), coef=0.5).loss_BL.tolist()
+    >>> Nll(coef=0.5)(from_tokens([[-2.0]])).loss_CL.tolist()
     [[1.0]]
     """
-    return Term(-coef * x.logp_BL, -x.logp_BL)
+
+    name: Literal["nll"] = "nll"
+    coef: Annotated[float, real()] = 0.1
+
+    def __call__(self, x: LossInputs) -> Term:
+        return Term(-self.coef * x.logp_CL, -x.logp_CL)
 
 
-def entropy_band(
-    x: LossInputs, *, coef: float = 0.01, low: float = 0.0, high: float = INFINITY
-) -> Term:
+@config
+class EntropyBand(TermComponent):
     """Hold entropy between two fixed bounds: coef (relu(low - H) + relu(H - high)).
 
     Inside the band there is neither bonus nor penalty. `epo` has bounds that follow the past.
 
     >>> from coevo.trainers.estimators import from_tokens
-    >>> x = from_tokens([[-1.0] * 3], entropy_BL=torch.tensor([[0.25, 1.0, 3.0]]))
-    >>> entropy_band(x, coef=1.0, low=0.5, high=2.0).loss_BL.tolist()
+    >>> x = from_tokens([[-1.0] * 3], entropy_CL=torch.tensor([[0.25, 1.0, 3.0]]))
+    >>> EntropyBand(coef=1.0, low=0.5, high=2.0)(x).loss_CL.tolist()
     [[0.25, 0.0, 1.0]]
     """
-    check_range("low", low, 0.0, high)
-    entropy_BL = x.needed("entropy_BL", "entropy_band")
-    value_BL = torch.relu(low - entropy_BL) + torch.relu(entropy_BL - high)
-    return Term(coef * value_BL, value_BL)
+
+    always_token_mean = True
+    name: Literal["entropy_band"] = "entropy_band"
+    coef: Annotated[float, real()] = 0.01
+    low: Annotated[float, real(0)] = 0.0
+    high: Annotated[float, real(0, infinite=True)] = INFINITY
+
+    def __post_init__(self) -> None:
+        check_range("low", self.low, 0.0, self.high)
+
+    def __call__(self, x: LossInputs) -> Term:
+        entropy_CL = x.needed("entropy_CL", self.name)
+        value_CL = torch.relu(self.low - entropy_CL) + torch.relu(entropy_CL - self.high)
+        return Term(self.coef * value_CL, value_CL)
 
 
-def adaptive_entropy(
-    x: LossInputs,
-    *,
-    coef: float = 0.0,
-    target: float = 0.2,
-    step: float = 0.005,
-    most: float = 1.0,
-) -> Term:
+@config
+class AdaptiveEntropy(TermComponent):
     """Entropy bonus that is on while entropy is low (Skywork-OR1): -c H while H <= target.
 
-    `coef` is c of the first update; `move_adaptive_entropy` raises it after every update that
+    `coef` is c of the first update; `control` raises it after every update that
     ended at or below the target and lowers it otherwise. Whether it applies is decided by the
     update before, since no micro-batch knows the entropy of all of them; the first has no bonus.
     Source: Skywork-OR1, as in TRL, which decides by the current batch.
@@ -102,36 +118,34 @@ def adaptive_entropy(
 
     >>> from coevo.trainers.estimators import from_tokens
     >>> from dataclasses import replace
-    >>> x = from_tokens([[-1.0]], entropy_BL=torch.ones(1, 1))
+    >>> x = from_tokens([[-1.0]], entropy_CL=torch.ones(1, 1))
     >>> low = replace(x, state={"adaptive_entropy/coef": 0.5, "adaptive_entropy/on": True})
-    >>> adaptive_entropy(x).loss_BL.item(), adaptive_entropy(low).loss_BL.item()
+    >>> AdaptiveEntropy()(x).loss_CL.item(), AdaptiveEntropy()(low).loss_CL.item()
     (-0.0, -0.5)
     """
-    value_BL = x.needed("entropy_BL", "adaptive_entropy")
-    known = float(x.state.get("adaptive_entropy/coef", coef))
-    now = known if x.state.get("adaptive_entropy/on", False) else 0.0
-    return Term(-now * value_BL, value_BL, {"adaptive_entropy/coef": value_BL.new_tensor(now)})
 
+    always_token_mean = True
+    name: Literal["adaptive_entropy"] = "adaptive_entropy"
+    coef: Annotated[float, real(0)] = 0.0
+    target: Annotated[float, real()] = 0.2
+    step: Annotated[float, real(0)] = 0.005
+    most: Annotated[float, real(0)] = 1.0
 
-def move_adaptive_entropy(
-    state: Mapping[str, Any],
-    stats: Mapping[str, float],
-    *,
-    coef: float = 0.0,
-    target: float = 0.2,
-    step: float = 0.005,
-    most: float = 1.0,
-) -> dict[str, Any]:
-    """Move the coefficient: c <- clip(c + step if H <= target else c - step, 0, most).
+    def __call__(self, x: LossInputs) -> Term:
+        value_CL = x.needed("entropy_CL", self.name)
+        known = float(x.state.get("adaptive_entropy/coef", self.coef))
+        now = known if x.state.get("adaptive_entropy/on", False) else 0.0
+        return Term(-now * value_CL, value_CL, {"adaptive_entropy/coef": value_CL.new_tensor(now)})
 
-    >>> move_adaptive_entropy({}, {"adaptive_entropy": 0.1})
-    {'adaptive_entropy/coef': 0.005, 'adaptive_entropy/on': True}
-    """
-    check_range("step", step, 0.0, INFINITY)
-    check_range("most", most, 0.0, INFINITY)
-    before = float(state.get("adaptive_entropy/coef", coef))
-    if "adaptive_entropy" not in stats:
-        return {}
-    low = stats["adaptive_entropy"] <= target
-    after = min(max(before + (step if low else -step), 0.0), most)
-    return {"adaptive_entropy/coef": after, "adaptive_entropy/on": low}
+    def control(self, state: Mapping[str, Any], stats: Mapping[str, float]) -> dict[str, Any]:
+        """Move the coefficient: c <- clip(c + step if H <= target else c - step, 0, most).
+
+        >>> AdaptiveEntropy().control({}, {"adaptive_entropy": 0.1})
+        {'adaptive_entropy/coef': 0.005, 'adaptive_entropy/on': True}
+        """
+        before = float(state.get("adaptive_entropy/coef", self.coef))
+        if "adaptive_entropy" not in stats:
+            return {}
+        low = stats["adaptive_entropy"] <= self.target
+        after = min(max(before + (self.step if low else -self.step), 0.0), self.most)
+        return {"adaptive_entropy/coef": after, "adaptive_entropy/on": low}

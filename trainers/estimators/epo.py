@@ -4,35 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor
 
+from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import unknown
 from coevo.trainers.estimators.broadcast import sum_turns
+from coevo.trainers.estimators.component import Term, TermComponent, check_range
 from coevo.trainers.estimators.inputs import LossInputs
-from coevo.trainers.estimators.option import check_range
-from coevo.trainers.estimators.term import Term
 
 EpoMode = Literal["reported", "hinge", "mask"]
 INFINITY = float("inf")
 
 
-def epo(
-    x: LossInputs,
-    *,
-    coef: float = 0.001,
-    mode: EpoMode = "hinge",
-    kappa_l: float = 0.0,
-    kappa_r: float = 2.0,
-    alpha: float = 0.1,
-    lam: float = 1.0,
-    from_turn: int = 0,
-    phases: bool = False,
-    middle: int = 75,
-    last: int = 150,
-) -> Term:
+@config
+class Epo(TermComponent):
     """Entropy bonus with a corridor for every turn: -coef (H - lam w penalty).
 
     The corridor of turn k is kappa_l Hbar_k < H < kappa_r Hbar_k, Hbar_k the mean over past
@@ -48,23 +36,67 @@ def epo(
 
     >>> from dataclasses import replace
     >>> from coevo.trainers.estimators import from_tokens
-    >>> x = from_tokens([[-1.0, -1.0]], entropy_BL=torch.tensor([[1.0, 3.0]]))
+    >>> x = from_tokens([[-1.0, -1.0]], entropy_CL=torch.tensor([[1.0, 3.0]]))
     >>> x = replace(x, state={"epo/mean": [1.0], "epo/seen": [1]})
-    >>> [epo(x, coef=1.0, mode=m).loss_BL[0, 1].item() for m in ("reported", "hinge", "mask")]
+    >>> [Epo(coef=1.0, mode=m)(x).loss_CL[0, 1].item() for m in ("reported", "hinge", "mask")]
     [-2.9000000953674316, -2.9000000953674316, -0.30000001192092896]
     """
-    check_range("kappa_l", kappa_l, 0.0, kappa_r)
-    check_range("alpha", alpha, 0.0, INFINITY)
-    value_BL = x.needed("entropy_BL", "epo")
-    mean_BL, on_BL = _corridor(x, from_turn)
-    gap_BL = corridor_gap(value_BL, kappa_l * mean_BL, kappa_r * mean_BL, mode)
-    weight = phase_weight(int(x.state.get("epo/updates", 0)), middle, last) if phases else 1.0
-    if mode == "mask":
-        worth_BL = torch.where(on_BL & (gap_BL > 0), alpha, 1.0).to(value_BL.dtype)
-        return Term(-coef * worth_BL * value_BL, value_BL, _turn_stats(x, value_BL))
-    penalty_BL = torch.where(on_BL, alpha * gap_BL, 0.0)
-    loss_BL = -coef * (value_BL - lam * weight * penalty_BL)
-    return Term(loss_BL, value_BL, _turn_stats(x, value_BL))
+
+    always_token_mean = True
+    name: Literal["epo"] = "epo"
+    coef: Annotated[float, real()] = 0.001
+    mode: EpoMode = "hinge"
+    kappa_l: Annotated[float, real(0)] = 0.0
+    kappa_r: Annotated[float, real(0)] = 2.0
+    alpha: Annotated[float, real(0)] = 0.1
+    lam: Annotated[float, real()] = 1.0
+    from_turn: Annotated[int, whole(0)] = 0
+    phases: bool = False
+    middle: Annotated[int, whole(1)] = 75
+    last: Annotated[int, whole(1)] = 150
+
+    def __post_init__(self) -> None:
+        check_range("kappa_l", self.kappa_l, 0.0, self.kappa_r)
+        check_range("middle", self.middle, 1, self.last - 1)
+
+    def __call__(self, x: LossInputs) -> Term:
+        value_CL = x.needed("entropy_CL", self.name)
+        mean_CL, on_CL = _corridor(x, self.from_turn)
+        gap_CL = corridor_gap(value_CL, self.kappa_l * mean_CL, self.kappa_r * mean_CL, self.mode)
+        weight = (
+            phase_weight(int(x.state.get("epo/updates", 0)), self.middle, self.last)
+            if self.phases
+            else 1.0
+        )
+        if self.mode == "mask":
+            worth_CL = torch.where(on_CL & (gap_CL > 0), self.alpha, 1.0).to(value_CL.dtype)
+            return Term(-self.coef * worth_CL * value_CL, value_CL, _turn_stats(x, value_CL))
+        penalty_CL = torch.where(on_CL, self.alpha * gap_CL, 0.0)
+        loss_CL = -self.coef * (value_CL - self.lam * weight * penalty_CL)
+        return Term(loss_CL, value_CL, _turn_stats(x, value_CL))
+
+    def control(self, state: Mapping[str, Any], stats: Mapping[str, float]) -> dict[str, Any]:
+        """Add the mean entropy of every turn of this update to the running means.
+
+        >>> seen = {"sum/epo/entropy/0": 6.0, "sum/epo/tokens/0": 2.0}
+        >>> Epo().control({"epo/mean": [1.0], "epo/seen": [1], "epo/updates": 1}, seen)
+        {'epo/mean': [2.0], 'epo/seen': [2], 'epo/updates': 2}
+        """
+        prefix = "sum/epo/tokens/"
+        turns = {int(n.removeprefix(prefix)): v for n, v in stats.items() if n.startswith(prefix)}
+        mean, seen = list(state.get("epo/mean", [])), list(state.get("epo/seen", []))
+        missing = max(turns, default=-1) + 1 - len(mean)
+        mean, seen = mean + [0.0] * missing, seen + [0] * missing
+        for turn, tokens in turns.items():
+            if tokens > 0:
+                now = stats[f"sum/epo/entropy/{turn}"] / tokens
+                seen[turn] += 1
+                mean[turn] += (now - mean[turn]) / seen[turn]
+        return {
+            "epo/mean": mean,
+            "epo/seen": seen,
+            "epo/updates": int(state.get("epo/updates", 0)) + 1,
+        }
 
 
 def corridor_gap(entropy: Tensor, low: Tensor, high: Tensor, mode: EpoMode) -> Tensor:
@@ -82,7 +114,7 @@ def corridor_gap(entropy: Tensor, low: Tensor, high: Tensor, mode: EpoMode) -> T
 
 
 def phase_weight(update: int, middle: int = 75, last: int = 150) -> float:
-    """Give the weight of the penalty: first nearly constant, then fading.
+    """Return the weight of the penalty: first nearly constant, then fading.
 
     1 - 0.2 (1 - exp(-2 e / middle)) up to `middle`, then 0.8 exp(-3 (e - middle) / (last -
     middle)). The two do not meet: 0.8271 is followed by 0.7686. Source: released code.
@@ -90,49 +122,28 @@ def phase_weight(update: int, middle: int = 75, last: int = 150) -> float:
     >>> [round(phase_weight(e), 4) for e in (0, 75, 76, 150)]
     [1.0, 0.8271, 0.7686, 0.0398]
     """
-    check_range("middle", middle, 1, last - 1)
     if update <= middle:
         return 1.0 - 0.2 * (1.0 - math.exp(-2.0 * update / middle))
     return 0.8 * math.exp(-3.0 * (update - middle) / (last - middle))
 
 
-def move_epo(state: Mapping[str, Any], stats: Mapping[str, float]) -> dict[str, Any]:
-    """Add the mean entropy of every turn of this update to the running means.
-
-    >>> seen = {"sum/epo/entropy/0": 6.0, "sum/epo/tokens/0": 2.0}
-    >>> move_epo({"epo/mean": [1.0], "epo/seen": [1], "epo/updates": 1}, seen)
-    {'epo/mean': [2.0], 'epo/seen': [2], 'epo/updates': 2}
-    """
-    prefix = "sum/epo/tokens/"
-    turns = {int(n.removeprefix(prefix)): v for n, v in stats.items() if n.startswith(prefix)}
-    mean, seen = list(state.get("epo/mean", [])), list(state.get("epo/seen", []))
-    missing = max(turns, default=-1) + 1 - len(mean)
-    mean, seen = mean + [0.0] * missing, seen + [0] * missing
-    for turn, tokens in turns.items():
-        if tokens > 0:
-            now = stats[f"sum/epo/entropy/{turn}"] / tokens
-            seen[turn] += 1
-            mean[turn] += (now - mean[turn]) / seen[turn]
-    return {"epo/mean": mean, "epo/seen": seen, "epo/updates": int(state.get("epo/updates", 0)) + 1}
-
-
 def _corridor(x: LossInputs, from_turn: int) -> tuple[Tensor, Tensor]:
     """Look up Hbar of every token's turn, and whether there is a corridor at it."""
     mean, seen = list(x.state.get("epo/mean", [])), list(x.state.get("epo/seen", []))
-    turn_BL = torch.where(x.mask_BL, x.turn_id_BL, -1)
-    known_BL = (turn_BL >= 0) & (turn_BL < len(mean))
-    at_BL = torch.where(known_BL, turn_BL, 0)
-    mean_BL = x.logp_BL.new_tensor(mean or [0.0])[at_BL]
-    past_BL = torch.tensor(seen or [0], device=at_BL.device)[at_BL] > 0
-    far_B1 = (turn_BL >= from_turn).any(1, keepdim=True)
-    return mean_BL, known_BL & past_BL & far_B1
+    turn_CL = torch.where(x.mask_CL, x.turn_id_CL, -1)
+    known_CL = (turn_CL >= 0) & (turn_CL < len(mean))
+    at_CL = torch.where(known_CL, turn_CL, 0)
+    mean_CL = x.logp_CL.new_tensor(mean or [0.0])[at_CL]
+    past_CL = torch.tensor(seen or [0], device=at_CL.device)[at_CL] > 0
+    far_C1 = (turn_CL >= from_turn).any(1, keepdim=True)
+    return mean_CL, known_CL & past_CL & far_C1
 
 
 @torch.no_grad()
-def _turn_stats(x: LossInputs, entropy_BL: Tensor) -> dict[str, Tensor]:
-    turn_BL = torch.where(x.mask_BL, x.turn_id_BL, -1)
-    turns = int(turn_BL.max()) + 1 if turn_BL.numel() else 0
-    total_T = sum_turns(entropy_BL.detach(), turn_BL, turns).sum(0)
-    tokens_T = sum_turns(torch.ones_like(entropy_BL), turn_BL, turns).sum(0)
+def _turn_stats(x: LossInputs, entropy_CL: Tensor) -> dict[str, Tensor]:
+    turn_CL = torch.where(x.mask_CL, x.turn_id_CL, -1)
+    turns = int(turn_CL.max()) + 1 if turn_CL.numel() else 0
+    total_T = sum_turns(entropy_CL.detach(), turn_CL, turns).sum(0)
+    tokens_T = sum_turns(torch.ones_like(entropy_CL), turn_CL, turns).sum(0)
     named = {"entropy": total_T, "tokens": tokens_T}
     return {f"sum/epo/{n}/{k}": v for n, t in named.items() for k, v in enumerate(t.unbind())}

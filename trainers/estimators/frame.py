@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators.broadcast import expand_rows, expand_turns, sum_turns
 from coevo.trainers.estimators.groups import GroupStats, combined, group_stats, wide
 from coevo.trainers.estimators.rewards import Level
 from coevo.trainers.estimators.trajectories import Trajectories
 
-WEIGHTS = ("row", "turn", "token", "trajectory")
+Weights = Literal["row", "turn", "token", "trajectory"]
 OF_TURNS = ("turn", "state", "action", "role")
 """Keys that every turn has its own of."""
 
@@ -26,9 +27,6 @@ class Frame:
     `turn`, `token` and `trajectory` count every turn, policy token or trajectory once, whatever
     the level of the table, and an entry that spans several of them weighs as many.
 
-    Raises:
-        UnknownNameError: There are no such weights.
-
     >>> from coevo.trainers.estimators import from_lists
     >>> batch = from_lists([[1.0, 2.0]], tokens=[[3, 1]])
     >>> Frame(batch, "turn", weights="token").weight().tolist()
@@ -37,13 +35,9 @@ class Frame:
 
     batch: Trajectories
     level: Level
-    weights: str = "row"
+    weights: Weights = "row"
     ddof: int = 1
     eps: float = 1e-6
-
-    def __post_init__(self) -> None:
-        if self.weights not in WEIGHTS:
-            raise unknown("weights", self.weights, WEIGHTS)
 
     @property
     def mask(self) -> Tensor:
@@ -53,7 +47,7 @@ class Frame:
         return self.batch.turn_mask_BT if self.level == "turn" else self.batch.token_mask_BS
 
     def key(self, by: str | None) -> Tensor:
-        """Give the group of every entry; None puts all entries in one group.
+        """Return the group of every entry; None puts all entries in one group.
 
         Names joined by `+` give their combinations. Besides the keys of the batch, `turn` is the
         number of the entry's turn, `state` what the seat saw before it, `action` what it did and
@@ -77,8 +71,8 @@ class Frame:
             return key_BT
         return torch.where(self.mask, key_BT.gather(1, self.batch.turn_of_BS.clamp(min=0)), 0)
 
-    def weight(self, weights: str | None = None) -> Tensor:
-        """Give the weight of every entry (float64), 0 at padding."""
+    def weight(self, weights: Weights | None = None) -> Tensor:
+        """Return the weight of every entry (float64), 0 at padding."""
         unit = weights or self.weights
         one = wide(self.mask)
         if unit == "row" or unit == self.level:
@@ -93,14 +87,18 @@ class Frame:
             return self._tokens_BT
         return one / expand_turns(self._tokens_BT, self.batch.turn_of_BS).clamp(min=1.0)
 
-    def stats(self, y: Tensor, by: str | None, weights: str | None = None) -> GroupStats:
+    def stats(self, y: Tensor, by: str | None, weights: Weights | None = None) -> GroupStats:
         """Compute `group_stats` of a table over the groups of a key."""
         return group_stats(y, self._short_key(by), self.weight(weights), self.ddof)
 
-    def own(self, y: Tensor, by: str | None) -> tuple[Tensor, Tensor]:
-        """Give what an entry's trajectory adds to its group: weighted sum and weight."""
-        rows_B, key = torch.arange(len(y), device=y.device), self._short_key(by)
-        key = rows_B if key.ndim == 1 else combined(key, rows_B.unsqueeze(1).expand_as(key))
+    def own(self, y: Tensor, by: str | None, whose: str = "trajectory") -> tuple[Tensor, Tensor]:
+        """Return what an entry's trajectory, or what shares another key with it, adds to its group.
+
+        Both are sums over these entries: of weighted values, and of weights.
+        """
+        own_B, key = self.batch.key_of(whose), self._short_key(by)
+        own = own_B if key.ndim == 1 else own_B.unsqueeze(1).expand_as(key)
+        key = combined(key, own)
         stats = group_stats(y, key, self.weight())
         return stats.mean * stats.total, stats.total
 
@@ -136,12 +134,12 @@ class Frame:
         )
 
     def _short_key(self, by: str | None) -> Tensor:
-        """Give the key with one entry per row where it has no more to tell."""
+        """Return the key with one entry per row where it has no more to tell."""
         names = [] if by is None else by.split("+")
         return self.key(by) if any(map(self._tells_turns, names)) else self._row_key(names)
 
     def _tells_turns(self, name: str) -> bool:
-        """Tell whether a key differs within a trajectory; a row has the role of its first turn."""
+        """Return whether a key differs within a trajectory; a row has the role of its first turn."""
         return name in OF_TURNS and not (
             name == "role" and self.level == "row" and name in self.batch.keys
         )

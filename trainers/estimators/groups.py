@@ -94,7 +94,7 @@ def group_stats(y: Tensor, key: Tensor, weight: Tensor, ddof: int = 1) -> GroupS
 
 
 def extremes(y: Tensor, key: Tensor, keep: Tensor) -> tuple[Tensor, Tensor]:
-    """Give the lowest and highest kept value of every group, in the shape of its key.
+    """Return the lowest and highest kept value of every group, in the shape of its key.
 
     A group that keeps nothing has inf and -inf.
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from coevo.envs.core.errors import ConfigError
-from coevo.trainers.estimators.gates import quantile
+from coevo.envs.core.config import config, real
+from coevo.trainers.estimators.component import LossComponent
 from coevo.trainers.estimators.inputs import LossInputs
-from coevo.trainers.estimators.option import check_range
-from coevo.trainers.estimators.surrogate_clip import INFINITY, Surrogate, capped, clip_between
+from coevo.trainers.estimators.surrogate_clip import SurrogateLoss, capped, clip_between
+from coevo.trainers.estimators.token_masks import quantile
 
 
 class EntropyScale(NamedTuple):
@@ -46,7 +46,6 @@ def entropy_scale(entropy_N: Tensor, share: float = 0.8) -> EntropyScale:
     >>> [round(v, 4) for v in entropy_scale(h_N).score(h_N).tolist()]
     [-1.0, -0.5, -0.1505, 1.0, 0.0]
     """
-    check_range("share", share, 0.0, 1.0)
     log_N = _log(entropy_N)
     pivot = quantile(log_N, share, nearest=True)
     gap_N = log_N - pivot
@@ -56,34 +55,14 @@ def entropy_scale(entropy_N: Tensor, share: float = 0.8) -> EntropyScale:
     return EntropyScale(pivot, spread, -ends.min(), ends.max())
 
 
-def survey_hapo(x: LossInputs, generator: torch.Generator | None, *, share: float = 0.8) -> Tensor:
-    """Score every token of a mini-batch by its entropy.
-
-    >>> from coevo.trainers.estimators import from_tokens
-    >>> x = from_tokens([[-1.0] * 3], entropy_BL=torch.tensor([[0.25, 1.0, 2.0]]))
-    >>> survey_hapo(x, None, share=0.5).tolist()
-    [[-1.0, 0.0, 1.0]]
-    """
-    entropy_BL = x.needed("entropy_BL", "hapo").detach()
-    score_BL = entropy_scale(entropy_BL[x.mask_BL], share).score(entropy_BL)
-    return torch.where(x.mask_BL, score_BL, 0.0)
-
-
-def hapo(
-    ratio_BL: Tensor,
-    x: LossInputs,
-    *,
-    eps_lo: float = 0.2,
-    eps_hi: float = 0.2,
-    c: float = 10.0,
-    share: float = 0.8,
-    redistribute: bool = True,
-) -> Surrogate:
+@config
+class Hapo(LossComponent):
     """Clip and advantage by entropy (HAPO), with the ceiling of `dual_clip`.
 
     h <= 0 widens the clip below, [1 - eps_lo (1 - h), 1 + eps_hi]; h > 0 widens it above,
-    [1 - eps_lo, 1 + eps_hi (1 + h)]. A becomes A (1 + h) for h > 0 outside the neutral zone
-    1 - eps_lo / 2 < s < 1 + eps_hi / 2 and for h <= 0 inside of it. h comes from `survey_hapo`.
+    [1 - eps_lo, 1 + eps_hi (1 + h)]. A becomes A (1 + h) for h > 0 outside the neutral zone, which
+    reaches half as far from 1 as these bounds (starriver030515/HAPO@7671dde), and for h <= 0 inside
+    of it. h comes from `batch_statistics`.
     The released scale divides a negative h by a negative minimum, so that h >= 0 for every token
     and none counts as certain; here certain tokens are negative.
 
@@ -92,33 +71,53 @@ def hapo(
 
     >>> from dataclasses import replace
     >>> from coevo.trainers.estimators import from_tokens
-    >>> x = replace(from_tokens([[0.0, 0.0]]), surveyed={"hapo": torch.tensor([[-0.5, 0.5]])})
-    >>> [round(v, 4) for v in hapo(torch.tensor([[1.0, 1.5]]), x).loss_BL[0].tolist()]
+    >>> x = replace(from_tokens([[0.0, 0.0]]), statistics={"hapo": torch.tensor([[-0.5, 0.5]])})
+    >>> [round(v, 4) for v in Hapo()(torch.tensor([[1.0, 1.5]]), x).loss_CL[0].tolist()]
     [-0.5, -1.95]
     """
-    check_range("eps_lo", eps_lo, 0.0, 0.5)  # doubled at h = -1
-    check_range("eps_hi", eps_hi, 0.0, INFINITY)
-    if not c > 1.0:
-        raise ConfigError(f"hapo: c={c} must be above 1, or on-policy tokens lose gradient")
-    h_BL, a_BL = x.surveyed["hapo"].to(ratio_BL.dtype), x.advantage_BL
-    if redistribute:
-        a_BL = redistributed(a_BL, h_BL, ratio_BL.detach(), eps_lo, eps_hi)
-    low_BL = 1.0 - eps_lo * (1.0 - h_BL.clamp(max=0.0))
-    high_BL = 1.0 + eps_hi * (1.0 + h_BL.clamp(min=0.0))
-    return capped(clip_between(ratio_BL, a_BL, low_BL, high_BL), ratio_BL, a_BL, c)
+
+    needs_batch_statistics = True
+    name: Literal["hapo"] = "hapo"
+    eps_lo: Annotated[float, real(0, 0.5)] = 0.2
+    eps_hi: Annotated[float, real(0)] = 0.2
+    c: Annotated[float, real(above=1)] = 10.0
+    share: Annotated[float, real(0, 1)] = 0.8
+    redistribute: bool = True
+
+    def __call__(self, ratio_CL: Tensor, x: LossInputs) -> SurrogateLoss:
+        h_CL, a_CL = x.statistics[self.name].to(ratio_CL.dtype), x.advantage_CL
+        lo_CL = self.eps_lo * (1.0 - h_CL.clamp(max=0.0))
+        hi_CL = self.eps_hi * (1.0 + h_CL.clamp(min=0.0))
+        if self.redistribute:
+            a_CL = redistributed(a_CL, h_CL, ratio_CL.detach(), lo_CL, hi_CL)
+        clipped = clip_between(ratio_CL, a_CL, 1.0 - lo_CL, 1.0 + hi_CL)
+        return capped(clipped, ratio_CL, a_CL, self.c)
+
+    def batch_statistics(self, x: LossInputs, generator: torch.Generator | None) -> Tensor:
+        """Score every token of a mini-batch by its entropy.
+
+        >>> from coevo.trainers.estimators import from_tokens
+        >>> x = from_tokens([[-1.0] * 3], entropy_CL=torch.tensor([[0.25, 1.0, 2.0]]))
+        >>> Hapo(share=0.5).batch_statistics(x, None).tolist()
+        [[-1.0, 0.0, 1.0]]
+        """
+        entropy_CL = x.needed("entropy_CL", self.name).detach()
+        score_CL = entropy_scale(entropy_CL[x.mask_CL], self.share).score(entropy_CL)
+        return torch.where(x.mask_CL, score_CL, 0.0)
 
 
 def redistributed(
-    a_BL: Tensor, h_BL: Tensor, ratio_BL: Tensor, eps_lo: float, eps_hi: float
+    a_CL: Tensor, h_CL: Tensor, ratio_CL: Tensor, lo_CL: Tensor, hi_CL: Tensor
 ) -> Tensor:
-    """Give A (1 + h) where the token is uncertain and moving, or certain and at rest; else A.
+    """Return A (1 + h) where the token is uncertain and moving, or certain and at rest; else A.
 
-    >>> h_BL, a_BL = torch.tensor([[0.5, 0.5, -0.5, -0.5]]), torch.ones(1, 4)
-    >>> redistributed(a_BL, h_BL, torch.tensor([[1.0, 1.2, 1.0, 1.2]]), 0.2, 0.2).tolist()
+    >>> h_CL, a_CL = torch.tensor([[0.5, 0.5, -0.5, -0.5]]), torch.ones(1, 4)
+    >>> eps_CL = torch.full((1, 4), 0.2)
+    >>> redistributed(a_CL, h_CL, torch.tensor([[1.0, 1.2, 1.0, 1.2]]), eps_CL, eps_CL).tolist()
     [[1.0, 1.5, 0.5, 1.0]]
     """
-    at_rest_BL = (ratio_BL > 1.0 - eps_lo / 2) & (ratio_BL < 1.0 + eps_hi / 2)
-    return torch.where((h_BL > 0) ^ at_rest_BL, a_BL * (1.0 + h_BL), a_BL)
+    at_rest_CL = (ratio_CL > 1.0 - lo_CL / 2) & (ratio_CL < 1.0 + hi_CL / 2)
+    return torch.where((h_CL > 0) ^ at_rest_CL, a_CL * (1.0 + h_CL), a_CL)
 
 
 def _log(entropy: Tensor) -> Tensor:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor
 
+from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError, unknown
-from coevo.trainers.estimators.gates import INFINITY, by_covariance, marked, whole_share
+from coevo.trainers.estimators.component import Term, TermComponent
 from coevo.trainers.estimators.inputs import LossInputs
-from coevo.trainers.estimators.option import check_range
-from coevo.trainers.estimators.ratio import LOG_RATIO_LIMIT, ratio_token
-from coevo.trainers.estimators.term import Term
+from coevo.trainers.estimators.ratio import LOG_RATIO_LIMIT, TokenRatio
+from coevo.trainers.estimators.token_masks import INFINITY, by_covariance, marked, whole_share
 
 KlKind = Literal["k1", "k2", "k3", "k2grad_k3value"]
 
@@ -44,7 +44,7 @@ def kl_term(kind: KlKind, logp: Tensor, logp_ref: Tensor, *, limit: float = INFI
     return estimates[kind].clamp(-limit, limit)
 
 
-def exact_kl(log_pi_BLV: Tensor, log_ref_BLV: Tensor) -> Tensor:
+def exact_kl(log_pi_CLV: Tensor, log_ref_CLV: Tensor) -> Tensor:
     """Compute KL(pi || ref) per token from complete log-distributions.
 
     A choice that pi rules out (-inf) costs nothing; one that only ref rules out costs infinity.
@@ -53,62 +53,62 @@ def exact_kl(log_pi_BLV: Tensor, log_ref_BLV: Tensor) -> Tensor:
     >>> round(float(exact_kl(log_pi, log_ref)), 4)
     0.0253
     """
-    ruled_out_BLV = log_pi_BLV == -torch.inf
-    gap_BLV = log_pi_BLV.masked_fill(ruled_out_BLV, 0.0) - log_ref_BLV.masked_fill(
-        ruled_out_BLV, 0.0
+    ruled_out_CLV = log_pi_CLV == -torch.inf
+    gap_CLV = log_pi_CLV.masked_fill(ruled_out_CLV, 0.0) - log_ref_CLV.masked_fill(
+        ruled_out_CLV, 0.0
     )
-    return (log_pi_BLV.exp() * gap_BLV).sum(-1)
+    return (log_pi_CLV.exp() * gap_CLV).sum(-1)
 
 
-def kl(
-    x: LossInputs,
-    *,
-    coef: float = 0.001,
-    kind: KlKind = "k2grad_k3value",
-    importance: bool = False,
-    cap: float = INFINITY,
-    limit: float = INFINITY,
-) -> Term:
+@config
+class Kl(TermComponent):
     """KL to the reference policy as a loss: coef * `kl_term`.
 
     With `importance` every term is multiplied by min(sg[pi / pi_old], cap), which keeps the
-    gradient that of the current policy on samples of the old one (TRL; Trinity caps at 2).
+    gradient that of the current policy on samples of the old one (Trinity-RFT, cap 2; TRL
+    multiplies by a ratio that passes a gradient, which this does not).
     `limit` bounds the estimate (verl: 10).
 
     >>> from coevo.trainers.estimators import from_tokens
-    >>> x = from_tokens([[-1.0]], logp_ref_BL=torch.tensor([[-2.0]]))
-    >>> kl(x, coef=0.5, kind="k1").loss_BL.tolist()
+    >>> x = from_tokens([[-1.0]], logp_ref_CL=torch.tensor([[-2.0]]))
+    >>> Kl(coef=0.5, kind="k1")(x).loss_CL.tolist()
     [[0.5]]
     """
-    value_BL = kl_term(kind, x.logp_BL, x.needed("logp_ref_BL", "kl"), limit=limit)
-    return Term(coef * importance_weight(x, importance, cap) * value_BL, value_BL)
+
+    needs_reference = True
+    name: Literal["kl"] = "kl"
+    coef: Annotated[float, real()] = 0.001
+    kind: KlKind = "k2grad_k3value"
+    importance: bool = False
+    cap: Annotated[float, real(0, infinite=True)] = INFINITY
+    limit: Annotated[float, real(0, infinite=True)] = INFINITY
+
+    def __call__(self, x: LossInputs) -> Term:
+        value_CL = kl_term(
+            self.kind, x.logp_CL, x.needed("logp_ref_CL", self.name), limit=self.limit
+        )
+        return Term(
+            self.coef * importance_weight(x, self.importance, self.cap) * value_CL, value_CL
+        )
 
 
 def importance_weight(x: LossInputs, on: bool, cap: float) -> Tensor:
-    """Give min(sg[pi / pi_old], cap) of every token, or 1 where it is off.
+    """Return min(sg[pi / pi_old], cap) of every token, or 1 where it is off.
 
     >>> from coevo.trainers.estimators import from_tokens
     >>> x = from_tokens([[2.0]], old=[[0.0]])
     >>> importance_weight(x, True, 2.0).tolist(), importance_weight(x, False, 2.0).tolist()
     ([[2.0]], [[1.0]])
     """
-    check_range("cap", cap, 0.0, INFINITY)
     if not on:
-        return torch.ones_like(x.logp_BL)
-    log_BL = ratio_token(x.logp_BL.detach(), x.logp_old_BL, x.mask_BL, x.turn_id_BL)
-    return log_BL.exp().clamp(max=cap)
+        return torch.ones_like(x.logp_CL)
+    log_CL = TokenRatio()(x.logp_CL.detach(), x.logp_old_CL, x.mask_CL, x.turn_id_CL)
+    return log_CL.exp().clamp(max=cap)
 
 
-def adaptive_kl(
-    x: LossInputs,
-    *,
-    coef: float = 0.2,
-    kind: KlKind = "k2grad_k3value",
-    limit: float = INFINITY,
-    target: float = 6.0,
-    horizon: float = 10_000.0,
-) -> Term:
-    """KL to the reference whose coefficient follows the KL: see `move_adaptive_kl`.
+@config
+class AdaptiveKl(TermComponent):
+    """KL to the reference whose coefficient follows the KL: see `control`.
 
     `coef` is the coefficient of the first update. Target and horizon are those of Ziegler et al.,
     whose KL is a sum over the reply; ours is a mean over tokens, so set a target per token.
@@ -116,86 +116,84 @@ def adaptive_kl(
     State: `adaptive_kl/coef`.
 
     >>> from coevo.trainers.estimators import from_tokens
-    >>> x = from_tokens([[-1.0]], logp_ref_BL=torch.tensor([[-2.0]]))
-    >>> adaptive_kl(x, coef=0.5, kind="k1").loss_BL.tolist()
+    >>> x = from_tokens([[-1.0]], logp_ref_CL=torch.tensor([[-2.0]]))
+    >>> AdaptiveKl(coef=0.5, kind="k1")(x).loss_CL.tolist()
     [[0.5]]
     """
-    value_BL = kl_term(kind, x.logp_BL, x.needed("logp_ref_BL", "adaptive_kl"), limit=limit)
-    now = float(x.state.get("adaptive_kl/coef", coef))
-    rows = x.mask_BL.any(1).sum().to(value_BL.dtype)
-    stats = {"adaptive_kl/coef": value_BL.new_tensor(now), "sum/adaptive_kl/rows": rows}
-    return Term(now * value_BL, value_BL, stats)
+
+    needs_reference = True
+    name: Literal["adaptive_kl"] = "adaptive_kl"
+    coef: Annotated[float, real()] = 0.2
+    kind: KlKind = "k2grad_k3value"
+    limit: Annotated[float, real(0, infinite=True)] = INFINITY
+    target: Annotated[float, real(above=0)] = 6.0
+    horizon: Annotated[float, real(above=0)] = 10_000.0
+
+    def __call__(self, x: LossInputs) -> Term:
+        value_CL = kl_term(
+            self.kind, x.logp_CL, x.needed("logp_ref_CL", self.name), limit=self.limit
+        )
+        now = float(x.state.get("adaptive_kl/coef", self.coef))
+        rows = x.mask_CL.any(1).sum().to(value_CL.dtype)
+        stats = {"adaptive_kl/coef": value_CL.new_tensor(now), "sum/adaptive_kl/rows": rows}
+        return Term(now * value_CL, value_CL, stats)
+
+    def control(self, state: Mapping[str, Any], stats: Mapping[str, float]) -> dict[str, Any]:
+        """Move the coefficient: beta <- beta (1 + clip(KL / target - 1, -0.2, 0.2) n / horizon).
+
+        n counts the rows of the update, once for every epoch.
+
+        >>> seen = {"adaptive_kl": 0.09, "sum/adaptive_kl/rows": 256.0}
+        >>> after = AdaptiveKl(target=0.06).control({}, seen)
+        >>> round(after["adaptive_kl/coef"], 4)
+        0.201
+        """
+        before = float(state.get("adaptive_kl/coef", self.coef))
+        rows = stats.get("sum/adaptive_kl/rows", 0.0)
+        error = min(max(stats.get("adaptive_kl", self.target) / self.target - 1.0, -0.2), 0.2)
+        return {"adaptive_kl/coef": before * (1.0 + error * rows / self.horizon)}
 
 
-def move_adaptive_kl(
-    state: Mapping[str, Any],
-    stats: Mapping[str, float],
-    *,
-    coef: float = 0.2,
-    target: float = 6.0,
-    horizon: float = 10_000.0,
-) -> dict[str, Any]:
-    """Move the coefficient: beta <- beta (1 + clip(KL / target - 1, -0.2, 0.2) n / horizon).
-
-    n counts the rows of the update, once for every epoch.
-
-    >>> seen = {"adaptive_kl": 0.09, "sum/adaptive_kl/rows": 256.0}
-    >>> after = move_adaptive_kl({}, seen, target=0.06)
-    >>> round(after["adaptive_kl/coef"], 4)
-    0.201
-    """
-    if not (target > 0.0 and horizon > 0.0):
-        raise ConfigError(f"adaptive_kl: target={target} and horizon={horizon} must be above 0")
-    before = float(state.get("adaptive_kl/coef", coef))
-    rows = stats.get("sum/adaptive_kl/rows", 0.0)
-    error = min(max(stats.get("adaptive_kl", target) / target - 1.0, -0.2), 0.2)
-    return {"adaptive_kl/coef": before * (1.0 + error * rows / horizon)}
-
-
-def kl_cov(x: LossInputs, *, coef: float = 1.0, frac: float = 2e-4) -> Term:
+@config
+class KlCov(TermComponent):
     """Hold back the few tokens that would cost most entropy (KL-Cov): coef |logp - logp_old|.
 
     Only on the max(1, floor(frac n)) tokens of the mini-batch with the greatest covariance of
-    advantage and log-probability, see `mark_kl_cov`. The policy loss beside it is the unclipped
+    advantage and log-probability, see `batch_statistics`. The policy loss beside it is the unclipped
     one (`ratio`). |.| has no gradient where nothing has moved, so the term is inert on the first
     step of an update. `frac` is verl's `kl_cov_ratio`; the authors' `k_percent` is 100 times it.
 
     >>> from dataclasses import replace
     >>> from coevo.trainers.estimators import from_tokens
     >>> x = from_tokens([[-1.0, -1.0]], old=[[-1.5, -1.5]])
-    >>> kl_cov(replace(x, surveyed={"kl_cov": torch.tensor([[True, False]])})).loss_BL.tolist()
+    >>> KlCov()(replace(x, statistics={"kl_cov": torch.tensor([[True, False]])})).loss_CL.tolist()
     [[0.5, 0.0]]
     """
-    moved_BL = ratio_token(x.logp_BL, x.logp_old_BL, x.mask_BL, x.turn_id_BL).abs()
-    value_BL = torch.where(x.surveyed["kl_cov"], moved_BL, 0.0)
-    return Term(coef * value_BL, value_BL)
+
+    needs_batch_statistics = True
+    name: Literal["kl_cov"] = "kl_cov"
+    coef: Annotated[float, real()] = 1.0
+    frac: Annotated[float, real(0, 1)] = 2e-4
+
+    def __call__(self, x: LossInputs) -> Term:
+        moved_CL = TokenRatio()(x.logp_CL, x.logp_old_CL, x.mask_CL, x.turn_id_CL).abs()
+        value_CL = torch.where(x.statistics[self.name], moved_CL, 0.0)
+        return Term(self.coef * value_CL, value_CL)
+
+    def batch_statistics(self, x: LossInputs, generator: torch.Generator | None) -> Tensor:
+        """Mark the tokens of a mini-batch that `kl_cov` holds back.
+
+        >>> from coevo.trainers.estimators import from_tokens
+        >>> x = from_tokens([[-1.0], [-3.0], [-1.0]], advantage=[2.0, -1.0, -1.0])
+        >>> KlCov().batch_statistics(x, None).tolist()
+        [[False], [True], [False]]
+        """
+        rising_N = by_covariance(x, x.mask_CL)
+        return marked(x.mask_CL, rising_N[len(rising_N) - whole_share(self.frac, x.mask_CL) :])
 
 
-def mark_kl_cov(x: LossInputs, generator: torch.Generator | None, *, frac: float = 2e-4) -> Tensor:
-    """Mark the tokens of a mini-batch that `kl_cov` holds back.
-
-    >>> from coevo.trainers.estimators import from_tokens
-    >>> x = from_tokens([[-1.0], [-3.0], [-1.0]], advantage=[2.0, -1.0, -1.0])
-    >>> mark_kl_cov(x, None).tolist()
-    [[False], [True], [False]]
-    """
-    check_range("frac", frac, 0.0, 1.0)
-    rising_N = by_covariance(x, x.mask_BL)
-    return marked(x.mask_BL, rising_N[len(rising_N) - whole_share(frac, x.mask_BL) :])
-
-
-def kl_convex(
-    x: LossInputs,
-    *,
-    coef: float = 0.001,
-    kind: KlKind = "k2grad_k3value",
-    limit: float = INFINITY,
-    first: float = 1.0,
-    least: float = 0.5,
-    fall: float = 0.1,
-    after: int = 50,
-    every: int = 10,
-) -> Term:
+@config
+class ConvexKl(TermComponent):
     """Stay near the base and near the last policy (ReMix).
 
     coef (lam KL(pi || ref) + (1 - lam) KL(pi || pi_old)), lam from `convex_weight` by the number
@@ -204,16 +202,48 @@ def kl_convex(
     State: `kl_convex/updates`.
 
     >>> from coevo.trainers.estimators import from_tokens
-    >>> x = from_tokens([[-1.0]], old=[[-3.0]], logp_ref_BL=torch.tensor([[-2.0]]))
-    >>> kl_convex(x, coef=1.0, kind="k1", first=0.75).loss_BL.tolist()
+    >>> x = from_tokens([[-1.0]], old=[[-3.0]], logp_ref_CL=torch.tensor([[-2.0]]))
+    >>> ConvexKl(coef=1.0, kind="k1", first=0.75)(x).loss_CL.tolist()
     [[1.25]]
     """
-    step = int(x.state.get("kl_convex/updates", 0))
-    lam = convex_weight(step, first=first, least=least, fall=fall, after=after, every=every)
-    ref_BL = kl_term(kind, x.logp_BL, x.needed("logp_ref_BL", "kl_convex"), limit=limit)
-    old_BL = kl_term(kind, x.logp_BL, x.logp_old_BL, limit=limit)
-    value_BL = lam * ref_BL + (1.0 - lam) * old_BL
-    return Term(coef * value_BL, value_BL, {"kl_convex/lam": value_BL.new_tensor(lam)})
+
+    needs_reference = True
+    name: Literal["kl_convex"] = "kl_convex"
+    coef: Annotated[float, real()] = 0.001
+    kind: KlKind = "k2grad_k3value"
+    limit: Annotated[float, real(0, infinite=True)] = INFINITY
+    first: Annotated[float, real(0, 1)] = 1.0
+    least: Annotated[float, real(0, 1)] = 0.5
+    fall: Annotated[float, real(0)] = 0.1
+    after: Annotated[int, whole(0)] = 50
+    every: Annotated[int, whole(1)] = 10
+
+    def __post_init__(self) -> None:
+        if self.least > self.first:
+            raise ConfigError(f"least={self.least} must not be above first={self.first}")
+
+    def __call__(self, x: LossInputs) -> Term:
+        step = int(x.state.get("kl_convex/updates", 0))
+        lam = convex_weight(
+            step,
+            first=self.first,
+            least=self.least,
+            fall=self.fall,
+            after=self.after,
+            every=self.every,
+        )
+        ref_CL = kl_term(self.kind, x.logp_CL, x.needed("logp_ref_CL", self.name), limit=self.limit)
+        old_CL = kl_term(self.kind, x.logp_CL, x.logp_old_CL, limit=self.limit)
+        value_CL = lam * ref_CL + (1.0 - lam) * old_CL
+        return Term(self.coef * value_CL, value_CL, {"kl_convex/lam": value_CL.new_tensor(lam)})
+
+    def control(self, state: Mapping[str, Any], stats: Mapping[str, float]) -> dict[str, Any]:
+        """Count the updates that `kl_convex` has seen.
+
+        >>> ConvexKl().control({"kl_convex/updates": 3}, {})
+        {'kl_convex/updates': 4}
+        """
+        return {"kl_convex/updates": int(state.get("kl_convex/updates", 0)) + 1}
 
 
 def convex_weight(
@@ -225,33 +255,28 @@ def convex_weight(
     after: int = 50,
     every: int = 10,
 ) -> float:
-    """Give lam(t) = max(first - fall ceil(max(t - after, 0) / every), least).
+    """Return lam(t) = max(first - fall ceil(max(t - after, 0) / every), least).
 
     >>> [round(convex_weight(t), 4) for t in (50, 51, 61, 100)]
     [1.0, 0.9, 0.8, 0.5]
     """
-    check_range("first", first, 0.0, 1.0)
-    check_range("least", least, 0.0, first)
-    check_range("fall", fall, 0.0, INFINITY)
-    check_range("every", every, 1, INFINITY)
     return max(first - fall * math.ceil(max(step - after, 0) / every), least)
 
 
-def count_convex(state: Mapping[str, Any], stats: Mapping[str, float]) -> dict[str, Any]:
-    """Count the updates that `kl_convex` has seen.
-
-    >>> count_convex({"kl_convex/updates": 3}, {})
-    {'kl_convex/updates': 4}
-    """
-    return {"kl_convex/updates": int(state.get("kl_convex/updates", 0)) + 1}
-
-
-def magnet(x: LossInputs, *, coef: float = 0.01) -> Term:
+@config
+class MagnetKl(TermComponent):
     """Pull towards a magnet policy: coef * KL(pi || magnet), exact.
 
     >>> from coevo.trainers.estimators import from_tokens
-    >>> magnet(from_tokens([[-1.0]], kl_magnet_BL=torch.ones(1, 1)), coef=0.5).loss_BL
+    >>> MagnetKl(coef=0.5)(from_tokens([[-1.0]], kl_magnet_CL=torch.ones(1, 1))).loss_CL
     tensor([[0.5000]])
     """
-    value_BL = x.needed("kl_magnet_BL", "magnet")
-    return Term(coef * value_BL, value_BL)
+
+    needs_magnet = True
+    always_token_mean = True
+    name: Literal["magnet"] = "magnet"
+    coef: Annotated[float, real()] = 0.01
+
+    def __call__(self, x: LossInputs) -> Term:
+        value_CL = x.needed("kl_magnet_CL", self.name)
+        return Term(self.coef * value_CL, value_CL)

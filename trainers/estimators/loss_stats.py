@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from coevo.trainers.estimators.correct import effective_share
 from coevo.trainers.estimators.inputs import LossInputs
+from coevo.trainers.estimators.is_correction import effective_share
 from coevo.trainers.estimators.ratio import LOG_RATIO_LIMIT
 
 Stats = dict[str, Tensor]
@@ -36,11 +36,11 @@ def merge_stats(parts: Sequence[Stats]) -> dict[str, float]:
             merged[name] = sum(values)
         else:
             merged[name] = sum(n * v for n, v in zip(tokens, values, strict=True)) / total
-    if "sum/correct/weight" in merged:
-        sums = (merged["sum/correct/weight"], merged["sum/correct/square"])
+    if "sum/is_correction/weight" in merged:
+        sums = (merged["sum/is_correction/weight"], merged["sum/is_correction/square"])
         seen = merged["tokens"] + merged.get("tokens/rejected", 0.0)
-        merged["correct/mean"] = sums[0] / max(seen, 1.0)
-        merged["correct/effective"] = effective_share(*sums, seen)
+        merged["is_correction/mean"] = sums[0] / max(seen, 1.0)
+        merged["is_correction/effective"] = effective_share(*sums, seen)
     return merged
 
 
@@ -54,46 +54,49 @@ def for_log(merged: Mapping[str, float]) -> dict[str, float]:
 
 
 @torch.no_grad()
-def token_stats(x: LossInputs, kept_BL: Tensor, ratio_BL: Tensor, gate_BL: Tensor) -> Stats:
+def token_stats(x: LossInputs, kept_CL: Tensor, ratio_CL: Tensor, unclipped_CL: Tensor) -> Stats:
     """Measure ratios, clipping, distance and entropy over the tokens that are kept.
 
     >>> from coevo.trainers.estimators import from_tokens
     >>> x = from_tokens([[-1.0, -1.0]])
-    >>> seen = token_stats(x, x.mask_BL, torch.tensor([[1.0, 3.0]]), x.mask_BL)
+    >>> seen = token_stats(x, x.mask_CL, torch.tensor([[1.0, 3.0]]), x.mask_CL)
     >>> seen["ratio/mean"].item(), seen["ratio/max"].item(), seen["tokens"].item()
     (2.0, 3.0, 2.0)
     """
-    log_BL = (x.logp_BL - x.logp_old_BL).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT)
-    tokens = kept_BL.sum().to(ratio_BL.dtype)
+    log_CL = (x.logp_CL - x.logp_old_CL).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT)
+    tokens = kept_CL.sum().to(ratio_CL.dtype)
     stats = {
         "tokens": tokens,
-        "tokens/rejected": (x.mask_BL & ~kept_BL).sum().to(ratio_BL.dtype),
-        "clip_fraction": used_mean((~gate_BL).to(ratio_BL.dtype), kept_BL),
-        "approx_kl": used_mean(torch.expm1(log_BL) - log_BL, kept_BL),
-        "ratio/mean": used_mean(ratio_BL, kept_BL),
-        "ratio/max": torch.where(kept_BL, ratio_BL, 0.0).amax() if ratio_BL.numel() else tokens,
+        "tokens/rejected": (x.mask_CL & ~kept_CL).sum().to(ratio_CL.dtype),
+        "clip_fraction": used_mean((~unclipped_CL).to(ratio_CL.dtype), kept_CL),
+        "approx_kl": used_mean(torch.expm1(log_CL) - log_CL, kept_CL),
+        "ratio/mean": used_mean(ratio_CL, kept_CL),
+        "ratio/max": torch.where(kept_CL, ratio_CL, 0.0).amax() if ratio_CL.numel() else tokens,
     }
-    if x.entropy_BL is not None:
-        stats["entropy"] = used_mean(x.entropy_BL, kept_BL)
+    if x.entropy_CL is not None:
+        stats["entropy"] = used_mean(x.entropy_CL, kept_CL)
     return stats
 
 
 @torch.no_grad()
-def weight_stats(weight_BL: Tensor, kept_BL: Tensor) -> Stats:
+def weight_stats(weight_CL: Tensor, kept_CL: Tensor) -> Stats:
     """Sum the weights of a correction and their squares, for the effective share of the tokens.
 
     >>> weight_stats(torch.tensor([[2.0, 9.0]]), torch.tensor([[True, False]]))
-    {'sum/correct/weight': tensor(2.), 'sum/correct/square': tensor(4.)}
+    {'sum/is_correction/weight': tensor(2.), 'sum/is_correction/square': tensor(4.)}
     """
-    used_BL = torch.where(kept_BL, weight_BL, 0.0)
-    return {"sum/correct/weight": used_BL.sum(), "sum/correct/square": (used_BL**2).sum()}
+    used_CL = torch.where(kept_CL, weight_CL, 0.0)
+    return {
+        "sum/is_correction/weight": used_CL.sum(),
+        "sum/is_correction/square": (used_CL**2).sum(),
+    }
 
 
 @torch.no_grad()
-def used_mean(value_BL: Tensor, mask_BL: Tensor) -> Tensor:
+def used_mean(value_CL: Tensor, mask_CL: Tensor) -> Tensor:
     """Average over a mask, 0 where it is empty; the result carries no gradient.
 
     >>> used_mean(torch.tensor([[2.0, 9.0]]), torch.tensor([[True, False]]))
     tensor(2.)
     """
-    return torch.where(mask_BL, value_BL.detach(), 0.0).sum() / mask_BL.sum().clamp(min=1)
+    return torch.where(mask_CL, value_CL.detach(), 0.0).sum() / mask_CL.sum().clamp(min=1)

@@ -1,16 +1,225 @@
-"""Normalise: compare a credit with others (`center`) and set its unit (`scale`).
+"""Scales: the unit in which an advantage is measured.
 
-The options of the two slots, gathered: read the modules that they come from.
+Every scale has the form `(a, y, frame, *, options) -> a`, where y is the raw credit and a the
+centred one. All but `none` and `fixed` give a group without variance, and so a group of one,
+exactly 0; `group_std(single=keep)` leaves a group of one trajectory as it is instead.
 """
 
-from coevo.trainers.estimators.center import CENTER, State, center_batch
-from coevo.trainers.estimators.scale import SCALE, scale_batch_std, scale_token_std
+from __future__ import annotations
 
-__all__ = [
-    "CENTER",
-    "SCALE",
-    "State",
-    "center_batch",
-    "scale_batch_std",
-    "scale_token_std",
+import math
+from typing import Annotated, Literal
+
+import torch
+from torch import Tensor
+
+from coevo.envs.core.config import choice, config, real
+from coevo.envs.core.errors import ConfigError
+from coevo.trainers.estimators.frame import Frame
+from coevo.trainers.estimators.groups import wide
+
+
+@config
+class NoNormalisation:
+    """Keep the unit of the reward.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> NoNormalisation()(torch.tensor([2.0]), torch.tensor([9.0]), Frame(from_lists([[9.0]]), "row"))
+    tensor([2.])
+    """
+
+    name: Literal["none"] = "none"
+
+    def __call__(self, a: Tensor, y: Tensor, frame: Frame) -> Tensor:
+        return a
+
+
+@config
+class GroupStd:
+    """Divide by the deviation of the raw credit inside the group: A / (std + eps).
+
+    A trajectory that is alone in its group has no deviation: 0, or with `single="keep"` as the
+    centre gave it (deviation 1); see the centre `group`.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_B = torch.tensor([1.0, 0.0])
+    >>> GroupStd()(y_B - 0.5, y_B, Frame(from_lists([[1.0], [0.0]]), "row")).round(decimals=4)
+    tensor([ 0.7071, -0.7071], dtype=torch.float64)
+    >>> alone = Frame(from_lists([[1.0], [0.0]], group=[0, 1]), "row")
+    >>> GroupStd(single="keep")(y_B, y_B, alone).tolist()
+    [1.0, 0.0]
+    """
+
+    name: Literal["group_std"] = "group_std"
+    by: str = "group"
+    single: Literal["zero", "keep"] = "zero"
+
+    def __call__(self, a: Tensor, y: Tensor, frame: Frame) -> Tensor:
+        stats = frame.stats(y, self.by)
+        scaled = frame.over_std(a, stats)
+        return frame.keep_single(scaled, a, stats, self.by) if self.single == "keep" else scaled
+
+
+@config
+class AgentStd:
+    """Divide by the deviation of the raw credit of the same agent key.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_B = torch.tensor([1.0, 0.0])
+    >>> frame = Frame(from_lists([[1.0], [0.0]], seat=[0, 1]), "row")
+    >>> AgentStd()(y_B, y_B, frame).tolist()
+    [0.0, 0.0]
+    """
+
+    name: Literal["agent_std"] = "agent_std"
+
+    def __call__(self, a: Tensor, y: Tensor, frame: Frame) -> Tensor:
+        return GroupStd(by="agent")(a, y, frame)
+
+
+@config
+class BatchStd:
+    """Divide by the deviation over the whole batch of the raw (TRL) or the centred credit (ROLL).
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_B = torch.tensor([1.0, 0.0])
+    >>> BatchStd()(y_B - 0.5, y_B, Frame(from_lists([[1.0], [0.0]]), "row")).round(decimals=4)
+    tensor([ 0.7071, -0.7071], dtype=torch.float64)
+    """
+
+    name: Literal["batch_std"] = "batch_std"
+    of: Literal["raw", "centred"] = "raw"
+
+    def __call__(self, a: Tensor, y: Tensor, frame: Frame) -> Tensor:
+        return frame.over_std(a, frame.stats(y if self.of == "raw" else a, None))
+
+
+@config
+class TokenStd:
+    """Whiten with every policy token as one observation; this centres once more as well.
+
+    Statistics are those of the whole batch, or of a key: `by="policy"` whitens every parameter
+    set's own buffer, `by="policy+role"` (with a credit per turn) what it did in each role.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_B = torch.tensor([1.0, 0.0])
+    >>> frame = Frame(from_lists([[1.0], [0.0]], tokens=[[3], [1]]), "row")
+    >>> TokenStd()(y_B, y_B, frame).round(decimals=4).tolist()
+    [0.5, -1.5]
+    >>> y_B = torch.tensor([1.0, 0.0, 9.0])
+    >>> frame = Frame(from_lists([[1.0], [0.0], [9.0]], policy=[0, 0, 1]), "row")
+    >>> TokenStd(by="policy")(y_B, y_B, frame).round(decimals=4).tolist()
+    [0.7071, -0.7071, 0.0]
+    """
+
+    name: Literal["token_std"] = "token_std"
+    by: str = ""
+
+    def __call__(self, a: Tensor, y: Tensor, frame: Frame) -> Tensor:
+        stats = frame.stats(a, self.by or None, weights="token")
+        return frame.over_std(frame.minus_mean(a, stats), stats)
+
+
+@config
+class FixedUnit:
+    """Divide by a fixed number, e.g. the largest reward of the game.
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> a_B = torch.tensor([5.0])
+    >>> FixedUnit(value=10.0)(a_B, a_B, Frame(from_lists([[5.0]]), "row")).tolist()
+    [0.5]
+    """
+
+    name: Literal["fixed"] = "fixed"
+    value: Annotated[float, real(above=0)] = 1.0
+
+    def __call__(self, a: Tensor, y: Tensor, frame: Frame) -> Tensor:
+        return frame.hide(wide(a) / self.value)
+
+
+@config
+class BetaPdf:
+    """Divide by the Beta density at the group's success rate: A / f(p; alpha, beta) (BNPO).
+
+    Credits are mapped from [low, high] to [0, 1], p is the mean of the group. Over groups,
+    m = mean p, v = var p (ddof 1), kappa = m (1 - m) / v - 1, a = kappa m, b = kappa (1 - m);
+    alpha = max(1, 1 + a / 3), beta = max(1, 1 + b / 3), which minimises the variance of the
+    gradient when p ~ Beta(a, b). 1 / f is at most 1e6. With v = 0 or a single group
+    alpha = beta = 1, so f = 1: plain centring. alpha = beta = 3/2 would be the deviation with
+    ddof 0, times 8 / pi. Source: BNPO repository.
+
+    Raises:
+        ConfigError: A credit lies outside [low, high].
+
+    >>> from coevo.trainers.estimators import from_lists
+    >>> y_B = torch.tensor([1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0])
+    >>> batch = from_lists([[r] for r in y_B.tolist()], group=[0, 0, 0, 0, 1, 1, 1, 1])
+    >>> p_B = torch.tensor([0.5] * 4 + [0.25] * 4)
+    >>> BetaPdf()(y_B - p_B, y_B, Frame(batch, "row"))[3:5].round(decimals=4).tolist()
+    [0.3409, -0.1728]
+    """
+
+    name: Literal["beta_pdf"] = "beta_pdf"
+    low: Annotated[float, real()] = 0.0
+    high: Annotated[float, real()] = 1.0
+    by: str = "group"
+
+    def __call__(self, a: Tensor, y: Tensor, frame: Frame) -> Tensor:
+        unit = unit_interval(y, frame.mask, self.low, self.high, "scale 'beta_pdf'")
+        stats = frame.stats(unit, self.by)
+        alpha, beta = beta_shape(_one_per_group(stats.mean, frame, self.by))
+        p, log_b = stats.mean.clamp(0.0, 1.0), math.lgamma(alpha) + math.lgamma(beta)
+        log_b -= math.lgamma(alpha + beta)
+        log_f = torch.xlogy(alpha - 1.0, p) + torch.xlogy(beta - 1.0, 1.0 - p) - log_b
+        inverse = (-log_f).exp().clamp(max=1e6)
+        return frame.hide(
+            torch.where(stats.constant, 0.0, wide(a) / (self.high - self.low) * inverse)
+        )
+
+
+def beta_shape(p_K: Tensor) -> tuple[float, float]:
+    """Return BNPO's alpha and beta for the success rates of K groups; (1, 1) where they are equal.
+
+    >>> [round(shape, 4) for shape in beta_shape(torch.tensor([0.5, 0.25]))]
+    [1.8125, 2.3542]
+    """
+    if len(p_K) < 2 or float(p_K.max() - p_K.min()) < 1e-9:  # a residue is no variance
+        return 1.0, 1.0
+    m, v = float(p_K.mean()), float(p_K.var(correction=1))
+    kappa = m * (1.0 - m) / v - 1.0
+    return max(1.0, 1.0 + kappa * m / 3.0), max(1.0, 1.0 + kappa * (1.0 - m) / 3.0)
+
+
+def unit_interval(y: Tensor, mask: Tensor, low: float, high: float, option: str) -> Tensor:
+    """Map what the mask shows from [low, high] to [0, 1].
+
+    Raises:
+        ConfigError: low is not below high, or a value lies outside.
+
+    >>> unit_interval(torch.tensor([1.0, 0.0]), torch.ones(2) > 0, -1.0, 1.0, "").tolist()
+    [1.0, 0.5]
+    """
+    if not low < high:
+        raise ConfigError(f"low={low} must be below high={high}")
+    unit = torch.where(mask, (wide(y) - low) / (high - low), 0.0)
+    off = (unit - unit.clamp(0.0, 1.0)).abs()
+    if off.numel() and float(off.max()) > 1e-6:  # rewards may be sums of floats
+        worst = float(wide(y).reshape(-1)[off.argmax()])
+        raise ConfigError(
+            f"{option} compares rewards between low={low} and high={high}, one is {worst:.6g}; "
+            "give the range of the reward"
+        )
+    return unit.clamp(0.0, 1.0)
+
+
+Normalisation = Annotated[
+    NoNormalisation | GroupStd | BatchStd | TokenStd | AgentStd | BetaPdf | FixedUnit,
+    choice(),
 ]
+
+
+def _one_per_group(y: Tensor, frame: Frame, by: str) -> Tensor:
+    """Take one entry of every group that has any, [K]."""
+    _, index_N = frame.key(by)[frame.mask].unique(return_inverse=True)
+    groups = int(index_N.max()) + 1 if index_N.numel() else 0
+    return y.new_zeros(groups).scatter(0, index_N, y[frame.mask])

@@ -9,7 +9,7 @@ _BITS = (1 << 31) - 1
 
 
 def rank_in_group(id_B: Tensor, group_B: Tensor, seed: int = 0) -> Tensor:
-    """Give every trajectory its place, from 0, in a scrambled order of its group.
+    """Return every trajectory its place, from 0, in a scrambled order of its group.
 
     The order follows from identities and seed alone, so it is the same however rows are sorted
     and on every machine; another seed gives an unrelated order. Equal identities keep row order.

@@ -28,7 +28,7 @@ class Parts(NamedTuple):
     """What is kept from batch to batch: JSON values, a composer's own under `<its name>/...`."""
 
     def at(self, name: str) -> int:
-        """Give the place of a component among the K.
+        """Return the place of a component among the K.
 
         Raises:
             UnknownNameError: The batch has no such component.
@@ -38,7 +38,7 @@ class Parts(NamedTuple):
         return self.components.index(name)
 
     def weight_K(self) -> Tensor:
-        """Give the weight of every component."""
+        """Return the weight of every component."""
         return self.reward_BTK.new_tensor([self.weights.get(n, 1.0) for n in self.components])
 
     def outcome_BK(self) -> Tensor:
@@ -46,7 +46,7 @@ class Parts(NamedTuple):
         return self.reward_BTK.sum(1)
 
     def means(self) -> dict[str, float]:
-        """Give the mean outcome of every component; nothing for a batch without a real turn."""
+        """Return the mean outcome of every component; nothing for a batch without a real turn."""
         real_B = self.mask_BT.any(1)
         if not bool(real_B.any()):
             return {}
@@ -54,7 +54,7 @@ class Parts(NamedTuple):
         return dict(zip(self.components, mean_K.tolist(), strict=True))
 
     def one(self, reward_BT: Tensor, state: Mapping[str, Any] | None = None) -> Parts:
-        """Give parts with a single component, `reward`: the weights are used up."""
+        """Return parts with a single component, `reward`: the weights are used up."""
         after = self.state if state is None else {**self.state, **state}
         return Parts(reward_BT.unsqueeze(-1), ("reward",), {}, self.mask_BT, after)
 
@@ -85,18 +85,3 @@ def checked(parts: Parts) -> Parts:
         if not finite:
             raise ConfigError(f"the reward {name!r} of a real turn is not finite")
     return parts._replace(reward_BTK=reward_BTK, mask_BT=parts.mask_BT.bool())
-
-
-def names_in(text: str, setting: str) -> list[str]:
-    """Read a list of component names written with `>` or commas between them, all different.
-
-    Raises:
-        ConfigError: The list is empty, has an empty place or repeats a name.
-
-    >>> names_in("payoff > progress", "high")
-    ['payoff', 'progress']
-    """
-    names = [name.strip() for name in text.replace(",", ">").split(">")]
-    if not all(names) or len(set(names)) < len(names):
-        raise ConfigError(f"{setting}={text!r} must name components, all different, like 'a > b'")
-    return names

@@ -30,9 +30,11 @@ class Rewards(NamedTuple):
     """Cost of every policy token, beta * (logp_old - logp_ref); None without KL in the reward."""
     state: Mapping[str, Any] = MappingProxyType({})
     """What options keep from batch to batch; read by credits whose parameters move."""
+    weights: Mapping[str, float] = MappingProxyType({})
+    """Factor of every component that was added up; 1 where not given."""
 
 
-class Credit(NamedTuple):
+class Credited(NamedTuple):
     """What a credit function returns."""
 
     y: Tensor
@@ -69,7 +71,7 @@ def kl_in_reward(reward_BT: Tensor, batch: Trajectories, *, beta: float = 0.0) -
 
 
 def on_turns(rewards: Rewards, batch: Trajectories) -> Tensor:
-    """Give turn rewards less what their tokens are charged, [B, T], 0 at padding.
+    """Return turn rewards less what their tokens are charged, [B, T], 0 at padding.
 
     >>> from coevo.trainers.estimators import from_lists
     >>> charged = Rewards(torch.tensor([[1.0]]), torch.tensor([[0.1, 0.2]]))

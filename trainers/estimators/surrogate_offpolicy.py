@@ -5,33 +5,24 @@ All follow grad logp with a constant in front, except `remix`, which clips aroun
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 
+from coevo.envs.core.config import config, real
 from coevo.envs.core.errors import ConfigError
+from coevo.trainers.estimators.component import LossComponent
 from coevo.trainers.estimators.inputs import LossInputs
-from coevo.trainers.estimators.option import check_range
-from coevo.trainers.estimators.ratio import LOG_RATIO_LIMIT, ratio_seq_geo
-from coevo.trainers.estimators.surrogate_clip import INFINITY, Surrogate, clip_between
+from coevo.trainers.estimators.ratio import LOG_RATIO_LIMIT, SeqGeoRatio
+from coevo.trainers.estimators.surrogate_clip import SurrogateLoss, clip_between
 
 Side = Literal["none", "one", "two", "ring"]
 Weight = Literal["none", "is", "seq", "exp"]
 
 
-def rec(
-    ratio_BL: Tensor,
-    x: LossInputs,
-    *,
-    side: Side = "one",
-    weight: Weight = "none",
-    eps_lo: float = 0.2,
-    eps_hi: float = 0.2,
-    ring_lo: float = 0.6,
-    ring_hi: float = 2.0,
-    temperature: float = 1.0,
-) -> Surrogate:
+@config
+class Rec(LossComponent):
     """Group-relative REINFORCE off policy (REC, RED): -A w logp inside a gate.
 
     Gates on s: `one` keeps what the pessimistic clip keeps (A >= 0 and s <= 1 + eps_hi, or A <= 0
@@ -44,29 +35,43 @@ def rec(
 
     >>> from coevo.trainers.estimators import from_tokens
     >>> x = from_tokens([[-1.0, -1.0, -1.0]])
-    >>> s_BL = torch.tensor([[1.5, 1.0, 0.3]])
-    >>> [rec(s_BL, x, side=side).gate_BL.tolist()[0] for side in ("one", "two", "ring")]
+    >>> s_CL = torch.tensor([[1.5, 1.0, 0.3]])
+    >>> [Rec(side=side)(s_CL, x).unclipped_CL.tolist()[0] for side in ("one", "two", "ring")]
     [[False, True, True], [False, True, False], [False, True, True]]
     """
-    check_range("eps_lo", eps_lo, 0.0, 1.0)
-    check_range("eps_hi", eps_hi, 0.0, INFINITY)
-    if not (ring_lo >= eps_lo and ring_hi >= eps_hi):
-        raise ConfigError(
-            f"rec: the ring ({ring_lo}, {ring_hi}) lies inside the bounds ({eps_lo}, {eps_hi})"
-        )
-    a_BL = x.advantage_BL
-    inside_BL = (ratio_BL >= 1.0 - eps_lo) & (ratio_BL <= 1.0 + eps_hi)
-    keep_BL = {
-        "none": torch.ones_like(x.mask_BL),
-        "one": _harmless(a_BL, ratio_BL <= 1.0 + eps_hi, ratio_BL >= 1.0 - eps_lo),
-        "two": inside_BL,
-        "ring": inside_BL | _harmless(a_BL, ratio_BL <= 1.0 - ring_lo, ratio_BL >= 1.0 + ring_hi),
-    }[side]
-    weight_BL = _rec_weight(weight, ratio_BL, x, temperature)
-    return Surrogate(torch.where(keep_BL, -a_BL * weight_BL * x.logp_BL, 0.0), keep_BL)
+
+    name: Literal["rec"] = "rec"
+    side: Side = "one"
+    weight: Weight = "none"
+    eps_lo: Annotated[float, real(0, 1)] = 0.2
+    eps_hi: Annotated[float, real(0)] = 0.2
+    ring_lo: Annotated[float, real(0)] = 0.6
+    ring_hi: Annotated[float, real(0)] = 2.0
+    temperature: Annotated[float, real(above=0)] = 1.0
+
+    def __post_init__(self) -> None:
+        if not (self.ring_lo >= self.eps_lo and self.ring_hi >= self.eps_hi):
+            raise ConfigError(
+                f"rec: the ring ({self.ring_lo}, {self.ring_hi}) lies inside the bounds "
+                f"({self.eps_lo}, {self.eps_hi})"
+            )
+
+    def __call__(self, ratio_CL: Tensor, x: LossInputs) -> SurrogateLoss:
+        a_CL = x.advantage_CL
+        inside_CL = (ratio_CL >= 1.0 - self.eps_lo) & (ratio_CL <= 1.0 + self.eps_hi)
+        keep_CL = {
+            "none": torch.ones_like(x.mask_CL),
+            "one": _harmless(a_CL, ratio_CL <= 1.0 + self.eps_hi, ratio_CL >= 1.0 - self.eps_lo),
+            "two": inside_CL,
+            "ring": inside_CL
+            | _harmless(a_CL, ratio_CL <= 1.0 - self.ring_lo, ratio_CL >= 1.0 + self.ring_hi),
+        }[self.side]
+        weight_CL = _rec_weight(self.weight, ratio_CL, x, self.temperature)
+        return SurrogateLoss(torch.where(keep_CL, -a_CL * weight_CL * x.logp_CL, 0.0), keep_CL)
 
 
-def topr(ratio_BL: Tensor, x: LossInputs) -> Surrogate:
+@config
+class Topr(LossComponent):
     """Tapered off-policy REINFORCE (TOPR): -alpha A logp, alpha = clip(s, 0, 1) if A <= 0 else 1.
 
     Good rows are imitated at full weight, bad ones only as long as the policy still writes them.
@@ -74,21 +79,20 @@ def topr(ratio_BL: Tensor, x: LossInputs) -> Surrogate:
 
     >>> from coevo.trainers.estimators import from_tokens
     >>> x = from_tokens([[-1.0], [-1.0]], advantage=[1.0, -1.0])
-    >>> topr(torch.full((2, 1), 0.5), x).loss_BL.tolist()
+    >>> Topr()(torch.full((2, 1), 0.5), x).loss_CL.tolist()
     [[1.0], [-0.5]]
     """
-    tapered_BL = ratio_BL.detach().clamp(0.0, 1.0)
-    alpha_BL = torch.where(x.advantage_BL <= 0, tapered_BL, 1.0)
-    return Surrogate(-alpha_BL * x.advantage_BL * x.logp_BL, torch.ones_like(x.mask_BL))
+
+    name: Literal["topr"] = "topr"
+
+    def __call__(self, ratio_CL: Tensor, x: LossInputs) -> SurrogateLoss:
+        tapered_CL = ratio_CL.detach().clamp(0.0, 1.0)
+        alpha_CL = torch.where(x.advantage_CL <= 0, tapered_CL, 1.0)
+        return SurrogateLoss(-alpha_CL * x.advantage_CL * x.logp_CL, torch.ones_like(x.mask_CL))
 
 
-def opmd(
-    ratio_BL: Tensor,
-    x: LossInputs,
-    *,
-    tau: float = 0.1,
-    form: Literal["square", "half", "scaled"] = "square",
-) -> Surrogate:
+@config
+class Opmd(LossComponent):
     """Online policy mirror descent: -A logp + tau (log s)^2.
 
     `half` writes tau / 2 (Kimi, ROLL; Trinity absorbs the half); `scaled` is Trinity's first form,
@@ -97,53 +101,64 @@ def opmd(
     `seq_mean_token_sum` the gradient is that of the squared log-ratio of the row.
 
     >>> from coevo.trainers.estimators import from_tokens
-    >>> x, s_BL = from_tokens([[-1.0]]), torch.ones(1, 1).exp()
-    >>> [opmd(s_BL, x, tau=0.5, form=f).loss_BL.item() for f in ("square", "half")]
+    >>> x, s_CL = from_tokens([[-1.0]]), torch.ones(1, 1).exp()
+    >>> [Opmd(tau=0.5, form=f)(s_CL, x).loss_CL.item() for f in ("square", "half")]
     [1.5, 1.25]
     """
-    check_range("tau", tau, 0.0, INFINITY)
-    plain_BL, every_BL = -x.advantage_BL * x.logp_BL, torch.ones_like(x.mask_BL)
-    if form == "scaled":
-        return Surrogate(plain_BL / (1.0 + tau), every_BL)
-    share = tau / 2 if form == "half" else tau
-    return Surrogate(plain_BL + share * ratio_BL.log() ** 2, every_BL)
+
+    acts_at_zero = True
+    name: Literal["opmd"] = "opmd"
+    tau: Annotated[float, real(0)] = 0.1
+    form: Literal["square", "half", "scaled"] = "square"
+
+    def __call__(self, ratio_CL: Tensor, x: LossInputs) -> SurrogateLoss:
+        plain_CL, every_CL = -x.advantage_CL * x.logp_CL, torch.ones_like(x.mask_CL)
+        if self.form == "scaled":
+            return SurrogateLoss(plain_CL / (1.0 + self.tau), every_CL)
+        share = self.tau / 2 if self.form == "half" else self.tau
+        return SurrogateLoss(plain_CL + share * ratio_CL.log() ** 2, every_CL)
 
 
-def remix(
-    ratio_BL: Tensor, x: LossInputs, *, eps_lo: float = 0.2, eps_hi: float = 0.2
-) -> Surrogate:
+@config
+class RemixClip(LossComponent):
     """Clip replayed rows around where this update started (ReMix).
 
-    -min(r A, clip(r, c - eps_lo, c + eps_hi) A), r = pi / pi_roll = s c, c = pi_old / pi_roll,
-    constant. On fresh rows c = 1, which is `ppo_clip`. The ratio already corrects for the sampler,
+    -min(r A, clip(r, c - eps_lo, c + eps_hi) A), r = pi / pi_behaviour = s c,
+    c = pi_old / pi_behaviour, constant. On fresh rows c = 1, which is `ppo_clip`. The ratio
+    already corrects for the sampler,
     so no other correction belongs beside it.
 
     >>> from coevo.trainers.estimators import from_tokens
-    >>> x = from_tokens([[0.0]], logp_roll_BL=-torch.tensor([[1.5]]).log())
-    >>> round(remix(torch.full((1, 1), 1.2), x).loss_BL.item(), 4)
+    >>> x = from_tokens([[0.0]], logp_behaviour_CL=-torch.tensor([[1.5]]).log())
+    >>> round(RemixClip()(torch.full((1, 1), 1.2), x).loss_CL.item(), 4)
     -1.7
     """
-    check_range("eps_lo", eps_lo, 0.0, INFINITY)
-    check_range("eps_hi", eps_hi, 0.0, INFINITY)
-    log_BL = x.logp_old_BL - x.needed("logp_roll_BL", "remix")
-    centre_BL = log_BL.clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT).exp()
-    low_BL, high_BL = centre_BL - eps_lo, centre_BL + eps_hi
-    return clip_between(ratio_BL * centre_BL, x.advantage_BL, low_BL, high_BL)
+
+    corrects_sampler = True
+    name: Literal["remix"] = "remix"
+    eps_lo: Annotated[float, real(0)] = 0.2
+    eps_hi: Annotated[float, real(0)] = 0.2
+
+    def __call__(self, ratio_CL: Tensor, x: LossInputs) -> SurrogateLoss:
+        log_CL = x.logp_old_CL - x.needed("logp_behaviour_CL", self.name)
+        centre_CL = log_CL.clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT).exp()
+        low_CL, high_CL = centre_CL - self.eps_lo, centre_CL + self.eps_hi
+        return clip_between(ratio_CL * centre_CL, x.advantage_CL, low_CL, high_CL)
 
 
-def _harmless(a_BL: Tensor, low_BL: Tensor, high_BL: Tensor) -> Tensor:
+def _harmless(a_CL: Tensor, low_CL: Tensor, high_CL: Tensor) -> Tensor:
     """Keep low ratios of good tokens and high ratios of bad ones."""
-    return ((a_BL >= 0) & low_BL) | ((a_BL <= 0) & high_BL)
+    return ((a_CL >= 0) & low_CL) | ((a_CL <= 0) & high_CL)
 
 
-def _rec_weight(weight: Weight, ratio_BL: Tensor, x: LossInputs, temperature: float) -> Tensor:
+def _rec_weight(weight: Weight, ratio_CL: Tensor, x: LossInputs, temperature: float) -> Tensor:
     if weight == "is":
-        return ratio_BL.detach()
+        return ratio_CL.detach()
     if weight == "seq":
-        return ratio_seq_geo(x.logp_BL, x.logp_old_BL, x.mask_BL, x.turn_id_BL).detach().exp()
+        return SeqGeoRatio()(x.logp_CL, x.logp_old_CL, x.mask_CL, x.turn_id_CL).detach().exp()
     if weight == "exp":
         if not temperature > 0.0:
             raise ConfigError(f"rec: temperature={temperature} must be above 0")
         limit = LOG_RATIO_LIMIT
-        return (x.advantage_BL / temperature).clamp(-limit, limit).exp()
-    return torch.ones_like(ratio_BL)
+        return (x.advantage_CL / temperature).clamp(-limit, limit).exp()
+    return torch.ones_like(ratio_CL)

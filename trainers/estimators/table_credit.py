@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import torch
 from torch import Tensor
 
+from coevo.envs.core.config import config, real
+from coevo.trainers.estimators.component import AdvantageComponent
 from coevo.trainers.estimators.critic_credit import gae_recursion
-from coevo.trainers.estimators.option import check_range
-from coevo.trainers.estimators.rewards import Credit, Rewards, on_turns
+from coevo.trainers.estimators.rewards import Credited, Rewards, on_turns
 from coevo.trainers.estimators.trajectories import Trajectories
 
 
-def td_table(
-    rewards: Rewards,
-    batch: Trajectories,
-    *,
-    gamma: float = 1.0,
-    lam: float = 0.0,
-    rate: float = 0.2,
-) -> Credit:
+@config
+class TdTable(AdvantageComponent):
     """TD errors over turns against a table of state values: A_t = delta_t + gamma lam A_{t+1}.
 
     delta_t = r_t + gamma V(s_{t+1}) - V(s_t), where s_t is what the seat saw before turn t, V of a
@@ -37,22 +34,31 @@ def td_table(
     >>> from coevo.trainers.estimators import from_lists
     >>> batch = replace(from_lists([[0.0, 1.0]]), state_BT=torch.tensor([[7, 8]]))
     >>> turns = Rewards(batch.reward_BTK.squeeze(-1))
-    >>> first = td_table(turns, batch, rate=0.5)
+    >>> first = TdTable(rate=0.5)(turns, batch)
     >>> first.y.tolist(), first.state
     ([[0.0, 1.0]], {'td_table/0/7': 0.0, 'td_table/0/8': 0.5})
-    >>> td_table(turns._replace(state=first.state), batch).y.tolist()
+    >>> TdTable()(turns._replace(state=first.state), batch).y.tolist()
     [[0.5, 0.5]]
     """
-    check_range("rate", rate, 0.0, 1.0)
-    mask_BT = batch.turn_mask_BT
-    names_BT = _names(batch)
-    known = dict(rewards.state)
-    value_BT = torch.tensor(
-        [[known.get(name, 0.0) for name in row] for row in names_BT], dtype=torch.float64
-    )
-    a_BT, target_BT = gae_recursion(on_turns(rewards, batch), value_BT, mask_BT, gamma, lam)
-    _move(known, names_BT, target_BT, mask_BT, rate)
-    return Credit(a_BT, "turn", state=known)
+
+    of_one_reward = True
+    name: Literal["td_table"] = "td_table"
+    gamma: Annotated[float, real(0, 1)] = 1.0
+    lam: Annotated[float, real(0, 1)] = 0.0
+    rate: Annotated[float, real(0, 1)] = 0.2
+
+    def __call__(self, rewards: Rewards, batch: Trajectories) -> Credited:
+        mask_BT = batch.turn_mask_BT
+        names_BT = _names(batch)
+        known = dict(rewards.state)
+        value_BT = torch.tensor(
+            [[known.get(name, 0.0) for name in row] for row in names_BT], dtype=torch.float64
+        )
+        a_BT, target_BT = gae_recursion(
+            on_turns(rewards, batch), value_BT, mask_BT, self.gamma, self.lam
+        )
+        _move(known, names_BT, target_BT, mask_BT, self.rate)
+        return Credited(a_BT, "turn", state=known)
 
 
 def _names(batch: Trajectories) -> list[list[str]]:
@@ -74,8 +80,8 @@ def _move(
 ) -> None:
     """Move every visited state towards the mean of its targets; the order of rows is nothing."""
     found: dict[str, list[float]] = {}
-    for names, targets, real in zip(names_BT, target_BT.tolist(), mask_BT.tolist(), strict=True):
-        for name, target, counts in zip(names, targets, real, strict=True):
+    for names, targets, there in zip(names_BT, target_BT.tolist(), mask_BT.tolist(), strict=True):
+        for name, target, counts in zip(names, targets, there, strict=True):
             if counts:
                 found.setdefault(name, []).append(target)
     for name, targets in found.items():

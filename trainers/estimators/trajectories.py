@@ -78,7 +78,7 @@ class Trajectories:
         return self.turn_of_BS >= 0
 
     def key_B(self, by: str) -> Tensor:
-        """Give one int64 identity per trajectory; names joined by `+` give their combinations.
+        """Return one int64 identity per trajectory; names joined by `+` give their combinations.
 
         Raises:
             UnknownNameError: There is no such key.
@@ -90,7 +90,7 @@ class Trajectories:
         return combined(*(self.key_of(name) for name in by.split("+")))
 
     def key_of(self, name: str) -> Tensor:
-        """Give one key as it is, not renumbered.
+        """Return one key as it is, not renumbered.
 
         Raises:
             UnknownNameError: There is no such key.
@@ -100,7 +100,7 @@ class Trajectories:
         return self.keys[name]
 
     def needed(self, name: str, option: str) -> Tensor:
-        """Give an optional field that an option cannot do without.
+        """Return an optional field that an option cannot do without.
 
         Raises:
             ConfigError: The field is None.

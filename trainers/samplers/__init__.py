@@ -1,67 +1,70 @@
-"""What an update is given to learn from: how often a start is played, what is kept, what returns.
+"""What an update is given to learn from: how often a task is played, what is kept, what returns.
 
-Read `starts` (what is known about a start), `allocate` (plays per start), `selection` (which groups
-are learnt from), `replay` (old plays), `archive` (what plays leave for later ones) and `schedules`.
-The tables list the options of every slot.
+Read `tasks` (what is known about a task), `allocate` (episodes per task), `selection` (which groups
+are learnt from), `replay` (episodes of earlier updates) and `task_buffer` (what episodes leave for
+later ones).
 """
 
 from coevo.trainers.samplers.allocate import (
-    ALLOCATE,
-    history_of,
+    Allocation,
+    Knapsack,
+    Uniform,
+    Vade,
+    Xrpo,
     knapsack_cost,
     knapsack_value,
 )
-from coevo.trainers.samplers.archive import ARCHIVE, Archive
-from coevo.trainers.samplers.check import check_samplers
+from coevo.trainers.samplers.counts import episode_weights
 from coevo.trainers.samplers.kept import Kept, alone
-from coevo.trainers.samplers.plays import play_weights
-from coevo.trainers.samplers.replay import REPLAY, Extra, Mix, Replay, recalibrate
-from coevo.trainers.samplers.schedules import (
-    ads_advance,
-    ads_discount,
-    bonus_weight,
-    capped_bonus,
-    convex_weight,
+from coevo.trainers.samplers.replay import (
+    Extra,
+    Mix,
+    RemixReplay,
+    Replay,
+    ReplayBuffer,
+    SpearReplay,
+    recalibrate,
     replay_weight,
 )
 from coevo.trainers.samplers.selection import (
-    SELECT,
+    KeepAll,
+    KeepDynamic,
     Refilled,
     RefillError,
-    keep_dynamic,
+    Selection,
     refill,
-    tries_of,
 )
-from coevo.trainers.samplers.starts import StartHistory, StartStats
+from coevo.trainers.samplers.task_buffer import KeptTasks, TaskBuffer, TaskStore
+from coevo.trainers.samplers.tasks import TaskHistory, TaskStats
 
 __all__ = [
-    "ALLOCATE",
-    "ARCHIVE",
-    "REPLAY",
-    "SELECT",
-    "Archive",
+    "Allocation",
     "Extra",
+    "KeepAll",
+    "KeepDynamic",
     "Kept",
+    "KeptTasks",
+    "Knapsack",
     "Mix",
     "RefillError",
     "Refilled",
+    "RemixReplay",
     "Replay",
-    "StartHistory",
-    "StartStats",
-    "ads_advance",
-    "ads_discount",
+    "ReplayBuffer",
+    "Selection",
+    "SpearReplay",
+    "TaskBuffer",
+    "TaskHistory",
+    "TaskStats",
+    "TaskStore",
+    "Uniform",
+    "Vade",
+    "Xrpo",
     "alone",
-    "bonus_weight",
-    "capped_bonus",
-    "check_samplers",
-    "convex_weight",
-    "history_of",
-    "keep_dynamic",
+    "episode_weights",
     "knapsack_cost",
     "knapsack_value",
-    "play_weights",
     "recalibrate",
     "refill",
     "replay_weight",
-    "tries_of",
 ]

@@ -1,83 +1,105 @@
-"""Allocate: how often every start of an update is played, so that the plays tell more.
+"""Allocate: how often every task of an update is played, so that the episodes tell more.
 
-Every option has the form `(stats, total, rng, *, options) -> plays_P`: integers that sum to
-`total`. Ties are broken by `rng`, so that no start is favoured for its place in the list.
-Groups of different sizes weigh starts differently in a mean over rows;
-`coevo.trainers.samplers.plays.play_weights` undoes it.
+Every component has the form `(stats, total, rng) -> episodes_P`: integers that sum to
+`total`. Ties are broken by `rng`, so that no task is favoured for its place in the list.
+Groups of different sizes weigh tasks differently in a mean over rows;
+`coevo.trainers.samplers.counts.episode_weights` undoes it.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.estimators.option import Option, Table, check, check_range, defaults
-from coevo.trainers.samplers.plays import evenly, greedy, in_proportion, minimum
-from coevo.trainers.samplers.starts import Floats, Ints, StartHistory, StartStats
+from coevo.trainers.samplers.counts import evenly, greedy, in_proportion, minimum
+from coevo.trainers.samplers.tasks import Floats, Ints, TaskHistory, TaskStats
 
 
-def uniform(stats: StartStats, total: int, rng: np.random.Generator, *, n_min: int = 1) -> Ints:
-    """Play every start equally often; a remainder goes to starts drawn at random.
+class Allocator:
+    """What an allocation needs and implies."""
 
-    >>> uniform(StartStats.unseen(3), 12, np.random.default_rng(0)).tolist()
+    n_min: int
+    """Plays of every task; 0 where it may leave tasks out, and then it chooses among all."""
+    needs_history: ClassVar[bool] = True
+    """Whether it goes by how earlier episodes of a task ended."""
+
+    def history(self, size: int, low: float, high: float) -> TaskHistory:
+        """Return a history of so many tasks, whose outcomes lie between `low` and `high`."""
+        return TaskHistory(size, low=low, high=high)
+
+
+@config
+class Uniform(Allocator):
+    """Play every task equally often; a remainder goes to tasks drawn at random.
+
+    >>> Uniform()(TaskStats.unseen(3), 12, np.random.default_rng(0)).tolist()
     [4, 4, 4]
     """
-    plays_P = minimum(len(stats), total, n_min)
-    return evenly(plays_P, np.arange(len(stats)), total - int(plays_P.sum()), rng)
+
+    needs_history = False
+    name: Literal["uniform"] = "uniform"
+    n_min: Annotated[int, whole(0)] = 1
+
+    def __call__(self, stats: TaskStats, total: int, rng: np.random.Generator) -> Ints:
+        episodes_P = minimum(len(stats), total, self.n_min)
+        return evenly(episodes_P, np.arange(len(stats)), total - int(episodes_P.sum()), rng)
 
 
-def knapsack(
-    stats: StartStats,
-    total: int,
-    rng: np.random.Generator,
-    *,
-    n_min: int = 2,
-    n_max: int = 128,
-    estimate: Literal["last", "all"] = "last",
-    unseen: float = 0.5,
-) -> Ints:
-    """Maximise the sum of `knapsack_value` over the starts (Knapsack RL, arXiv 2509.25849).
+@config
+class Knapsack(Allocator):
+    """Maximise the sum of `knapsack_value` over the tasks (Knapsack RL, arXiv 2509.25849).
 
     The value is concave in n, so giving the next play to the largest marginal gain is exact. The
     released dynamic program is not: it values "no further play" at 0 where the table holds the
-    value of the minimum, which forces a further play on every start: (14, 7, 3) below.
-    Plays beyond the sum of `knapsack_cost`, at least n_min each, go to the starts with p = 0.
+    value of the minimum, which forces a further play on every task: (14, 7, 3) below.
+    Plays beyond the sum of `knapsack_cost`, at least n_min each, go to the tasks with p = 0.
 
-    Args:
-        stats: outcomes so far.
-        total: plays to give out.
-        rng: breaks ties.
-        n_min: plays of every start, hopeless and solved ones included.
-        n_max: most plays of one start.
-        estimate: p is the mean of the `last` visit, as published, or of `all` counted outcomes.
-        unseen: p of a start that was not played yet (ours).
-
-    >>> stats = StartStats.of_rates([0.1, 0.5, 0.9])
-    >>> knapsack(stats, 24, np.random.default_rng(0)).tolist()
+    >>> stats = TaskStats.of_rates([0.1, 0.5, 0.9])
+    >>> Knapsack()(stats, 24, np.random.default_rng(0)).tolist()
     [15, 7, 2]
     """
-    check_range("unseen", unseen, 0.0, 1.0)
-    plays_P = minimum(len(stats), total, n_min, n_max)
-    p_P = _rates(stats, estimate, unseen)
-    hopeless_K = np.flatnonzero(p_P == 0)
-    needed_P = np.where((p_P > 0) & (p_P < 1), np.ceil(knapsack_cost(p_P)), n_min)
-    left = max(total - int(needed_P.clip(n_min, n_max).sum()), 0) if len(hopeless_K) else 0
-    plays_P = evenly(plays_P, hopeless_K, left, rng, n_max)
 
-    def gain(start: int, n: int) -> float:
-        p = float(p_P[start])
-        return p * (1 - p) ** 2 * (p**n * (1 - p) + (1 - p) ** n * p)
+    name: Literal["knapsack"] = "knapsack"
+    n_min: Annotated[int, whole(0)] = 2
+    """Plays of every task, hopeless and solved ones included."""
+    n_max: Annotated[int, whole(1)] = 128
+    """Most episodes of one task."""
+    estimate: Literal["last", "all"] = "last"
+    """P is the mean of the `last` visit, as published, or of `all` counted outcomes."""
+    unseen: Annotated[float, real(0, 1)] = 0.5
+    """P of a task that was not played yet (ours)."""
 
-    return greedy(gain, plays_P, total, n_max, rng)
+    def __post_init__(self) -> None:
+        if self.n_min > self.n_max:
+            raise ConfigError(f"n_min={self.n_min} must not be above n_max={self.n_max}")
+
+    def __call__(self, stats: TaskStats, total: int, rng: np.random.Generator) -> Ints:
+        episodes_P = minimum(len(stats), total, self.n_min, self.n_max)
+        p_P = _rates(stats, self.estimate, self.unseen)
+        hopeless_K = np.flatnonzero(p_P == 0)
+        needed_P = np.where((p_P > 0) & (p_P < 1), np.ceil(knapsack_cost(p_P)), self.n_min)
+        left = (
+            max(total - int(needed_P.clip(self.n_min, self.n_max).sum()), 0)
+            if len(hopeless_K)
+            else 0
+        )
+        episodes_P = evenly(episodes_P, hopeless_K, left, rng, self.n_max)
+
+        def gain(task: int, n: int) -> float:
+            p = float(p_P[task])
+            return p * (1 - p) ** 2 * (p**n * (1 - p) + (1 - p) ** n * p)
+
+        return greedy(gain, episodes_P, total, self.n_max, rng)
 
 
 def knapsack_value(p: ArrayLike, n: ArrayLike) -> Floats:
-    """Value n plays of a start with success rate p: (1 - p^n - (1-p)^n) p (1-p)^2.
+    """Value n episodes of a task with success rate p: (1 - p^n - (1-p)^n) p (1-p)^2.
 
-    The chance that the plays differ, times how much p can gain from a step.
+    The chance that the episodes differ, times how much p can gain from a step.
 
     >>> knapsack_value([0.1, 0.5], 8).round(4).tolist()
     [0.0461, 0.124]
@@ -87,7 +109,7 @@ def knapsack_value(p: ArrayLike, n: ArrayLike) -> Floats:
 
 
 def knapsack_cost(p: ArrayLike) -> Floats:
-    """Estimate the plays until outcomes differ with chance 0.9: log 0.1 / log max(p, 1-p).
+    """Estimate the episodes until outcomes differ with chance 0.9: log 0.1 / log max(p, 1-p).
 
     >>> knapsack_cost([0.5, 0.1, 0.0]).round(2).tolist()
     [3.32, 21.85, inf]
@@ -98,136 +120,126 @@ def knapsack_cost(p: ArrayLike) -> Floats:
     return np.where(never, np.inf, np.log(0.1) / np.where(never, -1.0, same))
 
 
-def xrpo(
-    stats: StartStats,
-    total: int,
-    rng: np.random.Generator,
-    *,
-    n_min: int = 1,
-    n_max: int = 128,
-    explore: float = 0.01,
-    alpha: float = 1.0,
-    beta: float = 1.0,
-) -> Ints:
+@config
+class Xrpo(Allocator):
     """Play where the success rate is least known: uncertainty that goes, plus exploration.
 
     The idea is XRPO's (arXiv 2510.06672); both forms are ours, since the published ones could not
     be read. With a posterior Beta(a, b), c = a + b, variance v = ab / (c^2 (c + 1)), the expected
-    variance after n plays is v c / (c + n), and u(n) its root. The n-th play of a start earns
+    variance after n episodes is v c / (c + n), and u(n) its root. The n-th play of a task earns
         u(n-1) - u(n) + explore * sqrt(log(1 + T) / (N + n)),
-    N the start's outcomes so far and T those of all starts. Both parts fall with n, so that
+    N the task's outcomes so far and T those of all tasks. Both parts fall with n, so that
     giving the next play to the best offer is exact. XRPO's worked examples in the prompt of
-    starts without a success are not part of this slot.
+    tasks without a success are not part of this slot.
 
-    Args:
-        stats: outcomes so far.
-        total: plays to give out.
-        rng: breaks ties.
-        n_min: plays of every start.
-        n_max: most plays of one start.
-        explore: weight of the exploration bonus.
-        alpha: successes of the prior.
-        beta: failures of the prior.
-
-    >>> stats = StartStats(np.array([4.0, 50.0]), np.array([8.0, 100.0]), [0.5, 0.5], [1, 9])
-    >>> xrpo(stats, 16, np.random.default_rng(0)).tolist()
+    >>> stats = TaskStats(np.array([4.0, 50.0]), np.array([8.0, 100.0]), [0.5, 0.5], [1, 9])
+    >>> Xrpo()(stats, 16, np.random.default_rng(0)).tolist()
     [15, 1]
     """
-    _check_prior(alpha, beta)
-    check_range("explore", explore, 0.0, float("inf"))
-    plays_P = minimum(len(stats), total, n_min, n_max)
-    a_P, b_P = alpha + stats.successes_P, beta + stats.trials_P - stats.successes_P
-    c_P = a_P + b_P
-    scale_P = np.sqrt(a_P * b_P / (c_P * (c_P + 1)))
-    seen = np.log1p(stats.trials_P.sum())
 
-    def gain(start: int, n: int) -> float:
-        c, known = float(c_P[start]), float(stats.trials_P[start])
-        shrink = (c + n) ** -0.5 - (c + n + 1) ** -0.5
-        return float(scale_P[start]) * shrink + explore * float(seen / (known + n + 1)) ** 0.5
+    name: Literal["xrpo"] = "xrpo"
+    n_min: Annotated[int, whole(0)] = 1
+    """Plays of every task."""
+    n_max: Annotated[int, whole(1)] = 128
+    """Most episodes of one task."""
+    explore: Annotated[float, real(0)] = 0.01
+    """Weight of the exploration bonus."""
+    alpha: Annotated[float, real(above=0)] = 1.0
+    """Successes of the prior."""
+    beta: Annotated[float, real(above=0)] = 1.0
+    """Failures of the prior."""
 
-    return greedy(gain, plays_P, total, n_max, rng)
+    def __post_init__(self) -> None:
+        if self.n_min > self.n_max:
+            raise ConfigError(f"n_min={self.n_min} must not be above n_max={self.n_max}")
+
+    def __call__(self, stats: TaskStats, total: int, rng: np.random.Generator) -> Ints:
+        episodes_P = minimum(len(stats), total, self.n_min, self.n_max)
+        a_P, b_P = self.alpha + stats.successes_P, self.beta + stats.trials_P - stats.successes_P
+        c_P = a_P + b_P
+        scale_P = np.sqrt(a_P * b_P / (c_P * (c_P + 1)))
+        seen = np.log1p(stats.trials_P.sum())
+
+        def gain(task: int, n: int) -> float:
+            c, known = float(c_P[task]), float(stats.trials_P[task])
+            shrink = (c + n) ** -0.5 - (c + n + 1) ** -0.5
+            return (
+                float(scale_P[task]) * shrink + self.explore * float(seen / (known + n + 1)) ** 0.5
+            )
+
+        return greedy(gain, episodes_P, total, self.n_max, rng)
 
 
-def vade(
-    stats: StartStats,
-    total: int,
-    rng: np.random.Generator,
-    *,
-    lam_v: float = 0.8,
-    lam_g: float = 0.99,
-    alpha: float = 1.0,
-    beta: float = 1.0,
-    group: int = 8,
-    score: Literal["variance", "mixed"] = "variance",
-    spread: Literal["pick", "share"] = "pick",
-    n_min: int = 0,
-) -> Ints:
-    """Draw a success rate from every start's posterior and play what it makes informative.
+@config
+class Vade(Allocator):
+    """Draw a success rate from every task's posterior and play what it makes informative.
 
-    theta ~ Beta(alpha + s, beta + n - s), s of n outcomes as `history_of` lets them fade (VADE,
+    theta ~ Beta(alpha + s, beta + n - s), s of n outcomes as `history` lets them fade (VADE,
     arXiv 2511.18902, of which only the idea is public; form and values are ours). `pick` gives
-    the best starts `group` plays each until none are left, so it needs more starts than
+    the best tasks `group` episodes each until none are left, so it needs more tasks than
     total / group. Both scores rank alike, since both fall with |theta - 1/2|; they differ under
-    `share`, which gives plays in proportion to the score.
+    `share`, which gives episodes in proportion to the score.
 
-    Args:
-        stats: outcomes so far.
-        total: plays to give out.
-        rng: draws theta.
-        lam_v: what a visit leaves of a start's older evidence; read by `history_of`.
-        lam_g: what every update leaves of all evidence; read by `history_of`.
-        alpha: successes of the prior.
-        beta: failures of the prior.
-        group: plays of a start that is picked, G in the score.
-        score: `variance` theta (1-theta), or the chance of a `mixed` group,
-            1 - theta^G - (1-theta)^G.
-        spread: `pick` the best, or `share` by score.
-        n_min: plays of every start; with 0 what is not picked is not played.
-
-    >>> stats = StartStats([400.0, 500.0, 1.0], [800.0, 500.0, 900.0], [0.5, 1.0, 0.0], [1, 1, 1])
-    >>> vade(stats, 8, np.random.default_rng(0)).tolist()
+    >>> stats = TaskStats([400.0, 500.0, 1.0], [800.0, 500.0, 900.0], [0.5, 1.0, 0.0], [1, 1, 1])
+    >>> Vade()(stats, 8, np.random.default_rng(0)).tolist()
     [8, 0, 0]
     """
-    _check_prior(alpha, beta)
-    check_range("lam_v", lam_v, 0.0, 1.0)
-    check_range("lam_g", lam_g, 0.0, 1.0)
-    if group < max(n_min, 2):
-        raise ConfigError(f"group={group} must be at least 2 and at least n_min={n_min}")
-    plays_P = minimum(len(stats), total, n_min)
-    theta_P = rng.beta(alpha + stats.successes_P, beta + stats.trials_P - stats.successes_P)
-    power = 2 if score == "variance" else group  # 1 - t^2 - (1-t)^2 is twice t (1-t)
-    score_P = 1 - theta_P**power - (1 - theta_P) ** power
-    if spread == "share":
-        return in_proportion(plays_P, score_P, total)
-    best_P = np.argsort(-score_P, kind="stable")
-    left = total - int(plays_P.sum())
-    before_P = np.arange(len(stats)) * (group - n_min)
-    plays_P[best_P] += (left - before_P).clip(0, group - n_min)
-    return evenly(plays_P, best_P, total - int(plays_P.sum()), rng)
+
+    name: Literal["vade"] = "vade"
+    lam_v: Annotated[float, real(0, 1)] = 0.8
+    """What a visit leaves of a task's older evidence."""
+    lam_g: Annotated[float, real(0, 1)] = 0.99
+    """What every update leaves of all evidence."""
+    alpha: Annotated[float, real(above=0)] = 1.0
+    """Successes of the prior."""
+    beta: Annotated[float, real(above=0)] = 1.0
+    """Failures of the prior."""
+    group: Annotated[int, whole(2)] = 8
+    """Plays of a task that is picked, G in the score."""
+    score: Literal["variance", "mixed"] = "variance"
+    """`variance` theta (1-theta), or the chance of a `mixed` group, 1 - theta^G - (1-theta)^G."""
+    spread: Literal["pick", "share"] = "pick"
+    """`pick` the best, or `share` by score."""
+    n_min: Annotated[int, whole(0)] = 0
+    """Plays of every task; with 0 what is not picked is not played."""
+
+    def __post_init__(self) -> None:
+        if self.group < max(self.n_min, 2):
+            raise ConfigError(
+                f"group={self.group} must be at least 2 and at least n_min={self.n_min}"
+            )
+
+    def history(self, size: int, low: float, high: float) -> TaskHistory:
+        """Return a history that forgets.
+
+        >>> Vade(lam_g=0.5).history(3, 0.0, 1.0).lam_g
+        0.5
+        """
+        return TaskHistory(size, low=low, high=high, lam_v=self.lam_v, lam_g=self.lam_g)
+
+    def __call__(self, stats: TaskStats, total: int, rng: np.random.Generator) -> Ints:
+        episodes_P = minimum(len(stats), total, self.n_min)
+        theta_P = rng.beta(
+            self.alpha + stats.successes_P, self.beta + stats.trials_P - stats.successes_P
+        )
+        power = 2 if self.score == "variance" else self.group  # 1 - t^2 - (1-t)^2 is twice t (1-t)
+        score_P = 1 - theta_P**power - (1 - theta_P) ** power
+        if self.spread == "share":
+            return in_proportion(episodes_P, score_P, total)
+        best_P = np.argsort(-score_P, kind="stable")
+        left = total - int(episodes_P.sum())
+        before_P = np.arange(len(stats)) * (self.group - self.n_min)
+        episodes_P[best_P] += (left - before_P).clip(0, self.group - self.n_min)
+        return evenly(episodes_P, best_P, total - int(episodes_P.sum()), rng)
 
 
-ALLOCATE: Table = {"uniform": uniform, "knapsack": knapsack, "xrpo": xrpo, "vade": vade}
+Allocation = Annotated[
+    Uniform | Knapsack | Xrpo | Vade,
+    choice(),
+]
 
 
-def history_of(option: Option, size: int, *, low: float = 0.0, high: float = 1.0) -> StartHistory:
-    """Make the history that an allocator expects: VADE's forgets, the others count.
-
-    >>> history_of(Option("vade", {"lam_g": 0.5}), 3).lam_g
-    0.5
-    """
-    check(option, ALLOCATE, "allocate")
-    known = defaults(option, ALLOCATE)
-    fading = {name: known[name] for name in ("lam_v", "lam_g") if name in known}
-    return StartHistory(size, low=low, high=high, **fading)  # type: ignore[arg-type]
-
-
-def _check_prior(alpha: float, beta: float) -> None:
-    if not (alpha > 0 and beta > 0):
-        raise ConfigError(f"alpha={alpha} and beta={beta} of the prior must be above 0")
-
-
-def _rates(stats: StartStats, estimate: str, unseen: float) -> Floats:
+def _rates(stats: TaskStats, estimate: str, unseen: float) -> Floats:
     if estimate == "last":
         return np.where(np.isnan(stats.last_mean_P), unseen, stats.last_mean_P)
     counted_P = stats.trials_P > 0

@@ -1,4 +1,4 @@
-"""A play that may be learnt from again, and the copy of it in which only one seat learns."""
+"""An episode that may be learnt from again, and the copy of it in which only one seat learns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Kept:
     episode: Episode
     """With every reward paid; a buffer does not change it."""
     group: int
-    """Key of the start state within its update."""
+    """Key of the task within its update."""
     step: int
     """Update in which it was played."""
     reward: float
@@ -28,7 +28,7 @@ class Kept:
     """The seat that reward and advantage are of; empty stands for all seats that wrote tokens."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give a dictionary that JSON can hold; the episode is one line of text."""
+        """Return a dictionary that JSON can hold; the episode is one line of text."""
         rest = {name: getattr(self, name) for name in _PLAIN}
         return {"episode": self.episode.to_json(), **rest}
 
@@ -66,7 +66,7 @@ def alone(episode: Episode, seat: str) -> Episode:
 
 
 def writers(item: Kept) -> list[str]:
-    """List the seats of a play whose tokens would be learnt from.
+    """List the seats of an episode whose tokens would be learnt from.
 
     >>> writers(Kept(Episode("coevo/some-v0", 0, {}, ("a", "b")), 0, 1, 1.0, 0.5))
     []
@@ -76,7 +76,7 @@ def writers(item: Kept) -> list[str]:
 
 
 def check_replayable(items: Sequence[Kept], *, one_seat: bool) -> None:
-    """Refuse plays that cannot be learnt from a second time.
+    """Refuse episodes that cannot be learnt from a second time.
 
     Args:
         items: what is to be stored.
@@ -92,7 +92,7 @@ def check_replayable(items: Sequence[Kept], *, one_seat: bool) -> None:
         wrote = writers(item)
         if not wrote or (one_seat and len(wrote) > 1):
             raise ConfigError(
-                f"a play kept for {item.seat or 'all seats'!r} has tokens of the seats {wrote}; "
+                f"an episode kept for {item.seat or 'all seats'!r} has tokens of the seats {wrote}; "
                 f"{'exactly one is' if one_seat else 'at least one is'} needed"
             )
         for turn in item.episode.turns:

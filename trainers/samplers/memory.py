@@ -1,4 +1,4 @@
-"""What a checkpoint asks of samplers that remember plays, answered for those that do not."""
+"""What a checkpoint asks of samplers that remember episodes, answered for those that do not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class WithoutMemory:
     """A sampler that keeps nothing from one update to the next; others override both methods."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Give what a checkpoint must keep; JSON-able."""
+        """Return what a checkpoint must keep; JSON-able."""
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -1,26 +1,26 @@
-"""Replay: buffers that bring plays of earlier updates back.
+"""Replay: buffers that bring episodes of earlier updates back.
 
 The training loop asks every buffer the same questions: which whole groups to mix into this update
-(`mix`), what was just played (`add`), and whether a separate pass over old plays is due (`extra`).
+(`mix`), what was just played (`add`), and whether a separate pass over old episodes is due (`extra`).
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import ConfigError, DataError
-from coevo.trainers.estimators.option import Table, check_range
 from coevo.trainers.samplers.kept import Kept, alone, check_replayable
 from coevo.trainers.samplers.memory import WithoutMemory
-from coevo.trainers.samplers.schedules import replay_weight
-from coevo.trainers.samplers.starts import Floats
+from coevo.trainers.samplers.tasks import Floats
 
 EPS = 1e-6
 """Added to a deviation that divides, as in the estimators."""
@@ -46,7 +46,7 @@ class Mix:
 
 @dataclass(frozen=True)
 class Extra:
-    """A pass over old plays that are not part of the update's batch."""
+    """A pass over old episodes that are not part of the update's batch."""
 
     items: tuple[Kept, ...]
     """In random order, with advantages recomputed; each has one seat that learns."""
@@ -58,13 +58,15 @@ class Extra:
     """Plays that left the buffer for it, used or not."""
 
     def episodes(self) -> list[Episode]:
-        """Give one episode per item in which only the item's seat has tokens to learn from."""
+        """Return one episode per item in which only the item's seat has tokens to learn from."""
         return [alone(k.episode, k.seat) if k.seat else k.episode for k in self.items]
 
 
-class Replay(WithoutMemory):
-    """Nothing comes back: every update learns from its own plays only."""
+class ReplayBuffer(WithoutMemory):
+    """Nothing comes back: every update learns from its own episodes only."""
 
+    remembers: ClassVar[bool] = False
+    """Whether `add` keeps anything."""
     by_seat: ClassVar[bool] = False
     """Whether `add` takes one item per seat that wrote, instead of one per play."""
 
@@ -73,48 +75,63 @@ class Replay(WithoutMemory):
         return Mix(groups)
 
     def add(self, items: Sequence[Kept]) -> None:
-        """Take in the fresh plays of one update, failures included, with their advantages."""
+        """Take in the fresh episodes of one update, failures included, with their advantages."""
 
     def extra(self, step: int, rng: np.random.Generator) -> Extra | None:
-        """Give the separate pass that is due after this update, or None."""
+        """Return the separate pass that is due after this update, or None."""
         return None
 
     def reincarnates(self, step: int) -> bool:
-        """Tell whether the reference becomes the current policy before this update."""
+        """Return whether the reference becomes the current policy before this update."""
         return False
 
 
-@dataclass(kw_only=True)
-class Remix(Replay):
+@config
+class RemixReplay:
     """Early updates learn from groups of the last policies too (ReMix).
 
     Every group of an update is, with chance `share`, one of the last `last` updates instead of a
     fresh one, as far as there are any; none comes twice in one update. Whole groups come back, so
-    that group statistics compare plays of one policy. From update `until` on everything is fresh,
+    that group statistics compare episodes of one policy. From update `until` on everything is fresh,
     and at that update the reference becomes the current policy.
     Several passes per update are `optim.epochs`, the KL schedule is `convex_weight`.
     """
 
-    share: float = 0.4
+    moves_reference: ClassVar[bool] = True
+    """Whether the reference becomes the current policy on the way."""
+    name: Literal["remix"] = "remix"
+    share: Annotated[float, real(0, 1)] = 0.4
     """Chance that a group comes back instead of being played."""
-    last: int = 2
+    last: Annotated[int, whole(1)] = 2
     """Updates that a group can come back after."""
-    until: int = 50
+    until: Annotated[int, whole(1)] = 50
     """Update at which replay ends (published: 50 or 100)."""
-    _groups: dict[tuple[int, int], list[Kept]] = field(init=False, default_factory=dict)
 
-    def __post_init__(self) -> None:
-        check_range("share", self.share, 0.0, 1.0)
-        if self.last < 1 or self.until < 1:
-            raise ConfigError(f"last={self.last} and until={self.until} must both be at least 1")
+    def buffer(self) -> RemixBuffer:
+        """Return an empty buffer."""
+        return RemixBuffer(self)
+
+
+class RemixBuffer(ReplayBuffer):
+    """The episodes that `remix` keeps.
+
+    Args:
+        config: what it keeps.
+    """
+
+    remembers = True
+
+    def __init__(self, config: RemixReplay) -> None:
+        self.config = config
+        self._groups: dict[tuple[int, int], list[Kept]] = {}
 
     def mix(self, groups: int, step: int, rng: np.random.Generator) -> Mix:
         """Draw how many groups come back, Binomial(groups, share), and which; one is fresh."""
         self._forget(step)
-        if step >= self.until:
+        if step >= self.config.until:
             return Mix(groups)
         stored = [g for (played, _), g in self._groups.items() if played < step]
-        count = min(int(rng.binomial(groups, self.share)), len(stored), groups - 1)
+        count = min(int(rng.binomial(groups, self.config.share)), len(stored), groups - 1)
         at = rng.choice(len(stored), count, replace=False) if count else ()
         return Mix(groups - count, tuple(tuple(stored[i]) for i in at))
 
@@ -127,11 +144,11 @@ class Remix(Replay):
             self._forget(max(played for played, _ in self._groups) + 1)
 
     def reincarnates(self, step: int) -> bool:
-        """Tell whether this is the update at which replay ends."""
-        return step == self.until
+        """Return whether this is the update at which replay ends."""
+        return step == self.config.until
 
     def state_dict(self) -> dict[str, Any]:
-        """Give the stored plays."""
+        """Return the stored episodes."""
         return {"items": [k.to_dict() for kept in self._groups.values() for k in kept]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -142,46 +159,57 @@ class Remix(Replay):
             self._groups.setdefault((item.step, item.group), []).append(item)
 
     def _forget(self, step: int) -> None:
-        first = np.inf if step >= self.until else step - self.last
+        first = np.inf if step >= self.config.until else step - self.config.last
         for key in [k for k in self._groups if k[0] < first]:
             del self._groups[key]
 
 
-@dataclass(kw_only=True)
-class Spear(Replay):
+@config
+class SpearReplay:
     """Successes come back in passes of their own, measured against what is normal now (SPEAR).
 
     Plays with an advantage above 0 are stored. Once there are more than 1.5 times `capacity`, all
     are taken out; A = R - median of the means of recent groups replaces their old advantages,
     those with A >= 0 are kept, and a random part of them, a power of two and at most `capacity`,
     is learnt from once. The released code builds the micro-batches of that pass from the
-    on-policy batch; here they are the replayed plays.
+    on-policy batch; here they are the replayed episodes.
     """
 
-    by_seat: ClassVar[bool] = True
-
-    capacity: int = 2048
-    """Most plays of a pass; a pass is due above 1.5 times as many."""
-    baseline: int = 10240
+    moves_reference: ClassVar[bool] = False
+    name: Literal["spear"] = "spear"
+    capacity: Annotated[int, whole(1)] = 2048
+    """Most episodes of a pass; a pass is due above 1.5 times as many."""
+    baseline: Annotated[int, whole(1)] = 10240
     """Groups whose means are remembered."""
-    older: int = 5
+    older: Annotated[int, whole(1)] = 5
     """Plays that are older than this many updates are dropped."""
-    coef: float = 1.0
+    coef: Annotated[float, real(0)] = 1.0
     """Largest weight of a pass."""
-    horizon: int = 200
+    horizon: Annotated[int, whole(1)] = 200
     """Updates until that weight is reached (published: 100 to 300)."""
     scale: bool = False
     """Whether A is divided by the median deviation of the groups."""
-    _items: list[Kept] = field(init=False, default_factory=list)
-    _means: deque[float] = field(init=False)
-    _stds: deque[float] = field(init=False)
 
-    def __post_init__(self) -> None:
-        for name in ("capacity", "baseline", "older", "horizon"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name}={getattr(self, name)} must be at least 1")
-        check_range("coef", self.coef, 0.0, float("inf"))
-        self._means, self._stds = deque(maxlen=self.baseline), deque(maxlen=self.baseline)
+    def buffer(self) -> SpearBuffer:
+        """Return an empty buffer."""
+        return SpearBuffer(self)
+
+
+class SpearBuffer(ReplayBuffer):
+    """The episodes that `spear` keeps.
+
+    Args:
+        config: what it keeps.
+    """
+
+    remembers = True
+    by_seat = True
+
+    def __init__(self, config: SpearReplay) -> None:
+        self.config = config
+        self._items: list[Kept] = []
+        self._means: deque[float] = deque(maxlen=config.baseline)
+        self._stds: deque[float] = deque(maxlen=config.baseline)
 
     def add(self, items: Sequence[Kept]) -> None:
         """Store the successes; remember mean and deviation of every group, failures included."""
@@ -197,21 +225,23 @@ class Spear(Replay):
 
     def extra(self, step: int, rng: np.random.Generator) -> Extra | None:
         """Empty the buffer into a pass, if it is full enough."""
-        self._items = [k for k in self._items if step - k.step <= self.older]
-        if len(self._items) <= 1.5 * self.capacity:
+        self._items = [k for k in self._items if step - k.step <= self.config.older]
+        if len(self._items) <= 1.5 * self.config.capacity:
             return None
         taken, self._items = self._items, []
         a_N = recalibrate(
-            [k.reward for k in taken], list(self._means), list(self._stds) if self.scale else None
+            [k.reward for k in taken],
+            list(self._means),
+            list(self._stds) if self.config.scale else None,
         )
         good = [replace(k, advantage=float(a)) for k, a in zip(taken, a_N, strict=True) if a >= 0]
-        size = _power_of_two(min(len(good), self.capacity))
+        size = _power_of_two(min(len(good), self.config.capacity))
         chosen = tuple(good[i] for i in rng.permutation(len(good))[:size])
-        weight = replay_weight(step, horizon=self.horizon, coef=self.coef)
+        weight = replay_weight(step, horizon=self.config.horizon, coef=self.config.coef)
         return Extra(chosen, weight, float(np.median(self._means)), len(taken))
 
     def state_dict(self) -> dict[str, Any]:
-        """Give the stored plays and the remembered groups."""
+        """Return the stored episodes and the remembered groups."""
         items = [k.to_dict() for k in self._items]
         return {"items": items, "means": list(self._means), "stds": list(self._stds)}
 
@@ -243,7 +273,17 @@ def recalibrate(reward_N: ArrayLike, mean_K: ArrayLike, std_K: ArrayLike | None 
     return np.asarray(a_N / (unit + EPS) if unit > 0 else a_N)
 
 
-REPLAY: Table = {"none": Replay, "remix": Remix, "spear": Spear}
+def replay_weight(step: int, *, horizon: int = 200, coef: float = 1.0) -> float:
+    """Let SPEAR's loss on replayed episodes grow: coef (1 - cos(pi min(s, S) / S)) / 2.
+
+    >>> [round(replay_weight(s), 4) for s in (0, 50, 100, 200, 500)]
+    [0.0, 0.1464, 0.5, 1.0, 1.0]
+    """
+    return coef * (1.0 - math.cos(math.pi * min(step, horizon) / horizon)) / 2.0
+
+
+Replay = Annotated[RemixReplay | SpearReplay, choice()]
+"""Which episodes of earlier updates come back."""
 
 
 def _items(state: Mapping[str, Any]) -> list[Kept]:

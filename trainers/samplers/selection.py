@@ -1,8 +1,8 @@
-"""Select: which groups an update learns from, and the further plays until there are enough.
+"""Select: which groups an update learns from, and the further episodes until there are enough.
 
-Every option has the form `(score_N, group_N, seat_N, *, options) -> kept group keys`, where a score
+Every component has the form `(score_N, group_N, seat_N) -> kept group keys`, where a score
 is one trajectory's outcome in the accuracy component: judge the shaped reward and a length penalty
-makes every group look informative. Refilling drops hard and easy starts, so the starts that are
+makes every group look informative. Refilling drops hard and easy tasks, so the tasks that are
 learnt from are not those that were asked for; `Refilled.metrics` says by how much.
 """
 
@@ -10,95 +10,94 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Annotated, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.estimators.option import Option, Table, check, defaults
-from coevo.trainers.samplers.starts import Ints
+from coevo.trainers.samplers.tasks import Ints
 
 G = TypeVar("G", bound=Sized)
-"""A group: the plays of one start."""
+"""A group: the episodes of one task."""
 
 
 class RefillError(ConfigError):
     """Too few informative groups were found in the generation batches that were allowed."""
 
 
-def keep_all(score_N: ArrayLike, group_N: ArrayLike, seat_N: ArrayLike | None = None) -> Ints:
+@config
+class KeepAll:
     """Keep every group.
 
-    >>> keep_all([1.0, 1.0, 0.0], [4, 4, 7]).tolist()
+    >>> KeepAll()([1.0, 1.0, 0.0], [4, 4, 7]).tolist()
     [4, 7]
     """
-    return np.unique(np.asarray(group_N, dtype=np.int64))
+
+    tries: ClassVar[int] = 1
+    refills: ClassVar[bool] = False
+    """Whether groups are dropped, so that others must be played."""
+    name: Literal["all"] = "all"
+
+    def __call__(
+        self, score_N: ArrayLike, group_N: ArrayLike, seat_N: ArrayLike | None = None
+    ) -> Ints:
+        return np.unique(np.asarray(group_N, dtype=np.int64))
 
 
-def keep_dynamic(
-    score_N: ArrayLike,
-    group_N: ArrayLike,
-    seat_N: ArrayLike | None = None,
-    *,
-    low: float = 0.0,
-    high: float = 1.0,
-    tries: int = 10,
-) -> Ints:
+@config
+class KeepDynamic:
     """Keep the groups whose outcomes differ and whose mean lies strictly in low..high (DAPO).
 
     With outcomes of 0 and 1 and the default bounds this is 0 < accuracy < 1. Narrower bounds also
-    drop nearly solved and nearly hopeless starts. For a component with another range give its
+    drop nearly solved and nearly hopeless tasks. For a component with another range give its
     ends, e.g. low=-1 for a payoff.
-
-    Args:
-        score_N: outcome of the accuracy component per trajectory.
-        group_N: key of the start that the trajectory was played from.
-        seat_N: seat of the trajectory, where seats are normalised apart: a group is then kept if
-            one of its seats passes. Without it seats are pooled, and a winner beside a loser is
-            a difference.
-        low: mean that is too low.
-        high: mean that is too high.
-        tries: generation batches until `refill` gives up; read by `tries_of`.
 
     Raises:
         ConfigError: An outcome is outside 0..1 though the bounds are those of an accuracy.
 
-    >>> keep_dynamic([1.0, 0.0, 1.0, 1.0, 0.0, 0.0], [0, 0, 1, 1, 2, 2]).tolist()
+    >>> KeepDynamic()([1.0, 0.0, 1.0, 1.0, 0.0, 0.0], [0, 0, 1, 1, 2, 2]).tolist()
     [0]
     """
-    if not low < high or tries < 1:
-        raise ConfigError(
-            f"low={low} must be below high={high}, and tries={tries} must be at least 1"
-        )
-    score, group = np.asarray(score_N, dtype=np.float64), np.asarray(group_N, dtype=np.int64)
-    seat = np.zeros_like(group) if seat_N is None else np.asarray(seat_N, dtype=np.int64)
-    if not score.shape == group.shape == seat.shape or score.ndim != 1:
-        raise ConfigError(
-            f"scores {score.shape}, groups {group.shape} and seats {seat.shape} must be one [N]"
-        )
-    _check_outcomes(score, low, high)
-    pairs_K2, at_N = np.unique(np.stack([group, seat], axis=1), axis=0, return_inverse=True)
-    lowest, highest = (np.full(len(pairs_K2), x) for x in (np.inf, -np.inf))
-    np.minimum.at(lowest, at_N.ravel(), score)
-    np.maximum.at(highest, at_N.ravel(), score)
-    count_K = np.bincount(at_N.ravel(), minlength=len(pairs_K2))
-    mean_K = np.bincount(at_N.ravel(), score, minlength=len(pairs_K2)) / count_K
-    kept_K = (highest > lowest) & (low < mean_K) & (mean_K < high)
-    return np.unique(pairs_K2[kept_K, 0])
+
+    refills: ClassVar[bool] = True
+    name: Literal["dynamic"] = "dynamic"
+    low: Annotated[float, real()] = 0.0
+    """Mean that is too low."""
+    high: Annotated[float, real()] = 1.0
+    """Mean that is too high."""
+    tries: Annotated[int, whole(1)] = 10
+    """Generation batches until `refill` gives up."""
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ConfigError(f"low={self.low} must be below high={self.high}")
+
+    def __call__(
+        self, score_N: ArrayLike, group_N: ArrayLike, seat_N: ArrayLike | None = None
+    ) -> Ints:
+        score, group = np.asarray(score_N, dtype=np.float64), np.asarray(group_N, dtype=np.int64)
+        seat = np.zeros_like(group) if seat_N is None else np.asarray(seat_N, dtype=np.int64)
+        if not score.shape == group.shape == seat.shape or score.ndim != 1:
+            raise ConfigError(
+                f"scores {score.shape}, groups {group.shape} and seats {seat.shape} must be one [N]"
+            )
+        _check_outcomes(score, self.low, self.high)
+        pairs_K2, at_N = np.unique(np.stack([group, seat], axis=1), axis=0, return_inverse=True)
+        lowest, highest = (np.full(len(pairs_K2), x) for x in (np.inf, -np.inf))
+        np.minimum.at(lowest, at_N.ravel(), score)
+        np.maximum.at(highest, at_N.ravel(), score)
+        count_K = np.bincount(at_N.ravel(), minlength=len(pairs_K2))
+        mean_K = np.bincount(at_N.ravel(), score, minlength=len(pairs_K2)) / count_K
+        kept_K = (highest > lowest) & (self.low < mean_K) & (mean_K < self.high)
+        return np.unique(pairs_K2[kept_K, 0])
 
 
-SELECT: Table = {"all": keep_all, "dynamic": keep_dynamic}
-
-
-def tries_of(option: Option) -> int:
-    """Give the generation batches that an option allows; 1 where nothing is refilled.
-
-    >>> tries_of(Option("dynamic")), tries_of(Option("all"))
-    (10, 1)
-    """
-    check(option, SELECT, "select")
-    return int(defaults(option, SELECT).get("tries", 1) or 1)
+Selection = Annotated[
+    KeepAll | KeepDynamic,
+    choice(),
+]
 
 
 @dataclass(frozen=True)
@@ -111,18 +110,18 @@ class Refilled(Generic[G]):
     """Groups that passed, the surplus of the last batch included."""
     drawn: int
     """Groups that were played."""
-    plays: int
+    episodes: int
     """Plays of all drawn groups."""
     batches: int
     """Generation batches."""
 
     @property
     def wasted(self) -> float:
-        """Share of the plays that no update learns from."""
-        return 1.0 - sum(map(len, self.groups)) / self.plays if self.plays else 0.0
+        """Share of the episodes that no update learns from."""
+        return 1.0 - sum(map(len, self.groups)) / self.episodes if self.episodes else 0.0
 
     def metrics(self) -> dict[str, float]:
-        """Give the numbers for the log."""
+        """Return the numbers for the log."""
         return {
             "select/wasted": self.wasted,
             "select/dropped_groups": 1.0 - self.kept / self.drawn if self.drawn else 0.0,
@@ -139,7 +138,7 @@ def refill(
     """Play generation batches until enough groups pass; cut the surplus off.
 
     Args:
-        draw: plays batch number 0, 1, ... and gives its groups.
+        draw: episodes batch number 0, 1, ... and gives its groups.
         needed: groups that the update wants.
         keep: says for every group of a batch whether it passes.
         tries: batches allowed.
@@ -154,23 +153,23 @@ def refill(
     if needed < 1 or tries < 1:
         raise ConfigError(f"needed={needed} groups and tries={tries} must both be at least 1")
     passed: list[G] = []
-    drawn = plays = 0
+    drawn = episodes = 0
     for batch in range(tries):
         groups = draw(batch)
         passed += [g for g, kept in zip(groups, keep(groups), strict=True) if kept]
-        drawn, plays = drawn + len(groups), plays + sum(map(len, groups))
+        drawn, episodes = drawn + len(groups), episodes + sum(map(len, groups))
         if len(passed) >= needed:
-            return Refilled(tuple(passed[:needed]), len(passed), drawn, plays, batch + 1)
+            return Refilled(tuple(passed[:needed]), len(passed), drawn, episodes, batch + 1)
     raise RefillError(
         f"only {len(passed)} of the {needed} groups needed passed the selection after {tries} "
-        f"generation batches ({drawn} groups, {plays} plays); the task may be too easy or too "
+        f"generation batches ({drawn} groups, {episodes} episodes); the task may be too easy or too "
         "hard. Use larger groups, more tries, or select=all"
     )
 
 
 def _check_outcomes(score_N: np.ndarray, low: float, high: float) -> None:
     if not np.all(np.isfinite(score_N)):
-        raise ConfigError("an outcome is not a finite number: drop plays that were not scored")
+        raise ConfigError("an outcome is not a finite number: drop episodes that were not scored")
     inside = (score_N >= 0) & (score_N <= 1)
     if low >= 0 and high <= 1 and not inside.all():
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""What every command takes: typed records that tyro turns into options.
+"""What every command takes: typed records that `parse` turns into options.
 
 Light on purpose: the module that carries a command out (`runs`) is imported only when it runs.
 """
@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import shlex
 
-from coevo.commands.arguments.comparing import Compare, Report, Serve, Tournament, Watch
-from coevo.commands.arguments.fields import POSITIONAL, Command, flag, given, pairs
+from coevo.commands.arguments.comparing import Compare, Report, Tournament, Watch
+from coevo.commands.arguments.fields import POSITIONAL, Command, flag, given
 from coevo.commands.arguments.house import (
     Algos,
-    Check,
     Envs,
     Play,
     Replay,
-    SeedModelBuild,
-    SeedModelCheck,
+    Reproduce,
+    StarterBuild,
+    StarterCheck,
 )
 from coevo.commands.arguments.measuring import Evaluate, Exploitability
 from coevo.commands.arguments.training import Train
@@ -32,11 +32,10 @@ COMMANDS: dict[str, type[Command]] = {
     "tournament": Tournament,
     "play": Play,
     "replay": Replay,
-    "serve": Serve,
     "watch": Watch,
-    "check": Check,
-    "seed-model build": SeedModelBuild,
-    "seed-model check": SeedModelCheck,
+    "reproduce": Reproduce,
+    "starter build": StarterBuild,
+    "starter check": StarterCheck,
 }
 
 
@@ -54,5 +53,5 @@ def as_typed(args: Command) -> str:
         elif value is True:
             words.append(flag(field))
         else:
-            words += [flag(field), *(pairs(value) if isinstance(value, tuple) else [str(value)])]
+            words += [flag(field), *(value if isinstance(value, tuple) else [str(value)])]
     return shlex.join(words)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from tyro.conf import Positional
-
-from coevo.commands.arguments.fields import Command, EnvId, Pairs, Switch, Temperature, shown
+from coevo.commands.arguments.fields import Command, EnvId, Pairs, Shown, Switch, Temperature
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +26,7 @@ class Algos(Command):
     runs: ClassVar[str] = "coevo.commands.algos"
     example: ClassVar[str] = "coevo algos mars"
 
-    name: Annotated[Positional[str | None], shown("NAME", "list all")] = None
+    name: Annotated[str | None, Shown("NAME", "list all")] = None
     """The algorithm to show."""
     json: Switch = False
     """Print JSON and nothing else."""
@@ -43,11 +41,11 @@ class Play(Command):
 
     env: EnvId
     """Environment; `coevo envs` lists them."""
-    agent: Annotated[str, shown("NAME|PATH", "seed")] = "seed"
+    agent: Annotated[str, Shown("NAME|PATH", "starter")] = "starter"
     """Who has the other seats."""
-    seat: Annotated[int, shown("K", "0, the first")] = 0
+    seat: Annotated[int, Shown("K", "0, the first")] = 0
     """Your seat."""
-    seed: Annotated[int | None, shown("K", "another one every time")] = None
+    seed: Annotated[int | None, Shown("K", "another one every time")] = None
     """Of the deal and the agent's sampling."""
     temperature: Temperature = None
     """Divides the agent's logits."""
@@ -62,59 +60,59 @@ class Replay(Command):
     runs: ClassVar[str] = "coevo.commands.replay"
     example: ClassVar[str] = "coevo replay runs/mars-kuhn_poker-0 --episode -1"
 
-    file: Annotated[Positional[str], shown("FILE")]
+    file: Annotated[str, Shown("FILE")]
     """A file of episodes, or the folder of a run."""
-    episode: Annotated[int, shown("N", "1, the first")] = 1
+    episode: Annotated[int, Shown("N", "1, the first")] = 1
     """Which one; -1 is the last."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check(Command):
+class Reproduce(Command):
     """Check an algorithm's claim at a small scale: our figures beside the reference's.
 
     Exit status 1 when the property does not hold.
     """
 
-    runs: ClassVar[str] = "coevo.commands.check"
-    example: ClassVar[str] = "coevo check tis_cosine --seeds 3"
+    runs: ClassVar[str] = "coevo.commands.reproduce"
+    example: ClassVar[str] = "coevo reproduce tis_cosine --seeds 3"
 
-    name: Annotated[Positional[str | None], shown("NAME|all")] = None
+    name: Annotated[str | None, Shown("NAME|all")] = None
     """The check to run, or all of them."""
     list: Switch = False
     """List the checks with their expected minutes."""
-    seeds: Annotated[int, shown("N", "5")] = 5
+    seeds: Annotated[int, Shown("N", "5")] = 5
     """Repetitions, from seed 0 on."""
     json: Switch = False
     """Print JSON and nothing else."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeedModelBuild(Command):
-    """Make the seed model from transcripts of scripted play of every environment."""
+class StarterBuild(Command):
+    """Make the starter model from transcripts of scripted play of every environment."""
 
-    runs: ClassVar[str] = "coevo.commands.seed_model_build"
-    example: ClassVar[str] = "coevo seed-model build --minutes 20"
+    runs: ClassVar[str] = "coevo.commands.starter_build"
+    example: ClassVar[str] = "coevo starter build --minutes 20"
 
-    out: Annotated[str | None, shown("DIR", "where the shipped model lies")] = None
+    out: Annotated[str | None, Shown("DIR", "where the shipped model lies")] = None
     """Folder of the model."""
-    minutes: Annotated[float | None, shown("M", "26")] = None
+    minutes: Annotated[float | None, Shown("M", "26")] = None
     """Limit of the training time."""
-    turns: Annotated[int | None, shown("N", "450000")] = None
+    turns: Annotated[int | None, Shown("N", "450000")] = None
     """Transcript turns in all."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeedModelCheck(Command):
-    """Check what the seed model promises: legal answers, better than random, room to learn."""
+class StarterCheck(Command):
+    """Check what the starter model promises: legal answers, better than random, room to learn."""
 
-    runs: ClassVar[str] = "coevo.commands.seed_model_check"
-    example: ClassVar[str] = "coevo seed-model check --json"
+    runs: ClassVar[str] = "coevo.commands.starter_check"
+    example: ClassVar[str] = "coevo starter check --json"
 
-    model: Annotated[str, shown("PATH", "seed, the shipped model")] = "seed"
+    model: Annotated[str, Shown("PATH", "starter, the shipped model")] = "starter"
     """Model to check."""
-    turns: Annotated[int, shown("N", "500")] = 500
+    turns: Annotated[int, Shown("N", "500")] = 500
     """Sampled answers per environment, at least."""
-    games: Annotated[int, shown("N", "400")] = 400
+    games: Annotated[int, Shown("N", "400")] = 400
     """Games against random in each competitive environment."""
     json: Switch = False
     """Print JSON and nothing else."""

@@ -11,9 +11,9 @@ from coevo.commands.arguments.fields import (
     EnvId,
     MaxTokens,
     Pairs,
+    Shown,
     Switch,
     Temperature,
-    shown,
 )
 
 
@@ -29,27 +29,27 @@ class Evaluate(Command):
         "coevo evaluate --agent runs/mars-kuhn_poker-0 --env coevo/kuhn_poker-v0 --opponent oracle"
     )
 
-    agent: Annotated[str | None, shown("NAME|PATH")] = None
-    """Who is measured: seed, a model or run folder, a Hub id, random, first_legal, oracle."""
-    env: Annotated[str | None, shown("ID")] = None
+    agent: Annotated[str | None, Shown("NAME|PATH")] = None
+    """Who is measured: starter, a model or run folder, a Hub id, random, first_legal, oracle."""
+    env: Annotated[str | None, Shown("ID")] = None
     """One environment; `coevo envs` lists them."""
-    suite: Annotated[str | None, shown("NAME")] = None
+    suite: Annotated[str | None, Shown("NAME")] = None
     """All environments of a kind, each by its own metric: games, dilemmas, discussion, search."""
-    scenario: Annotated[str | None, shown("NAME|all")] = None
+    scenario: Annotated[str | None, Shown("NAME|all")] = None
     """Unfamiliar company in some seats, drawn anew for every play."""
-    axis: Annotated[str | None, shown("players|payoffs|partners")] = None
+    axis: Annotated[str | None, Shown("players|payoffs|partners")] = None
     """More players, other payoffs or other partners, step by step; --env picks the game."""
-    generations: Annotated[str | None, shown("RUN")] = None
+    generations: Annotated[str | None, Shown("RUN")] = None
     """All checkpoints of a run instead of an agent: is a later one better?"""
-    opponent: Annotated[str, shown("NAME|PATH", "random")] = "random"
+    opponent: Annotated[str, Shown("NAME|PATH", "random")] = "random"
     """With --env: who has the other seats; self for self-play."""
     games: Annotated[
-        int | None, shown("N", "400; 320 per environment of a suite, 100 per scenario, else 200")
+        int | None, Shown("N", "400; 320 per environment of a suite, 100 per scenario, else 200")
     ] = None
     """Plays, rounded up so that each deal is played from every seat."""
-    samples: Annotated[int | None, shown("K", "none")] = None
+    samples: Annotated[int | None, Shown("K", "none")] = None
     """Play each start K times, in --games plays of their own, for pass@k, avg@k and pass^k."""
-    seed: Annotated[int, shown("K", "0")] = 0
+    seed: Annotated[int, Shown("K", "0")] = 0
     """Of deals and sampling."""
     greedy: Switch = False
     """Take the most probable token instead of sampling."""
@@ -59,7 +59,7 @@ class Evaluate(Command):
     """Longest reply in tokens."""
     env_option: Pairs = ()
     """Arguments of the environment, such as prompt_style=full."""
-    out: Annotated[str | None, shown("DIR", "nothing is written")] = None
+    out: Annotated[str | None, Shown("DIR", "nothing is written")] = None
     """Folder of the results; one that exists is continued."""
     device: Device = None
     """Where to compute."""
@@ -72,10 +72,10 @@ class Exploitability(Command):
     """Compute exactly what a perfect opponent would gain against an agent."""
 
     runs: ClassVar[str] = "coevo.commands.exploitability"
-    example: ClassVar[str] = "coevo exploitability --agent seed --env coevo/kuhn_poker-v0"
+    example: ClassVar[str] = "coevo exploitability --agent starter --env coevo/kuhn_poker-v0"
 
-    agent: Annotated[str, shown("NAME|PATH")]
-    """Who is measured: seed, a model or run folder, a Hub id, random, first_legal, oracle."""
+    agent: Annotated[str, Shown("NAME|PATH")]
+    """Who is measured: starter, a model or run folder, a Hub id, random, first_legal, oracle."""
     env: EnvId
     """A small two-player environment with OpenSpiel rules, such as Kuhn or Leduc poker."""
     temperature: Temperature = None

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from tyro.conf import Positional
-
 from coevo.commands.arguments.fields import (
     Command,
     Device,
     MaxTokens,
     Pairs,
+    Shown,
     Switch,
     Temperature,
-    shown,
 )
 
 
@@ -29,43 +27,43 @@ class Train(Command):
     runs: ClassVar[str] = "coevo.commands.train"
     example: ClassVar[str] = "coevo train mars --env coevo/kuhn_poker-v0 --budget 4m --seed 1"
 
-    algo: Annotated[Positional[str | None], shown("ALGO")] = None
+    algo: Annotated[str | None, Shown("ALGO")] = None
     """Algorithm; `coevo algos` lists them."""
-    env: Annotated[str | None, shown("ID")] = None
+    env: Annotated[str | None, Shown("ID")] = None
     """Environment; `coevo envs` lists them."""
-    model: Annotated[str | None, shown("PATH", "seed, the shipped model")] = None
+    model: Annotated[str | None, Shown("PATH", "starter, the shipped model")] = None
     """Start model: a folder, a run folder, or owner/name on the Hugging Face Hub."""
-    steps: Annotated[int | None, shown("N")] = None
+    steps: Annotated[int | None, Shown("N")] = None
     """Limit: updates."""
-    budget: Annotated[str | None, shown("TIME", "4m, if there is no other limit")] = None
+    budget: Annotated[str | None, Shown("TIME", "4m, if there is no other limit")] = None
     """Limit: training time, evaluation not counted, such as 90s, 5m or 1h30m."""
-    budget_tokens: Annotated[float | None, shown("N")] = None
+    budget_tokens: Annotated[float | None, Shown("N")] = None
     """Limit: sampled tokens, such as 2e6."""
-    seed: Annotated[int | None, shown("K", "0")] = None
+    seed: Annotated[int | None, Shown("K", "0")] = None
     """Root of all randomness."""
-    out: Annotated[str | None, shown("DIR", "runs/<algo>-<env>-<seed>")] = None
+    out: Annotated[str | None, Shown("DIR", "runs/<algo>-<env>-<seed>")] = None
     """Folder of the run."""
-    variant: Annotated[str | None, shown("NAME")] = None
+    variant: Annotated[str | None, Shown("NAME")] = None
     """Variant of the algorithm; `coevo algos ALGO` lists them."""
     set: Pairs = ()
-    """Changes of the algorithm's slots, such as optim.lr=1e-3 loss.regularise.magnet.coef=0.2."""
+    """Changes of settings, such as optim.lr=1e-3 'advantage.credit={name: gae, lam: 0.95}'."""
     env_option: Pairs = ()
     """Arguments of the environment, such as prompt_style=full illegal=mask."""
     device: Device = None
     """Where to compute."""
-    threads: Annotated[int | None, shown("N", "0, torch's choice")] = None
+    threads: Annotated[int | None, Shown("N", "0, torch's choice")] = None
     """CPU threads; equal results need equal numbers."""
     temperature: Temperature = None
     """Divides the logits when sampling."""
     max_new_tokens: MaxTokens = None
     """Longest reply in tokens."""
-    log: Annotated[str | None, shown("NAMES", "none; with --resume, those of the run")] = None
+    log: Annotated[str | None, Shown("NAMES", "none; with --resume, those of the run")] = None
     """Show the metrics in tensorboard, wandb or trackio too; several with commas between."""
-    resume: Annotated[str | None, shown("DIR")] = None
+    resume: Annotated[str | None, Shown("DIR")] = None
     """Continue this run; a limit given here replaces the old ones, counted from the start."""
-    config: Annotated[str | None, shown("FILE")] = None
+    config: Annotated[str | None, Shown("FILE")] = None
     """Repeat the run that this config.yaml describes."""
     no_eval: Switch = False
     """Skip the tables before and after."""
-    eval_games: Annotated[int, shown("N", "400")] = 400
+    eval_games: Annotated[int, Shown("N", "400")] = 400
     """Games per opponent in the tables."""

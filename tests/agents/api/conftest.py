@@ -15,7 +15,7 @@ import pytest
 
 from coevo.agents.agent import Request
 from coevo.agents.api.agent import ApiAgent
-from coevo.agents.api.clock import Clock
+from coevo.agents.api.limits import Clock, Limits
 from coevo.agents.api.settings import ApiSettings
 
 KEY = "sk-very-secret-0123456789"
@@ -30,9 +30,6 @@ class FakeClock(Clock):
 
     def now(self) -> float:
         return self.time
-
-    def wall(self) -> float:
-        return 1.6e9 + self.time
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -62,7 +59,7 @@ class ChatStub:
                 with stub.lock:
                     number = len(stub.asked)
                     stub.asked.append(body)
-                    stub.headers.append(dict(self.headers))
+                    stub.headers.append({k.title(): v for k, v in self.headers.items()})
                     stub.at_once += 1
                     stub.most_at_once = max(stub.most_at_once, stub.at_once)
                 try:
@@ -109,7 +106,7 @@ def send(handler, status=200, data=None, headers=(), raw: bytes | None = None) -
 
 
 def said(text, prompt=10, completion=2, finish="stop", **choice) -> dict:
-    """Give the body of a reply."""
+    """Return the body of a reply."""
     message = {"role": "assistant", "content": text}
     body = {"choices": [{"index": 0, "message": message, "finish_reason": finish, **choice}]}
     return body | {"usage": {"prompt_tokens": prompt, "completion_tokens": completion}}
@@ -129,7 +126,7 @@ def drop(handler) -> None:
 
 
 def request(*contents: str, task: str = "seed-1") -> Request:
-    """Give a request whose chat has these messages."""
+    """Return a request whose chat has these messages."""
     roles = ("user", "assistant")
     chat = tuple({"role": roles[i % 2], "content": c} for i, c in enumerate(contents))
     info = {"legal_actions": ["pass", "bet"], "task_id": task}
@@ -173,7 +170,7 @@ def agent_of(clock, monkeypatch) -> Iterator[Callable[..., ApiAgent]]:
         def make(server: ChatStub, *, limits=None, **settings) -> ApiAgent:
             usual = {"temperature": 1.0, "max_tokens": 16, "timeout": 5.0}
             chosen = ApiSettings(model="m", base_url=server.url, **(usual | settings))
-            agent = ApiAgent(chosen, clock=clock, limits=limits)
+            agent = ApiAgent(chosen, limits=limits or Limits(chosen, clock))
             stack.callback(agent.close)
             return agent
 

@@ -1,6 +1,9 @@
 """The agent over a real local server: chats, failures, retries, concurrency, stops."""
 
+import gzip
+import json
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -8,14 +11,13 @@ import pytest
 from coevo.agents import FixedTextAgent
 from coevo.agents.agent import Reply
 from coevo.agents.api.agent import ApiAgent
-from coevo.agents.api.background import BACKGROUND, Background
 from coevo.agents.api.errors import ApiError, ApiRefusedError
 from coevo.agents.api.limits import Limits
 from coevo.agents.api.settings import ApiSettings
 from coevo.agents.unanswered import Unanswered
-from coevo.envs.core.episode import Stop
+from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import CoevoError, ConfigError
-from coevo.trainers.rollout import Match, play
+from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 
 KEY = "sk-very-secret-0123456789"
 
@@ -42,7 +44,7 @@ def test_the_chat_goes_over_as_it_is_and_the_text_comes_back(web, agent_of):
             "messages": [
                 {"role": "user", "content": "a"},
                 {"role": "assistant", "content": "b"},
-                {"role": "user", "content": "c <é>\ud800"},
+                {"role": "user", "content": "c <é>?"},  # half a surrogate pair has no UTF-8 form
             ],
             "temperature": 0.7,
             "max_tokens": 9,
@@ -50,7 +52,7 @@ def test_the_chat_goes_over_as_it_is_and_the_text_comes_back(web, agent_of):
         }
     ]
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
-    assert replies == [Reply("c <é>\ud800 #0")]
+    assert replies == [Reply("c <é>? #0")]
     assert agent.name == "openai:m" and agent.version == -1
 
 
@@ -138,6 +140,7 @@ BROKEN = {
     "no choices": lambda web: lambda n, b, h: web.send(h, data={"choices": []}),
     "null choices": lambda web: lambda n, b, h: web.send(h, data={"choices": None}),
     "odd choice": lambda web: lambda n, b, h: web.send(h, data={"choices": ["text"]}),
+    "null message": lambda web: lambda n, b, h: web.send(h, data={"choices": [{"message": None}]}),
     "odd content": lambda web: lambda n, b, h: web.send(h, data=web.said(7)),
     "hidden 502": lambda web: (
         lambda n, b, h: web.send(h, data={"error": {"code": 502, "message": "upstream"}})
@@ -191,6 +194,59 @@ def test_a_timeout_is_tried_again(web, agent_of):
     assert agent.usage.unsure_tokens > 16  # the server may have written a reply and billed it
 
 
+def drip(handler, chunk):
+    """Send chunks until the other side has had enough."""
+    handler.send_response(200)
+    handler.end_headers()
+    for _ in range(10**6):
+        handler.wfile.write(chunk)
+        if len(chunk) < 100:
+            time.sleep(0.02)
+
+
+def test_a_server_that_drips_is_left_after_the_time_for_one_attempt(web, agent_of):
+    server = web.serve(lambda n, b, h: drip(h, b" "))
+    agent = agent_of(server, timeout=0.3, max_retries=1)
+    start = time.monotonic()
+    (reply,) = agent.act([web.request("a")])
+    assert isinstance(reply, Unanswered) and "no answer in time" in reply.reason
+    assert time.monotonic() - start < 3 and len(server.asked) == 2
+    assert agent.usage.unsure_tokens > 0
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_body_without_an_end_is_left_at_the_size_limit(web, agent_of, status, monkeypatch):
+    monkeypatch.setattr("coevo.agents.api.outcome.MOST_BYTES", 2**20)
+    monkeypatch.setattr("coevo.agents.api.client.MOST_BYTES", 2**20)
+
+    def endless(number, body, handler):
+        handler.send_response_only = lambda code, message=None: None
+        handler.wfile.write(b"HTTP/1.1 %d X\r\n" % status)
+        drip(handler, b" " * 10_000)
+
+    server = web.serve(endless)
+    (reply,) = agent_of(server, max_retries=1).act([web.request("a")])
+    assert isinstance(reply, Unanswered) and len(server.asked) == 2
+    assert ("more than 1 MiB" if status == 200 else "answered 500") in reply.reason
+
+
+def test_a_compressed_body_is_not_unpacked(web, agent_of):
+    """A few bytes can stand for gigabytes."""
+    packed = gzip.compress(json.dumps(web.said("a")).encode())
+    headers = [("Content-Encoding", "gzip")]
+    server = web.serve(lambda n, b, h: web.send(h, headers=headers, raw=packed))
+    (reply,) = agent_of(server, max_retries=0).act([web.request("a")])
+    assert server.headers[0]["Accept-Encoding"] == "identity"
+    assert isinstance(reply, Unanswered) and "not a JSON object" in reply.reason
+
+
+def test_a_server_cannot_write_to_the_terminal(web, agent_of):
+    error = {"error": {"message": "\x1b[2J\x07busy\u202e"}}
+    server = web.serve(lambda n, b, h: web.send(h, 500, error))
+    (reply,) = agent_of(server, max_retries=0).act([web.request("a")])
+    assert "busy" in reply.reason and reply.reason.isprintable()
+
+
 def test_waits_grow_and_are_drawn_from_the_whole_range(web, agent_of, clock):
     server = web.serve(lambda n, b, h: web.send(h, 500))
     agent_of(server, max_retries=8, max_wait=10.0).act([web.request("a")])
@@ -228,9 +284,9 @@ def test_others_wait_too_while_a_server_asks_for_it(web, agent_of, clock):
         else:
             web.echo(number, body, handler)
 
-    limits, held = Limits.of(ApiSettings(model="m"), clock), []
-    hold = limits.pace.hold
-    limits.pace.hold = lambda seconds: (held.append(seconds), hold(seconds))
+    limits, held = Limits(ApiSettings(model="m"), clock), []
+    hold = limits.rate.pause
+    limits.rate.pause = lambda seconds: (held.append(seconds), hold(seconds))
     agent_of(web.serve(behave), limits=limits).act([web.request("a")])
     assert held == [30.0]
 
@@ -249,15 +305,15 @@ def test_a_play_without_a_reply_ends_as_an_error_and_no_other_does(web, agent_of
 
     env_id, terse = "coevo/kuhn_poker-v0", {"prompt_style": "terse"}
     agent = agent_of(web.serve(behave), max_retries=1)
-    matches = [Match(s, {"player_0": "api", "player_1": "calm"}) for s in range(12)]
+    matches = [EpisodeSpec(s, {"player_0": "api", "player_1": "calm"}) for s in range(12)]
     players = {"api": agent, "calm": FixedTextAgent("[check]")}
-    episodes = play(env_id, matches, players, terse)
-    lost = [e for e in episodes if e.stop is Stop.ERROR]
+    episodes = rollout(env_id, matches, players, terse)
+    lost = [e for e in episodes if e.stop is StopReason.ERROR]
     assert 0 < len(lost) < 12
     for episode in lost:
         assert episode.note.startswith("player_0: openai:m: the server answered 500, after 2")
         assert episode.turns == [] and episode.outcome == {}
-    assert {e.stop for e in episodes if e not in lost} == {Stop.FINISHED}
+    assert {e.stop for e in episodes if e not in lost} == {StopReason.FINISHED}
 
 
 # ---- Failures that do not pass -------------------------------------------------------------------
@@ -408,33 +464,17 @@ def test_act_works_where_an_event_loop_runs_already(web, agent_of):
     assert asyncio.run(notebook()) == [Reply("a #0")]
 
 
-def test_the_thread_can_be_stopped_and_starts_again(web, agent_of):
+def test_a_copy_outlives_the_agent_that_it_was_made_of(web, agent_of):
+    """Evaluations ask a copy with another seed."""
+    import copy
+
     server = web.serve()
-    first = agent_of(server)
-    first.act([web.request("a")])
-    BACKGROUND.run(first._client._http.aclose())
-    BACKGROUND.stop()
-    assert agent_of(server).act([web.request("b")]) == [Reply("b #1")]
-
-
-def test_stopping_the_thread_leaves_nothing_behind(caplog):
-    import asyncio
-
-    thread, ended = Background(), []
-
-    async def long():
-        try:
-            await asyncio.sleep(60)
-        finally:
-            ended.append(True)
-
-    async def begin():
-        return asyncio.create_task(long())
-
-    task = thread.run(begin())
-    thread.stop()
-    assert task.cancelled() and ended == [True] and caplog.records == []
-    thread.stop()  # a second time does nothing
+    agent = ApiAgent(ApiSettings(model="m", base_url=server.url))
+    twin = copy.copy(agent)
+    twin.reseed(1)
+    agent.act([web.request("a")])
+    del agent
+    assert twin.act([web.request("a")]) == [Reply("a #1")]
 
 
 def test_ctrl_c_cancels_what_is_under_way(web, agent_of, monkeypatch):
@@ -445,6 +485,8 @@ def test_ctrl_c_cancels_what_is_under_way(web, agent_of, monkeypatch):
     result = Future.result
 
     def interrupted(self, timeout=None):
+        if threading.current_thread() is not threading.main_thread():
+            return result(self, timeout)
         web.until(lambda: len(server.asked) == 2)
         monkeypatch.setattr(Future, "result", result)
         raise KeyboardInterrupt

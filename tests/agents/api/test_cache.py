@@ -1,8 +1,10 @@
 """The cache: what is interrupted continues with the same replies and asks only for the rest."""
 
+import contextlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 from coevo.agents.agent import Reply
-from coevo.agents.api.cache import Keys, ReplyCache, cache_file
+from coevo.agents.api.cache import Keys, ReplyCache
 from coevo.agents.api.errors import ApiError
 from coevo.agents.api.outcome import Answer
 from coevo.agents.api.settings import ApiSettings
@@ -93,7 +95,7 @@ def test_an_evaluation_stopped_halfway_asks_only_for_the_rest(web, agent_of, tmp
     with pytest.raises(ApiError):
         agent_of(server, cache=tmp_path).act(requests)
     before = len(server.asked) - 1
-    known = {line["key"]: line["text"] for line in records(tmp_path)}
+    known = kept(tmp_path)
     assert 9 < len(known) <= before < 30
     agent = agent_of(server, cache=tmp_path)
     replies = texts(agent.act(requests))
@@ -133,12 +135,12 @@ def test_a_killed_process_continues(web, tmp_path):
     shuffle.asked = server.asked
     command = [sys.executable, "-P", "-c", KILLED, server.url, str(tmp_path)]
     first = subprocess.Popen(command, stdout=subprocess.PIPE)
-    web.until(lambda: len(list_records(tmp_path)) == 25, 60)
+    web.until(lambda: len(kept(tmp_path)) == 25, 60)
     os.kill(first.pid, signal.SIGKILL)
     first.communicate()
     killed.set()
     asked = len(server.asked)
-    known = {line["key"]: line["text"] for line in records(tmp_path)}
+    known = kept(tmp_path)
     second = subprocess.run(command, capture_output=True, text=True, check=True)
     assert len(server.asked) - asked == 40 - 25
     third = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -147,78 +149,67 @@ def test_a_killed_process_continues(web, tmp_path):
     assert set(known.values()) <= set(second.stdout.split("\n"))
 
 
-def records(folder):
-    (file,) = folder.glob("*.jsonl")
-    return [json.loads(line) for line in file.read_text().splitlines()]
-
-
-def list_records(folder):
-    files = list(folder.glob("*.jsonl"))
-    return files[0].read_bytes().splitlines() if files else []
+def kept(folder):
+    """Return what is in the file, as another process sees it."""
+    if not (folder / "replies.sqlite").exists():
+        return {}
+    with contextlib.closing(sqlite3.connect(folder / "replies.sqlite")) as file:
+        try:
+            rows = file.execute("SELECT key, answer FROM replies").fetchall()
+        except sqlite3.OperationalError:  # made at this moment
+            return {}
+    return {key: json.loads(answer)["text"] for key, answer in rows}
 
 
 # ---- The file ------------------------------------------------------------------------------------
 
 
-def test_a_torn_last_line_is_asked_for_again_and_harms_nothing_else(tmp_path):
-    path = tmp_path / "cache.jsonl"
-    cache = ReplyCache(path)
-    for i in range(3):
-        cache.put(f"k{i}", Answer(f"text {i}", "stop", 5, 2))
+def test_a_file_of_another_kind_is_one_line(tmp_path):
+    (tmp_path / "replies.sqlite").write_bytes(b"hello, this is no database\n" * 100)
+    with pytest.raises(DataError, match=r"cannot use the cache .*replies\.sqlite"):
+        ReplyCache(tmp_path)
+
+
+def test_the_oldest_make_room(tmp_path):
+    cache = ReplyCache(tmp_path, most=3)
+    for i in range(5):
+        cache.put(f"k{i}", Answer("x"))
+    cache.put("k3", Answer("again"))
     cache.close()
-    whole = path.read_bytes()
-    for cut in range(1, len(whole.splitlines()[-1]) + 1):
-        path.write_bytes(whole[:-cut])
-        torn = ReplyCache(path)
-        assert torn.get("k0") == Answer("text 0", "stop", 5, 2) and torn.get("k1")
-        assert (torn.get("k2") is None) == (cut > 1)  # without its line end alone it is whole
-        torn.put("k3", Answer("new"))
-        torn.close()
-        healed = ReplyCache(path)
-        assert healed.get("k3") == Answer("new") and healed.get("k1")
-
-
-@pytest.mark.parametrize(
-    "line", [b"[]", b"1", b'{"key": "k"}', b'{"key": "k", "text": 5}', b'{"key": "k", "x": 1}']
-)
-def test_other_lines_are_skipped(tmp_path, line):
-    path = tmp_path / "cache.jsonl"
-    path.write_bytes(line + b'\n{"key": "good", "text": "t"}\n')
-    cache = ReplyCache(path)
-    assert cache.get("k") is None and cache.get("good") == Answer("t")
+    assert kept(tmp_path) == {"k4": "x", "k3": "again"}  # numbers 5 and 6; 4 was written anew
 
 
 def test_any_text_survives(tmp_path):
     text = "é\ud800\n\r\u2028\x00 <|end|>"
-    cache = ReplyCache(tmp_path / "c.jsonl")
+    cache = ReplyCache(tmp_path)
     cache.put("k", Answer(text))
     cache.close()
-    assert ReplyCache(tmp_path / "c.jsonl").get("k") == Answer(text)
+    assert ReplyCache(tmp_path).get("k") == Answer(text)
 
 
 def test_two_processes_may_write_at_once(tmp_path):
-    path = tmp_path / "c.jsonl"
-    first, second = ReplyCache(path), ReplyCache(path)
+    first, second = ReplyCache(tmp_path), ReplyCache(tmp_path)
     for i in range(50):
         first.put(f"a{i}", Answer("x" * 5000))
         second.put(f"b{i}", Answer("y" * 5000))
     first.close()
     second.close()
-    both = ReplyCache(path)
+    both = ReplyCache(tmp_path)
     assert all(both.get(f"a{i}") and both.get(f"b{i}") for i in range(50))
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(tmp_path):
+def test_a_folder_that_cannot_be_written_is_one_line(web, agent_of, tmp_path):
     (tmp_path / "file").touch()
-    cache = ReplyCache(tmp_path / "file" / "c.jsonl")
-    with pytest.raises(DataError, match=r"cannot write the cache .*c\.jsonl"):
-        cache.put("k", Answer("x"))
+    with pytest.raises(DataError, match=r"cannot use the cache .*replies\.sqlite"):
+        agent_of(web.serve(), cache=tmp_path / "file")
 
 
-def test_a_cache_that_cannot_be_written_stops_the_evaluation(web, agent_of, tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(DataError, match="cannot write the cache"):
-        agent_of(web.serve(), cache=tmp_path / "file").act([web.request("a")])
+def test_a_cache_that_cannot_be_written_any_more_stops_the_evaluation(web, agent_of, tmp_path):
+    agent = agent_of(web.serve(), cache=tmp_path)
+    with sqlite3.connect(tmp_path / "replies.sqlite") as file:
+        file.execute("DROP TABLE replies")
+    with pytest.raises(DataError, match="cannot use the cache"):
+        agent.act([web.request("a")])
 
 
 def test_failures_are_not_kept(web, agent_of, tmp_path):
@@ -228,18 +219,6 @@ def test_failures_are_not_kept(web, agent_of, tmp_path):
     server = web.serve(behave)
     agent_of(server, cache=tmp_path, max_retries=1).act([web.request("a")])
     assert agent_of(server, cache=tmp_path).act([web.request("a")]) == [Reply("a #2")]
-
-
-def test_every_model_and_server_has_a_file_with_a_readable_name(tmp_path):
-    settings = replace(SETTINGS, cache=tmp_path, model="org/model:1")
-    files = {
-        cache_file(settings),
-        cache_file(replace(settings, model="org-model-1")),
-        cache_file(replace(settings, base_url="http://x/v1")),
-    }
-    assert len(files) == 3 and all(f.name.startswith("org-model-1-") for f in files)
-    assert cache_file(replace(settings, base_url=SETTINGS.base_url + "/")) in files
-    assert cache_file(SETTINGS) is None
 
 
 # ---- Keys ----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from coevo.agents.agent import Reply
 from coevo.agents.api.agent import shared_limits
 from coevo.agents.api.errors import LimitReachedError
-from coevo.agents.api.limits import Amount, Budget, Limits, Pace, most_prompt_tokens
+from coevo.agents.api.limits import Amount, Budget, Limits, RateLimit, most_prompt_tokens
 from coevo.agents.api.settings import ApiSettings
 from coevo.envs.core.errors import ConfigError
 
@@ -38,7 +38,7 @@ def test_the_token_limit_is_never_passed_and_used_as_far_as_it_goes(
 ):
     server = metered(web)
     agent = agent_of(server, token_limit=limit, concurrency=concurrency)
-    with pytest.raises(LimitReachedError, match=rf"stopped before token_limit={limit}: \d+ tokens"):
+    with pytest.raises(LimitReachedError, match=rf"before token_limit={limit}: "):
         agent.act([web.request(f"chat {i % 10}", task=str(i)) for i in range(100)])
     # Every request costs 20 and is sent while 94 more fit.
     expected = max(0, (limit - BOUND) // 20 + 1)
@@ -50,12 +50,20 @@ def test_the_cost_limit_is_never_passed(web, agent_of):
     server = metered(web)
     prices = {"price_in": 1000.0, "price_out": 2000.0}  # a reply costs 0.012 + 0.016
     agent = agent_of(server, cost_limit=0.5, **prices)
-    with pytest.raises(LimitReachedError, match=r"stopped before cost_limit=0\.5: 0\.\d+ is spent"):
+    with pytest.raises(LimitReachedError, match=r"before cost_limit=0\.5: 0"):
         agent.act([web.request(f"chat {i % 10}", task=str(i)) for i in range(100)])
     bound = 0.078 + 0.032
     expected = int((0.5 - bound) / 0.028) + 1
     assert len(server.asked) == expected
     assert agent.usage.cost == pytest.approx(0.028 * expected) and agent.usage.cost <= 0.5
+
+
+def test_the_request_limit_counts_retries_too(web, agent_of):
+    server = web.serve(lambda n, b, h: web.send(h, 500) if n == 1 else web.echo(n, b, h))
+    agent = agent_of(server, request_limit=5, concurrency=2)
+    with pytest.raises(LimitReachedError, match="before request_limit=5: 5 used"):
+        agent.act([web.request(f"chat {i}") for i in range(9)])
+    assert len(server.asked) == 5 and agent.usage.requests == 4
 
 
 def test_what_was_answered_before_a_limit_is_kept(web, agent_of, tmp_path):
@@ -106,7 +114,7 @@ def test_a_template_that_adds_more_than_expected_is_learnt(web, agent_of):
 
 def test_agents_of_one_account_share_its_limits(web, agent_of):
     server = metered(web)
-    limits = Limits.of(ApiSettings(model="m", token_limit=200))
+    limits = Limits(ApiSettings(model="m", token_limit=200))
     first, second = (agent_of(server, limits=limits) for _ in range(2))
     first.act([web.request(f"chat {i}") for i in range(3)])
     second.act([web.request(f"chat {i}") for i in range(3)])
@@ -131,12 +139,12 @@ def test_the_bound_of_a_prompt_holds_for_byte_tokenizers():
 )
 def test_a_budget_is_never_passed_at_any_moment(requests, limit):
     """Whatever is reserved, and however much of it is used, in whatever order."""
-    budget = Budget(token_limit=limit)
+    budget = Budget(Amount.limit(None, limit))
     rng = np.random.default_rng(0)
 
     async def one(most, share):
         try:
-            held = await budget.reserve(Amount(most))
+            await budget.reserve(Amount(tokens=most))
         except LimitReachedError:
             assert budget.used.tokens + most > limit
             return 0
@@ -144,7 +152,7 @@ def test_a_budget_is_never_passed_at_any_moment(requests, limit):
         for _ in range(int(rng.integers(3))):
             await asyncio.sleep(0)
         used = int(share * most)
-        budget.settle(held, Amount(used))
+        budget.settle(Amount(tokens=most), Amount(tokens=used))
         return used
 
     async def everybody():
@@ -157,11 +165,11 @@ def test_a_budget_is_never_passed_at_any_moment(requests, limit):
 
 
 def paced(clock, requests, tokens, sizes):
-    """Send as fast as allowed; give the times."""
-    pace = Pace(requests, tokens, clock)
+    """Send as fast as allowed; return the times."""
+    rate = RateLimit(Amount.limit(requests, tokens), clock)
 
     async def everybody():
-        return [(await pace.turn(size)).at for size in sizes]
+        return [(await rate.acquire(size)).at for size in sizes]
 
     return np.array(asyncio.run(everybody()))
 
@@ -195,24 +203,24 @@ def test_a_request_larger_than_a_minute_is_a_wrong_setting(clock):
 
 
 def test_tokens_that_were_not_used_are_free_again(clock):
-    pace = Pace(None, 100, clock)
+    rate = RateLimit(Amount.limit(None, 100), clock)
 
     async def two():
-        first = await pace.turn(90)
+        first = await rate.acquire(90)
         first.tokens = 10
-        return (await pace.turn(90)).at - first.at
+        return (await rate.acquire(90)).at - first.at
 
     assert asyncio.run(two()) == 0
 
 
 def test_nothing_is_sent_while_a_server_is_left_alone(clock):
-    pace = Pace(None, None, clock)
+    rate = RateLimit(Amount.limit(), clock)
 
     async def three():
-        first = await pace.turn(1)
-        pace.hold(30)
-        pace.hold(5)  # the longest counts
-        return [(await pace.turn(1)).at - first.at for _ in range(2)]
+        first = await rate.acquire(1)
+        rate.pause(30)
+        rate.pause(5)  # the longest counts
+        return [(await rate.acquire(1)).at - first.at for _ in range(2)]
 
     assert asyncio.run(three()) == [30, 30]
 

@@ -1,9 +1,11 @@
 """Small comparisons: one that is made up, one that is really run."""
 
+import json
+
 import pytest
 
-from coevo.benchmarks.compare.cells import Cell, Result, write_result
 from coevo.benchmarks.compare.manifest import Manifest, write
+from coevo.benchmarks.compare.runs import Result, Run, write_result
 from coevo.trainers.run_folder import RunFolder
 
 KUHN, TTT = "coevo/kuhn_poker-v0", "coevo/tic_tac_toe-v0"
@@ -22,6 +24,11 @@ METRICS = {
 FACTS = {"metrics": METRICS, "commit": None}
 
 
+def read_rows(root):
+    """Return the measurements of a comparison."""
+    return [json.loads(line) for line in (root / "records.jsonl").read_text().splitlines()]
+
+
 def plan(**fields) -> Manifest:
     given = {
         "algorithms": ("mars", "grpo"),
@@ -35,24 +42,24 @@ def plan(**fields) -> Manifest:
 
 
 def made_up(root, manifest, value, *, points=4):
-    """Write a comparison whose cell (algorithm, environment, seed) ends at `value(cell)`."""
-    write(root, manifest, {e: METRICS[e] for e in manifest.environments})
+    """Write a comparison whose run (algorithm, environment, seed) ends at `value(run)`."""
+    write(root, manifest, lambda: {e: METRICS[e] for e in manifest.environments})
     for env in manifest.environments:
         for name in manifest.algorithms:
             for seed in manifest.seeds:
-                cell = Cell(env, name, seed)
-                end = value(cell)
+                run = Run(env, name, seed)
+                end = value(run)
                 if end is None:
                     continue
                 start = METRICS[env]["references"]["start"]
-                folder = RunFolder(cell.folder(root))
+                folder = RunFolder(run.folder(root))
                 folder.path.mkdir(parents=True)
                 for p in range(1, points + 1):
                     at = start + (end - start) * p / points
                     spent = {"total_tokens": 250 * p, "total_turns": 90 * p, "total_seconds": p}
                     folder.log(p, {METRICS[env]["metric"]: at, **spent})
                 write_result(
-                    root, cell, Result("done", "", end, points, 250 * points, 90 * points, points)
+                    root, run, Result("done", "", end, points, 250 * points, 90 * points, points)
                 )
 
 

@@ -1,38 +1,38 @@
 import pytest
 
-from coevo.benchmarks.compare.manifest import check_same, per_environment, read, write
+from coevo.benchmarks.compare.manifest import per_environment, read, write
 from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
 from tests.benchmarks.compare.conftest import KUHN, METRICS, TTT, plan
 
 
 def test_a_manifest_comes_back_as_it_was_written_and_says_where_it_was_written(tmp_path):
-    manifest = plan(changes={"optim.lr": 1e-3, "mars.sampler.episodes": 64})
-    write(tmp_path, manifest, METRICS)
+    manifest = plan(changes={"optim.lr": 1e-3, "mars.collect.episodes": 64})
+    write(tmp_path, manifest, lambda: METRICS)
     found, facts = read(tmp_path)
     assert found == manifest
     assert facts["metrics"] == METRICS
     assert facts["hardware"]["cores"] >= 1
     assert facts["packages"]["torch"]
-    check_same(found, manifest, tmp_path)
+    write(tmp_path, manifest, lambda: pytest.fail("nothing is measured twice"))
 
 
 def test_other_settings_are_refused_with_the_setting_that_differs(tmp_path):
-    write(tmp_path, plan(), METRICS)
+    write(tmp_path, plan(), lambda: METRICS)
     with pytest.raises(ConfigError, match=r"points=20, not 30.*--out"):
-        check_same(read(tmp_path)[0], plan(points=30), tmp_path)
+        write(tmp_path, plan(points=30), lambda: METRICS)
 
 
 def test_changes_reach_the_algorithm_or_the_environment_that_they_name():
     manifest = plan(
         environments=(KUHN, TTT),
         changes={
-            "sampler.episodes": 256,
+            "collect.episodes": 256,
             "mars.optim.lr": 0.5,
-            "tic_tac_toe.sampler.episodes": 64,
+            "tic_tac_toe.collect.episodes": 64,
         },
     )
-    assert manifest.record("mars", KUHN).sampler.episodes == 256
-    assert manifest.record("mars", TTT).sampler.episodes == 64
+    assert manifest.record("mars", KUHN).collect.episodes == 256
+    assert manifest.record("mars", TTT).collect.episodes == 64
     assert manifest.record("mars", TTT).optim.lr == 0.5
     assert manifest.record("grpo", TTT).optim.lr != 0.5
 

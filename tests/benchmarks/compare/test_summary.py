@@ -4,18 +4,11 @@ import math
 import numpy as np
 import pytest
 
-from coevo.benchmarks.compare.cells import Cell, Result, write_result
-from coevo.benchmarks.compare.records import (
-    read_rows,
-    results,
-    rows,
-    to_marl_eval,
-    to_rliable,
-)
+from coevo.benchmarks.compare.records import rows
+from coevo.benchmarks.compare.runs import RESULT, Result, Run, results, write_result
 from coevo.benchmarks.compare.summary import summarise
 from coevo.benchmarks.statistics.aggregates import interquartile_mean
-from coevo.envs.core.errors import DataError
-from tests.benchmarks.compare.conftest import FACTS, KUHN, METRICS, TTT, made_up, plan
+from tests.benchmarks.compare.conftest import FACTS, KUHN, METRICS, TTT, made_up, plan, read_rows
 
 
 def normalised(value):
@@ -87,7 +80,7 @@ def test_a_seed_that_one_algorithm_lacks_leaves_for_all_and_is_named(tmp_path):
         manifest,
         lambda c: None if (c.algorithm, c.seed) == ("grpo", 2) else 0.1 + 0.01 * c.seed,
     )
-    write_result(tmp_path, Cell(KUHN, "grpo", 2), Result("failed", "out of memory"))
+    write_result(tmp_path, Run(KUHN, "grpo", 2), Result("failed", "out of memory"))
     summary = summarise(tmp_path, manifest, FACTS)
     part = summary["environments"][KUHN]
     assert part["dropped_seeds"] == [2]
@@ -102,7 +95,7 @@ def test_an_algorithm_without_any_result_does_not_take_the_others_with_it(tmp_pa
     manifest = plan(algorithms=("mars", "grpo", "rloo"))
     made_up(tmp_path, manifest, lambda c: None if c.algorithm == "rloo" else 0.1)
     for seed in manifest.seeds:
-        write_result(tmp_path, Cell(KUHN, "rloo", seed), Result("failed", "no such thing"))
+        write_result(tmp_path, Run(KUHN, "rloo", seed), Result("failed", "no such thing"))
     part = summarise(tmp_path, manifest, FACTS)["environments"][KUHN]
     assert part["algorithms"]["rloo"]["n"] == 0
     assert part["algorithms"]["mars"]["n"] == 6
@@ -125,7 +118,7 @@ def test_curves_start_at_the_start_model_and_end_with_the_budget(six):
     assert part["algorithms"]["grpo"]["auc"] == pytest.approx(area)
 
 
-def test_rows_are_tidy_and_reach_other_tools(six):
+def test_rows_are_tidy(six):
     pyarrow = pytest.importorskip("pyarrow.parquet")
     root, manifest = six
     summarise(root, manifest, FACTS)
@@ -133,22 +126,22 @@ def test_rows_are_tidy_and_reach_other_tools(six):
     assert len(table) == 2 * 6 * (1 + 4 + 1)
     assert {tuple(row) for row in table} == {tuple(table[0])}
     assert pyarrow.read_table(root / "records.parquet").to_pylist() == table
-    arrays = to_rliable(table)
-    assert {name: x.shape for name, x in arrays.items()} == {"mars": (6, 1), "grpo": (6, 1)}
-    run = to_marl_eval(table)["coevo"][KUHN]["grpo"]["seed_3"]
-    assert run["absolute_metrics"] == {"exploitability": [pytest.approx(0.08)]}
-    assert [run[f"step_{i}"]["step_count"] for i in range(5)] == [0, 250, 500, 750, 1000]
 
 
-def test_rliable_gets_no_table_with_a_hole(six):
-    root, _ = six
-    summarise(root, plan(), FACTS)
-    table = [r for r in read_rows(root) if (r["algorithm"], r["seed"]) != ("grpo", 1)]
-    with pytest.raises(DataError, match="grpo"):
-        to_rliable(table)
+def test_one_seed_has_tables_without_intervals(tmp_path):
+    manifest = plan(seeds=(3,))
+    made_up(tmp_path, manifest, lambda r: 0.05 if r.algorithm == "grpo" else 0.15)
+    summary = summarise(tmp_path, manifest, FACTS)
+    for table in summary["environments"][KUHN]["algorithms"].values():
+        assert table["n"] == 1 and table["iqm"] == table["mean"]
+        assert table["interval"] == table["auc_interval"] == [None, None]
+    (test,) = summary["overall"]["comparisons"]
+    assert not test["separated"] and test["p"] == 1
+    assert "grpo has the highest interquartile mean" in " ".join(summary["headline"])
+    assert not any("nan" in sentence for sentence in summary["headline"])
 
 
-def test_the_same_cells_give_the_same_bytes(six):
+def test_the_same_runs_give_the_same_bytes(six):
     root, manifest = six
     summarise(root, manifest, FACTS)
     names = ("records.jsonl", "comparison.json")
@@ -158,12 +151,12 @@ def test_the_same_cells_give_the_same_bytes(six):
     assert math.nan not in json.loads(before[1])  # strict JSON
 
 
-def test_a_cell_that_is_not_done_is_in_no_table(six):
+def test_a_run_that_is_not_done_is_in_no_table(six):
     root, manifest = six
-    cell = Cell(KUHN, "mars", 0)
-    (cell.folder(root) / "cell.json").unlink()
+    run = Run(KUHN, "mars", 0)
+    (run.folder(root) / RESULT).unlink()
     found = results(root, manifest)
-    assert cell not in found
+    assert run not in found
     assert not [
         r
         for r in rows(root, manifest, METRICS, found)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from coevo.envs.core.episode import Episode, Stop, Turn
+from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.parsing import Status
 
 KUHN, LEDUC = "coevo/kuhn_poker-v0", "coevo/leduc_poker-v0"
@@ -24,7 +24,7 @@ def build_episode(
     seed: int = 0,
     stop: str = "finished",
 ) -> Episode:
-    """Return a play of Kuhn poker in two turns; without a winner nobody is paid."""
+    """Return an episode of Kuhn poker in two turns; without a winner nobody is paid."""
     pay = {0: (1.0, -1.0), 1: (-1.0, 1.0), None: (0.0, 0.0)}[winner]
     seats = ("player_0", "player_1")
     chat = ({"role": "user", "content": f"You are player 0. Card: king. Deal {seed}."},)
@@ -50,7 +50,7 @@ def build_episode(
     note = "player_1 gave no legal move" if forfeit else ""
     options = {"prompt_style": "terse"}
     return Episode(
-        KUHN, seed, options, seats, f"deal-{seed}", [first, second], Stop(stop), outcome, note
+        KUHN, seed, options, seats, f"deal-{seed}", [first, second], StopReason(stop), outcome, note
     )
 
 
@@ -90,7 +90,7 @@ def write_lines(path: Path, lines: list[Mapping[str, object]]) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-def write_plays(path: Path, episodes: Iterator[Episode] | list[Episode]) -> None:
+def write_episodes(path: Path, episodes: Iterator[Episode] | list[Episode]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for episode in episodes:
@@ -100,7 +100,7 @@ def write_plays(path: Path, episodes: Iterator[Episode] | list[Episode]) -> None
 def build_run(
     folder: Path, updates: int = 40, episodes: list[Episode] | None = None, ended: bool = True
 ) -> Path:
-    """Write the folder of a run: configuration, metrics, plays, summary."""
+    """Write the folder of a run: configuration, metrics, episodes, summary."""
     rng = np.random.default_rng(0)
     folder.mkdir(parents=True)
     config = {"algorithm": {"name": "mars"}, "env": KUHN, "model": "seed", "seed": 3, "steps": 40}
@@ -114,7 +114,7 @@ def build_run(
         build_episode(30, None, stop="turn_limit"),
         build_episode(30, 0, stop="forfeit", text="[check]"),
     ]
-    write_plays(folder / "episodes.jsonl", mixed if episodes is None else episodes)
+    write_episodes(folder / "episodes.jsonl", mixed if episodes is None else episodes)
     before = {"exploitability": 0.27, "win_rate_vs_random": 0.5, "forfeit_rate": 0.01}
     after = {"exploitability": 0.02, "win_rate_vs_random": 0.6, "forfeit_rate": 0.0}
     done = {"after": after, "steps": updates, "seconds": 36.0} if ended else {}
@@ -137,8 +137,8 @@ def build_comparison(
 
     Later algorithms are better, by more than the noise between neighbours only for the last.
     """
-    from coevo.benchmarks.compare.cells import Cell, Result, cells, write_result
     from coevo.benchmarks.compare.manifest import Manifest, write
+    from coevo.benchmarks.compare.runs import Result, Run, runs, write_result
     from coevo.benchmarks.compare.summary import summarise
 
     manifest = Manifest(
@@ -151,30 +151,30 @@ def build_comparison(
     )
     measured = {"metric": "exploitability", "higher_is_better": False, "references": REFERENCES}
     metrics = {env: dict(measured) for env in environments}
-    write(root, manifest, metrics)
-    for cell in cells(manifest):
-        key = (cell.environment, cell.algorithm, cell.seed)
+    write(root, manifest, lambda: metrics)
+    for run in runs(manifest):
+        key = (run.environment, run.algorithm, run.seed)
         if key in missing:
             continue
         reason = (failed or {}).get(key)
-        end = _cell(cell.folder(root), cell, algorithms.index(cell.algorithm), points)
-        spent = {"steps": 40, "tokens": 20_000, "turns": 4_800, "seconds": 36.0}
-        found = Result("failed", reason) if reason else Result("done", value=end, **spent)
-        write_result(root, Cell(*key), found)
+        end = _train(run.folder(root), run, algorithms.index(run.algorithm), points)
+        used = {"steps": 40, "tokens": 20_000, "turns": 4_800, "seconds": 36.0}
+        found = Result("failed", reason) if reason else Result("done", value=end, **used)
+        write_result(root, Run(*key), found)
     if summary:
         summarise(root, manifest, json.loads((root / "manifest.json").read_text()))
     return root
 
 
-def _cell(folder: Path, cell: object, rank: int, points: int) -> float:
-    rng = np.random.default_rng([rank, cell.seed, len(cell.environment)])
+def _train(folder: Path, run: object, rank: int, points: int) -> float:
+    rng = np.random.default_rng([rank, run.seed, len(run.environment)])
     best = 0.2 - 0.02 * rank - 0.06 * (rank >= 2) + 0.02 * rng.normal()
     probed = {40 * k // points: best + 0.1 / k for k in range(1, points + 1)}
     lines = [build_line(step, rng, probed.get(step)) for step in range(1, 41)]
     write_lines(folder / "metrics.jsonl", lines)
-    plays = [build_episode(step, int(rng.integers(2)), seed=step) for step in (10, 20, 40)]
-    plays.append(build_episode(40, 0, stop="forfeit"))
-    write_plays(folder / "episodes.jsonl", plays)
+    episodes = [build_episode(step, int(rng.integers(2)), seed=step) for step in (10, 20, 40)]
+    episodes.append(build_episode(40, 0, stop="forfeit"))
+    write_episodes(folder / "episodes.jsonl", episodes)
     return best + 0.02
 
 
@@ -185,14 +185,14 @@ def make() -> dict[str, Callable]:
         "episode": build_episode,
         "run": build_run,
         "comparison": build_comparison,
-        "plays": write_plays,
+        "episodes": write_episodes,
         "lines": write_lines,
     }
 
 
 @pytest.fixture(scope="session")
 def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a comparison of three algorithms with a failed cell and one not begun; keep it."""
+    """Return a comparison of three algorithms with a failed run and one not begun; keep it."""
     return build_comparison(
         tmp_path_factory.mktemp("comparison") / "kuhn",
         failed={(KUHN, "grpo", 5): "the loss is not finite <b>here</b>"},

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from coevo.benchmarks.report import charts
+from coevo.benchmarks.report import style
 from coevo.benchmarks.report.page import report
 
 HOSTILE = [
@@ -28,7 +28,7 @@ PHONE = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobil
 
 @pytest.fixture(scope="module")
 def page_of_run(make, tmp_path_factory) -> Path:
-    """Return the page about a run of twelve plays, one of them forfeited and one truncated."""
+    """Return the page about a run of twelve episodes, one of them forfeited and one truncated."""
     return report(make["run"](tmp_path_factory.mktemp("page") / "run")).page
 
 
@@ -48,24 +48,24 @@ def chip(page, facet: str, value: str):
 # ---- Plays -------------------------------------------------------------------------------------
 
 
-def test_plays_are_filtered_by_clicking(open_page, page_of_run):
+def test_episodes_are_filtered_by_clicking(open_page, page_of_run):
     page = open_page(page_of_run).page
-    assert found(page) == "12 of 12 plays"
+    assert found(page) == "12 of 12 episodes"
     chip(page, "outcome", "player_1 forfeits").click()
-    assert found(page) == "1 of 12 plays"
+    assert found(page) == "1 of 12 episodes"
     assert page.locator("#list button").count() == 1
-    assert page.locator("#play h3").inner_text() == "player_1 forfeits"
-    assert "no move found" in page.locator("#play").inner_text()
+    assert page.locator("#episode h3").inner_text() == "player_1 forfeits"
+    assert "no move found" in page.locator("#episode").inner_text()
     assert chip(page, "outcome", "player_1 forfeits").get_attribute("aria-pressed") == "true"
     chip(page, "outcome", "player_1 forfeits").click()
-    assert found(page) == "12 of 12 plays"
+    assert found(page) == "12 of 12 episodes"
     page.locator("#filter-from").fill("20")
     page.locator("#filter-to").fill("20")
-    assert found(page) == "4 of 12 plays"
+    assert found(page) == "4 of 12 episodes"
     assert chip(page, "outcome", "truncated").inner_text() == "truncated0"
     chip(page, "outcome", "truncated").click()
-    assert found(page) == "0 of 12 plays"
-    assert "No play fits" in page.locator("#play").inner_text()
+    assert found(page) == "0 of 12 episodes"
+    assert "No episode fits" in page.locator("#episode").inner_text()
     assert page.locator("#next").is_disabled()
 
 
@@ -84,7 +84,7 @@ def test_a_turn_shows_who_saw_said_and_got_what(open_page, page_of_run):
     assert "player_0 said: [bet]" in second.locator(".read").inner_text()
 
 
-def test_plays_are_chosen_by_keyboard_alone(open_page, page_of_run):
+def test_episodes_are_chosen_by_keyboard_alone(open_page, page_of_run):
     page = open_page(page_of_run).page
     page.keyboard.press("j")
     assert page.locator("#list button").nth(1).get_attribute("aria-current") == "true"
@@ -99,7 +99,7 @@ def test_plays_are_chosen_by_keyboard_alone(open_page, page_of_run):
         if page.evaluate("document.activeElement.dataset.value") == wanted:
             break
     page.keyboard.press("Enter")
-    assert found(page) == "1 of 12 plays"
+    assert found(page) == "1 of 12 episodes"
     assert page.evaluate("document.activeElement.dataset.value") == wanted
 
 
@@ -115,27 +115,27 @@ def test_the_address_keeps_the_state(open_page, page_of_run):
     chip(page, "outcome", "player_1 wins").click()
     page.locator("#next").click()
     page.locator("#next").click()
-    shown = page.locator("#play").inner_text()
+    shown = page.locator("#episode").inner_text()
     address = page.evaluate("location.hash")
     assert "outcome=player_1+wins" in address
     again = open_page(page_of_run).page
     again.goto(page_of_run.absolute().as_uri() + address)
     again.reload()
     assert found(again) == found(page)
-    assert again.locator("#play").inner_text() == shown
+    assert again.locator("#episode").inner_text() == shown
 
 
 @pytest.mark.parametrize(
-    "address", ["#play=999&outcome=nobody", "#play=-1", "#from=%00&=&play=x", "#training"]
+    "address", ["#episode=999&outcome=nobody", "#episode=-1", "#from=%00&=&episode=x", "#training"]
 )
 def test_an_address_that_fits_nothing_shows_everything(open_page, page_of_run, address):
     page = open_page(page_of_run).page
     page.goto(page_of_run.absolute().as_uri() + address)
     page.reload()
-    assert found(page) == "12 of 12 plays"
+    assert found(page) == "12 of 12 episodes"
 
 
-def test_cells_of_a_comparison_are_filtered_by_algorithm_environment_and_seed(
+def test_runs_of_a_comparison_are_filtered_by_algorithm_environment_and_seed(
     open_page, page_of_comparison
 ):
     page = open_page(page_of_comparison).page
@@ -146,7 +146,7 @@ def test_cells_of_a_comparison_are_filtered_by_algorithm_environment_and_seed(
     listed = page.locator("#list small").all_inner_texts()
     assert 0 < len(listed) < everything
     assert all(t.startswith("leduc_poker · mars · seed 2 · update") for t in listed)
-    assert "cells/leduc_poker/mars/2/episodes.jsonl, line" in page.locator("#play").inner_text()
+    assert "runs/leduc_poker/mars/2/episodes.jsonl, line" in page.locator("#episode").inner_text()
 
 
 def test_a_curve_is_brought_out_in_all_charts(open_page, page_of_comparison):
@@ -171,14 +171,15 @@ def test_hostile_text_stays_text(open_page, make, tmp_path):
         episode.turns[1].legal = (text, "call")
     run = make["run"](tmp_path / "run", episodes=episodes)
     page = open_page(report(run).page).page
-    assert found(page) == f"{len(HOSTILE)} of {len(HOSTILE)} plays"
+    assert found(page) == f"{len(HOSTILE)} of {len(HOSTILE)} episodes"
     for number, text in enumerate(HOSTILE):
         page.locator("#list button").nth(number).click()
         said = page.locator(".said").first.inner_text()
         if text.isprintable() and len(text) < 1000:
             assert said == text
         assert (
-            page.locator("#play :is(img, iframe, script, a, svg:not(.advantage svg))").count() == 0
+            page.locator("#episode :is(img, iframe, script, a, svg:not(.advantage svg))").count()
+            == 0
         )
     assert page.locator("script").count() == 3
     page.locator("#list button").nth(5).click()
@@ -232,7 +233,7 @@ LUMINANCE = """(names) => Object.fromEntries(names.map(name => {
   return [name, 0.2126 * r + 0.7152 * g + 0.0722 * b];
 }))"""
 TEXT = ["ink", "muted", "accent", "warning"]
-SERIES = [f"series-{i}" for i in range(len(charts.SERIES))]
+SERIES = [f"series-{i}" for i in range(len(style.SERIES))]
 
 
 def contrast(one: float, two: float) -> float:
@@ -280,7 +281,7 @@ def test_everything_has_a_name(open_page, request, which):
     assert set(targets) <= set(names)
 
 
-def test_without_scripts_all_but_plays_can_be_read(open_page, page_of_run):
+def test_without_scripts_all_but_episodes_can_be_read(open_page, page_of_run):
     page = open_page(page_of_run, java_script_enabled=False).page
     assert page.get_by_text("Exploitability fell").first.is_visible()
     assert page.locator("svg.chart").first.is_visible()
@@ -302,12 +303,14 @@ peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # on Linux never belo
 status = Path("/proc/self/status")
 if status.exists():
     peak = next(int(x.split()[1]) for x in status.open() if x.startswith("VmHWM"))
-print(done.plays, done.shown, peak * 1024)
+print(done.episodes, done.shown, peak * 1024)
 """
 
 
 @pytest.mark.slow
-def test_a_run_of_100_000_plays_is_streamed_and_opens_in_three_seconds(open_page, make, tmp_path):
+def test_a_run_of_100_000_episodes_is_streamed_and_opens_in_three_seconds(
+    open_page, make, tmp_path
+):
     run = make["run"](tmp_path / "run")
     lines = [make["episode"](k, k % 2, text="[bet]" + " because" * 150).to_json() for k in (1, 2)]
     lines.append(make["episode"](3, 0, stop="forfeit", text="[bet]" + " because" * 150).to_json())
@@ -319,8 +322,8 @@ def test_a_run_of_100_000_plays_is_streamed_and_opens_in_three_seconds(open_page
     done = subprocess.run(
         [sys.executable, "-P", "-c", MEASURED, str(run)], capture_output=True, text=True, check=True
     )
-    plays, shown, memory = map(int, done.stdout.split())
-    assert (plays, shown) == (MANY, 400)
+    count, shown, memory = map(int, done.stdout.split())
+    assert (count, shown) == (MANY, 400)
     assert memory < size / 2, "the file was held in memory"
     path = run / "report.html"
     assert path.stat().st_size < 4 * 2**20
@@ -331,11 +334,11 @@ def test_a_run_of_100_000_plays_is_streamed_and_opens_in_three_seconds(open_page
             page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
             / 1000
         )
-    assert found(page) == "400 of 400 plays"
+    assert found(page) == "400 of 400 episodes"
     assert chip(page, "outcome", "player_1 forfeits").inner_text() == "player_1 forfeits100"
     began = time.monotonic()
     chip(page, "outcome", "player_1 forfeits").click()
-    assert found(page) == "100 of 400 plays"
+    assert found(page) == "100 of 400 episodes"
     assert time.monotonic() - began < 3
     assert min(seconds) < 3, seconds
-    assert json.loads(page.locator("#plays-index").inner_text())["plays"][0]["step"] == 0
+    assert json.loads(page.locator("#episodes-index").inner_text())["episodes"][0]["step"] == 0

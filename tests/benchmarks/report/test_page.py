@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from coevo.benchmarks.report import charts
+from coevo.benchmarks.report import gallery
 from coevo.benchmarks.report.page import report
-from coevo.benchmarks.report.run_part import ONE_SEED
+from coevo.benchmarks.report.run import ONE_SEED
 from coevo.benchmarks.report.sources import kind
 from coevo.envs.core.errors import DataError
 
@@ -18,9 +18,9 @@ VOID = {"meta", "link", "br", "hr", "img", "input"}
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     """Draw no PNG: it takes most of the time, and test_charts looks at it."""
-    real = charts.saved
+    real = gallery.saved
     monkeypatch.setattr(
-        charts, "saved", lambda f, kind: real(f, "svg") if kind == "svg" else b"png"
+        gallery, "saved", lambda f, kind: real(f, "svg") if kind == "svg" else b"png"
     )
 
 
@@ -88,7 +88,7 @@ def test_the_charts_of_a_run_are_in_the_page_and_beside_it(run):
     page = Page(done.page)
     drawn = {attrs["aria-label"] for tag, attrs in page.tags if tag == "svg"}
     assert {"Reward components", "Entropy of the policy", "KL divergence"} <= drawn
-    assert {"Plays that did not end by the rules", "Norm of the gradient"} <= drawn
+    assert {"Episodes that did not end by the rules", "Norm of the gradient"} <= drawn
     assert len(done.plots) == 2 * len(drawn)
     assert {p.parent for p in done.plots} == {run / "plots"}
     assert all(p.is_file() for p in done.plots)
@@ -110,11 +110,11 @@ def test_a_run_in_progress_says_how_far_it_is(make, tmp_path):
     assert "No table before and after: it has not ended." in words
 
 
-def test_a_run_without_evaluation_tells_what_its_probes_found(make, tmp_path):
+def test_a_run_without_evaluation_says_what_was_measured_on_the_way(make, tmp_path):
     run = make["run"](tmp_path / "run")
     (run / "summary.json").write_text(json.dumps({"steps": 40, "seconds": 36.0}))
     words = Page(report(run).page).words["header"]
-    assert "Exploitability fell from 0.025 to 0.006 by its probes." in words
+    assert "Exploitability fell from 0.025 to 0.006 during training." in words
     assert "--no-eval" in words
     assert ONE_SEED.partition(":")[0] in words
     assert "has not ended" not in words
@@ -127,16 +127,16 @@ def test_a_run_that_has_just_begun_has_a_page(make, tmp_path):
     done = report(run)
     page = Page(done.page)
     assert "Nothing is logged yet" in page.words["header"]
-    assert "No plays are recorded here." in page.words["plays"]
+    assert "No episodes are recorded here." in page.words["episodes"]
     assert done.plots == ()
 
 
-def test_fewer_plays_can_be_shown_and_the_page_says_so(run):
+def test_fewer_episodes_can_be_shown_and_the_page_says_so(run):
     done = report(run, episodes=4)
-    assert (done.plays, done.shown) == (12, 4)
+    assert (done.episodes, done.shown) == (12, 4)
     page = Page(done.page)
-    assert "4 of 12 recorded plays" in page.words["plays"]
-    assert "player_1 wins 6" in page.words["plays"]
+    assert "4 of 12 recorded episodes" in page.words["episodes"]
+    assert "player_1 wins 6" in page.words["episodes"]
     assert report(run, episodes=0).shown == 0
 
 
@@ -155,7 +155,7 @@ def test_a_comparison_begins_with_the_verdict_and_ends_with_its_manifest(compare
     words = page.words["header"]
     headline = json.loads((folder / "comparison.json").read_text())["headline"]
     best = next(s for s in headline if "highest interquartile mean" in s)
-    assert words.index(best) < words.index("34 of 36 cells are done, 1 failed")
+    assert words.index(best) < words.index("34 of 36 runs are done, 1 failed")
     assert "not separated" in words
     assert "references" in page.words["origin"]
 
@@ -182,13 +182,13 @@ def test_a_comparison_has_curves_and_profiles_of_every_environment(compared):
         assert {f"{name}.svg", f"{name}.png"} <= names
 
 
-def test_failed_and_missing_cells_are_listed_with_their_reasons(compared):
+def test_failed_and_missing_runs_are_listed_with_their_reasons(compared):
     page, _ = compared
     words = page.words["missing"]
     assert "grpo on kuhn_poker" in words
     assert "the loss is not finite <b>here</b>" in words
     assert "<b>here</b>" not in page.source
-    assert "1 cells have no result yet; 0 of them have begun." in words
+    assert "1 runs have no result yet; 0 of them have begun." in words
 
 
 def test_a_comparison_without_tables_yet_shows_what_there_is(make, tmp_path):
@@ -197,7 +197,7 @@ def test_a_comparison_without_tables_yet_shows_what_there_is(make, tmp_path):
         summary=False,
     )  # fmt: skip
     page = Page(report(root).page)
-    assert "7 of 8 cells are done" in page.words["header"]
+    assert "7 of 8 runs are done" in page.words["header"]
     assert "There are no tables yet" in page.words["header"]
     assert "Entropy of the policy" in {a.get("aria-label") for t, a in page.tags if t == "svg"}
     assert "result" not in page.words
@@ -227,7 +227,7 @@ def tournament(tmp_path) -> Path:
         [[0.3, 0.39, 0.5], None, [0.4, 0.55, 0.6]],
         [[0.2, 0.3, 0.4], [0.4, 0.45, 0.6], None],
     ]
-    deals = [[0, 20, 20], [20, 0, 20], [20, 20, 0]]
+    tasks = [[0, 20, 20], [20, 0, 20], [20, 20, 0]]
     elo = [{"rating": x, "interval": [x - 9, x + 9], "games": 80} for x in (90.0, 45.0, 0.0)]
     sweep = [{"alpha": 10.0**k, "shares": dict.fromkeys(AGENTS, 1 / 3)} for k in (-2, 0, 2)]
     exact = {"exploitability": 0.0003, "nash_conv": 0.0006}
@@ -236,7 +236,7 @@ def tournament(tmp_path) -> Path:
         "env": "coevo/kuhn_poker-v0",
         "agents": AGENTS,
         "headline": ["oracle beats every other agent."],
-        "matrix": {"agents": AGENTS, "points": points, "deals": deals},
+        "matrix": {"agents": AGENTS, "points": points, "tasks": tasks},
         "ratings": {
             "bradley_terry": {
                 "agents": dict(zip(AGENTS, elo, strict=True)),
@@ -246,10 +246,12 @@ def tournament(tmp_path) -> Path:
                 "sweep": sweep,
                 "limit": {key: {"share": 1 / 3, "interval": [0.1, 0.6]} for key in AGENTS},
             },
-            "nash_averaging": {"lead": {key: {"weight": 1.0, "interval": None} for key in AGENTS}},
+            "nash_averaging": {
+                "margin": {key: {"weight": 1.0, "interval": None} for key in AGENTS}
+            },
         },
         "table": {key: {"mean_return": [0.1, 0.2, 0.3], "forfeit_rate": 0.01} for key in AGENTS},
-        "verdicts": [{"text": "oracle beats random: 70 % of points"}],
+        "results": [{"text": "oracle beats random: 70 % of points"}],
         "exploitability": {
             "agents": {"oracle": {"exact": exact, "why": "", "exploiter": None}},
             "sentences": ["Exact exploitability: oracle 0.0003."],
@@ -266,18 +268,18 @@ def test_a_tournament_shows_everybody_against_everybody_and_the_ratings(tourname
     words = re.sub(r"\s+", " ", page.words["cross-play"])
     assert "oracle · 0.61 [0.50, 0.70] n = 20 0.70 [0.60, 0.80] n = 20" in words
     assert "No chain of wins connects these groups: oracle; seed, random." in page.words["ratings"]
-    assert "Nash averaging, of lead" in page.words["ratings"]
+    assert "Nash averaging, of margin" in page.words["ratings"]
     assert "oracle beats random" in page.words["pairs"]
     assert "1.0 %" in page.words["agents"]
     names = {p.stem for p in done.plots}
-    assert names == {"cross_play", "ratings", "alpha_rank"}
+    assert names == {"ratings", "alpha_rank"}
 
 
 def test_a_tournament_of_bare_numbers_is_shown_too(tournament):
     matrix = {
         "mean": [[0.0, 0.5], [-0.5, 0.0]],
         "win": [[0.5, 0.8], [0.2, 0.5]],
-        "plays": [[0, 9], [9, 0]],
+        "played": [[0, 9], [9, 0]],
     }
     bare = {
         "agents": ["a", "b"],
@@ -291,10 +293,10 @@ def test_a_tournament_of_bare_numbers_is_shown_too(tournament):
     assert "elo" in page.words["ratings"]
 
 
-def test_a_tournament_in_progress_counts_its_plays(tournament):
+def test_a_tournament_in_progress_counts_its_episodes(tournament):
     (tournament / "tournament.json").unlink()
-    (tournament / "plays.jsonl").write_text("{}\n{}\n{}")
-    assert "not ended: 2 plays so far" in Page(report(tournament).page).words["header"]
+    (tournament / "records.jsonl").write_text("{}\n{}\n{}")
+    assert "not ended: 2 episodes so far" in Page(report(tournament).page).words["header"]
 
 
 # ---- Whatever folder ---------------------------------------------------------------------------

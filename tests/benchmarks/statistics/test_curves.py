@@ -5,14 +5,13 @@ from coevo.benchmarks.statistics.aggregates import interquartile_mean
 from coevo.benchmarks.statistics.bootstrap import bootstrap_interval
 from coevo.benchmarks.statistics.curves import (
     area_under_curve,
-    budget_to_reach,
     curve_band,
     on_grid,
 )
 from coevo.envs.core.errors import ConfigError
 
 
-def test_area_of_the_sheet():
+def test_area_of_worked_examples():
     assert area_under_curve([0, 1, 2, 4], [0, 0.5, 0.75, 1]) == 0.65625
 
 
@@ -49,12 +48,6 @@ def test_a_run_that_stopped_early_has_no_score_after_that():
     assert np.isnan(values[[0, 4]]).all()
 
 
-def test_budget_to_reach_a_target():
-    assert budget_to_reach([0, 10, 20], [0.5, 0.2, 0.9], 0.5) == 0
-    assert budget_to_reach([0, 10, 20], [0.0, 0.2, 0.9], 0.55) == pytest.approx(15)
-    assert budget_to_reach([0, 10], [0.0, 0.2], 0.3) == np.inf
-
-
 @pytest.mark.parametrize(
     ("call", "said"),
     [
@@ -62,7 +55,6 @@ def test_budget_to_reach_a_target():
         (lambda: area_under_curve([0], [1]), "two points"),
         (lambda: area_under_curve([0, 1], [1, 1, 1]), "one score each"),
         (lambda: on_grid([0, 1], [1], [0]), "2 budgets for 1 scores"),
-        (lambda: budget_to_reach([0, 1], [1], 0), "2 budgets for 1 scores"),
         (lambda: curve_band([[1, 2]], np.random.default_rng(0)), "expected 3 axes"),
     ],
 )

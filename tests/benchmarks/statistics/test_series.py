@@ -1,24 +1,18 @@
-"""Generations, adaptability and social outcomes: sheet section 15, games sheet section 9."""
+"""Generations, adaptability and social outcomes."""
 
 import math
 
 import numpy as np
 import pytest
 
-from coevo.benchmarks.statistics.adaptability import (
-    backward_transfer,
-    partner_gap,
-    recovery,
-    severity_curve,
-)
+from coevo.benchmarks.statistics.adaptability import partner_gap, severity_curve
 from coevo.benchmarks.statistics.generations import ancestry, generation_table, nash_reference
 from coevo.benchmarks.statistics.social import (
+    efficiency,
     equality,
     exploitation_gap,
     peace,
-    price_of_anarchy,
     sustainability,
-    utilitarian,
 )
 from coevo.envs.core.errors import ConfigError
 
@@ -69,26 +63,9 @@ def test_the_reference_is_what_the_equilibrium_of_the_population_gets():
 # ---- Adaptability ----------------------------------------------------------------------------
 
 
-def test_forgetting_of_the_sheet():
-    scores = [[0.8, 0.2], [0.6, 0.7]]
-    assert backward_transfer(scores) == pytest.approx(-0.2)
-    assert np.mean(scores[-1]) == pytest.approx(0.65)
-
-
-def test_partners_of_the_sheet():
+def test_partners_of_worked_examples():
     found = partner_gap([[1, 0.2, 0.3], [0.2, 1, 0.1], [0.3, 0.1, 1]])
     assert found == pytest.approx((1, 0.2))
-    assert found.gap == pytest.approx(0.8)
-
-
-def test_a_recovery_that_was_not_seen_is_infinite():
-    found = recovery([0, 10, 20, 30], [0.8, 0.8, 0.4, 0.6], shift_at=15)
-    assert found.before == pytest.approx(0.8)
-    assert math.isinf(found.time)
-    assert found.area_lost == pytest.approx((0.4 + 0.2) / 2 * 10)
-    assert found.retention == pytest.approx(0.75)
-    back = recovery([0, 10, 20, 30], [0.8, 0.8, 0.4, 0.72], shift_at=15)
-    assert back.time == 15
 
 
 def test_severity_of_a_change():
@@ -103,10 +80,10 @@ def test_severity_of_a_change():
 REWARDS = [[1, 0, 1, 0, 1], [0, 0, 1, 1, 0]]
 
 
-def test_social_outcomes_of_the_sheet():
+def test_social_outcomes_of_worked_examples():
     assert equality([4, 2, 2, 0]) == 0.625
     assert equality([8, 0, 0, 0]) == 0.25
-    assert utilitarian(REWARDS) == 1
+    assert efficiency(REWARDS) == 1
     assert equality(np.sum(REWARDS, axis=1)) == pytest.approx(0.9)
     assert sustainability(REWARDS) == 3.25
 
@@ -115,13 +92,11 @@ def test_undefined_social_outcomes_are_nan():
     assert math.isnan(equality([0, 0]))
     assert math.isnan(equality([3, -1]))
     assert math.isnan(sustainability([[0, -1]]))
-    assert math.isnan(price_of_anarchy(1, 0))
     assert sustainability([[0, 0, 1], [0, 0, 0]]) == 3  # who never got anything does not count
 
 
 def test_other_social_outcomes():
     assert peace([[0, 0, 0, 1], [0, 1, 0, 1]]) == pytest.approx(1.25)
-    assert price_of_anarchy(6, 2) == 3
     assert exploitation_gap(5, 2) == 3
 
 
@@ -132,13 +107,7 @@ def test_other_social_outcomes():
         (lambda: generation_table([[1, 2]], [1, 0]), "reference above 0"),
         (lambda: generation_table([[-1, 2]], [1, 1]), "at least 0"),
         (lambda: generation_table([[1, 2]], [1]), "every cell needs"),
-        (lambda: backward_transfer([[1.0]]), "two stages"),
         (lambda: partner_gap([[1.0]]), "two agents"),
-        (lambda: recovery([0, 1, 2], [1, 1, 1], 0), "one evaluation before"),
-        (lambda: recovery([0, 1, 2], [1, 1, 1], 2), "two after"),
-        (lambda: recovery([0, 1, 2], [0, 1, 1], 1), "means nothing"),
-        (lambda: recovery([0, 0, 2], [0, 1, 1], 1), "increasing budgets"),
-        (lambda: price_of_anarchy(math.inf, 1), "finite"),
     ],
 )
 def test_bad_input_is_named(call, said):

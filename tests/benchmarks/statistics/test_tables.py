@@ -1,32 +1,20 @@
-"""Normalisation and the table of cells: sheet sections 0, 10, 11 and 17 (5)."""
+"""Normalisation and the table of cells."""
 
 import math
 
 import pytest
 
-from coevo.benchmarks.statistics.normalise import (
-    References,
-    level_score,
-    normalise,
-    normalise_tasks,
-)
+from coevo.benchmarks.statistics.normalise import normalise
 from coevo.benchmarks.statistics.score_table import Cell, score_table
 from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
 
 
-def test_scenario_scores_of_the_sheet_may_leave_the_unit_interval():
+def test_scenario_scores_of_worked_examples_may_leave_the_unit_interval():
     assert normalise([2, 7, 12, 14], 2, 12).tolist() == [0, 0.5, 1, 1.2]
 
 
 def test_less_may_be_better():
     assert normalise([0.5, 0.0], random=1.0, oracle=0.0).tolist() == [0.5, 1.0]
-
-
-def test_level_scores_of_the_sheet():
-    found = level_score([20, 0, 9], [40, 10, 10])
-    assert found.ratio_of_sums == pytest.approx(0.4833333, abs=1e-7)
-    assert found.mean_of_ratios == pytest.approx(0.4666667, abs=1e-7)
-    assert level_score([9.99, 9.98], [10, 10]).solved == 0.5
 
 
 def test_cells_line_up_by_seed_in_any_order():
@@ -66,8 +54,6 @@ def test_a_cell_that_is_there_twice_is_an_error():
 
 
 def test_unknown_names_are_named():
-    with pytest.raises(UnknownNameError, match="unknown reference scores of task 'z'"):
-        normalise_tasks([[1.0]], ["z"], {"x": References(0, 1)})
     with pytest.raises(UnknownNameError, match="unknown algorithm 'c'"):
         score_table([Cell("a", "x", 0, 1)]).of("c")
 
@@ -77,9 +63,6 @@ def test_unknown_names_are_named():
     [
         (lambda: normalise([1], 2, 2), "both 2"),
         (lambda: normalise([1], 2, math.nan), "references holds 1 NaN"),
-        (lambda: normalise_tasks([[1.0, 2.0]], ["x"], {"x": References(0, 1)}), "2 columns"),
-        (lambda: level_score([1, 2], [1]), "maxima above 0"),
-        (lambda: level_score([1], [0]), "maxima above 0"),
     ],
 )
 def test_bad_input_is_named(call, said):

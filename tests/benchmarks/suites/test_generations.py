@@ -4,22 +4,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coevo.agents import RandomAgent, TutorAgent
+from coevo.agents import ExpertAgent, RandomAgent
 from coevo.agents.agent import Agent
 from coevo.benchmarks.evaluate import evaluate
 from coevo.benchmarks.exploitability import exact_payoffs
+from coevo.benchmarks.measurement import Measurement
+from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.benchmarks.suites.generations import change_between, run_generations
-from coevo.benchmarks.suites.measure import Measured, Settings
-from coevo.benchmarks.suites.results import Results
+from coevo.benchmarks.suites.suite import Settings
 from coevo.envs.core.errors import ConfigError
 
 KUHN, HANABI = "coevo/kuhn_poker-v0", "coevo/tiny_hanabi-v0"
 FIXED = {"random": "random", "oracle": "oracle"}
-GROWING = {"a": TutorAgent(0), "b": TutorAgent(0.5), "c": TutorAgent(1)}
+GROWING = {"a": ExpertAgent(0), "b": ExpertAgent(0.5), "c": ExpertAgent(1)}
 
 
 def series(agents, env=KUHN, games=100, **kwargs):
-    return run_generations(agents, env, Settings(games=games), Results(None, {}), FIXED, **kwargs)
+    return run_generations(
+        agents, env, Settings(games=games), ResultsFolder(None, "evaluation"), FIXED, **kwargs
+    )
 
 
 def test_a_growing_skill_is_seen():
@@ -32,9 +35,9 @@ def test_a_growing_skill_is_seen():
     assert found.returns_GC.shape == (3, 4)
     assert found.returns_GC[2, 1] > found.returns_GC[0, 1]  # against random in the second seat
     assert found.ancestry.score == np.nanmean(found.ancestry.previous)
-    np.testing.assert_allclose(found.points_GG + found.points_GG.T, 1)
+    np.testing.assert_allclose(found.score_GG + found.score_GG.T, 1)
     paid = exact_payoffs(GROWING["c"], GROWING["a"], KUHN)  # between -2 and 2
-    assert found.points_GG[2, 0] == pytest.approx(sum(paid) / 2 / 4 + 0.5)
+    assert found.score_GG[2, 0] == pytest.approx(sum(paid) / 2 / 4 + 0.5)
     assert found.returns_GC[2, 0] == pytest.approx(
         exact_payoffs(GROWING["c"], RandomAgent(), KUHN)[0]
     )
@@ -58,7 +61,7 @@ class Played(Agent):
 def test_without_probabilities_generations_are_played():
     found = series({name: Played(agent) for name, agent in GROWING.items()}, games=60)
     played = evaluate(GROWING["c"], KUHN, GROWING["a"], games=60)
-    assert found.points_GG[2, 0] == pytest.approx(played.total.mean_return / 4 + 0.5)
+    assert found.score_GG[2, 0] == pytest.approx(played.value / 4 + 0.5)
     assert found.scores[0].metric == "return_vs_oracle"
     assert found.change.interval is not None
 
@@ -79,7 +82,7 @@ def test_twins_are_not_separated():
 
 def test_cooperation_has_no_contest_and_is_compared_deal_by_deal():
     found = series(GROWING, HANABI)
-    assert found.ancestry is found.points_GG is None
+    assert found.ancestry is found.score_GG is None
     assert found.change.better is True
     low, high = found.change.interval
     assert 0 < low < found.change.difference < high
@@ -87,8 +90,8 @@ def test_cooperation_has_no_contest_and_is_compared_deal_by_deal():
 
 
 def measured(*deals, higher=True):
-    return Measured(
-        env=KUHN, higher_is_better=higher, value=float(np.mean(deals)), deal_scores=list(deals)
+    return Measurement(
+        env=KUHN, higher_is_better=higher, value=float(np.mean(deals)), task_scores=tuple(deals)
     )
 
 
@@ -102,16 +105,18 @@ def test_changes_are_paired_by_deal():
     assert change_between(*less, ("a", "b")).better is False
     noise = measured(0.5, 9.0, 21.0, 30.0)
     assert change_between(first, noise, ("a", "b")).better is None
-    with pytest.raises(ConfigError, match="different deals"):
+    with pytest.raises(ConfigError, match="different tasks"):
         change_between(first, measured(1.0, 2.0), ("a", "b"))
     with pytest.raises(ConfigError, match="no score"):
-        change_between(Measured(env=KUHN, failed="x"), last, ("a", "b"))
+        change_between(Measurement(env=KUHN, failed="x"), last, ("a", "b"))
 
 
 def test_a_killed_series_continues_and_ends_the_same(tmp_path):
-    agents = {"a": TutorAgent(0), "b": TutorAgent(0.5)}
+    agents = {"a": ExpertAgent(0), "b": ExpertAgent(0.5)}
     settings = Settings(games=20)
-    straight = run_generations(agents, KUHN, settings, Results(None, {}), FIXED).to_dict()
+    straight = run_generations(
+        agents, KUHN, settings, ResultsFolder(None, "evaluation"), FIXED
+    ).to_dict()
     done = []
 
     def stop(name):
@@ -120,15 +125,14 @@ def test_a_killed_series_continues_and_ends_the_same(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_generations(agents, KUHN, settings, Results(tmp_path, {}), FIXED, stop)
+        run_generations(agents, KUHN, settings, ResultsFolder(tmp_path, "evaluation"), FIXED, stop)
     assert done == ["score-a", "score-b", "a-against-random", "a-against-oracle"]
-    results = Results(tmp_path, {})
+    results = ResultsFolder(tmp_path, "evaluation")
     assert run_generations(agents, KUHN, settings, results, FIXED).to_dict() == straight
-    assert results.whole["verdict"] == straight["verdict"]
 
 
 def test_a_series_needs_two_generations_and_an_opponent():
     with pytest.raises(ConfigError, match="got 1 generations"):
         series({"a": RandomAgent()})
     with pytest.raises(ConfigError, match="0 opponents"):
-        run_generations(GROWING, KUHN, Settings(games=2), Results(None, {}), {})
+        run_generations(GROWING, KUHN, Settings(games=2), ResultsFolder(None, "evaluation"), {})

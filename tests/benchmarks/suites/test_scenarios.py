@@ -1,14 +1,15 @@
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
 from coevo.agents import FirstLegalAgent, FixedTextAgent, OracleAgent, RandomAgent
+from coevo.agents.conventions import ConventionAgent, conventions
+from coevo.agents.registry import is_scripted, scripted
+from coevo.benchmarks.measurement import Measurement
 from coevo.benchmarks.statistics.normalise import References
 from coevo.benchmarks.suites import scenarios as module
-from coevo.benchmarks.suites.focal import FOCAL, FocalResult, _matches, play_scenario
-from coevo.benchmarks.suites.players import ConventionAgent, conventions, is_scripted, scripted
-from coevo.benchmarks.suites.scenario_references import scenario_references
+from coevo.benchmarks.suites.focal import FOCAL, _specs, play_scenario
 from coevo.benchmarks.suites.scenarios import (
     ANY,
     SCENARIOS,
@@ -17,6 +18,7 @@ from coevo.benchmarks.suites.scenarios import (
     scenario,
 )
 from coevo.envs.core.errors import ConfigError, UnknownNameError
+from tests.benchmarks.suites.scenario_references import scenario_references
 
 KUHN, HANABI, OPENSPIEL = "coevo/kuhn_poker-v0", "coevo/tiny_hanabi-v0", "coevo/openspiel-v0"
 KUHN3 = {"game": "kuhn_poker(players=3)"}
@@ -43,13 +45,13 @@ def test_modes_go_by_the_majority():
 
 def test_company_is_drawn_anew_for_every_play_and_focal_seats_move():
     where = SCENARIOS["kuhn3_visitor"]
-    drawn = [m for m, _ in zip(_matches(where, 0), range(90), strict=False)]
+    drawn = [m for m, _ in zip(_specs(where, 0), range(90), strict=False)]
     focal = [next(s for s, n in m.players.items() if n == FOCAL) for m in drawn]
     assert focal[:4] == ["player_0", "player_1", "player_2", "player_0"]
     company = {tuple(n for n in m.players.values() if n != FOCAL) for m in drawn}
     assert len(company) == 4
     assert len({m.seed for m in drawn}) == 90
-    again = [m for m, _ in zip(_matches(where, 0), range(90), strict=False)]
+    again = [m for m, _ in zip(_specs(where, 0), range(90), strict=False)]
     assert again == drawn
 
 
@@ -57,24 +59,24 @@ def test_random_play_comes_out_at_0():
     found = play_scenario(RandomAgent(), SCENARIOS["kuhn3_visitor"], episodes=400, seed=1)
     low, high = found.normalised_interval
     assert low < 0 < high
-    assert found.focal == pytest.approx(0.4375, abs=0.25)
+    assert found.value == pytest.approx(0.4375, abs=0.25)
 
 
 def test_zero_sum_company_pays_what_the_focal_seat_gets():
     for name in ("kuhn3_visitor", "kuhn3_resident"):
         found = play_scenario(FirstLegalAgent(), SCENARIOS[name], episodes=30)
         seats = 1 if name == "kuhn3_visitor" else 2
-        assert found.collective == pytest.approx(0)
-        assert found.focal * seats + found.background * (3 - seats) == pytest.approx(0)
-        assert found.gap == pytest.approx(found.focal - found.background)
-        assert found.plays == 30
+        assert found.details["collective"] == pytest.approx(0)
+        assert found.value * seats + found.details["background"] * (3 - seats) == pytest.approx(0)
+        assert found.details["gap"] == pytest.approx(found.value - found.details["background"])
+        assert found.episodes == 30
 
 
 def test_partners_share_and_a_convention_needs_to_be_known():
     found = play_scenario(OracleAgent(), SCENARIOS["hanabi_conventions"], episodes=60)
-    assert found.focal == found.background == found.collective / 2
-    assert found.by_company["convention:1"] == 10  # its own
-    assert found.by_company["convention:2"] < 9
+    assert found.value == found.details["background"] == found.details["collective"] / 2
+    assert found.details["by_company"]["convention:1"] == 10  # its own
+    assert found.details["by_company"]["convention:2"] < 9
     assert found.normalised < 1
 
 
@@ -82,14 +84,14 @@ def test_results_are_repeatable_json():
     where = SCENARIOS["hanabi_random"]
     first, again = (play_scenario(RandomAgent(), where, episodes=10, seed=4) for _ in range(2))
     assert first == again
-    assert FocalResult(**json.loads(json.dumps(asdict(first), allow_nan=False))) == first
+    assert Measurement.from_dict(json.loads(json.dumps(first.to_dict(), allow_nan=False))) == first
     assert play_scenario(RandomAgent(), where, episodes=10, seed=5) != first
 
 
 def test_forfeits_of_the_focal_seat_are_counted():
     found = play_scenario(FixedTextAgent("?"), SCENARIOS["kuhn3_resident"], episodes=6)
     assert found.forfeit_rate == 1
-    assert found.focal < found.background
+    assert found.value < found.details["background"]
 
 
 def test_without_references_nothing_is_normalised():
@@ -108,7 +110,7 @@ def test_named_seats_have_companies_of_their_own():
         refs=References(0.0, 1.0),
     )
     found = play_scenario(RandomAgent(), where, episodes=5)
-    assert list(found.by_company) == ["first_legal, random"]
+    assert list(found.details["by_company"]) == ["first_legal, random"]
 
 
 def test_other_players_come_from_the_loader():
@@ -169,9 +171,9 @@ def test_conventions_are_ranked_by_what_they_pay():
 
 def test_players_by_name():
     assert scripted("random").name == "random"
-    assert is_scripted("tutor:0.25")
+    assert is_scripted("expert:0.25")
     assert not is_scripted("runs/a")
-    for name, said in (("tutor:x", "not a number"), ("convention:0", "start at 1")):
+    for name, said in (("expert:x", "not a number"), ("convention:0", "start at 1")):
         with pytest.raises(ConfigError, match=said):
             scripted(name)
     with pytest.raises(UnknownNameError, match="did you mean 'random'"):

@@ -1,16 +1,16 @@
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from coevo.agents import FixedTextAgent, OracleAgent, RandomAgent, TutorAgent
+from coevo.agents import ExpertAgent, FixedTextAgent, OracleAgent, RandomAgent
 from coevo.agents.agent import Agent
-from coevo.benchmarks.suites import measure as module
-from coevo.benchmarks.suites.measure import Measured, Settings, measure, sampling_of
+from coevo.benchmarks.measurement import Measurement
+from coevo.benchmarks.results_folder import ResultsFolder
+from coevo.benchmarks.suites import suite as module
 from coevo.benchmarks.suites.names import available, environments
-from coevo.benchmarks.suites.results import Results
-from coevo.benchmarks.suites.suite import run_suite
+from coevo.benchmarks.suites.suite import Settings, measure, run_suite
 from coevo.benchmarks.suites.totals import totals
 from coevo.envs import list_envs
 from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
@@ -18,6 +18,7 @@ from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
 KUHN, HANABI, GOOFSPIEL = "coevo/kuhn_poker-v0", "coevo/tiny_hanabi-v0", "coevo/goofspiel-v0"
 THREE = [KUHN, HANABI, GOOFSPIEL]
 SMALL = Settings(games=12, seed=3)
+NOWHERE = ResultsFolder(None, "evaluation")
 
 
 class Silent(Agent):
@@ -65,7 +66,7 @@ def test_exact_metrics_are_accompanied_by_plays():
     assert found.value == pytest.approx(11 / 24)
     assert found.normalised == pytest.approx(0, abs=1e-9)
     assert found.interval is None
-    assert found.plays == 12
+    assert found.episodes == 12
     refused = measure(FixedTextAgent("no"), GOOFSPIEL, SMALL)
     assert refused.forfeit_rate == refused.unparsed_rate == 1
 
@@ -80,53 +81,37 @@ def test_agents_without_probabilities_play_the_oracle_instead():
 
 
 def test_a_row_is_a_function_of_its_arguments_and_survives_a_file():
-    first, again = (measure(TutorAgent(0.5), GOOFSPIEL, SMALL) for _ in range(2))
+    first, again = (measure(ExpertAgent(0.5), GOOFSPIEL, SMALL) for _ in range(2))
     assert first == again
-    assert Measured(**json.loads(json.dumps(asdict(first), allow_nan=False))) == first
-    other = measure(TutorAgent(0.5), GOOFSPIEL, replace(SMALL, seed=4))
-    assert other.deal_scores != first.deal_scores
+    assert Measurement.from_dict(json.loads(json.dumps(first.to_dict(), allow_nan=False))) == first
+    other = measure(ExpertAgent(0.5), GOOFSPIEL, replace(SMALL, seed=4))
+    assert other.task_scores != first.task_scores
 
 
 def test_repeated_plays_are_part_of_a_row():
     plain = measure(RandomAgent(), GOOFSPIEL, SMALL)
     row = measure(RandomAgent(), GOOFSPIEL, replace(SMALL, samples=2))
-    found = row.repeats
+    found = row.details["repeats"]
     assert (found["samples"], found["opponent"]) == (2, "random")
     assert 0 <= found["pass_at"]["1"]["value"] <= found["pass_at"]["2"]["value"] <= 1
-    assert row.spending["replies"] == 2 * plain.spending["replies"]  # as many plays again
-    assert measure(OracleAgent(), HANABI, replace(SMALL, samples=2)).repeats["opponent"] is None
-
-
-def test_sampling_is_read_from_policies_and_servers():
-    class Config:
-        temperature, max_new_tokens = 0.5, 8
-
-    class Server:
-        temperature, max_tokens = None, 512
-
-    agent = Silent()
-    assert sampling_of(agent) == {}
-    agent.sampling = Config
-    assert sampling_of(agent) == {"temperature": 0.5, "max_new_tokens": 8}
-    several = Silent()
-    several.policies = {"player_0": agent}
-    assert sampling_of(several) == sampling_of(agent)
-    served = Silent()
-    served.settings = Server
-    assert sampling_of(served) == {"temperature": None, "max_new_tokens": 512}
+    assert row.usage.replies == 2 * plain.usage.replies  # as many plays again
+    assert (
+        measure(OracleAgent(), HANABI, replace(SMALL, samples=2)).details["repeats"]["opponent"]
+        is None
+    )
 
 
 # ---- Totals ----------------------------------------------------------------------------------
 
 
 def row(env, normalised, deals=None, **fields):
-    return Measured(
+    return Measurement(
         env=env,
         exact=deals is None,
         value=normalised,
         normalised=normalised,
         references={"random": 0.0, "oracle": 1.0},
-        deal_scores=deals or [],
+        task_scores=tuple(deals or ()),
         **fields,
     )
 
@@ -153,8 +138,8 @@ def test_the_interval_of_the_mean_comes_from_the_deals():
 def test_what_cannot_be_normalised_is_left_out_with_its_reason():
     rows = [
         row("a", 0.5),
-        Measured(env="b", value=3.0, source="no reference scores"),
-        Measured(env="c", failed="too long"),
+        Measurement(env="b", value=3.0, source="no reference scores"),
+        Measurement(env="c", failed="too long"),
     ]
     found = totals(rows, rng())
     assert found.left_out == {"b": "no reference scores", "c": "too long"}
@@ -175,20 +160,17 @@ def test_one_deal_leaves_the_interval_open():
 
 
 def test_a_suite_is_one_row_per_environment(tmp_path):
-    results = Results(tmp_path / "out", {"agent": "oracle"})
+    results = ResultsFolder(tmp_path / "out", "evaluation")
     rows, whole = run_suite(OracleAgent(), THREE[:2], SMALL, results)
     assert [r.env for r in rows] == THREE[:2]
     assert whole.mean.point == pytest.approx(1, abs=2e-3)
-    kept = json.loads((tmp_path / "out" / "evaluation.json").read_text())
-    assert kept["kind"] == "evaluation"
-    assert kept["environments"][KUHN] == asdict(rows[0])
-    assert kept["total"]["environments"] == 2
-    assert kept == results.whole
+    assert whole.to_dict()["environments"] == 2
+    assert len(list((tmp_path / "out" / "parts").iterdir())) == 2
 
 
 def test_a_killed_suite_continues_and_ends_the_same(tmp_path, monkeypatch):
-    agent = TutorAgent(0.5)
-    straight, whole = run_suite(agent, THREE, SMALL, Results(None, {}))
+    agent = ExpertAgent(0.5)
+    straight, whole = run_suite(agent, THREE, SMALL, NOWHERE)
     measured = []
 
     def killed(agent, env_id, settings):
@@ -199,11 +181,10 @@ def test_a_killed_suite_continues_and_ends_the_same(tmp_path, monkeypatch):
 
     monkeypatch.setattr(module, "measure", killed)
     with pytest.raises(KeyboardInterrupt):
-        run_suite(agent, THREE, SMALL, Results(tmp_path, {"seed": 3}))
+        run_suite(agent, THREE, SMALL, ResultsFolder(tmp_path, "evaluation"))
     assert measured == THREE[:2]
-    assert not (tmp_path / "evaluation.json").exists()
     measured.clear()
-    rows, again = run_suite(agent, THREE, SMALL, Results(tmp_path, {"seed": 3}))
+    rows, again = run_suite(agent, THREE, SMALL, ResultsFolder(tmp_path, "evaluation"))
     assert measured == THREE[2:]
     assert (rows, again) == (straight, whole)
 
@@ -215,12 +196,14 @@ def test_an_environment_that_does_not_suit_is_a_row_with_its_reason(tmp_path, mo
         return measure(agent, env_id, settings)
 
     monkeypatch.setattr(module, "measure", unsuited)
-    rows, whole = run_suite(OracleAgent(), [KUHN, HANABI], SMALL, Results(tmp_path, {}))
+    rows, whole = run_suite(
+        OracleAgent(), [KUHN, HANABI], SMALL, ResultsFolder(tmp_path, "evaluation")
+    )
     assert rows[0].failed == "the prompt is too long"
     assert whole.left_out == {KUHN: "the prompt is too long"}
     assert whole.mean.point == 1
     monkeypatch.undo()
-    rows, _ = run_suite(OracleAgent(), [KUHN, HANABI], SMALL, Results(tmp_path, {}))
+    rows, _ = run_suite(OracleAgent(), [KUHN, HANABI], SMALL, ResultsFolder(tmp_path, "evaluation"))
     assert not rows[0].failed  # what failed is tried again
 
 
@@ -230,20 +213,4 @@ def test_errors_of_the_outside_end_a_suite(monkeypatch):
 
     monkeypatch.setattr(module, "measure", down)
     with pytest.raises(DataError):
-        run_suite(OracleAgent(), [KUHN], SMALL, Results(None, {}))
-
-
-def test_a_folder_takes_one_set_of_settings(tmp_path):
-    Results(tmp_path / "a", {"seed": 1, "games": 4})
-    Results(tmp_path / "a", {"seed": 1, "games": 4})
-    with pytest.raises(ConfigError, match="seed=1, not 2"):
-        Results(tmp_path / "a", {"seed": 2, "games": 4})
-    with pytest.raises(ConfigError, match="was begun with games=4"):
-        Results(tmp_path / "a", {"seed": 1})
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "notes.txt").touch()
-    with pytest.raises(ConfigError, match="holds something else"):
-        Results(tmp_path / "b", {})
-    (tmp_path / "a" / "parts" / "x.json").write_text("{ torn")
-    with pytest.raises(DataError, match=r"x\.json"):
-        Results(tmp_path / "a", {"seed": 1, "games": 4}).part("x", dict)
+        run_suite(OracleAgent(), [KUHN], SMALL, NOWHERE)

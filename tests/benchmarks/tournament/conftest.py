@@ -8,8 +8,8 @@ import pytest
 
 from coevo.agents import Agent, Reply
 from coevo.agents.load import load_agent
-from coevo.benchmarks.tournament.hold import Tournament
 from coevo.benchmarks.tournament.plan import Plan
+from coevo.benchmarks.tournament.runner import Tournament
 from coevo.envs.core.parsing import answer
 
 KUHN, OPENSPIEL = "coevo/kuhn_poker-v0", "coevo/openspiel-v0"
@@ -31,6 +31,9 @@ class Broken(Agent):
 
     def __init__(self, after=0):
         self.left = after
+
+    def reseeded(self, seed):
+        return self  # one count for all blocks
 
     def act(self, requests):
         if self.left <= 0:
@@ -76,5 +79,5 @@ def hold(tmp_path) -> Callable[..., Tournament]:
 
 
 def lines(folder: Path) -> list[dict]:
-    """Give the plays of a folder."""
-    return [json.loads(line) for line in (folder / "plays.jsonl").read_text().splitlines()]
+    """Return the plays of a folder."""
+    return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]

@@ -3,17 +3,17 @@ import pytest
 from coevo.benchmarks.tournament.schedule import (
     BLOCK_PLAYS,
     Schedule,
+    episodes_per_task,
     first_of,
     lineups,
     pairs,
-    plays_per_deal,
 )
 
 TWO, THREE = ("player_0", "player_1"), ("player_0", "player_1", "player_2")
 
 
 def schedule(**changes):
-    settings = {"seats": TWO, "pairs": (("a", "b"), ("a", "c")), "deals": 100, "seed": 3}
+    settings = {"seats": TWO, "pairs": (("a", "b"), ("a", "c")), "tasks": 100, "seed": 3}
     return Schedule(**settings | changes)
 
 
@@ -22,7 +22,7 @@ def all_matches(plan):
         (pair, deal, match.stream): match
         for pair in plan.pairs
         for number in range(plan.blocks_per_pair)
-        for deal, match in plan.matches(plan.block(pair, number))
+        for deal, match in plan.specs(plan.block(pair, number))
     }
 
 
@@ -41,7 +41,7 @@ def test_both_seat_orders_share_a_deal_and_pairs_share_none():
 
 
 def test_more_deals_begin_with_the_same_ones():
-    few, many = all_matches(schedule(deals=10)), all_matches(schedule(deals=300))
+    few, many = all_matches(schedule(tasks=10)), all_matches(schedule(tasks=300))
     assert all(many[key] == match for key, match in few.items())
 
 
@@ -51,11 +51,11 @@ def test_the_seed_changes_every_deal():
 
 
 def test_blocks_cover_every_deal_once_and_stay_small():
-    for changes in ({}, {"adaptive": True}, {"seats": THREE}, {"deals": 1}):
+    for changes in ({}, {"adaptive": True}, {"seats": THREE}, {"tasks": 1}):
         plan = schedule(**changes)
         blocks = [plan.block(("a", "b"), n) for n in range(plan.blocks_per_pair)]
-        assert [d for b in blocks for d in b.deals] == list(range(plan.deals))
-        assert max(len(plan.matches(b)) for b in blocks) <= BLOCK_PLAYS
+        assert [d for b in blocks for d in b.tasks] == list(range(plan.tasks))
+        assert max(len(plan.specs(b)) for b in blocks) <= BLOCK_PLAYS
 
 
 def test_sampling_depends_on_block_agent_and_root():
@@ -69,18 +69,18 @@ def test_sampling_depends_on_block_agent_and_root():
 
 def test_among_three_seats_each_agent_sits_alone_everywhere_once():
     found = lineups(THREE, ("a", "b"))
-    assert len(found) == plays_per_deal(3) == 6
+    assert len(found) == episodes_per_task(3) == 6
     alone = [
         (first_of(line), next(s for s in THREE if line[s] == first_of(line))) for line in found
     ]
     assert sorted(alone) == [(name, seat) for name in "ab" for seat in THREE]
 
 
-def test_self_play_needs_one_play_per_deal():
-    plan = schedule(pairs=(("a", "a"),), deals=7)
-    assert plan.plays == len(all_matches(plan)) == 7
+def test_self_play_needs_one_play_per_task():
+    plan = schedule(pairs=(("a", "a"),), tasks=7)
+    assert plan.episodes == len(all_matches(plan)) == 7
 
 
 @pytest.mark.parametrize(("seats", "plays"), [(TWO, 400), (THREE, 1200)])
 def test_plays_are_counted(seats, plays):
-    assert schedule(seats=seats).plays == plays == len(all_matches(schedule(seats=seats)))
+    assert schedule(seats=seats).episodes == plays == len(all_matches(schedule(seats=seats)))

@@ -32,11 +32,11 @@ from pettingzoo.test import (
 
 import coevo.envs
 from coevo.envs.core.env import TextEnv
-from coevo.envs.core.episode import Episode, Stop
+from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.factories import aec_factory, parallel_factory
 from coevo.envs.core.parsing import Status, answer, parse_move
 from coevo.envs.core.single_agent import SingleAgentEnv
-from coevo.envs.games.openspiel import OpenSpielEnv
+from coevo.envs.games.openspiel import OpenSpielTask
 from coevo.envs.rewards import FormatReward
 
 IDS = [spec.id for spec in coevo.envs.list_envs()]
@@ -88,13 +88,13 @@ def expects_text(test):
 
 def aec(id, **kwargs):
     if id == GOOFSPIEL:
-        return aec_factory(OpenSpielEnv)(game="goofspiel(num_cards=8)", **kwargs)
+        return aec_factory(OpenSpielTask)(game="goofspiel(num_cards=8)", **kwargs)
     return pettingzoo.make("aec", id, **kwargs)
 
 
 def parallel(id, **kwargs):
     if id == GOOFSPIEL:
-        return parallel_factory(OpenSpielEnv)(game="goofspiel(num_cards=8)", **kwargs)
+        return parallel_factory(OpenSpielTask)(game="goofspiel(num_cards=8)", **kwargs)
     return pettingzoo.make("parallel", id, **kwargs)
 
 
@@ -109,9 +109,9 @@ def texts(chat):
 def test_the_module_offers_the_usual_makers(id):
     spec = coevo.envs.spec(id)
     module = importlib.import_module(spec.module)
-    assert issubclass(module.raw_env, TextEnv)
-    assert module.raw_env.env_id == id
     raw = coevo.envs.make(id)
+    assert type(raw) is type(module.raw_env()) is TextEnv
+    assert raw.task.env_id == raw.env_id == id
     assert len(raw.possible_agents) == spec.seats
     assert raw.metadata["is_parallelizable"] == spec.simultaneous == hasattr(module, "parallel_env")
     assert module.env().unwrapped.env_id == id
@@ -246,11 +246,11 @@ def test_max_cycles_truncates_and_does_not_terminate(id):
         env.step("no move")
     assert not env.awaiting
     seats = len(env.possible_agents)
-    if env.episode.stop is Stop.FINISHED:  # a task of one round ends by its rules
+    if env.episode.stop is StopReason.FINISHED:  # a task of one round ends by its rules
         assert list(env.terminations.values()) == [True] * seats
         assert list(env.truncations.values()) == [False] * seats
     else:
-        assert env.episode.stop is Stop.TURN_LIMIT
+        assert env.episode.stop is StopReason.TURN_LIMIT
         assert list(env.terminations.values()) == [False] * seats
         assert list(env.truncations.values()) == [True] * seats
 
@@ -281,7 +281,6 @@ def test_the_parallel_and_the_turn_based_form_play_alike(id):
 def test_small_conventions(id):
     env = aec(id)
     raw = env.unwrapped
-    assert type(raw) is importlib.import_module(coevo.envs.spec(id).module).raw_env
     assert str(env) == str(raw) == id
     assert repr(env)
     for agent in raw.possible_agents:
@@ -305,7 +304,7 @@ def test_a_seed_decides_the_whole_play(id, style, play):
     assert play(made[0], 12) == play(made[1], 12), "an earlier play must leave no trace"
     ended = json.loads(play(made[0], 11))
     assert ended == json.loads(play(made[1], 11))
-    assert ended["stop"] in (Stop.FINISHED, Stop.TURN_LIMIT)
+    assert ended["stop"] in (StopReason.FINISHED, StopReason.TURN_LIMIT)
 
 
 @each_env
@@ -460,7 +459,7 @@ def test_payoffs_keep_to_their_range_and_sum(id, play):
     assert low <= high
     for seed in range(5):
         play(env, seed, most=2000)
-        assert env.episode.stop is Stop.FINISHED, "the rules end every play"
+        assert env.episode.stop is StopReason.FINISHED, "the rules end every play"
         totals = [env.episode.total(a, "payoff") for a in env.possible_agents]
         assert min(totals) >= low - 1e-9
         assert max(totals) <= high + 1e-9
@@ -513,7 +512,7 @@ def test_giving_up_is_never_better_than_the_worst_play(id, play_on):
         while env.awaiting:  # seats that move at the same time are judged as well
             step_once(env, np.random.default_rng(seed))
         offended += 1
-        assert env.episode.stop is Stop.FORFEIT
+        assert env.episode.stop is StopReason.FORFEIT
         assert env.episode.note.startswith(offender)
         assert env.episode.total(offender) == pytest.approx(min(env.payoff_range))
         assert all(env.terminations.values())

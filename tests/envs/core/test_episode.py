@@ -11,7 +11,7 @@ import coevo.envs
 from coevo.envs.core.episode import (
     SCHEMA,
     Episode,
-    Stop,
+    StopReason,
     TornLineError,
     Turn,
     read_episodes,
@@ -27,7 +27,7 @@ KUHN = "coevo/kuhn_poker-v0"
 def turn(**fields):
     given = {
         "agent": "player_0",
-        "chat": ({"role": "user", "content": "go"},),
+        "seen": ({"role": "user", "content": "go"},),
         "text": "[bet]",
         "move": "bet",
         "status": Status.LEGAL,
@@ -59,7 +59,7 @@ def full_episode(text="好 🙂\n\u2028\x85\r end"):
         seed=None,
         options={"prompt_style": "terse", "nested": {"a": [1, None]}},
         task="q7",
-        stop=Stop.FORFEIT,
+        stop=StopReason.FORFEIT,
         outcome={"return/player_0": 1.0},
         note="why",
     )
@@ -72,7 +72,7 @@ def test_one_line_holds_everything():
     back = Episode.from_json(line)
     assert back == full_episode()
     assert type(back.turns[0].status) is Status
-    assert type(back.stop) is Stop
+    assert type(back.stop) is StopReason
     assert type(back.agents) is tuple
     assert type(back.turns[0].chat) is type(back.turns[0].legal) is tuple
     assert "好" in line, "people read these files"
@@ -130,7 +130,7 @@ BROKEN = {
     "unknown stop": with_(stop="bored"),
     "turns are no list": with_(turns=5),
     "turns are no objects": with_(turns=["a"]),
-    "a turn lacks its text": with_(turns=[{"agent": "player_0", "chat": [], "legal": None}]),
+    "a turn lacks its text": with_(turns=[{"agent": "player_0", "seen": [0, 0], "legal": None}]),
     "an unknown status": with_(
         turns=[json.loads(episode(turn()).to_json())["turns"][0] | {"status": "x"}]
     ),
@@ -240,7 +240,7 @@ def test_a_real_play_is_recorded():
     env = coevo.envs.make(KUHN)
     env.reset(seed=5)
     prompt = env.chat("player_0")
-    assert env.episode.stop is Stop.UNFINISHED
+    assert env.episode.stop is StopReason.UNFINISHED
     env.step("I pass. [check]")
     env.step("[check]")
     record = env.episode
@@ -252,7 +252,12 @@ def test_a_real_play_is_recorded():
     assert (
         record.total("player_0") == -record.total("player_1") == record.outcome["return/player_0"]
     )
-    assert (record.env, record.seed, record.task, record.stop) == (KUHN, 5, "seed-5", Stop.FINISHED)
+    assert (record.env, record.seed, record.task, record.stop) == (
+        KUHN,
+        5,
+        "seed-5",
+        StopReason.FINISHED,
+    )
 
 
 def test_unseeded_plays_have_tasks_of_their_own():
@@ -278,7 +283,7 @@ def finish(env, seed, replies):
 @pytest.mark.parametrize("max_cycles", [None, 1])
 @pytest.mark.parametrize(
     "illegal",
-    [*PRESETS, {"retries": 2, "offender": -3}, {}, IllegalPolicy(others="mirror", surcharge=2)],
+    [*PRESETS, {"retries": 2, "penalty": -3}, {}, IllegalPolicy(others="mirror", surcharge=2)],
     ids=str,
 )
 def test_the_record_makes_the_same_environment_again(illegal, max_cycles):
@@ -300,8 +305,8 @@ def test_only_what_differs_from_the_defaults_is_recorded():
         ({"illegal": "spiral"}, {"illegal": "spiral"}),
         ({"illegal": PRESETS["spiral"]}, {"illegal": "spiral"}),
         (
-            {"illegal": {"offender": -1.5, "others": 0.25}},
-            {"illegal": {"offender": -1.5, "others": 0.25}},
+            {"illegal": {"penalty": -1.5, "others": 0.25}},
+            {"illegal": {"penalty": -1.5, "others": 0.25}},
         ),
         ({"max_cycles": 3}, {"max_cycles": 3}),
     ):
@@ -328,7 +333,7 @@ def test_the_record_of_a_generic_game_names_the_game():
     first = finish(env, 1, ["?"] * 4)
     again = coevo.envs.make(first.env, **first.options)
     assert finish(again, 1, ["?"] * 4) == first
-    assert first.stop is Stop.TURN_LIMIT
+    assert first.stop is StopReason.TURN_LIMIT
 
 
 def test_offenders_are_those_whose_illegal_reply_ended_the_play():
@@ -341,3 +346,17 @@ def test_offenders_are_those_whose_illegal_reply_ended_the_play():
     replaced = coevo.envs.make(KUHN, illegal="random")
     assert finish(replaced, 0, ["no", "no", "no"]).offenders == ()
     assert Episode.from_json(env.episode.to_json()).offenders == ()
+
+
+def test_a_line_grows_with_the_turns_and_holds_every_message_once():
+    env = coevo.envs.make("coevo/iterated_game-v0", rounds=40)
+    env.reset(seed=0)
+    sizes = {}
+    while env.awaiting:
+        env.step("[A]")
+        sizes[len(env.episode.turns)] = len(env.episode.to_json())
+    assert sizes[80] - sizes[60] < 1.1 * (sizes[60] - sizes[40])
+    assert env.episode.to_json().count("Round 7 of 40.") == 2, "once for each seat"
+    back = Episode.from_json(env.episode.to_json())
+    assert [t.chat for t in back.turns] == [t.chat for t in env.episode.turns]
+    assert back.turns[-1].chat == env.chat("player_1")[:-1]

@@ -5,17 +5,17 @@ import pickle
 
 import pytest
 
-from coevo.envs.core.episode import Stop
+from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, parallel_factory
-from coevo.envs.games.openspiel import OpenSpielEnv
+from coevo.envs.games.openspiel import OpenSpielTask
 
 GOOFSPIEL = "goofspiel(num_cards=4,players=3)"
 SEATS = ["player_0", "player_1", "player_2"]
 
 
 def goofspiel(illegal="forfeit", **kwargs):
-    env = parallel_factory(OpenSpielEnv)(game=GOOFSPIEL, illegal=illegal, **kwargs)
+    env = parallel_factory(OpenSpielTask)(game=GOOFSPIEL, illegal=illegal, **kwargs)
     _, infos = env.reset(seed=1)
     legal = {a: f"[{infos[a]['legal_actions'][0]}]" for a in SEATS}
     return env, legal
@@ -30,7 +30,7 @@ def test_a_forfeit_ends_the_round_for_everybody(offender):
     assert truncations == dict.fromkeys(SEATS, False)
     assert list(observations) == list(infos) == SEATS
     assert env.agents == []
-    assert env.unwrapped.episode.stop is Stop.FORFEIT
+    assert env.unwrapped.episode.stop is StopReason.FORFEIT
 
 
 @pytest.mark.parametrize("out", [SEATS[:2], SEATS[::2], SEATS[1:], SEATS])
@@ -90,7 +90,7 @@ def test_max_cycles_can_be_read_and_set():
 
 
 def test_moves_of_one_round_are_hidden_from_each_other():
-    env = aec_factory(OpenSpielEnv)(game=GOOFSPIEL)
+    env = aec_factory(OpenSpielTask)(game=GOOFSPIEL)
     env.reset(seed=1)
     before = {a: env.observe(a) for a in SEATS}
     assert env.unwrapped.awaiting == tuple(SEATS)
@@ -109,8 +109,8 @@ def test_a_parallel_environment_can_be_forked(fork):
     assert other.unwrapped.episode == env.unwrapped.episode
 
 
-@pytest.mark.parametrize("make", [aec_factory(OpenSpielEnv), parallel_factory(OpenSpielEnv)])
+@pytest.mark.parametrize("make", [aec_factory(OpenSpielTask), parallel_factory(OpenSpielTask)])
 def test_unknown_arguments_list_the_known_ones(make):
     with pytest.raises(ConfigError, match="did you mean 'game'"):
         make(games="nim")
-    assert "OpenSpielEnv" in make.__doc__
+    assert "OpenSpielTask" in make.__doc__

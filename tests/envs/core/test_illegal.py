@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coevo.envs
-from coevo.envs.core.episode import Stop
+from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError, UnknownNameError
-from coevo.envs.core.illegal import PRESETS, Cost, IllegalPolicy, illegal_policy
+from coevo.envs.core.illegal import PRESETS, IllegalPolicy, Risk, illegal_policy
 from coevo.envs.core.parsing import Status
 
 KUHN = "coevo/kuhn_poker-v0"
@@ -34,7 +34,7 @@ def forfeit(illegal, *before):
     while env.awaiting:
         env.step("nonsense")
     other = SECOND if offender == FIRST else FIRST
-    assert env.episode.stop is Stop.FORFEIT
+    assert env.episode.stop is StopReason.FORFEIT
     assert env.episode.total(offender, "illegal") == env.episode.total(offender)
     return env.episode.total(offender), env.episode.total(other)
 
@@ -51,10 +51,10 @@ PAID = [
     ("spiral", ("check", "bet"), -1.5, 0.5),
     ("textarena", ("bet",), -1, 1),
     ("pettingzoo", ("bet",), -1, 0),
-    ({"offender": -3, "others": "mirror"}, (), -3, 3),
-    ({"offender": "worst", "others": "mirror"}, ("bet",), -2, 2),
-    ({"offender": "stake", "surcharge": 4}, ("check",), -5, 0),
-    (IllegalPolicy(offender=-0.25, others=0.125), (), -0.25, 0.125),
+    ({"penalty": -3, "others": "mirror"}, (), -3, 3),
+    ({"penalty": "worst", "others": "mirror"}, ("bet",), -2, 2),
+    ({"penalty": "at_risk", "surcharge": 4}, ("check",), -5, 0),
+    (IllegalPolicy(penalty=-0.25, others=0.125), (), -0.25, 0.125),
 ]
 
 
@@ -68,7 +68,7 @@ def test_the_stake_grows_with_a_bet():
     env = kuhn("marshal")
     env.step("[check]")
     env.step("[bet]")
-    assert (env._stake(FIRST), env._stake(SECOND)) == (1, 2)
+    assert (env.task.at_risk(FIRST), env.task.at_risk(SECOND)) == (1, 2)
 
 
 @pytest.mark.parametrize("preset", ["forfeit", "marshal", "spiral", "pettingzoo"])
@@ -76,7 +76,7 @@ def test_one_bad_reply_ends_the_game(preset):
     env = kuhn(preset)
     env.step("[fold]")
     assert env.awaiting == ()
-    assert env.episode.stop is Stop.FORFEIT
+    assert env.episode.stop is StopReason.FORFEIT
     assert env.episode.note == "player_0: 'fold' is not a legal move now"
     assert env.terminations == {FIRST: True, SECOND: True}
     assert env.truncations == {FIRST: False, SECOND: False}
@@ -108,7 +108,7 @@ def test_a_valid_move_gives_the_attempts_back():
     for reply in ("nonsense", "[check]", "nonsense", "[bet]", "nonsense", "[call]"):
         assert env.awaiting
         env.step(reply)
-    assert env.episode.stop is Stop.FINISHED
+    assert env.episode.stop is StopReason.FINISHED
     assert all("illegal" not in turn.rewards for turn in env.episode.turns)
 
 
@@ -139,8 +139,8 @@ AT_ONCE = [
     ("spiral", "[1]", "no", (0.5, -1.5)),
     ("spiral", "no", "no", (-1.5, -1.5)),
     ("pettingzoo", "no", "no", (-1, -1)),
-    ({"offender": -3, "others": "mirror"}, "no", "[1]", (-3, 3)),
-    ({"offender": -3, "others": "mirror"}, "no", "no", (-3, -3)),
+    ({"penalty": -3, "others": "mirror"}, "no", "[1]", (-3, 3)),
+    ({"penalty": -3, "others": "mirror"}, "no", "no", (-3, -3)),
 ]
 
 
@@ -153,7 +153,7 @@ def test_seats_that_move_at_once_are_all_judged(illegal, first, second, paid):
     assert env.infos[FIRST]["legal_actions"] == []
     assert env.episode.turns[0].rewards == {} or first == "[1]"
     env.step(second)
-    assert env.episode.stop is Stop.FORFEIT
+    assert env.episode.stop is StopReason.FORFEIT
     assert (env.episode.total(FIRST), env.episode.total(SECOND)) == paid
     assert (env.rewards[FIRST], env.rewards[SECOND]) == paid, "when the round is over"
     bad = tuple(s for s, said in ((FIRST, first), (SECOND, second)) if said == "no")
@@ -180,7 +180,7 @@ def test_a_replaced_move_ends_no_round():
     env.reset(seed=0)
     for _ in range(2):
         env.step("no")
-    assert env.episode.stop is Stop.UNFINISHED
+    assert env.episode.stop is StopReason.UNFINISHED
     assert env.awaiting == (FIRST, SECOND)
     assert [t.rewards["illegal"] for t in env.episode.turns] == [
         {FIRST: -0.1, SECOND: 0},
@@ -188,7 +188,7 @@ def test_a_replaced_move_ends_no_round():
     ]
 
 
-COSTS = {"b_0": Cost(worst=-2, stake=1), "c_0": Cost(worst=-4, stake=3)}
+RISKS = {"b_0": Risk(worst=-2, at_risk=1), "c_0": Risk(worst=-4, at_risk=3)}
 SEATS = ("a_0", "b_0", "c_0", "d_0")
 
 
@@ -199,11 +199,11 @@ SEATS = ("a_0", "b_0", "c_0", "d_0")
         ("marshal", (0, -11, -13, 0)),
         ("spiral", (0.5, -1.5, -1.5, 0.5)),
         ("textarena", (1, -1, -1, 1)),
-        ({"offender": "worst", "others": "mirror"}, (3, -2, -4, 3)),
+        ({"penalty": "worst", "others": "mirror"}, (3, -2, -4, 3)),
     ],
 )
 def test_two_offenders_of_four(preset, paid):
-    found = illegal_policy(preset).joint_payments(SEATS, COSTS)
+    found = illegal_policy(preset).rewards(SEATS, RISKS)
     assert tuple(found[a] for a in SEATS) == paid
 
 
@@ -211,19 +211,13 @@ def test_two_offenders_of_four(preset, paid):
     st.sets(st.sampled_from(SEATS), min_size=1, max_size=3),
     st.floats(-100, 0),
     st.floats(0, 100),
-    st.sampled_from(["worst", "stake", -1.0, 0.0]),
+    st.sampled_from(["worst", "at_risk", -1.0, 0.0]),
 )
-def test_mirrored_losses_sum_to_zero_as_long_as_anybody_is_left(out, worst, stake, offender):
-    policy = IllegalPolicy(offender=offender, others="mirror")
-    paid = policy.joint_payments(SEATS, dict.fromkeys(out, Cost(worst, stake)))
+def test_mirrored_losses_sum_to_zero_as_long_as_anybody_is_left(out, worst, at_risk, penalty):
+    policy = IllegalPolicy(penalty=penalty, others="mirror")
+    paid = policy.rewards(SEATS, dict.fromkeys(out, Risk(worst, at_risk)))
     assert sum(paid.values()) == pytest.approx(0, abs=1e-6)
     assert len({paid[a] for a in SEATS if a not in out}) == 1
-
-
-@given(st.sampled_from(sorted(PRESETS)), st.floats(-100, 0), st.floats(0, 100))
-def test_one_offender_is_paid_for_as_ever(name, worst, stake):
-    alone = PRESETS[name].payments(SEATS, "b_0", worst=worst, stake=stake)
-    assert PRESETS[name].joint_payments(SEATS, {"b_0": Cost(worst, stake)}) == alone
 
 
 def test_the_correction_quotes_the_reply_safely():
@@ -279,20 +273,20 @@ def test_only_mask_asks_samplers_for_legal_text():
     st.floats(-100, 100),
     st.floats(-100, 0),
     st.floats(0, 100),
-    st.sampled_from(["worst", "stake", -1.0, 0.0]),
+    st.sampled_from(["worst", "at_risk", -1.0, 0.0]),
 )
-def test_a_mirrored_loss_sums_to_zero(others, surcharge, worst, stake, offender):
-    policy = IllegalPolicy(offender=offender, others="mirror", surcharge=surcharge)
+def test_a_mirrored_loss_sums_to_zero(others, surcharge, worst, at_risk, penalty):
+    policy = IllegalPolicy(penalty=penalty, others="mirror", surcharge=surcharge)
     seats = tuple(f"player_{i}" for i in range(others + 1))
-    paid = policy.payments(seats, "player_0", worst=worst, stake=stake)
+    paid = policy.rewards(seats, {"player_0": Risk(worst, at_risk)})
     assert set(paid) == set(seats)
     assert sum(paid.values()) == pytest.approx(0, abs=1e-6)
     assert len({paid[a] for a in seats[1:]}) == 1
 
 
 def test_alone_nobody_shares_the_loss():
-    policy = IllegalPolicy(offender=-1.0, others="mirror")
-    assert policy.payments(("solver_0",), "solver_0", worst=-5, stake=1) == {"solver_0": -1}
+    policy = IllegalPolicy(penalty=-1.0, others="mirror")
+    assert policy.rewards(("solver_0",), {"solver_0": Risk(-5, 1)}) == {"solver_0": -1}
 
 
 def test_a_forfeit_takes_earlier_gains_back():
@@ -307,15 +301,15 @@ def test_a_forfeit_takes_earlier_gains_back():
 
 def test_a_policy_of_ones_own():
     class Doubling(IllegalPolicy):
-        def payments(self, agents, offender, *, worst, stake):
-            return {a: 2 * worst if a == offender else 1.0 for a in agents}
+        def rewards(self, seats, risks):
+            return {a: 2 * risks[a].worst if a in risks else 1.0 for a in seats}
 
     assert forfeit(Doubling()) == (-4, 1)
 
 
 def test_policies_are_values():
-    policy = illegal_policy({"retries": 2, "offender": -1})
-    assert policy == IllegalPolicy(retries=2, offender=-1)
+    policy = illegal_policy({"retries": 2, "penalty": -1})
+    assert policy == IllegalPolicy(retries=2, penalty=-1)
     assert illegal_policy(policy) is policy
     assert pickle.loads(pickle.dumps(policy)) == copy.deepcopy(policy) == policy
     assert illegal_policy({}) == PRESETS["forfeit"]
@@ -329,20 +323,20 @@ def test_policies_are_values():
         ({"retries": 1.5}, "retries=1.5"),
         ({"then": "continue"}, "'forfeit' or 'random'"),
         ({"then": "random"}, "then='random'"),
-        ({"then": "random", "offender": "stake"}, "offender='stake'"),
-        ({"offender": "worse"}, "'worst' or 'stake' or a finite number"),
-        ({"offender": None}, "offender=None"),
-        ({"offender": float("nan")}, "offender=nan"),
+        ({"then": "random", "penalty": "at_risk"}, "penalty='at_risk'"),
+        ({"penalty": "worse"}, "'worst' or 'at_risk' or a finite number"),
+        ({"penalty": None}, "penalty=None"),
+        ({"penalty": float("nan")}, "penalty=nan"),
         ({"others": "share"}, "'mirror' or a finite number"),
         ({"others": float("-inf")}, "others=-inf"),
-        ({"surcharge": "10"}, "surcharge='10' must be a finite number"),
+        ({"surcharge": "10"}, "surcharge='10'"),
         (3, "marshal"),
         (None, "marshal"),
         (["forfeit"], "marshal"),
     ],
 )
 def test_bad_policies_are_refused(given, named):
-    with pytest.raises(ConfigError, match=re.escape(named)):
+    with pytest.raises((ConfigError, UnknownNameError), match=re.escape(named)):
         coevo.envs.make(KUHN, illegal=given)
 
 
@@ -355,6 +349,6 @@ def test_presets_never_pay_the_offender_more_than_losing_by_the_rules():
     """But for the two that charge a fixed number, which is what their papers do."""
     for name in ("forfeit", "marshal"):
         for stake in np.linspace(0, 13, 5):
-            paid = PRESETS[name].payments(("a_0", "b_0"), "a_0", worst=-stake, stake=stake)
+            paid = PRESETS[name].rewards(("a_0", "b_0"), {"a_0": Risk(-stake, stake)})
             assert paid["a_0"] <= -stake
             assert paid["b_0"] == 0

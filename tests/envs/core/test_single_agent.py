@@ -4,9 +4,10 @@ import gymnasium
 import numpy as np
 import pytest
 
-from coevo.envs.core.episode import Stop
+from coevo.envs import make
+from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError, UnknownNameError
-from coevo.envs.core.opponents import OPPONENTS, opponent, register_opponent
+from coevo.envs.core.opponents import opponent
 from coevo.envs.core.parsing import answer
 from coevo.envs.core.single_agent import SingleAgentEnv
 from coevo.envs.rewards import FormatReward
@@ -26,15 +27,6 @@ def run(env, seed=None, choose=0):
             return rewards
         assert info["legal_actions"], "it is the learner's turn again"
     raise AssertionError("the play never ended")
-
-
-@pytest.fixture
-def scripted():
-    """Register opponents for one test."""
-    before = dict(OPPONENTS)
-    yield register_opponent
-    OPPONENTS.clear()
-    OPPONENTS.update(before)
 
 
 @pytest.mark.parametrize(
@@ -68,26 +60,26 @@ def test_unknown_seats_are_refused(seat):
         SingleAgentEnv(KUHN, seat=seat)
 
 
-def test_opponents_are_seated_in_order(scripted):
+def named(seen, name):
+    """Return an opponent that plays the first legal move and is remembered."""
+    play = opponent("first_legal")
+    return lambda env, seat, rng: seen.append(name) or play(env, seat, rng)
+
+
+def test_opponents_are_seated_in_order():
     seen = []
-    for name in ("ann", "bob"):
-        scripted(
-            name,
-            lambda chat, info, rng, name=name: (
-                seen.append(name) or OPPONENTS["first_legal"](chat, info, rng)
-            ),
-        )
-    game = "leduc_poker(players=3)"
-    env = SingleAgentEnv(ANY_GAME, seat=1, opponents=["ann", "bob"], game=game)
+    ann, bob = named(seen, "ann"), named(seen, "bob")
+    env = SingleAgentEnv(ANY_GAME, seat=1, opponents=[ann, bob], game="leduc_poker(players=3)")
     env.reset(seed=0)
     assert seen == ["ann"], "player_0 moves before the learner"
-    assert env._players == {"player_0": OPPONENTS["ann"], "player_2": OPPONENTS["bob"]}
+    assert env._players == {"player_0": ann, "player_2": bob}
 
 
-def test_one_name_plays_all_other_seats():
-    env = SingleAgentEnv(ANY_GAME, opponents="first_legal", game="leduc_poker(players=3)")
+def test_one_opponent_plays_all_other_seats():
+    ann = named([], "ann")
+    env = SingleAgentEnv(ANY_GAME, opponents=ann, game="leduc_poker(players=3)")
     env.reset(seed=0)
-    assert env._players == dict.fromkeys(["player_1", "player_2"], OPPONENTS["first_legal"])
+    assert env._players == dict.fromkeys(["player_1", "player_2"], ann)
 
 
 @pytest.mark.parametrize("names", [[], ["random", "random"]])
@@ -121,7 +113,7 @@ def test_rewards_add_up_to_the_total_of_the_record(seat, choose):
     for seed in range(30):
         rewards = run(env, seed, choose)
         assert sum(rewards) == env.env.episode.total(env.seat)
-        assert env.env.episode.stop is Stop.FINISHED
+        assert env.env.episode.stop is StopReason.FINISHED
         totals.add(sum(rewards))
     assert min(totals) < 0 < max(totals)
 
@@ -152,10 +144,9 @@ def test_a_forfeit_ends_the_play():
     assert info["parse"]["status"] == "unparsable"
 
 
-def test_a_play_that_ends_before_the_first_turn_ends_with_the_first_step(scripted):
+def test_a_play_that_ends_before_the_first_turn_ends_with_the_first_step():
     """The learner never moves, but a training loop still gets its one transition."""
-    scripted("mute", lambda chat, info, rng: "")
-    env = SingleAgentEnv(KUHN, seat=1, opponents="mute", illegal="spiral")
+    env = SingleAgentEnv(KUHN, seat=1, opponents=lambda env, seat, rng: "", illegal="spiral")
     env.reset(seed=0)
     _, reward, terminated, truncated, _ = env.step("anything")
     assert (reward, terminated, truncated) == (0.5, True, False)
@@ -199,15 +190,18 @@ def test_rendering_is_that_of_the_environment(capsys):
     env.reset(seed=0)
     assert "betting: none yet" in env.render()
     assert capsys.readouterr().out == ""
-    with pytest.raises(ConfigError, match="must be None or one of ansi, human"):
+    with pytest.raises(ConfigError, match="render_mode='rgb_array'"):
         SingleAgentEnv(KUHN, render_mode="rgb_array")
 
 
-def test_named_players():
+def test_named_agents():
     rng = np.random.default_rng(0)
-    info = {"legal_actions": ["a", "b", "c"]}
-    assert opponent("first_legal")((), info, rng) == "[a]"
-    said = [opponent("random")((), info, rng) for _ in range(300)]
-    assert {said.count(f"[{m}]") > 60 for m in "abc"} == {True}
-    for name in ("random", "first_legal"):
-        assert opponent(name)((), {"legal_actions": None}, rng) == ""
+    env = make(KUHN)
+    env.reset(seed=0)
+    assert opponent("first_legal")(env, "player_0", rng) == "[check]"
+    said = [opponent("random")(env, "player_0", rng) for _ in range(300)]
+    assert {said.count(f"[{m}]") > 100 for m in ("check", "bet")} == {True}
+    debate = make("coevo/debate-v0")
+    debate.reset(seed=0)
+    assert opponent("random")(debate, "debater_0", rng) in [f"[{n}]" for n in range(10)]
+    assert opponent("expert:0.5")(env, "player_0", rng) in {"[check]", "[bet]"}

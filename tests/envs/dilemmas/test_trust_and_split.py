@@ -7,7 +7,7 @@ from coevo.agents import SCRIPTED, RandomAgent
 from coevo.benchmarks.evaluate import evaluate
 from coevo.benchmarks.metrics import metric
 from coevo.envs import make, spec
-from coevo.envs.core.episode import Stop
+from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.dilemmas.split import beats, split_payoff
 
@@ -29,7 +29,7 @@ def finish(env, claim=lambda env, agent: 5, say="<message>hello</message>"):
 
 
 def upper(env, agent):
-    first, second = env.hands[env.round]
+    first, second = env.task.hands[env.task.round]
     return beats(first, second) if agent == "player_0" else beats(second, first)
 
 
@@ -40,8 +40,8 @@ def test_hands_differ_and_either_seat_may_be_upper():
     seen, wins = set(), []
     for seed in range(60):
         env = started(seed)
-        assert len(env.hands) == 10
-        for first, second in env.hands:
+        assert len(env.task.hands) == 10
+        for first, second in env.task.hands:
             assert first != second
             seen.add((first, second))
             wins.append(beats(first, second))
@@ -52,7 +52,7 @@ def test_hands_differ_and_either_seat_may_be_upper():
 def test_the_own_hand_does_not_tell_who_is_upper():
     table = {}
     for seed in range(200):
-        for first, second in started(seed).hands:
+        for first, second in started(seed).task.hands:
             table.setdefault(first, []).append(beats(first, second))
     assert all(np.mean(wins) == pytest.approx(0.5, abs=0.08) for wins in table.values())
 
@@ -62,16 +62,16 @@ def test_equal_seeds_have_equal_hands_whatever_is_said():
     finish(env)
     while other.awaiting:
         other.step("no claim at all")  # draws random moves from the same generator
-    assert env.hands == other.hands and env.starter == other.starter
+    assert env.task.hands == other.task.hands and env.task.starter == other.task.starter
 
 
 def test_the_upper_hand_may_alternate():
     first = []
     for seed in range(20):
         env = started(seed, alternate=True)
-        uppers = [env._worth(r)[0] == 10 for r in range(10)]
+        uppers = [env.task._worth(r)[0] == 10 for r in range(10)]
         assert all(a != b for a, b in itertools.pairwise(uppers))
-        assert all(a != b for a, b in env.hands)
+        assert all(a != b for a, b in env.task.hands)
         first.append(uppers[0])
     assert 0 < sum(first) < 20
 
@@ -79,8 +79,8 @@ def test_the_upper_hand_may_alternate():
 def test_claims_are_paid_by_the_rule_and_messages_pay_nothing():
     rng = np.random.default_rng(0)
     claims = rng.integers(11, size=(10, 2))
-    env = finish(started(1), lambda env, a: claims[env.round][env.possible_agents.index(a)])
-    worth = [(10, 1) if beats(*hands) else (1, 10) for hands in env.hands]
+    env = finish(started(1), lambda env, a: claims[env.task.round][env.possible_agents.index(a)])
+    worth = [(10, 1) if beats(*hands) else (1, 10) for hands in env.task.hands]
     wanted = split_payoff(claims, worth)
     turns = env.episode.turns
     for number in range(10):
@@ -109,9 +109,9 @@ def test_the_starter_is_drawn_and_alternates():
         env = started(seed, rounds=4)
         starters = []
         while env.awaiting:
-            if env.speakers and not env.said:
+            if env.task.to_speak and not env.task.said:
                 starters.append(env.agent_selection)
-            env.step("hello" if env.speakers else "[5]")
+            env.step("hello" if env.task.to_speak else "[5]")
         assert starters[0] != starters[1] == starters[3] != starters[2]
         firsts.add(starters[0])
     assert len(firsts) == 2
@@ -126,23 +126,23 @@ def test_a_seat_sees_its_own_hand_and_never_the_others(style):
         env = started(seed, prompt_style=style)
         while env.awaiting:
             agent = env.agent_selection
-            own, other = env.hands[env.round][:: 1 if agent == "player_0" else -1]
+            own, other = env.task.hands[env.task.round][:: 1 if agent == "player_0" else -1]
             now = [m["content"] for m in env.chat(agent) if m["role"] != "system"]
-            if env.speakers:
+            if env.task.to_speak:
                 assert own in now[-1] and other not in now[-1]
             info = env.infos[agent]
             assert info["hand"] == own and "hands" not in info
             assert other not in str({k: v for k, v in info.items() if k != "messages"})
-            env.step("hello" if env.speakers else "[5]")
+            env.step("hello" if env.task.to_speak else "[5]")
 
 
 def test_public_hands_are_shown_to_both():
     env = started(public=True, messages=False)
     for agent in env.possible_agents:
         text = env.chat(agent)[-1]["content"]
-        assert all(hand in text for hand in env.hands[0])
+        assert all(hand in text for hand in env.task.hands[0])
         assert f"you have the {'upper' if upper(env, agent) else 'lower'} hand" in text
-        assert env.infos[agent]["hands"] == list(env.hands[0])
+        assert env.infos[agent]["hands"] == list(env.task.hands[0])
     terse = started(public=True, messages=False, prompt_style="terse")
     for agent in terse.possible_agents:
         mine, theirs = (10, 1) if upper(terse, agent) else (1, 10)
@@ -169,7 +169,7 @@ def test_the_next_prompt_says_who_was_upper_and_what_was_claimed():
 
 def test_the_second_speaker_reads_the_first():
     env = started()
-    first, second = env.agent_selection, env.others(env.agent_selection)[0]
+    first, second = env.agent_selection, env.task.others(env.agent_selection)[0]
     env.step(f"[say: I have {env.infos[first]['hand']}.]")
     assert f'{first} said: "I have ' in env.chat(second)[-1]["content"]
 
@@ -178,14 +178,14 @@ def test_claims_are_read_in_both_forms():
     env = started(messages=False, rounds=1)
     env.step("<proposal> 7 </proposal>")
     env.step("Half. [5]")
-    assert env.history[0]["claims"] == [7, 5]
+    assert env.task.history[0]["claims"] == [7, 5]
 
 
 def test_terse_prompts_are_short():
     tokenizers = pytest.importorskip("transformers")
-    from coevo.agents.load import SEED_MODEL
+    from coevo.agents.load import STARTER_MODEL
 
-    count = tokenizers.AutoTokenizer.from_pretrained(SEED_MODEL)
+    count = tokenizers.AutoTokenizer.from_pretrained(STARTER_MODEL)
     for env_id in (ID, "coevo/iterated_game-v0"):
         env = make(env_id, prompt_style="terse")
         env.reset(seed=0)
@@ -215,18 +215,16 @@ def test_options_are_recorded_and_make_the_same_task():
     assert env.payoff_range == (0, 300)
     again = make(ID, **env.episode.options)
     again.reset(seed=4)
-    assert again.hands == env.hands
+    assert again.task.hands == env.task.hands
     assert finish(again, lambda e, a: 20).episode.outcome["efficiency"] == pytest.approx(0.7)
-    texts = make(ID, claims="0,10,20", values="5,2", coins=20)
-    assert (texts.claims, texts.values) == (["0", "10", "20"], (5, 2))
 
 
 def test_a_reply_without_a_claim_may_count_as_nothing():
     env = started(messages=False, rounds=1, unparsable=0)
     env.step("all of it")
     env.step("[10]")
-    assert env.episode.stop is Stop.FINISHED
-    assert env.history[0]["claims"] == [0, 10]
+    assert env.episode.stop is StopReason.FINISHED
+    assert env.task.history[0]["claims"] == [0, 10]
 
 
 @pytest.mark.parametrize(
@@ -261,7 +259,7 @@ def test_references():
     assert refs["random"] == pytest.approx(10 * split_payoff(claims, [10, 1]).mean())
     assert refs["oracle"] == 10 * split_payoff(claims, [10, 1]).sum(axis=-1).max() / 2
     found = evaluate(RandomAgent(), ID, None, games=50)
-    assert found.total.mean_return == pytest.approx(refs["random"], abs=25)
-    assert metric(ID).normalised(metric(ID).measure(SCRIPTED["welfare_max"](), 4)) == 1
+    assert found.value == pytest.approx(refs["random"], abs=25)
+    assert metric(ID).measure(SCRIPTED["welfare_max"](), 4).normalised == 1
     with pytest.raises(ConfigError, match="no reference"):
         metric(ID, {"messages": False}).normalised(1.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coevo.envs import make
-from coevo.envs.core.episode import Stop
+from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.envs.core.parsing import Status
 from coevo.envs.discussion.review_marks import read_score, read_verdict, without_mark
@@ -114,12 +114,12 @@ def test_every_request_is_one_message_written_anew(style):
         for agent in env.awaiting:
             (message,) = env.chat(agent)
             assert message["role"] == "user"
-            assert env.question.question in message["content"]
+            assert env.task.question.question in message["content"]
         env.step("[5]")
 
 
 def unique(env):
-    """Give replies that can be told apart wherever they are quoted."""
+    """Return replies that can be told apart wherever they are quoted."""
     env.reset(seed=2)
     while env.awaiting:
         number = len(env.episode.turns)
@@ -185,7 +185,7 @@ def test_text_of_agents_forges_no_tag_and_no_role(style, text):
             for mark in ("</solution>", "<|im_end|>", "<score>3", "\nUser:"):
                 assert mark not in asked
         env.step(text)
-    assert env.episode.stop is Stop.FINISHED
+    assert env.episode.stop is StopReason.FINISHED
 
 
 def test_terse_requests_are_short():
@@ -232,7 +232,7 @@ def test_verdicts_and_what_stands_before_them():
 def test_a_score_that_cannot_be_read_is_counted_and_ends_nothing():
     says = SAYS | {"scorer": ("I would rather not.",)}
     episode = play(make(ID), says=says)
-    assert episode.stop is Stop.FINISHED
+    assert episode.stop is StopReason.FINISHED
     assert all(t.status is Status.LEGAL for t in episode.turns)
     assert episode.outcome["invalid_score_rate"] == 1.0
     assert "judge/precision" not in episode.outcome, "nothing was scored 3"
@@ -250,7 +250,7 @@ def test_outcome_against_a_count_by_hand():
     """Agent 0 is right, agent 1 wrong; everything is called right, and agent 1's score is none."""
     env = make(ID, rounds=1)
     env.reset(seed=5)
-    truth = env.question.answer
+    truth = env.task.question.answer
     env.step(f"\\boxed{{{truth}}}")
     env.step(f"[{(int(truth) + 1) % 10}]")
     env.step("[right]")
@@ -281,7 +281,7 @@ def test_outcome_against_a_count_by_hand():
 def test_the_last_round_is_counted_apart():
     env = make(ID, num_agents=1, phases="solve+score")
     env.reset(seed=5)
-    for said in ("[x]", "[1]", f"[{env.question.answer}]", "[3]"):
+    for said in ("[x]", "[1]", f"[{env.task.question.answer}]", "[3]"):
         env.step(said)
     assert env.episode.outcome["accuracy"] == 0.5
     assert env.episode.outcome["accuracy/last_round"] == 1.0
@@ -291,8 +291,8 @@ def test_the_truth_is_in_no_request_and_no_info():
     env = make(ID, questions="sums")
     for seed in range(20):
         env.reset(seed=seed)
-        truth = env.question.answer
-        if len(truth) < 3 or truth in env.question.question:
+        truth = env.task.question.answer
+        if len(truth) < 3 or truth in env.task.question.question:
             continue
         while env.awaiting:
             for agent in env.awaiting:
@@ -311,7 +311,7 @@ def test_options_that_were_given_make_the_environment_again():
         "references": 1,
         "evaluations": 2,
         "phases": "solve+evaluate",
-        "questions": {"name": "digits", "task": "sum", "part": "test"},
+        "questions": {"name": "digits", "task": "sum", "split": "test"},
         "prompt_style": "terse",
     }
     first = make(ID, **given)
@@ -324,12 +324,12 @@ def test_options_that_were_given_make_the_environment_again():
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"num_agents": 0}, ConfigError, "num_agents=0 must be a whole number from 1 to 16"),
+        ({"num_agents": 0}, ConfigError, "num_agents=0"),
         ({"num_agents": 2.0}, ConfigError, "num_agents=2.0"),
         ({"rounds": 0}, ConfigError, "rounds=0"),
         ({"references": -1}, ConfigError, "references=-1"),
         ({"evaluations": True}, ConfigError, "evaluations=True"),
-        ({"phases": "solve+rate"}, UnknownNameError, "solve\\+score"),
+        ({"phases": "solve+rate"}, ConfigError, "solve\\+score"),
         ({"questions": "sum"}, UnknownNameError, "sums"),
         ({"agents": 3}, ConfigError, "num_agents"),
     ],

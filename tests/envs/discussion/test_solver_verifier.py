@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coevo.envs import make
-from coevo.envs.core.episode import Stop
+from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.envs.discussion.solver_verifier import verdict
 from coevo.envs.rewards import FormatReward
@@ -41,7 +41,7 @@ def totals(env, component=None):
 )
 def test_both_are_paid_for_the_last_answer(replies, paid, accuracy, verdicts):
     env = played(*replies)
-    assert env.episode.stop is Stop.FINISHED
+    assert env.episode.stop is StopReason.FINISHED
     assert totals(env) == totals(env, "payoff") == [paid, paid]
     assert env.episode.outcome["accuracy"] == accuracy
     assert env.episode.outcome["verdict_accuracy"] == verdicts
@@ -52,7 +52,7 @@ def test_both_are_paid_for_the_last_answer(replies, paid, accuracy, verdicts):
 @pytest.mark.parametrize("loops", [1, 2, 3, 5])
 def test_the_last_solution_is_not_verified(loops):
     env = played(*([WRONG, "[reject]"] * loops)[:-1], loops=loops)
-    assert env.episode.stop is Stop.FINISHED
+    assert env.episode.stop is StopReason.FINISHED
     seats = [turn.agent for turn in env.episode.turns]
     assert seats == (["solver_0", "verifier_0"] * loops)[:-1]
     assert [t.round for t in env.episode.turns] == [i // 2 for i in range(2 * loops - 1)]
@@ -90,7 +90,7 @@ def test_verdicts_are_read_in_both_forms(text, read):
 
 def test_a_verdict_that_cannot_be_read_approves_is_counted_and_costs_its_author():
     env = played(RIGHT, "looks fine to me")
-    assert env.episode.stop is Stop.FINISHED
+    assert env.episode.stop is StopReason.FINISHED
     assert totals(env, "payoff") == [1, 1]
     assert totals(env, "unread") == [0, -0.1]
     assert env.rewards == {"solver_0": 1.0, "verifier_0": 0.9}
@@ -136,7 +136,7 @@ def test_who_sees_what():
     for agent in env.possible_agents:
         seen = json.dumps([env.chat(agent), env.infos[agent]])
         assert "verified" not in seen
-        assert env.question.answer not in env.chat(agent)[-1]["content"].replace("47", "")
+        assert env.task.question.answer not in env.chat(agent)[-1]["content"].replace("47", "")
         assert (agent == "solver_0") == ("SECRET" in seen), "only its author knows"
 
 
@@ -153,17 +153,17 @@ def test_terse_prompts_stand_alone():
 def test_any_source_of_questions(tmp_path):
     path = tmp_path / "mine.jsonl"
     path.write_text('{"question": "Capital of Italy?", "answer": "Rome", "kind": "text"}\n')
-    env = played("[rome]", "[approve]", item=None, questions=str(path))
+    env = played("[rome]", "[approve]", item=None, questions={"name": "jsonl", "path": str(path)})
     assert totals(env) == [1, 1]
     assert env.episode.task == "jsonl:1"
     again = make(ID, **env.episode.options)
     again.reset(seed=1)
-    assert again.question.question == "Capital of Italy?"
+    assert again.task.question.question == "Capital of Italy?"
 
 
 def test_options_are_recorded_where_they_differ():
     assert make(ID).options == {"prompt_style": "full"}
-    given = {"questions": "digits:sum", "loops": 3, "penalty": 0.0}
+    given = {"questions": {"name": "digits", "task": "sum"}, "loops": 3, "penalty": 0.0}
     recorded = make(ID, **given).options
     assert recorded == {
         "prompt_style": "full",
@@ -177,7 +177,7 @@ def test_options_are_recorded_where_they_differ():
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"loops": 0}, "loops=0 must be a whole number from 1 to 100"),
+        ({"loops": 0}, "loops=0"),
         ({"loops": 1.5}, "loops=1.5"),
         ({"loops": True}, "loops=True"),
         ({"penalty": -1}, "penalty=-1"),
@@ -188,14 +188,14 @@ def test_options_are_recorded_where_they_differ():
 def test_bad_arguments(given, says):
     with pytest.raises(ConfigError, match=says):
         make(ID, **given)
-    with pytest.raises(UnknownNameError, match="did you mean 'arithmetic'"):
-        make(ID, questions="aritmetic")
+    with pytest.raises(UnknownNameError, match="did you mean 'digits'"):
+        make(ID, questions="digit")
 
 
 def test_a_question_can_be_asked_for_by_number():
     env = make(ID)
     env.reset(seed=0, options={"item": 0})
-    assert env.question.question == "larger last digit of 0, 0?"
+    assert env.task.question.question == "larger last digit of 0, 0?"
     with pytest.raises(ConfigError, match="item=10000"):
         env.reset(seed=0, options={"item": 10_000})
 
@@ -211,7 +211,7 @@ def test_plays_of_one_seed_ask_one_question_and_seeds_differ():
     for seed in (1, 1, 2, 3, 4):
         env = make(ID)
         env.reset(seed=seed)
-        asked.append(env.question.question)
+        asked.append(env.task.question.question)
     assert asked[0] == asked[1]
     assert len(set(asked)) == 4
-    assert np.unique([make(ID).source.item(i).answer for i in range(100)]).size == 10
+    assert np.unique([make(ID).task.source.item(i).answer for i in range(100)]).size == 10

@@ -1,6 +1,7 @@
 """Exploring starts: plays that begin after random legal moves."""
 
 import copy
+import re
 from collections import Counter
 
 import numpy as np
@@ -20,7 +21,7 @@ GAMES = pytest.mark.parametrize(("game", "longest"), OPENED.items())
 
 
 def made_moves(state):
-    """Give how often somebody has decided on the way to a state; chance does not count."""
+    """Return how often somebody has decided on the way to a state; chance does not count."""
     at, moves = state.get_game().new_initial_state(), 0
     history = state.full_history()
     while history:
@@ -36,10 +37,10 @@ def made_moves(state):
 
 
 def starts(env, count, seed=0):
-    """Give copies of the state at the beginning of so many plays of one generator."""
+    """Return copies of the state at the beginning of so many plays of one generator."""
     env.reset(seed=seed)
     for _ in range(count):
-        yield env.state.clone()
+        yield env.task.state.clone()
         env.reset()
 
 
@@ -56,7 +57,7 @@ def test_a_play_never_begins_where_it_ends(game, longest, walks):
     env = walks.make(game, openings=longest)
     env.reset(seed=1)
     for _ in range(150):
-        assert not env.state.is_terminal()
+        assert not env.task.state.is_terminal()
         assert env.awaiting
         assert env.agents == env.possible_agents
         assert not any(env.terminations.values())
@@ -71,8 +72,8 @@ def test_one_seed_gives_one_opening_and_another_seed_another(game, longest, walk
     for seed in range(30):
         for env in (one, two):
             env.reset(seed=seed)
-        assert one.state.history() == two.state.history()
-        seen.add(tuple(one.state.history()))
+        assert one.task.state.history() == two.task.state.history()
+        seen.add(tuple(one.task.state.history()))
     assert len(seen) > 3
 
 
@@ -83,7 +84,7 @@ def test_a_fork_and_its_original_open_alike_the_next_time(game, longest, walks):
     fork = copy.deepcopy(env)
     env.reset()
     fork.reset()
-    assert env.state.history() == fork.state.history()
+    assert env.task.state.history() == fork.task.state.history()
 
 
 @GAMES
@@ -91,13 +92,13 @@ def test_an_opening_is_nobodys_turn(game, longest, walks):
     env = walks.make(game, openings=longest)
     for seed in range(40):
         env.reset(seed=seed)
-        before = made_moves(env.state)
+        before = made_moves(env.task.state)
         assert env.episode.turns == []
         assert not any(env.rewards.values())
-        joint = env.state.is_simultaneous_node()
+        joint = env.task.state.is_simultaneous_node()
         episode = walks.random_play(env, seed)
         seats = len(env.possible_agents) if joint else 1
-        assert len(episode.turns) == seats * (made_moves(env.state) - before)
+        assert len(episode.turns) == seats * (made_moves(env.task.state) - before)
         assert all(turn.status is Status.LEGAL for turn in episode.turns)
 
 
@@ -107,8 +108,8 @@ def test_payoffs_are_still_those_of_the_rules(game, longest, style, walks):
     env = walks.make(game, openings=longest, prompt_style=style)
     for seed in range(40):
         episode = walks.random_play(env, seed)
-        again = env.game.new_initial_state()
-        history = env.state.full_history()
+        again = env.task.game.new_initial_state()
+        history = env.task.state.full_history()
         while not again.is_terminal():
             count = again.num_players() if again.is_simultaneous_node() else 1
             actions = [h.action for h in history[:count]]
@@ -126,10 +127,10 @@ def test_what_was_paid_during_an_opening_is_paid_to_nobody(walks):
     opened = 0
     for seed in range(20):
         env.reset(seed=seed)
-        before = env.state.returns()
+        before = env.task.state.returns()
         opened += any(before)
         episode = walks.random_play(env, seed)
-        gained = [a - b for a, b in zip(env.state.returns(), before, strict=True)]
+        gained = [a - b for a, b in zip(env.task.state.returns(), before, strict=True)]
         assert [episode.total(a) for a in env.possible_agents] == pytest.approx(gained)
     assert opened > 5
 
@@ -159,19 +160,14 @@ def test_a_play_is_replayed_from_its_record(walks):
     for turn in episode.turns:
         again.step(answer(turn.move))
     assert again.episode.to_json().split('"turns"')[1].count(",") > 10
-    assert again.state.history() == env.state.history()
+    assert again.task.state.history() == env.task.state.history()
 
 
-@pytest.mark.parametrize(
-    ("game", "most"), [("coevo/tic_tac_toe-v0", 4), ("coevo/kuhn_poker-v0", 1)]
-)
+@pytest.mark.parametrize("game", ["coevo/tic_tac_toe-v0", "coevo/kuhn_poker-v0"])
 @pytest.mark.parametrize("given", [9, -1, True, "2", 1.0, None, np.int64(1)])
-def test_what_is_no_length_of_openings_is_refused(game, most, given, walks):
-    with pytest.raises(ConfigError) as caught:
+def test_what_is_no_length_of_openings_is_refused(game, given, walks):
+    with pytest.raises(ConfigError, match=re.escape(f"openings={given!r}")):
         walks.make(game, openings=given)
-    assert str(caught.value) == (
-        f"openings={given!r}: a whole number from 0 to {most} is expected here"
-    )
 
 
 def test_openings_that_random_play_never_survives_are_refused(walks):

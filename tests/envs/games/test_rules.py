@@ -15,7 +15,7 @@ def test_exactly_the_listed_moves_are_accepted(skin, walks):
     def try_everything(env, agent):
         player = env.possible_agents.index(agent)
         legal = env.infos[agent]["legal_actions"]
-        assert len(legal) == len(env.state.legal_actions(player))
+        assert len(legal) == len(env.task.state.legal_actions(player))
         for word in VOCABULARY:
             fork = copy.deepcopy(env)
             fork.step(answer(word))
@@ -31,8 +31,8 @@ def test_payoffs_are_those_of_openspiel(skin, seed, walks):
     env = walks.make(skin)
     episode = walks.random_play(env, seed)
     totals = [episode.total(a) for a in env.possible_agents]
-    assert env.state.is_terminal()
-    assert totals == env.state.returns()
+    assert env.task.state.is_terminal()
+    assert totals == env.task.state.returns()
     assert [episode.outcome[f"return/{a}"] for a in env.possible_agents] == totals
     assert env.zero_sum == (skin != "coevo/tiny_hanabi-v0")
     assert sum(totals) == 0 or not env.zero_sum
@@ -50,21 +50,21 @@ def test_a_seat_stakes_the_chips_it_has_put_in(walks):
     env = walks.make("coevo/leduc_poker-v0", illegal="marshal")
     env.reset(seed=1)
     play(env, "check", "raise", "raise", "call", "raise")
-    assert [env._stake(a) for a in env.possible_agents] == [9.0, 5.0]
+    assert [env.task.at_risk(a) for a in env.possible_agents] == [9.0, 5.0]
     env.step("I give up")
     assert env.episode.total("player_1") == -5.0 - 10.0
 
     kuhn = walks.make("coevo/kuhn_poker-v0")
     kuhn.reset(seed=1)
     play(kuhn, "check", "bet")
-    assert [kuhn._stake(a) for a in kuhn.possible_agents] == [1.0, 2.0]
+    assert [kuhn.task.at_risk(a) for a in kuhn.possible_agents] == [1.0, 2.0]
 
 
 def test_stakes_of_the_other_games(walks):
     for name, stake in [("tic_tac_toe", 1.0), ("goofspiel", 1.0), ("tiny_hanabi", 0.0)]:
         env = walks.make(f"coevo/{name}-v0")
         env.reset(seed=1)
-        assert env._stake("player_0") == stake
+        assert env.task.at_risk("player_0") == stake
 
 
 def test_leduc_bets_two_and_four_chips(walks):
@@ -72,14 +72,14 @@ def test_leduc_bets_two_and_four_chips(walks):
     env.reset(seed=1)
     play(env, "raise", "raise", "call", "raise", "raise", "call")
     assert {abs(env.episode.total(a)) for a in env.possible_agents} <= {0.0, 13.0}
-    assert "Stakes: 13 and 13 chips." in env._draw()
+    assert "Stakes: 13 and 13 chips." in env.task.draw()
 
 
 def test_leduc_values_of_random_play_are_those_of_the_plain_game(walks):
     from open_spiel.python import policy
     from open_spiel.python.algorithms import expected_game_score
 
-    game = walks.make("coevo/leduc_poker-v0").game
+    game = walks.make("coevo/leduc_poker-v0").task.game
     uniform = policy.UniformRandomPolicy(game)
     value = expected_game_score.policy_value(game.new_initial_state(), [uniform, uniform])
     # -0.078125 = the value that the plain game, with suits, has for player_0.
@@ -89,7 +89,7 @@ def test_leduc_values_of_random_play_are_those_of_the_plain_game(walks):
 def test_reference_scores_of_tiny_hanabi(walks):
     import coevo.envs
 
-    game = walks.make("coevo/tiny_hanabi-v0").game
+    game = walks.make("coevo/tiny_hanabi-v0").task.game
     returns = []
     for state in walks.decision_states(game.new_initial_state()):
         if state.current_player() == 1:
@@ -103,7 +103,7 @@ def test_board_size_of_connect_four(walks):
     env = walks.make("coevo/connect_four-v0", game="connect_four(rows=4,columns=5)")
     env.reset(seed=0)
     assert env.infos["player_0"]["legal_actions"] == ["1", "2", "3", "4", "5"]
-    assert env._draw() == "1 2 3 4 5\n" + "\n".join([". . . . ."] * 4)
+    assert env.task.draw() == "1 2 3 4 5\n" + "\n".join([". . . . ."] * 4)
     play(env, "1", "1", "1", "1")
     assert env.infos["player_0"]["legal_actions"] == ["2", "3", "4", "5"]
     assert "4 rows and 5 columns" in env.chat("player_0")[0]["content"]
@@ -124,7 +124,7 @@ def test_goofspiel_with_margins_pays_half_the_difference(walks):
     play(env, "3", "1", "2", "3")
     # Prizes 3, 2 and 1; player_0 takes 3, player_1 takes 2 and the last one: 3 to 3.
     assert [env.episode.total(a) for a in env.possible_agents] == [0.0, 0.0]
-    assert env._draw().splitlines()[2] == "prize 1: player_0 bids 1, player_1 bids 2"
+    assert env.task.draw().splitlines()[2] == "prize 1: player_0 bids 1, player_1 bids 2"
 
 
 @pytest.mark.parametrize(

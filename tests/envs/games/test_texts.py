@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
-from coevo.agents.load import SEED_MODEL
+from coevo.agents.load import STARTER_MODEL
 from coevo.envs.games.states import movers, view
 
 HIDDEN = "goofspiel(num_cards=4,imp_info=True,points_order=descending)"
@@ -20,13 +20,13 @@ ENUMERABLE = {
 
 
 def one_to_one(pairs):
-    """Tell whether equal left sides have equal right sides and different ones different."""
+    """Return whether equal left sides have equal right sides and different ones different."""
     pairs = set(pairs)
     return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
 
 
 def texts(walks, env, text_of):
-    for state in walks.decision_states(env.game.new_initial_state()):
+    for state in walks.decision_states(env.task.game.new_initial_state()):
         for player in movers(state):
             yield (player, view(state, player)), text_of(state, player)
 
@@ -35,14 +35,14 @@ def texts(walks, env, text_of):
 def test_terse_text_is_the_information_state_in_other_words(case, walks):
     name, game = ENUMERABLE[case]
     env = walks.make(name, prompt_style="terse", game=game)
-    assert one_to_one(texts(walks, env, env.turn_text))
+    assert one_to_one(texts(walks, env, env.task.terse_text))
 
 
 @pytest.mark.parametrize("case", ENUMERABLE)
 def test_full_chat_is_the_information_state_in_other_words(case, walks):
     name, game = ENUMERABLE[case]
     env = walks.make(name, game=game)
-    chat = lambda s, p: tuple(m["content"] for m in env.chat_at(s, p))  # noqa: E731
+    chat = lambda s, p: tuple(m["content"] for m in env.task.chat_at(s, p, env.prompt_style))  # noqa: E731
     pairs = list(texts(walks, env, chat))
     if case == "goofspiel, open bids":
         # OpenSpiel's information state keeps the hands and forgets which card was bid when; a
@@ -54,11 +54,11 @@ def test_full_chat_is_the_information_state_in_other_words(case, walks):
 
 def test_tic_tac_toe_text_is_the_board(walks):
     env = walks.make("coevo/tic_tac_toe-v0", prompt_style="terse")
-    boards, level = {}, [env.game.new_initial_state()]
+    boards, level = {}, [env.task.game.new_initial_state()]
     while level:
         children = {}
         for state in level:
-            text = env.turn_text(state, state.current_player())
+            text = env.task.terse_text(state, state.current_player())
             assert boards.setdefault(str(state), text) == text
             for action in state.legal_actions():
                 child = state.child(action)
@@ -84,10 +84,10 @@ def test_text_does_not_depend_on_the_order_of_moves(name, walks):
     orders = [[0, 1, 2, 4], [2, 4, 0, 1], [2, 1, 0, 4]]
     seen = set()
     for actions in orders:
-        state = env.game.new_initial_state()
+        state = env.task.game.new_initial_state()
         for action in actions:
             state.apply_action(action)
-        seen.add(env.turn_text(state, 0))
+        seen.add(env.task.terse_text(state, 0))
     assert len(seen) == 1
 
 
@@ -96,7 +96,7 @@ def test_connect_four_text_is_the_board(walks):
     pairs = set()
     for seed in range(30):
         walks.random_play(
-            env, seed, lambda e, a: pairs.add((str(e.state), e.chat(a)[-1]["content"]))
+            env, seed, lambda e, a: pairs.add((str(e.task.state), e.chat(a)[-1]["content"]))
         )
     assert len(pairs) > 400
     assert one_to_one(pairs)
@@ -104,16 +104,16 @@ def test_connect_four_text_is_the_board(walks):
 
 def longest_connect_four(env, seed):
     """Fill the board, and avoid moves that end the play where that is possible."""
-    state, rng = env.game.new_initial_state(), np.random.default_rng(seed)
+    state, rng = env.task.game.new_initial_state(), np.random.default_rng(seed)
     while not state.is_terminal():
-        yield env.turn_text(state, state.current_player())
+        yield env.task.terse_text(state, state.current_player())
         legal = state.legal_actions()
         calm = [a for a in legal if not state.child(a).is_terminal()] or legal
         state.apply_action(int(rng.choice(calm)))
 
 
 def test_terse_prompts_are_short(skin, walks):
-    tokenizer = Tokenizer.from_file(str(SEED_MODEL / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(STARTER_MODEL / "tokenizer.json"))
     env = walks.make(skin, prompt_style="terse")
     prompts = []
     for seed in range(25):
@@ -131,7 +131,7 @@ def test_chat_at_a_state_is_the_chat_of_a_play(skin, walks):
 
         def compare(env, agent):
             player = env.possible_agents.index(agent)
-            assert env.chat_at(env.state, player) == env.chat(agent)
+            assert env.task.chat_at(env.task.state, player, env.prompt_style) == env.chat(agent)
 
         walks.random_play(env, 2, compare)
 
@@ -142,15 +142,16 @@ def test_the_card_of_another_seat_shows_nowhere(name, style, walks):
     """Deals that differ in the other's card alone look the same, chat and infos, at all turns."""
     env = walks.make(f"coevo/{name}-v0", prompt_style=style)
     looks, deals = {}, set()
-    for state in walks.decision_states(env.game.new_initial_state()):
+    for state in walks.decision_states(env.task.game.new_initial_state()):
         player, other = state.current_player(), 1 - state.current_player()
         history = state.history()
         deals.add((player, history[player], history[other]))
         public = (player, history[player], *history[2:])
         env.reset(seed=0)
-        env.state = state
-        env._moves_of = {}
-        env._chats = {a: [] for a in env.possible_agents}
+        env.task.state = state
+        env.task._names = {}
+        env._logs = {a: [] for a in env.possible_agents}
+        env._starts = dict.fromkeys(env.possible_agents, 0)
         env._open_round()
         agent = env.possible_agents[player]
         waiting = env.possible_agents[other]
@@ -225,7 +226,7 @@ def test_drawings(walks):
     assert env.chat("player_0")[-1]["content"].startswith(
         "Connect four. You are X. 1 2 3 X 4 X O O 5 6 7. Moves: 1 2 3 4 5 6 7."
     )
-    assert env._draw().splitlines()[-3:] == [". . . O . . .", ". . . O . . .", ". . X X . . ."]
+    assert env.task.draw().splitlines()[-3:] == [". . . O . . .", ". . . O . . .", ". . X X . . ."]
 
 
 def test_goofspiel_names_what_became_of_each_prize(walks):

@@ -89,7 +89,7 @@ DEFAULT = ("I think so.", "I do not agree: 2 + 2 = 4.", "<answer>4</answer>", "D
 
 
 def path(env_id: str) -> Path:
-    """Give the golden file of an environment."""
+    """Return the golden file of an environment."""
     return FOLDER / f"{env_id.partition('/')[2]}.jsonl"
 
 
@@ -118,7 +118,7 @@ def play(env_id: str, style: str, seed: int = SEED) -> Episode:
 
 
 def lines(env_id: str) -> str:
-    """Give the golden lines of an environment as they are now."""
+    """Return the golden lines of an environment as they are now."""
     return "".join(play(env_id, style).to_json() + "\n" for style in STYLES)
 
 

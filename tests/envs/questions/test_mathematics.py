@@ -42,7 +42,7 @@ def test_every_answer_of_gsm8k(split, count):
 
 @real_data
 def test_every_answer_of_math_500():
-    source = questions(f"math500:{DATA / 'math500'}")
+    source = questions({"name": "math500", "path": str(DATA / "math500")})
     assert len(source) == 500
     path = DATA / "math500" / "test.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -56,7 +56,7 @@ def test_every_answer_of_math_500():
 
 @real_data
 def test_every_answer_of_math_500_by_algebra_alone(algebra):
-    source = questions(f"math500:{DATA / 'math500'}")
+    source = questions({"name": "math500", "path": str(DATA / "math500")})
     golds = [source.item(i).answer for i in range(len(source))]
     hard = [gold for gold in golds if as_number(gold) is None]
     assert len(hard) > 150

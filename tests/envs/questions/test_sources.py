@@ -29,17 +29,17 @@ def mine(tmp_path):
 @pytest.fixture
 def source(request, mine):
     spec = request.param
-    return questions(str(mine) if spec == "mine" else spec)
+    return questions({"name": "jsonl", "path": str(mine)} if spec == "mine" else spec)
 
 
 EVERY = pytest.mark.parametrize(
     "source",
     [
-        "arithmetic",
-        "digits:sum",
-        {"name": "digits", "low": 10, "high": 19, "part": "test"},
+        "digits",
+        {"name": "digits", "task": "sum"},
+        {"name": "digits", "low": 10, "high": 19, "split": "test"},
         "sums",
-        "reasoning-gym:leg_counting",
+        {"name": "reasoning-gym", "task": "leg_counting"},
         {"name": "reasoning-gym", "task": "string_manipulation", "size": 9, "seed": 3},
         "mine",
     ],
@@ -68,9 +68,9 @@ def test_every_source_keeps_its_promises(source):
 
 @EVERY
 def test_every_source_is_made_again_from_its_spec(source):
-    spec = json.loads(json.dumps(source.spec))
+    spec = json.loads(json.dumps(source.record))
     for other in (questions(spec), pickle.loads(pickle.dumps(source)), copy.deepcopy(source)):
-        assert other.spec == source.spec
+        assert other.record == source.record
         assert len(other) == len(source)
         assert other.item(1) == source.item(1)
     assert copy.deepcopy(source) is source
@@ -80,7 +80,7 @@ def test_every_source_is_made_again_from_its_spec(source):
 def test_the_built_in_arithmetic_is_right():
     for spec, right in (
         ("digits", lambda a, b: max(a % 10, b % 10)),
-        ("digits:sum", lambda a, b: (a + b) % 10),
+        ({"name": "digits", "task": "sum"}, lambda a, b: (a + b) % 10),
         ("sums", lambda a, b, c, d, e, f: a + b * c + d - e * f),
     ):
         source, rng = questions(spec), np.random.default_rng(0)
@@ -88,13 +88,13 @@ def test_the_built_in_arithmetic_is_right():
         numbers = [map(int, re.findall(r"\d+", q.question)) for q in drawn]
         assert [q.answer for q in drawn] == [str(right(*n)) for n in numbers]
         assert len({q.id for q in drawn}) > 150
-    assert questions("arithmetic").item(4783).question == "larger last digit of 47, 83?"
+    assert questions().item(4783).question == "larger last digit of 47, 83?"
     assert questions({"name": "sums", "high": 3}).item(4**6 - 1).question == "3+3*3+3-3*3=?"
 
 
 def test_a_fifth_is_held_out():
     whole = questions("digits")
-    parts = {p: questions({"name": "digits", "part": p}) for p in ("train", "test")}
+    parts = {p: questions({"name": "digits", "split": p}) for p in ("train", "test")}
     ids = {p: {s.item(i).id for i in range(len(s))} for p, s in parts.items()}
     assert len(ids["test"]) == len(whole) // 5
     assert not ids["test"] & ids["train"]
@@ -106,25 +106,29 @@ def test_a_fifth_is_held_out():
 @pytest.mark.parametrize(
     ("spec", "error", "says"),
     [
-        ("arithmatic", UnknownNameError, "did you mean 'arithmetic'"),
-        ("digits:product", ConfigError, "task='product' must be one of larger, sum"),
-        ({"task": "sum"}, ConfigError, "needs a 'name'"),
-        ({"name": "digits", "hihg": 9}, ConfigError, "did you mean 'high'"),
-        ({"name": "digits", "low": 9, "high": 3}, ConfigError, "0 <= low <= high"),
-        ({"name": "digits", "part": "dev"}, ConfigError, "part='dev'"),
-        ({"name": "sums", "part": "test"}, ConfigError, "not 5 to 1000000"),
-        ("sums:2000", ConfigError, "at most 1400"),
-        ("gsm8k", ConfigError, "needs its path: 'gsm8k:PATH'"),
-        ("jsonl:/nowhere/at/all.jsonl", DataError, "cannot read /nowhere/at/all.jsonl"),
-        ("reasoning-gym", ConfigError, "needs its task"),
-        ("reasoning-gym:leg_countin", UnknownNameError, "did you mean 'leg_counting'"),
+        ("digit", UnknownNameError, "did you mean 'digits'"),
+        ({"name": "digits", "task": "product"}, ConfigError, "'product' must be 'larger' or 'sum'"),
+        ({"task": "sum"}, ConfigError, "must be a mapping with a name"),
+        ({"name": "digits", "hihg": 9}, UnknownNameError, "did you mean 'high'"),
+        ({"name": "digits", "low": 9, "high": 3}, ConfigError, "low=9 must be at most high=3"),
+        ({"name": "digits", "split": "dev"}, ConfigError, "split='dev'"),
+        ({"name": "sums", "split": "test"}, ConfigError, "not 5 to 1000000"),
+        ({"name": "sums", "high": 2000}, ConfigError, "at most 1400"),
+        ("gsm8k", ConfigError, "gsm8k.path is missing"),
+        ({"name": "jsonl", "path": "/no/at/all.jsonl"}, DataError, "cannot read /no/at/all.jsonl"),
+        ("reasoning-gym", ConfigError, "task is missing"),
         (
-            {"name": "reasoning-gym", "task": "leg_counting", "legs": 3},
+            {"name": "reasoning-gym", "task": "leg_countin"},
+            UnknownNameError,
+            "did you mean 'leg_counting'",
+        ),
+        (
+            {"name": "reasoning-gym", "task": "leg_counting", "settings": {"legs": 3}},
             ConfigError,
             "leg_counting.*legs",
         ),
         (
-            {"name": "reasoning-gym", "task": "leg_counting", "min_animals": -3},
+            {"name": "reasoning-gym", "task": "leg_counting", "settings": {"min_animals": -3}},
             ConfigError,
             "leg_counting",
         ),
@@ -136,7 +140,7 @@ def test_a_wrong_spec_says_what_is_wrong(spec, error, says):
 
 
 def test_a_file_of_ones_own(mine):
-    source = questions(str(mine))
+    source = questions({"name": "jsonl", "path": str(mine)})
     assert [source.item(i).kind for i in range(4)] == ["text", "number", "mathematics", "choice"]
     assert [source.item(i).id for i in range(4)] == ["1", "four", "3", "4"]
     assert source.grade(source.item(0), "rome.") == 1
@@ -169,12 +173,12 @@ def test_a_broken_line_is_named_or_skipped_and_counted(tmp_path, line, says):
     good = b'{"question": "a", "answer": "b"}'
     path.write_bytes(b"\n".join([good, b"", line, good]))
     with pytest.raises(DataError, match=rf"mine.jsonl, line 3: {says}"):
-        questions(str(path))
+        questions({"name": "jsonl", "path": str(path)})
     source = questions({"name": "jsonl", "path": str(path), "on_error": "skip"})
     assert len(source) == 2
     assert len(source.skipped) == 1
     assert source.skipped[0].startswith(f"line 3: {says}")
-    assert questions(source.spec).skipped == source.skipped
+    assert questions(source.record).skipped == source.skipped
 
 
 def test_a_file_without_a_question_stops_before_anything_starts(tmp_path):
@@ -191,7 +195,7 @@ def test_the_published_form_of_gsm8k_is_asked_for(tmp_path):
     path = tmp_path / "test.jsonl"
     path.write_text('{"question": "a", "answer": "4"}\n')
     with pytest.raises(DataError, match=r"line 1: 'answer' does not end with '#### N'"):
-        questions(f"gsm8k:{tmp_path}")
+        questions({"name": "gsm8k", "path": str(tmp_path)})
 
 
 def test_reasoning_gym_grades_by_its_own_verifier():
@@ -215,5 +219,5 @@ def test_a_source_of_ones_own_is_taken_as_it_is():
             return Question("1+1?", "2", "number", str(self._place(index)), self.name)
 
     source = questions(Two())
-    assert source.spec == "two"
+    assert source.record == {"name": "two"}
     assert source.grade(source.draw(np.random.default_rng(0)), "2.0") == 1

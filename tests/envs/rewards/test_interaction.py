@@ -7,9 +7,14 @@ import pytest
 
 import coevo.envs
 from coevo.envs.core.episode import Episode, Turn
-from coevo.envs.core.errors import UnknownNameError
+from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
-from coevo.envs.rewards import InteractionReward, reward
+from coevo.envs.rewards import InteractionReward, reward_modules
+
+
+def reward(name, **params):
+    return reward_modules([{"name": name, **params}])[0]
+
 
 SAYS = {"solver": ["[4]", "[7]", "hm"], "evaluator": ["[right]", "[wrong]", "hm"]}
 SCORES = ["[1]", "[2]", "[3]", "[9]"]
@@ -26,13 +31,13 @@ def episode(*turns):
 
 
 def paid(module, *turns):
-    """Give each turn's reward, all turns being of one agent."""
+    """Return each turn's reward, all turns being of one agent."""
     (table,) = module.score([episode(*turns)])
     return [sum(cell.values()) if cell else None for cell in table]
 
 
 def as_it_goes(module, *turns):
-    """Give the same turn by turn, as an environment pays."""
+    """Return the same turn by turn, as an environment pays."""
     played, total = episode(), []
     for t in turns:
         played.turns.append(t)
@@ -176,12 +181,12 @@ def test_the_deciding_step_shows_the_reward_to_pettingzoo():
         env.step(said)
         assert not any(env.rewards.values())
     scorer = env.agent_selection
-    judged = env.episode.turns[env._work[scorer]]
+    judged = env.episode.turns[env.task._work[scorer]]
     env.step("[3]")
     author = env.episode.turns[judged.about].agent
     assert env.rewards == {a: float(a == author) for a in env.possible_agents}
 
 
 def test_an_unknown_ablation_is_refused():
-    with pytest.raises(UnknownNameError, match="scoring"):
+    with pytest.raises(ConfigError, match="scoring"):
         InteractionReward(ablate="scores")

@@ -7,7 +7,19 @@ import pytest
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
-from coevo.envs.rewards import Gate, WeightedSum, reward
+from coevo.envs.rewards import GatedReward, WeightedSum, reward_modules
+
+
+def reward(name, **params):
+    return reward_modules([{"name": name, **params}])[0]
+
+
+def weighted(parts, weights=(), **more):
+    return WeightedSum(parts=parts, weights=weights, **more)
+
+
+def gated(module, **more):
+    return GatedReward(module=module, **more)
 
 
 def paid(module, tokens):
@@ -38,7 +50,7 @@ def test_the_defaults_are_those_of_dapo():
 
 
 def test_it_waits_for_the_record_and_passes_over_players_without_tokens():
-    assert not reward("overlong").online
+    assert not reward("overlong").per_turn
     assert paid(reward("overlong"), None) == {}
 
 
@@ -50,14 +62,14 @@ def test_its_range_is_open_below_unless_capped():
 
 def test_an_open_range_survives_composition():
     parts = [reward("overlong"), reward("format")]
-    assert WeightedSum(parts, [0.0, 1.0]).range == (0.0, 0.05), "0 times infinity is not a number"
-    assert WeightedSum(parts, [2.0, 1.0]).range == (-math.inf, 0.05)
-    assert Gate(parts[0], when=parts[1], least=0.05).range == (-math.inf, 0.0)
+    assert weighted(parts, [0.0, 1.0]).range == (0.0, 0.05), "0 times infinity is not a number"
+    assert weighted(parts, [2.0, 1.0]).range == (-math.inf, 0.05)
+    assert gated(parts[0], when=parts[1], least=0.05).range == (-math.inf, 0.0)
 
 
 @pytest.mark.parametrize(
     "params", [{"buffer": 0}, {"longest": 8, "buffer": 9}, {"factor": -1.0}, {"factor": math.nan}]
 )
 def test_it_refuses_what_makes_no_sense(params):
-    with pytest.raises(ConfigError, match="0 < buffer <= longest"):
+    with pytest.raises(ConfigError, match=r"overlong\.|must be at most longest"):
         reward("overlong", **params)

@@ -5,11 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coevo.envs
-from coevo.envs.core.episode import Episode, Stop, Turn
+from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
-from coevo.envs.rewards import reward
+from coevo.envs.rewards import reward_modules
 from coevo.envs.rewards.payoff import shared
+
+
+def reward(name, **params):
+    return reward_modules([{"name": name, **params}])[0]
+
 
 SEATS = ("a_0", "a_1", "a_2")
 
@@ -23,7 +28,7 @@ def turn(agent="a_0", tokens=None, **payoff):
 
 
 def play(*turns, task="q", env="x"):
-    return Episode(env, 0, {}, SEATS, task, list(turns), Stop.FINISHED)
+    return Episode(env, 0, {}, SEATS, task, list(turns), StopReason.FINISHED)
 
 
 # ---- Payoff -------------------------------------------------------------------------------------
@@ -42,7 +47,7 @@ def test_shares_of_a_joint_payoff(share, expected):
     module = reward("payoff", share=share, scale=2.0)
     paid = module.score([play(turn(), turn(a_0=3.0, a_2=-1.5))])
     assert paid == [[{}, dict(zip(SEATS, [2 * x for x in expected], strict=True))]]
-    assert module.name == f"payoff_{share}" and module.online
+    assert module.component == f"payoff_{share}" and module.per_turn
 
 
 @given(st.dictionaries(st.sampled_from(SEATS), st.floats(-1e6, 1e6), min_size=1))
@@ -101,7 +106,7 @@ def test_the_longest_play_of_a_task_pays_the_whole_cost():
         [{"a_0": -0.125}, {}, {"a_1": 0.0}],
         [{"a_0": -0.5}],
     ]
-    assert module.range == (-0.5, 0.0) and not module.online
+    assert module.range == (-0.5, 0.0) and not module.per_turn
 
 
 def test_a_team_pays_together():

@@ -8,11 +8,20 @@ import numpy as np
 import pytest
 
 import coevo.envs
-from coevo.envs.core.episode import Episode, Stop, Turn
+from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.parsing import Status
-from coevo.envs.rewards import WeightedSum, reward
+from coevo.envs.rewards import WeightedSum, reward_modules
 from coevo.envs.rewards.progress import ProgressReward, progress_error, redistribute
+
+
+def reward(name, **params):
+    return reward_modules([{"name": name, **params}])[0]
+
+
+def weighted(parts, weights=(), **more):
+    return WeightedSum(parts=parts, weights=weights, **more)
+
 
 ROOMS = ("kitchen", "hall", "cellar", "garden", "attic")
 ACTIONS = ("take key", "open door", "read note", "light lamp", "wait", "dig")
@@ -24,7 +33,7 @@ def turn(room, action, agent="player_0", status=Status.LEGAL, seen=""):
     return Turn(agent, chat, f"I think I will [{action}]", action, status, None)
 
 
-def play(turns, payoffs, stop=Stop.FINISHED):
+def play(turns, payoffs, stop=StopReason.FINISHED):
     turns[-1].pay("payoff", payoffs)
     return Episode("x", 0, {}, ("player_0", "player_1"), turns=turns, stop=stop)
 
@@ -151,7 +160,7 @@ def test_fit_reports_the_error_on_plays_it_did_not_know():
 
 def test_plays_without_an_outcome_teach_nothing():
     module = ProgressReward()
-    for stop in (Stop.ERROR, Stop.UNFINISHED):
+    for stop in (StopReason.ERROR, StopReason.UNFINISHED):
         assert module.fit([play([turn("hall", "dig")], {"player_0": 2.0}, stop)]) == {}
     assert module.fit([]) == {}
     assert (module.version, module.state_dict()) == (0, {})
@@ -202,7 +211,7 @@ def test_pay_is_the_estimate_and_the_grounding():
 
 def test_plays_of_an_environment_are_learned_from_and_paid():
     module = reward("progress")
-    assert not module.online
+    assert not module.per_turn
     env = coevo.envs.make("coevo/kuhn_poker-v0", rewards=[module])
     episodes = []
     for seed in range(12):
@@ -266,10 +275,10 @@ def test_a_state_that_does_not_fit_is_refused():
 
 
 def test_as_a_part_it_learns_and_is_saved():
-    module = WeightedSum([reward("format"), ProgressReward(buckets=16)], [1, 2])
+    module = weighted([reward("format"), ProgressReward(buckets=16)], [1, 2])
     metrics = module.fit([play([turn("hall", "dig")], {"player_0": 2.0})])
     assert metrics == {"progress/error": 4.0, "progress/trajectories": 1.0}
-    other = WeightedSum([reward("format"), ProgressReward(buckets=16)], [1, 2])
+    other = weighted([reward("format"), ProgressReward(buckets=16)], [1, 2])
     other.load_state_dict(json.loads(json.dumps(module.state_dict())))
     assert other.version == 1
 

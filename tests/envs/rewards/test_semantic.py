@@ -8,8 +8,13 @@ import pytest
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.parsing import Status
-from coevo.envs.rewards import reward
+from coevo.envs.rewards import reward_modules
 from coevo.envs.rewards.semantic import BagOfWords, cosines
+
+
+def reward(name, **params):
+    return reward_modules([{"name": name, **params}])[0]
+
 
 REFERENCE = "Plants make sugar from light, water and carbon dioxide."
 
@@ -99,7 +104,7 @@ def test_opposites_may_be_clipped():
 def test_one_turn_is_paid_like_a_batch():
     module, given = reward("semantic", reference=REFERENCE), play("Plants need light.", "No.")
     assert module.score([given]) == [[module.score_turn(given, t) for t in given.turns]]
-    assert not module.online
+    assert not module.per_turn
 
 
 def test_without_a_reference_nobody_is_paid():

@@ -12,9 +12,14 @@ import coevo.envs
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.parsing import Status
-from coevo.envs.rewards import reward
+from coevo.envs.rewards import reward_modules
 from coevo.envs.rewards.calls import Call, calls_of, read_calls
 from coevo.envs.rewards.tools import calls_in_task, jaccard, tool_score
+
+
+def reward(name, **params):
+    return reward_modules([{"name": name, **params}])[0]
+
 
 TRUTH = "search(q=x, k=3) calc(e=1+1)"
 
@@ -213,11 +218,17 @@ def test_parts_are_paid_apart_for_decoupled_estimators():
     parts = {
         part: reward("toolrl", expected=TRUTH, part=part) for part in ("format", "correctness")
     }
-    assert [m.name for m in parts.values()] == ["toolrl_format", "toolrl_correctness"]
+    assert [m.component for m in parts.values()] == ["toolrl_format", "toolrl_correctness"]
     assert [m.range for m in parts.values()] == [(0, 1), (-3, 3)]
     assert paid("Sure: search(q=x, k=5)", part="format") == 0.0
     assert paid("Sure: search(q=x, k=5)", part="correctness") == -0.5
     assert reward("toolrl").range == (-3, 4)
+
+
+def test_a_call_that_is_not_alike_at_all_stays_free_for_a_later_one():
+    """By hand: S = 1/2 (names) + 0 (first call) + 1 + 1 (second), S_max = 1 + 2 + 2."""
+    truth, predicted = calls_of("f(a=1) f(b=2)"), calls_of("f(b=2)")
+    assert tool_score(truth, predicted) == 6 * 2.5 / 5 - 3 == 0.0
 
 
 def test_expected_calls_by_task():
@@ -240,7 +251,7 @@ def test_expected_calls_in_the_task():
 def test_it_refuses_what_it_cannot_expect():
     with pytest.raises(ConfigError, match="expected: 'what is it' must hold calls"):
         reward("toolrl", expected="what is it")
-    with pytest.raises(ConfigError, match="part='all' must be one of both, format, correctness"):
+    with pytest.raises(ConfigError, match="part='all' must be 'both', 'format' or 'correctness'"):
         reward("toolrl", part="all")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from coevo.envs.rewards.words import hashed, n_grams, pieces, words
 
-MODULES = ("calls", "progress", "semantic", "shaping", "table", "tools", "words")
+MODULES = ("calls", "progress", "semantic", "shaping", "tools", "verified", "words")
 
 
 @pytest.mark.parametrize("name", MODULES)

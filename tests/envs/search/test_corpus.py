@@ -7,12 +7,16 @@ from pathlib import Path
 import pytest
 
 from coevo.envs.core.errors import DataError
+from coevo.envs.questions.answers import exact_match
 from coevo.envs.search.corpus import AskedQuestion, Document, load_documents, load_questions
-from coevo.envs.search.grading import exact_match
 from coevo.envs.search.worlds import world
 
 SQUAD = Path(__file__).resolve().parents[4] / "shared" / "data" / "squad_subset"
 needs_squad = pytest.mark.skipif(not SQUAD.is_dir(), reason=f"the SQuAD subset is not at {SQUAD}")
+
+
+def corpus(path, **more):
+    return world({"name": "corpus", "path": str(path), **more})
 
 
 def write(path, entries):
@@ -80,7 +84,7 @@ def test_a_broken_line_is_named(tmp_path, line, message):
     file = tmp_path / "corpus.jsonl"
     file.write_text('{"_id": "a", "text": "x"}\n\n' + line + "\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"corpus\.jsonl") as caught:
-        world(tmp_path)
+        corpus(tmp_path)
     assert message in str(caught.value)
 
 
@@ -94,15 +98,15 @@ def test_bytes_that_are_not_utf8(tmp_path):
 def test_an_empty_corpus(tmp_path, text):
     (tmp_path / "corpus.jsonl").write_text(text)
     with pytest.raises(DataError, match=r"corpus\.jsonl: the corpus is empty"):
-        world(tmp_path)
+        corpus(tmp_path)
 
 
 def test_an_edited_corpus_is_read_again(tmp_path):
     write(tmp_path / "corpus.jsonl", [{"_id": "a", "text": "x"}])
-    assert world(tmp_path) is world(tmp_path)
+    assert corpus(tmp_path) is corpus(tmp_path)
     write(tmp_path / "corpus.jsonl", [{"_id": "a", "text": "x"}, {"_id": "b", "text": "y"}])
     os.utime(tmp_path / "corpus.jsonl", ns=(1, 1))
-    assert [d.id for d in world(tmp_path).documents] == ["a", "b"]
+    assert [d.id for d in corpus(tmp_path).documents] == ["a", "b"]
 
 
 def test_a_folder_without_a_corpus(tmp_path):
@@ -132,7 +136,7 @@ def test_a_corpus_without_questions_says_so(tmp_path):
 
     write(tmp_path / "corpus.jsonl", [{"_id": "a", "text": "x"}])
     with pytest.raises(ValueError, match=r"no questions with answers; put questions\.jsonl"):
-        world(tmp_path).sample_question(np.random.default_rng(0))
+        corpus(tmp_path).sample_question(np.random.default_rng(0))
 
 
 # ---- the real thing ---------------------------------------------------------------------------
@@ -152,7 +156,7 @@ def test_the_squad_subset_is_whole():
 @needs_squad
 def test_retrieval_and_reading_on_squad():
     """Measured with bm25s 0.3.16: gold paragraph in the top 3 for 0.916, gold answer for 0.926."""
-    squad = world(SQUAD)
+    squad = corpus(SQUAD)
     retriever = squad.retriever(3)
     hits = [retriever.search([q.text])[0] for q in squad.questions]
     pairs = list(zip(squad.questions, hits, strict=True))
@@ -164,8 +168,8 @@ def test_retrieval_and_reading_on_squad():
 
 
 @needs_squad
-def test_the_halves_of_squad_share_no_article():
-    half = {s: world({"kind": str(SQUAD), "split": s}).questions for s in ("train", "test")}
+def test_the_splits_of_squad_share_no_article():
+    half = {s: corpus(SQUAD, split=s).questions for s in ("train", "test")}
     titles = {s: {q.support[0].rpartition("#")[0] for q in qs} for s, qs in half.items()}
     assert len(half["train"]) + len(half["test"]) == 705
     assert min(map(len, half.values())) > 200

@@ -237,7 +237,7 @@ def test_worlds_of_passages_are_judged_by_words_and_reader_alone(tmp_path):
     (tmp_path / "questions.jsonl").write_text(
         '{"question": "Where does the mole live?", "answers": ["tunnel"], "doc": "a"}\n'
     )
-    here = world(str(tmp_path))
+    here = world({"name": "corpus", "path": str(tmp_path)})
     p = Proposal(
         question="Where does the mole spend its days?",
         answer="tunnel",

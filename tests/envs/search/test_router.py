@@ -5,11 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from coevo.agents.agent import Request
-from coevo.agents.speakers.search_router import read, speak
 from coevo.envs import make, spec
-from coevo.envs.core.episode import Stop
-from coevo.envs.core.errors import ConfigError, DataError
+from coevo.envs.core.episode import StopReason
+from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
 from coevo.envs.search.orchestration import answer, query, verdict
 
 ID = "coevo/search_router-v0"
@@ -30,13 +28,13 @@ def run(env, *replies):
 
 def oracle(env):
     """Reply as the plan and the answer tell."""
-    plan = env.world.plan(env.question.path)
+    plan = env.task.world.plan(env.task.question.path)
     while env.awaiting:
         searches = sum(t.agent == "searcher_0" for t in env.episode.turns)
         reply = {
             "router_0": "[yes]" if searches == len(plan) else "[no]",
             "searcher_0": f"[search: {plan[min(searches, len(plan) - 1)]}]",
-            "answerer_0": f"[answer: {env.question.answers[0]}]",
+            "answerer_0": f"[answer: {env.task.question.answers[0]}]",
         }
         env.step(reply[env.agent_selection])
     return env.episode
@@ -70,7 +68,7 @@ def test_yes_at_once_goes_to_the_answerer_and_a_wrong_answer_pays_nobody():
     env = start()
     episode = run(env, "[yes]", "[answer: Nobody]")
     assert [t.agent for t in episode.turns] == ["router_0", "answerer_0"]
-    assert episode.stop is Stop.FINISHED
+    assert episode.stop is StopReason.FINISHED
     assert {episode.total(a) for a in SEATS} == {0.0}
     assert episode.turns[0].verified == 0.0, "nothing was known"
     assert episode.outcome["accuracy"] == episode.outcome["supported_hops"] == 0.0
@@ -116,14 +114,14 @@ def test_every_play_has_a_world_of_its_own_unless_one_is_kept():
     worlds = set()
     for seed in range(5):
         env.reset(seed=seed)
-        worlds.add(env.world.to_json())
+        worlds.add(env.task.world.to_json())
     assert len(worlds) == 5
     kept = make(ID, world_seed=1)
     questions = set()
     for seed in range(5):
         kept.reset(seed=seed)
-        assert kept.world is make(ID, world_seed=1)._world_of(1)
-        questions.add(kept.question.text)
+        assert kept.task.world is make(ID, world_seed=1).task.world_of(1)
+        questions.add(kept.task.question.text)
     assert len(questions) == 5
     assert kept.episode.options == {"prompt_style": "full", "world_seed": 1}
 
@@ -133,7 +131,7 @@ def test_hops_are_drawn_evenly():
     seen = []
     for seed in range(100):
         env.reset(seed=seed)
-        seen.append(env.question.hops)
+        seen.append(env.task.question.hops)
     assert 35 < seen.count(1) < 65
     assert set(seen) == {1, 2}
 
@@ -196,7 +194,7 @@ def test_answers(text, said):
 @pytest.mark.parametrize("spelled", ["{}", "the {}", "{}!", "  {} ", "'{}'"])
 def test_answers_are_compared_without_articles_and_punctuation(spelled):
     env = start()
-    truth = env.question.answers[0]
+    truth = env.task.question.answers[0]
     for form in ("<answer>{}</answer>", "[answer: {}]"):
         env = start()
         given = form.format(spelled.format(truth.upper()))
@@ -224,7 +222,7 @@ def test_documents_that_forge_tags_are_shown_as_text_and_cut(tmp_path):
     (tmp_path / "corpus.jsonl").write_text(json.dumps(entry))
     asked = '{"question": "Who rules?", "answers": ["Kimo"], "doc": "a"}\n'
     (tmp_path / "questions.jsonl").write_text(asked)
-    env = start(world=str(tmp_path), longest=100)
+    env = start(world={"name": "corpus", "path": str(tmp_path)}, longest=100)
     run(env, "[no]", "[search: who rules]")
     told = env.chat("router_0")[-1]["content"]
     shown = told.partition("<information>")[2].partition("</information>")[0]
@@ -239,7 +237,7 @@ def test_documents_that_forge_tags_are_shown_as_text_and_cut(tmp_path):
 def test_queries_from_hell_are_counted_and_the_play_goes_on(bad):
     env = start()
     episode = run(env, "[no]", f"<search>{bad}</search>", "[yes]", "[answer: x]")
-    assert episode.stop is Stop.FINISHED
+    assert episode.stop is StopReason.FINISHED
     assert episode.outcome["odd_queries"] + episode.outcome["unread/searcher"] == 1.0
     assert len(episode.turns[1].notes["query"]) <= 1000
 
@@ -248,7 +246,7 @@ def test_what_is_found_comes_from_the_user_and_never_from_the_policy():
     env = start()
     episode = oracle(env)
     texts = [h for t in episode.turns for h in t.notes.get("found", ())]
-    shown = [env.world.by_id[id].text for id in texts]
+    shown = [env.task.world.by_id[id].text for id in texts]
     for agent in SEATS:
         for message in env.chat(agent):
             if any(text in message["content"] for text in shown):
@@ -257,13 +255,16 @@ def test_what_is_found_comes_from_the_user_and_never_from_the_policy():
 
 def test_nobody_is_told_the_answer():
     env = start(hops=2)
-    answer_, bridge = env.question.answers[0], env.world.trace(env.question.path)[1]
+    answer_, bridge = env.task.question.answers[0], env.task.world.trace(env.task.question.path)[1]
     while env.awaiting:
         agent = env.agent_selection
         seen = str(env.chat(agent)) + str(env.infos)
         assert answer_ not in seen
         assert bridge not in seen
         env.step("[search: nothing]" if agent == "searcher_0" else "[no]")
+
+
+SMALL = {"name": "fictional", "entities": 6, "sets": False}
 
 
 # ---- settings ---------------------------------------------------------------------------------
@@ -273,20 +274,20 @@ def test_nobody_is_told_the_answer():
     ("kwargs", "message"),
     [
         ({"world": "fictionl"}, "did you mean 'fictional'"),
-        ({"hops": 0}, "hops=0 must be a whole number"),
-        ({"hops": ()}, "hops=() must name"),
-        ({"hops": True}, "hops=True must be"),
+        ({"hops": 0}, "=0 must be"),
+        ({"hops": ()}, "hops=() must"),
+        ({"hops": True}, "True must be"),
         ({"steps": 0}, "steps=0 must be"),
         ({"k": 0}, "k=0 must be"),
-        ({"penalty": -1.0}, "penalty=-1.0 must be a number, 0 or more"),
+        ({"penalty": -1.0}, "penalty=-1.0"),
         ({"penalty": float("nan")}, "penalty=nan"),
         ({"longest": 0}, "longest=0"),
         ({"loops": 2}, "takes no argument 'loops'"),
-        ({"world": {"entities": 6, "sets": False}, "hops": 9}, "no question of hops=9"),
+        ({"world": SMALL, "hops": 9}, "no question of hops=9"),
     ],
 )
 def test_bad_settings(kwargs, message):
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises((ConfigError, UnknownNameError)) as caught:
         make(ID, **kwargs)
     assert message in str(caught.value)
 
@@ -294,10 +295,12 @@ def test_bad_settings(kwargs, message):
 def test_a_broken_corpus_stops_before_anything_starts(tmp_path):
     (tmp_path / "corpus.jsonl").write_text('{"_id": "a", "text": "x"}\n{"_id": "a"\n')
     with pytest.raises(DataError, match="line 2"):
-        make(ID, world=str(tmp_path))
+        make(ID, world={"name": "corpus", "path": str(tmp_path)})
 
 
-@pytest.mark.parametrize("world", ["facts", {"compact": False, "paraphrase": 1}])
+@pytest.mark.parametrize(
+    "world", ["facts", {"name": "fictional", "compact": False, "paraphrase": 1}]
+)
 def test_other_worlds(world):
     env = make(ID, world=world, hops=2, k=3)
     for seed in range(10):
@@ -305,10 +308,10 @@ def test_other_worlds(world):
         assert oracle(env).outcome["accuracy"] == 1.0
     again = make(ID, **env.episode.options)
     again.reset(seed=9)
-    assert again.question == env.question
+    assert again.task.question == env.task.question
 
 
-# ---- the speaker ------------------------------------------------------------------------------
+# ---- the expert -------------------------------------------------------------------------------
 
 
 def spoken(style, skill, plays):
@@ -318,19 +321,19 @@ def spoken(style, skill, plays):
         env.reset(seed=seed)
         while env.awaiting:
             agent = env.agent_selection
-            speech = speak(Request(agent, env.chat(agent), env.infos[agent], rng), skill)
-            assert speech.odds.sum() == pytest.approx(1)
-            assert speech.odds.min() >= 0
-            assert len(set(speech.replies)) == len(speech.replies) <= 40
-            assert max(map(len, speech.replies)) <= 24
-            env.step(str(rng.choice(speech.replies, p=speech.odds)))
+            said, chances = env.expert(agent, skill)
+            assert chances.sum() == pytest.approx(1)
+            assert chances.min() >= 0
+            assert len(set(said)) == len(said) <= 40
+            assert max(map(len, said)) <= 24
+            env.step(str(rng.choice(said, p=chances)))
             assert "unread" not in env.episode.turns[-1].notes
         won.append(env.episode.outcome["accuracy"])
     return float(np.mean(won))
 
 
 @pytest.mark.parametrize("style", ["full", "terse"])
-def test_a_perfect_speaker_is_always_right(style):
+def test_a_perfect_expert_is_always_right(style):
     assert spoken(style, 1.0, 40) == 1.0
 
 
@@ -339,7 +342,7 @@ def test_skill_pays():
     assert spoken("terse", 0.9, 60) > 0.75
 
 
-def test_the_references_are_those_of_speakers():
+def test_the_references_are_those_of_experts():
     """Four standard errors of 120 plays at 0.24 are 0.16; the style changes nothing."""
     refs = spec(ID).refs
     assert spoken("terse", 0.0, 120) == pytest.approx(refs["random"], abs=0.16)
@@ -347,13 +350,17 @@ def test_the_references_are_those_of_speakers():
     assert refs["oracle"] == 1.0
 
 
-def test_the_speaker_says_something_about_any_question():
-    for prompt in ("Who led the Norse? Rollo did. Enough? [yes] or [no]", "", "[a] of [b]? x"):
-        chat = ({"role": "user", "content": prompt},)
-        assert read(chat) is None
-        for role in ("router", "searcher", "answerer"):
-            speech = speak(Request("x", chat, {"role": role}, np.random.default_rng(0)), 0.5)
-            assert speech.odds.sum() == pytest.approx(1)
+def test_the_expert_says_something_about_a_question_that_a_person_wrote(tmp_path):
+    asked = {"id": "1", "question": "Who led the Norse?", "answers": ["Rollo"], "evidence": ["a"]}
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "a", "text": "Rollo led the Norse."}\n')
+    (tmp_path / "questions.jsonl").write_text(json.dumps(asked) + "\n")
+    env = make(ID, world={"name": "corpus", "path": str(tmp_path)}, hops=1)
+    env.reset(seed=0)
+    while env.awaiting:
+        said, chances = env.expert(env.agent_selection, 0.5)
+        assert chances.sum() == pytest.approx(1)
+        env.step(said[-1] if len(env.episode.turns) < 3 else said[0])
+    assert env.episode.turns[1].text == "[search: it]"
 
 
 def test_terse_prompts_stay_short():

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 import coevo.envs
-from coevo.agents.agent import Request
-from coevo.agents.speakers import speaker
-from coevo.envs.core.episode import Episode, Stop
+from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.envs.search.actions import LONGEST, Action, read_action, shown, tidy
 from coevo.envs.search.payoffs import proposer_payoff, solver_payoff, success_share
@@ -18,7 +16,6 @@ from coevo.envs.search.self_play import DUMMY
 from coevo.envs.search.snippets import Search, best_sentences, remembered
 
 ID = "coevo/search_self_play-v0"
-SPEAK = speaker(ID)
 
 
 def make(**kwargs):
@@ -26,17 +23,17 @@ def make(**kwargs):
 
 
 def path_to(env):
-    """Give an oracle's path to the answer that the proposer was given."""
-    return env.world.sample_path(np.random.default_rng(1), env._hops, env._answer)
+    """Return an oracle's path to the answer that the proposer was given."""
+    return env.task.world.sample_path(np.random.default_rng(1), env.task.hops, env.task.answer)
 
 
 def propose(env, question=None, searches=2):
     """Let the proposer search along a path and ask; give the path."""
     path = path_to(env)
-    along = env.world.trace(path)
+    along = env.task.world.trace(path)
     for name in list(reversed(along[1:]))[:searches]:
         env.step(f"[search: {name}]")
-    asked = env.world.question(path, terse=True) if question is None else question
+    asked = env.task.world.question(path, terse=True) if question is None else question
     env.step(f"<question>{asked}</question>")
     return path
 
@@ -52,7 +49,7 @@ def played(seed=0, right=2, of=5, **kwargs):
     env = make(solvers=of, **kwargs)
     env.reset(seed=seed)
     path = propose(env)
-    gold = env.world.trace(path)[-1]
+    gold = env.task.world.trace(path)[-1]
     answer(env, [f"[answer: {gold}]"] * right + ["[answer: nobody]"] * (of - right))
     return env
 
@@ -80,9 +77,9 @@ def test_payoffs_are_the_published_ones():
 def test_the_proposer_is_paid_for_its_own_solvers(right, kind):
     env = played(right=right, proposer_reward=kind)
     episode, share = env.episode, right / 5
-    assert episode.stop is Stop.FINISHED
+    assert episode.stop is StopReason.FINISHED
     assert episode.total("proposer_0") == pytest.approx(proposer_payoff(share, kind))
-    assert [episode.total(a) for a in env.solvers] == [1.0] * right + [0.0] * (5 - right)
+    assert [episode.total(a) for a in env.task.solvers] == [1.0] * right + [0.0] * (5 - right)
     assert episode.outcome["success"] == pytest.approx(share)
     asked = next(i for i, t in enumerate(episode.turns) if t.notes.get("gate") == "valid")
     solving = [t for t in episode.turns if t.role == "solver"]
@@ -94,7 +91,7 @@ def test_the_proposer_is_paid_for_its_own_solvers(right, kind):
 def test_a_reply_with_many_answer_tags_is_worth_a_quarter():
     env = make(solvers=2)
     env.reset(seed=0)
-    gold = env.world.trace(propose(env))[-1]
+    gold = env.task.world.trace(propose(env))[-1]
     answer(env, [f"<answer>{gold}</answer>" * 11, f"<answer>{gold}</answer>" * 10])
     assert env.episode.total("solver_0") == 0.25
     assert env.episode.total("solver_1") == 1.0
@@ -105,16 +102,16 @@ def test_solvers_work_side_by_side_and_do_not_read_each_other():
     env = make(solvers=3, prompt_style="full")
     env.reset(seed=0)
     path = propose(env)
-    first = env.world.plan(path)[0]
-    assert env.awaiting == env.solvers
+    first = env.task.world.plan(path)[0]
+    assert env.awaiting == env.task.solvers
     answer(env, [f"<search>{first}</search>", "<answer>SECRET-GUESS</answer>", "hm"])
     assert env.awaiting == ("solver_0", "solver_2")
     seen = {a: "\n".join(m["content"] for m in env.chat(a)) for a in env.agents}
     assert "<information>" in seen["solver_0"]
     assert "held no action" in seen["solver_2"]
     assert "SECRET-GUESS" not in seen["solver_0"] + seen["solver_2"] + seen["proposer_0"]
-    assert all("Answer: " not in seen[a] for a in env.solvers)
-    assert env._answer not in seen["solver_2"]
+    assert all("Answer: " not in seen[a] for a in env.task.solvers)
+    assert env.task.answer not in seen["solver_2"]
 
 
 def test_the_last_reply_has_no_search():
@@ -124,7 +121,7 @@ def test_the_last_reply_has_no_search():
     assert "[search: ...]" in plain
     env.step("[search: anything]")
     assert "[search: ...]" not in env.chat("proposer_0")[0]["content"]
-    env.step(f"[search: {env._answer}]")
+    env.step(f"[search: {env.task.answer}]")
     last = env.episode.turns[-1]
     assert last.notes["found"] == [] and last.notes["gate"] == "no_tag"
     assert env.episode.outcome["searches/proposer"] == 2
@@ -139,7 +136,7 @@ def test_a_rejected_question_ends_the_play_by_default():
     env = make(invalid_reward=-0.5)
     env.reset(seed=0)
     propose(env, question="what is the colour of it all")
-    assert env.episode.stop is Stop.FINISHED
+    assert env.episode.stop is StopReason.FINISHED
     assert env.episode.total("proposer_0") == -0.5
     assert env.episode.outcome["gate/not_parseable"] == 1
     assert env.episode.outcome["gate/valid"] == 0
@@ -154,11 +151,11 @@ def test_the_reward_of_a_reused_question_never_reaches_who_was_rejected(right):
     env = make(rejected="pool", world_seed=3, solvers=3, invalid_reward=-0.25)
     env.reset(seed=0, options={"stored": STORED})
     propose(env, question="nonsense of nothing")
-    assert env.awaiting == env.solvers
+    assert env.awaiting == env.task.solvers
     assert "mayor of Somewhere" in env.chat("solver_0")[0]["content"]
     answer(env, ["[answer: Kimo]"] * right + ["[answer: no]"] * (3 - right))
     assert env.episode.total("proposer_0") == -0.25
-    assert [env.episode.total(a) for a in env.solvers] == [1.0] * right + [0.0] * (3 - right)
+    assert [env.episode.total(a) for a in env.task.solvers] == [1.0] * right + [0.0] * (3 - right)
     assert {t.about for t in env.episode.turns if t.role == "solver"} == {-1}
     assert env.episode.outcome["asked/stored"] == 1
     kept = env.episode.turns[-1].notes["keep"]
@@ -181,11 +178,11 @@ def test_an_empty_pool_and_dummies_pay_nobody():
 def test_a_resampled_slot_is_another_proposers():
     env = make(rejected="resample", attempts=3, solvers=2, invalid_reward=-0.5)
     env.reset(seed=0)
-    first = env._answer
+    first = env.task.answer
     propose(env, question="nonsense of nothing")
     assert env.awaiting == ("proposer_1",)
-    assert env.chat("proposer_1")[0]["content"].startswith(f"Ask for {env._answer}")
-    gold = env.world.trace(propose(env))[-1]
+    assert env.chat("proposer_1")[0]["content"].startswith(f"Ask for {env.task.answer}")
+    gold = env.task.world.trace(propose(env))[-1]
     assert gold != first, "seed 0 draws another answer"
     answer(env, [f"[answer: {gold}]", "[answer: no]"])
     assert env.episode.total("proposer_0") == -0.5
@@ -200,7 +197,7 @@ def test_what_a_play_leaves_can_be_asked_again():
     env = played(world_seed=3)
     (item,) = env.episode.turns[-1].notes["keep"]
     assert item["success"] == 0.4 and item["hops"] == 2
-    assert item["key"] == str(env.world.parse(item["question"]))
+    assert item["key"] == str(env.task.world.parse(item["question"]))
     again = make(rejected="pool", world_seed=3, solvers=1)
     again.reset(seed=9, options={"stored": [item]})
     propose(again, question="nonsense of nothing")
@@ -216,22 +213,22 @@ def test_worlds_are_new_in_every_play_unless_a_seed_keeps_one():
     texts = []
     for seed in (1, 2, 1):
         env.reset(seed=seed)
-        texts.append(env.world.to_json())
+        texts.append(env.task.world.to_json())
     assert texts[0] == texts[2] != texts[1]
     kept = make(world_seed=5)
     kept.reset(seed=1)
-    one = kept.world
+    one = kept.task.world
     kept.reset(seed=2)
-    assert kept.world is one
+    assert kept.task.world is one
     assert kept.episode.options["world_seed"] == 5
 
 
 def test_training_and_held_out_worlds_share_no_name():
     names = []
     for split in ("train", "test"):
-        env = make(world={"kind": "fictional", "split": split})
+        env = make(world={"name": "fictional", "split": split})
         env.reset(seed=0)
-        names.append(set(env.world.entities))
+        names.append(set(env.task.world.entities))
     assert not names[0] & names[1]
 
 
@@ -248,7 +245,7 @@ def test_the_full_style_shows_documents_and_examples_but_never_the_gold_path():
     ("settings", "message"),
     [
         ({"solvers": 0}, "solvers=0"),
-        ({"hops": 0}, "hops=0"),
+        ({"hops": 0}, "=0 must"),
         ({"hops": ()}, "hops"),
         ({"rejected": "dropp"}, "drop"),
         ({"proposer_reward": "one"}, "one_minus"),
@@ -350,7 +347,7 @@ def test_snippets_keep_what_leads_on():
     assert remembered([], 3) == []
 
 
-# ---- Speakers ---------------------------------------------------------------------------------
+# ---- Experts ----------------------------------------------------------------------------------
 
 
 def spoken(seed, skill, **kwargs):
@@ -359,10 +356,10 @@ def spoken(seed, skill, **kwargs):
     rng = np.random.default_rng(seed)
     while env.awaiting:
         seat = env.agent_selection
-        said = SPEAK(Request(seat, env.chat(seat), env.infos[seat], rng), skill)
-        assert said.odds.sum() == pytest.approx(1) and len(set(said.replies)) == len(said.replies)
-        assert len(said.replies) <= 40
-        env.step(said.replies[rng.choice(len(said.replies), p=said.odds)])
+        said, chances = env.expert(seat, skill)
+        assert chances.sum() == pytest.approx(1) and len(set(said)) == len(said)
+        assert len(said) <= 40
+        env.step(said[rng.choice(len(said), p=chances)])
     return env
 
 
@@ -382,9 +379,3 @@ def test_skill_helps_and_its_absence_is_well_formed():
         assert actions["none"] == 0
         rates[skill] = np.mean([p.outcome["gate/valid"] for p in plays])
     assert rates[0.0] < rates[0.5] < rates[1.0]
-
-
-def test_speakers_have_something_to_say_to_any_prompt():
-    chat = ({"role": "user", "content": "Good evening."},)
-    said = SPEAK(Request("solver_0", chat, {}, np.random.default_rng(0)), 0.5)
-    assert said.replies == ("[answer: none]",)

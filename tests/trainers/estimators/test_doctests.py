@@ -20,11 +20,12 @@ def test_every_example_runs(module):
     assert result.attempted > 0
 
 
-def test_every_public_function_has_an_example(module):
-    functions = [
+def test_every_public_function_and_component_has_an_example(module):
+    public = [
         f
-        for name, f in inspect.getmembers(module, inspect.isfunction)
-        if not name.startswith("_") and f.__module__ == module.__name__
+        for name, f in inspect.getmembers(module)
+        if not name.startswith("_")
+        and (inspect.isfunction(f) or "name" in getattr(f, "__dataclass_fields__", ()))
+        and f.__module__ == module.__name__
     ]
-    assert functions or module.__name__.endswith(("frame", "draft"))
-    assert [f.__name__ for f in functions if ">>>" not in (inspect.getdoc(f) or "")] == []
+    assert [f.__name__ for f in public if ">>>" not in (inspect.getdoc(f) or "")] == []

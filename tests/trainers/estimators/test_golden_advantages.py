@@ -5,19 +5,35 @@ from dataclasses import replace
 import pytest
 import torch
 
-from coevo.trainers.estimators import AdvantageSpec, advantages, from_lists, gae_recursion, option
+from coevo.envs.core.config import plain, read
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    BatchStd,
+    BatchWhiten,
+    ClipAdvantage,
+    DistinctMean,
+    Gae,
+    GroupMean,
+    GroupStd,
+    MarsCode,
+    NoBaseline,
+    ToGo,
+    advantages,
+    from_lists,
+    gae_recursion,
+)
 
 # Two prompts with four responses each, and the token counts of the responses.
 OUTCOMES = [[1.0], [0.0], [0.0], [1.0], [0.0], [0.0], [0.0], [1.0]]
 LENGTHS = [[2], [3], [1], [4], [1], [2], [2], [3]]
 PROMPTS = from_lists(OUTCOMES, LENGTHS, group=[0] * 4 + [1] * 4)
-NONE = option("none")
+NONE = NoBaseline()
 
 
-def spec(center, scale="none", credit="outcome", **rest):
-    parts = {"credit": credit, "center": center, "scale": scale}
-    chosen = {k: option(v) if isinstance(v, str) else v for k, v in parts.items()}
-    return AdvantageSpec(**chosen, **rest)
+def spec(baseline, normalise="none", credit="outcome", **rest):
+    parts = {"credit": credit, "baseline": baseline, "normalise": normalise}
+    chosen = {k: {"name": v} if isinstance(v, str) else plain(v) for k, v in parts.items()}
+    return read(AdvantageConfig, chosen | rest)
 
 
 def close(actual, expected, tolerance=6e-5):
@@ -57,7 +73,7 @@ def close(actual, expected, tolerance=6e-5):
         ),
         (
             "deviation of the centred rewards",
-            spec("group", option("batch_std", of="centred")),
+            spec("group", BatchStd(of="centred")),
             [1, -1, -1, 1, -0.5, -0.5, -0.5, 1.5],
         ),
         (
@@ -67,7 +83,7 @@ def close(actual, expected, tolerance=6e-5):
         ),
         (
             "reinforce++",
-            spec("none", "token_std", credit=option("to_go", level="token")),
+            spec("none", "token_std", credit=ToGo(level="token")),
             [0.9718, -0.9718, -0.9718, 0.9718, -0.9718, -0.9718, -0.9718, 0.9718],
         ),
         (
@@ -104,7 +120,7 @@ PLAYERS = from_lists([[0.1, 0.0, 1.0], [0.1, -1.0], [0.0, -1.0], [0.1, 1.0]], se
             *([-1.3667, -1.3667], [0.7333, 0.6333]),
         ),
         (
-            option("agent_unique", padding_zero=True),
+            DistinctMean(padding_zero=True),
             *([1.06, 0.96, 0.96], [-0.94, -1.04]),
             *([-1.275, -1.275], [0.825, 0.725]),
         ),
@@ -117,7 +133,7 @@ def test_turn_returns_of_players(center, row_0, row_1, row_2, row_3):
 
 
 def test_sum_then_centre_is_not_centre_then_sum():
-    wrong = advantages(spec("none", credit=option("mars_code", whiten=False)), PLAYERS)
+    wrong = advantages(spec("none", credit=MarsCode(whiten=False)), PLAYERS)
     assert close(wrong.advantage_BS[0], [0.98, 0.92, 0.96])
     assert close(wrong.advantage_BS[1, :2], [-0.98, -1.04])
 
@@ -133,7 +149,7 @@ def test_mars_in_the_form_of_the_paper():
 
 
 def test_mars_in_the_form_of_the_code_up_to_the_sum():
-    summed_BS = advantages(spec("none", credit=option("mars_code", whiten=False)), MARS)
+    summed_BS = advantages(spec("none", credit=MarsCode(whiten=False)), MARS)
     assert close(summed_BS.advantage_BS[0, :4], [1.0] * 4)
     assert close(summed_BS.advantage_BS[1], [-1.0] * 6)
     # r' = 0, 1 and 0, 0, -1 on 10 tokens: mean 0, variance 2 / 9
@@ -142,9 +158,7 @@ def test_mars_in_the_form_of_the_code_up_to_the_sum():
 
 
 def test_all_five_steps_of_the_mars_code():
-    chosen = spec(
-        option("agent_unique", by="seat", padding_zero=True), "token_std", credit="mars_code"
-    )
+    chosen = spec(DistinctMean(by="seat", padding_zero=True), "token_std", credit="mars_code")
     got_BS = advantages(chosen, MARS).advantage_BS
     # Step 5 undoes any shift and scale of R = 1 (4 tokens), -1 (6 tokens): mean -0.2, var 9.6/9.
     deviation = (9.6 / 9) ** 0.5
@@ -159,7 +173,7 @@ AGENTS = from_lists(
 
 def test_dr_mas_groups_by_prompt_and_agent():
     by = "group+agent"
-    chosen = spec(option("group", by=by), option("group_std", by=by))
+    chosen = spec(GroupMean(by=by), GroupStd(by=by))
     got_B = advantages(chosen, AGENTS).advantage_BS[:, 0]
     assert close(got_B, [0.5, 0.5, -1.5, 0.5, 1.2247, -1.2247, 0.0, 0.0])
     assert torch.equal(
@@ -202,7 +216,7 @@ TWO_TURNS = replace(
 
 
 def test_gae_over_tokens_has_no_place_for_observations():
-    credit = option("gae", gamma=0.9, lam=0.8)
+    credit = Gae(gamma=0.9, lam=0.8)
     got = advantages(spec("none", credit=credit), TWO_TURNS)
     assert close(got.advantage_BS[0], [0.2417, 0.5301, 0.2640, 0.2])
     assert close(got.return_BS[0], [0.7417, 0.9301, 0.8640, 1.0])
@@ -214,7 +228,7 @@ def test_gae_over_tokens_has_no_place_for_observations():
     [(1.0, 1.0, [0.7, 0.4], [1.2, 1.0]), (0.9, 0.8, [0.528, 0.4], [1.028, 1.0])],
 )
 def test_gae_over_turns_reads_the_value_before_the_turn(gamma, lam, advantage, targets):
-    credit = option("gae", level="turn", gamma=gamma, lam=lam)
+    credit = Gae(level="turn", gamma=gamma, lam=lam)
     got = advantages(spec("none", credit=credit), TWO_TURNS)
     assert close(got.advantage_BS[0], [advantage[0]] * 2 + [advantage[1]] * 2)
     assert got.return_mask_BS.tolist() == [[True, False, True, False]]
@@ -225,7 +239,7 @@ def test_the_first_token_of_an_only_turn_carries_its_value():
     batch = replace(
         from_lists([[1.0]], tokens=[[2]]), value_BS=torch.tensor([[0.25, 0.5]], dtype=torch.float64)
     )
-    got = advantages(spec("none", credit=option("gae", level="turn")), batch)
+    got = advantages(spec("none", credit=Gae(level="turn")), batch)
     assert got.advantage_BS.tolist() == [[0.75, 0.75]]
     assert got.return_mask_BS.tolist() == [[True, False]]
 
@@ -233,7 +247,7 @@ def test_the_first_token_of_an_only_turn_carries_its_value():
 def test_kl_in_the_reward_is_charged_per_token_and_summed_per_row():
     old_BS = torch.tensor([[-1.0, -0.5, -1.0, -0.5]])
     batch = replace(TWO_TURNS, logp_old_BS=old_BS, logp_ref_BS=old_BS - 1.0)
-    tokens = spec("none", credit=option("to_go", level="token"), kl_in_reward=0.1)
+    tokens = spec("none", credit=ToGo(level="token"), kl_in_reward=0.1)
     assert close(advantages(tokens, batch).advantage_BS[0], [0.8, 0.9, 0.8, 0.9])
     turns = spec("none", credit="to_go", kl_in_reward=0.1)
     assert close(advantages(turns, batch).advantage_BS[0], [0.8, 0.8, 0.8, 0.8])
@@ -242,9 +256,9 @@ def test_kl_in_the_reward_is_charged_per_token_and_summed_per_row():
 
 
 def test_modifiers_apply_left_to_right():
-    clip, whiten = option("clip", bound=0.6), option("batch_whiten")
+    clip, whiten = ClipAdvantage(bound=0.6), BatchWhiten()
     first, second = (
-        advantages(spec("batch", modify=order), PROMPTS).advantage_BS[:, 0]
+        advantages(spec("batch", transform=order), PROMPTS).advantage_BS[:, 0]
         for order in ((clip, whiten), (whiten, clip))
     )
     assert close(second.abs(), [0.6] * 8)

@@ -3,17 +3,22 @@
 import pytest
 import torch
 
+from coevo.envs.core.config import read
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators import (
-    CORRECT,
+    GeoRs,
+    IsCorrection,
+    K3Rs,
+    LossConfig,
     LossInputs,
-    LossSpec,
+    TokenMean,
+    TokenTis,
+    batch_statistics,
+    components,
     count,
     kept_mask,
     merge_stats,
-    option,
     policy_loss,
-    survey,
 )
 
 LOG_W = torch.tensor([[0.1, -0.2, 1.0]], dtype=torch.float64)
@@ -23,8 +28,8 @@ ZERO = torch.zeros_like(LOG_W)
 
 
 def correct(name, log_w=LOG_W, mask=None, **params):
-    mask_BL = torch.ones_like(log_w).bool() if mask is None else mask
-    return CORRECT[name](log_w, torch.zeros_like(log_w), mask_BL, **params)
+    mask_CL = torch.ones_like(log_w).bool() if mask is None else mask
+    return read(IsCorrection, {"name": name, **params})(log_w, torch.zeros_like(log_w), mask_CL)
 
 
 def near(values):
@@ -54,40 +59,40 @@ def near(values):
 )
 def test_weights_and_rejected_rows(name, params, weights, kept):
     got = correct(name, **params)
-    assert got.weight_BL[0].tolist() == near(weights)
-    assert got.keep_BL.tolist() == [[kept] * 3]
+    assert got.weight_CL[0].tolist() == near(weights)
+    assert got.keep_CL.tolist() == [[kept] * 3]
 
 
 def test_rejected_tokens():
     got = correct("token_mis", lo=0.5, hi=2.0)
-    assert got.weight_BL[0].tolist() == near([1.1052, 0.8187, 0.0])
-    assert got.keep_BL.tolist() == [[True, True, False]]
+    assert got.weight_CL[0].tolist() == near([1.1052, 0.8187, 0.0])
+    assert got.keep_CL.tolist() == [[True, True, False]]
     over_mean = correct("token_mis", lo=0.5, hi=2.0, mean=True)
-    assert over_mean.weight_BL[0].tolist() == near([1.1489, 0.8511, 0.0])
+    assert over_mean.weight_CL[0].tolist() == near([1.1489, 0.8511, 0.0])
 
 
 def test_bounds_are_on_the_trainer_over_the_sampler():
     """verl's `_k1` filters bound sampler / trainer: the same only for mirrored bounds."""
     log_w = torch.tensor([[1.0, 1.0], [-1.0, -1.0]])
-    assert correct("geo_rs", log_w, lo=0.9, hi=3.0).keep_BL[:, 0].tolist() == [True, False]
-    assert correct("geo_rs", log_w, lo=0.3, hi=1.1).keep_BL[:, 0].tolist() == [False, True]
+    assert correct("geo_rs", log_w, lo=0.9, hi=3.0).keep_CL[:, 0].tolist() == [True, False]
+    assert correct("geo_rs", log_w, lo=0.3, hi=1.1).keep_CL[:, 0].tolist() == [False, True]
 
 
 def test_rows_of_different_length_have_one_voice_in_the_mean_of_row_weights():
     log_w = torch.tensor([[2.0, 1.0, 1.0], [4.0, 9.0, 9.0]]).log()
     mask = torch.tensor([[True, True, True], [True, False, False]])
     row = correct("seq_tis", log_w, mask, cap=8.0, mean=True)
-    assert row.weight_BL[:, 0].tolist() == near([2 / 3, 4 / 3])
+    assert row.weight_CL[:, 0].tolist() == near([2 / 3, 4 / 3])
     token = correct("token_tis", log_w, mask, cap=8.0, mean=True)
-    assert token.weight_BL[:, 0].tolist() == near([1.0, 2.0])
+    assert token.weight_CL[:, 0].tolist() == near([1.0, 2.0])
 
 
 def test_product_of_many_weights_does_not_overflow():
     got = correct("seq_tis", torch.full((1, 4000), 20.0), cap=2.0)
-    assert got.weight_BL[0, 0] == 2.0
+    assert got.weight_CL[0, 0] == 2.0
     got = correct("seq_mis", torch.full((1, 4000), 20.0))
-    assert got.weight_BL[0, 0] == 0.0
-    assert not got.keep_BL.any()
+    assert got.weight_CL[0, 0] == 0.0
+    assert not got.keep_CL.any()
 
 
 def test_a_product_weighs_no_more_than_any_other_ratio():
@@ -95,31 +100,33 @@ def test_a_product_weighs_no_more_than_any_other_ratio():
     for name, params in (("seq_tis", {"cap": float("inf")}), ("geo_rs", {"hi": 9.0})):
         weight = {"weight": "seq"} if name == "geo_rs" else {}
         got = correct(name, far, **params, **weight)
-        assert got.weight_BL[0, 0] == pytest.approx(float(torch.tensor(20.0).exp()))
-        over_mean_BL = correct(name, far, mean=True, **params, **weight).weight_BL
-        assert torch.allclose(over_mean_BL, torch.ones(2, 400), atol=1e-4)
+        assert got.weight_CL[0, 0] == pytest.approx(float(torch.tensor(20.0).exp()))
+        over_mean_CL = correct(name, far, mean=True, **params, **weight).weight_CL
+        assert torch.allclose(over_mean_CL, torch.ones(2, 400), atol=1e-4)
 
 
-@pytest.mark.parametrize("name", sorted(set(CORRECT) - {"none"}))
+@pytest.mark.parametrize("name", sorted(set(components(IsCorrection)) - {"none"}))
 def test_weights_are_constants(name):
-    old_BL = (0.01 * LOG_W).requires_grad_()
-    got = CORRECT[name](old_BL, torch.zeros_like(LOG_W, requires_grad=True), ALL)
-    assert not got.weight_BL.requires_grad
+    old_CL = (0.01 * LOG_W).requires_grad_()
+    got = read(IsCorrection, {"name": name})(
+        old_CL, torch.zeros_like(LOG_W, requires_grad=True), ALL
+    )
+    assert not got.weight_CL.requires_grad
 
 
 def loss_of(spec, micro=1, log_w=LOG_W):
     rows, width = log_w.shape
-    mask_BL, turn_BL = torch.ones(rows, width).bool(), torch.zeros(rows, width).long()
-    zero_BL, ones_BL = torch.zeros_like(log_w), torch.ones_like(log_w)
-    denom = count(kept_mask(spec, log_w, zero_BL, mask_BL), width)
-    whole = LossInputs(log_w, log_w, ones_BL, mask_BL, turn_BL, logp_roll_BL=zero_BL)
-    found = survey(spec, whole)
+    mask_CL, turn_CL = torch.ones(rows, width).bool(), torch.zeros(rows, width).long()
+    zero_CL, ones_CL = torch.zeros_like(log_w), torch.ones_like(log_w)
+    denom = count(kept_mask(spec, log_w, zero_CL, mask_CL), width)
+    whole = LossInputs(log_w, log_w, ones_CL, mask_CL, turn_CL, logp_behaviour_CL=zero_CL)
+    found = batch_statistics(spec, whole)
     outs = [
         policy_loss(
             spec,
             LossInputs(
-                *(t[at] for t in (log_w, log_w, ones_BL, mask_BL, turn_BL, zero_BL)),
-                surveyed={n: t[at] for n, t in found.items()},
+                *(t[at] for t in (log_w, log_w, ones_CL, mask_CL, turn_CL, zero_CL)),
+                statistics={n: t[at] for n, t in found.items()},
             ),
             denom,
         )
@@ -129,36 +136,36 @@ def loss_of(spec, micro=1, log_w=LOG_W):
 
 
 def test_effective_sample_size():
-    spec = LossSpec(correct=option("token_tis", floor=0.5, cap=2.0))
+    spec = LossConfig(is_correction=TokenTis(floor=0.5, cap=2.0))
     _, stats = loss_of(spec)
-    assert stats["correct/effective"] == near(0.8711)
-    assert stats["correct/mean"] == near(1.308)
+    assert stats["is_correction/effective"] == near(0.8711)
+    assert stats["is_correction/mean"] == near(1.308)
     column = LOG_W.T.contiguous()
-    assert loss_of(spec, micro=1, log_w=column)[1]["correct/effective"] == near(0.8711)
-    assert loss_of(spec, micro=2, log_w=column)[1]["correct/effective"] == near(0.8711)
+    assert loss_of(spec, micro=1, log_w=column)[1]["is_correction/effective"] == near(0.8711)
+    assert loss_of(spec, micro=2, log_w=column)[1]["is_correction/effective"] == near(0.8711)
 
 
 def test_rejected_tokens_do_not_count_as_effective():
-    spec = LossSpec(correct=option("geo_rs", lo=0.9, hi=1.2))
+    spec = LossConfig(is_correction=GeoRs(lo=0.9, hi=1.2))
     _, stats = loss_of(spec, log_w=LOG_W.T.contiguous())
-    assert stats["correct/effective"] == near(1 / 3)
+    assert stats["is_correction/effective"] == near(1 / 3)
     assert stats["tokens/rejected"] == 2.0
-    _, stats = loss_of(LossSpec(correct=option("k3_rs")))
-    assert stats["correct/effective"] == 0.0
+    _, stats = loss_of(LossConfig(is_correction=K3Rs()))
+    assert stats["is_correction/effective"] == 0.0
 
 
 def test_the_mean_is_over_the_mini_batch_and_not_over_a_part():
-    spec = LossSpec(correct=option("token_tis", mean=True), aggregate=option("token_mean"))
+    spec = LossConfig(is_correction=TokenTis(mean=True), aggregate=TokenMean())
     column = LOG_W.T.contiguous()
     whole, parts = loss_of(spec, 3, column)[0], loss_of(spec, 1, column)[0]
     assert whole == pytest.approx(-1.0)
     assert parts == pytest.approx(-1.0)
 
 
-@pytest.mark.parametrize("name", sorted(set(CORRECT) - {"none"}))
+@pytest.mark.parametrize("name", sorted(set(components(IsCorrection)) - {"none"}))
 def test_a_correction_without_the_sampler_says_so(name):
-    with pytest.raises(ConfigError, match=f"'{name}' needs logp_roll_BL"):
-        CORRECT[name](LOG_W, None, ALL)
+    with pytest.raises(ConfigError, match=f"'{name}' needs logp_behaviour_CL"):
+        read(IsCorrection, {"name": name})(LOG_W, None, ALL)
 
 
 @pytest.mark.parametrize(
@@ -173,5 +180,5 @@ def test_a_correction_without_the_sampler_says_so(name):
     ],
 )
 def test_bounds_that_keep_nothing_are_refused(name, params):
-    with pytest.raises(ConfigError, match="must be between"):
+    with pytest.raises(ConfigError, match="must be"):
         correct(name, **params)

@@ -6,12 +6,22 @@ import pytest
 import torch
 
 from coevo.envs.core.errors import ConfigError, UnknownNameError
-from coevo.trainers.estimators import AdvantageSpec, advantages, draft, from_lists, gae_recursion
-from coevo.trainers.estimators import option as o
+from coevo.trainers.estimators import (
+    Ads,
+    AdvantageConfig,
+    Gae,
+    NoBaseline,
+    NoNormalisation,
+    TdCritic,
+    advantage_table,
+    advantages,
+    from_lists,
+    gae_recursion,
+)
 from coevo.trainers.estimators.credit import ads_gamma
 from coevo.trainers.estimators.critic_credit import polyak, q_target, v_target
 
-RAW = AdvantageSpec(center=o("none"), scale=o("none"))
+RAW = AdvantageConfig(baseline=NoBaseline(), normalise=NoNormalisation())
 # Turns of 3, 2 and 1 tokens, the reward of a turn on its last token.
 SPOKEN = replace(
     from_lists([[0.3, -0.2, 1.0]], tokens=[[3, 2, 1]]),
@@ -20,7 +30,7 @@ SPOKEN = replace(
 
 
 def bilevel(gamma, lam, gamma_turn):
-    return o("gae", level="bilevel", gamma=gamma, lam=lam, gamma_turn=gamma_turn)
+    return Gae(level="bilevel", gamma=gamma, lam=lam, gamma_turn=gamma_turn)
 
 
 def by_hand(gamma, lam, gamma_turn):
@@ -52,7 +62,7 @@ def test_bilevel_gae_in_numbers():
 
 def test_both_levels_without_discount_are_the_token_level():
     one = advantages(replace(RAW, credit=bilevel(1.0, 1.0, 1.0)), SPOKEN).advantage_BS
-    other = advantages(replace(RAW, credit=o("gae", lam=1.0)), SPOKEN).advantage_BS
+    other = advantages(replace(RAW, credit=Gae(lam=1.0)), SPOKEN).advantage_BS
     assert torch.allclose(one, other)
     apart = advantages(replace(RAW, credit=bilevel(1.0, 1.0, 0.9)), SPOKEN).advantage_BS
     assert not torch.allclose(apart, other, atol=0.05)
@@ -61,7 +71,7 @@ def test_both_levels_without_discount_are_the_token_level():
 def test_a_later_turn_reaches_an_earlier_one_through_its_last_token_only():
     credit = bilevel(1.0, 0.0, 0.0)  # both chains cut: a turn sees its own reward only
     moved = replace(SPOKEN, reward_BTK=SPOKEN.reward_BTK + torch.tensor([0.0, 0.0, 5.0])[:, None])
-    before, after = (draft(replace(RAW, credit=credit), b).a[0] for b in (SPOKEN, moved))
+    before, after = (advantage_table(replace(RAW, credit=credit), b).a[0] for b in (SPOKEN, moved))
     assert before[:5].tolist() == after[:5].tolist()
     assert float(after[5] - before[5]) == pytest.approx(5.0)
 
@@ -99,13 +109,13 @@ def test_td_critic_takes_the_lower_of_two_critics_on_both_sides():
         q_BTC=torch.tensor([[[1.0, 0.75], [0.5, 2.0]], [[0.25, 0.5], [torch.nan] * 2]]),
         v_BTC=torch.tensor([[[0.5, 0.25], [1.0, 1.5]], [[0.5, 0.5], [torch.nan] * 2]]),
     )
-    a_BT = draft(replace(RAW, credit=o("td_critic")), batch).a
+    a_BT = advantage_table(replace(RAW, credit=TdCritic()), batch).a
     assert a_BT.tolist() == [[0.5, -0.5], [-0.25, 0.0]]
 
 
 def test_td_critic_needs_its_critics():
     with pytest.raises(ConfigError, match="'td_critic' needs q_BTC"):
-        draft(replace(RAW, credit=o("td_critic")), from_lists([[1.0]]))
+        advantage_table(replace(RAW, credit=TdCritic()), from_lists([[1.0]]))
     with pytest.raises(ConfigError, match=r"v_BTC has shape \(1, 2\)"):
         replace(from_lists([[1.0]]), v_BTC=torch.zeros(1, 2))
 
@@ -128,9 +138,9 @@ def test_targets_and_slow_copies_of_archer_find_the_value_of_every_turn():
 )
 def test_ads_discounts(k, gamma):
     assert ads_gamma(k) == pytest.approx(gamma, abs=6e-5)
-    steps = o("ads", milestones="reward", horizon=200)
+    steps = Ads(milestones="reward", horizon=200)
     batch = from_lists([[0.0, 1.0]])
-    made = draft(replace(RAW, credit=steps), batch, {"ads/k": k})
+    made = advantage_table(replace(RAW, credit=steps), batch, {"ads/k": k})
     assert float(made.a[0, 0]) == pytest.approx(gamma, abs=6e-5)
 
 
@@ -139,23 +149,23 @@ def milestones(*reached):
     return from_lists([[1.0] * n + [0.0] * (8 - n) for n in reached])
 
 
-ADS = replace(RAW, credit=o("ads", milestones="reward", horizon=8))
+ADS = replace(RAW, credit=Ads(milestones="reward", horizon=8))
 
 
 def test_ads_looks_further_ahead_as_milestones_are_reached():
-    start = draft(ADS, milestones(0, 0))
+    start = advantage_table(ADS, milestones(0, 0))
     assert float(start.y[0, 0]) == 0.0
     # k = 2 asks for int(.9 2) = 1 milestone in two turns
     assert start.state == {"ads/k": 2}
-    assert draft(ADS, milestones(1, 1)).state == {"ads/k": 3}  # k = 3 asks for 2
-    assert draft(ADS, milestones(0, 2)).state == {"ads/k": 3}  # a mean of one
-    assert draft(ADS, milestones(8, 8)).state == {"ads/k": 7}  # five steps at most
-    assert draft(ADS, milestones(8, 8), {"ads/k": 7}).state == {"ads/k": 8}
-    assert draft(ADS, milestones(8, 8), {"ads/k": 8}).state == {"ads/k": 8}
+    assert advantage_table(ADS, milestones(1, 1)).state == {"ads/k": 3}  # k = 3 asks for 2
+    assert advantage_table(ADS, milestones(0, 2)).state == {"ads/k": 3}  # a mean of one
+    assert advantage_table(ADS, milestones(8, 8)).state == {"ads/k": 7}  # five steps at most
+    assert advantage_table(ADS, milestones(8, 8), {"ads/k": 7}).state == {"ads/k": 8}
+    assert advantage_table(ADS, milestones(8, 8), {"ads/k": 8}).state == {"ads/k": 8}
 
 
 def test_ads_scores_the_batch_with_the_discount_that_it_had_before():
-    made = draft(ADS, milestones(2), {"ads/k": 4, "other": 1})
+    made = advantage_table(ADS, milestones(2), {"ads/k": 4, "other": 1})
     assert float(made.a[0, 0]) == pytest.approx(1 + 0.2**0.25)
     assert made.state == {"ads/k": 4, "other": 1}
 
@@ -163,12 +173,12 @@ def test_ads_scores_the_batch_with_the_discount_that_it_had_before():
 @pytest.mark.parametrize(
     ("credit", "state", "message"),
     [
-        (o("ads"), {}, "progress"),
-        (o("ads", milestones="reward", alpha=1.0), {}, "strictly between"),
-        (o("ads", milestones="reward"), {"ads/k": 0.5}, "whole number"),
-        (o("ads", milestones="reward", horizon=0), {}, "horizon=0"),
+        (Ads, {}, "progress"),
+        (lambda: Ads(alpha=1.0), {}, "must be less than 1"),
+        (lambda: Ads(milestones="reward"), {"ads/k": 0.5}, "whole number"),
+        (lambda: Ads(horizon=0), {}, "horizon=0"),
     ],
 )
 def test_ads_refuses(credit, state, message):
     with pytest.raises((ConfigError, UnknownNameError), match=message):
-        draft(replace(RAW, credit=credit), from_lists([[1.0]]), state)
+        advantage_table(replace(RAW, credit=credit()), from_lists([[1.0]]), state)

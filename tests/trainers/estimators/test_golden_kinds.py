@@ -5,20 +5,39 @@ from dataclasses import replace
 import pytest
 import torch
 
+from coevo.envs.core.config import read
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators import (
-    AGGREGATE,
-    KIND,
+    Aggregation,
+    Cispo,
+    ClipCov,
+    EntropyQuantile,
+    Gmpo,
+    Hapo,
+    KlCov,
+    LossConfig,
     LossInputs,
-    LossSpec,
+    Nll,
+    OffPolicyMask,
+    Opmd,
+    PolicyGradient,
+    PpoClip,
+    Preclip,
+    Rec,
+    RemixClip,
+    Sapo,
+    SeqGeoRatio,
+    Surrogate,
+    Topr,
+    Unclipped,
+    batch_statistics,
+    components,
     count,
     from_tokens,
-    option,
     policy_loss,
-    survey,
 )
-from coevo.trainers.estimators.gates import covariance, quantile
 from coevo.trainers.estimators.hapo import entropy_scale, redistributed
+from coevo.trainers.estimators.token_masks import covariance, quantile
 
 RHO = torch.tensor([[1.25, 1.5, 0.7], [0.7, 4.0, 1.0]], dtype=torch.float64)
 OLD = torch.tensor([[-1.0, -2.0, -0.5], [-1.5, -3.0, 0.0]], dtype=torch.float64)
@@ -27,17 +46,17 @@ MASK = torch.tensor([[True, True, True], [True, True, False]])
 TURNS = torch.where(MASK, 0, -1)
 
 
-def inputs(rho_BL=RHO, advantage_BL=ADVANTAGE, **rest):
-    logp_BL = (OLD + rho_BL.log()).requires_grad_()
-    return LossInputs(logp_BL, OLD, advantage_BL, MASK, TURNS, **rest)
+def inputs(rho_CL=RHO, advantage_CL=ADVANTAGE, **rest):
+    logp_CL = (OLD + rho_CL.log()).requires_grad_()
+    return LossInputs(logp_CL, OLD, advantage_CL, MASK, TURNS, **rest)
 
 
 def run(kind, aggregate="token_mean", x=None, **rest):
     x = inputs() if x is None else x
-    spec = LossSpec(kind=kind, aggregate=option(aggregate), **rest)
+    spec = LossConfig(surrogate=kind, aggregate=read(Aggregation, {"name": aggregate}), **rest)
     out = policy_loss(spec, x, count(MASK, 4))
-    (gradient_BL,) = torch.autograd.grad(out.loss, x.logp_BL)
-    return out.loss.item(), gradient_BL, out.stats
+    (gradient_CL,) = torch.autograd.grad(out.loss, x.logp_CL)
+    return out.loss.item(), gradient_CL, out.stats
 
 
 def tensor(values):
@@ -45,27 +64,27 @@ def tensor(values):
 
 
 def gate(kind):
-    return KIND[kind.name](RHO, inputs(), **kind.params).gate_BL[MASK].tolist()
+    return kind(RHO, inputs()).unclipped_CL[MASK].tolist()
 
 
 @pytest.mark.parametrize(
     ("kind", "aggregate", "expected"),
     [
-        (option("cispo", eps_hi=0.28), "token_mean", 0.3844),
-        (option("sapo"), "seq_mean_token_mean", -0.4159),
-        (option("gmpo", eps_lo=0.2, eps_hi=0.28), "seq_mean_token_mean", -0.0726),
-        (option("pg"), "token_mean", 0.2986),
-        (option("topr"), "token_mean", 0.3543),
-        (option("opmd", tau=0.1), "token_mean", 0.3464),
-        (option("opmd", tau=0.1, form="half"), "token_mean", 0.3225),
-        (option("opmd", tau=0.1, form="scaled"), "token_mean", 0.2986 / 1.1),
-        (option("rec"), "token_mean", 0.0100),
-        (option("rec", weight="is"), "token_mean", -0.5255),
-        (option("rec", side="ring"), "token_mean", -0.1614),
-        (option("rec", side="ring", weight="is"), "token_mean", -0.6455),
-        (option("rec", side="two"), "token_mean", 0.0),
-        (option("ratio"), "token_mean", -0.22),
-        (option("preclip"), "token_mean", -0.14),
+        (Cispo(eps_hi=0.28), "token_mean", 0.3844),
+        (Sapo(), "seq_mean_token_mean", -0.4159),
+        (Gmpo(eps_lo=0.2, eps_hi=0.28), "seq_mean_token_mean", -0.0726),
+        (PolicyGradient(), "token_mean", 0.2986),
+        (Topr(), "token_mean", 0.3543),
+        (Opmd(tau=0.1), "token_mean", 0.3464),
+        (Opmd(tau=0.1, form="half"), "token_mean", 0.3225),
+        (Opmd(tau=0.1, form="scaled"), "token_mean", 0.2986 / 1.1),
+        (Rec(), "token_mean", 0.0100),
+        (Rec(weight="is"), "token_mean", -0.5255),
+        (Rec(side="ring"), "token_mean", -0.1614),
+        (Rec(side="ring", weight="is"), "token_mean", -0.6455),
+        (Rec(side="two"), "token_mean", 0.0),
+        (Unclipped(), "token_mean", -0.22),
+        (Preclip(), "token_mean", -0.14),
     ],
 )
 def test_kinds(kind, aggregate, expected):
@@ -73,21 +92,21 @@ def test_kinds(kind, aggregate, expected):
 
 
 def test_gates_of_rec():
-    assert gate(option("rec", side="two")) == [False] * 5
-    assert gate(option("rec", side="one")) == [False, False, True, False, True]
-    assert gate(option("rec", side="ring")) == [False, False, False, False, True]
-    assert gate(option("rec", side="none")) == [True] * 5
+    assert gate(Rec(side="two")) == [False] * 5
+    assert gate(Rec(side="one")) == [False, False, True, False, True]
+    assert gate(Rec(side="ring")) == [False, False, False, False, True]
+    assert gate(Rec(side="none")) == [True] * 5
 
 
 def test_sapo_gates():
-    got_BL = -KIND["sapo"](RHO, inputs()).loss_BL / ADVANTAGE
-    assert got_BL[MASK].tolist() == pytest.approx([2.2487, 2.4898, 1.7022, 1.6072, 3.653], abs=6e-5)
+    got_CL = -Sapo()(RHO, inputs()).loss_CL / ADVANTAGE
+    assert got_CL[MASK].tolist() == pytest.approx([2.2487, 2.4898, 1.7022, 1.6072, 3.653], abs=6e-5)
 
 
-@pytest.mark.parametrize("aggregate", sorted(AGGREGATE))
+@pytest.mark.parametrize("aggregate", sorted(components(Aggregation)))
 def test_a_baseline_lowered_by_beta_is_imitation_with_beta(aggregate):
-    shifted = run(option("pg"), aggregate, x=inputs(advantage_BL=ADVANTAGE + 0.1))
-    imitated = run(option("pg"), aggregate, regularise=(option("nll", coef=0.1),))
+    shifted = run(PolicyGradient(), aggregate, x=inputs(advantage_CL=ADVANTAGE + 0.1))
+    imitated = run(PolicyGradient(), aggregate, regularise=(Nll(coef=0.1),))
     if aggregate == "token_mean":
         assert shifted[0] == pytest.approx(0.4325, abs=6e-5)
     assert imitated[0] == pytest.approx(shifted[0])
@@ -95,102 +114,102 @@ def test_a_baseline_lowered_by_beta_is_imitation_with_beta(aggregate):
 
 
 def test_one_sided_rec_with_importance_has_the_gradient_of_the_clip():
-    clip, rec = run(option("ppo_clip")), run(option("rec", weight="is"))
+    clip, rec = run(PpoClip()), run(Rec(weight="is"))
     assert torch.allclose(clip[1], rec[1])
     assert float(clip[2]["clip_fraction"]) == pytest.approx(float(rec[2]["clip_fraction"]))
 
 
 def test_rec_on_sequences_gates_and_weighs_by_the_geometric_mean():
-    level = option("seq_geo")
+    level = SeqGeoRatio()
     bounds = {"eps_lo": 3e-4, "eps_hi": 4e-4}
     # s = 1.0949 (A = 1, gated), 1.6733 (A = -.5, kept by the one-sided gate)
-    logp_BL = OLD + RHO.log()
-    plain = 0.5 * float(logp_BL[1, :2].mean()) / 2
+    logp_CL = OLD + RHO.log()
+    plain = 0.5 * float(logp_CL[1, :2].mean()) / 2
     for weight, factor in (("none", 1.0), ("is", 1.6733), ("seq", 1.6733)):
-        kind = option("rec", weight=weight, **bounds)
+        kind = Rec(weight=weight, **bounds)
         got = run(kind, "seq_mean_token_mean", ratio_level=level)[0]
         assert got == pytest.approx(plain * factor, abs=6e-5)
-    by_token = run(option("rec", side="none", weight="seq"))[1]
+    by_token = run(Rec(side="none", weight="seq"))[1]
     assert float(by_token[0, 0]) == pytest.approx(-1.0949 / 5, abs=6e-5)
 
 
 def test_red_weight_is_the_advantage_times_its_exponential():
-    got_BL = run(option("rec", side="none", weight="exp", temperature=2.0))[1]
-    expected_BL = -(ADVANTAGE * (ADVANTAGE / 2).exp() / 5).masked_fill(~MASK, 0.0)
-    assert torch.allclose(got_BL, expected_BL)
+    got_CL = run(Rec(side="none", weight="exp", temperature=2.0))[1]
+    expected_CL = -(ADVANTAGE * (ADVANTAGE / 2).exp() / 5).masked_fill(~MASK, 0.0)
+    assert torch.allclose(got_CL, expected_CL)
 
 
 def test_cispo_never_cuts_a_gradient():
-    _, gradient_BL, stats = run(option("cispo", eps_hi=0.28))
-    weight_BL = tensor([[1.25, 1.28, 0.8], [0.8, 1.28, 0.0]])
-    assert torch.allclose(gradient_BL, -weight_BL * ADVANTAGE / 5)
+    _, gradient_CL, stats = run(Cispo(eps_hi=0.28))
+    weight_CL = tensor([[1.25, 1.28, 0.8], [0.8, 1.28, 0.0]])
+    assert torch.allclose(gradient_CL, -weight_CL * ADVANTAGE / 5)
     assert float(stats["clip_fraction"]) == 0.0
-    capped_BL = run(option("cispo", form="cap", cap=3.0))[1]
-    assert torch.allclose(capped_BL, -tensor([[1.25, 1.5, 0.7], [0.7, 3.0, 0.0]]) * ADVANTAGE / 5)
+    capped_CL = run(Cispo(form="cap", cap=3.0))[1]
+    assert torch.allclose(capped_CL, -tensor([[1.25, 1.5, 0.7], [0.7, 3.0, 0.0]]) * ADVANTAGE / 5)
 
 
 def test_gmpo_spreads_the_gradient_over_the_tokens_it_did_not_clip():
-    _, gradient_BL, _ = run(option("gmpo", eps_lo=0.2, eps_hi=0.28), "seq_mean_token_mean")
+    _, gradient_CL, _ = run(Gmpo(eps_lo=0.2, eps_hi=0.28), "seq_mean_token_mean")
     good, bad = 1.05000, 1.80966
-    expected_BL = tensor([[-good / 6, 0.0, -good / 6], [0.0, 0.5 * bad / 4, 0.0]])
-    assert torch.allclose(gradient_BL, expected_BL, atol=6e-5)
+    expected_CL = tensor([[-good / 6, 0.0, -good / 6], [0.0, 0.5 * bad / 4, 0.0]])
+    assert torch.allclose(gradient_CL, expected_CL, atol=6e-5)
 
 
 def test_soft_gates_teach_like_the_plain_ratio_at_one():
     for kind in ("sapo", "ratio", "pg", "opmd", "preclip", "cispo", "topr"):
-        _, gradient_BL, _ = run(option(kind), x=inputs(torch.ones_like(RHO)))
-        assert torch.allclose(gradient_BL, -ADVANTAGE.masked_fill(~MASK, 0.0) / 5), kind
+        _, gradient_CL, _ = run(read(Surrogate, {"name": kind}), x=inputs(torch.ones_like(RHO)))
+        assert torch.allclose(gradient_CL, -ADVANTAGE.masked_fill(~MASK, 0.0) / 5), kind
 
 
 @pytest.mark.parametrize(("advantage", "loss"), [(1.0, -1.7), (-1.0, 1.8)])
 def test_remix_clips_around_where_the_update_began(advantage, loss):
-    roll_BL = -torch.tensor([[1.5]], dtype=torch.float64).log()
-    logp_BL = torch.tensor([[1.2]], dtype=torch.float64).log()
-    x = from_tokens(logp_BL, [advantage], torch.zeros(1, 1), logp_roll_BL=roll_BL)
-    spec = LossSpec(kind=option("remix"))
-    assert policy_loss(spec, x, count(x.mask_BL, 1)).loss.item() == pytest.approx(loss)
+    roll_CL = -torch.tensor([[1.5]], dtype=torch.float64).log()
+    logp_CL = torch.tensor([[1.2]], dtype=torch.float64).log()
+    x = from_tokens(logp_CL, [advantage], torch.zeros(1, 1), logp_behaviour_CL=roll_CL)
+    spec = LossConfig(surrogate=RemixClip())
+    assert policy_loss(spec, x, count(x.mask_CL, 1)).loss.item() == pytest.approx(loss)
 
 
 def test_remix_on_fresh_rows_is_the_clip():
-    fresh = inputs(logp_roll_BL=OLD)
-    remix, clip = run(option("remix"), x=fresh), run(option("ppo_clip"))
+    fresh = inputs(logp_behaviour_CL=OLD)
+    remix, clip = run(RemixClip(), x=fresh), run(PpoClip())
     assert remix[0] == pytest.approx(clip[0])
     assert torch.allclose(remix[1], clip[1])
 
 
 def test_preclip_bounds_bad_tokens_at_a_thousand():
-    rho_BL = torch.tensor([[1e5, 1e-5, 1.0], [1e5, 999.0, 1.0]], dtype=torch.float64)
-    loss, gradient_BL, _ = run(option("preclip"), x=inputs(rho_BL))
+    rho_CL = torch.tensor([[1e5, 1e-5, 1.0], [1e5, 999.0, 1.0]], dtype=torch.float64)
+    loss, gradient_CL, _ = run(Preclip(), x=inputs(rho_CL))
     assert loss == pytest.approx((-1.2 - 1e-3 - 1.0 + 500.0 + 499.5) / 5)
-    assert gradient_BL[0, :2].tolist() == [0.0, 0.0]
-    assert gradient_BL[1, :2].tolist() == pytest.approx([0.0, 99.9])
+    assert gradient_CL[0, :2].tolist() == [0.0, 0.0]
+    assert gradient_CL[1, :2].tolist() == pytest.approx([0.0, 99.9])
 
 
 def test_the_anchor_of_a_kind_is_the_anchor_of_its_ratio():
-    x = inputs(logp_roll_BL=OLD - 0.5)
-    got = run(option("opmd", tau=1.0), x=x, anchor="roll")[0]
-    gap_BL = (RHO.log() + 0.5)[MASK]
-    assert got == pytest.approx(0.29858 + float((gap_BL**2).mean()), abs=6e-5)
+    x = inputs(logp_behaviour_CL=OLD - 0.5)
+    got = run(Opmd(tau=1.0), x=x, anchor="behaviour")[0]
+    gap_CL = (RHO.log() + 0.5)[MASK]
+    assert got == pytest.approx(0.29858 + float((gap_CL**2).mean()), abs=6e-5)
 
 
 def test_a_kind_that_reads_the_old_policy_reads_that_of_the_anchor():
-    x = inputs(logp_roll_BL=OLD - 0.5)
-    seq = option("rec", side="none", weight="seq")
-    got_BL = run(seq, x=x, anchor="roll")[1]
-    expected_BL = tensor([[1.0949], [-0.5 * 1.6733]]) * tensor(0.5).exp() / -5
-    assert torch.allclose(got_BL[:, :1], expected_BL, atol=6e-5)
-    remix, clip = (run(option(k), x=x, anchor="roll")[0] for k in ("remix", "ppo_clip"))
+    x = inputs(logp_behaviour_CL=OLD - 0.5)
+    seq = Rec(side="none", weight="seq")
+    got_CL = run(seq, x=x, anchor="behaviour")[1]
+    expected_CL = tensor([[1.0949], [-0.5 * 1.6733]]) * tensor(0.5).exp() / -5
+    assert torch.allclose(got_CL[:, :1], expected_CL, atol=6e-5)
+    remix, clip = (run(k, x=x, anchor="behaviour")[0] for k in (RemixClip(), PpoClip()))
     assert remix == pytest.approx(clip)
-    assert clip != pytest.approx(run(option("ppo_clip"), x=x)[0])
+    assert clip != pytest.approx(run(PpoClip(), x=x)[0])
 
 
 def test_a_gate_that_reads_the_ratio_reads_that_of_the_anchor():
     # against the sampler 1.25 becomes 0.84: nothing in the band with A = 1 is above 1.2 any more
-    x = inputs(logp_roll_BL=OLD + 0.4)
+    x = inputs(logp_behaviour_CL=OLD + 0.4)
     bounds = {"ratio": 1.0, "lb": 0.2, "ub": 0.45, "eps_lo": 0.2, "eps_hi": 0.2}
-    for anchor, kept in (("old", [True, True, False]), ("roll", [False, True, False])):
-        spec = LossSpec(gates=(option("clip_cov", **bounds),), anchor=anchor)
-        assert survey(spec, x)["clip_cov"][0].tolist() == kept
+    for anchor, kept in (("old", [True, True, False]), ("behaviour", [False, True, False])):
+        spec = LossConfig(token_masks=(ClipCov(**bounds),), anchor=anchor)
+        assert batch_statistics(spec, x)["clip_cov"][0].tolist() == kept
 
 
 # ---- HAPO ----------------------------------------------------------------------------------------
@@ -210,34 +229,43 @@ def test_entropy_score_of_certain_tokens_is_negative():
     ("h", "low", "high"), [(-1.0, 0.4, 0.2), (-0.5, 0.3, 0.2), (0.5, 0.2, 0.3), (1.0, 0.2, 0.4)]
 )
 def test_entropy_moves_the_clip(h, low, high):
-    h_BL = torch.full((1, 4), h)
-    x = replace(from_tokens([[0.0] * 4]), surveyed={"hapo": h_BL})
+    h_CL = torch.full((1, 4), h)
+    x = replace(from_tokens([[0.0] * 4]), statistics={"hapo": h_CL})
     inside = torch.tensor([[1.0 - low + 0.01, 1.0 + high - 0.01]]).repeat(1, 2)
     outside = torch.tensor([[1.0 - low - 0.01, 1.0 + high + 0.01]]).repeat(1, 2)
     for sign in (1.0, -1.0):
-        y = replace(x, advantage_BL=torch.full((1, 4), sign))
-        assert KIND["hapo"](inside, y, redistribute=False).gate_BL.all()
-        cut = KIND["hapo"](outside, y, redistribute=False).gate_BL[0, :2].tolist()
+        y = replace(x, advantage_CL=torch.full((1, 4), sign))
+        assert Hapo(redistribute=False)(inside, y).unclipped_CL.all()
+        cut = Hapo(redistribute=False)(outside, y).unclipped_CL[0, :2].tolist()
         assert cut == ([True, False] if sign > 0 else [False, True])
 
 
 def test_advantage_moves_to_uncertain_tokens_that_move():
-    h_BL = tensor([[0.5, 0.5, -0.5, -0.5, 0.5]])
-    ratio_BL = tensor([[1.09, 1.11, 1.09, 0.89, 0.89]])
-    got = redistributed(torch.ones(1, 5), h_BL, ratio_BL, 0.2, 0.2)
+    h_CL = tensor([[0.5, 0.5, -0.5, -0.5, 0.5]])
+    ratio_CL = tensor([[1.09, 1.11, 1.09, 0.89, 0.89]])
+    eps_CL = torch.full((1, 5), 0.2)
+    got = redistributed(torch.ones(1, 5), h_CL, ratio_CL, eps_CL, eps_CL)
     assert got.tolist() == [[1.0, 1.5, 0.5, 1.0, 1.5]]
 
 
+def test_a_token_rests_within_half_of_its_own_bounds():
+    """h = .5 rests up to 1.15 (not 1.1), h = -.5 down to .85 (not .9)."""
+    h_CL = tensor([[0.5, 0.5, -0.5, -0.5]])
+    x = replace(from_tokens([[0.0] * 4]), statistics={"hapo": h_CL})
+    loss_CL = Hapo()(tensor([[1.12, 1.16, 0.87, 0.84]]), x).loss_CL
+    assert loss_CL[0].tolist() == pytest.approx([-1.12, -1.5 * 1.16, -0.5 * 0.87, -0.84])
+
+
 def test_hapo_surveys_the_mini_batch_and_has_a_ceiling():
-    entropy_BL = tensor([[0.5, 2.0, 1.0], [1.0, 0.25, 9.0]])
-    spec = LossSpec(kind=option("hapo", share=0.5))
-    h_BL = survey(spec, inputs(entropy_BL=entropy_BL))["hapo"]
-    assert torch.allclose(h_BL, tensor([[-0.5, 1.0, 0.0], [0.0, -1.0, 0.0]]))
-    far_BL = tensor([[1.0, 1.0, 1.0], [40.0, 1.0, 1.0]])
-    x = inputs(far_BL, entropy_BL=entropy_BL)
-    loss, gradient_BL, _ = run(option("hapo", share=0.5), x=x)
+    entropy_CL = tensor([[0.5, 2.0, 1.0], [1.0, 0.25, 9.0]])
+    spec = LossConfig(surrogate=Hapo(share=0.5))
+    h_CL = batch_statistics(spec, inputs(entropy_CL=entropy_CL))["hapo"]
+    assert torch.allclose(h_CL, tensor([[-0.5, 1.0, 0.0], [0.0, -1.0, 0.0]]))
+    far_CL = tensor([[1.0, 1.0, 1.0], [40.0, 1.0, 1.0]])
+    x = inputs(far_CL, entropy_CL=entropy_CL)
+    loss, gradient_CL, _ = run(Hapo(share=0.5), x=x)
     assert loss == pytest.approx((-0.5 - 1.0 - 1.0 + 5.0 + 0.0) / 5)
-    assert gradient_BL[1].tolist() == [0.0, 0.0, 0.0]
+    assert gradient_CL[1].tolist() == [0.0, 0.0, 0.0]
 
 
 # ---- Gates ---------------------------------------------------------------------------------------
@@ -249,18 +277,22 @@ def test_covariance_of_advantage_and_log_probability():
 
 
 def test_kl_cov_penalises_the_token_of_greatest_covariance():
-    terms = (option("kl_cov", coef=1.0, frac=0.2),)
-    marks = survey(LossSpec(kind=option("ratio"), regularise=terms), inputs())["kl_cov"]
+    terms = (KlCov(coef=1.0, frac=0.2),)
+    marks = batch_statistics(LossConfig(surrogate=Unclipped(), regularise=terms), inputs())[
+        "kl_cov"
+    ]
     assert marks.tolist() == [[False] * 3, [True, False, False]]
-    loss, gradient_BL, stats = run(option("ratio"), regularise=terms)
+    loss, gradient_CL, stats = run(Unclipped(), regularise=terms)
     assert loss == pytest.approx(-0.1487, abs=6e-5)
-    assert float(gradient_BL[1, 0]) == pytest.approx((0.5 * 0.7 - 1.0) / 5)
+    assert float(gradient_CL[1, 0]) == pytest.approx((0.5 * 0.7 - 1.0) / 5)
     assert float(stats["kl_cov"]) == pytest.approx(0.3567 / 5, abs=6e-5)
 
 
 def clip_cov(x=None, seed=0, **params):
-    gate = option("clip_cov", **{"lb": 0.2, "ub": 0.45, **params})
-    found = survey(LossSpec(gates=(gate,)), x or inputs(), torch.Generator().manual_seed(seed))
+    gate = ClipCov(**{"lb": 0.2, "ub": 0.45, **params})
+    found = batch_statistics(
+        LossConfig(token_masks=(gate,)), x or inputs(), torch.Generator().manual_seed(seed)
+    )
     return found["clip_cov"][MASK].tolist()
 
 
@@ -284,47 +316,49 @@ def test_clip_cov_leaves_out_what_the_clip_has_cut():
 
 
 def test_the_order_of_rows_does_not_break_ties():
-    spec = LossSpec(regularise=(option("kl_cov"),), gates=(option("clip_cov", lb=0.5),))
+    spec = LossConfig(regularise=(KlCov(),), token_masks=(ClipCov(lb=0.5),))
     held, silenced = [], []
     for order in ([0, 1], [1, 0]):
-        logp_BL, a_B = torch.tensor([[-1.0], [-3.0]])[order], torch.tensor([1.0, -1.0])[order]
-        x = from_tokens(logp_BL, a_B)
+        logp_CL, a_B = torch.tensor([[-1.0], [-3.0]])[order], torch.tensor([1.0, -1.0])[order]
+        x = from_tokens(logp_CL, a_B)
         assert covariance(x).tolist() == [[1.0], [1.0]]
-        found = [survey(spec, x, torch.Generator().manual_seed(seed)) for seed in range(9)]
-        held.append([logp_BL[f["kl_cov"]].tolist() for f in found])
-        silenced.append([logp_BL[~f["clip_cov"]].tolist() for f in found])
+        found = [
+            batch_statistics(spec, x, torch.Generator().manual_seed(seed)) for seed in range(9)
+        ]
+        held.append([logp_CL[f["kl_cov"]].tolist() for f in found])
+        silenced.append([logp_CL[~f["clip_cov"]].tolist() for f in found])
     assert held == [[[-1.0]] * 9] * 2
     assert silenced[0] == silenced[1]
     assert {-1.0, -3.0} == {v for (v,) in silenced[0]}
 
 
 def test_a_silenced_token_keeps_its_place_in_the_denominator():
-    gates = (option("clip_cov", ratio=1.0, lb=0.2, ub=0.45),)
-    loss, gradient_BL, stats = run(option("ratio"), gates=gates)
+    masks = (ClipCov(ratio=1.0, lb=0.2, ub=0.45),)
+    loss, gradient_CL, stats = run(Unclipped(), token_masks=masks)
     assert loss == pytest.approx((-1.5 + 0.35) / 5)
-    assert gradient_BL[0, 0] == gradient_BL[0, 2] == gradient_BL[1, 1] == 0.0
+    assert gradient_CL[0, 0] == gradient_CL[0, 2] == gradient_CL[1, 1] == 0.0
     assert float(stats["tokens"]) == 5.0
 
 
 def test_only_the_most_uncertain_tokens_teach():
-    entropy_BL = tensor([[0.1, 0.5, 0.2], [0.4, 0.3, 9.0]])
-    x = inputs(entropy_BL=entropy_BL)
+    entropy_CL = tensor([[0.1, 0.5, 0.2], [0.4, 0.3, 9.0]])
+    x = inputs(entropy_CL=entropy_CL)
     for keep, kept in ((0.2, 1), (0.5, 3), (1.0, 5), (0.0, 1)):
-        spec = LossSpec(gates=(option("entropy_quantile", keep=keep),))
-        found = survey(spec, x)["entropy_quantile"][MASK]
+        spec = LossConfig(token_masks=(EntropyQuantile(keep=keep),))
+        found = batch_statistics(spec, x)["entropy_quantile"][MASK]
         assert found.sum() == kept, keep
         assert bool(found[1])  # the one of .5
 
 
 def test_bad_rows_that_have_drifted_are_silenced():
-    roll_BL = OLD + tensor([[9.0] * 3, [0.7] * 3])
-    spec = LossSpec(gates=(option("offpolicy"),))
+    roll_CL = OLD + tensor([[9.0] * 3, [0.7] * 3])
+    spec = LossConfig(token_masks=(OffPolicyMask(),))
     drift = 0.7 - float(RHO[1, :2].log().mean())
     assert drift == pytest.approx(0.1852, abs=6e-5)
-    x = inputs(logp_roll_BL=roll_BL)
-    assert survey(spec, x)["offpolicy"][MASK].all()
-    strict = LossSpec(gates=(option("offpolicy", delta=0.18),))
-    assert survey(strict, x)["offpolicy"][MASK].tolist() == [True] * 3 + [False] * 2
+    x = inputs(logp_behaviour_CL=roll_CL)
+    assert batch_statistics(spec, x)["offpolicy"][MASK].all()
+    strict = LossConfig(token_masks=(OffPolicyMask(delta=0.18),))
+    assert batch_statistics(strict, x)["offpolicy"][MASK].tolist() == [True] * 3 + [False] * 2
 
 
 def test_quantiles_agree_with_torch():
@@ -341,27 +375,23 @@ def test_quantiles_agree_with_torch():
 @pytest.mark.parametrize(
     ("kind", "match"),
     [
-        (option("rec", ring_lo=0.1, side="ring"), "lies inside the bounds"),
-        (option("rec", weight="exp", temperature=0.0), "temperature=0.0 must be above 0"),
-        (option("sapo", tau_neg=0.0), "tau_neg=0.0 must be above 0"),
-        (option("preclip", bound=1.0), "bound=1.0 must be above 1"),
-        (option("opmd", tau=-1.0), "tau=-1.0 must be between"),
-        (option("cispo", eps_lo=2.0), "eps_lo=2.0 must be between"),
-        (option("gmpo", eps_hi=-0.1), "eps_hi=-0.1 must be between"),
-        (option("remix"), "'remix' needs logp_roll_BL"),
-        (option("hapo"), "'hapo' needs entropy_BL"),
+        (lambda: Rec(ring_lo=0.1, side="ring"), "lies inside the bounds"),
+        (lambda: Rec(weight="exp", temperature=0.0), "temperature=0.0 must be greater than 0"),
+        (lambda: Sapo(tau_neg=0.0), "tau_neg=0.0 must be greater than 0"),
+        (lambda: Preclip(bound=1.0), "bound=1.0 must be greater than 1"),
+        (lambda: Opmd(tau=-1.0), "tau=-1.0 must be greater than or equal to 0"),
+        (lambda: Opmd(form="double"), "must be 'square', 'half' or 'scaled'"),
+        (lambda: Cispo(eps_lo=2.0), "eps_lo=2.0 must be less than or equal to 1"),
+        (lambda: Gmpo(eps_hi=-0.1), "eps_hi=-0.1 must be greater than or equal to 0"),
+        (RemixClip, "'remix' needs logp_behaviour_CL"),
+        (Hapo, "'hapo' needs entropy_CL"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(kind, match):
     with pytest.raises(ConfigError, match=match):
-        run(kind)
-
-
-def test_a_form_that_does_not_exist_is_refused():
-    with pytest.raises(ConfigError, match="must be one of 'square', 'half', 'scaled'"):
-        LossSpec(kind=option("opmd", form="double"))
+        run(kind())
 
 
 def test_one_survey_holds_one_result_per_option():
     with pytest.raises(ConfigError, match="names 'clip_cov' twice"):
-        LossSpec(gates=(option("clip_cov"), option("clip_cov", lb=0.0)))
+        LossConfig(token_masks=(ClipCov(), ClipCov(lb=0.0)))

@@ -3,20 +3,34 @@
 import pytest
 import torch
 
+from coevo.envs.core.config import read
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators import (
-    AGGREGATE,
-    CORRECT,
+    Aggregation,
     Denominators,
+    DualClip,
+    EntropyBonus,
+    Kl,
+    LossConfig,
     LossInputs,
-    LossSpec,
+    MagnetKl,
+    PolicyGradient,
+    PpoClip,
+    RatioLevel,
+    Regulariser,
+    SeqGeoRatio,
+    SeqProdRatio,
+    TokenMean,
+    TokenMis,
+    TokenTis,
+    TurnRatio,
+    components,
     count,
     exact_entropy,
     exact_kl,
     kept_mask,
     kl_term,
     merge_stats,
-    option,
     policy_loss,
     value_loss,
 )
@@ -26,18 +40,18 @@ OLD = torch.tensor([[-1.0, -2.0, -0.5], [-1.5, -3.0, 0.0]], dtype=torch.float64)
 ADVANTAGE = torch.tensor([[1.0] * 3, [-0.5] * 3], dtype=torch.float64)
 MASK = torch.tensor([[True, True, True], [True, True, False]])
 TURNS = torch.where(MASK, 0, -1)
-CLIP = option("ppo_clip", eps_lo=0.2, eps_hi=0.2)
-HIGHER = option("ppo_clip", eps_lo=0.2, eps_hi=0.28)
+CLIP = PpoClip(eps_lo=0.2, eps_hi=0.2)
+HIGHER = PpoClip(eps_lo=0.2, eps_hi=0.28)
 
 
 def run(kind=CLIP, aggregate="token_mean", max_length=4, **rest):
-    logp_BL = (OLD + RHO.log()).requires_grad_()
-    extra = {k: rest.pop(k) for k in list(rest) if k.endswith("_BL")}
-    inputs = LossInputs(logp_BL, OLD, ADVANTAGE, MASK, TURNS, **extra)
-    spec = LossSpec(kind=kind, aggregate=option(aggregate), **rest)
+    logp_CL = (OLD + RHO.log()).requires_grad_()
+    extra = {k: rest.pop(k) for k in list(rest) if k.endswith("_CL")}
+    inputs = LossInputs(logp_CL, OLD, ADVANTAGE, MASK, TURNS, **extra)
+    spec = LossConfig(surrogate=kind, aggregate=read(Aggregation, {"name": aggregate}), **rest)
     out = policy_loss(spec, inputs, count(MASK, max_length))
-    (gradient_BL,) = torch.autograd.grad(out.loss, logp_BL)
-    return out.loss.item(), gradient_BL, out.stats
+    (gradient_CL,) = torch.autograd.grad(out.loss, logp_CL)
+    return out.loss.item(), gradient_CL, out.stats
 
 
 @pytest.mark.parametrize(
@@ -51,9 +65,9 @@ def run(kind=CLIP, aggregate="token_mean", max_length=4, **rest):
         (HIGHER, "token_mean", -0.166),
         (HIGHER, "seq_mean_token_sum", -0.415),
         (HIGHER, "seq_mean_token_mean", 0.0617),
-        (option("dual_clip", c=3.0), "token_mean", -0.24),
-        (option("dual_clip", eps_hi=0.28, c=3.0), "token_mean", -0.266),
-        (option("pg"), "token_mean", 0.2986),
+        (DualClip(c=3.0), "token_mean", -0.24),
+        (DualClip(eps_hi=0.28, c=3.0), "token_mean", -0.266),
+        (PolicyGradient(), "token_mean", 0.2986),
     ],
 )
 def test_loss_values(kind, aggregate, expected):
@@ -61,78 +75,82 @@ def test_loss_values(kind, aggregate, expected):
 
 
 def test_the_gradient_of_a_clipped_token_is_zero():
-    _, gradient_BL, stats = run(option("dual_clip", eps_hi=0.28, c=3.0))
-    expected_BL = torch.tensor([[-0.25, 0.0, -0.14], [0.0, 0.0, 0.0]], dtype=torch.float64)
-    assert torch.allclose(gradient_BL, expected_BL)
+    _, gradient_CL, stats = run(DualClip(eps_hi=0.28, c=3.0))
+    expected_CL = torch.tensor([[-0.25, 0.0, -0.14], [0.0, 0.0, 0.0]], dtype=torch.float64)
+    assert torch.allclose(gradient_CL, expected_CL)
     assert float(stats["clip_fraction"]) == pytest.approx(3 / 5)
-    _, gradient_BL, stats = run(HIGHER)
-    assert float(gradient_BL[1, 1]) == pytest.approx(4.0 * 0.5 / 5)
+    _, gradient_CL, stats = run(HIGHER)
+    assert float(gradient_CL[1, 1]) == pytest.approx(4.0 * 0.5 / 5)
     assert float(stats["clip_fraction"]) == pytest.approx(2 / 5)
 
 
 def test_the_ceiling_of_the_dual_clip_spares_good_tokens():
-    with_ceiling, _, _ = run(option("dual_clip", eps_hi=9.0, eps_lo=1.0, c=1.4))
+    with_ceiling, _, _ = run(DualClip(eps_hi=9.0, eps_lo=1.0, c=1.4))
     # row 2 (A = -.5): .35 below the ceiling, 2 becomes .7; row 1 keeps 1.5 above c
     assert with_ceiling == pytest.approx((-1.25 - 1.5 - 0.7 + 0.35 + 0.7) / 5)
 
 
 @pytest.mark.parametrize(("lo", "hi", "expected"), [(3e-4, 4e-4, -0.0819), (0.2, 0.28, -0.1291)])
 def test_sequence_ratio_is_the_geometric_mean(lo, hi, expected):
-    kind = option("ppo_clip", eps_lo=lo, eps_hi=hi)
-    got = run(kind, "seq_mean_token_mean", ratio_level=option("seq_geo"))[0]
+    kind = PpoClip(eps_lo=lo, eps_hi=hi)
+    got = run(kind, "seq_mean_token_mean", ratio_level=SeqGeoRatio())[0]
     assert got == pytest.approx(expected, abs=6e-5)
 
 
 def test_sequence_ratio_gradient_is_the_ratio_times_the_score():
-    _, gradient_BL, stats = run(HIGHER, "seq_mean_token_mean", ratio_level=option("seq_geo"))
-    expected_BL = torch.tensor([[-0.1825] * 3, [0.2092, 0.2092, 0.0]], dtype=torch.float64)
-    assert torch.allclose(gradient_BL, expected_BL, atol=6e-5)
+    _, gradient_CL, stats = run(HIGHER, "seq_mean_token_mean", ratio_level=SeqGeoRatio())
+    expected_CL = torch.tensor([[-0.1825] * 3, [0.2092, 0.2092, 0.0]], dtype=torch.float64)
+    assert torch.allclose(gradient_CL, expected_CL, atol=6e-5)
     assert float(stats["ratio/max"]) == pytest.approx(1.6733, abs=6e-5)
 
 
 def test_product_ratio_with_token_sum_is_the_importance_sampled_gradient():
-    wide = option("ppo_clip", eps_lo=1.0, eps_hi=99.0)
-    _, gradient_BL, _ = run(wide, "seq_mean_token_sum", ratio_level=option("seq_prod"))
+    wide = PpoClip(eps_lo=1.0, eps_hi=99.0)
+    _, gradient_CL, _ = run(wide, "seq_mean_token_sum", ratio_level=SeqProdRatio())
     product_1, product_2 = 1.25 * 1.5 * 0.7, 0.7 * 4.0
-    expected_BL = torch.tensor(
+    expected_CL = torch.tensor(
         [[-product_1 / 2] * 3, [0.5 * product_2 / 2] * 2 + [0.0]], dtype=torch.float64
     )
-    assert torch.allclose(gradient_BL, expected_BL)
+    assert torch.allclose(gradient_CL, expected_CL)
 
 
 def test_turn_ratio_lies_between_token_and_sequence():
-    logp_BL = (OLD + RHO.log()).requires_grad_()
-    turn_BL = torch.tensor([[0, 0, 1], [0, 1, -1]])
-    inputs = LossInputs(logp_BL, OLD, ADVANTAGE, MASK, turn_BL)
-    wide = option("ppo_clip", eps_lo=1.0, eps_hi=99.0)
-    spec = LossSpec(kind=wide, ratio_level=option("turn"), aggregate=option("token_mean"))
+    logp_CL = (OLD + RHO.log()).requires_grad_()
+    turn_CL = torch.tensor([[0, 0, 1], [0, 1, -1]])
+    inputs = LossInputs(logp_CL, OLD, ADVANTAGE, MASK, turn_CL)
+    wide = PpoClip(eps_lo=1.0, eps_hi=99.0)
+    spec = LossConfig(surrogate=wide, ratio_level=TurnRatio(), aggregate=TokenMean())
     loss = policy_loss(spec, inputs, count(MASK, 3)).loss
     pair = (1.25 * 1.5) ** 0.5
     assert loss.item() == pytest.approx((-2 * pair - 0.7 + 0.35 + 2.0) / 5)
-    product = LossSpec(kind=wide, ratio_level=option("turn", mean=False))
+    product = LossConfig(surrogate=wide, ratio_level=TurnRatio(mean=False))
     first = float(policy_loss(product, inputs, Denominators(5, 1, 3)).stats["ratio/max"])
     assert first == pytest.approx(4.0)
 
 
 def test_ratio_levels_agree_where_they_must():
-    one_token_BL = torch.tensor([[True], [True]])
+    one_token_CL = torch.tensor([[True], [True]])
     for level in ("token", "turn", "seq_geo", "seq_prod"):
-        logp_BL = torch.tensor([[-1.0], [-0.5]], requires_grad=True)
+        logp_CL = torch.tensor([[-1.0], [-0.5]], requires_grad=True)
         inputs = LossInputs(
-            logp_BL, torch.full((2, 1), -0.9), torch.ones(2, 1), one_token_BL, TURNS[:, :1]
+            logp_CL, torch.full((2, 1), -0.9), torch.ones(2, 1), one_token_CL, TURNS[:, :1]
         )
-        out = policy_loss(LossSpec(ratio_level=option(level)), inputs, count(one_token_BL, 1))
+        out = policy_loss(
+            LossConfig(ratio_level=read(RatioLevel, {"name": level})),
+            inputs,
+            count(one_token_CL, 1),
+        )
         expected = -(torch.exp(torch.tensor(-0.1)) + 1.2) / 2
         assert out.loss.item() == pytest.approx(float(expected), abs=1e-6)
 
 
 def test_on_policy_pg_and_clip_have_one_gradient():
     gradients = []
-    for kind in (option("pg"), CLIP, option("dual_clip")):
-        logp_BL = OLD.clone().requires_grad_()
-        inputs = LossInputs(logp_BL, OLD, ADVANTAGE, MASK, TURNS)
-        loss = policy_loss(LossSpec(kind=kind), inputs, count(MASK, 3)).loss
-        gradients.append(torch.autograd.grad(loss, logp_BL)[0])
+    for kind in (PolicyGradient(), CLIP, DualClip()):
+        logp_CL = OLD.clone().requires_grad_()
+        inputs = LossInputs(logp_CL, OLD, ADVANTAGE, MASK, TURNS)
+        loss = policy_loss(LossConfig(surrogate=kind), inputs, count(MASK, 3)).loss
+        gradients.append(torch.autograd.grad(loss, logp_CL)[0])
     assert torch.allclose(gradients[0], gradients[1])
     assert torch.allclose(gradients[0], gradients[2])
 
@@ -148,12 +166,12 @@ def test_on_policy_pg_and_clip_have_one_gradient():
     ],
 )
 def test_weight_of_a_token_in_a_short_and_a_long_row(aggregate, short, long):
-    mask_BL = torch.arange(120).expand(2, 120) < torch.tensor([[10], [100]])
-    loss_BL = torch.zeros(2, 120, requires_grad=True)
-    AGGREGATE[aggregate](loss_BL, mask_BL, count(mask_BL, 128)).backward()
-    assert float(loss_BL.grad[0, 0]) == pytest.approx(short)
-    assert float(loss_BL.grad[1, 0]) == pytest.approx(long)
-    assert float(loss_BL.grad[0, 10]) == 0.0
+    mask_CL = torch.arange(120).expand(2, 120) < torch.tensor([[10], [100]])
+    loss_CL = torch.zeros(2, 120, requires_grad=True)
+    read(Aggregation, {"name": aggregate})(loss_CL, mask_CL, count(mask_CL, 128)).backward()
+    assert float(loss_CL.grad[0, 0]) == pytest.approx(short)
+    assert float(loss_CL.grad[1, 0]) == pytest.approx(long)
+    assert float(loss_CL.grad[0, 10]) == 0.0
 
 
 LOG_W = torch.tensor([[0.1, -0.2, 1.0]])
@@ -161,28 +179,28 @@ ALL = torch.ones(1, 3).bool()
 
 
 def test_mismatch_weights():
-    zero_BL = torch.zeros(1, 3)
-    tis = CORRECT["token_tis"](LOG_W, zero_BL, ALL, cap=2.0)
-    assert torch.allclose(tis.weight_BL, torch.tensor([[1.1052, 0.8187, 2.0]]), atol=6e-5)
-    assert tis.keep_BL.all()
-    mis = CORRECT["token_mis"](LOG_W, zero_BL, ALL, lo=0.5, hi=2.0)
-    assert torch.allclose(mis.weight_BL, torch.tensor([[1.1052, 0.8187, 0.0]]), atol=6e-5)
-    assert mis.keep_BL.tolist() == [[True, True, False]]
+    zero_CL = torch.zeros(1, 3)
+    tis = TokenTis(cap=2.0)(LOG_W, zero_CL, ALL)
+    assert torch.allclose(tis.weight_CL, torch.tensor([[1.1052, 0.8187, 2.0]]), atol=6e-5)
+    assert tis.keep_CL.all()
+    mis = TokenMis(lo=0.5, hi=2.0)(LOG_W, zero_CL, ALL)
+    assert torch.allclose(mis.weight_CL, torch.tensor([[1.1052, 0.8187, 0.0]]), atol=6e-5)
+    assert mis.keep_CL.tolist() == [[True, True, False]]
 
 
 def test_mismatch_weight_multiplies_the_loss_once_and_carries_no_gradient():
-    logp_BL = LOG_W.clone().requires_grad_()
-    roll_BL = torch.zeros(1, 3, requires_grad=True)
+    logp_CL = LOG_W.clone().requires_grad_()
+    roll_CL = torch.zeros(1, 3, requires_grad=True)
     inputs = LossInputs(
-        logp_BL, LOG_W, torch.ones(1, 3), ALL, torch.zeros(1, 3).long(), logp_roll_BL=roll_BL
+        logp_CL, LOG_W, torch.ones(1, 3), ALL, torch.zeros(1, 3).long(), logp_behaviour_CL=roll_CL
     )
-    spec = LossSpec(correct=option("token_mis", lo=0.5, hi=2.0), aggregate=option("token_mean"))
-    kept_BL = kept_mask(spec, LOG_W, roll_BL, ALL)
-    out = policy_loss(spec, inputs, count(kept_BL, 3))
+    spec = LossConfig(is_correction=TokenMis(lo=0.5, hi=2.0), aggregate=TokenMean())
+    kept_CL = kept_mask(spec, LOG_W, roll_CL, ALL)
+    out = policy_loss(spec, inputs, count(kept_CL, 3))
     out.loss.backward()
     assert out.loss.item() == pytest.approx(-(1.1052 + 0.8187) / 2, abs=6e-5)
-    assert torch.allclose(logp_BL.grad, torch.tensor([[-0.5526, -0.4094, 0.0]]), atol=6e-5)
-    assert roll_BL.grad is None
+    assert torch.allclose(logp_CL.grad, torch.tensor([[-0.5526, -0.4094, 0.0]]), atol=6e-5)
+    assert roll_CL.grad is None
     assert float(out.stats["tokens"]) == 2.0
     assert float(out.stats["tokens/rejected"]) == 1.0
 
@@ -255,75 +273,77 @@ def test_exact_terms_ignore_what_the_policy_rules_out():
 
 
 def test_a_kl_is_aggregated_like_the_policy_loss_and_an_entropy_is_a_token_mean():
-    entropy_BL = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 99.0]], dtype=torch.float64)
-    ref_BL, magnet_BL = OLD - 1.0, entropy_BL / 10
+    entropy_CL = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 99.0]], dtype=torch.float64)
+    ref_CL, magnet_CL = OLD - 1.0, entropy_CL / 10
     terms = (
-        option("entropy", coef=0.1),
-        option("kl", coef=0.2, kind="k1"),
-        option("magnet", coef=0.5),
+        EntropyBonus(coef=0.1),
+        Kl(coef=0.2, kind="k1"),
+        MagnetKl(coef=0.5),
     )
-    k1_BL = OLD + RHO.log() - ref_BL
-    for aggregate in AGGREGATE:
+    k1_CL = OLD + RHO.log() - ref_CL
+    for aggregate in components(Aggregation):
         bare = run(aggregate=aggregate)[0]
         full, _, stats = run(
             aggregate=aggregate,
             regularise=terms,
-            entropy_BL=entropy_BL,
-            logp_ref_BL=ref_BL,
-            kl_magnet_BL=magnet_BL,
+            entropy_CL=entropy_CL,
+            logp_ref_CL=ref_CL,
+            kl_magnet_CL=magnet_CL,
         )
-        k1 = float(AGGREGATE[aggregate](k1_BL, MASK, count(MASK, 4)))
+        k1 = float(read(Aggregation, {"name": aggregate})(k1_CL, MASK, count(MASK, 4)))
         assert full - bare == pytest.approx(-0.1 * 3.0 + 0.2 * k1 + 0.5 * 0.3)
         assert float(stats["entropy"]) == pytest.approx(3.0)
-        assert float(stats["kl"]) == pytest.approx(float(k1_BL[MASK].mean()))
+        assert float(stats["kl"]) == pytest.approx(float(k1_CL[MASK].mean()))
 
 
 @pytest.mark.parametrize("name", ["kl", "entropy", "magnet"])
 def test_a_regulariser_without_its_input_says_which(name):
     with pytest.raises(ConfigError, match=f"'{name}' needs"):
-        run(regularise=(option(name),))
+        run(regularise=(read(Regulariser, {"name": name}),))
 
 
 def test_a_correction_without_the_sampler_says_so():
-    with pytest.raises(ConfigError, match="needs logp_roll_BL"):
-        run(correct=option("token_tis"))
+    with pytest.raises(ConfigError, match="needs logp_behaviour_CL"):
+        run(is_correction=TokenTis())
 
 
 def test_inputs_of_different_shapes_are_refused():
-    with pytest.raises(ConfigError, match=r"logp_old_BL has shape \(2, 2\)"):
+    with pytest.raises(ConfigError, match=r"logp_old_CL has shape \(2, 2\)"):
         LossInputs(OLD, OLD[:, :2], ADVANTAGE, MASK, TURNS)
     with pytest.raises(ConfigError, match="expected bool and int64"):
         LossInputs(OLD, OLD, ADVANTAGE, MASK.float(), TURNS)
 
 
 def test_a_dual_clip_that_starves_on_policy_tokens_is_refused():
-    with pytest.raises(ConfigError, match=r"c=1.0 must be above 1"):
-        run(option("dual_clip", c=1.0))
+    with pytest.raises(ConfigError, match=r"c=1.0 must be greater than 1"):
+        run(DualClip(c=1.0))
 
 
 def test_huge_log_ratios_stay_finite():
-    logp_BL = torch.full((1, 2), 500.0, requires_grad=True)
-    mask_BL, turn_BL = torch.ones(1, 2).bool(), torch.zeros(1, 2).long()
+    logp_CL = torch.full((1, 2), 500.0, requires_grad=True)
+    mask_CL, turn_CL = torch.ones(1, 2).bool(), torch.zeros(1, 2).long()
     for level in ("token", "turn", "seq_geo", "seq_prod"):
-        inputs = LossInputs(logp_BL, torch.zeros(1, 2), -torch.ones(1, 2), mask_BL, turn_BL)
-        out = policy_loss(LossSpec(ratio_level=option(level)), inputs, count(mask_BL, 2))
+        inputs = LossInputs(logp_CL, torch.zeros(1, 2), -torch.ones(1, 2), mask_CL, turn_CL)
+        out = policy_loss(
+            LossConfig(ratio_level=read(RatioLevel, {"name": level})), inputs, count(mask_CL, 2)
+        )
         assert bool(out.loss.isfinite())
         assert float(out.stats["ratio/max"]) == pytest.approx(float(torch.tensor(20.0).exp()))
 
 
 def test_the_value_loss_takes_the_worse_of_the_two_errors():
-    v_BL = torch.tensor([[1.0, 0.1, 7.0]], requires_grad=True)
-    old_BL, target_BL = torch.zeros(1, 3), torch.tensor([[2.0, 1.0, 0.0]])
-    mask_BL = torch.tensor([[True, True, False]])
-    out = value_loss(v_BL, old_BL, target_BL, mask_BL, count(mask_BL, 3), clip=0.2)
+    v_CL = torch.tensor([[1.0, 0.1, 7.0]], requires_grad=True)
+    old_CL, target_CL = torch.zeros(1, 3), torch.tensor([[2.0, 1.0, 0.0]])
+    mask_CL = torch.tensor([[True, True, False]])
+    out = value_loss(v_CL, old_CL, target_CL, mask_CL, count(mask_CL, 3), clip=0.2)
     out.loss.backward()
     assert out.loss.item() == pytest.approx(0.5 * (1.8**2 + 0.9**2) / 2)
-    assert torch.allclose(v_BL.grad, torch.tensor([[0.0, -0.45, 0.0]]))
+    assert torch.allclose(v_CL.grad, torch.tensor([[0.0, -0.45, 0.0]]))
     assert float(out.stats["value/clip_fraction"]) == pytest.approx(0.5)
-    free = value_loss(v_BL, old_BL, target_BL, mask_BL, count(mask_BL, 3), clip=float("inf"))
+    free = value_loss(v_CL, old_CL, target_CL, mask_CL, count(mask_CL, 3), clip=float("inf"))
     assert free.loss.item() == pytest.approx(0.5 * (1.0 + 0.81) / 2)
     with pytest.raises(ConfigError, match="value_loss got the shapes"):
-        value_loss(v_BL, old_BL[:, :2], target_BL, mask_BL, count(mask_BL, 3))
+        value_loss(v_CL, old_CL[:, :2], target_CL, mask_CL, count(mask_CL, 3))
 
 
 def test_merged_stats_weigh_micro_batches_by_tokens():

@@ -5,14 +5,45 @@ from dataclasses import replace
 import pytest
 import torch
 
-from coevo.trainers.estimators import AdvantageSpec, advantages, draft, from_lists
-from coevo.trainers.estimators import option as o
-from coevo.trainers.estimators.scale import beta_shape
+from coevo.envs.core.config import read
+from coevo.trainers.estimators import (
+    ActiveShare,
+    AddStateGroup,
+    AddTree,
+    AdvantageConfig,
+    Align,
+    BatchStd,
+    BatchWhiten,
+    BestOfGroup,
+    BetaPdf,
+    BlendGlobal,
+    ConstantBaseline,
+    Decoupled,
+    DropNegatives,
+    ExpWeight,
+    FilterSigma,
+    FixedUnit,
+    GreedyBaseline,
+    LogMeanExp,
+    MergeEdges,
+    NoBaseline,
+    NoNormalisation,
+    Normalisation,
+    ShareSet,
+    Sharpen,
+    Shift,
+    ToGo,
+    WeighPrompts,
+    advantage_table,
+    advantages,
+    from_lists,
+)
+from coevo.trainers.estimators.normalise import beta_shape
 
 OUTCOMES = [[1.0], [0.0], [0.0], [1.0], [0.0], [0.0], [0.0], [1.0]]
 LENGTHS = [[2], [3], [1], [4], [1], [2], [2], [3]]
 PROMPTS = from_lists(OUTCOMES, LENGTHS, group=[0] * 4 + [1] * 4)
-DR_GRPO = AdvantageSpec(scale=o("none"))
+DR_GRPO = AdvantageConfig(normalise=NoNormalisation())
 
 
 def close(actual, expected, tolerance=6e-5):
@@ -25,42 +56,42 @@ def close(actual, expected, tolerance=6e-5):
     [
         (
             "GPG",
-            replace(DR_GRPO, modify=(o("active_share"),)),
+            replace(DR_GRPO, transform=(ActiveShare(of="reward"),)),
             [1.3333, -1.3333, -1.3333, 1.3333, -0.6667, -0.6667, -0.6667, 2.0],
         ),
         (
             "BNPO",
-            replace(DR_GRPO, scale=o("beta_pdf")),
+            replace(DR_GRPO, normalise=BetaPdf()),
             [0.3409, -0.3409, -0.3409, 0.3409, -0.1728, -0.1728, -0.1728, 0.5185],
         ),
         (
             "OPMD, tau 1",
-            replace(DR_GRPO, center=o("logavgexp", tau=1.0)),
+            replace(DR_GRPO, baseline=LogMeanExp(tau=1.0)),
             [0.3799, -0.6201, -0.6201, 0.3799, -0.3574, -0.3574, -0.3574, 0.6426],
         ),
         (
             "OPMD, tau .1",
-            replace(DR_GRPO, center=o("logavgexp", tau=0.1)),
+            replace(DR_GRPO, baseline=LogMeanExp(tau=0.1)),
             [0.0693, -0.9307, -0.9307, 0.0693, -0.8614, -0.8614, -0.8614, 0.1386],
         ),
         (
             "AsymRE, beta .1",
-            replace(DR_GRPO, modify=(o("shift", beta=0.1),)),
+            replace(DR_GRPO, transform=(Shift(beta=0.1),)),
             [0.6, -0.4, -0.4, 0.6, -0.15, -0.15, -0.15, 0.85],
         ),
         (
             "RED-Weight, T 1",
-            replace(DR_GRPO, modify=(o("exp_weight", temperature=1.0),)),
+            replace(DR_GRPO, transform=(ExpWeight(temperature=1.0),)),
             [0.8244, -0.3033, -0.3033, 0.8244, -0.1947, -0.1947, -0.1947, 1.5878],
         ),
     ],
 )
 def test_prompt_groups(name, spec, expected):
-    assert close(draft(spec, PROMPTS).a, expected), name
+    assert close(advantage_table(spec, PROMPTS).a, expected), name
 
 
 def test_opo_is_the_group_centre_with_token_weights_and_no_option_of_its_own():
-    opo = draft(replace(DR_GRPO, weights="token"), PROMPTS).a
+    opo = advantage_table(replace(DR_GRPO, weights="token"), PROMPTS).a
     lengths, rewards = torch.tensor(LENGTHS).view(2, 4), torch.tensor(OUTCOMES).view(2, 4)
     baseline = (lengths * rewards).sum(1, keepdim=True) / lengths.sum(1, keepdim=True)
     assert close(opo, (rewards - baseline).flatten())
@@ -69,10 +100,10 @@ def test_opo_is_the_group_centre_with_token_weights_and_no_option_of_its_own():
 
 def test_the_soft_maximum_lies_between_mean_and_maximum():
     def soft(tau):
-        return draft(replace(DR_GRPO, center=o("logavgexp", tau=tau)), PROMPTS).a
+        return advantage_table(replace(DR_GRPO, baseline=LogMeanExp(tau=tau)), PROMPTS).a
 
     rewards = torch.tensor(OUTCOMES).flatten()
-    assert close(soft(1e6), draft(DR_GRPO, PROMPTS).a, 1e-5)
+    assert close(soft(1e6), advantage_table(DR_GRPO, PROMPTS).a, 1e-5)
     assert close(soft(1e-4), rewards - 1.0, 2e-4)
 
 
@@ -81,7 +112,7 @@ def test_bnpo_shape():
 
 
 def test_red_drop_keeps_one_negative_of_the_second_prompt():
-    a_B = draft(replace(DR_GRPO, modify=(o("drop_negatives"),)), PROMPTS).a
+    a_B = advantage_table(replace(DR_GRPO, transform=(DropNegatives(),)), PROMPTS).a
     assert close(a_B[:4], [0.5, -0.5, -0.5, 0.5])
     assert a_B[7] == 0.5
     assert sorted(a_B[4:7].tolist()) == [-0.5, 0.0, 0.0]
@@ -89,14 +120,16 @@ def test_red_drop_keeps_one_negative_of_the_second_prompt():
 
 def test_pass_at_k_pays_the_best_row_only():
     batch = from_lists([[1.0], [0.0], [0.5], [0.2]])
-    assert close(draft(AdvantageSpec(modify=(o("best_of_group"),)), batch).a, [1.1496, 0, 0, 0])
-    plain = AdvantageSpec(modify=(o("best_of_group", std=False),))
-    assert close(draft(plain, batch).a, [0.5, 0, 0, 0])
+    assert close(
+        advantage_table(AdvantageConfig(transform=(BestOfGroup(),)), batch).a, [1.1496, 0, 0, 0]
+    )
+    plain = AdvantageConfig(transform=(BestOfGroup(std=False),))
+    assert close(advantage_table(plain, batch).a, [0.5, 0, 0, 0])
     tie = from_lists([[1.0], [1.0], [0.5]])
-    assert draft(plain, tie).a.tolist() == [0.0] * 3
+    assert advantage_table(plain, tie).a.tolist() == [0.0] * 3
 
 
-def components(rewards, groups):
+def paid(rewards, groups):
     """Build rows with several reward components in one turn."""
     reward_BTK = torch.tensor(rewards, dtype=torch.float64).unsqueeze(1)
     one = from_lists([[0.0]] * len(rewards), group=groups)
@@ -104,27 +137,27 @@ def components(rewards, groups):
     return replace(one, reward_BTK=reward_BTK, components=names)
 
 
-GDPO = AdvantageSpec(compose=o("decoupled"), eps=1e-4)
+GDPO = AdvantageConfig(compose=Decoupled(), eps=1e-4)
 PAIRS = [(0, 0), (1, 0), (0, 0), (1, 1)]
 EIGHT = [(1, 1), (1, 0), (0, 1), (0, 0), (1, 1), (1, 1), (0, 1), (1, 1)]
 
 
 def test_gdpo_tells_pairs_apart_that_a_sum_does_not():
-    batch = components(PAIRS, [0, 0, 1, 1])
-    summed = draft(AdvantageSpec(), batch).a
+    batch = paid(PAIRS, [0, 0, 1, 1])
+    summed = advantage_table(AdvantageConfig(), batch).a
     assert close(summed, [-0.7071, 0.7071, -0.7071, 0.7071])
-    apart = draft(replace(GDPO, eps=1e-6), batch).a
+    apart = advantage_table(replace(GDPO, eps=1e-6), batch).a
     assert close(apart, [-0.7071, 0.7071, -1.4142, 1.4142])
 
 
 def test_gdpo_before_and_after_the_batch_norm():
-    batch = components(EIGHT, [0] * 4 + [1] * 4)
+    batch = paid(EIGHT, [0] * 4 + [1] * 4)
     before = [1.7318, 0, 0, -1.7318, 0.4999, 0.4999, -1.4997, 0.4999]
-    assert close(draft(GDPO, batch).a, before)
+    assert close(advantage_table(GDPO, batch).a, before)
     after = [1.5274, 0, 0, -1.5274, 0.4409, 0.4409, -1.3227, 0.4409]
-    assert close(draft(replace(GDPO, modify=(o("batch_whiten"),)), batch).a, after)
+    assert close(advantage_table(replace(GDPO, transform=(BatchWhiten(),)), batch).a, after)
     summed = [1.2246, 0, 0, -1.2246, 0.4999, 0.4999, -1.4997, 0.4999]
-    assert close(draft(AdvantageSpec(eps=1e-4), batch).a, summed)
+    assert close(advantage_table(AdvantageConfig(eps=1e-4), batch).a, summed)
 
 
 SURPRISE = replace(
@@ -134,9 +167,9 @@ SURPRISE = replace(
 
 
 def test_xrpo_pays_unlikely_successes_and_never_charges_a_failure():
-    a_B = draft(AdvantageSpec(modify=(o("sharpen", lam=2.5, kap=0.5),)), SURPRISE).a
+    a_B = advantage_table(AdvantageConfig(transform=(Sharpen(lam=2.5, kap=0.5),)), SURPRISE).a
     assert close(a_B, [0.8660, -0.8660, -0.8660, 1.2990])
-    uncapped = draft(AdvantageSpec(modify=(o("sharpen", kap=10.0),)), SURPRISE).a
+    uncapped = advantage_table(AdvantageConfig(transform=(Sharpen(kap=10.0),)), SURPRISE).a
     assert close(uncapped[3] - 0.8660, 0.5530)
 
 
@@ -148,7 +181,7 @@ COPO = from_lists(
 
 
 def test_copo_weighs_groups_by_the_entropy_of_their_answers():
-    a_B = draft(replace(AdvantageSpec(ddof=0), modify=(o("blend_global"),)), COPO).a
+    a_B = advantage_table(replace(AdvantageConfig(ddof=0), transform=(BlendGlobal(),)), COPO).a
     assert close(a_B[:4], [(1 - 0.0759) * 1.2247] * 4, 2e-4)
     assert close(a_B[8:], [-(1 - 0.0759) * 1.2247] * 4, 2e-4)
     # entropy of counts (2, 1, 1) is 1.0397, w .9369; its global advantage is 0
@@ -156,8 +189,8 @@ def test_copo_weighs_groups_by_the_entropy_of_their_answers():
 
 
 def test_copo_can_spare_groups_without_a_right_answer():
-    spared = o("blend_global", global_only_if_any_correct=True)
-    a_B = draft(replace(AdvantageSpec(), modify=(spared,)), COPO).a
+    spared = BlendGlobal(global_only_if_any_correct=True)
+    a_B = advantage_table(replace(AdvantageConfig(), transform=(spared,)), COPO).a
     assert a_B[8:].tolist() == [0.0] * 4
     assert bool((a_B[:4] > 0).all())
 
@@ -182,35 +215,35 @@ PATHS = replace(
     ],
 )
 def test_gigpo(scale, mode, expected):
-    step = o("add_state_group", w=1.0, gamma=0.9, mode=mode)
-    spec = AdvantageSpec(scale=o(scale), modify=(step,))
-    assert close(draft(spec, PATHS).a, expected)
+    step = AddStateGroup(w=1.0, gamma=0.9, mode=mode)
+    spec = AdvantageConfig(normalise=read(Normalisation, {"name": scale}), transform=(step,))
+    assert close(advantage_table(spec, PATHS).a, expected)
     spread_BS = advantages(spec, PATHS).advantage_BS
     assert close(spread_BS, [[a, b, b] for a, b in expected])
 
 
 def test_salt_gives_a_shared_edge_the_mean():
-    a_BT = draft(AdvantageSpec(modify=(o("merge_edges"),)), PATHS).a
+    a_BT = advantage_table(AdvantageConfig(transform=(MergeEdges(),)), PATHS).a
     assert close(a_BT, [[0.2887, 1.1547], [0.2887, -0.5773], [-0.5773, -0.5773]])
 
 
 def test_tree_grpo():
     batch = from_lists([[1.0], [0.0], [1.0], [1.0]], tree=[0, 0, 1, 1])
-    a_B = draft(AdvantageSpec(modify=(o("add_tree"),)), batch).a
+    a_B = advantage_table(AdvantageConfig(transform=(AddTree(),)), batch).a
     assert close(a_B, [1.2071, -2.2071, 0.5, 0.5])
 
 
 def test_polychromic_sets():
     batch = from_lists([[1.0], [0.0], [1.0], [1.0]], answer=[0, 0, 1, 2], set=[0, 0, 1, 1])
-    a_B = draft(AdvantageSpec(modify=(o("share_set"),)), batch).a
+    a_B = advantage_table(AdvantageConfig(transform=(ShareSet(),)), batch).a
     assert a_B.tolist() == [-0.375, -0.375, 0.375, 0.375]
     shifted = replace(batch, reward_BTK=2.0 * batch.reward_BTK - 1.0)
-    spec = AdvantageSpec(modify=(o("share_set", low=-1.0, high=1.0),))
-    assert close(draft(spec, shifted).a, a_B)
+    spec = AdvantageConfig(transform=(ShareSet(low=-1.0, high=1.0),))
+    assert close(advantage_table(spec, shifted).a, a_B)
 
 
 ALIGN = from_lists([[1.0, -1.0, 0.5], [0.5, 0.2, -0.4]], seat=[0, 1], play=[0, 0])
-RAW = AdvantageSpec(credit=o("to_go", gamma=0.0), center=o("none"), scale=o("none"))
+RAW = AdvantageConfig(credit=ToGo(gamma=0.0), baseline=NoBaseline(), normalise=NoNormalisation())
 
 
 @pytest.mark.parametrize(
@@ -219,21 +252,21 @@ RAW = AdvantageSpec(credit=o("to_go", gamma=0.0), center=o("none"), scale=o("non
         ({"gamma": 1.0}, [1.0, -0.8, 0.5]),
         ({"gamma": 0.9}, [1.0, -0.838, 0.5324]),
         ({"form": "sum"}, [1.0, -0.8, 0.5]),
-        ({"form": "sum", "mean": True}, [1.0, -0.9, 0.5]),
+        ({"form": "sum", "mean": "now"}, [1.0, -0.9, 0.5]),
         # with the present: 1; .9 - 1; .81 - .9 + .5
         ({"form": "inclusive"}, [1.5, -1.02, 0.336]),
         ({"gamma": 1.0, "beta": 2.0}, [1.0, -0.6, 0.5]),
     ],
 )
 def test_advantage_alignment(params, expected):
-    a_BT = draft(replace(RAW, modify=(o("align", **params),)), ALIGN).a
+    a_BT = advantage_table(replace(RAW, transform=(Align(**params),)), ALIGN).a
     assert close(a_BT[0], expected)
 
 
 def test_alignment_of_three_seats_reads_the_sum_of_the_others():
     rewards = [[1.0, -1.0], [0.5, 0.2], [0.25, 0.4]]
     batch = from_lists([*rewards, [3.0, 3.0]], seat=[0, 1, 2, 0], play=[0, 0, 0, 1])
-    a_BT = draft(replace(RAW, modify=(o("align", form="sum"),)), batch).a
+    a_BT = advantage_table(replace(RAW, transform=(Align(form="sum"),)), batch).a
     assert close(a_BT[0], [1.0, -1.0 + 1.0 * (0.2 + 0.4)])
     assert close(a_BT[2], [0.25, 0.4 + 0.25 * (-1.0 + 0.2)])
     assert a_BT[3].tolist() == [3.0, 3.0]
@@ -241,31 +274,33 @@ def test_alignment_of_three_seats_reads_the_sum_of_the_others():
 
 def test_stable_reinforce_drops_what_lies_beyond_three_deviations():
     batch = from_lists([[0.0]] * 11 + [[10.0]])
-    spec = AdvantageSpec(scale=o("batch_std"), ddof=0)
-    assert close(draft(spec, batch).a, [-0.3015] * 11 + [3.3166])
-    dropped = draft(replace(spec, modify=(o("filter_sigma"),)), batch).a
+    spec = AdvantageConfig(normalise=BatchStd(), ddof=0)
+    assert close(advantage_table(spec, batch).a, [-0.3015] * 11 + [3.3166])
+    dropped = advantage_table(replace(spec, transform=(FilterSigma(),)), batch).a
     assert close(dropped, [-0.3015] * 11 + [0.0])
 
 
 def test_remax_subtracts_a_greedy_play():
     batch = replace(PROMPTS, baseline_B=torch.tensor([1.0] * 4 + [0.0] * 4))
-    a_B = draft(AdvantageSpec(center=o("greedy"), scale=o("none")), batch).a
+    a_B = advantage_table(
+        AdvantageConfig(baseline=GreedyBaseline(), normalise=NoNormalisation()), batch
+    ).a
     assert a_B.tolist() == [0.0, -1.0, -1.0, 0.0, 0.0, 0.0, 0.0, 1.0]
 
 
 def test_unequal_groups_weigh_the_same_when_prompts_are_weighed():
     batch = from_lists([[1.0], [0.0]] + [[1.0], [0.0], [0.0]] * 2, group=[0] * 2 + [1] * 6)
-    plain = draft(DR_GRPO, batch).a
-    weighed = draft(replace(DR_GRPO, modify=(o("weigh_prompts"),)), batch).a
+    plain = advantage_table(DR_GRPO, batch).a
+    weighed = advantage_table(replace(DR_GRPO, transform=(WeighPrompts(),)), batch).a
     assert close(weighed, torch.cat([plain[:2] * 2.0, plain[2:] * 4 / 6]))
 
 
 def test_gpg_of_the_advantage_makes_up_for_dead_groups():
     batch = from_lists([[1.0], [0.0], [1.0], [1.0]], group=[0, 0, 1, 1])
-    a_B = draft(replace(DR_GRPO, modify=(o("active_share", of="advantage"),)), batch).a
+    a_B = advantage_table(replace(DR_GRPO, transform=(ActiveShare(of="group"),)), batch).a
     assert a_B.tolist() == [1.0, -1.0, 0.0, 0.0]
 
 
 def test_fixed_and_constant_unit():
-    spec = AdvantageSpec(center=o("const", value=0.5), scale=o("fixed", value=2.0))
-    assert draft(spec, PROMPTS).a[:2].tolist() == [0.25, -0.25]
+    spec = AdvantageConfig(baseline=ConstantBaseline(value=0.5), normalise=FixedUnit(value=2.0))
+    assert advantage_table(spec, PROMPTS).a[:2].tolist() == [0.25, -0.25]

@@ -6,17 +6,23 @@ import pytest
 import torch
 
 from coevo.envs.core.errors import ConfigError, UnknownNameError
+from coevo.trainers.algorithms import algorithm
 from coevo.trainers.estimators import (
-    REGULARISE,
+    AdaptiveEntropy,
+    AdaptiveKl,
+    ConvexKl,
+    EntropyBand,
+    Epo,
+    Kl,
+    LossConfig,
     LossInputs,
-    LossSpec,
+    PolicyGradient,
     control,
     count,
     exact_entropy,
     from_tokens,
     kl_term,
     merge_stats,
-    option,
     policy_loss,
 )
 from coevo.trainers.estimators.entropy import entropy_law
@@ -34,14 +40,14 @@ def near(values):
 
 
 def term(chosen, logp=LOGP, *, state=None, **tensors):
-    """Give the term alone, its gradient in the log-probabilities and the stats."""
-    logp_BL = torch.as_tensor(logp, dtype=torch.float64).requires_grad_()
-    old_BL = tensors.pop("old", logp_BL.detach())
-    x = from_tokens(logp_BL, torch.zeros(len(logp_BL)), old_BL, **tensors)
+    """Return the term alone, its gradient in the log-probabilities and the stats."""
+    logp_CL = torch.as_tensor(logp, dtype=torch.float64).requires_grad_()
+    old_CL = tensors.pop("old", logp_CL.detach())
+    x = from_tokens(logp_CL, torch.zeros(len(logp_CL)), old_CL, **tensors)
     x = replace(x, state=state or {})
-    spec = LossSpec(kind=option("pg"), regularise=(chosen,))
-    out = policy_loss(spec, x, count(x.mask_BL, 2))
-    gradient = torch.autograd.grad(out.loss, logp_BL, allow_unused=True)[0]
+    spec = LossConfig(surrogate=PolicyGradient(), regularise=(chosen,))
+    out = policy_loss(spec, x, count(x.mask_CL, 2))
+    gradient = torch.autograd.grad(out.loss, logp_CL, allow_unused=True)[0]
     return out.loss.item(), gradient, out.stats
 
 
@@ -58,7 +64,7 @@ def term(chosen, logp=LOGP, *, state=None, **tensors):
     ],
 )
 def test_kl_as_a_loss(kind, value, gradient):
-    loss, got, _ = term(option("kl", coef=1.0, kind=kind), logp_ref_BL=REF)
+    loss, got, _ = term(Kl(coef=1.0, kind=kind), logp_ref_CL=REF)
     assert loss == near(sum(value) / 2)
     assert (2 * got).tolist() == [near(gradient)]
 
@@ -68,11 +74,11 @@ def test_importance_makes_the_gradient_that_of_the_current_policy():
     logits = PI.log().requires_grad_()
     ref = torch.tensor([0.2, 0.3, 0.5], dtype=torch.float64).log()
     logp = logits.log_softmax(-1)
-    x = from_tokens(logp.unsqueeze(0), [0.0], Q.log().unsqueeze(0), logp_ref_BL=ref.unsqueeze(0))
+    x = from_tokens(logp.unsqueeze(0), [0.0], Q.log().unsqueeze(0), logp_ref_CL=ref.unsqueeze(0))
 
     def gradient(frequency, **params):
-        loss_BL = REGULARISE["kl"](x, coef=1.0, kind="k2", **params).loss_BL
-        return torch.autograd.grad((frequency * loss_BL[0]).sum(), logits, retain_graph=True)[0]
+        loss_CL = Kl(coef=1.0, kind="k2", **params)(x).loss_CL
+        return torch.autograd.grad((frequency * loss_CL[0]).sum(), logits, retain_graph=True)[0]
 
     on_policy = gradient(PI)
     assert torch.allclose(gradient(Q, importance=True), on_policy)
@@ -84,10 +90,10 @@ def test_importance_makes_the_gradient_that_of_the_current_policy():
 def test_an_estimate_is_limited_and_its_straight_through_gradient_is_not():
     far = torch.tensor([[-6.0, -1.0]], dtype=torch.float64)
     ref = torch.tensor([[-1.0, -6.0]], dtype=torch.float64)
-    loss, got, _ = term(option("kl", coef=1.0, kind="k3", limit=10.0), far, logp_ref_BL=ref)
+    loss, got, _ = term(Kl(coef=1.0, kind="k3", limit=10.0), far, logp_ref_CL=ref)
     assert loss == near((10.0 + 4.0067) / 2)
     assert got[0, 0] == 0.0
-    loss, got, _ = term(option("kl", coef=1.0, limit=10.0), far, logp_ref_BL=ref)
+    loss, got, _ = term(Kl(coef=1.0, limit=10.0), far, logp_ref_CL=ref)
     assert loss == near((10.0 + 4.0067) / 2)
     assert got.tolist() == [near([-2.5, 2.5])]
     assert kl_term("k1", far, ref, limit=3.0).tolist() == [[-3.0, 3.0]]
@@ -99,22 +105,22 @@ def test_an_unknown_estimate_is_named():
 
 
 def test_controller_of_the_kl_coefficient():
-    spec = LossSpec(regularise=(option("adaptive_kl", coef=0.2, target=0.06),))
+    spec = LossConfig(regularise=(AdaptiveKl(coef=0.2, target=0.06),))
     seen = {"adaptive_kl": 0.09, "sum/adaptive_kl/rows": 256.0}
     after = control(spec, {}, seen)
     assert after["adaptive_kl/coef"] == near(0.2010)
     assert after["adaptive_kl/coef"] == pytest.approx(0.2 * (1 + 0.2 * 256 / 10_000))
     lower = control(spec, after, seen | {"adaptive_kl": 0.054})
     assert lower["adaptive_kl/coef"] == pytest.approx(after["adaptive_kl/coef"] * (1 - 0.00256))
-    quick = LossSpec(regularise=(option("adaptive_kl", coef=1.0, target=0.06, horizon=256.0),))
+    quick = LossConfig(regularise=(AdaptiveKl(coef=1.0, target=0.06, horizon=256.0),))
     assert control(quick, {}, seen)["adaptive_kl/coef"] == pytest.approx(1.2)
 
 
 def test_the_adaptive_coefficient_is_used_and_its_rows_are_counted():
-    chosen = option("adaptive_kl", coef=0.5, kind="k1")
-    loss, _, stats = term(chosen, logp_ref_BL=REF)
+    chosen = AdaptiveKl(coef=0.5, kind="k1")
+    loss, _, stats = term(chosen, logp_ref_CL=REF)
     assert loss == near(0.5 * -0.1)
-    loss, _, stats = term(chosen, state={"adaptive_kl/coef": 2.0}, logp_ref_BL=REF)
+    loss, _, stats = term(chosen, state={"adaptive_kl/coef": 2.0}, logp_ref_CL=REF)
     assert loss == near(2.0 * -0.1)
     merged = merge_stats([stats, stats])
     assert merged["sum/adaptive_kl/rows"] == 2.0
@@ -122,20 +128,29 @@ def test_the_adaptive_coefficient_is_used_and_its_rows_are_counted():
     assert merged["adaptive_kl/coef"] == 2.0
 
 
+def test_ssp_and_the_code_of_mars_bound_the_loss_far_from_the_old_policy():
+    """A = -1, s = e^5: dual clip 3 (148.4 without); k3 at d = -5: 10 (142.4 without)."""
+    x = from_tokens([[5.0]], [-1.0], logp_ref_CL=torch.tensor([[10.0]]).double())
+    for record, clip in ((algorithm("ssp"), 3.0), (algorithm("mars", "code"), 1.4)):
+        assert record.loss.surrogate(x.logp_CL.exp(), x).loss_CL.item() == pytest.approx(clip)
+        (term,) = record.loss.regularise
+        assert term(x).value_CL.item() == pytest.approx(10.0)
+
+
 def test_convex_weight_of_remix():
     assert [convex_weight(t) for t in (0, 50, 51, 60, 61, 100, 999)] == near(
         [1.0, 1.0, 0.9, 0.9, 0.8, 0.5, 0.5]
     )
-    with pytest.raises(ConfigError, match=r"least=0.9 must be between"):
-        convex_weight(0, first=0.5, least=0.9)
+    with pytest.raises(ConfigError, match=r"least=0.9 must not be above first=0.5"):
+        ConvexKl(first=0.5, least=0.9)
 
 
 def test_kl_convex_lies_between_its_two_ends():
     old = torch.tensor([[-1.5, -0.7]], dtype=torch.float64)
-    chosen = option("kl_convex", coef=1.0, kind="k1", first=1.0, fall=0.25, after=0, every=1)
-    spec, state, seen = LossSpec(regularise=(chosen,)), {}, []
+    chosen = ConvexKl(coef=1.0, kind="k1", first=1.0, fall=0.25, after=0, every=1)
+    spec, state, seen = LossConfig(regularise=(chosen,)), {}, []
     for _ in range(4):
-        loss, _, stats = term(chosen, state=state, old=old, logp_ref_BL=REF)
+        loss, _, stats = term(chosen, state=state, old=old, logp_ref_CL=REF)
         seen.append((loss, float(stats["kl_convex/lam"])))
         state = control(spec, state, {})
     to_ref, to_old = -0.1, 0.35
@@ -162,10 +177,10 @@ def test_first_order_law_of_entropy():
 
 
 def test_the_entropy_bonus_follows_its_target():
-    chosen = option("adaptive_entropy", target=0.5, step=0.1, most=0.25)
-    spec, state, used = LossSpec(regularise=(chosen,)), {}, []
+    chosen = AdaptiveEntropy(target=0.5, step=0.1, most=0.25)
+    spec, state, used = LossConfig(regularise=(chosen,)), {}, []
     for entropy in (0.4, 0.5, 0.3, 0.6, 0.6, 0.2):
-        tensors = {"entropy_BL": torch.full((1, 2), entropy, dtype=torch.float64)}
+        tensors = {"entropy_CL": torch.full((1, 2), entropy, dtype=torch.float64)}
         loss, _, stats = term(chosen, state=state, **tensors)
         used.append(float(stats["adaptive_entropy/coef"]))
         assert loss == pytest.approx(-used[-1] * entropy)
@@ -176,30 +191,30 @@ def test_the_entropy_bonus_follows_its_target():
 
 
 def test_a_coefficient_below_zero_is_none():
-    spec = LossSpec(regularise=(option("adaptive_entropy", target=0.5),))
+    spec = LossConfig(regularise=(AdaptiveEntropy(target=0.5),))
     after = control(spec, {}, {"adaptive_entropy": 0.9})
     assert after == {"adaptive_entropy/coef": 0.0, "adaptive_entropy/on": False}
     assert control(spec, after, {}) == after
 
 
 def test_a_fixed_band_of_entropy():
-    entropy_BL = torch.tensor([[0.25, 3.0]], dtype=torch.float64, requires_grad=True)
-    x = from_tokens(LOGP, [0.0], entropy_BL=entropy_BL)
-    spec = LossSpec(regularise=(option("entropy_band", coef=2.0, low=0.5, high=2.0),))
-    policy_loss(spec, x, count(x.mask_BL, 2)).loss.backward()
-    assert entropy_BL.grad.tolist() == [[-1.0, 1.0]]
+    entropy_CL = torch.tensor([[0.25, 3.0]], dtype=torch.float64, requires_grad=True)
+    x = from_tokens(LOGP, [0.0], entropy_CL=entropy_CL)
+    spec = LossConfig(regularise=(EntropyBand(coef=2.0, low=0.5, high=2.0),))
+    policy_loss(spec, x, count(x.mask_CL, 2)).loss.backward()
+    assert entropy_CL.grad.tolist() == [[-1.0, 1.0]]
 
 
 def epo(mode, state, entropy, **params):
-    entropy_BL = torch.tensor([entropy], dtype=torch.float64, requires_grad=True)
-    logp_BL = torch.zeros_like(entropy_BL)
-    turn_BL = torch.arange(len(entropy)).unsqueeze(0) // 2
+    entropy_CL = torch.tensor([entropy], dtype=torch.float64, requires_grad=True)
+    logp_CL = torch.zeros_like(entropy_CL)
+    turn_CL = torch.arange(len(entropy)).unsqueeze(0) // 2
     x = LossInputs(
-        logp_BL, logp_BL, logp_BL, turn_BL >= 0, turn_BL, entropy_BL=entropy_BL, state=state
+        logp_CL, logp_CL, logp_CL, turn_CL >= 0, turn_CL, entropy_CL=entropy_CL, state=state
     )
-    spec = LossSpec(regularise=(option("epo", mode=mode, coef=1.0, **params),))
-    out = policy_loss(spec, x, count(x.mask_BL, 4))
-    (gradient,) = torch.autograd.grad(out.loss, entropy_BL)
+    spec = LossConfig(regularise=(Epo(mode=mode, coef=1.0, **params),))
+    out = policy_loss(spec, x, count(x.mask_CL, 4))
+    (gradient,) = torch.autograd.grad(out.loss, entropy_CL)
     return len(entropy) * out.loss.item(), (len(entropy) * gradient).tolist()[0], out.stats
 
 
@@ -241,7 +256,7 @@ def test_phase_weight_of_epo():
 
 
 def test_epo_keeps_the_mean_over_updates_of_the_mean_at_every_turn():
-    spec = LossSpec(regularise=(option("epo"),))
+    spec = LossConfig(regularise=(Epo(),))
     long, short = (epo("hinge", PAST, e)[2] for e in (ENTROPY, [0.7, 0.7]))
     first = control(spec, {}, merge_stats([long, short]))
     assert first["epo/mean"] == pytest.approx([2.7 / 4, 2.75, 9.0])

@@ -5,35 +5,54 @@ from dataclasses import replace
 import pytest
 import torch
 
+from coevo.envs.core.config import read
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators import (
-    CENTER,
-    SCALE,
-    AdvantageSpec,
+    AdvantageConfig,
+    AgentMean,
+    Baseline,
+    BatchMean,
+    Credit,
+    DistinctMean,
+    Gae,
+    GroupMean,
+    LeaveOneOut,
+    MarsCode,
+    NoBaseline,
+    NoNormalisation,
+    Normalisation,
+    Outcome,
+    SeatEma,
+    ToGo,
+    TokenStd,
     advantages,
+    components,
     from_lists,
     group_stats,
-    option,
 )
 
-NONE = option("none")
-PAPER = AdvantageSpec(credit=option("to_go"), center=option("agent_group"), scale=NONE)
-POOLED = replace(PAPER, center=option("batch"))
-CODE = AdvantageSpec(
-    credit=option("mars_code"),
-    center=option("agent_unique", by="seat"),
-    scale=option("token_std"),
+NONE = NoBaseline()
+PAPER = AdvantageConfig(credit=ToGo(), baseline=AgentMean(), normalise=NoNormalisation())
+POOLED = replace(PAPER, baseline=BatchMean())
+CODE = AdvantageConfig(
+    credit=MarsCode(),
+    baseline=DistinctMean(by="seat"),
+    normalise=TokenStd(),
 )
 # These compare with something other than the batch, or with turns only (state_group).
-CENTRES = sorted(set(CENTER) - {"none", "seat_ema", "greedy", "const", "state_group"})
-SCALES = sorted(set(SCALE) - {"none", "fixed"})
+CENTRES = sorted(set(components(Baseline)) - {"none", "seat_ema", "greedy", "const", "state_group"})
+SCALES = sorted(set(components(Normalisation)) - {"none", "fixed"})
 
 
 @pytest.mark.parametrize("credit", ["outcome", "to_go"])
 @pytest.mark.parametrize("center", CENTRES)
-@pytest.mark.parametrize("scale", sorted(SCALE))
+@pytest.mark.parametrize("scale", sorted(components(Normalisation)))
 def test_groups_of_one_and_equal_rewards_give_exactly_zero(credit, center, scale):
-    chosen = AdvantageSpec(credit=option(credit), center=option(center), scale=option(scale))
+    chosen = AdvantageConfig(
+        credit=read(Credit, {"name": credit}),
+        baseline=read(Baseline, {"name": center}),
+        normalise=read(Normalisation, {"name": scale}),
+    )
     alone = from_lists([[0.1]])
     equal = from_lists([[0.1]] * 7)  # seven times 0.1 does not sum to 0.7 in floating point
     for batch in (alone, equal):
@@ -42,14 +61,16 @@ def test_groups_of_one_and_equal_rewards_give_exactly_zero(credit, center, scale
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_no_variance_gives_exactly_zero_even_without_a_centre(scale):
-    chosen = AdvantageSpec(center=NONE, scale=option(scale))
+    chosen = AdvantageConfig(baseline=NONE, normalise=read(Normalisation, {"name": scale}))
     assert advantages(chosen, from_lists([[0.1]] * 3)).advantage_BS.tolist() == [[0.0]] * 3
 
 
 def test_a_group_of_one_does_not_keep_its_raw_reward_beside_others():
     batch = from_lists([[5.0], [1.0], [0.0]], group=[0, 1, 1])
     for center in ("group", "group_loo"):
-        got_BS = advantages(AdvantageSpec(center=option(center)), batch).advantage_BS
+        got_BS = advantages(
+            AdvantageConfig(baseline=read(Baseline, {"name": center})), batch
+        ).advantage_BS
         assert got_BS[0].tolist() == [0.0]
         assert got_BS[1, 0] > 0
 
@@ -72,14 +93,14 @@ def test_group_stats_never_reads_an_entry_of_weight_zero():
 
 
 def test_an_empty_batch_gives_empty_advantages():
-    got = advantages(AdvantageSpec(), from_lists([]))
+    got = advantages(AdvantageConfig(), from_lists([]))
     assert got.advantage_BS.shape == (0, 0)
     assert got.stats == {}
 
 
 def test_leave_one_out_leaves_out_the_whole_trajectory():
     batch = from_lists([[1.0, 1.0], [0.0, 4.0], [3.0]])
-    chosen = AdvantageSpec(credit=option("to_go"), center=option("group_loo"), scale=NONE)
+    chosen = AdvantageConfig(credit=ToGo(), baseline=LeaveOneOut(), normalise=NoNormalisation())
     got_BS = advantages(chosen, batch).advantage_BS
     # returns [2, 1], [4, 4], [3]: the baseline of row 0 is mean(4, 4, 3)
     assert got_BS[0].tolist() == pytest.approx([2 - 11 / 3, 1 - 11 / 3])
@@ -89,7 +110,10 @@ def test_leave_one_out_leaves_out_the_whole_trajectory():
 def test_leave_one_out_is_the_group_centre_stretched():
     batch = from_lists([[1.0], [0.0], [0.5], [2.0]])
     loo, plain = (
-        advantages(AdvantageSpec(center=option(c), scale=NONE), batch).advantage_BS
+        advantages(
+            AdvantageConfig(baseline=read(Baseline, {"name": c}), normalise=NoNormalisation()),
+            batch,
+        ).advantage_BS
         for c in ("group_loo", "group")
     )
     assert torch.allclose(loo, plain * 4 / 3)
@@ -98,10 +122,10 @@ def test_leave_one_out_is_the_group_centre_stretched():
 def test_to_go_of_a_final_reward_is_the_outcome():
     batch = from_lists([[0.0, 0.0, 1.0], [0.0, -1.0]])
     got = [
-        advantages(AdvantageSpec(credit=credit), batch).advantage_BS
-        for credit in (option("outcome"), option("to_go"), option("to_go", level="token"))
+        advantages(AdvantageConfig(credit=credit), batch).advantage_BS
+        for credit in (Outcome(), ToGo(), ToGo(level="token"))
     ]
-    as_outcome = replace(AdvantageSpec(), credit=option("to_go"), weights="trajectory")
+    as_outcome = replace(AdvantageConfig(), credit=ToGo(), weights="trajectory")
     assert torch.allclose(got[0], advantages(as_outcome, batch).advantage_BS)
     assert torch.allclose(got[1], got[2])
 
@@ -111,8 +135,10 @@ def test_gae_with_full_lambda_and_no_value_is_the_return():
     batch = replace(batch, value_BS=torch.zeros(batch.turn_of_BS.shape))
     for level in ("turn", "token"):
         pair = [
-            advantages(AdvantageSpec(credit=credit, center=NONE, scale=NONE), batch).advantage_BS
-            for credit in (option("gae", level=level, lam=1.0), option("to_go", level=level))
+            advantages(
+                AdvantageConfig(credit=credit, baseline=NONE, normalise=NoNormalisation()), batch
+            ).advantage_BS
+            for credit in (Gae(level=level, lam=1.0), ToGo(level=level))
         ]
         assert torch.allclose(*pair)
 
@@ -143,11 +169,13 @@ def test_only_the_seat_mean_of_returns_is_blind_to_a_seat_offset(c):
 def test_distinct_values_are_told_apart_in_single_precision():
     assert 0.1 + 0.2 != 0.3
     batch = from_lists([[0.1, 0.2], [0.3], [1.0]])
-    got_BS = advantages(AdvantageSpec(center=option("agent_unique"), scale=NONE), batch)
+    got_BS = advantages(
+        AdvantageConfig(baseline=DistinctMean(), normalise=NoNormalisation()), batch
+    )
     assert got_BS.advantage_BS[:, 0].tolist() == pytest.approx([-0.35, -0.35, 0.35])
 
 
-RAE = AdvantageSpec(center=option("seat_ema", decay=0.95), scale=NONE)
+RAE = AdvantageConfig(baseline=SeatEma(decay=0.95), normalise=NoNormalisation())
 
 
 def test_the_running_mean_is_read_before_it_is_updated():
@@ -198,7 +226,7 @@ def test_turn_credit_keeps_the_noise_of_an_earlier_turn_out():
     noise = [1.0, -1.0, 1.0, -1.0]
     batch = from_lists([[first, 1.0] for first in noise])
     turn_BS = advantages(PAPER, batch).advantage_BS
-    row_BS = advantages(AdvantageSpec(scale=NONE), batch).advantage_BS
+    row_BS = advantages(AdvantageConfig(normalise=NoNormalisation()), batch).advantage_BS
     assert float(turn_BS[:, 1].var()) == pytest.approx(0.0)
     assert float(row_BS[:, 1].var()) == pytest.approx(4 / 3)
 
@@ -209,11 +237,11 @@ def test_weights_count_what_they_name():
     for weights, mean in expected.items():
         chosen = replace(POOLED, weights=weights)
         assert float(advantages(chosen, batch).advantage_BS[0, 0]) == pytest.approx(-mean)
-    token = replace(POOLED, credit=option("to_go", level="token"))
+    token = replace(POOLED, credit=ToGo(level="token"))
     for weights, mean in {**expected, "row": 2.0}.items():
         chosen = replace(token, weights=weights)
         assert float(advantages(chosen, batch).advantage_BS[0, 0]) == pytest.approx(-mean)
-    rows = replace(POOLED, credit=option("outcome"))
+    rows = replace(POOLED, credit=Outcome())
     for weights, mean in {**expected, "row": 1.5}.items():
         chosen = replace(rows, weights=weights)
         assert float(advantages(chosen, batch).advantage_BS[0, 0]) == pytest.approx(-mean)
@@ -222,18 +250,26 @@ def test_weights_count_what_they_name():
 def test_advantages_carry_no_gradient_and_report_dead_groups():
     batch = from_lists([[1.0], [1.0], [0.0], [1.0]], group=[0, 0, 1, 1])
     batch = replace(batch, value_BS=torch.zeros(4, 1, requires_grad=True))
-    got = advantages(AdvantageSpec(credit=option("gae")), batch)
+    got = advantages(AdvantageConfig(credit=Gae()), batch)
     assert not got.advantage_BS.requires_grad
-    plain = advantages(AdvantageSpec(), batch)
+    plain = advantages(AdvantageConfig(), batch)
     assert plain.stats["credit/constant_groups"] == 0.5
     assert plain.stats["advantage/zero"] == 0.5
     assert plain.return_BS is None
 
 
+def test_dead_groups_are_those_of_the_baseline():
+    """Two plays of a proposer (role 0) and two solvers; the solvers of the first one agree."""
+    keys = {"group": [0] * 6, "play": [0, 0, 0, 1, 1, 1], "role": [0, 1, 1, 0, 1, 1]}
+    batch = from_lists([[0.0], [1.0], [1.0], [0.5], [1.0], [0.0]], **keys)
+    assert advantages(AdvantageConfig(), batch).stats["credit/constant_groups"] == 0.0
+    apart = AdvantageConfig(baseline=GroupMean(by="play+role", single="keep"))
+    assert advantages(apart, batch).stats["credit/constant_groups"] == 0.5
+
+
 def test_a_parameter_out_of_range_is_refused():
-    batch = from_lists([[1.0], [0.0]])
-    for credit in (option("to_go", gamma=1.5), option("to_go", gamma=float("nan"))):
+    for gamma in (1.5, float("nan")):
         with pytest.raises(ConfigError, match="gamma="):
-            advantages(AdvantageSpec(credit=credit), batch)
-    with pytest.raises(ConfigError, match=r"decay=2.0 must be between"):
-        advantages(AdvantageSpec(center=option("seat_ema", decay=2.0)), batch)
+            ToGo(gamma=gamma)
+    with pytest.raises(ConfigError, match=r"decay=2.0"):
+        SeatEma(decay=2.0)

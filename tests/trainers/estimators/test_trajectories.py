@@ -3,8 +3,19 @@ from dataclasses import replace
 import pytest
 import torch
 
+from coevo.envs.core.config import read
 from coevo.envs.core.errors import ConfigError, UnknownNameError
-from coevo.trainers.estimators import AdvantageSpec, advantages, from_lists, option
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    Credit,
+    Gae,
+    MarsCode,
+    NoBaseline,
+    NoNormalisation,
+    ToGo,
+    advantages,
+    from_lists,
+)
 
 BATCH = from_lists([[0.5, 1.0], [0.0]], tokens=[[2, 1], [1]], trajectory=[31, 47])
 
@@ -21,7 +32,7 @@ def test_what_a_padded_cell_holds_is_never_read():
     reward_BTK = BATCH.reward_BTK.clone()
     reward_BTK[1, 1, 0] = float("nan")
     for credit in ("outcome", "to_go", "mars_code"):
-        spec = AdvantageSpec(credit=option(credit))
+        spec = AdvantageConfig(credit=read(Credit, {"name": credit}))
         clean, dirty = (advantages(spec, b) for b in (BATCH, replace(BATCH, reward_BTK=reward_BTK)))
         assert torch.equal(clean.advantage_BS, dirty.advantage_BS)
 
@@ -58,24 +69,24 @@ def test_an_unknown_key_names_the_known_ones():
 def test_a_token_credit_refuses_a_turn_without_tokens_and_a_turn_credit_takes_it():
     silent = from_lists([[0.5, 1.0]], tokens=[[1, 0]])
     with pytest.raises(ConfigError, match=r"row 0.*no policy token in turn 1"):
-        advantages(AdvantageSpec(credit=option("mars_code")), silent)
-    spec = AdvantageSpec(credit=option("to_go"), center=option("none"), scale=option("none"))
+        advantages(AdvantageConfig(credit=MarsCode()), silent)
+    spec = AdvantageConfig(credit=ToGo(), baseline=NoBaseline(), normalise=NoNormalisation())
     assert advantages(spec, silent).advantage_BS.tolist() == [[1.5]]
 
 
 def test_gae_without_values_and_kl_without_log_probabilities_say_what_is_missing():
     with pytest.raises(ConfigError, match="needs value_BS"):
-        advantages(AdvantageSpec(credit=option("gae")), BATCH)
+        advantages(AdvantageConfig(credit=Gae()), BATCH)
     with pytest.raises(ConfigError, match="needs logp_old_BS and logp_ref_BS"):
-        advantages(AdvantageSpec(kl_in_reward=0.1), BATCH)
+        advantages(AdvantageConfig(kl_in_reward=0.1), BATCH)
 
 
 def test_an_unknown_reward_weight_is_refused_and_a_missing_one_is_one():
     batch = replace(
         BATCH, reward_BTK=BATCH.reward_BTK.repeat(1, 1, 2), components=("payoff", "format")
     )
-    spec = AdvantageSpec(
-        reward_weights={"format": 0.5}, center=option("none"), scale=option("none")
+    spec = AdvantageConfig(
+        reward_weights={"format": 0.5}, baseline=NoBaseline(), normalise=NoNormalisation()
     )
     assert advantages(spec, batch).advantage_BS[0].tolist() == [2.25, 2.25, 2.25]
     with pytest.raises(UnknownNameError, match="unknown reward component 'formt'"):

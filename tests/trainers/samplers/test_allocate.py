@@ -1,4 +1,4 @@
-"""Plays per start: published vectors, exactness, and laws that every allocator obeys."""
+"""Plays per task: published vectors, exactness, and laws that every allocator obeys."""
 
 import itertools
 
@@ -7,19 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevo.envs.core.errors import ConfigError, UnknownNameError
-from coevo.trainers.estimators import Option, option
+from coevo.envs.core.config import read
+from coevo.envs.core.errors import ConfigError
+from coevo.trainers.estimators import components
 from coevo.trainers.samplers import (
-    ALLOCATE,
-    StartStats,
-    history_of,
-    keep_dynamic,
+    TaskStats,
+    episode_weights,
     knapsack_cost,
     knapsack_value,
-    play_weights,
 )
+from coevo.trainers.samplers.allocate import Allocation, Knapsack, Uniform, Vade, Xrpo
+from coevo.trainers.samplers.selection import KeepDynamic
 
-knapsack, uniform, vade, xrpo = (ALLOCATE[n] for n in ("knapsack", "uniform", "vade", "xrpo"))
+
+def called(kind):
+    return lambda stats, total, rng, **options: kind(**options)(stats, total, rng)
+
+
+knapsack, uniform, vade, xrpo = map(called, (Knapsack, Uniform, Vade, Xrpo))
 
 
 def rng(seed=0):
@@ -30,7 +35,7 @@ def counted(successes, trials):
     successes, trials = np.array(successes, float), np.array(trials, float)
     seen = trials > 0
     mean = np.where(seen, successes / np.where(seen, trials, 1), np.nan)
-    return StartStats(successes, trials, mean, seen.astype(int))
+    return TaskStats(successes, trials, mean, seen.astype(int))
 
 
 # ---- Knapsack ---------------------------------------------------------------------------------
@@ -43,16 +48,16 @@ def test_knapsack_values_of_the_spec():
 
 def test_knapsack_allocations_of_the_spec():
     p = np.array([0.1, 0.5, 0.9])
-    plays = knapsack(StartStats.of_rates(p), 24, rng())
-    assert plays.tolist() == [15, 7, 2]
-    assert knapsack_value(p, plays).sum() == pytest.approx(0.1890, abs=5e-5)
-    five = StartStats.of_rates([0.0, 0.1, 0.5, 0.9, 1.0])
+    episodes = knapsack(TaskStats.of_rates(p), 24, rng())
+    assert episodes.tolist() == [15, 7, 2]
+    assert knapsack_value(p, episodes).sum() == pytest.approx(0.1890, abs=5e-5)
+    five = TaskStats.of_rates([0.0, 0.1, 0.5, 0.9, 1.0])
     assert knapsack(five, 40, rng()).tolist() == [2, 24, 8, 4, 2]
 
 
 def test_the_released_dynamic_program_is_not_reproduced():
     p, released = np.array([0.1, 0.5, 0.9]), np.array([14, 7, 3])
-    ours = knapsack(StartStats.of_rates(p), 24, rng())
+    ours = knapsack(TaskStats.of_rates(p), 24, rng())
     assert knapsack_value(p, ours).sum() > knapsack_value(p, released).sum()
 
 
@@ -60,50 +65,50 @@ def test_the_released_dynamic_program_is_not_reproduced():
 def test_knapsack_is_as_good_as_the_best_of_all_allocations(seed):
     p = rng(seed).uniform(0.02, 0.98, 4)
     total, least = 19, 2
-    plays = knapsack(StartStats.of_rates(p), total, rng(), n_max=12)
+    episodes = knapsack(TaskStats.of_rates(p), total, rng(), n_max=12)
     every = itertools.product(range(least, 13), repeat=4)
     best = max(knapsack_value(p, np.array(n)).sum() for n in every if sum(n) == total)
-    assert knapsack_value(p, plays).sum() == pytest.approx(best, abs=1e-12)
-    assert plays.max() <= 12
+    assert knapsack_value(p, episodes).sum() == pytest.approx(best, abs=1e-12)
+    assert episodes.max() <= 12
 
 
 def test_what_the_others_do_not_need_goes_to_hopeless_starts():
-    stats = StartStats.of_rates([0.0, 0.5, 1.0])  # needed: 2, ceil(3.32), 2
+    stats = TaskStats.of_rates([0.0, 0.5, 1.0])  # needed: 2, ceil(3.32), 2
     assert knapsack(stats, 40, rng()).tolist() == [34, 4, 2]
     assert knapsack(stats, 40, rng(), n_max=20).tolist() == [20, 18, 2]
-    assert sorted(knapsack(StartStats.of_rates([0.0, 0.0]), 9, rng()).tolist()) == [4, 5]
-    assert sorted(knapsack(StartStats.of_rates([1.0, 1.0]), 9, rng()).tolist()) == [4, 5]
+    assert sorted(knapsack(TaskStats.of_rates([0.0, 0.0]), 9, rng()).tolist()) == [4, 5]
+    assert sorted(knapsack(TaskStats.of_rates([1.0, 1.0]), 9, rng()).tolist()) == [4, 5]
     assert knapsack_cost([0.5, 0.9, 1.0]).round(2).tolist() == [3.32, 21.85, np.inf]
 
 
 def test_no_start_is_played_more_than_the_maximum():
-    stats = StartStats.of_rates([0.1, 0.9])
+    stats = TaskStats.of_rates([0.1, 0.9])
     assert knapsack(stats, 30, rng())[0] > 16
     assert knapsack(stats, 30, rng(), n_max=16).tolist() == [16, 14]
     assert xrpo(counted([4, 40], [9, 90]), 30, rng(), n_max=16).tolist() == [16, 14]
 
 
 def test_knapsack_reads_the_last_visit_or_all_of_them():
-    stats = StartStats([5.0, 5.0, 0.0], [10.0, 10.0, 0.0], [0.1, 0.5, np.nan], [2, 2, 0])
-    as_rates = StartStats.of_rates([0.1, 0.5, 0.3])
+    stats = TaskStats([5.0, 5.0, 0.0], [10.0, 10.0, 0.0], [0.1, 0.5, np.nan], [2, 2, 0])
+    as_rates = TaskStats.of_rates([0.1, 0.5, 0.3])
     assert knapsack(stats, 40, rng(), unseen=0.3).tolist() == knapsack(as_rates, 40, rng()).tolist()
     same = knapsack(stats, 41, rng(), estimate="all", unseen=0.5)
     assert sorted(same.tolist()) == [13, 14, 14]
 
 
 def test_knapsack_on_the_pool_of_the_spec():
-    # 512 prompts, 8 plays each: non-zero share .310 -> .323, value .0265 -> .0312, at most 34.
+    # 512 prompts, 8 episodes each: non-zero share .310 -> .323, value .0265 -> .0312, at most 34.
     draw = rng(0)
     p = np.concatenate([np.full(150, 0.98), np.full(150, 0.01), draw.beta(0.5, 2, 212)])
-    stats = StartStats.of_rates(p)
+    stats = TaskStats.of_rates(p)
     for allocate, share, value, most in (
         (uniform, 0.310, 0.0265, 8),
         (knapsack, 0.323, 0.0312, 34),
     ):
-        plays = allocate(stats, 512 * 8, draw)
-        assert np.mean(1 - p**plays - (1 - p) ** plays) == pytest.approx(share, abs=2e-3)
-        assert knapsack_value(p, plays).mean() == pytest.approx(value, abs=1e-4)
-        assert plays.max() == most
+        episodes = allocate(stats, 512 * 8, draw)
+        assert np.mean(1 - p**episodes - (1 - p) ** episodes) == pytest.approx(share, abs=2e-3)
+        assert knapsack_value(p, episodes).mean() == pytest.approx(value, abs=1e-4)
+        assert episodes.max() == most
 
 
 # ---- XRPO -------------------------------------------------------------------------------------
@@ -111,9 +116,9 @@ def test_knapsack_on_the_pool_of_the_spec():
 
 def test_xrpo_plays_the_unknown_before_the_known_and_the_open_before_the_settled():
     known = counted([5, 50, 0], [10, 100, 100])
-    plays = xrpo(known, 250, rng(), explore=0.0, n_max=250)
-    assert plays[0] > plays[1] > plays[2]
-    assert xrpo(known, 250, rng(), explore=100.0, n_max=250)[2] > plays[2]
+    episodes = xrpo(known, 250, rng(), explore=0.0, n_max=250)
+    assert episodes[0] > episodes[1] > episodes[2]
+    assert xrpo(known, 250, rng(), explore=100.0, n_max=250)[2] > episodes[2]
 
 
 def test_xrpo_reduces_the_expected_posterior_variance_that_it_claims():
@@ -126,15 +131,15 @@ def test_xrpo_reduces_the_expected_posterior_variance_that_it_claims():
     assert after.mean() == pytest.approx(before * (a + b) / (a + b + n), rel=2e-3)
 
 
-def xrpo_objective(stats, plays, explore):
-    """Sum the uncertainty that goes and the bonus over all plays, from their definitions."""
+def xrpo_objective(stats, episodes, explore):
+    """Sum the uncertainty that goes and the bonus over all episodes, from their definitions."""
     a, b = 1 + stats.successes_P, 1 + stats.trials_P - stats.successes_P
     c = a + b
-    gone = np.sqrt(a * b / (c**2 * (c + 1))) * (1 - np.sqrt(c / (c + plays)))
+    gone = np.sqrt(a * b / (c**2 * (c + 1))) * (1 - np.sqrt(c / (c + episodes)))
     seen = np.log1p(stats.trials_P.sum())
     bonus = [
         sum(np.sqrt(seen / (m + j)) for j in range(1, n + 1))
-        for m, n in zip(stats.trials_P, plays, strict=True)
+        for m, n in zip(stats.trials_P, episodes, strict=True)
     ]
     return gone.sum() + explore * sum(bonus)
 
@@ -145,10 +150,10 @@ def test_xrpo_maximises_its_objective(seed, explore):
     draw = rng(seed)
     trials = draw.integers(0, 12, 3)
     stats = counted(draw.binomial(trials, 0.3), trials)
-    plays = xrpo(stats, 14, rng(), explore=explore)
+    episodes = xrpo(stats, 14, rng(), explore=explore)
     every = (np.array(n) for n in itertools.product(range(1, 13), repeat=3) if sum(n) == 14)
     best = max(xrpo_objective(stats, n, explore) for n in every)
-    assert xrpo_objective(stats, plays, explore) == pytest.approx(best, abs=1e-12)
+    assert xrpo_objective(stats, episodes, explore) == pytest.approx(best, abs=1e-12)
 
 
 def test_the_bonus_of_xrpo_counts_the_play_it_is_paid_for():
@@ -189,21 +194,21 @@ def test_both_scores_of_vade_rank_alike_but_share_differently():
 
 
 def effective_share(chosen, seed, shift=60, updates=90):
-    """Give the share of informative groups while the pool is steady and after it is reshuffled."""
+    """Return the share of informative groups while the pool is steady and after it is reshuffled."""
     draw = rng(seed)
     rates = draw.permutation(np.repeat([0.99, 0.01, 0.5], [48, 48, 32]))
-    history, found = history_of(chosen, 128), []
+    history, found = chosen.history(128, 0.0, 1.0), []
     for update in range(updates):
         rates = draw.permutation(rates) if update == shift else rates
         if chosen.name == "uniform":
-            plays = np.zeros(128, int)
-            plays[draw.choice(128, 16, replace=False)] = 8
+            episodes = np.zeros(128, int)
+            episodes[draw.choice(128, 16, replace=False)] = 8
         else:
-            plays = vade(history.stats(), 128, draw, **chosen.params)
-        starts = np.repeat(np.arange(128), plays)
-        outcome = (draw.random(len(starts)) < rates[starts]).astype(float)
-        found.append(len(keep_dynamic(outcome, starts)) / np.count_nonzero(plays))
-        history.after_update(starts, outcome)
+            episodes = chosen(history.stats(), 128, draw)
+        tasks = np.repeat(np.arange(128), episodes)
+        outcome = (draw.random(len(tasks)) < rates[tasks]).astype(float)
+        found.append(len(KeepDynamic()(outcome, tasks)) / np.count_nonzero(episodes))
+        history.after_update(tasks, outcome)
     return np.mean(found[30:shift]), np.mean(found[shift : shift + 20])
 
 
@@ -211,9 +216,9 @@ def test_vade_finds_informative_starts_and_forgetting_lets_it_follow_a_shift():
     def mean(chosen):
         return np.mean([effective_share(chosen, seed) for seed in range(3)], axis=0)
 
-    even = mean(option("uniform"))
-    fading = mean(option("vade"))
-    counting = mean(option("vade", lam_v=1.0, lam_g=1.0))
+    even = mean(Uniform())
+    fading = mean(Vade())
+    counting = mean(Vade(lam_v=1.0, lam_g=1.0))
     assert fading[0] > even[0] + 0.4 and fading[1] > even[1] + 0.2
     assert fading[1] > counting[1] + 0.1
 
@@ -227,59 +232,68 @@ SOME = st.lists(
 )
 
 
-@given(SOME, st.integers(0, 60), st.integers(0, 9), st.sampled_from(sorted(ALLOCATE)))
-def test_plays_sum_exactly_and_respect_the_minimum(starts, more, seed, name):
-    share, trials, last = (np.array(x, float) for x in zip(*starts, strict=True))
-    stats = StartStats(share * trials, trials, last, trials > 0)
+@given(SOME, st.integers(0, 60), st.integers(0, 9), st.sampled_from(sorted(components(Allocation))))
+def test_plays_sum_exactly_and_respect_the_minimum(tasks, more, seed, name):
+    share, trials, last = (np.array(x, float) for x in zip(*tasks, strict=True))
+    stats = TaskStats(share * trials, trials, last, trials > 0)
     least = {"uniform": 1, "knapsack": 2, "xrpo": 1, "vade": 0}[name]
-    total = least * len(starts) + more
-    plays = ALLOCATE[name](stats, total, rng(seed))
-    assert plays.shape == (len(starts),) and plays.dtype.kind == "i"
-    assert plays.sum() == total and plays.min() >= least
+    total = least * len(tasks) + more
+    episodes = read(Allocation, {"name": name})(stats, total, rng(seed))
+    assert episodes.shape == (len(tasks),) and episodes.dtype.kind == "i"
+    assert episodes.sum() == total and episodes.min() >= least
 
 
 @pytest.mark.parametrize("name", ["uniform", "knapsack", "xrpo"])
 @given(st.permutations(range(6)))
 def test_permuting_the_starts_permutes_the_plays(name, order):
     stats = counted([1, 3, 5, 8, 1, 7], [9, 8, 8, 9, 30, 70])
-    moved = StartStats(
+    moved = TaskStats(
         *(getattr(stats, n)[list(order)] for n in ("successes_P", "trials_P")),
         stats.last_mean_P[list(order)],
         stats.visits_P[list(order)],
     )
-    plays = ALLOCATE[name](stats, 60, rng(1))
-    assert ALLOCATE[name](moved, 60, rng(2)).tolist() == plays[list(order)].tolist()
+    episodes = read(Allocation, {"name": name})(stats, 60, rng(1))
+    assert (
+        read(Allocation, {"name": name})(moved, 60, rng(2)).tolist()
+        == episodes[list(order)].tolist()
+    )
 
 
 def test_no_start_is_favoured_for_its_place():
     for name in ("uniform", "knapsack", "xrpo"):
-        got = [ALLOCATE[name](StartStats.unseen(4), 13, rng(seed)) for seed in range(60)]
-        first = np.mean([plays[0] for plays in got])
+        got = [
+            read(Allocation, {"name": name})(TaskStats.unseen(4), 13, rng(seed))
+            for seed in range(60)
+        ]
+        first = np.mean([episodes[0] for episodes in got])
         assert {int(p.max()) for p in got} == {4} and 3.05 < first < 3.5
 
 
-@pytest.mark.parametrize("name", sorted(ALLOCATE))
+@pytest.mark.parametrize("name", sorted(components(Allocation)))
 def test_equal_generators_give_equal_plays(name):
     stats = counted([1, 3, 5], [9, 8, 8])
-    assert ALLOCATE[name](stats, 20, rng(3)).tolist() == ALLOCATE[name](stats, 20, rng(3)).tolist()
+    assert (
+        read(Allocation, {"name": name})(stats, 20, rng(3)).tolist()
+        == read(Allocation, {"name": name})(stats, 20, rng(3)).tolist()
+    )
 
 
-def test_play_weights_give_every_start_the_same_say():
-    start = np.repeat([7, 2, 9], [5, 1, 3])
-    weight = play_weights(start)
+def test_episode_weights_give_every_start_the_same_say():
+    task = np.repeat([7, 2, 9], [5, 1, 3])
+    weight = episode_weights(task)
     assert weight.mean() == pytest.approx(1.0)
-    assert [weight[start == s].sum() for s in (7, 2, 9)] == pytest.approx([3.0] * 3)
+    assert [weight[task == s].sum() for s in (7, 2, 9)] == pytest.approx([3.0] * 3)
 
 
 @pytest.mark.parametrize(
     ("name", "total", "options", "message"),
     [
-        ("uniform", 2, {}, r"2 plays for 3 starts: at least 3 are needed \(n_min=1\)"),
+        ("uniform", 2, {}, r"2 episodes for 3 tasks: at least 3 are needed \(n_min=1\)"),
         ("knapsack", 5, {}, "at least 6 are needed"),
         ("knapsack", 400, {}, r"at most 384 possible \(n_max=128\)"),
-        ("knapsack", 9, {"n_min": 4, "n_max": 3}, "n_min=4 and n_max=3"),
+        ("knapsack", 9, {"n_min": 4, "n_max": 3}, "n_min=4 must not be above n_max=3"),
         ("knapsack", 9, {"unseen": 1.5}, "unseen=1.5"),
-        ("xrpo", 9, {"alpha": 0.0}, "alpha=0.0 and beta=1.0"),
+        ("xrpo", 9, {"alpha": 0.0}, "alpha=0.0"),
         ("xrpo", 9, {"explore": -1.0}, "explore=-1.0"),
         ("vade", 9, {"group": 1}, "group=1"),
         ("vade", 90, {"group": 4, "n_min": 5}, "group=4 .* n_min=5"),
@@ -288,11 +302,9 @@ def test_play_weights_give_every_start_the_same_say():
 )
 def test_what_cannot_be_handed_out_is_refused(name, total, options, message):
     with pytest.raises(ConfigError, match=message):
-        ALLOCATE[name](StartStats.unseen(3), total, rng(), **options)
+        read(Allocation, {"name": name, **options})(TaskStats.unseen(3), total, rng())
 
 
 def test_histories_forget_only_for_vade():
-    assert (history_of(Option("vade"), 3).lam_v, history_of(Option("vade"), 3).lam_g) == (0.8, 0.99)
-    assert (history_of(Option("xrpo"), 3).lam_v, history_of(Option("xrpo"), 3).lam_g) == (1.0, 1.0)
-    with pytest.raises(UnknownNameError, match="knapsack"):
-        history_of(Option("knapsak"), 3)
+    assert (Vade().history(3, 0.0, 1.0).lam_v, Vade().history(3, 0.0, 1.0).lam_g) == (0.8, 0.99)
+    assert (Xrpo().history(3, 0.0, 1.0).lam_v, Xrpo().history(3, 0.0, 1.0).lam_g) == (1.0, 1.0)

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-NAMES = ("starts", "plays", "allocate", "selection", "schedules", "kept", "replay", "check")
+NAMES = ("tasks", "allocate", "counts", "selection", "kept", "replay")
 
 
 @pytest.fixture(params=NAMES)
@@ -24,5 +24,5 @@ def test_every_public_function_has_an_example(module):
         for name, f in inspect.getmembers(module, inspect.isfunction)
         if not name.startswith("_") and f.__module__ == module.__name__
     ]
-    assert functions or module.__name__.endswith("starts")
+    assert functions or module.__name__.endswith("tasks")
     assert [f.__name__ for f in functions if ">>>" not in (inspect.getdoc(f) or "")] == []

@@ -1,4 +1,4 @@
-"""Old plays that come back: whose, how many, with which advantage, and after a restart."""
+"""Old episodes that come back: whose, how many, with which advantage, and after a restart."""
 
 import json
 from dataclasses import replace
@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from coevo.envs.core.config import read
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.parsing import Status
-from coevo.trainers.rows import build
-from coevo.trainers.samplers import REPLAY, Kept, alone, recalibrate
+from coevo.trainers.items.sequences import build
+from coevo.trainers.samplers import Kept, Replay, ReplayBuffer, alone, recalibrate, replay_weight
 
 
 def turn(seat, token, paid=None, version=3):
@@ -31,7 +32,7 @@ def play(reward=1.0, advantage=0.5, group=0, step=1, token=5, seat=""):
 
 
 def update(step, groups=4, size=2, **rest):
-    """All plays of an update: `size` plays of each group, every play with a token of its own."""
+    """All episodes of an update: `size` episodes of each group, every play with a token of its own."""
     return [
         play(group=g, step=step, token=1000 * step + 10 * g + i, **rest)
         for g in range(groups)
@@ -44,7 +45,7 @@ def rng(seed=0):
 
 
 def make(name, **options):
-    return REPLAY[name](**options)
+    return read(Replay, {"name": name, **options}).buffer() if name != "none" else ReplayBuffer()
 
 
 # ---- None -------------------------------------------------------------------------------------
@@ -229,8 +230,8 @@ def test_the_baseline_forgets_the_oldest_groups():
 
 
 def test_scaling_divides_by_the_median_deviation():
-    plays = [play(reward=r, advantage=r - 0.5, group=g) for g in range(9) for r in (0.0, 1.0)]
-    extra = spear(plays, capacity=4, scale=True).extra(1, rng())
+    episodes = [play(reward=r, advantage=r - 0.5, group=g) for g in range(9) for r in (0.0, 1.0)]
+    extra = spear(episodes, capacity=4, scale=True).extra(1, rng())
     assert {round(k.advantage, 4) for k in extra.items} == {0.7071}
 
 
@@ -253,7 +254,7 @@ def test_only_the_seat_of_an_item_learns_from_the_pass():
     seats = [("a", "b")[s] for s in batch.trajectories.keys["seat"].tolist()]
     assert seats == [k.seat for k in extra.items]
     assert won[0].episode.turns[1].token_ids == [1, 0]  # the stored play is untouched
-    assert batch.rows.logp_roll_CL[0, :2].tolist() == [-0.5, -0.25]
+    assert batch.sequences.logp_roll_CL[0, :2].tolist() == [-0.5, -0.25]
 
 
 def test_alone_keeps_what_the_seat_is_paid_by_others():
@@ -331,3 +332,10 @@ def test_a_pass_of_one_seat_needs_its_name():
 def test_options_are_checked(name, options, message):
     with pytest.raises(ConfigError, match=message):
         make(name, **options)
+
+
+def test_the_weight_of_a_pass_grows_by_a_cosine():
+    got = [replay_weight(s, horizon=200) for s in (0, 50, 100, 200)]
+    assert got == pytest.approx([0, 0.1464, 0.5, 1], abs=5e-5)
+    assert replay_weight(10_000, coef=0.25) == 0.25
+    assert replay_weight(75, horizon=150) == pytest.approx(0.5)

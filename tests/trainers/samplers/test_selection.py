@@ -1,4 +1,4 @@
-"""Which groups are learnt from, and the plays it takes to find enough of them."""
+"""Which groups are learnt from, and the episodes it takes to find enough of them."""
 
 import pickle
 
@@ -8,44 +8,44 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.estimators import AdvantageSpec, advantages, from_lists, option
-from coevo.trainers.samplers import SELECT, Refilled, RefillError, keep_dynamic, refill, tries_of
+from coevo.trainers.estimators import AdvantageConfig, GroupStd, advantages, from_lists
+from coevo.trainers.samplers import Refilled, RefillError, refill
+from coevo.trainers.samplers.selection import KeepAll, KeepDynamic
 
-keep_all = SELECT["all"]
 MIX = np.array([0.0, 0.05, 0.5, 0.95, 1.0])
 
 
 def test_only_groups_between_none_and_all_correct_are_kept():
     score = [0, 0, 1, 1, 1, 0, 0.5, 0.5]
     group = [9, 9, 4, 4, 7, 7, 1, 1]
-    assert keep_dynamic(score, group).tolist() == [7]
-    assert keep_all(score, group).tolist() == [1, 4, 7, 9]
+    assert KeepDynamic()(score, group).tolist() == [7]
+    assert KeepAll()(score, group).tolist() == [1, 4, 7, 9]
 
 
 def test_a_group_of_one_is_not_informative():
-    assert keep_dynamic([1.0, 0.0], [0, 1]).tolist() == []
+    assert KeepDynamic()([1.0, 0.0], [0, 1]).tolist() == []
 
 
 def test_narrower_bounds_drop_nearly_solved_starts():
     score = [*(1, 1, 1, 0), *(1, 0, 0, 0), *(1, 0, 1, 0)]
     group = np.repeat([0, 1, 2], 4)
-    assert keep_dynamic(score, group).tolist() == [0, 1, 2]
-    assert keep_dynamic(score, group, low=0.25, high=0.75).tolist() == [2]
+    assert KeepDynamic()(score, group).tolist() == [0, 1, 2]
+    assert KeepDynamic(low=0.25, high=0.75)(score, group).tolist() == [2]
 
 
 def test_seats_are_judged_apart_where_they_are_normalised_apart():
     # Zero-sum play of two seats: in group 0 the first seat always wins.
     score = [1, -1, 1, -1, 1, -1, -1, 1]
     group, seat = [0, 0, 0, 0, 1, 1, 1, 1], [0, 1] * 4
-    assert keep_dynamic(score, group, low=-1.0).tolist() == [0, 1]
-    assert keep_dynamic(score, group, seat, low=-1.0).tolist() == [1]
+    assert KeepDynamic(low=-1.0)(score, group).tolist() == [0, 1]
+    assert KeepDynamic(low=-1.0)(score, group, seat).tolist() == [1]
 
 
 def test_a_payoff_needs_its_own_bounds():
     with pytest.raises(ConfigError, match=r"outcome -1.0 is no accuracy.*low=-1"):
-        keep_dynamic([1, -1], [0, 0])
-    assert keep_dynamic([1, -1], [0, 0], low=-1.0).tolist() == [0]
-    assert keep_dynamic([5, 2], [0, 0], low=0.0, high=5.0).tolist() == [0]
+        KeepDynamic()([1, -1], [0, 0])
+    assert KeepDynamic(low=-1.0)([1, -1], [0, 0]).tolist() == [0]
+    assert KeepDynamic(low=0.0, high=5.0)([5, 2], [0, 0]).tolist() == [0]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_payoff_needs_its_own_bounds():
 )
 def test_bad_input_is_refused(score, group, options, message):
     with pytest.raises(ConfigError, match=message):
-        keep_dynamic(score, group, **options)
+        KeepDynamic(**options)(score, group)
 
 
 OUTCOMES = st.lists(
@@ -68,29 +68,29 @@ OUTCOMES = st.lists(
 
 
 @given(OUTCOMES, st.randoms(use_true_random=False))
-def test_the_order_of_trajectories_does_not_matter(plays, shuffle):
+def test_the_order_of_trajectories_does_not_matter(episodes, shuffle):
     def kept(rows):
-        return keep_dynamic([s for _, s in rows], [g for g, _ in rows]).tolist()
+        return KeepDynamic()([s for _, s in rows], [g for g, _ in rows]).tolist()
 
-    moved = list(plays)
+    moved = list(episodes)
     shuffle.shuffle(moved)
-    assert kept(moved) == kept(plays)
-    varied = {g for g, _ in plays if len({s for k, s in plays if k == g}) > 1}
-    assert set(kept(plays)) == varied
+    assert kept(moved) == kept(episodes)
+    varied = {g for g, _ in episodes if len({s for k, s in episodes if k == g}) > 1}
+    assert set(kept(episodes)) == varied
 
 
 # ---- Refill -----------------------------------------------------------------------------------
 
 
 def generation(rng, groups, size):
-    """Play groups of starts whose success rates are those of the mix; a play is its outcome."""
+    """Play groups of tasks whose success rates are those of the mix; an episode is its outcome."""
     rates = rng.choice(MIX, groups)
     return [(rng.random(size) < p).astype(float).tolist() for p in rates]
 
 
 def informative(groups):
     score = np.concatenate(groups)
-    kept = keep_dynamic(score, np.repeat(np.arange(len(groups)), [len(g) for g in groups]))
+    kept = KeepDynamic()(score, np.repeat(np.arange(len(groups)), [len(g) for g in groups]))
     return np.isin(np.arange(len(groups)), kept)
 
 
@@ -100,7 +100,7 @@ def test_every_kept_group_has_an_advantage_and_the_waste_is_reported():
     assert len(found.groups) == needed
     rows = [[r] for group in found.groups for r in group]
     keys = np.repeat(np.arange(needed), size).tolist()
-    spec = AdvantageSpec(scale=option("group_std"))
+    spec = AdvantageConfig(normalise=GroupStd())
     a = advantages(spec, from_lists(rows, group=keys)).advantage_BS.reshape(needed, size)
     assert bool((a.abs().amax(1) > 0).all())
     chance = float(np.mean(1 - MIX**size - (1 - MIX) ** size))  # of an informative group: 0.333
@@ -113,7 +113,7 @@ def test_every_kept_group_has_an_advantage_and_the_waste_is_reported():
 def test_surplus_is_cut_off_in_the_order_of_play():
     found = refill(lambda b: [(b, k) for k in range(4)], 5, lambda gs: [k > 0 for _, k in gs], 3)
     assert found.groups == ((0, 1), (0, 2), (0, 3), (1, 1), (1, 2))
-    assert (found.kept, found.drawn, found.batches, found.plays) == (6, 8, 2, 16)
+    assert (found.kept, found.drawn, found.batches, found.episodes) == (6, 8, 2, 16)
     assert found.wasted == pytest.approx(1 - 10 / 16)
     assert found.metrics() == {
         "select/wasted": found.wasted,
@@ -134,7 +134,9 @@ def test_no_further_batch_is_played_than_needed():
 
 
 def test_giving_up_names_the_counts():
-    with pytest.raises(RefillError, match=r"only 2 of the 4 .* after 2 .* \(6 groups, 24 plays\)"):
+    with pytest.raises(
+        RefillError, match=r"only 2 of the 4 .* after 2 .* \(6 groups, 24 episodes\)"
+    ):
         refill(lambda b: [[0] * 4] * 3, 4, lambda gs: [True, False, False], 2)
     assert issubclass(RefillError, ConfigError)
     assert str(pickle.loads(pickle.dumps(RefillError("few")))) == "few"
@@ -152,6 +154,6 @@ def test_nothing_played_wastes_nothing():
 
 
 def test_tries_are_those_of_the_option():
-    assert tries_of(option("dynamic")) == 10
-    assert tries_of(option("dynamic", tries=3)) == 3
-    assert tries_of(option("all")) == 1
+    assert KeepDynamic().tries == 10
+    assert KeepDynamic(tries=3).tries == 3
+    assert KeepAll().tries == 1

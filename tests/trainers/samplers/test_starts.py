@@ -1,4 +1,4 @@
-"""The history of start states: what is counted, what fades, and what a checkpoint keeps."""
+"""The history of task: what is counted, what fades, and what a checkpoint keeps."""
 
 import json
 import math
@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.envs.core.errors import ConfigError, DataError
-from coevo.trainers.samplers import StartHistory, StartStats
+from coevo.trainers.samplers import TaskHistory, TaskStats, Vade
 
 
 def test_counts_without_forgetting():
-    history = StartHistory(3)
+    history = TaskHistory(3)
     history.after_update([0, 2, 0, 2], [1.0, 0.0, 0.0, 0.5])
     history.after_update([2], [1.0])
     stats = history.stats()
@@ -24,7 +24,7 @@ def test_counts_without_forgetting():
 
 
 def test_two_speeds_of_forgetting():
-    history = StartHistory(2, lam_v=0.5, lam_g=0.8)
+    history = TaskHistory(2, lam_v=0.5, lam_g=0.8)
     history.after_update([0, 0, 1, 1], [1.0, 1.0, 1.0, 0.0])
     history.after_update([0, 0], [0.0, 1.0])
     stats = history.stats()
@@ -37,39 +37,39 @@ def test_two_speeds_of_forgetting():
 
 
 def test_outcomes_of_another_range_become_fractions():
-    history = StartHistory(1, low=-1.0, high=1.0)
+    history = TaskHistory(1, low=-1.0, high=1.0)
     history.observe(0, [-1.0, 0.0, 1.0, 1.0])
     assert history.stats().successes_P.tolist() == [2.5]
-    with pytest.raises(ConfigError, match=r"start 0 has outcomes from 0.0 to 2.0, outside low=-1"):
+    with pytest.raises(ConfigError, match=r"task 0 has outcomes from 0.0 to 2.0, outside low=-1"):
         history.observe(0, [0.0, 2.0])
     with pytest.raises(ConfigError, match="outside"):
         history.observe(0, [math.nan])
 
 
 def test_no_outcomes_are_no_visit():
-    history = StartHistory(1)
+    history = TaskHistory(1)
     history.observe(0, [])
     assert history.stats().visits_P.tolist() == [0]
 
 
-@pytest.mark.parametrize("start", [-1, 3])
-def test_a_start_outside_the_list_is_refused(start):
-    with pytest.raises(ConfigError, match=f"start {start} is not one of the 3"):
-        StartHistory(3).observe(start, [1.0])
+@pytest.mark.parametrize("task", [-1, 3])
+def test_a_start_outside_the_list_is_refused(task):
+    with pytest.raises(ConfigError, match=f"task {task} is not one of the 3"):
+        TaskHistory(3).observe(task, [1.0])
 
 
 def test_arguments_are_checked():
     for arguments in ({"size": 0}, {"size": 2, "low": 1.0}):
         with pytest.raises(ConfigError, match="low must be below high"):
-            StartHistory(**arguments)
+            TaskHistory(**arguments)
     with pytest.raises(ConfigError, match=r"lam_g=1\.1"):
-        StartHistory(2, lam_g=1.1)
-    with pytest.raises(ConfigError, match="2 starts and 1 outcomes"):
-        StartHistory(2).after_update([0, 1], [1.0])
+        Vade(lam_g=1.1)
+    with pytest.raises(ConfigError, match="2 tasks and 1 outcomes"):
+        TaskHistory(2).after_update([0, 1], [1.0])
 
 
 def test_statistics_are_a_copy_and_cannot_be_written():
-    history = StartHistory(2)
+    history = TaskHistory(2)
     before = history.stats()
     history.observe(0, [1.0])
     assert before.trials_P.tolist() == [0.0, 0.0]
@@ -78,7 +78,7 @@ def test_statistics_are_a_copy_and_cannot_be_written():
 
 
 def test_statistics_of_some_starts():
-    history = StartHistory(3)
+    history = TaskHistory(3)
     history.after_update([0, 1, 2], [0.0, 1.0, 1.0])
     assert history.stats([2, 0]).successes_P.tolist() == [1.0, 0.0]
     assert len(history.stats([])) == 0
@@ -89,31 +89,31 @@ def test_statistics_of_some_starts():
     st.floats(0, 1),
     st.floats(0, 1),
 )
-def test_a_history_continues_from_json_as_if_never_stopped(plays, lam_v, lam_g):
+def test_a_history_continues_from_json_as_if_never_stopped(episodes, lam_v, lam_g):
     def make():
-        return StartHistory(4, lam_v=lam_v, lam_g=lam_g)
+        return TaskHistory(4, lam_v=lam_v, lam_g=lam_g)
 
     whole, first, second = make(), make(), make()
-    cut = len(plays) // 2
+    cut = len(episodes) // 2
 
     def play(part, *histories):
         for history in histories:
             history.after_update([s for s, _ in part], [r for _, r in part])
 
-    play(plays[:cut], whole, first)
+    play(episodes[:cut], whole, first)
     second.load_state_dict(json.loads(json.dumps(first.state_dict(), allow_nan=False)))
-    play(plays[cut:], whole, second)
+    play(episodes[cut:], whole, second)
     assert second.state_dict() == whole.state_dict()
 
 
 def test_a_state_of_another_size_or_kind_is_refused():
-    state = StartHistory(2).state_dict()
-    with pytest.raises(DataError, match="of 2 starts, this history has 3"):
-        StartHistory(3).load_state_dict(state)
+    state = TaskHistory(2).state_dict()
+    with pytest.raises(DataError, match="of 2 tasks, this history has 3"):
+        TaskHistory(3).load_state_dict(state)
     with pytest.raises(DataError, match="KeyError"):
-        StartHistory(2).load_state_dict({"trials_P": [0.0, 0.0]})
+        TaskHistory(2).load_state_dict({"trials_P": [0.0, 0.0]})
     with pytest.raises(DataError, match="between 0 and trials_P"):
-        StartHistory(2).load_state_dict(state | {"successes_P": [3.0, 0.0]})
+        TaskHistory(2).load_state_dict(state | {"successes_P": [3.0, 0.0]})
 
 
 @pytest.mark.parametrize(
@@ -128,4 +128,4 @@ def test_a_state_of_another_size_or_kind_is_refused():
 )
 def test_impossible_statistics_are_refused(arrays, message):
     with pytest.raises(ConfigError, match=message):
-        StartStats(*arrays)
+        TaskStats(*arrays)

@@ -1,0 +1,91 @@
+"""Every agent that needs no model, by name: the one list of who can play.
+
+`coevo.agents.load.load_agent` knows these names and those of models; the single-agent views of the
+environments (`opponents="random"`) know these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from coevo.agents.agent import Agent, request_of
+from coevo.agents.conventions import ConventionAgent
+from coevo.agents.expert import ExpertAgent
+from coevo.agents.human import HumanAgent
+from coevo.agents.oracle import OracleAgent
+from coevo.agents.scripted import FirstLegalAgent, RandomAgent
+from coevo.agents.split_strategies import SPLIT_STRATEGIES
+from coevo.agents.strategies import STRATEGIES
+from coevo.agents.unanswered import answered
+from coevo.envs.core.env import TextEnv
+from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.core.opponents import Opponent
+
+SCRIPTED: dict[str, Callable[[], Agent]] = {
+    "random": RandomAgent,
+    "first_legal": FirstLegalAgent,
+    "oracle": OracleAgent,
+    "expert": ExpertAgent,
+    "human": HumanAgent,
+    **STRATEGIES,
+    **SPLIT_STRATEGIES,
+}
+"""Name -> agent."""
+WITH_ARGUMENT: dict[str, tuple[str, Callable[[str], Agent]]] = {
+    "expert": ("SKILL", lambda skill: ExpertAgent(float(skill))),
+    "convention": ("RANK", lambda rank: ConventionAgent(int(rank))),
+}
+"""What may stand before a colon -> what stands behind it, and how the agent is made from that."""
+
+
+def is_scripted(name: str) -> bool:
+    """Return whether a name needs no model."""
+    return name in SCRIPTED or (":" in name and name.partition(":")[0] in WITH_ARGUMENT)
+
+
+def scripted(name: str, what: str = "agent") -> Agent:
+    """Make an agent that needs no model.
+
+    Args:
+        name: key of `SCRIPTED`, `expert:SKILL` or `convention:RANK`.
+        what: a word for it in errors.
+
+    >>> scripted("expert:0.5").name, scripted("convention:2").name
+    ('expert:0.5', 'convention:2')
+    """
+    if name in SCRIPTED:
+        return SCRIPTED[name]()
+    kind, colon, argument = name.partition(":")
+    if not colon or kind not in WITH_ARGUMENT:
+        raise unknown(what, name, names())
+    try:
+        return WITH_ARGUMENT[kind][1](argument)
+    except ConfigError:
+        raise
+    except ValueError:
+        raise ConfigError(f"{name!r}: {argument!r} is not a number") from None
+
+
+def names() -> list[str]:
+    """Return every name that `scripted` takes."""
+    return [*SCRIPTED, *(f"{kind}:{argument}" for kind, (argument, _) in WITH_ARGUMENT.items())]
+
+
+def as_opponent(agent: Agent) -> Opponent:
+    """Let an agent play the other seats of a single-agent view.
+
+    Args:
+        agent: any agent; it is asked one request at a time.
+    """
+
+    def reply(env: TextEnv, seat: str, rng: np.random.Generator) -> str:
+        return answered(agent.act([request_of(env, seat, rng)])[0]).text
+
+    return reply
+
+
+def named_opponent(name: str) -> Opponent:
+    """Return the opponent of a name."""
+    return as_opponent(scripted(name, "opponent"))

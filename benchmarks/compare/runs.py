@@ -1,0 +1,222 @@
+"""One run of a comparison: train, measure on the way, measure the end, or say what failed."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from coevo.agents.agent import Agent
+from coevo.agents.load import load_agent
+from coevo.agents.sampling import SamplingConfig
+from coevo.agents.seated import one_agent
+from coevo.benchmarks.compare.manifest import BASELINES, KIND, Manifest, read, short
+from coevo.benchmarks.metrics import metric
+from coevo.benchmarks.results_folder import ResultsFolder, read_json
+from coevo.envs.core.errors import CoevoError, DataError
+from coevo.trainers.config import TrainConfig
+from coevo.trainers.loop import updates
+from coevo.trainers.run import start
+from coevo.trainers.run_folder import RunFolder, storage
+
+FINAL_SEED = 1_000_000
+"""Added to a run's seed for the last measurement: starts that no point on the way has seen."""
+FINAL_GAMES = 10
+"""How many times as many episodes as on the way."""
+RESULT = "result.json"
+"""File in the folder of a run that says how it ended."""
+Alive = Callable[[], None]
+"""Called after every update; raises to stop."""
+
+
+@dataclass(frozen=True, order=True)
+class Run:
+    """One algorithm on one environment from one seed."""
+
+    environment: str
+    algorithm: str
+    seed: int
+
+    def folder(self, root: Path) -> Path:
+        """Return its place in the folder of a comparison."""
+        name = self.algorithm.replace(":", "-")
+        return root / "runs" / short(self.environment) / name / str(self.seed)
+
+    def __str__(self) -> str:
+        return f"{self.algorithm} on {short(self.environment)}, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended."""
+
+    status: str
+    """`done` or `failed`."""
+    reason: str = ""
+    """Why it failed, in one line."""
+    value: float | None = None
+    """The environment's metric at the end of the budget."""
+    steps: int = 0
+    """Updates."""
+    tokens: int = 0
+    """Sampled tokens."""
+    turns: int = 0
+    """Turns of environments."""
+    seconds: float = 0.0
+    """Training time, measurements not counted."""
+
+
+def runs(manifest: Manifest) -> list[Run]:
+    """List the runs seed by seed, so that an unfinished comparison has whole seeds."""
+    return [
+        Run(env, algorithm, seed)
+        for seed in manifest.seeds
+        for env in manifest.environments
+        for algorithm in manifest.algorithms
+    ]
+
+
+def result(root: Path, run: Run) -> Result | None:
+    """Read how a run ended; None while it has not."""
+    path = run.folder(root) / RESULT
+    if not path.exists():
+        return None
+    try:
+        return Result(**read_json(path))
+    except (DataError, TypeError) as error:
+        raise DataError(f"{path} is damaged ({error}); remove it to repeat the run") from None
+
+
+def results(root: Path, manifest: Manifest) -> dict[Run, Result]:
+    """Read the results of all runs that have one."""
+    pairs = ((run, result(root, run)) for run in runs(manifest))
+    return {run: found for run, found in pairs if found is not None}
+
+
+def write_result(root: Path, run: Run, found: Result) -> None:
+    """Write how a run ended, in one step."""
+    ResultsFolder(run.folder(root), KIND).write(RESULT, asdict(found))
+
+
+def carry_out(root: Path, run: Run, alive: Alive | None = None) -> Result:
+    """Train and measure a run, continuing it where it was interrupted.
+
+    Args:
+        root: folder of a comparison, its manifest written.
+        run: which one.
+        alive: called after every update; an exception from it stops the run, unfinished.
+
+    Raises:
+        KeyboardInterrupt: after the current update was finished and saved.
+    """
+    folder = run.folder(root)
+    folder.mkdir(parents=True, exist_ok=True)
+    with ResultsFolder(folder, KIND).alone(wait=True):
+        before = result(root, run)
+        if before is not None:
+            return before
+        try:
+            found = _measured(read(root)[0], root, run, alive)
+        except KeyboardInterrupt:
+            raise
+        except Exception as error:
+            with storage(folder):
+                (folder / "error.txt").write_text(traceback.format_exc(), encoding="utf-8")
+            found = Result("failed", reason(error))
+        write_result(root, run, found)
+        return found
+
+
+def reason(error: BaseException) -> str:
+    """Say an error in one line."""
+    text = " ".join(str(error).split())
+    name = "" if isinstance(error, CoevoError) and text else type(error).__name__
+    return ": ".join(part for part in (name, text) if part)
+
+
+def train_config(manifest: Manifest, run: Run) -> TrainConfig:
+    """Return the configuration with which a run trains."""
+    budget = manifest.budgets[run.environment]
+    return TrainConfig(
+        algorithm=manifest.record(run.algorithm, run.environment),
+        env=run.environment,
+        env_options=dict(manifest.env_options),
+        model=manifest.model,
+        sampling=SamplingConfig(**manifest.sampling),
+        seed=run.seed,
+        budget_tokens=budget.get("tokens"),
+        budget_turns=budget.get("turns"),
+        budget_seconds=budget.get("seconds"),
+        probe_points=manifest.points,
+        keep_checkpoints=1,
+        device=manifest.device,
+        threads=manifest.threads,
+    )
+
+
+def _measured(manifest: Manifest, root: Path, run: Run, alive: Alive | None) -> Result:
+    measured = metric(run.environment, manifest.env_options)
+
+    def probe(policies: Mapping[str, Agent]) -> dict[str, float | None]:
+        found = measured.measure(one_agent(policies), games=manifest.games, seed=run.seed)
+        return {measured.name: found.value}
+
+    trained = _baseline if run.algorithm.startswith(BASELINES) else _algorithm
+    agent, progress = trained(manifest, run, RunFolder(run.folder(root)), probe, alive)
+    games, seed = FINAL_GAMES * manifest.games, FINAL_SEED + run.seed
+    return Result("done", value=measured.measure(agent, games, seed).value, **progress)
+
+
+def _algorithm(
+    manifest: Manifest, run: Run, folder: RunFolder, probe: Any, alive: Alive | None
+) -> tuple[Agent, dict[str, Any]]:
+    config = train_config(manifest, run)
+    if not (folder.path / "config.yaml").exists():
+        folder.create(config)
+    training = start(config, folder)
+    for _ in updates(training, [probe]):
+        if alive is not None:
+            alive()
+    done = training.progress
+    used = {
+        "steps": done.step,
+        "tokens": done.tokens,
+        "turns": done.turns,
+        "seconds": round(done.seconds, 3),
+    }
+    return one_agent(training.policies()), used
+
+
+def _baseline(
+    manifest: Manifest, run: Run, folder: RunFolder, probe: Any, alive: Alive | None
+) -> tuple[Agent, dict[str, Any]]:
+    # these need an extra that other runs do without
+    from coevo.trainers.sb3.settings import SB3Config
+    from coevo.trainers.sb3.train import SB3Run, sb3_updates
+
+    budget = manifest.budgets[run.environment]
+    config = SB3Config(
+        algo=run.algorithm.removeprefix(BASELINES),
+        env=run.environment,
+        env_options=manifest.env_options,
+        seed=run.seed,
+        budget_turns=budget.get("turns"),
+        budget_seconds=budget.get("seconds"),
+        probe_points=manifest.points,
+    )
+    training = SB3Run(config, folder)
+    for _ in sb3_updates(training, [probe]):
+        if alive is not None:
+            alive()
+    done = training.progress
+    used = {"steps": done.step, "turns": done.turns, "seconds": round(done.seconds, 3)}
+    return one_agent(training.policies()), used
+
+
+def start_agent(manifest: Manifest) -> Agent:
+    """Load the policy that every run starts from."""
+    return load_agent(
+        manifest.model, sampling=SamplingConfig(**manifest.sampling), device=manifest.device
+    )

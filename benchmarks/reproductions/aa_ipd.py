@@ -1,0 +1,97 @@
+"""Advantage Alignment in the iterated prisoner's dilemma: cooperation that cannot be exploited.
+
+Setting   Payoffs 3, 0, 5, 1; ten rounds; one policy in both seats that sees the last round, own
+          move first: five contexts, two arms, uniform at the start. The record
+          `advantage_alignment` and its two controls as they are registered: rewards / 5, gamma
+          0.9, beta 0.5, groups of 8, entropy bonus 0.01, half of the groups against one of 30 past
+          selves, kept every 10 updates. 256 plays per update, Adam 0.05, 600 updates.
+Measured  Exact: payoff per round against itself and against always-defect, and the probabilities
+          of cooperating.
+Chosen    A table for the paper's 7B model, and the bounds; groups of 2, 8, 32 and 256 end alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from coevo.benchmarks.reproductions.repeated_table import Course, RoundGame, expected_returns, learn
+from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
+from coevo.benchmarks.reproductions.tabular import REAL
+from coevo.envs.dilemmas.catalogue import matrix_game
+from coevo.trainers.algorithms import algorithm
+
+ROUNDS, PLAYS, STEPS, LR = 10, 256, 600, 0.05
+CONTEXTS = ("start", "CC", "CD", "DC", "DD")
+"""What a seat knows: the own last move, then the other's."""
+PAYOFF_AA = torch.tensor(matrix_game("prisoners_dilemma").payoffs[..., 0].tolist(), dtype=REAL)
+"""Own payoff by own and other's move; 0 cooperates."""
+ALWAYS_DEFECT = torch.tensor([[0.0, 1.0]], dtype=REAL).expand(len(CONTEXTS), 2)
+
+
+def run(seeds: Sequence[int]) -> Outcome:
+    """Train with no alignment, with the sum of rewards and with alignment."""
+    naive, total, aligned = (_learnt(v, seeds) for v in ("naive", "sum_of_rewards", None))
+    return Outcome(
+        (
+            Row("naive: payoff", _payoffs(naive), 1.003, high=1.1),
+            Row("sum of rewards: payoff", _payoffs(total), 2.999, low=2.9),
+            Row("sum of rewards: P(C | CD)", cooperation(total, "CD"), 0.978, low=0.5),
+            Row("sum of rewards: against always-defect", _robust(total), 0.022, high=0.4),
+            Row("alignment: payoff", _payoffs(aligned), 2.781, low=2.5),
+            Row("alignment: P(C) at the start", cooperation(aligned, "start"), 1.0, low=0.9),
+            Row("alignment: P(C | CC)", cooperation(aligned, "CC"), 0.985, low=0.9),
+            Row("alignment: P(C | CD)", cooperation(aligned, "CD"), 0.005, high=0.1),
+            Row("alignment: P(C | DC)", cooperation(aligned, "DC"), 0.013),
+            Row("alignment: P(C | DD)", cooperation(aligned, "DD"), 0.001),
+            Row("alignment: against always-defect", _robust(aligned), 0.899, low=0.85),
+        ),
+        note="payoffs are per round, exact for the policies at the end; grim-like play earns "
+        "(0 + 9 x 1) / 10 against always-defect",
+    )
+
+
+def dilemma(rounds: int = ROUNDS) -> RoundGame:
+    """Return the iterated prisoner's dilemma as a table."""
+    return RoundGame(
+        memories=len(CONTEXTS),
+        arms=2,
+        rounds=rounds,
+        roles=1,
+        pay=lambda role, arm: PAYOFF_AA[arm, arm.flip(-1)],
+        remember=lambda role, arm: 1 + 2 * arm + arm.flip(-1),
+    )
+
+
+def cooperation(policies: Sequence[Tensor], context: str) -> tuple[float, ...]:
+    """Return the probability of cooperating of every policy."""
+    return tuple(float(p[CONTEXTS.index(context), 0]) for p in policies)
+
+
+def _learnt(variant: str | None, seeds: Sequence[int]) -> list[Tensor]:
+    record = algorithm("advantage_alignment", variant)
+    course = Course(plays=PLAYS, steps=STEPS, lr=LR)
+    return [learn(dilemma(), record, course, seed) for seed in seeds]
+
+
+def _payoffs(policies: Sequence[Tensor]) -> tuple[float, ...]:
+    return tuple(expected_returns(dilemma(), p, p)[0] / ROUNDS for p in policies)
+
+
+def _robust(policies: Sequence[Tensor]) -> tuple[float, ...]:
+    return tuple(expected_returns(dilemma(), p, ALWAYS_DEFECT)[0] / ROUNDS for p in policies)
+
+
+REPRODUCTION = Reproduction(
+    name="aa_ipd",
+    property="In the iterated prisoner's dilemma naive learners defect, learners of the summed "
+    "reward cooperate and let themselves be exploited, and advantage alignment cooperates without.",
+    source="Piche et al. 2025, arXiv 2511.19405 (advantage alignment with a group baseline, settings "
+    "of github.com/dereckpiche/AdAlignLLM), after Duque et al. 2024, arXiv 2406.14662; figures: our "
+    "numpy experiment, benchmarks/studies/alignment_numpy.py",
+    minutes=2.2,
+    run=run,
+    on="table",
+)

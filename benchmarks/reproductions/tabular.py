@@ -1,0 +1,189 @@
+"""Tabular softmax policies: the smallest models that every estimator and loss can move.
+
+A context is a state or a prompt, an arm is an action, and an action is one token. Independent
+repetitions (seeds, draws) are further contexts of the same table, so that one batch moves all of
+them; with the denominators of one repetition each gets the step that it would get alone.
+
+Expectations: a loss of the library averages over rows. A batch that holds each arm as often as
+a policy plays it therefore gives that policy's expected gradient exactly; for probabilities that
+are not ratios, a row's advantage is multiplied by the probability (losses are linear in it) and
+the denominator is 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from coevo.trainers.estimators import (
+    Denominators,
+    LossConfig,
+    LossInputs,
+    Trajectories,
+    batch_statistics,
+    policy_loss,
+)
+from coevo.trainers.estimators.trajectories import KEYS
+
+REAL = torch.float64
+
+
+@dataclass(frozen=True)
+class Moves:
+    """What was played: rows of one token per step."""
+
+    context_BL: Tensor
+    """Context of every step (int64)."""
+    arm_BL: Tensor
+    """Arm that was taken (int64)."""
+    mask_CL: Tensor
+    """False after the end of a play."""
+
+
+def moves(context_B: Tensor, arm_B: Tensor) -> Moves:
+    """Return the moves of plays of one step each.
+
+    >>> moves(torch.tensor([0, 1]), torch.tensor([2, 0])).arm_BL.tolist()
+    [[2], [0]]
+    """
+    arm_B1 = arm_B.reshape(-1, 1)
+    return Moves(context_B.reshape(-1, 1), arm_B1, torch.ones_like(arm_B1, dtype=torch.bool))
+
+
+class TabularPolicy:
+    """A softmax over arms for every context, moved by plain gradient steps.
+
+    >>> policy = TabularPolicy(torch.zeros(1, 2))
+    >>> policy.probabilities_CA().tolist()
+    [[0.5, 0.5]]
+    """
+
+    def __init__(self, logits_CA: Tensor) -> None:
+        self.logits_CA = logits_CA.detach().to(REAL).clone().requires_grad_()
+
+    def logp_CA(self) -> Tensor:
+        """Log-probability of every arm, with gradient."""
+        return self.logits_CA.log_softmax(-1)
+
+    @torch.no_grad()
+    def probabilities_CA(self) -> Tensor:
+        """Probability of every arm."""
+        return self.logits_CA.softmax(-1)
+
+    @torch.no_grad()
+    def entropy_C(self) -> Tensor:
+        """Entropy in every context, in nats."""
+        logp_CA = self.logp_CA()
+        return -(logp_CA.exp() * logp_CA).sum(-1)
+
+    @torch.no_grad()
+    def draw(self, uniform_CG: Tensor) -> Tensor:
+        """Sample G arms in every context from uniform numbers in [0, 1)."""
+        cumulative_CA = self.probabilities_CA().cumsum(-1)
+        arm_CG = torch.searchsorted(cumulative_CA, uniform_CG.contiguous(), right=True)
+        return arm_CG.clamp(max=cumulative_CA.shape[-1] - 1)
+
+    def inputs(
+        self, played: Moves, advantage_CL: Tensor, old_BL: Tensor | None = None
+    ) -> LossInputs:
+        """Return what a loss reads; without `old_BL` the moves are from the policy as it is."""
+        logp_CL = self.logp_CA()[played.context_BL, played.arm_BL]
+        return LossInputs(
+            logp_CL=logp_CL,
+            logp_old_CL=logp_CL.detach() if old_BL is None else old_BL,
+            advantage_CL=advantage_CL,
+            mask_CL=played.mask_CL,
+            turn_id_CL=torch.where(
+                played.mask_CL, torch.arange(played.mask_CL.shape[1]).expand_as(played.mask_CL), -1
+            ),
+        )
+
+    def gradient_CA(self, loss: Tensor) -> Tensor:
+        """Return the direction that lowers a loss."""
+        (gradient_CA,) = torch.autograd.grad(loss, self.logits_CA)
+        return -gradient_CA
+
+    def update(
+        self,
+        spec: LossConfig,
+        played: Moves,
+        advantage_CL: Tensor,
+        denom: Denominators,
+        *,
+        lr: float,
+        epochs: int = 1,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        """Take one gradient step per epoch on moves that this policy has just made.
+
+        Without randomness a step of zero is the last one: nothing would move any more.
+        """
+        old_BL = self.logp_CA().detach()[played.context_BL, played.arm_BL]
+        for _ in range(epochs):
+            inputs = self.inputs(played, advantage_CL, old_BL)
+            if spec.needs_batch_statistics:
+                inputs = replace(inputs, statistics=batch_statistics(spec, inputs, generator))
+            step_CA = self.gradient_CA(policy_loss(spec, inputs, denom).loss)
+            if generator is None and not step_CA.any():
+                break
+            with torch.no_grad():
+                self.logits_CA += lr * step_CA
+
+
+def plays(
+    reward_BTK: Tensor,
+    components: Sequence[str] = ("reward",),
+    mask_BT: Tensor | None = None,
+    **keys: Tensor,
+) -> Trajectories:
+    """Return plays with one token per turn to the estimators.
+
+    Args:
+        reward_BTK: Rewards; [B] is one reward at the end of one step, [B, K] its components.
+        components: Names of the K components.
+        mask_BT: False after the end of a play; all True where not given.
+        **keys: Identities per play; missing ones are 0, `trajectory` counts up.
+
+    >>> plays(torch.tensor([1.0, 0.0]), group=torch.tensor([0, 0])).reward_BTK.shape
+    torch.Size([2, 1, 1])
+    """
+    if reward_BTK.ndim == 1:
+        reward_BTK = reward_BTK[:, None, None]
+    elif reward_BTK.ndim == 2:
+        reward_BTK = reward_BTK.unsqueeze(1)
+    rows, turns, _ = reward_BTK.shape
+    mask_BT = torch.ones(rows, turns, dtype=torch.bool) if mask_BT is None else mask_BT
+    zeros_B = torch.zeros(rows, dtype=torch.int64)
+    return Trajectories(
+        reward_BTK=reward_BTK.to(REAL),
+        components=tuple(components),
+        turn_mask_BT=mask_BT,
+        turn_of_BS=torch.where(mask_BT, torch.arange(turns).expand_as(mask_BT), -1),
+        keys=dict.fromkeys(KEYS, zeros_B) | {"trajectory": torch.arange(rows)} | keys,
+    )
+
+
+def generators(seeds: Sequence[int]) -> list[torch.Generator]:
+    """Make one source of random numbers per seed, so that a seed gives the same figures alone."""
+    return [torch.Generator().manual_seed(seed) for seed in seeds]
+
+
+def uniform(sources: Sequence[torch.Generator], *shape: int) -> Tensor:
+    """Draw uniform numbers from every source: [sources, *shape].
+
+    >>> uniform(generators([0, 1]), 3).shape
+    torch.Size([2, 3])
+    """
+    return torch.stack([torch.rand(shape, generator=g, dtype=REAL) for g in sources])
+
+
+def normal(sources: Sequence[torch.Generator], *shape: int) -> Tensor:
+    """Draw standard normal numbers from every source: [sources, *shape].
+
+    >>> normal(generators([0]), 2, 3).shape
+    torch.Size([1, 2, 3])
+    """
+    return torch.stack([torch.randn(shape, generator=g, dtype=REAL) for g in sources])

@@ -1,0 +1,186 @@
+"""A folder of results: what was asked first, every part as it is done, the whole last.
+
+manifest.json      {"kind": ..., settings, commit, hardware, packages}; one folder, one set of settings
+parts/<name>.json  one finished part
+.lock              held by the one process that works here; a process that dies lets go
+
+Comparisons, tournaments and evaluations are kept in such folders. Each can be killed at any moment:
+the same command continues it and ends with the same tables.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import FileLock, Timeout
+
+from coevo.benchmarks.provenance import provenance
+from coevo.envs.core.errors import ConfigError, DataError
+from coevo.trainers.run_folder import replace_text, storage
+
+MANIFEST = "manifest.json"
+
+
+class ResultsFolder:
+    """Reads and writes one folder of results.
+
+    Args:
+        path: of the folder, which need not exist; None keeps nothing.
+        kind: of results, such as `comparison`.
+    """
+
+    def __init__(self, path: Path | None, kind: str) -> None:
+        self.path, self.kind = path, kind
+        self._what = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+    def begin(
+        self,
+        settings: Mapping[str, Any],
+        weights: Mapping[str, str] | None = None,
+        facts: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
+        """Write the manifest of new results, or check that those there were asked for alike.
+
+        Args:
+            settings: everything that the results depend on, beside weights.
+            weights: agent -> fingerprint of its weights.
+            facts: gives what else the manifest of new results says; nobody compares it.
+
+        Raises:
+            ConfigError: the folder holds results with other settings, or of changed agents.
+            DataError: it holds something else.
+        """
+        if self.path is None:
+            return
+        wanted = json.loads(json.dumps({**settings, "weights": dict(weights or {})}))
+        if (self.path / MANIFEST).exists():
+            self._check_same(self.manifest(), wanted)
+            return
+        if self.path.exists() and not self.path.is_dir():
+            raise DataError(f"{self.path} is no folder; give another --out")
+        if self.path.is_dir() and any(p.name[0] != "." for p in self.path.iterdir()):
+            raise DataError(f"{self.path} holds something else; give another --out")
+        self.write(MANIFEST, {"kind": self.kind, **wanted, **facts(), **provenance()})
+
+    def manifest(self) -> dict[str, Any]:
+        """Read the manifest.
+
+        Raises:
+            DataError: there is none, or it is of another kind.
+        """
+        assert self.path is not None  # nothing is kept nowhere
+        path = self.path / MANIFEST
+        if not path.is_file():
+            raise DataError(f"{self.path} holds no {self.kind}: there is no {path}")
+        found = read_json(path)
+        if found.get("kind") != self.kind:
+            raise DataError(f"{path} is no manifest of {self._what}; give another --out")
+        return found
+
+    def _check_same(self, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+        for name, value in wanted.items():
+            if name != "weights" and there.get(name) != value:
+                raise ConfigError(
+                    f"{self.path} holds {self._what} with {name}="
+                    f"{_shown(there.get(name))}, not {_shown(value)}; give another --out"
+                )
+        before = there.get("weights", {})
+        for agent, digest in wanted["weights"].items():
+            if before.get(agent) != digest:
+                raise ConfigError(
+                    f"{agent} has other weights than when {self.path} was begun; name a "
+                    "checkpoint, which stays as it is, and give another --out"
+                )
+
+    @contextlib.contextmanager
+    def alone(self, *, wait: bool = False) -> Iterator[None]:
+        """Let one process at a time work here.
+
+        Args:
+            wait: for the other process, instead of refusing to work beside it.
+
+        Raises:
+            DataError: another process works here.
+        """
+        if self.path is None:
+            yield
+            return
+        lock = FileLock(self.path / ".lock")
+        try:
+            lock.acquire(timeout=-1 if wait else 0)
+        except Timeout:
+            raise DataError(f"{self.path} is in use by another process") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def part(self, name: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return a part: read it where it was finished before, else compute and keep it.
+
+        A part with a `failed` reason is not kept, so that it is tried again.
+        """
+        if self.path is None:
+            return compute()
+        place = f"parts/{file_name(name)}.json"
+        if (self.path / place).is_file():
+            return read_json(self.path / place)
+        found = compute()
+        if not found.get("failed"):
+            self.write(place, found)
+        return found
+
+    def write(self, place: str, data: Any) -> None:
+        """Write a JSON file in one step; its folder is made if it is missing."""
+        if self.path is None:
+            return
+        path = self.path / place
+        with storage(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_text(path, json.dumps(plain(data), indent=2) + "\n")
+
+
+def plain(value: Any) -> Any:
+    """Turn numpy's values into Python's, and what JSON cannot say (NaN, infinity) into None.
+
+    >>> plain({"a": (float("nan"), np.float64(1.5)), "b": np.arange(2)})
+    {'a': [None, 1.5], 'b': [0, 1]}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def file_name(name: str) -> str:
+    """Spell a name so that every file system takes it.
+
+    >>> file_name("coevo/kuhn_poker-v0")
+    'coevo-kuhn_poker-v0'
+    """
+    return re.sub(r"[^A-Za-z0-9_.=-]+", "-", name).strip("-")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read an object; a broken file is named."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {path}: {error}") from None
+    if not isinstance(data, dict):
+        raise DataError(f"{path} holds no JSON object")
+    return data
+
+
+def _shown(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else repr(value)

@@ -1,0 +1,88 @@
+"""Episodes in words: who read what, said what, got what, and who won."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from coevo.agents.human import latest
+from coevo.benchmarks.report.episodes import outcome
+from coevo.commands.screen import harmless
+from coevo.envs.core.episode import Episode, StopReason, Turn
+from coevo.envs.core.parsing import Status
+
+
+def transcript(episode: Episode) -> Iterator[str]:
+    """Return a whole episode, line by line."""
+    yield f"{episode.env}, {_origin(episode)}"
+    for number, turn in enumerate(episode.turns, start=1):
+        yield ""
+        yield f"{number}. {_who(turn)} reads:"
+        yield from _indented(latest(turn.chat))
+        yield f"   and says: {_quoted(turn.text)}"
+        yield f"   {_outcome(turn)}"
+        yield from (f"   {line}" for line in _paid(turn))
+    yield ""
+    yield ending(episode)
+
+
+def excerpt(episode: Episode) -> Iterator[str]:
+    """Return an episode in two lines per turn."""
+    yield f"{episode.env}, {_origin(episode)}"
+    for turn in episode.turns:
+        seen = " ".join(latest(turn.chat).split())
+        yield f"  {turn.agent} reads: {harmless(_short(seen))}"
+        yield f"    says {_quoted(turn.text)}: {_outcome(turn)}"
+    yield f"  {ending(episode)}"
+
+
+def different(episodes: Sequence[Episode], most: int = 3) -> list[Episode]:
+    """Return episodes that differ in what was said, the longest first."""
+    found = {tuple((t.agent, t.text) for t in e.turns): e for e in episodes}
+    return sorted(found.values(), key=lambda e: -len(e.turns))[:most]
+
+
+def ending(episode: Episode) -> str:
+    """Say how an episode ended and what everybody got."""
+    totals = {a: episode.total(a, "payoff") + episode.total(a, "illegal") for a in episode.agents}
+    got = ", ".join(f"{a} {value:+g}" for a, value in totals.items())
+    regular = episode.stop is StopReason.FINISHED
+    note = f": {harmless(episode.note)}" if episode.note and not regular else ""
+    return f"{outcome(episode)} ({got}){note}"
+
+
+def _who(turn: Turn) -> str:
+    version = f" after {turn.version} updates" if turn.version >= 0 else ""
+    return f"{turn.agent} ({harmless(turn.player)}{version})" if turn.player else turn.agent
+
+
+def _origin(episode: Episode) -> str:
+    step = episode.outcome.get("step")
+    return f"task {episode.task}" + (f", update {step:g}" if step is not None else "")
+
+
+def _outcome(turn: Turn) -> str:
+    if turn.status is Status.LEGAL:
+        return f"plays {turn.move}" if turn.legal is not None else "accepted"
+    fault = "no move in square brackets at its end"
+    if turn.status is Status.ILLEGAL:
+        fault = "not a legal move"
+    return f"{fault}" + (f"; {turn.move} is played instead" if turn.move is not None else "")
+
+
+def _paid(turn: Turn) -> Iterator[str]:
+    for component, table in turn.rewards.items():
+        if any(table.values()):
+            got = ", ".join(f"{agent} {value:+g}" for agent, value in table.items())
+            yield f"{component}: {got}"
+
+
+def _quoted(text: str) -> str:
+    return f'"{harmless(_short(" ".join(text.split()), 400))}"'
+
+
+def _short(text: str, limit: int = 200) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _indented(text: str) -> Iterator[str]:
+    return (f"     {harmless(line)}" for line in text.splitlines())

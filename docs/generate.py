@@ -1,0 +1,386 @@
+"""Write the pages of environments, algorithms, reward modules and commands from the registries."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import itertools
+import re
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coevo.commands.algos import describe, source
+from coevo.commands.arguments import COMMANDS, POSITIONAL, flag
+from coevo.envs import list_envs, make
+from coevo.envs.core.config import plain
+from coevo.envs.core.env import TextEnv
+from coevo.envs.core.errors import CoevoError
+from coevo.envs.core.registry import EnvSpec
+from coevo.envs.core.settings import Settings
+from coevo.envs.rewards import REWARDS, RewardModule
+from coevo.trainers.algorithm import STATUS, Algorithm
+from coevo.trainers.algorithms import ALGORITHMS
+
+
+def write_pages(docs: Path) -> None:
+    """Write all generated pages below `docs`; files that would not change are left alone."""
+    for folder, pages in (
+        ("environments", environment_pages()),
+        ("algorithms", algorithm_pages()),
+        ("rewards", reward_pages()),
+        (".", command_pages()),
+    ):
+        (docs / folder).mkdir(exist_ok=True)
+        for name, text in pages.items():
+            path = docs / folder / f"{name}.md"
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                path.write_text(text, encoding="utf-8")
+
+
+# ---- Environments ------------------------------------------------------------------------------
+
+
+def environment_pages() -> dict[str, str]:
+    """Return a page per environment, by its short name, and their index."""
+    envs = list_envs()
+    pages = {short(e.id): environment_page(e) for e in envs}
+    rows = [
+        (f"[`{e.id}`]({short(e.id)}.md)", e.summary, e.kind, moves(e), ", ".join(e.suite_names))
+        for e in envs
+    ]
+    text = "# Environments\n\n" + table(("id", "task", "kind", "moves", "suites"), rows)
+    text += toctree(pages)
+    return pages | {"index": text}
+
+
+def environment_page(env: EnvSpec) -> str:
+    """Return the page of one environment: rules, prompts that a seat sees, arguments, references."""
+    raw = make(env.id)
+    raw.reset(seed=0)
+    low, high = raw.payoff_range
+    facts = [
+        ("import", f'`pettingzoo.make("aec", "{env.id}")`'),
+        ("seats", ", ".join(f"`{seat}`" for seat in raw.possible_agents)),
+        ("moves", moves(env)),
+        ("action", "text; the move in square brackets at its end"),
+        ("observation", '`{"messages": chat}`'),
+        ("payoff of a seat", f"{low:g} to {high:g}" + (", zero-sum" if raw.zero_sum else "")),
+        ("scored by", f"`{env.metric}`" if env.metric else "mean return"),
+        ("references", references(env)),
+    ]
+    parts = [
+        f"# {short(env.id)}",
+        sentence(env.summary),
+        table(("", ""), facts),
+        docstring(importlib.import_module(env.module)),
+        "## What a seat sees",
+        *prompts(env),
+        "## What an onlooker sees",
+        fence(make(env.id, render_mode="ansi"), "text"),
+        "## Arguments",
+        arguments(raw),
+        "## Usage",
+        f"```python\n{usage(env)}```",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def prompts(env: EnvSpec) -> Iterable[str]:
+    """Return what the first seat is shown at its first turn, in both prompt styles."""
+    for style in ("full", "terse"):
+        raw = make(env.id, prompt_style=style)
+        raw.reset(seed=0)
+        seat = raw.agent_selection
+        yield f'`prompt_style="{style}"`, seat `{seat}`:'
+        said = "\n\n".join(f"{m['role']}: {m['content']}" for m in raw.chat(seat))
+        yield f"```text\n{said}\n```"
+
+
+def fence(env: TextEnv, language: str) -> str:
+    """Return the drawing of an environment after its first moves, in a code fence."""
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(2 * len(env.possible_agents)):
+        legal = env.infos[env.agent_selection]["legal_actions"]
+        if not legal:
+            break
+        env.step(f"[{legal[int(rng.integers(len(legal)))]}]")
+    return f"```{language}\n{str(env.render()).rstrip()}\n```"
+
+
+def usage(env: EnvSpec) -> str:
+    """Return code that plays one episode."""
+    return textwrap.dedent(f"""\
+        import pettingzoo
+
+        import coevo.envs
+
+        env = pettingzoo.make("aec", "{env.id}", illegal="random")
+        env.reset(seed=0)
+        for seat in env.agent_iter():
+            observation, reward, terminated, truncated, info = env.last()
+            move = (info["legal_actions"] or [""])[0]
+            env.step(None if terminated or truncated else f"[{{move}}]")
+        print(env.unwrapped.episode.outcome)
+        """)
+
+
+def references(env: EnvSpec) -> str:
+    """Return the reference scores and where they come from."""
+    if not env.refs:
+        return "none: they depend on the arguments"
+    scores = ", ".join(f"{name} {value:.4g}" for name, value in env.refs.items())
+    return f"{scores}. {sentence(env.refs_source)}"
+
+
+def arguments(raw: TextEnv) -> str:
+    """Return the tables of a task's own arguments and of those that every environment takes."""
+    own = [(f"`{n}`", f"`{d}`", escaped(t)) for n, d, t in fields_of(type(raw.task.config))]
+    shared = [(f"`{n}`", f"`{d}`", escaped(t)) for n, d, t in fields_of(Settings)]
+    head = ("argument", "default", "meaning")
+    parts = [table(head, own)] if own else []
+    return "\n\n".join([*parts, "Every environment takes:", table(head, shared)])
+
+
+def moves(env: EnvSpec) -> str:
+    """Return whether seats move at once or in turn."""
+    return "at once" if env.simultaneous else "in turn"
+
+
+# ---- Algorithms --------------------------------------------------------------------------------
+
+
+def algorithm_pages() -> dict[str, str]:
+    """Return a page per algorithm and their index."""
+    rows = [
+        (f"[`{a.name}`]({a.name}.md)", a.summary, source(a), a.status) for a in ALGORITHMS.values()
+    ]
+    parts = [
+        "# Algorithms",
+        "An algorithm is one file of configuration: what is collected, how rewards become advantages, "
+        "the loss, and what else moves. `coevo algos NAME` prints the same beside the values of its "
+        "source, and `--set` changes any setting by its dotted name. "
+        "[Writing one](../tutorials/algorithm.md).",
+        table(("name", "what it does", "source", "status"), rows),
+        "A status says how far an algorithm is held against its source:",
+        table(("status", "meaning"), ((f"`{s}`", text) for s, text in STATUS.items())),
+    ]
+    pages = {name: algorithm_page(record) for name, record in ALGORITHMS.items()}
+    return pages | {"index": "\n\n".join(parts) + toctree(pages)}
+
+
+def algorithm_page(record: Algorithm) -> str:
+    """Return the page of one algorithm: formula, parts, ours beside published, variants."""
+    module = importlib.import_module(f"coevo.trainers.algorithms.{record.name}")
+    shown = describe(record)
+    status = f"`{record.status}`: {STATUS[record.status]}."
+    if record.reproductions:
+        status += " Run " + ", ".join(f"`coevo reproduce {r}`" for r in record.reproductions) + "."
+    published = [
+        (f"`{key}`", f"`{ours(shown['settings'], key)}`", f"`{p['value']}`", p["source"], p["why"])
+        for key, p in shown["published"].items()
+    ]
+    parts = [
+        f"# {record.name}",
+        sentence(record.summary),
+        f"**Source:** {record.paper}. **Status:** {status}",
+        f"```text\n{record.formula}\n```",
+        escaped(inspect.getdoc(module) or ""),
+        "## Its parts",
+        table(("setting", "component", "what it computes"), parts_of(record)),
+        "## Ours beside published" if published else "",
+        table(("setting", "ours", "published", "where", "why ours differs"), published)
+        if published
+        else "",
+        "## Variants" if record.variants else "",
+        table(
+            ("`--variant`", "changes"),
+            [(f"`{n}`", f"`{plain(v)}`") for n, v in record.variants.items()],
+        )
+        if record.variants
+        else "",
+        "## All settings",
+        table(("setting", "value"), [(f"`{k}`", f"`{v}`") for k, v in shown["settings"].items()]),
+        "## Usage",
+        f"```text\ncoevo train {record.name} --env coevo/kuhn_poker-v0 --budget 4m\n```",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def parts_of(record: Algorithm) -> Iterable[tuple[str, str, str]]:
+    """Return every component of an algorithm: where it stands, its name, its first line."""
+    for where, config in (
+        ("collect", record.collect),
+        ("advantage", record.advantage),
+        ("loss", record.loss),
+    ):
+        for f in dataclasses.fields(config):
+            value = getattr(config, f.name)
+            for component in value if isinstance(value, tuple) else (value,):
+                if hasattr(component, "name"):
+                    line = escaped(first_line(type(component)))
+                    yield f"`{where}.{f.name}`", f"`{component.name}`", line
+    for name in ("population", "magnet"):
+        component = getattr(record, name)
+        if component is not None:
+            yield f"`{name}`", f"`{component.name}`", escaped(first_line(type(component)))
+
+
+def ours(settings: Mapping[str, Any], key: str) -> Any:
+    """Return our value of a setting; of a component all that differs from nothing."""
+    if key in settings:
+        return settings[key]
+    inner = {k.removeprefix(f"{key}."): v for k, v in settings.items() if k.startswith(f"{key}.")}
+    return inner.get("name", inner) if inner else "not used"
+
+
+def escaped(text: str) -> str:
+    """Return prose of a docstring as Markdown takes it: no character is markup by accident."""
+    return re.sub(r"(?<!`)([*_<>$])(?!`)", r"\\\1", text) if "`" not in text else text
+
+
+# ---- Reward modules and commands ---------------------------------------------------------------
+
+
+def reward_pages() -> dict[str, str]:
+    """Return the page of reward modules: what each rewards, when, and its arguments."""
+    rows = [
+        (f"[`{name}`](#{name.replace('_', '-')})", first_line(kind), when(kind))
+        for name, kind in sorted(REWARDS.items())
+    ]
+    parts = [
+        "# Reward modules",
+        "Every environment takes `rewards=[...]`, and every algorithm has a field `rewards`: a list "
+        "of objects, of mappings such as `{name: quality, alpha: 0.5}`, or of bare names. What a "
+        "module gives is a component of its own beside the rules' `payoff`; the environment adds it "
+        "to the reward that PettingZoo and Gymnasium see, and writes it into the episode at the "
+        "reply that earned it. [Writing one](../tutorials/reward.md) takes one file.",
+        table(("name", "rewards", "scored"), rows),
+        *(reward_section(name, kind) for name, kind in sorted(REWARDS.items())),
+    ]
+    return {"index": "\n\n".join(parts) + "\n"}
+
+
+def reward_section(name: str, kind: type[RewardModule]) -> str:
+    """Return the section of one reward module."""
+    rows = [(f"`{n}`", f"`{d}`", text) for n, d, text in fields_of(kind)]
+    parts = [f"## {name}", inspect.getdoc(kind) or ""]
+    return "\n\n".join([*parts, table(("argument", "default", "meaning"), rows)])
+
+
+def when(kind: type[RewardModule]) -> str:
+    """Return when a module with its default arguments is scored."""
+    try:
+        return "per turn" if kind().per_turn else "per batch"
+    except CoevoError:
+        return "as its parts"
+
+
+def fields_of(kind: Any) -> list[tuple[str, str, str]]:
+    """Return name, default and docstring of every field of a configuration class."""
+    texts = field_docstrings(kind)
+    found = []
+    for f in dataclasses.fields(kind):
+        if f.name == "name":
+            continue
+        default = f.default
+        if f.default_factory is not dataclasses.MISSING:
+            default = f.default_factory()
+        shown = "required" if default is dataclasses.MISSING else repr(plain(default))
+        found.append((f.name, shown, texts.get(f.name, "")))
+    return found
+
+
+def field_docstrings(kind: Any) -> dict[str, str]:
+    """Return the strings below the fields of a class and its bases, by field."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__[:-1]):
+        try:
+            body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0].body
+        except (OSError, TypeError, AttributeError):
+            continue
+        for line, below in itertools.pairwise(body):
+            text = getattr(getattr(below, "value", None), "value", None)
+            if isinstance(line, ast.AnnAssign) and isinstance(text, str):
+                found[line.target.id] = inspect.cleandoc(text)
+    return found
+
+
+def first_line(thing: Any) -> str:
+    """Return the first line of a docstring."""
+    return (inspect.getdoc(thing) or "").split("\n")[0]
+
+
+def command_pages() -> dict[str, str]:
+    """Return the page of the command line: every command with its options and an example."""
+    parts = [
+        "# Command line",
+        "Every command has `--help`; those with a result take `--json`. A wrong name gets the nearest "
+        "right ones in one line and exit status 2; Ctrl-C saves and exits with 130.",
+        "Settings are changed in two forms: `--set advantage.credit.lam=0.9` changes one field, "
+        "`--set advantage.credit='{name: gae, lam: 0.95}'` replaces a component. The same tree is "
+        "the `config.yaml` of a run.",
+    ]
+    for name, kind in COMMANDS.items():
+        texts = field_docstrings(kind)
+        rows = []
+        for f in dataclasses.fields(kind):
+            shown = f.name.upper() if f.name in POSITIONAL else f"`{flag(f.name)}`"
+            rows.append((shown, escaped(texts.get(f.name, ""))))
+        parts += [
+            f"## coevo {name}",
+            escaped(inspect.getdoc(kind) or ""),
+            table(("option", "meaning"), rows) if rows else "",
+            f"```text\n{kind.example}\n```",
+        ]
+    return {"commands": "\n\n".join(part for part in parts if part) + "\n"}
+
+
+# ---- Markdown ----------------------------------------------------------------------------------
+
+
+def short(id: str) -> str:
+    """Return the name in an id.
+
+    >>> short("coevo/kuhn_poker-v0")
+    'kuhn_poker'
+    """
+    return id.rpartition("/")[2].rpartition("-")[0]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a Markdown table; line breaks and bars in cells are made harmless."""
+    lines = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
+    for row in rows:
+        cells = [str(c).replace("|", "\\|").replace("\n", " ") for c in row]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def toctree(pages: Iterable[str]) -> str:
+    """Return a hidden table of contents over pages of the same folder."""
+    return "\n```{toctree}\n:hidden:\n\n" + "\n".join(sorted(pages)) + "\n```\n"
+
+
+def sentence(text: str) -> str:
+    """Return a text as a sentence.
+
+    >>> sentence("bid cards for prizes")
+    'Bid cards for prizes.'
+    """
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def docstring(module: Any) -> str:
+    """Return the docstring of a module, laid out as it is where it holds aligned columns."""
+    text = inspect.getdoc(module) or ""
+    paragraphs = text.split("\n\n")[1:]
+    laid_out = [f"```text\n{p}\n```" if "   " in p else p for p in paragraphs]
+    return "\n\n".join(laid_out)

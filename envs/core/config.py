@@ -1,0 +1,322 @@
+"""One configuration language: nested frozen dataclasses, read and checked by pydantic.
+
+A configuration is a tree. The same tree is a Python object, a YAML file and `--set` on the command
+line. A choice among components is a tagged union: every component has a field `name`, and
+`{name: gae, lam: 0.95}` says which one and how. Ranges stand where a field is defined.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from typing import Any, TypeVar, dataclass_transform, get_args
+
+import yaml
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    WrapValidator,
+)
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+
+from coevo.envs.core.errors import CoevoError, ConfigError, unknown
+
+T = TypeVar("T")
+_RULES = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+def config(kind: type[T]) -> type[T]:
+    """Make a class a frozen dataclass with keyword-only fields that are checked when it is made.
+
+    Raises:
+        ConfigError: at construction, in one line, for the first field that does not fit.
+
+    >>> @config
+    ... class Clip:
+    ...     eps: typing.Annotated[float, real(0, 1)] = 0.2
+    >>> Clip(eps=2)
+    Traceback (most recent call last):
+    coevo.envs.core.errors.ConfigError: Clip.eps=2 must be less than or equal to 1
+    """
+    made: Any = pydantic_dataclass(kind, frozen=True, kw_only=True, config=_RULES)
+    checked = made.__init__
+
+    @functools.wraps(checked)
+    def init(self: Any, **fields: Any) -> None:
+        try:
+            checked(self, **fields)
+        except ValidationError as error:
+            raise _explained(error, type(self), type(self).__name__) from None
+
+    made.__init__ = init
+    return made
+
+
+def whole(low: int, high: int | None = None) -> Any:
+    """Return the range of a whole number, written beside `int` in `Annotated`."""
+    return Field(strict=True, ge=low, le=high)
+
+
+def real(
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+    infinite: bool = False,
+) -> Any:
+    """Return the range of a number, written beside `float` in `Annotated`.
+
+    Args:
+        low: smallest value that is allowed.
+        high: largest value that is allowed.
+        above: every value must be larger than this.
+        below: every value must be smaller than this.
+        infinite: whether infinity is allowed; NaN never is.
+    """
+    numeric = Field(strict=True, ge=low, le=high, gt=above, lt=below)
+    numeric.metadata.append(BeforeValidator(functools.partial(_number, infinite)))
+    return numeric
+
+
+def choice() -> Any:
+    """Return the tag of a union of components, written beside it in `Annotated`."""
+    return Field(discriminator="name")
+
+
+def by_name(given: Any) -> Any:
+    """Return what a component is given as; a bare name stands for it with its defaults.
+
+    >>> by_name("gae")
+    {'name': 'gae'}
+    """
+    return {"name": given} if isinstance(given, str) else given
+
+
+def named(*made: type) -> Any:
+    """Return the rule that allows `by_name`, and objects of the classes in `made`.
+
+    It is written after `choice()`.
+    """
+
+    def given(value: Any, inner: Callable[[Any], Any]) -> Any:
+        return value if made and isinstance(value, made) else inner(by_name(value))
+
+    return WrapValidator(given)
+
+
+def components(kind: Any) -> dict[str, type]:
+    """Return the classes of a union of components by name."""
+    return {name: member for member in _classes(kind) for name in _tags(member)}
+
+
+def read(kind: type[T] | Any, tree: Any, where: str = "") -> T:
+    """Return the configuration that a tree of mappings, lists and scalars stands for.
+
+    Args:
+        kind: a configuration class, or a union of components with `choice()`.
+        tree: as YAML gives it; parts that are configuration objects already are taken as they are.
+        where: dotted name of the tree, for errors.
+
+    Raises:
+        UnknownNameError: a key is no field, or a `name` no component; the nearest are listed.
+        ConfigError: a value does not fit, or fields contradict each other.
+
+    >>> @config
+    ... class Gae:
+    ...     name: typing.Literal["gae"] = "gae"
+    ...     lam: typing.Annotated[float, real(0, 1)] = 1.0
+    >>> read(Gae, {"name": "gae", "lam": 0.95})
+    Gae(name='gae', lam=0.95)
+    >>> read(Gae, {"name": "gae", "lambda": 0.95}, "advantage.credit")
+    Traceback (most recent call last):
+    coevo.envs.core.errors.UnknownNameError: unknown setting of advantage.credit 'lambda'; \
+did you mean 'lam'? Known: lam, name
+    """
+    try:
+        return _adapter(typing.cast("Any", kind)).validate_python(tree)
+    except ValidationError as error:
+        raise _explained(error, kind, where) from None
+
+
+def plain(value: Any) -> Any:
+    """Return a configuration as dictionaries, lists and scalars; `read` takes them back.
+
+    >>> @config
+    ... class Clip:
+    ...     eps: typing.Annotated[float, real(0, 1)] = 0.2
+    >>> plain({"clip": Clip(), "roles": ("a", "b")})
+    {'clip': {'eps': 0.2}, 'roles': ['a', 'b']}
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(v) for v in value]
+    return value
+
+
+def changed(value: Any) -> dict[str, Any]:
+    """Return the fields of a configuration that differ from their defaults, and its `name`.
+
+    Configurations in its fields are told in the same way.
+
+    >>> @config
+    ... class Clip:
+    ...     eps: typing.Annotated[float, real(0, 1)] = 0.2
+    >>> changed(Clip()), changed(Clip(eps=0.5))
+    ({}, {'eps': 0.5})
+    """
+    return {
+        f.name: changed(given) if dataclasses.is_dataclass(given) else plain(given)
+        for f in dataclasses.fields(value)
+        if (given := getattr(value, f.name)) != _default(f) or f.name == "name"
+    }
+
+
+def assign(value: T, changes: Mapping[str, Any]) -> T:
+    """Return a copy of a configuration with fields changed by dotted name.
+
+    A mapping replaces a whole component, `credit={name: gae, lam: 0.95}`; a dotted name changes
+    one field of it, `credit.lam=0.9`. In a list of components a dotted name says which one by its
+    `name`: `regularise.kl.coef=0.1`. All changes are made before anything is checked, so that two
+    that belong together can be given in any order.
+
+    >>> @config
+    ... class Clip:
+    ...     eps: typing.Annotated[float, real(0, 1)] = 0.2
+    >>> assign(Clip(), {"eps": 0.3})
+    Clip(eps=0.3)
+    """
+    tree = plain(value)
+    for path, new in changes.items():
+        _put(tree, path.split("."), plain(new), path)
+    return read(type(value), tree)
+
+
+def parse(text: str) -> Any:
+    """Return the value that `--set key=TEXT` stands for: YAML, with 1e-3 a number.
+
+    >>> parse("1e-3"), parse("{name: gae, lam: 0.95}"), parse("cosine")
+    (0.001, {'name': 'gae', 'lam': 0.95}, 'cosine')
+    """
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{text!r} is not YAML: {' '.join(str(error).split())}") from None
+    return _numbers(value)
+
+
+def _numbers(value: Any) -> Any:
+    """YAML 1.1 reads 1e-3 as text; people mean the number."""
+    if isinstance(value, dict):
+        return {k: _numbers(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_numbers(v) for v in value]
+    if isinstance(value, str) and value[:1] in "+-.0123456789":
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _put(tree: Any, path: list[str], value: Any, full: str) -> None:
+    name, rest = path[0], path[1:]
+    where = full.removesuffix(".".join(path)).rstrip(".")
+    if isinstance(tree, list):
+        named = {str(item["name"]): item for item in tree if isinstance(item, dict)}
+        if name not in named:
+            raise unknown(f"entry of {where}", name, named)
+        if not rest:
+            raise ConfigError(f"{full}: name a field of {name}, or give the whole list {where}")
+        _put(named[name], rest, value, full)
+    elif not isinstance(tree, dict):
+        raise ConfigError(f"{where}={tree!r} is a single value and has no {name!r}")
+    elif not rest:
+        tree[name] = value  # an unknown key is named by `read`, which knows the fields
+    else:
+        if tree.get(name) is None:
+            tree[name] = {}
+        _put(tree[name], rest, value, full)
+
+
+def _number(infinite: bool, value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("must be a number")
+    if isinstance(value, int | float) and (
+        value != value or (not infinite and abs(value) == float("inf"))
+    ):
+        raise ValueError("must be a finite number")
+    return value
+
+
+@functools.cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def _default(given: dataclasses.Field[Any]) -> Any:
+    if given.default_factory is not dataclasses.MISSING:
+        return given.default_factory()
+    return given.default
+
+
+def _explained(error: ValidationError, kind: Any, where: str) -> CoevoError:
+    """Return the first complaint of pydantic as one line of ours.
+
+    What is missing comes last: where a name is misspelt, that is why its field is missing.
+    """
+    complaints = error.errors(include_url=False)
+    first = min(complaints, key=lambda complaint: complaint["type"] == "missing")
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, CoevoError):
+        return cause
+    path = [str(part) for part in first["loc"]]
+    name = ".".join([where, *path] if where else path) or "the configuration"
+    given, what = first["input"], first["type"]
+    if what in ("unexpected_keyword_argument", "extra_forbidden"):
+        owner = ".".join([where, *path[:-1]] if where else path[:-1])
+        return unknown(f"setting{f' of {owner}' if owner else ''}", path[-1], _fields(kind, path))
+    if what == "union_tag_invalid":
+        known = [tag.strip("'") for tag in first["ctx"]["expected_tags"].split(", ")]
+        return unknown(name, str(first["ctx"]["tag"]), known)
+    if what in ("union_tag_not_found", "model_attributes_type"):
+        return ConfigError(f"{name}={given!r} must be a mapping with a name, such as {{name: ...}}")
+    if what == "dataclass_type":
+        return ConfigError(f"{name}={given!r} must be a mapping")
+    message = first["msg"].removeprefix("Value error, ").removeprefix("Input should ")
+    must = message if message.startswith("must ") else f"must {message}"
+    return ConfigError(f"{name}={given!r} {must}" if what != "missing" else f"{name} is missing")
+
+
+def _fields(kind: Any, path: list[str]) -> list[str]:
+    """Return the field names of the class in which the last part of a path was looked up."""
+    for part in path[:-1]:
+        members = _classes(kind)
+        tagged = [m for m in members if part in _tags(m)]
+        if tagged:
+            kind = tagged[0]
+            continue
+        for member in members:
+            if part in (hints := typing.get_type_hints(member, include_extras=True)):
+                kind = hints[part]
+    return sorted({f.name for m in _classes(kind) for f in dataclasses.fields(m)})
+
+
+def _classes(kind: Any) -> list[Any]:
+    if dataclasses.is_dataclass(kind):
+        return [kind] if isinstance(kind, type) else []
+    return [found for inner in get_args(kind) for found in _classes(inner)]
+
+
+def _tags(kind: Any) -> tuple[Any, ...]:
+    return get_args(typing.get_type_hints(kind).get("name"))

@@ -1,0 +1,129 @@
+"""Reward modules: named, ranged, composable pieces of reward.
+
+A module is its own configuration: a frozen `@config` class whose fields are its arguments, so that
+`FormatReward(legal=0.1)` and `{name: format, legal: 0.1}` are the same. A module that learns keeps
+what it learned beside its fields; `copy.deepcopy` of one that has not learned yet is a fresh one.
+
+A module that needs only the past (`per_turn`) is applied by the environment after every reply. The
+others (judges, votes, what counts tokens) are applied to finished episodes: by trainers to a whole
+batch at once, by an environment in anybody else's hands to each episode when it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, PlainValidator
+
+from coevo.envs.core.config import by_name, read
+from coevo.envs.core.episode import Episode, Turn
+from coevo.envs.core.errors import ConfigError, unknown
+
+Rewards = dict[str, float]
+"""Agent -> reward."""
+
+
+class RewardModule:
+    """Base of every reward module; subclasses give `name`, `range` and one of the two scores."""
+
+    name: str = ""
+    """Which module it is."""
+
+    @property
+    def component(self) -> str:
+        """Column of the reward table that it fills; unique within one environment."""
+        return self.name
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Lowest and highest reward that one reply can earn from this module."""
+        return (-1.0, 1.0)
+
+    @property
+    def per_turn(self) -> bool:
+        """Whether `score_turn` needs only the past; the environment then applies it as it goes."""
+        return True
+
+    @property
+    def version(self) -> int:
+        """Goes up when a learning module changes. Rewards do not carry it yet."""
+        return 0
+
+    def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
+        """Return the rewards that `turn`, the latest of `episode`, decides for itself."""
+        raise NotImplementedError(f"{type(self).__name__} must define one score")  # abstract
+
+    def score_earlier(self, episode: Episode, turn: Turn) -> Mapping[int, Rewards]:
+        """Return rewards that `turn`, the latest, decides for earlier turns: place -> rewards.
+
+        They are credited to the reply that earned them, whoever spoke in between; PettingZoo
+        sees them in the step that decides them.
+        """
+        return {}
+
+    def score(self, episodes: Sequence[Episode]) -> list[list[Rewards]]:
+        """Return the reward table of finished episodes: [episode][turn] -> agent -> reward."""
+        return [self._table(episode) for episode in episodes]
+
+    def _table(self, episode: Episode) -> list[Rewards]:
+        table = [dict(self.score_turn(episode, turn)) for turn in episode.turns]
+        for turn in episode.turns:
+            for at, rewards in self.score_earlier(episode, turn).items():
+                for agent, reward in rewards.items():
+                    table[at][agent] = table[at].get(agent, 0.0) + reward
+        return table
+
+    def fit(self, episodes: Sequence[Episode]) -> Mapping[str, float]:
+        """Learn from episodes; modules that do not learn do nothing and report nothing."""
+        return {}
+
+    def state_dict(self) -> dict[str, object]:
+        """Return what a checkpoint must keep; JSON-able."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Take back what `state_dict` gave."""
+
+
+REWARDS: dict[str, type[RewardModule]] = {}
+"""Configuration classes by name. A package that brings reward modules adds them here."""
+
+
+def _module(given: Any) -> RewardModule:
+    if isinstance(given, RewardModule):
+        return given
+    tree = by_name(given)
+    if not isinstance(tree, Mapping) or not isinstance(tree.get("name"), str):
+        raise ConfigError(f"reward module {given!r} must be a mapping with a name: {{name: ...}}")
+    if tree["name"] not in REWARDS:
+        raise unknown("reward module", tree["name"], REWARDS)
+    module: RewardModule = read(REWARDS[tree["name"]], tree, tree["name"])
+    return module
+
+
+def _distinct(modules: tuple[RewardModule, ...]) -> tuple[RewardModule, ...]:
+    components = [m.component for m in modules]
+    taken = [c for c in components if components.count(c) > 1 or c in ("", "payoff", "illegal")]
+    if taken:
+        raise ConfigError(
+            f"reward components {components}: {taken[0]!r} is empty, repeated or reserved"
+        )
+    return modules
+
+
+Reward = Annotated[RewardModule, PlainValidator(_module)]
+"""A reward module in a configuration: an object, a mapping with a name, or a bare name."""
+RewardModules = Annotated[tuple[Reward, ...], AfterValidator(_distinct)]
+"""Reward modules whose components are all different and free."""
+
+
+def reward_modules(given: Any) -> tuple[RewardModule, ...]:
+    """Return reward modules from a list as configurations have it.
+
+    >>> import coevo.envs.rewards
+    >>> [m.component for m in reward_modules(["format", {"name": "majority", "over": "episode"}])]
+    ['format', 'majority']
+    """
+    modules: tuple[RewardModule, ...] = read(RewardModules, given, "rewards")
+    return modules

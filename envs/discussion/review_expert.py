@@ -1,0 +1,66 @@
+"""How an expert solves and judges in a peer review.
+
+At skill s it judges rightly with probability (1 + sqrt(s)) / 2, as to judge is easier than to
+solve, and scores with 1 or 3 likewise, a little swayed by the review, now and then with a 2, and at
+low skill sometimes with a 0, which is no score. What it cannot work out it judges at random.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from coevo.envs.core.parsing import answer
+from coevo.envs.core.task import Replies
+from coevo.envs.discussion.question_env import guesses, known
+from coevo.envs.questions import Question
+
+FLAWED = 0.05
+"""Share of scores that are 2."""
+MUMBLED = 0.12
+"""Share of scores that cannot be read at skill 0; falls to 0 at skill 1."""
+SWAY = 0.1
+"""What the review adds to the probability of the score that agrees with it, at most."""
+
+
+def solutions(question: Question, skill: float) -> Replies:
+    """Return the right answer with probability `skill`, else any of the guesses."""
+    truth = known(question)
+    options = tuple(dict.fromkeys((*guesses(question), *([truth] if truth else []))))
+    share = skill if truth else 0.0
+    chances = [share * (option == truth) + (1 - share) / len(options) for option in options]
+    return Replies(tuple(map(answer, options)), np.array(chances))
+
+
+def verdicts(right: bool | None, skill: float) -> Replies:
+    """Return verdicts on a solution.
+
+    Args:
+        right: whether it is right; None where the expert cannot know.
+        skill: 0 to 1.
+    """
+    good = _believed(right, skill)
+    return Replies(("[right]", "[wrong]"), np.array([good, 1 - good]))
+
+
+def scores(right: bool | None, review: str | None, skill: float) -> Replies:
+    """Return scores of a solution.
+
+    Args:
+        right: whether it is right; None where the expert cannot know.
+        review: verdict of its evaluation, `right` or `wrong`; None for neither.
+        skill: 0 to 1.
+    """
+    sway = SWAY * (1 - skill) * ((review == "right") - (review == "wrong"))
+    high = min(max(_believed(right, skill) + sway, 0.0), 1.0)
+    bad = MUMBLED * (1 - skill)
+    clear = 1 - bad - FLAWED
+    chances = np.array([clear * (1 - high), FLAWED, clear * high, bad])
+    return Replies(("[1]", "[2]", "[3]", "[0]"), chances / chances.sum())
+
+
+def _believed(right: bool | None, skill: float) -> float:
+    """Return with what probability a solution is taken for right."""
+    sure = (1 + math.sqrt(skill)) / 2
+    return 0.5 if right is None else sure if right else 1 - sure

@@ -1,0 +1,181 @@
+"""How experts search, propose and solve in a world whose documents state facts in short lines.
+
+At skill s an expert does with probability s what the facts tell; otherwise it does what somebody
+does who has not read them: it tosses a coin, asks for anything at hand, says any of the names at
+hand. A solver follows the question through the facts and asks for the next one. A proposer works
+backwards: from the answer to a fact that ends in it, from that fact's subject to the next one, until
+the chain is long enough to be asked for.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from coevo.envs.core.task import Replies
+
+_FACT = re.compile(r"(?P<subject>[^.:\[\]]+): (?P<relation>[^\s.\[\]]+) (?P<object>[^.\[\]]+)\.")
+SEEN_NAMES, MOST_NAMES, MOST_QUESTIONS = 8, 6, 12
+"""Names and questions among which somebody guesses who has not read the facts."""
+
+
+class Fact(NamedTuple):
+    """One line of a document."""
+
+    subject: str
+    relation: str
+    object: str
+
+
+class Progress(NamedTuple):
+    """How far facts answer a question."""
+
+    following: tuple[str, ...]
+    """Relations still to be followed; none where the question is answered."""
+    entity: str
+    """How far the facts lead: where to go on, or the answer."""
+
+
+def read_facts(texts: Iterable[str]) -> list[Fact]:
+    """Return the facts that documents state.
+
+    >>> read_facts(["Favo: boss Giku.", "Buno: friend Giku Favo."])[1]
+    Fact(subject='Buno', relation='friend', object='Giku Favo')
+    """
+    return [Fact(*(part.strip() for part in m.groups())) for t in texts for m in _FACT.finditer(t)]
+
+
+def followed(start: str, relations: Sequence[str], facts: Sequence[Fact]) -> Progress:
+    """Follow relations from an entity through facts, of equal ones the first.
+
+    >>> followed("Poko", ["boss", "home"], [Fact("Poko", "boss", "Kula")])
+    Progress(following=('home',), entity='Kula')
+    """
+    said = {(f.subject, f.relation): f.object for f in reversed(facts)}
+    at, entity = 0, start
+    while at < len(relations) and (entity, relations[at]) in said:
+        entity = said[entity, relations[at]]
+        at += 1
+    return Progress(tuple(relations[at:]), entity)
+
+
+# ---- Router, searcher and answerer --------------------------------------------------------------
+
+
+def route(enough: bool | None, skill: float) -> Replies:
+    """Return whether enough is known; None where that cannot be told."""
+    known = 0.5 if enough is None else float(enough)
+    yes = skill * known + (1 - skill) * 0.5
+    return Replies(("[yes]", "[no]"), np.array([yes, 1 - yes]))
+
+
+def ask(start: str, relations: Sequence[str], facts: Sequence[Fact], skill: float) -> Replies:
+    """Return queries for the next fact of a question."""
+    following, entity = followed(start, relations, facts)
+    best = f"[search: {(following or tuple(relations))[0]} {entity}]"
+    names = _names_of(start, facts)
+    guesses = [f"[search: {r} {n}]" for r in dict.fromkeys(relations) for n in names]
+    return mixed([best], guesses, skill)
+
+
+def conclude(start: str, relations: Sequence[str], facts: Sequence[Fact], skill: float) -> Replies:
+    """Return answers to a question."""
+    names = _names_of(start, facts)
+    best = f"[answer: {followed(start, relations, facts).entity}]"
+    return mixed([best], [f"[answer: {n}]" for n in names[1:] or names], skill)
+
+
+def _names_of(start: str, facts: Sequence[Fact]) -> list[str]:
+    """Return the entities at hand, the question's first."""
+    said = {(f.subject, f.relation): f.object for f in reversed(facts)}
+    met = dict.fromkeys((f.subject, f.relation) for f in facts)
+    mentioned = [n for key in met for n in (key[0], *said[key].split())]
+    return list(dict.fromkeys([start, *mentioned]))[:SEEN_NAMES]
+
+
+# ---- Proposer and solver ------------------------------------------------------------------------
+
+
+def chains(answer: str, hops: int, facts: Sequence[Fact]) -> list[tuple[Fact, ...]]:
+    """Return the chains of facts that end in an answer, the fact that ends in it first.
+
+    Chains are as long as the facts allow, `hops` at most, and no entity comes twice.
+
+    >>> facts = [Fact("Favo", "boss", "Giku"), Fact("Rotu", "boss", "Favo")]
+    >>> [[f.subject for f in chain] for chain in chains("Giku", 2, facts)]
+    [['Favo', 'Rotu']]
+    """
+    found: list[tuple[Fact, ...]] = [()]
+    for _ in range(hops):
+        longer = [
+            (*chain, fact)
+            for chain in found
+            for fact in facts
+            if fact.object == (chain[-1].subject if chain else answer)
+            and fact.subject not in (answer, *(f.subject for f in chain))
+        ]
+        if not longer:
+            break
+        found = longer
+    return found
+
+
+def asked(chain: Sequence[Fact]) -> str:
+    """Return the question for the end of a chain, whose last fact comes first.
+
+    >>> asked([Fact("Favo", "boss", "Giku"), Fact("Rotu", "home", "Favo")])
+    'boss of home of Rotu'
+    """
+    return " of ".join([*(fact.relation for fact in chain), chain[-1].subject])
+
+
+def propose(
+    answer: str, hops: int, facts: Sequence[Fact], may_search: bool, skill: float
+) -> Replies:
+    """Return questions for an answer, or searches on the way to one."""
+    found = chains(answer, hops, facts)
+    if len(found[0]) == hops or not may_search:
+        best = [f"[question: {asked(chain)}]" for chain in found if chain]
+    else:
+        best = [f"[search: {chain[-1].subject if chain else answer}]" for chain in found]
+    pairs = [asked(pair) for pair in itertools.product(facts[:4], facts[:4])]
+    questions = [asked([f]) for f in facts] + pairs
+    guesses = [f"[question: {q}]" for q in dict.fromkeys(questions)][:MOST_QUESTIONS]
+    if not facts and not may_search:
+        guesses = [f"[question: home of {answer}]"]
+    elif may_search:
+        guesses += [f"[search: {n}]" for n in _names([answer], facts)]
+    return mixed(best, guesses, skill)
+
+
+def solve(question: str, facts: Sequence[Fact], may_search: bool, skill: float) -> Replies:
+    """Return answers to a question, or searches on the way to one."""
+    *relations, start = question.rstrip("?").split(" of ")
+    following, entity = followed(start, relations[::-1], facts)
+    names = _names([start], facts)
+    answers = [f"[answer: {n}]" for n in names[1:] or names]
+    if following and may_search:
+        best = [f"[search: {following[0]} {entity}]"]
+    else:
+        best = answers[-1:] if following else [f"[answer: {entity}]"]
+    asking = [f"[search: {r} {n}]" for r in dict.fromkeys(relations) for n in names]
+    guesses = [*(asking[: 2 * MOST_NAMES] if may_search else ()), *answers]
+    return mixed(best, guesses, skill)
+
+
+def _names(first: Sequence[str], facts: Sequence[Fact]) -> list[str]:
+    every = [*first, *(n for f in facts for n in (f.subject, f.object) if " " not in n)]
+    return list(dict.fromkeys(every))[:MOST_NAMES]
+
+
+def mixed(best: Sequence[str], guesses: Sequence[str], skill: float) -> Replies:
+    """Return the best replies with probability `skill`, else any of the guesses."""
+    texts = tuple(dict.fromkeys([*best, *guesses]))
+    well = [best.count(t) / len(best) for t in texts] if best else [0.0] * len(texts)
+    blind = [guesses.count(t) / len(guesses) for t in texts]
+    share = skill if best else 0.0
+    return Replies(texts, share * np.array(well) + (1 - share) * np.array(blind))

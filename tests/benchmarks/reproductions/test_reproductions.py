@@ -1,0 +1,161 @@
+"""Every reproduction holds with the estimators as they are, and fails with one of them broken."""
+
+import importlib
+from dataclasses import replace
+
+import pytest
+import torch
+
+from coevo.benchmarks.reproductions import REPRODUCTIONS
+from coevo.trainers.estimators import (
+    AgentMean,
+    BatchMean,
+    BetaPdf,
+    ClipCov,
+    Correction,
+    Decoupled,
+    Gated,
+    GroupMean,
+    GroupStd,
+    KlCov,
+    LeaveOneOut,
+    Opmd,
+    PolicyGradient,
+    Rec,
+    ShareSet,
+    TokenTis,
+    WeightedSum,
+)
+
+SMALL = {
+    "cov_entropy": {"STEPS": 60},
+    "dr_mas_spikes": {"UPDATES": 100, "TEAMS": 1},
+    "gated_accumulation": {"UPDATES": 200},
+    "offline_bandit": {"FAR": 50.0},
+    "polychromic": {"STEPS": 500},
+    "ssp_gate": {"STEPS": 400},
+}
+"""Settings that make a reproduction quick, and too short for some of its figures."""
+QUICK = [name for name, one in REPRODUCTIONS.items() if one.minutes <= 2]
+"""The others take minutes, on larger tables or with language models; `coevo reproduce NAME` runs them,
+and their own tests use reduced sizes."""
+
+
+def uncorrected(self, logp_old_CL, logp_behaviour_CL, mask_CL):
+    return Correction(torch.ones_like(logp_old_CL), torch.ones_like(mask_CL))
+
+
+def with_itself(self, y, frame, state):
+    return FULL_GROUP(GroupMean(by=self.by), y, frame, state)
+
+
+def all_agents(self, a, y, frame):
+    return GROUP_STD(replace(self, by="group"), a, y, frame)
+
+
+def pooled_mean(self, y, frame, state):
+    return FULL_GROUP(replace(self, by="game"), y, frame, state)
+
+
+def alone_is_nothing(self, y, frame, state):
+    return FULL_GROUP(replace(self, single="zero"), y, frame, state)
+
+
+def whole_batch(self, y, frame, state):
+    return BatchMean()(y, frame, state)
+
+
+def summed(self, parts):
+    return WeightedSum()(parts)
+
+
+def unscaled(self, a, y, frame):
+    return a
+
+
+def kept(self, x, generator):
+    return x.mask_CL.clone()
+
+
+def unmarked(self, x, generator):
+    return ~x.mask_CL
+
+
+def plain_gradient(self, ratio_CL, x):
+    return PolicyGradient()(ratio_CL, x)
+
+
+def each_alone(self, table):
+    return table
+
+
+FULL_GROUP, GROUP_STD = GroupMean.__call__, GroupStd.__call__
+BROKEN = [
+    ("agent_norm", GroupStd, "__call__", all_agents, "E[A^2]"),
+    ("bnpo_optimum", BetaPdf, "__call__", unscaled, "p ~ Beta(1, 5): BNPO"),
+    ("cov_entropy", ClipCov, "__call__", kept, "entropy, Clip-Cov - PPO"),
+    ("cov_entropy", KlCov, "batch_statistics", unmarked, "entropy, KL-Cov - PPO"),
+    ("dr_mas_spikes", GroupMean, "__call__", pooled_mean, "scales: factor"),
+    ("gated_accumulation", Gated, "__call__", summed, "completion, gated"),
+    ("gdpo_collapse", Decoupled, "__call__", summed, "P(both), scales 1 and 0.1"),
+    ("mars_centre", AgentMean, "__call__", whole_batch, "Kuhn"),
+    ("offline_bandit", Opmd, "__call__", plain_gradient, "OPMD"),
+    ("offline_bandit", Rec, "__call__", plain_gradient, "REC-OneSide"),
+    ("polychromic", ShareSet, "__call__", each_alone, "min(P1, P2), set credit"),
+    ("rloo_unbiased", LeaveOneOut, "__call__", with_itself, "mean / analytic, leave one out"),
+    ("ssp_gate", GroupMean, "__call__", alone_is_nothing, "gain of a learning proposer"),
+    ("tis_cosine", TokenTis, "__call__", uncorrected, "gain by token_tis"),
+]
+"""Reproduction, component, method, what is put in its place, and the figures that must then fail."""
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Return a function that runs a reproduction with its small settings and picks figures by label."""
+
+    def run(name, figures, seeds=(0,)):
+        module = importlib.import_module(f"coevo.benchmarks.reproductions.{name}")
+        for setting, value in SMALL.get(name, {}).items():
+            monkeypatch.setattr(module, setting, value)
+        rows = [row for row in module.run(seeds).rows if row.label.startswith(figures)]
+        assert any(row.bounded for row in rows)
+        return rows
+
+    return run
+
+
+@pytest.mark.parametrize("name", [name for name in QUICK if name != "cov_entropy"])
+def test_it_holds(name):
+    seeds = [0] if name == "gdpo_collapse" else [0, 1]
+    outcome = REPRODUCTIONS[name].run(seeds)
+    assert outcome.holds, failures(outcome.rows)
+    assert {len(row.measured) for row in outcome.rows} <= {1, len(seeds)}
+
+
+@pytest.mark.parametrize(
+    ("name", "component", "method", "broken", "figures"),
+    BROKEN,
+    ids=[f"{name}-{figures}" for name, *_, figures in BROKEN],
+)
+def test_a_figure_fails_with_a_broken_estimator(
+    monkeypatch, small, name, component, method, broken, figures
+):
+    before = small(name, figures)
+    assert all(row.holds for row in before), failures(before)
+    monkeypatch.setattr(component, method, broken)
+    assert not all(row.holds for row in small(name, figures))
+
+
+def test_every_one_is_seen_to_fail():
+    assert {name for name, *_ in BROKEN} == set(QUICK)
+
+
+@pytest.mark.parametrize("name", ["agent_norm", "gated_accumulation", "tis_cosine"])
+def test_seeds_side_by_side_do_not_meet(small, name):
+    both, alone = small(name, "", [3, 5]), small(name, "", [5])
+    for two, one in zip(both, alone, strict=True):
+        assert two.measured[-1] == pytest.approx(one.measured[-1], abs=1e-9)
+
+
+def failures(rows):
+    return [f"{row.label}: {row.mean:.4g}, {row.bound}" for row in rows if not row.holds]

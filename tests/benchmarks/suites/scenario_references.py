@@ -1,0 +1,70 @@
+"""What counts as 0 and as 1 in a scenario: computed exactly where the game is small."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from coevo.agents.agent import Agent
+from coevo.agents.game_tree import GameTree, Policy, best_response
+from coevo.agents.registry import scripted
+from coevo.agents.scripted import RandomAgent
+from coevo.benchmarks.exact import expected_returns, seat_policy, tree_of
+from coevo.benchmarks.statistics.normalise import References
+from coevo.benchmarks.suites.scenarios import Scenario
+
+
+def scenario_references(where: Scenario) -> References:
+    """Compute a scenario's references; its game must be small, its company scripted.
+
+    0 is random play in the focal seats. 1 is, for one focal seat, a best response to each company
+    (which knows who came); for several, best responses to random play in all of them at once,
+    which need not be the best that a team can do.
+    """
+    tree, seats = tree_of(where.env_id, where.env_options), where.seats
+
+    def policies(agent: Agent) -> list[Policy]:
+        return [seat_policy(agent, where.env_id, where.env_options, p) for p in range(len(seats))]
+
+    uniform = policies(RandomAgent())
+    taught = [best_response(tree, uniform, p).policy for p in range(len(seats))]
+    known = {n: policies(scripted(n)) for n in {n for s in seats for n in where.company(s)}}
+    bounds = []
+    for focal, company in _companies(where):
+        rest = {seats.index(s): known[name][seats.index(s)] for s, name in company.items()}
+        bounds.append(_bounds(tree, [seats.index(s) for s in focal], rest, uniform, taught))
+    low, high = np.mean(bounds, axis=0)
+    return References(float(low), float(high))
+
+
+def _bounds(
+    tree: GameTree,
+    focal: Sequence[int],
+    rest: Mapping[int, Policy],
+    uniform: Sequence[Policy],
+    taught: Sequence[Policy],
+) -> tuple[float, float]:
+    """Return what counts as 0 and as 1 with one company."""
+    low = _per_head(tree, focal, rest, uniform)
+    if len(focal) > 1:
+        return low, _per_head(tree, focal, rest, taught)
+    base = [rest.get(p, uniform[p]) for p in range(len(uniform))]
+    return low, best_response(tree, base, focal[0]).value
+
+
+def _per_head(
+    tree: GameTree, focal: Sequence[int], rest: Mapping[int, Policy], own: Sequence[Policy]
+) -> float:
+    joint = [rest.get(p, own[p]) for p in range(len(own))]
+    found = expected_returns(tree, joint)
+    return float(np.mean([found[p] for p in focal]))
+
+
+def _companies(where: Scenario) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
+    """Return every set of focal seats with every company, all equally likely."""
+    for focal in where.focal_sets():
+        others = [s for s in where.seats if s not in focal]
+        for names in itertools.product(*(where.company(s) for s in others)):
+            yield focal, dict(zip(others, names, strict=True))

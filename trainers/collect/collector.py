@@ -1,0 +1,317 @@
+"""Collecting: the episodes that one update learns from.
+
+Propose tasks, seat the policies, play, reward, keep the groups that inform, and mix in or bring
+back episodes of earlier updates.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.population import Population
+from coevo.envs.core.apply import apply_batch
+from coevo.envs.core.episode import Episode, StopReason
+from coevo.envs.core.rewards import RewardModule
+from coevo.trainers.collect.rollout import EpisodeSpec, rollout
+from coevo.trainers.config import TrainConfig
+from coevo.trainers.items.sequences import Batch, build
+from coevo.trainers.samplers import Kept, Mix, ReplayBuffer, TaskHistory, TaskStore, refill
+
+GREEDY = "@greedy"
+"""Ending of the names of greedy twins."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Several episodes of one task, by the same policies in the same seats."""
+
+    key: int
+    """Tells the groups of one update apart."""
+    task: int
+    """Place in the list of tasks; -1 where tasks are endless."""
+    specs: tuple[EpisodeSpec, ...]
+    episodes: tuple[Episode, ...] = ()
+    """One per spec, once they are played."""
+    greedy: Episode | None = None
+    """The same task played by the greedy twins of the learners."""
+
+    def __len__(self) -> int:
+        """Return the number of episodes."""
+        return len(self.specs)
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What one update learns from."""
+
+    episodes: list[Episode]
+    """Fresh ones first, then those of earlier updates."""
+    groups: list[int]
+    """One key per episode; equal keys had the same task."""
+    fresh: int
+    """How many were played now."""
+    tokens: int
+    """Tokens that learning policies sampled now, those of episodes that were dropped included."""
+    metrics: dict[str, float]
+    baselines: Mapping[tuple[int, str], float] | None = None
+    """(group, seat) -> what a greedy episode of the same task earned there."""
+
+
+@dataclass
+class Collector:
+    """Proposes tasks and plays them; remembers tasks and episodes where the record asks for it.
+
+    Args:
+        config: the run.
+        population: who plays.
+        modules: reward modules that are applied to finished episodes.
+    """
+
+    config: TrainConfig
+    population: Population
+    modules: Sequence[RewardModule]
+    history: TaskHistory | None = field(init=False, default=None)
+    replay: ReplayBuffer = field(init=False)
+    task_buffer: TaskStore = field(init=False)
+
+    def __post_init__(self) -> None:
+        spec = self.config.algorithm.collect
+        if spec.tasks:
+            self.history = spec.allocate.history(spec.tasks, spec.low, spec.high)
+        self.replay = ReplayBuffer() if spec.replay is None else spec.replay.buffer()
+        self.task_buffer = TaskStore() if spec.task_buffer is None else spec.task_buffer.store()
+
+    def collect(self, step: int) -> Collected:
+        """Return the episodes that update number `step` learns from.
+
+        Raises:
+            RefillError: too few informative groups were found.
+        """
+        spec = self.config.algorithm.collect
+        rng = np.random.default_rng([self.config.seed, step, 1])
+        mix = self.replay.mix(spec.episodes // spec.group_size, step, rng)
+        played: list[Group] = []
+
+        first = self.plan(step, mix.fresh)
+
+        def draw(batch: int) -> list[Group]:
+            planned = first if batch == 0 else self.plan(step, mix.fresh, batch)
+            found = self._play(planned, step, batch)
+            played.extend(found)
+            return found
+
+        found = refill(draw, len(first), self._selected, spec.select.tries)
+        self._observe(played)
+        every = [e for g in played for e in g.episodes]
+        self.task_buffer.take(every, step)
+        metrics = outcomes(every) | self.task_buffer.metrics()
+        metrics |= found.metrics() if spec.select.refills else {}
+        weights = self.config.algorithm.advantage.reward_weights
+        baselines = greedy_baselines(found.groups, weights)
+        return _joined(found.groups, mix, self._tokens(played), metrics, baselines)
+
+    def _tokens(self, groups: Sequence[Group]) -> int:
+        turns = (t for g in groups for e in g.episodes for t in e.turns)
+        own = {n + end for n in self.population.learners for end in ("", GREEDY)}
+        greedy = (t for g in groups if g.greedy is not None for t in g.greedy.turns)
+        spoken = itertools.chain(turns, greedy)
+        return sum(len(t.token_ids or ()) for t in spoken if t.player in own)
+
+    def plan(self, step: int, groups: int, batch: int = 0) -> list[Group]:
+        """Decide which tasks are played how often, and who sits where.
+
+        Allocators that may leave tasks out choose among all of them, the others among `groups`.
+        """
+        spec, seed = self.config.algorithm.collect, self.config.seed
+        rng = np.random.default_rng([seed, step, *([batch] if batch else [])])
+        tasks, seeds = self._tasks(groups, rng)
+        counts = np.full(len(tasks), spec.group_size)
+        if self.history is not None:
+            stats = self.history.stats(tasks.tolist())
+            total = groups * spec.group_size
+            counts = spec.allocate(stats, total, rng)
+        planned: list[Group] = []
+        stream = 0
+        for i in np.flatnonzero(counts):
+            key = batch * len(tasks) + len(planned)
+            # All episodes of a group share their seats, which rotate from group to group, on and on.
+            seated = np.random.default_rng([seed, step, key])
+            players = self.population.assign(step * groups + key, seated)
+            ahead = range(stream, stream + int(counts[i]))
+            # They share what earlier episodes left as well: a task is more than its seed.
+            left = self.task_buffer.give(np.random.default_rng([seed, step, key, 3]))
+            specs = tuple(EpisodeSpec(int(seeds[i]), players, s, left) for s in ahead)
+            planned.append(Group(key, int(tasks[i]), specs))
+            stream += int(counts[i])
+        return planned
+
+    def _tasks(self, groups: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return places in the list of tasks, and their seeds."""
+        if self.history is None:
+            return np.full(groups, -1), rng.integers(2**31, size=groups)
+        size = len(self.history)
+        every = np.random.default_rng([self.config.seed, 2**31]).integers(2**31, size=size)
+        if not self.config.algorithm.collect.allocate.n_min:
+            return np.arange(size), every
+        at = rng.choice(size, groups, replace=groups > size)
+        return at, every[at]
+
+    def _play(self, planned: Sequence[Group], step: int, batch: int) -> list[Group]:
+        """Play all groups at once and apply every reward module."""
+        learners, agents = self.population.learners, self.population.agents
+        for i, agent in enumerate(agents.values()):
+            if isinstance(agent, LanguageModelAgent):
+                entropy = [self.config.seed, step, i, *([batch] if batch else [])]
+                sequence = np.random.SeedSequence(entropy)
+                agent.reseed(int(sequence.generate_state(1, np.uint64)[0] >> 1))
+                agent.forget()
+        specs = [s for g in planned for s in g.specs]
+        if self.config.algorithm.needs_greedy:
+            agents |= {n + GREEDY: agent.greedy(n + GREEDY) for n, agent in learners.items()}
+            specs += [_greedily(g.specs[0], learners) for g in planned]
+        episodes = rollout(self.config.env, specs, agents, self.config.env_options)
+        apply_batch(self.modules, episodes)
+        rest = iter(episodes)
+        played = [replace(g, episodes=tuple(next(rest) for _ in g.specs)) for g in planned]
+        return [replace(g, greedy=next(rest, None)) for g in played]
+
+    # ---- What is known about tasks and episodes  ------------------------------------------------
+
+    def _selected(self, groups: Sequence[Group]) -> list[bool]:
+        """Return which groups pass the selection, each seat's outcomes judged apart."""
+        select = self.config.algorithm.collect.select
+        scores = [s for g in groups for s in self._scores(g)]
+        if not scores:
+            return [True] * len(groups)
+        score_N, group_N, seat_N = (np.array(column) for column in zip(*scores, strict=True))
+        kept = set(select(score_N, group_N, seat_N).tolist())
+        return [g.key in kept for g in groups]
+
+    def _scores(self, group: Group) -> list[tuple[float, int, int]]:
+        """Return (outcome, group, seat) of every trajectory that a learner wrote."""
+        component = self.config.algorithm.collect.component
+        return [
+            (episode.total(seat, component), group.key, i)
+            for spec, episode in zip(group.specs, group.episodes, strict=True)
+            if episode.stop is not StopReason.ERROR
+            for i, seat in enumerate(episode.agents)
+            if spec.players[seat] in self.population.learners
+        ]
+
+    def _observe(self, groups: Sequence[Group]) -> None:
+        """Note the outcomes of tasks, those of groups that were dropped included."""
+        if self.history is None:
+            return
+        low, high = self.history.low, self.history.high
+        seen = [(g.task, s[0]) for g in groups for s in self._scores(g)]
+        self.history.after_update([i for i, _ in seen], [min(max(s, low), high) for _, s in seen])
+
+    def remember(self, collected: Collected, batch: Batch, advantage_BS: Tensor, step: int) -> None:
+        """Hand the fresh episodes, with the mean advantage of each seat, to the replay buffer."""
+        if not self.replay.remembers:
+            return
+        mask_BS = batch.trajectories.token_mask_BS
+        mean_B = (advantage_BS * mask_BS).sum(1) / mask_BS.sum(1).clamp(min=1)
+        items: dict[tuple[int, str], Kept] = {}
+        for (at, seat), advantage in zip(batch.origin_B, mean_B.tolist(), strict=True):
+            if at < collected.fresh:
+                own = seat if self.replay.by_seat else ""
+                episode, group = collected.episodes[at], collected.groups[at]
+                reward = episode.total(seat, self.config.algorithm.collect.component)
+                items.setdefault((at, own), Kept(episode, group, step, reward, advantage, own))
+        self.replay.add(list(items.values()))
+
+    def replay_pass(self, step: int) -> tuple[Batch, Tensor, float] | None:
+        """Return the old episodes that are learnt from once more after an update.
+
+        With them the advantage of each of their trajectories, computed anew, and the factor on the
+        loss of the pass.
+        """
+        rng = np.random.default_rng([self.config.seed, step, 2])
+        extra = self.replay.extra(step, rng)
+        if extra is None or not extra.items:
+            return None
+        batch = build(extra.episodes(), list(range(len(extra.items))), self.population.learners)
+        if batch is None:
+            return None
+        a_B = torch.tensor([k.advantage for k in extra.items])
+        return batch, a_B[[at for at, _ in batch.origin_B]], extra.weight
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a checkpoint must keep; JSON-able."""
+        tasks = {} if self.history is None else self.history.state_dict()
+        return {
+            "tasks": tasks,
+            "replay": self.replay.state_dict(),
+            "task_buffer": self.task_buffer.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take back what `state_dict` gave."""
+        if self.history is not None:
+            self.history.load_state_dict(state["tasks"])
+        self.replay.load_state_dict(state["replay"])
+        self.task_buffer.load_state_dict(state.get("task_buffer", {}))
+
+
+def _greedily(spec: EpisodeSpec, learners: Collection[str]) -> EpisodeSpec:
+    """Return a spec in which the greedy twins of the learners play."""
+    players = {s: p + GREEDY if p in learners else p for s, p in spec.players.items()}
+    return replace(spec, players=players)
+
+
+def outcomes(episodes: Sequence[Episode]) -> dict[str, float]:
+    """Return the mean of every metric that environments have of their own, `outcome/<name>`.
+
+    Returns of seats are summarised elsewhere. A metric that only some episodes have is a mean of
+    those; episodes in which somebody could not answer are left out.
+    """
+    found: dict[str, list[float]] = {}
+    for episode in episodes:
+        if episode.stop is not StopReason.ERROR:
+            for name, value in episode.outcome.items():
+                if not name.startswith("return/"):
+                    found.setdefault(f"outcome/{name}", []).append(value)
+    return {name: float(np.mean(values)) for name, values in sorted(found.items())}
+
+
+def greedy_baselines(
+    groups: Sequence[Group], weights: Mapping[str, float]
+) -> dict[tuple[int, str], float]:
+    """Return what the greedy episode of every group earned its seats, components weighted.
+
+    Args:
+        groups: in the order of their keys in the batch.
+        weights: of reward components in what is credited; 1 where not given.
+    """
+    found = {}
+    for number, group in enumerate(groups):
+        if group.greedy is not None:
+            names = {name for turn in group.greedy.turns for name in turn.rewards}
+            for seat in group.greedy.agents:
+                parts = (weights.get(c, 1.0) * group.greedy.total(seat, c) for c in sorted(names))
+                found[number, seat] = sum(parts)
+    return found
+
+
+def _joined(
+    groups: Sequence[Group],
+    mix: Mix,
+    tokens: int,
+    metrics: dict[str, float],
+    baselines: Mapping[tuple[int, str], float],
+) -> Collected:
+    fresh = [e for g in groups for e in g.episodes]
+    keys = [i for i, g in enumerate(groups) for _ in g.episodes]
+    episodes, all_keys = mix.join(fresh, keys)
+    if len(episodes) > len(fresh):
+        metrics = metrics | {"replay/share": 1 - len(fresh) / len(episodes)}
+    return Collected(episodes, all_keys, len(fresh), tokens, metrics, baselines or None)

@@ -1,0 +1,106 @@
+"""From agents and seeds to episodes: many at once, every call to an agent batched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from coevo.agents.agent import Agent, Reply, Request, request_of
+from coevo.agents.unanswered import Unanswered
+from coevo.envs import make
+from coevo.envs.core.env import TextEnv
+from coevo.envs.core.episode import Episode
+from coevo.envs.core.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSpec:
+    """What to play: the task, and who sits where."""
+
+    seed: int
+    """Seed of the environment; equal seeds give equal tasks and equal chance."""
+    players: Mapping[str, str]
+    """Seat -> name of an agent."""
+    stream: int = 0
+    """Tells episodes of one seed apart in the randomness of scripted agents."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the reset, such as what earlier episodes have left."""
+
+
+@dataclass(slots=True)
+class _Live:
+    spec: EpisodeSpec
+    env: TextEnv
+    rng: np.random.Generator
+    waiting: dict[str, Reply] = field(default_factory=dict)
+    """Replies of a simultaneous round that the environment has not taken yet."""
+
+
+def rollout(
+    env_id: str,
+    specs: Sequence[EpisodeSpec],
+    agents: Mapping[str, Agent],
+    env_options: Mapping[str, Any] | None = None,
+) -> list[Episode]:
+    """Play episodes to their ends, all at once.
+
+    Args:
+        env_id: registered environment.
+        specs: what to play.
+        agents: name -> agent; every name in `specs` must be there.
+        env_options: arguments of the environment.
+
+    Returns:
+        One finished episode per spec, in order, with tokens where the agent is a policy. An
+        episode in which somebody could not answer has stopped with `StopReason.ERROR`.
+    """
+    missing = {name for s in specs for name in s.players.values()} - agents.keys()
+    if missing:
+        raise ConfigError(f"no agent {sorted(missing)}; agents: {sorted(agents)}")
+    template = make(env_id, **(env_options or {}))
+    template.applies_batch_rewards = False
+    every = [_start(template.fresh(), spec) for spec in specs]
+    while live := [(i, e) for i, e in enumerate(every) if e.env.awaiting]:
+        for name, asked in _requests(live).items():
+            replies = agents[name].act([request for _, request in asked])
+            for (one, request), reply in zip(asked, replies, strict=True):
+                one.waiting[request.seat] = reply
+        for _, one in live:
+            _advance(one, agents)
+    return [e.env.episode for e in every]
+
+
+def _start(env: TextEnv, spec: EpisodeSpec) -> _Live:
+    env.reset(seed=spec.seed, options=dict(spec.options))
+    return _Live(spec, env, np.random.default_rng([spec.seed, spec.stream, 7]))
+
+
+def _requests(live: list[tuple[int, _Live]]) -> dict[str, list[tuple[_Live, Request]]]:
+    """Return the open requests by agent, in the order of the episodes."""
+    asked: dict[str, list[tuple[_Live, Request]]] = {}
+    for i, one in live:
+        for seat in one.env.awaiting:
+            if seat not in one.waiting:
+                request = request_of(one.env, seat, one.rng, f"{i}/{seat}")
+                asked.setdefault(one.spec.players[seat], []).append((one, request))
+    return asked
+
+
+def _advance(one: _Live, agents: Mapping[str, Agent]) -> None:
+    """Step the environment with the replies at hand and note who wrote each turn."""
+    env = one.env
+    while env.awaiting and env.agent_selection in one.waiting:
+        seat = env.agent_selection
+        reply = one.waiting.pop(seat)
+        if isinstance(reply, Unanswered):
+            env.abandon(f"{seat}: {reply.reason}")
+            return
+        env.step(reply.text)
+        turn = env.episode.turns[-1]
+        turn.player = one.spec.players[seat]
+        turn.version = agents[turn.player].version
+        turn.prompt_ids, turn.token_ids = reply.prompt_ids, reply.token_ids
+        turn.logprobs, turn.allowed = reply.logprobs, reply.allowed

@@ -1,0 +1,168 @@
+"""Gates: which tokens of a mini-batch teach, decided from all its rows without gradient."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import torch
+from torch import Tensor
+
+from coevo.envs.core.config import choice, config, real
+from coevo.trainers.estimators.component import MaskComponent, check_range
+from coevo.trainers.estimators.inputs import LossInputs
+from coevo.trainers.estimators.ratio import TokenRatio
+from coevo.trainers.estimators.surrogate_clip import PpoClip
+
+INFINITY = float("inf")
+
+
+def covariance(x: LossInputs) -> Tensor:
+    """Compute (A - mean A)(logp - mean logp) of every token, means over the mask; 0 outside.
+
+    Its mean is what first-order theory says entropy falls by (Entropy Mechanism).
+
+    >>> from coevo.trainers.estimators import from_tokens
+    >>> covariance(from_tokens([[-1.0], [-3.0]], advantage=[1.0, -1.0])).tolist()
+    [[1.0], [1.0]]
+    """
+    used = x.mask_CL.sum().clamp(min=1)
+    a_CL, logp_CL = x.advantage_CL.to(x.logp_CL.dtype), x.logp_CL.detach()
+    mean_a = torch.where(x.mask_CL, a_CL, 0.0).sum() / used
+    mean_logp = torch.where(x.mask_CL, logp_CL, 0.0).sum() / used
+    return torch.where(x.mask_CL, (a_CL - mean_a) * (logp_CL - mean_logp), 0.0)
+
+
+def by_covariance(x: LossInputs, open_CL: Tensor) -> Tensor:
+    """List the places of open tokens, [N] into the flat table, by rising covariance.
+
+    Ties go by log-probability: neither the order of rows nor padding decides.
+
+    >>> from coevo.trainers.estimators import from_tokens
+    >>> x = from_tokens([[-1.0], [-3.0], [-1.0]], advantage=[2.0, -1.0, -1.0])
+    >>> by_covariance(x, x.mask_CL).tolist()
+    [2, 0, 1]
+    """
+    at_N = open_CL.flatten().nonzero().squeeze(1)
+    for key_CL in (x.logp_CL.detach(), covariance(x)):
+        at_N = at_N[key_CL.flatten()[at_N].argsort(stable=True)]
+    return at_N
+
+
+def marked(mask_CL: Tensor, at_N: Tensor) -> Tensor:
+    """Return a table that is True at these places of the flat one.
+
+    >>> marked(torch.ones(2, 2).bool(), torch.tensor([3])).tolist()
+    [[False, False], [False, True]]
+    """
+    flat_N = torch.zeros_like(mask_CL.flatten())
+    flat_N[at_N] = True
+    return flat_N.view_as(mask_CL)
+
+
+@config
+class ClipCov(MaskComponent):
+    """Silence some tokens at random that would cost most entropy (Clip-Cov).
+
+    Among tokens with lb < cov < ub that `ppo_clip` with these bounds has not clipped already,
+    max(1, floor(ratio n)) of the n tokens of the mini-batch do not teach. The authors set the
+    clip of the loss itself to 1/1. lb and ub suppose advantages of unit variance: with centred
+    rewards in [0, 1] hardly any token qualifies. Source: code of Entropy Mechanism and verl.
+
+    >>> from coevo.trainers.estimators import from_tokens
+    >>> x = from_tokens([[0.0], [-4.0], [-2.0]], advantage=[1.0, -1.0, 0.0])
+    >>> ClipCov(ratio=0.7)(x, torch.Generator().manual_seed(0)).tolist()
+    [[False], [False], [True]]
+    """
+
+    name: Literal["clip_cov"] = "clip_cov"
+    ratio: Annotated[float, real(0, 1)] = 2e-4
+    lb: Annotated[float, real()] = 1.0
+    ub: Annotated[float, real()] = 5.0
+    eps_lo: Annotated[float, real(0, 1)] = 1.0
+    eps_hi: Annotated[float, real(0)] = 1.0
+
+    def __post_init__(self) -> None:
+        check_range("lb", self.lb, -INFINITY, self.ub)
+
+    def __call__(self, x: LossInputs, generator: torch.Generator | None) -> Tensor:
+        s_CL = TokenRatio()(x.logp_CL, x.logp_old_CL, x.mask_CL, x.turn_id_CL).exp()
+        free_CL = PpoClip(eps_lo=self.eps_lo, eps_hi=self.eps_hi)(s_CL, x).unclipped_CL
+        cov_CL = covariance(x)
+        at_N = by_covariance(x, x.mask_CL & free_CL & (cov_CL > self.lb) & (cov_CL < self.ub))
+        device = "cpu" if generator is None else generator.device
+        order_N = torch.randperm(len(at_N), generator=generator, device=device).to(at_N.device)
+        return ~marked(x.mask_CL, at_N[order_N[: whole_share(self.ratio, x.mask_CL)]])
+
+
+@config
+class EntropyQuantile(MaskComponent):
+    """Teach only where the policy hesitates: the top `keep` of all tokens by entropy.
+
+    A token teaches if H >= the (1 - keep) quantile over the mask, interpolated linearly. Source:
+    "Beyond the 80/20 rule", as in TRL.
+
+    >>> from coevo.trainers.estimators import from_tokens
+    >>> x = from_tokens([[0.0] * 4], entropy_CL=torch.tensor([[0.1, 0.4, 0.2, 0.3]]))
+    >>> EntropyQuantile(keep=0.5)(x, None).tolist()
+    [[False, True, False, True]]
+    """
+
+    name: Literal["entropy_quantile"] = "entropy_quantile"
+    keep: Annotated[float, real(0, 1)] = 0.2
+
+    def __call__(self, x: LossInputs, generator: torch.Generator | None) -> Tensor:
+        entropy_CL = x.needed("entropy_CL", self.name).detach()
+        return x.mask_CL & (entropy_CL >= quantile(entropy_CL[x.mask_CL], 1.0 - self.keep))
+
+
+@config
+class OffPolicyMask(MaskComponent):
+    """Silence bad rows that have gone far from the policy: keep if A >= 0 or drift <= delta.
+
+    drift = mean_t(logp_behaviour - logp) over the tokens of the row. Source: DeepSeek-V3.2's sequence
+    mask, as in TRL.
+
+    >>> from coevo.trainers.estimators import from_tokens
+    >>> behaviour_CL = torch.zeros(3, 1)
+    >>> x = from_tokens([[-1.0], [-1.0], [-0.1]], [1.0, -1.0, -1.0], logp_behaviour_CL=behaviour_CL)
+    >>> OffPolicyMask()(x, None).tolist()
+    [[True], [False], [True]]
+    """
+
+    name: Literal["offpolicy"] = "offpolicy"
+    delta: Annotated[float, real(infinite=True)] = 0.5
+
+    def __call__(self, x: LossInputs, generator: torch.Generator | None) -> Tensor:
+        gap_CL = x.needed("logp_behaviour_CL", self.name) - x.logp_CL.detach()
+        length_C1 = x.mask_CL.sum(1, keepdim=True).clamp(min=1)
+        drift_C1 = torch.where(x.mask_CL, gap_CL, 0.0).sum(1, keepdim=True) / length_C1
+        return (x.advantage_CL >= 0) | (drift_C1 <= self.delta)
+
+
+def quantile(value_N: Tensor, share: float, *, nearest: bool = False) -> Tensor:
+    """Return the quantile of some values, between the two nearest or the nearest of them; 0 of none.
+
+    >>> quantile(torch.tensor([3.0, 1.0, 2.0]), 0.75).item()
+    2.5
+    """
+    if not len(value_N):
+        return value_N.new_zeros(())
+    sorted_N, place = value_N.sort().values, share * (len(value_N) - 1)
+    if nearest:
+        return sorted_N[round(place)]
+    low = int(place)
+    return torch.lerp(sorted_N[low], sorted_N[min(low + 1, len(value_N) - 1)], place - low)
+
+
+def whole_share(share: float, mask_CL: Tensor) -> int:
+    """Return max(1, floor(share n)) for a mask of n tokens; 0 for an empty one.
+
+    >>> whole_share(0.4, torch.ones(1, 6).bool()), whole_share(2e-4, torch.ones(1, 6).bool())
+    (2, 1)
+    """
+    tokens = int(mask_CL.sum())
+    return min(tokens, max(1, int(share * tokens)))
+
+
+TokenMask = Annotated[ClipCov | EntropyQuantile | OffPolicyMask, choice()]
+"""Which tokens of a mini-batch teach."""

@@ -1,0 +1,1 @@
+"""Parameter sets and how they move: forward passes, the loss of an update, optimiser, copies."""

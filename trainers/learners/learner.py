@@ -1,0 +1,252 @@
+"""One parameter set and how it moves: its optimiser, its critic, and the copies that follow it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from coevo.agents.copies import blend, copy_weights, frozen_copy
+from coevo.agents.language_model import LanguageModelAgent
+from coevo.trainers.algorithm import Algorithm, OptimConfig, UtteranceCriticConfig
+from coevo.trainers.estimators import LossConfig, control, merge_stats
+from coevo.trainers.estimators.loss_stats import for_log
+from coevo.trainers.items.sequences import Sequences
+from coevo.trainers.learners.objective import Objective
+from coevo.trainers.learners.passes import Passes
+from coevo.trainers.learners.utterance_critic import UtteranceCritic
+
+
+class Learner:
+    """Trains the model of one policy; of a model with an adapter, the adapter alone.
+
+    Args:
+        agent: the policy; its model is trained in place.
+        algorithm: whose loss and optimiser are used.
+        optim: settings of this parameter set; None takes the algorithm's.
+    """
+
+    def __init__(
+        self, agent: LanguageModelAgent, algorithm: Algorithm, optim: OptimConfig | None = None
+    ) -> None:
+        self.agent, self.algorithm = agent, algorithm
+        self.optim = optim or algorithm.optim
+        self.model: PreTrainedModel = agent.model
+        self.head = self._make_head()
+        self.passes = Passes(agent, self.head, self.optim.token_budget)
+        self.reference = frozen_copy(self.model) if algorithm.needs_reference else None
+        self.magnet = frozen_copy(self.model) if algorithm.magnet is not None else None
+        self.ema = frozen_copy(self.model) if algorithm.ema else None
+        self.optimizer = self._make_optimizer()
+
+    def _make_head(self) -> nn.Linear | UtteranceCritic | None:
+        if self.algorithm.critic is None:
+            return None
+        size = self.model.config.get_text_config().hidden_size
+        if isinstance(self.algorithm.critic, UtteranceCriticConfig):
+            return UtteranceCritic(size).to(self.model.device)
+        head = nn.Linear(size, 1)
+        nn.init.zeros_(head.weight)
+        nn.init.zeros_(head.bias)
+        return head.to(self.model.device)
+
+    def _make_optimizer(self) -> torch.optim.AdamW:
+        optim = self.optim
+        groups = [{"params": self._trained(), "peak": optim.lr}]
+        if self.head is not None and self.algorithm.critic is not None:
+            groups.append(
+                {
+                    "params": [p for p in self.head.parameters() if p.requires_grad],
+                    "peak": self.algorithm.critic.lr,
+                }
+            )
+        betas = (optim.beta1, optim.beta2)
+        return torch.optim.AdamW(groups, lr=optim.lr, betas=betas, weight_decay=optim.weight_decay)
+
+    def _trained(self) -> list[nn.Parameter]:
+        return [p for p in self.model.parameters() if p.requires_grad]
+
+    # ---- Before the update -----------------------------------------------------------------
+
+    def scores(self, sequences: Sequences, *, old: bool) -> dict[str, Tensor]:
+        """Return what passes without gradient say of sequences, as fields of `Sequences`.
+
+        Args:
+            sequences: of this parameter set.
+            old: whether to score the behaviour in the trainer's numerics.
+        """
+        found = {"logp_old_CL": self.passes.logp(sequences)} if old else {}
+        if self.reference is not None:
+            found["logp_ref_CL"] = self.passes.logp(sequences, self.reference)
+        if isinstance(self.head, nn.Linear):
+            found["value_CL"] = self.passes.values(sequences)
+        return found
+
+    def fit_utterance_critic(
+        self, sequences: Sequences, reward_BT: Tensor, mask_BT: Tensor, rate: float
+    ) -> tuple[Tensor, Tensor]:
+        """Let the utterance critics learn from a batch, and return their Q and V, [B, T, 2].
+
+        Args:
+            sequences: all sequences of this parameter set.
+            reward_BT: composed reward of every turn.
+            mask_BT: turns that this parameter set wrote.
+            rate: factor on the learning rate.
+        """
+        assert isinstance(self.head, UtteranceCritic)
+        assert isinstance(self.algorithm.critic, UtteranceCriticConfig)
+        states = self.passes.turn_states(sequences, (reward_BT.shape[0], reward_BT.shape[1]))
+        self._set_rate(rate)
+        device = self.model.device
+        before_BTH, after_BTH = (s.to(device) for s in states)
+        self.head.fit(
+            before_BTH,
+            after_BTH,
+            reward_BT.to(device),
+            mask_BT.to(device),
+            self.optimizer,
+            self.algorithm.critic,
+        )
+        with torch.no_grad():
+            q_BTC, v_BTC = self.head.judge(before_BTH, after_BTH)
+        return q_BTC.cpu(), v_BTC.cpu()
+
+    # ---- The update ------------------------------------------------------------------------
+
+    def update(
+        self,
+        sequences: Sequences,
+        *,
+        rate: float,
+        seed: int,
+        state: Mapping[str, Any] | None = None,
+        loss: LossConfig | None = None,
+        weight: float = 1.0,
+    ) -> tuple[dict[str, float], dict[str, Any]]:
+        """Take all optimiser steps of one update.
+
+        Args:
+            sequences: of this parameter set, with what they learn from.
+            rate: factor on the learning rates, from the schedule.
+            seed: of the order of mini-batches.
+            state: what the loss left behind after the last update.
+            loss: another loss than the algorithm's.
+            weight: factor on the loss.
+
+        Returns:
+            Means over the update for the log, and the state that the loss leaves behind.
+        """
+        spec, before = loss or self.algorithm.loss, dict(state or {})
+        self._set_rate(rate)
+        stats, norms = [], []
+        generator = torch.Generator().manual_seed(seed)
+        spans = len(sequences.spans)
+        parts = max(1, min(self.optim.minibatches, spans))
+        objective = self.objective(sequences, spec, before, parts, weight)
+        for _ in range(self.optim.epochs):
+            order = torch.randperm(spans, generator=generator)
+            for chosen in order.tensor_split(parts):
+                stats += objective.add_gradients(chosen.tolist(), generator)
+                norms.append(self._step())
+        merged = merge_stats(stats) or {"tokens": 0.0}
+        logged = {"grad_norm": sum(norms) / len(norms), "lr": self.optim.lr * rate}
+        return for_log(merged) | logged, control(spec, before, merged)
+
+    def objective(
+        self,
+        sequences: Sequences,
+        spec: LossConfig | None = None,
+        state: Mapping[str, Any] | None = None,
+        minibatches: int = 1,
+        weight: float = 1.0,
+    ) -> Objective:
+        """Return the loss of an update over sequences."""
+        spec = spec or self.algorithm.loss
+        return Objective(
+            passes=self.passes,
+            sequences=sequences,
+            spec=spec,
+            critic=self.algorithm.critic,
+            magnet=self.magnet,
+            filters=not spec.acts_at_zero and self.head is None,
+            state=state or {},
+            minibatches=minibatches,
+            weight=weight,
+        )
+
+    def gradient(self, sequences: Sequences) -> Tensor:
+        """Return the gradient of the policy's loss over all sequences, flat; nothing is moved."""
+        self.optimizer.zero_grad(set_to_none=True)
+        every = range(len(sequences.spans))
+        self.objective(sequences).add_gradients(every, torch.Generator().manual_seed(0))
+        flat = [torch.zeros_like(p) if p.grad is None else p.grad for p in self._trained()]
+        gradient_N = torch.cat([g.flatten() for g in flat]).cpu()
+        self.optimizer.zero_grad(set_to_none=True)
+        return gradient_N
+
+    def _set_rate(self, rate: float) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = group["peak"] * rate
+
+    def _step(self) -> float:
+        """Step; policy and critic are clipped apart, for neither to shrink the other."""
+        limit = self.optim.grad_norm
+        norms = [nn.utils.clip_grad_norm_(g["params"], limit) for g in self.optimizer.param_groups]
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return float(norms[0])
+
+    def after_update(self, step: int) -> None:
+        """Move the magnet and the ema weights."""
+        if self.magnet is not None and self.algorithm.magnet is not None:
+            kept = self.algorithm.magnet.kept(step)
+            if kept == 0:
+                copy_weights(self.magnet, self.model)
+            elif kept < 1:
+                blend(self.magnet, self.model, kept)
+        if self.ema is not None:
+            # Young ema weights would be mostly the start weights, hence the growing window.
+            blend(self.ema, self.model, min(self.algorithm.ema, step / (step + 10)))
+
+    def move_reference(self) -> None:
+        """Make the current policy the reference, if the algorithm uses one."""
+        if self.reference is not None:
+            copy_weights(self.reference, self.model)
+
+    # ---- State -----------------------------------------------------------------------------
+
+    @property
+    def output(self) -> PreTrainedModel:
+        """The model that the learner stands for: the ema weights, if it keeps them."""
+        return self.model if self.ema is None else self.ema
+
+    def models(self) -> Mapping[str, nn.Module]:
+        """Return everything with weights that a checkpoint must keep beside the output model."""
+        iterate = None if self.ema is None else self.model
+        reference = self.reference if self.algorithm.moves_reference else None
+        parts = {
+            "iterate": iterate,
+            "head": self.head,
+            "magnet": self.magnet,
+            "reference": reference,
+        }
+        return {name: part for name, part in parts.items() if part is not None}
+
+
+def schedule(optim: OptimConfig, step: int, done: float) -> float:
+    """Return the factor on the learning rate.
+
+    Args:
+        optim: with schedule, warm-up and final share.
+        step: updates done before this one.
+        done: share of the run that is done, 0 to 1.
+    """
+    warm = min(1.0, (step + 1) / max(optim.warmup, 1))
+    if optim.schedule == "constant":
+        return warm
+    fall = done if optim.schedule == "linear" else (1 - math.cos(math.pi * done)) / 2
+    return warm * (1 - (1 - optim.final_lr) * fall)

@@ -1,0 +1,139 @@
+"""Forward passes over sequences: log-probabilities, values, hidden states.
+
+They run in micro-batches of distinct token sequences; all sequences that share one get its result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.scoring import Scored, micro_batches, score
+from coevo.trainers.items.sequences import Sequences
+from coevo.trainers.learners.utterance_critic import UtteranceCritic
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """Some distinct token sequences, and all sequences that share them."""
+
+    spans: list[int]
+    at: Tensor
+    """Indices of the sequences."""
+    local: Tensor
+    """Per sequence: index into `spans`."""
+
+    def spread(self, packed_N: Tensor, sequences: Sequences) -> Tensor:
+        """Return every sequence the values of its response tokens: packed -> [here, L, ...]."""
+        sizes = [len(sequences.spans[s].positions()) for s in self.spans]
+        columns = torch.cat([torch.arange(n) for n in sizes])
+        lines = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
+        grid_UL = packed_N.new_zeros(len(sizes), sequences.mask_CL.shape[1], *packed_N.shape[1:])
+        at = (lines.to(packed_N.device), columns.to(packed_N.device))
+        return grid_UL.index_put(at, packed_N)[self.local.to(packed_N.device)]
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Runs the model of a policy, or another one, over sequences."""
+
+    agent: LanguageModelAgent
+    head: nn.Linear | UtteranceCritic | None
+    """The critic's heads on the last hidden state of the policy's model."""
+    token_budget: int
+    """Tokens of one pass, padding included."""
+
+    @torch.no_grad()
+    def logp(self, sequences: Sequences, of: PreTrainedModel | None = None) -> Tensor:
+        """Return the log-probability of every response token under this or another model: [C, L]."""
+        return self._each(sequences, lambda scored: scored.logp_N(), of)
+
+    @torch.no_grad()
+    def values(self, sequences: Sequences) -> Tensor:
+        """Return the critic's value before every response token: [C, L]."""
+        return self._each(sequences, self.value_N)
+
+    def value_N(self, scored: Scored) -> Tensor:
+        """Return the critic's value before the tokens of a micro-batch."""
+        assert isinstance(self.head, nn.Linear) and scored.hidden_NH is not None  # by the record
+        return self.head(scored.hidden_NH.detach()).squeeze(-1)
+
+    @torch.no_grad()
+    def turn_states(self, sequences: Sequences, shape: tuple[int, int]) -> tuple[Tensor, Tensor]:
+        """Return the hidden states before the first and before the last token of every turn.
+
+        Args:
+            sequences: all sequences of this parameter set.
+            shape: trajectories and turns of the batch.
+
+        Returns:
+            Two tensors [B, T, H]; 0 at turns that this parameter set did not write.
+        """
+        size = self.agent.model.config.get_text_config().hidden_size
+        before_BTH, after_BTH = (torch.zeros(*shape, size) for _ in range(2))
+        for part in self.micro_batches(sequences):
+            scored = self.score(sequences, part)
+            assert scored.hidden_NH is not None  # there is a critic
+            hidden_CLH = part.spread(scored.hidden_NH.float(), sequences).cpu()
+            turn_CL, mask_CL = sequences.turn_CL[part.at], sequences.mask_CL[part.at]
+            trajectory_CL = sequences.trajectory_C[part.at].unsqueeze(1).expand_as(turn_CL)
+            for out_BTH, step in ((before_BTH, 1), (after_BTH, -1)):
+                edge_CL = mask_CL & (turn_CL != turn_CL.roll(step, 1))
+                edge_CL[:, 0 if step == 1 else -1] |= mask_CL[:, 0 if step == 1 else -1]
+                out_BTH[trajectory_CL[edge_CL], turn_CL[edge_CL]] = hidden_CLH[edge_CL]
+        return before_BTH, after_BTH
+
+    def _each(
+        self,
+        sequences: Sequences,
+        read: Callable[[Scored], Tensor],
+        model: PreTrainedModel | None = None,
+    ) -> Tensor:
+        out_CL = torch.zeros(sequences.mask_CL.shape)
+        for part in self.micro_batches(sequences):
+            scored = self.score(sequences, part, model)
+            out_CL[part.at] = part.spread(read(scored).cpu(), sequences)
+        return out_CL
+
+    def micro_batches(
+        self, sequences: Sequences, spans: Sequence[int] | None = None
+    ) -> Iterator[MicroBatch]:
+        """Cut some distinct token sequences, or all, into micro-batches within the token budget."""
+        spans = range(len(sequences.spans)) if spans is None else spans
+        lengths = [len(sequences.spans[s].ids) for s in spans]
+        for batch in micro_batches(lengths, self.token_budget):
+            here = [spans[i] for i in batch]
+            place = torch.full((len(sequences.spans),), -1)
+            place[torch.tensor(here)] = torch.arange(len(here))
+            local_C = place[sequences.span_C]
+            at = torch.nonzero(local_C >= 0).squeeze(-1)
+            yield MicroBatch(here, at, local_C[at])
+
+    def score(
+        self, sequences: Sequences, part: MicroBatch, model: PreTrainedModel | None = None
+    ) -> Scored:
+        """Run this or another model once; ids that masked sampling did not allow are ruled out."""
+        model = model or self.agent.model
+        spans = [sequences.spans[s] for s in part.spans]
+        hidden = self.head is not None and model is self.agent.model
+        with _precision(model):
+            scored = score(model, spans, self.agent.sampling.temperature or 1.0, hidden=hidden)
+        allowed = [sequences.allowed[s] for s in part.spans]
+        if all(ids is None for ids in allowed):
+            return scored
+        given = zip(spans, allowed, strict=True)
+        return scored.masked(
+            [i for span, ids in given for i in ids or [[]] * len(span.positions())]
+        )
+
+
+def _precision(model: PreTrainedModel) -> contextlib.AbstractContextManager[object]:
+    if model.device.type == "cuda":
+        return torch.autocast("cuda", torch.bfloat16)
+    return contextlib.nullcontext()

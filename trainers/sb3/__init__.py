@@ -1,0 +1,1 @@
+"""Learners of stable-baselines3 as baselines on the same environments."""

@@ -1,0 +1,164 @@
+"""A model of stable-baselines3 with the views it plays on and the selves it plays against."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from safetensors.numpy import load_file, save_file
+
+from coevo.agents.known_state import check_knowable
+from coevo.agents.sb3 import ARCHIVE, Card, SB3Agent, network_of, save_sb3
+from coevo.agents.seated import stream_seed
+from coevo.envs import make
+from coevo.envs.core.episode import Episode
+from coevo.envs.games.tensors import encoding
+from coevo.envs.games.vector import LEARNER, VectorView, numbered, vector_env
+from coevo.trainers.checkpoint import Progress
+from coevo.trainers.collect.metrics import rollout_metrics
+from coevo.trainers.sb3.past import PastSelves
+from coevo.trainers.sb3.settings import SB3Config, baseline
+
+PAST, PROGRESS = "past.safetensors", "progress.json"
+NEVER = 10**9
+"""Interval at which SB3 writes a log of its own."""
+
+
+class SB3Learner:
+    """Learns update by update.
+
+    SB3 seeds the global generators of Python, NumPy and torch, and draws its actions from them.
+
+    Args:
+        config: of the run.
+        start: a folder written by `save` to go on from. Of SB3's file only tensors are read
+            (`weights_only`).
+
+    Raises:
+        ConfigError: the environment has no vector view, or its requests tell an agent too little.
+        MissingExtraError: stable-baselines3 is not installed.
+    """
+
+    def __init__(self, config: SB3Config, start: Path | None = None) -> None:
+        self.config, self.past = config, PastSelves(config.self_play)
+        self._options = {"prompt_style": "terse", **config.env_options}
+        task = numbered(make(config.env, **self._options))
+        check_knowable(str(task.game))
+        self.game, self.seats = task.game, list(task.seats)
+        self._finished: list[Episode] = []
+        self._played = 0
+        self.views = [self._view() for _ in range(config.learner.envs)]
+        facts = {} if start is None else json.loads((start / PROGRESS).read_text(encoding="utf-8"))
+        done = int(facts.pop("timesteps", 0))
+        self.progress = Progress(**facts)
+        # Cells of neighbouring seeds and parts of one run must not see each other's deals again.
+        self.model = self._model(stream_seed(config.seed, self.progress.turns) % 2**31)
+        if start is None:
+            self.past.renew(network_of(self.model), 0)
+        else:
+            self._restore(start, done)
+
+    def update(self, share: float) -> dict[str, Any]:
+        """Play and learn once; return metrics.
+
+        Args:
+            share: of the budget that is spent, for everything that falls over the run.
+        """
+        self.model.budget_left = 1.0 - share
+        actions = sum(v.actions for v in self.views)
+        illegal = sum(v.illegal_actions for v in self.views)
+        self._finished.clear()
+        self.model.learn(
+            self.config.learner.update_steps, reset_num_timesteps=False, log_interval=NEVER
+        )
+        self.past.renew(network_of(self.model), self.progress.step + 1)
+        turns = sum(v.turns for v in self.views)
+        played, self._played = turns - self._played, turns
+        self.progress = self.progress.plus(turns=played)
+        actions = sum(v.actions for v in self.views) - actions
+        illegal = sum(v.illegal_actions for v in self.views) - illegal
+        metrics = rollout_metrics(self.seats, self._finished) if self._finished else {}
+        own = {"plays": len(self._finished), f"illegal_rate/{LEARNER}": illegal / max(actions, 1)}
+        return metrics | own | self._logged()
+
+    @property
+    def finished(self) -> list[Episode]:
+        """Episodes that ended in the last update."""
+        return list(self._finished)
+
+    def agent(self) -> SB3Agent:
+        """Return the policy as it is now; later updates do not change it."""
+        return SB3Agent(network_of(self.model), self._card())
+
+    def save(self, folder: Path) -> None:
+        """Write everything that an update needs, except episodes under way and the replay buffer."""
+        save_sb3(folder, self.model, self._card())
+        save_file(self.past.tensors(), folder / PAST)
+        facts = vars(self.progress) | {"timesteps": self.model.num_timesteps}
+        (folder / PROGRESS).write_text(json.dumps(facts, indent=2), encoding="utf-8")
+
+    def _restore(self, folder: Path, timesteps: int) -> None:
+        self.model.set_parameters(folder / ARCHIVE, device="cpu")
+        self.model.num_timesteps = timesteps
+        if hasattr(self.model, "learning_starts"):
+            self.model.learning_starts += timesteps  # the replay buffer has to be filled again
+        self.past.restore(network_of(self.model), load_file(folder / PAST))
+
+    def _view(self) -> VectorView:
+        given = self.config.opponents
+        return vector_env(
+            self.config.env,
+            opponents=self.past if given == "self" else given,
+            on_end=self._finished.append,
+            **self._options,
+        )
+
+    def _model(self, seed: int) -> Any:
+        cls = baseline(self.config.algo).load()
+        from stable_baselines3.common.logger import Logger
+        from stable_baselines3.common.utils import LinearSchedule
+        from stable_baselines3.common.vec_env import DummyVecEnv
+
+        settings, views = self.config.learner, iter(self.views)
+        model = _by_budget(cls)(
+            "MlpPolicy",
+            DummyVecEnv([lambda: next(views)] * len(self.views)),
+            learning_rate=LinearSchedule(settings.learning_rate, 0.0, 1.0),
+            policy_kwargs={"net_arch": list(settings.hidden)},
+            seed=seed,
+            device="cpu",  # rows are too small for an accelerator to pay
+            **settings.passed_on(),
+        )
+        model.set_logger(Logger(folder=None, output_formats=[]))
+        return model
+
+    def _card(self) -> Card:
+        return Card(
+            algo=self.config.algo,
+            env=self.config.env,
+            env_options=dict(self.config.env_options),
+            game=str(self.game),
+            encoding=str(encoding(self.game)),
+            steps=self.progress.step,
+            timesteps=self.model.num_timesteps,
+        )
+
+    def _logged(self) -> dict[str, float]:
+        """Return what SB3 says about its last gradient steps."""
+        own = {k: float(v) for k, v in self.model.logger.name_to_value.items() if "train/" in k}
+        return {k: v for k, v in own.items() if math.isfinite(v)}
+
+
+def _by_budget(cls: type[Any]) -> type[Any]:
+    """Let the schedules of a learner fall with the run's budget instead of with its actions."""
+
+    class ByBudget(cls):
+        budget_left = 1.0
+
+        def _update_current_progress_remaining(self, done: int, total: int) -> None:
+            self._current_progress_remaining = self.budget_left
+
+    ByBudget.__name__ = cls.__name__
+    return ByBudget

@@ -1,0 +1,122 @@
+"""Learners of stable-baselines3 as baselines: same environments, same budgets, same loop and files.
+
+One seat at a time learns on the vector view of an environment, changing seats with every episode;
+the other seats are past selves. Turns count the replies of all seats, as in every other run; the
+last update may go over the budget by what one update takes (`update_steps` actions, and the replies
+to them).
+
+A run that is stopped or killed goes on from its newest checkpoint: weights, optimiser, past selves
+and counters. Episodes under way, DQN's replay buffer and the state of random generators are made
+anew, so a continued run is a complete run of the same budget, but not bit-equal to one in a piece.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from coevo.agents.sb3 import SB3Agent
+from coevo.envs.core.errors import ConfigError, DataError
+from coevo.trainers import checkpoint
+from coevo.trainers.checkpoint import Progress
+from coevo.trainers.loop import EvaluationHook, Outcome, Update, drive, totals
+from coevo.trainers.run_folder import RunFolder, replace_text, storage
+from coevo.trainers.sb3.learner import SB3Learner
+from coevo.trainers.sb3.settings import SB3Config
+
+
+class SB3Run:
+    """A run of a baseline in memory, filled from its newest checkpoint if there is one.
+
+    Args:
+        config: of the run.
+        folder: of the run.
+
+    Raises:
+        ConfigError: the folder holds another run.
+        DataError: its newest checkpoint is damaged.
+    """
+
+    def __init__(self, config: SB3Config, folder: RunFolder) -> None:
+        _check_same(config, folder)
+        newest = checkpoint.latest(folder.checkpoints)
+        if newest is not None:
+            checkpoint.verify(newest)
+        self.config, self.folder = config, folder
+        self.learner = SB3Learner(config, newest)
+        self.moving = False
+
+    @property
+    def progress(self) -> Progress:
+        """Updates, seconds and turns; no tokens."""
+        return self.learner.progress
+
+    @progress.setter
+    def progress(self, progress: Progress) -> None:
+        self.learner.progress = progress
+
+    def policies(self) -> Mapping[str, SB3Agent]:
+        """Return the policy as it is now; later updates do not change it."""
+        return {"policy": self.learner.agent()}
+
+    def save(self) -> None:
+        """Write a checkpoint."""
+        most = self.config.keep_checkpoints
+        checkpoint.write(self.folder.checkpoints, self.progress.step, self.learner.save, most)
+
+    def update(self) -> Outcome:
+        """Play and learn once; return metrics and the episodes that ended."""
+        began, self.moving = time.monotonic(), True
+        metrics = self.learner.update(self.progress.share(self.config))
+        self.moving = False
+        return metrics | {"seconds": time.monotonic() - began}, self.learner.finished
+
+
+def train_sb3(config: SB3Config, folder: RunFolder, hooks: Sequence[EvaluationHook] = ()) -> SB3Run:
+    """Train a learner of stable-baselines3 until its budget is spent, or continue such a run.
+
+    Args:
+        config: of the run; a folder that holds checkpoints of the same run is continued.
+        folder: where everything is written.
+        hooks: measure the policy now and then, also before the first update (`step` 0).
+
+    Raises:
+        KeyboardInterrupt: after the current update was finished and saved.
+    """
+    run = SB3Run(config, folder)
+    for _ in sb3_updates(run, hooks):
+        pass
+    return run
+
+
+def sb3_updates(run: SB3Run, hooks: Sequence[EvaluationHook] = ()) -> Iterator[Update]:
+    """Do update after update until the budget is spent."""
+    if hooks and not run.folder.read_metrics():
+        measured: dict[str, Any] = {}
+        for hook in hooks:
+            measured |= hook(run.policies())
+        run.folder.log(0, measured | totals(run.progress))
+    yield from drive(run, run.update, hooks)
+
+
+def _check_same(config: SB3Config, folder: RunFolder) -> None:
+    """Write the configuration of a new run; refuse a folder that holds another run."""
+    path, wanted = folder.path / "config.yaml", config.to_plain()
+    if not path.exists():
+        with storage(folder.path):
+            folder.checkpoints.mkdir(parents=True, exist_ok=True)
+            replace_text(path, str(yaml.safe_dump(wanted, sort_keys=False, allow_unicode=True)))
+        return
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise DataError(f"{path} is damaged: {' '.join(str(error).split())}") from None
+    for name, value in wanted.items():
+        before = found.get(name) if isinstance(found, dict) else None
+        if name != "sb3_defaults" and before != value:
+            raise ConfigError(
+                f"{folder.path} holds a run with {name}={before}, not {value}; give another folder"
+            )

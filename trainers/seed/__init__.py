@@ -1,1 +1,0 @@
-"""The shipped seed model: its transcripts, its tokenizer, its training and its check."""

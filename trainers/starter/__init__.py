@@ -1,0 +1,1 @@
+"""The shipped starter model: its transcripts, its tokenizer, its training and its check."""
