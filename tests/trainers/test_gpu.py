@@ -14,7 +14,7 @@ from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
 from coevo.trainers import checkpoint, loop, update
 from coevo.trainers.items.sequences import build
-from coevo.trainers.learners.learner import Learner
+from coevo.trainers.learners import passes
 
 CUDA = pytest.param("cuda", marks=pytest.mark.gpu)
 
@@ -91,7 +91,7 @@ def in_bf16(monkeypatch):
     def switch(device):
         if device == "cpu":
             monkeypatch.setattr(
-                Learner, "_precision", lambda self: torch.autocast("cpu", torch.bfloat16)
+                passes, "_precision", lambda model: torch.autocast("cpu", torch.bfloat16)
             )
 
     return switch
@@ -107,7 +107,7 @@ def test_losses_in_bf16_are_finite_and_near_those_in_float32(
     batch = build(collected.episodes, collected.groups, run.learners)
     learner, rows = run.learners["policy"], batch.sequences.written_by("policy")[0]
     with monkeypatch.context() as exact:
-        exact.setattr(Learner, "_precision", lambda self: contextlib.nullcontext())
+        exact.setattr(passes, "_precision", lambda model: contextlib.nullcontext())
         precise = learner.passes.logp(rows)
     in_bf16(device)
     rough = learner.passes.logp(rows)

@@ -15,8 +15,7 @@ from coevo.trainers.run_folder import RunFolder
 ARCHER = {
     "advantage.credit": TdCritic(),
     "advantage.baseline": NoBaseline(),
-    "critic.form": "utterance",
-    "critic.passes": 3,
+    "critic": UtteranceCriticConfig(passes=3),
 }
 
 
@@ -71,7 +70,7 @@ def test_a_run_with_utterance_critics_goes_on_where_it_stopped(config, folder):
     assert all(np.isfinite(m["grad_norm"]) and m["grad_norm"] > 0 for m in metrics)
 
 
-@pytest.mark.parametrize("changes", [{"critic.form": "utterance"}, {"critic.form": "tower"}])
-def test_the_credit_and_the_form_of_the_critic_must_fit(config, changes):
-    with pytest.raises(ConfigError, match=r"td_critic|critic\.form"):
-        config("ppo", changes)
+@pytest.mark.parametrize("critic", [None, UtteranceCriticConfig()])
+def test_the_credit_and_the_critic_must_fit(config, critic):
+    with pytest.raises(ConfigError, match="td_critic"):
+        config("ppo", {"critic": critic})

@@ -7,7 +7,7 @@ over the tokens of a reply. Rewards reach the policy through the critics only.
 Left out: the buffer of 100 000 old replies, so that a' in the target of V is the reply that was
 played, one of the current policy; separate networks for the critics, which are heads on the
 policy's hidden state here; iterations in which only the critics learn; the optional baseline of
-every token. See `trainers/utterance_critic.py`.
+every token. See `trainers/learners/utterance_critic.py`.
 """
 
 from coevo.envs.rewards import FormatReward

@@ -34,16 +34,18 @@ def test_a_second_evaluation_comes_from_the_cache(web, evaluate, monkeypatch):
     status, out, err = evaluate(server.url, "--json")
     assert status == 0, err
     result = json.loads(out)
-    assert result["total"]["plays"] == 20 and result["errors"] == 0
+    assert result["episodes"] == 20 and result["errors"] == 0
     asked = len(server.asked)
     monkeypatch.setenv("COEVO_API_TOKEN_LIMIT", "0")  # nothing may be asked any more
     status, out, err = evaluate(server.url, "--json")
     assert status == 0, err
-    assert json.loads(out)["total"] == result["total"] and len(server.asked) == asked > 0
+    again = json.loads(out)
+    assert again["value"] == result["value"] and again["seats"] == result["seats"]
+    assert len(server.asked) == asked > 0
 
 
 def test_plays_without_a_reply_are_errors_and_not_scored(web, evaluate, monkeypatch):
-    """The mean is that of the plays that went on; a failure is no zero."""
+    """The mean is that of the episodes that went on; a failure is no zero."""
     monkeypatch.setenv("COEVO_API_MAX_RETRIES", "0")
 
     def behave(number, body, handler):
@@ -56,7 +58,7 @@ def test_plays_without_a_reply_are_errors_and_not_scored(web, evaluate, monkeypa
     assert status == 0, err
     result = json.loads(out)
     assert 0 < result["errors"] < 20
-    assert result["total"]["plays"] == 20 - result["errors"]
+    assert result["episodes"] == 20 - result["errors"]
 
 
 def test_a_limit_is_one_line(web, evaluate, monkeypatch):
