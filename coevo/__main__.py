@@ -27,7 +27,7 @@ TRAIN_EXTRA = (
     "torch",
     "transformers",
 )
-COMPARE_EXTRA = ("choix", "networkx", "openskill", "statsmodels")
+COMPARE_EXTRA = ("networkx", "openskill")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

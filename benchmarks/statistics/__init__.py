@@ -1,7 +1,7 @@
 """Estimators, intervals, tests and ratings behind compare, tournament and evaluate.
 
 Pure functions of arrays; randomness comes in as a numpy Generator. Undefined is NaN or an error.
-SciPy, statsmodels, OpenSpiel and choix do the computing where they give the figure.
+SciPy and OpenSpiel do the computing where they give the figure.
 
     scores of runs   normalise, score_table, aggregates, bootstrap, profiles, curves
     differences      paired (one pair), improvement, verdicts (a family, Holm), power (seeds needed)

@@ -63,8 +63,27 @@ def nash_average(payoffs: ArrayLike) -> NashAverage:
     a = square("payoffs", payoffs)
     if a.ndim != 2 or not np.allclose(a, -a.T):
         raise ConfigError("payoffs must be antisymmetric: what i wins from j, j loses to i")
-    weights = max_entropy((a - a.T) / 2)
+    a = (a - a.T) / 2
+    weights = _only_equilibrium(a)
+    if weights is None:
+        weights = max_entropy(a)
     return NashAverage(weights, a @ weights)
+
+
+def _only_equilibrium(payoffs: Array) -> Array | None:
+    """Return the equilibrium where there is one alone, as almost always with unequal payoffs.
+
+    All equilibria p, q have p A q = 0. So q plays only what ties against p; and if this is what p
+    plays, q solves A q = 0 over the support of p, where A of rank |support| - 1 leaves p alone.
+    """
+    scale = np.abs(payoffs).max() or 1.0
+    p = _feasible(payoffs / scale, np.zeros(len(payoffs)))
+    played = p > ZERO
+    ties = payoffs @ p > -ZERO * scale
+    own = payoffs[np.ix_(played, played)] / scale
+    if (played != ties).any() or np.linalg.matrix_rank(own, tol=ZERO) < played.sum() - 1:
+        return None
+    return p / p.sum()
 
 
 def nash_average_tasks(scores_KT: ArrayLike) -> Array:
@@ -111,7 +130,7 @@ def max_entropy(constraints_CK: Array) -> Array:
     """
     scale = np.abs(constraints_CK).max() or 1.0
     constraints = np.asarray(constraints_CK, dtype=float) / scale
-    corners = np.stack([_corner(constraints, i) for i in range(constraints.shape[1])])
+    corners = np.stack([_feasible(constraints, own) for own in np.eye(constraints.shape[1])])
     kept = corners.max(0) > ZERO
     p = np.zeros(constraints.shape[1])
     start = corners.mean(0)[kept]
@@ -121,14 +140,13 @@ def max_entropy(constraints_CK: Array) -> Array:
     return p / p.sum()
 
 
-def _corner(constraints: Array, coordinate: int) -> Array:
-    """Return a feasible vector with the largest possible value of one coordinate."""
-    size = constraints.shape[1]
+def _feasible(constraints: Array, value: Array) -> Array:
+    """Return a vector that keeps the constraints, one with the largest value @ p."""
     found = linprog(
-        -np.eye(size)[coordinate],
+        -value,
         A_ub=constraints,
         b_ub=np.full(len(constraints), FEASIBLE),
-        A_eq=np.ones((1, size)),
+        A_eq=np.ones((1, len(value))),
         b_eq=[1.0],
         bounds=(0, 1),
         method="highs",

@@ -34,15 +34,19 @@ MANY_SEEDS = 1000
 def holm(p_values: ArrayLike) -> Array:
     """Return p-values adjusted for their number (Holm 1979).
 
+    The k-th smallest of m is multiplied by m - k + 1, and none falls below a smaller one's.
+    statsmodels gives the same, but collects garbage at every call: a second in a large process.
+
     >>> holm([0.01, 0.04, 0.03, 0.005]).round(6).tolist()
     [0.03, 0.06, 0.06, 0.02]
     """
-    from statsmodels.stats.multitest import multipletests  # takes a second, so only where needed
-
     p = finite("p-values", p_values, ndim=1)
     if ((p < 0) | (p > 1)).any():
         raise ConfigError(f"p-values must lie between 0 and 1; got {p.tolist()}")
-    return np.asarray(multipletests(p, method="holm")[1])
+    order = np.argsort(p)
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    return np.minimum(adjusted, 1.0)
 
 
 @dataclass(frozen=True)

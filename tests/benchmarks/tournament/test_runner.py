@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from coevo.agents.load import load_model
 from coevo.agents.unanswered import Unanswered
 from coevo.benchmarks.exploitability import exact_payoffs
 from coevo.benchmarks.results_folder import ResultsFolder
-from coevo.benchmarks.tournament import ratings
 from coevo.benchmarks.tournament import runner as module
 from coevo.benchmarks.tournament.plan import Plan
 from coevo.benchmarks.tournament.runner import Tournament
@@ -32,16 +30,6 @@ from tests.benchmarks.tournament.conftest import (
 )
 
 NAMES = ("random", "oracle", "first_legal")
-
-
-@pytest.fixture(autouse=True)
-def few_resamples(monkeypatch):
-    """Intervals are compared with themselves here: few resamples do, and save minutes."""
-    monkeypatch.setattr("gc.collect", lambda *_: 0)  # statsmodels asks for it at every Holm
-    monkeypatch.setattr(ratings, "RESAMPLES", 10)
-    monkeypatch.setattr(ratings, "EQUILIBRIA", 10)
-    few = partial(ratings.rating_intervals, replicates=10)
-    monkeypatch.setattr(ratings, "rating_intervals", few)
 
 
 def files(held):
@@ -143,7 +131,9 @@ def test_a_cut_anywhere_is_mended_with_the_same_bytes(hold, monkeypatch, setting
     for size in np.random.default_rng(0).integers(len(wanted[0]), size=12):
         path.write_bytes(wanted[0][:size])
         again = hold(agents, games=40, folder=whole.folder, **settings)
-        assert files(again) == wanted
+        assert path.read_bytes() == wanted[0]
+        assert again.episodes == whole.episodes  # of which the summary is made
+    assert files(again) == wanted
 
 
 def test_a_language_model_continues_with_the_same_bytes(hold, tiny_model_dir, monkeypatch):
