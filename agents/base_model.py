@@ -71,7 +71,7 @@ class BaseModel:
 
 
 def digest(folder: Path) -> str:
-    """Tell a policy from others by names, sizes and both ends of its files; empty without any."""
+    """Return a digest of a policy's names, sizes and both ends of its files; empty without any."""
     found = hashlib.sha256()
     files = [p for p in folder.glob("*") if p.suffix in KINDS or p.name in NAMES]
     for path in sorted(files):

@@ -11,7 +11,7 @@ from coevo.agents.registry import is_scripted
 
 
 def fingerprint(source: str) -> str:
-    """Tell the weights behind a name from others; empty where nothing lies on this disk.
+    """Return a digest of the weights behind a name; empty where nothing lies on this disk.
 
     SHA-256 over the weights and the configuration of every policy, and what it rests on. A single
     model gives the same wherever it lies.

@@ -33,7 +33,7 @@ class SplitStrategy(MoveAgent):
         raise NotImplementedError(f"{type(self).__name__} must define wanted")  # abstract
 
     def speech(self, request: Request) -> Replies:
-        """Tell the own hand, then claim."""
+        """Say the own hand, then claim."""
         info = known(self.name, request, SPLIT, "coins")
         legal = request.info["legal_actions"]
         if not legal:

@@ -98,7 +98,7 @@ class Metric:
         return found
 
     def normalised(self, value: float) -> float:
-        """Return (value - random) / (oracle - random), unclipped: 1 is the oracle, either way round.
+        """Return (value - random) / (oracle - random), unclipped: 1 is the oracle either way.
 
         Raises:
             ConfigError: the environment has no references with these arguments.

@@ -1,6 +1,6 @@
 """A folder of results: what was asked first, every part as it is done, the whole last.
 
-manifest.json      {"kind": ..., settings, commit, hardware, packages}; one folder, one set of settings
+manifest.json      {"kind": ..., settings, commit, hardware, packages}; one set per folder
 parts/<name>.json  one finished part
 .lock              held by the one process that works here; a process that dies lets go
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 from filelock import FileLock, Timeout
 
+from coevo.benchmarks.files import file_name, read_json
 from coevo.benchmarks.provenance import provenance
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.trainers.run_folder import replace_text, storage
@@ -160,26 +160,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(v) for v in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def file_name(name: str) -> str:
-    """Spell a name so that every file system takes it.
-
-    >>> file_name("coevo/kuhn_poker-v0")
-    'coevo-kuhn_poker-v0'
-    """
-    return re.sub(r"[^A-Za-z0-9_.=-]+", "-", name).strip("-")
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read an object; a broken file is named."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read {path}: {error}") from None
-    if not isinstance(data, dict):
-        raise DataError(f"{path} holds no JSON object")
-    return data
 
 
 def _shown(value: Any) -> str:

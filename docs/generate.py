@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import importlib
 import inspect
-import itertools
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from coevo.benchmarks.files import short
 from coevo.commands.algos import describe, source
 from coevo.commands.arguments import COMMANDS, POSITIONAL, flag
+from coevo.commands.parse import field_docstrings
 from coevo.envs import list_envs, make
 from coevo.envs.core.config import plain
 from coevo.envs.core.env import TextEnv
@@ -60,7 +60,7 @@ def environment_pages() -> dict[str, str]:
 
 
 def environment_page(env: EnvSpec) -> str:
-    """Return the page of one environment: rules, prompts that a seat sees, arguments, references."""
+    """Return the page of one environment: rules, prompts, arguments, references."""
     raw = make(env.id)
     raw.reset(seed=0)
     low, high = raw.payoff_range
@@ -163,9 +163,9 @@ def algorithm_pages() -> dict[str, str]:
     ]
     parts = [
         "# Algorithms",
-        "An algorithm is one file of configuration: what is collected, how rewards become advantages, "
-        "the loss, and what else moves. `coevo algos NAME` prints the same beside the values of its "
-        "source, and `--set` changes any setting by its dotted name. "
+        "An algorithm is one file of configuration: what is collected, how rewards become "
+        "advantages, the loss, and what else moves. `coevo algos NAME` prints the same beside the "
+        "values of its source, and `--set` changes any setting by its dotted name. "
         "[Writing one](../tutorials/algorithm.md).",
         table(("name", "what it does", "source", "status"), rows),
         "A status says how far an algorithm is held against its source:",
@@ -256,11 +256,11 @@ def reward_pages() -> dict[str, str]:
     ]
     parts = [
         "# Reward modules",
-        "Every environment takes `rewards=[...]`, and every algorithm has a field `rewards`: a list "
-        "of objects, of mappings such as `{name: quality, alpha: 0.5}`, or of bare names. What a "
-        "module gives is a component of its own beside the rules' `payoff`; the environment adds it "
-        "to the reward that PettingZoo and Gymnasium see, and writes it into the episode at the "
-        "reply that earned it. [Writing one](../tutorials/reward.md) takes one file.",
+        "Every environment takes `rewards=[...]`, and every algorithm has a field `rewards`: a "
+        "list of objects, of mappings such as `{name: quality, alpha: 0.5}`, or of bare names. "
+        "What a module gives is a component of its own beside the rules' `payoff`; the environment "
+        "adds it to the reward that PettingZoo and Gymnasium see, and writes it into the episode "
+        "at the reply that earned it. [Writing one](../tutorials/reward.md) takes one file.",
         table(("name", "rewards", "scored"), rows),
         *(reward_section(name, kind) for name, kind in sorted(REWARDS.items())),
     ]
@@ -297,21 +297,6 @@ def fields_of(kind: Any) -> list[tuple[str, str, str]]:
     return found
 
 
-def field_docstrings(kind: Any) -> dict[str, str]:
-    """Return the strings below the fields of a class and its bases, by field."""
-    found: dict[str, str] = {}
-    for base in reversed(kind.__mro__[:-1]):
-        try:
-            body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0].body
-        except (OSError, TypeError, AttributeError):
-            continue
-        for line, below in itertools.pairwise(body):
-            text = getattr(getattr(below, "value", None), "value", None)
-            if isinstance(line, ast.AnnAssign) and isinstance(text, str):
-                found[line.target.id] = inspect.cleandoc(text)
-    return found
-
-
 def first_line(thing: Any) -> str:
     """Return the first line of a docstring."""
     return (inspect.getdoc(thing) or "").split("\n")[0]
@@ -321,8 +306,8 @@ def command_pages() -> dict[str, str]:
     """Return the page of the command line: every command with its options and an example."""
     parts = [
         "# Command line",
-        "Every command has `--help`; those with a result take `--json`. A wrong name gets the nearest "
-        "right ones in one line and exit status 2; Ctrl-C saves and exits with 130.",
+        "Every command has `--help`; those with a result take `--json`. A wrong name gets the "
+        "nearest right ones in one line and exit status 2; Ctrl-C saves and exits with 130.",
         "Settings are changed in two forms: `--set advantage.credit.lam=0.9` changes one field, "
         "`--set advantage.credit='{name: gae, lam: 0.95}'` replaces a component. The same tree is "
         "the `config.yaml` of a run.",
@@ -343,15 +328,6 @@ def command_pages() -> dict[str, str]:
 
 
 # ---- Markdown ----------------------------------------------------------------------------------
-
-
-def short(id: str) -> str:
-    """Return the name in an id.
-
-    >>> short("coevo/kuhn_poker-v0")
-    'kuhn_poker'
-    """
-    return id.rpartition("/")[2].rpartition("-")[0]
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

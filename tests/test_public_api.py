@@ -1,4 +1,4 @@
-"""The stable surface: what the packages export exists, is documented, and is spelled as promised."""
+"""The stable surface: what packages export exists, is documented, is spelled as promised."""
 
 import importlib
 import inspect

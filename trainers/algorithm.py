@@ -167,10 +167,10 @@ Magnet = Annotated[SnapshotMagnet | EmaMagnet, choice()]
 Status = Literal["model", "table", "vectors", "composed", "inferred"]
 
 STATUS: Mapping[Status, str] = {
-    "model": "the property that its source claims is shown by `coevo reproduce` on a language model "
-    "trained by the shipped loop",
-    "table": "the property that its source claims is shown by `coevo reproduce` on tables, in a loop "
-    "beside the shipped one as yet",
+    "model": "the property that its source claims is shown by `coevo reproduce` on a language "
+    "model trained by the shipped loop",
+    "table": "the property that its source claims is shown by `coevo reproduce` on tables, in a "
+    "loop beside the shipped one as yet",
     "vectors": "its advantage or its loss gives the worked numbers of the source to 4 decimals",
     "composed": "made of components that are tested one by one; nothing of the source is measured",
     "inferred": "parts of the source could not be read; the header of its file says which",
@@ -262,8 +262,8 @@ class Algorithm:
         )
         if any(t.needs_magnet for t in terms) != (self.magnet is not None):
             yield (
-                f"magnet={self.magnet} and the loss terms {[t.name for t in terms]} contradict each "
-                "other: a magnet needs the loss term 'magnet', and the term needs a magnet"
+                f"magnet={self.magnet} and the loss terms {[t.name for t in terms]} contradict "
+                "each other: a magnet needs the loss term 'magnet', and the term needs a magnet"
             )
         if credit.reads != (None if self.critic is None else self.critic.gives):
             yield (

@@ -69,11 +69,6 @@ def config_text(config: TrainConfig) -> str:
     return str(yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True))
 
 
-def save_config(config: TrainConfig, path: Path) -> None:
-    """Write a configuration as a YAML file."""
-    path.write_text(config_text(config), encoding="utf-8")
-
-
 def load_config(path: Path) -> TrainConfig:
     """Read a configuration; a broken file or key gives one clear line."""
     try:

@@ -4,5 +4,6 @@ manifest   what is compared, written before anything runs
 runs       one algorithm on one environment from one seed: a run folder with a result
 workers    runs in parallel, in processes or on Ray
 records    every measurement of every run as tidy rows
-summary    tables, curves, tests and the verdict in words
+summary    tables, curves and tests
+sentences  the verdict in words
 """

@@ -104,7 +104,7 @@ def forget_failures(root: Path, manifest: Manifest) -> None:
 
 
 def share_of_budget(manifest: Manifest, summary: Mapping[str, Any]) -> dict[str, float]:
-    """Return for every environment the largest overshoot of a budget in tokens, as a share of it."""
+    """Return environment -> largest overshoot of a budget in tokens, as a share of it."""
     out = {}
     for env in manifest.environments:
         tokens = manifest.budgets[env].get("tokens")

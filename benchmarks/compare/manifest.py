@@ -7,26 +7,19 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from coevo.benchmarks.files import short
 from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.envs.core.config import plain
 from coevo.envs.core.config import read as read_config
 from coevo.envs.core.errors import ConfigError, unknown
 from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.algorithms import ALGORITHMS, algorithm
+from coevo.trainers.algorithms import ALGORITHMS
+from coevo.trainers.algorithms import algorithm as registered
 from coevo.trainers.sb3.settings import baseline
 
 KIND = "comparison"
 BASELINES = "sb3:"
-"""Prefix of learners from stable-baselines3, which are no records of ours."""
-
-
-def short(env_id: str) -> str:
-    """Name an environment without its namespace and version.
-
-    >>> short("coevo/kuhn_poker-v0")
-    'kuhn_poker'
-    """
-    return env_id.rpartition("/")[2].rpartition("-v")[0]
+"""Prefix of learners from stable-baselines3, which are none of ours."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +31,7 @@ class Manifest:
     environments: tuple[str, ...]
     """Registered ids."""
     seeds: tuple[int, ...]
-    """Seed s fixes start weights, start states and sampling for every algorithm, so that runs pair."""
+    """Seed s fixes start weights, tasks and sampling for every algorithm, so that runs pair."""
     budgets: Mapping[str, Any]
     """Environment -> {tokens, turns, seconds}; a run ends at the first that is reached."""
     baseline: str
@@ -54,7 +47,7 @@ class Manifest:
     sampling: Mapping[str, Any] = field(default_factory=dict)
     """Temperature and longest reply, in training and in measurements."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """Settings that differ from the records: `SLOT`, `ALGORITHM.SLOT` or `ENVIRONMENT.SLOT`."""
+    """Settings that differ: `SETTING`, `ALGORITHM.SETTING` or `ENVIRONMENT.SETTING`."""
     threads: int = 1
     """CPU threads of a run."""
     device: str = "auto"
@@ -83,15 +76,15 @@ class Manifest:
             if name.startswith(BASELINES):
                 baseline(name.removeprefix(BASELINES))
             else:
-                self.record(name, self.environments[0])
+                self.algorithm(name, self.environments[0])
 
     def _of_sb3(self) -> list[str]:
         return [a for a in self.algorithms if a.startswith(BASELINES)]
 
-    def record(self, name: str, env_id: str) -> Algorithm:
-        """Return the record of an algorithm with the changes that concern it."""
+    def algorithm(self, name: str, env_id: str) -> Algorithm:
+        """Return an algorithm with the changes that concern it."""
         base, _, variant = name.partition(":")
-        return algorithm(base, variant or None, self._changes(base, env_id))
+        return registered(base, variant or None, self._changes(base, env_id))
 
     def _changes(self, base: str, env_id: str) -> dict[str, Any]:
         found: dict[str, Any] = {}

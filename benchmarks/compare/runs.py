@@ -12,9 +12,10 @@ from coevo.agents.agent import Agent
 from coevo.agents.load import load_agent
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.seated import one_agent
-from coevo.benchmarks.compare.manifest import BASELINES, KIND, Manifest, read, short
+from coevo.benchmarks.compare.manifest import BASELINES, KIND, Manifest, read
+from coevo.benchmarks.files import read_json, short
 from coevo.benchmarks.metrics import metric
-from coevo.benchmarks.results_folder import ResultsFolder, read_json
+from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.envs.core.errors import CoevoError, DataError
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import updates
@@ -140,7 +141,7 @@ def train_config(manifest: Manifest, run: Run) -> TrainConfig:
     """Return the configuration with which a run trains."""
     budget = manifest.budgets[run.environment]
     return TrainConfig(
-        algorithm=manifest.record(run.algorithm, run.environment),
+        algorithm=manifest.algorithm(run.algorithm, run.environment),
         env=run.environment,
         env_options=dict(manifest.env_options),
         model=manifest.model,

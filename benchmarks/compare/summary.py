@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from coevo.benchmarks.compare.manifest import KIND, Manifest, short
+from coevo.benchmarks.compare.manifest import KIND, Manifest
 from coevo.benchmarks.compare.records import Row, rows, write_rows
 from coevo.benchmarks.compare.runs import Result, Run, results, runs
+from coevo.benchmarks.compare.sentences import ALPHA, headline
 from coevo.benchmarks.results_folder import ResultsFolder, plain
 from coevo.benchmarks.statistics import verdicts
 from coevo.benchmarks.statistics.aggregates import (
@@ -30,13 +31,9 @@ from coevo.benchmarks.statistics.aggregates import (
 from coevo.benchmarks.statistics.arrays import Array
 from coevo.benchmarks.statistics.bootstrap import Interval, bootstrap_interval
 from coevo.benchmarks.statistics.curves import area_under_curve, curve_band, on_grid
-from coevo.benchmarks.statistics.paired import smallest_p
 from coevo.benchmarks.statistics.profiles import profile_band
-from coevo.benchmarks.statistics.score_table import Cell as Score
-from coevo.benchmarks.statistics.score_table import ScoreTable, score_table
+from coevo.benchmarks.statistics.score_table import Score, ScoreTable, score_table
 
-ALPHA = 0.05
-"""Accepted chance of any false separation in a table."""
 GRID = 21
 """Points of a learning curve, the start included."""
 THRESHOLDS = 41
@@ -47,7 +44,7 @@ CURVES_BY = ("tokens", "turns", "seconds")
 
 
 def summarise(root: Path, manifest: Manifest, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Write records and tables of what is done so far, and give the tables.
+    """Write rows and tables of what is done so far, and return the tables.
 
     The same runs give the same tables, whatever order they ended in.
     """
@@ -83,7 +80,7 @@ def tables(
         "environments": parts,
         "overall": overall,
     }
-    return {"headline": _headline(manifest, summary, found), **summary}
+    return {"headline": headline(manifest, summary, found), **summary}
 
 
 def _scores(
@@ -274,78 +271,3 @@ def _curve(curves: Mapping[str, Any] | None) -> dict[str, Any] | None:
         band = curve_band(scores, np.random.default_rng([len(scores), 5]))
         out[name] = {"iqm": band.point, "low": band.low, "high": band.high}
     return {"by": curves["by"], curves["by"]: curves["grid"], "algorithms": out}
-
-
-# ---- Sentences ----------------------------------------------------------------------------------
-
-
-def _headline(
-    manifest: Manifest, summary: Mapping[str, Any], found: Mapping[Run, Result]
-) -> list[str]:
-    """Say what was found: the best first, then what separates it from whom."""
-    said = []
-    left = summary["runs"] - len(found)
-    failed = sum(r.status == "failed" for r in found.values())
-    if left or failed:
-        said.append(f"{left} of {summary['runs']} runs are not done, {failed} failed.")
-    overall = summary["overall"]
-    ranked = sorted(
-        (a for a, t in overall["algorithms"].items() if t["n"]),
-        key=lambda a: -overall["algorithms"][a]["iqm"],
-    )
-    if not ranked:
-        return [*said, "No algorithm has a result for any seed that all the others have."]
-    best = overall["algorithms"][ranked[0]]
-    where = (
-        "over all environments"
-        if len(manifest.environments) > 1
-        else (f"on {short(manifest.environments[0])}")
-    )
-    said.append(
-        f"{ranked[0]} has the highest interquartile mean {where}: {best['iqm']:.3f}"
-        f"{_bracketed(best['interval'])}, n = {best['n']} seeds (0 is random play, 1 the oracle)."
-    )
-    tests = overall["comparisons"]
-    said.append(_too_few_seeds(len(tests), best["n"]))
-    said += [
-        _standing(ranked[0], tests, "the best"),
-        _standing(manifest.baseline, tests, "the baseline"),
-    ]
-    return [sentence for sentence in said if sentence]
-
-
-def _bracketed(interval: Sequence[float]) -> str:
-    """Write bounds, where there are any: one seed says nothing about others."""
-    low, high = interval
-    return "" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
-
-
-def _too_few_seeds(pairs: int, seeds: int) -> str:
-    """Say where so few seeds were run that the test could not have found anything."""
-    if not pairs or smallest_p(seeds) * pairs <= ALPHA:
-        return ""
-    enough = next(n for n in itertools.count(seeds) if smallest_p(n) * pairs <= ALPHA)
-    return (
-        f"With {seeds} seeds no difference can pass the test, corrected for {pairs} pairs; "
-        f"{enough} seeds is the least that could."
-    )
-
-
-def _standing(name: str, tests: Sequence[Mapping[str, Any]], role: str) -> str:
-    """Say from whom an algorithm is separated, in one sentence per direction."""
-    better: list[str] = []
-    worse: list[str] = []
-    open_: list[str] = []
-    for test in tests:
-        if name not in (test["a"], test["b"]):
-            continue
-        other = test["b"] if test["a"] == name else test["a"]
-        ahead = (test["difference"] > 0) == (test["a"] == name)
-        (open_ if not test["separated"] else better if ahead else worse).append(other)
-    parts = [
-        f"better than {', '.join(better)}" if better else "",
-        f"worse than {', '.join(worse)}" if worse else "",
-        f"not separated from {', '.join(open_)}" if open_ else "",
-    ]
-    said = "; ".join(p for p in parts if p)
-    return f"{name}, {role}, is {said} (paired sign-flip test, Holm)." if said else ""

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from coevo.benchmarks.files import read_if_there, read_json, short
 from coevo.benchmarks.report import algorithms
 from coevo.benchmarks.report.curves import Series, read_series
 from coevo.benchmarks.report.episodes import Source
 from coevo.benchmarks.report.formats import duration, listed
 from coevo.benchmarks.report.gallery import Gallery
-from coevo.benchmarks.report.sources import Run, read_if_there, read_json, runs, short
+from coevo.benchmarks.report.sources import Run, runs
 from coevo.benchmarks.report.training import TRAINING_NOTE, diagnostics
 
 

@@ -115,8 +115,8 @@ def pick(found: Index, most: int) -> list[Entry]:
     """Choose episodes over what differs: algorithms and environments, outcomes, then updates.
 
     Algorithms (in each environment) get equal parts, within each the outcomes do, so that rare
-    outcomes are seen; of one outcome the episodes are evenly spaced over updates and seeds, the first
-    and the last among them.
+    outcomes are seen; of one outcome the episodes are evenly spaced over updates and seeds, the
+    first and the last among them.
     """
     groups = _by(found.entries, lambda e: _group(found.sources[e.source]))
     chosen: list[Entry] = []

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from coevo.benchmarks.files import read_if_there, short
 from coevo.benchmarks.report.curves import Series, read_series
 from coevo.benchmarks.report.episodes import Source
 from coevo.benchmarks.report.formats import duration, number, percent
 from coevo.benchmarks.report.gallery import Gallery
-from coevo.benchmarks.report.sources import LIMITS, read_config, read_if_there, short
+from coevo.benchmarks.report.sources import LIMITS, read_config
 from coevo.benchmarks.report.training import SCORES, SMOOTH_NOTE, run_charts
 
 MEASURES = {

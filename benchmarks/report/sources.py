@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from coevo.benchmarks.files import as_table, read_if_there, read_json, short
 from coevo.envs.core.errors import DataError, nearest
 
 EXPECTED = "a run (config.yaml), or a comparison or a tournament (manifest.json with its kind)"
@@ -68,20 +68,6 @@ def beside(folder: Path) -> list[str]:
     return [p.name for p in parent.iterdir() if p.is_dir()] if parent.is_dir() else []
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object; raise DataError where it is damaged."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{path} is damaged: {error}") from None
-    return _table(data, path)
-
-
-def read_if_there(path: Path) -> dict[str, Any]:
-    """Read a JSON object that need not be there yet."""
-    return read_json(path) if path.is_file() else {}
-
-
 def read_config(folder: Path) -> dict[str, Any]:
     """Read `config.yaml` as plain values: a run of another version is shown, too."""
     path = folder / "config.yaml"
@@ -89,13 +75,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise DataError(f"{path} is damaged: {' '.join(str(error).split())}") from None
-    return _table(data, path)
-
-
-def _table(data: Any, path: Path) -> dict[str, Any]:
-    if not isinstance(data, dict):
-        raise DataError(f"{path} is damaged: it holds no table")
-    return data
+    return as_table(data, path)
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -126,14 +106,3 @@ def runs(folder: Path, manifest: Mapping[str, Any]) -> list[Run]:
 def _run(folder: Path, env: str, algorithm: str, seed: int) -> Run:
     path = folder / "runs" / env / algorithm.replace(":", "-") / str(seed)
     return Run(path, env, algorithm, seed, read_if_there(path / "result.json"))
-
-
-def short(env_id: str) -> str:
-    """Return the name of an environment without its namespace and version.
-
-    >>> short("coevo/kuhn_poker-v0"), short("kuhn_poker")
-    ('kuhn_poker', 'kuhn_poker')
-    """
-    name = env_id.rpartition("/")[2]
-    head, dash, version = name.rpartition("-v")
-    return head if dash and version.isdigit() else name

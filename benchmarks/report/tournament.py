@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from coevo.benchmarks.files import read_if_there, read_json, short
 from coevo.benchmarks.report.charts import Curves, Intervals, Line, Row
 from coevo.benchmarks.report.episodes import Source
 from coevo.benchmarks.report.formats import estimate, interval, number, percent, tile
 from coevo.benchmarks.report.gallery import Gallery
-from coevo.benchmarks.report.sources import lines, read_if_there, read_json, short
+from coevo.benchmarks.report.sources import lines
 
 MATRICES = {
     "points": ("share of points, draws counted half", 0.5),

@@ -4,7 +4,7 @@ Setting   Payoffs 3, 0, 5, 1; ten rounds; one policy in both seats that sees the
           move first: five contexts, two arms, uniform at the start. The record
           `advantage_alignment` and its two controls as they are registered: rewards / 5, gamma
           0.9, beta 0.5, groups of 8, entropy bonus 0.01, half of the groups against one of 30 past
-          selves, kept every 10 updates. 256 plays per update, Adam 0.05, 600 updates.
+          selves, kept every 10 updates. 256 episodes per update, Adam 0.05, 600 updates.
 Measured  Exact: payoff per round against itself and against always-defect, and the probabilities
           of cooperating.
 Chosen    A table for the paper's 7B model, and the bounds; groups of 2, 8, 32 and 256 end alike.
@@ -23,7 +23,7 @@ from coevo.benchmarks.reproductions.tabular import REAL
 from coevo.envs.dilemmas.catalogue import matrix_game
 from coevo.trainers.algorithms import algorithm
 
-ROUNDS, PLAYS, STEPS, LR = 10, 256, 600, 0.05
+ROUNDS, EPISODES, STEPS, LR = 10, 256, 600, 0.05
 CONTEXTS = ("start", "CC", "CD", "DC", "DD")
 """What a seat knows: the own last move, then the other's."""
 PAYOFF_AA = torch.tensor(matrix_game("prisoners_dilemma").payoffs[..., 0].tolist(), dtype=REAL)
@@ -71,9 +71,9 @@ def cooperation(policies: Sequence[Tensor], context: str) -> tuple[float, ...]:
 
 
 def _learnt(variant: str | None, seeds: Sequence[int]) -> list[Tensor]:
-    record = algorithm("advantage_alignment", variant)
-    course = Course(plays=PLAYS, steps=STEPS, lr=LR)
-    return [learn(dilemma(), record, course, seed) for seed in seeds]
+    config = algorithm("advantage_alignment", variant)
+    course = Course(episodes=EPISODES, steps=STEPS, lr=LR)
+    return [learn(dilemma(), config, course, seed) for seed in seeds]
 
 
 def _payoffs(policies: Sequence[Tensor]) -> tuple[float, ...]:
@@ -88,9 +88,9 @@ REPRODUCTION = Reproduction(
     name="aa_ipd",
     property="In the iterated prisoner's dilemma naive learners defect, learners of the summed "
     "reward cooperate and let themselves be exploited, and advantage alignment cooperates without.",
-    source="Piche et al. 2025, arXiv 2511.19405 (advantage alignment with a group baseline, settings "
-    "of github.com/dereckpiche/AdAlignLLM), after Duque et al. 2024, arXiv 2406.14662; figures: our "
-    "numpy experiment, benchmarks/studies/alignment_numpy.py",
+    source="Piche et al. 2025, arXiv 2511.19405 (advantage alignment with a group baseline, "
+    "settings of github.com/dereckpiche/AdAlignLLM), after Duque et al. 2024, arXiv 2406.14662; "
+    "figures: our numpy experiment, benchmarks/studies/alignment_numpy.py",
     minutes=2.2,
     run=run,
     on="table",

@@ -4,15 +4,15 @@ Setting   Each of ten rounds one seat values a coin at 10, the other at 1, drawn
           Both claim 0, 5 or 10 of 10 coins; claims beyond 10 are cut in proportion. A policy sees
           its own role and the other's last role and claim: 14 contexts, three arms, uniform at the
           start. The record `advantage_alignment:split` with gamma 0.96, rewards / 50 and no KL;
-          groups of 8 plays with the same roles, half of them against past selves;
-          256 plays per update, Adam 0.05, 400 updates. The ablation has one baseline for all
-          plays, whatever their roles.
+          groups of 8 episodes with the same roles, half of them against past selves;
+          256 episodes per update, Adam 0.05, 400 updates. The ablation has one baseline for all
+          episodes, whatever their roles.
 Measured  Exact: joint payoff of a round of self-play, 55 if both claim all and 100 if all goes to
           whom it is worth more; the own payoff against one who always claims all; and what the low
           role does after the other claimed nothing, or everything, in it.
 Chosen    A table and three claims for the paper's 7B model and eleven claims, and the bounds. Twice
-          the plays and the updates end in the same places. A naive learner goes to 55, where both
-          claim all, which is the equilibrium of a round; a few stop at 69 on the way.
+          the episodes and the updates end in the same places. A naive learner goes to 55, where
+          both claim all, which is the equilibrium of a round; a few stop at 69 on the way.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from coevo.benchmarks.reproductions.tabular import REAL
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.estimators import SumOthers
 
-ROUNDS, PLAYS, STEPS, LR = 10, 256, 400, 0.05
+ROUNDS, EPISODES, STEPS, LR = 10, 256, 400, 0.05
 CLAIM_A = torch.tensor([0.0, 5.0, 10.0], dtype=REAL)
 WORTH_R = torch.tensor([1.0, 10.0], dtype=REAL)
 """Worth of a coin to the low and to the high role."""
@@ -110,8 +110,8 @@ def _remember(role: Tensor, arm: Tensor) -> Tensor:
 
 
 def _learnt(way: str, seed: int) -> Tensor:
-    record = algorithm("advantage_alignment", "split", TABLE | WAYS[way])
-    return learn(split(), record, Course(plays=PLAYS, steps=STEPS, lr=LR), seed)
+    config = algorithm("advantage_alignment", "split", TABLE | WAYS[way])
+    return learn(split(), config, Course(episodes=EPISODES, steps=STEPS, lr=LR), seed)
 
 
 def _joint(policy: Tensor) -> float:
@@ -130,9 +130,9 @@ def _gives(policies: Sequence[Tensor], claimed: int) -> tuple[float, ...]:
 REPRODUCTION = Reproduction(
     name="aa_split",
     property="In a split game with random roles advantage alignment learns to give to those who "
-    "gave and to nobody else, if plays are compared with plays of the same deal.",
-    source="Piche et al. 2025, arXiv 2511.19405 (Trust-and-Split; baselines over plays of one seed, "
-    "settings of github.com/dereckpiche/AdAlignLLM); figures: our numpy experiment, "
+    "gave and to nobody else, if episodes are compared with episodes of the same deal.",
+    source="Piche et al. 2025, arXiv 2511.19405 (Trust-and-Split; baselines over episodes of one "
+    "seed, settings of github.com/dereckpiche/AdAlignLLM); figures: our numpy experiment, "
     "benchmarks/studies/alignment_numpy.py",
     minutes=2.1,
     run=run,

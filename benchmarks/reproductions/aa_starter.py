@@ -2,8 +2,8 @@
 
 Setting   `coevo/iterated_game-v0`, terse prompts, ten rounds, a reply that cannot be read is a
           defection (choice B). The record `advantage_alignment` and its two controls, trained from
-          the shipped model by the same loop as any other run; 128 plays per update. Past selves are
-          kept more often than in `aa_ipd`, since there are fewer updates, and KL to the start
+          the shipped model by the same loop as any other run; 128 episodes per update. Past selves
+          are kept more often than in `aa_ipd`, since there are fewer updates, and KL to the start
           model takes the place of the entropy bonus.
 Measured  Exact, by the probability of either choice in every situation that a prompt can tell
           apart (10 rounds, last choices of both): payoff per round in self-play and against
@@ -45,7 +45,7 @@ UPDATES = 50
 MOST = 3
 """Seeds that are run."""
 CHANGES = {"population.every": 5, "loss.regularise": (Kl(coef=0.001, kind="k3"),)}
-"""The leash is that of the record's variants for language models. The entropy bonus of the dilemma
+"""The pull is that of the record's variants for language models. The entropy bonus of the dilemma
 pays for unreadable text, which costs a defector nothing, and for other spellings of a choice."""
 DRAWS, ELSEWHERE = 32, 0.05
 """Replies drawn per situation, and the largest share of them that may cooperate in another spelling
@@ -214,8 +214,8 @@ REPRODUCTION = Reproduction(
     name="aa_starter",
     property="The shipped language model, too, learns under advantage alignment to cooperate more "
     "than naively and to be exploited less than with the sum of rewards.",
-    source="Piche et al. 2025, arXiv 2511.19405 (naive learners defect, aligned ones cooperate and are "
-    "not exploited); figures of tables: our numpy experiment, "
+    source="Piche et al. 2025, arXiv 2511.19405 (naive learners defect, aligned ones cooperate and "
+    "are not exploited); figures of tables: our numpy experiment, "
     "benchmarks/studies/alignment_numpy.py",
     minutes=14.0,
     run=run,

@@ -4,7 +4,7 @@ Vectors   Two agents with rewards [1, 1, 0, 1] and [0.2, 0, 0.1, 0.1]: under poo
           E[A^2] of agent k is (sigma_k^2 + (mu_k - mu)^2) / sigma^2, since A = (R - mu) / sigma and
           E[(R - mu)^2] = sigma_k^2 + (mu_k - mu)^2 over its own rewards; per agent it is 1.
 Bandits   Two agents with four arms each, uniform policies, arm qualities and noise ~ N(0, 1).
-          Agent 0 is paid quality + noise, agent 1 is paid 5 + 0.1 of that; 64 plays each, 200
+          Agent 0 is paid quality + noise, agent 1 is paid 5 + 0.1 of that; 64 episodes each, 200
           problems per seed.
 Measured  Norms of the agents' policy gradients, and their cosine with the expected gradient.
 Chosen    Rewards, offsets and scales, and the bounds on the bandits; the paper states the formula.
@@ -21,10 +21,10 @@ from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, R
 from coevo.benchmarks.reproductions.tabular import (
     REAL,
     TabularPolicy,
+    episodes,
     generators,
     moves,
     normal,
-    plays,
     uniform,
 )
 from coevo.trainers.estimators import (
@@ -76,7 +76,7 @@ def _squares(spec: AdvantageConfig) -> list[float]:
     """Return the mean squared advantage of either agent on the vectors."""
     agents, size = REWARDS.shape
     seat_B = torch.arange(agents).repeat_interleave(size)
-    made = advantages(spec, plays(REWARDS.reshape(-1), agent=seat_B))
+    made = advantages(spec, episodes(REWARDS.reshape(-1), agent=seat_B))
     found: list[float] = made.advantage_BS.reshape(agents, size).square().mean(1).tolist()
     return found
 
@@ -102,7 +102,7 @@ def _bandits(
     paid_CG = quality.gather(1, arm_CG) + noise_CG
     reward_CG = OFFSET[agent_C].unsqueeze(1) + SCALE[agent_C].unsqueeze(1) * paid_CG
     problem_B, agent_B = (k.repeat_interleave(SIZE) for k in (context_C // 2, agent_C))
-    batch = plays(reward_CG.reshape(-1), group=problem_B, agent=agent_B)
+    batch = episodes(reward_CG.reshape(-1), group=problem_B, agent=agent_B)
     found_CA = _gradient(policy, arm_CG, advantages(spec, batch).advantage_BS)
     expected_CA = (quality - quality.mean(1, keepdim=True)) / ARMS
     return _summary(found_CA, expected_CA, len(seeds))

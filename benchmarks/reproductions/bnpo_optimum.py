@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, near
-from coevo.benchmarks.reproductions.tabular import REAL, plays
+from coevo.benchmarks.reproductions.tabular import REAL, episodes
 from coevo.trainers.estimators import AdvantageConfig, BetaPdf, NoNormalisation, advantages
 
 PROMPTS, GRPO_PROMPTS, ANSWERS = 100_000, 1000, 16
@@ -33,7 +33,8 @@ EXACT = {
     (4.0, 12.0): (0.1765, 0.1542, 0.0512),
 }
 """(a, b) -> exact values of REINFORCE, GRPO and BNPO: B(a + 1, b + 1) / B(a, b); (pi / 8)^2; and
-B(a + 3 - 2 alpha, b + 3 - 2 beta) B(alpha, beta)^2 / B(a, b) at alpha = 1 + a / 3, beta = 1 + b / 3."""
+B(a + 3 - 2 alpha, b + 3 - 2 beta) B(alpha, beta)^2 / B(a, b) at alpha = 1 + a / 3 and
+beta = 1 + b / 3."""
 PLAIN = AdvantageConfig(normalise=NoNormalisation())
 BNPO = AdvantageConfig(normalise=BetaPdf())
 GRPO = AdvantageConfig(ddof=0, eps=0.0)
@@ -77,7 +78,7 @@ def _inverse_density(spec: AdvantageConfig, p_P: Tensor) -> Tensor:
     d_P = torch.minimum(p_P, 1 - p_P) / 2
     reward_P2 = torch.stack([p_P + d_P, p_P - d_P], dim=1)
     prompt_P2 = torch.arange(len(p_P)).unsqueeze(1).expand_as(reward_P2)
-    batch = plays(reward_P2.reshape(-1), group=prompt_P2.reshape(-1))
+    batch = episodes(reward_P2.reshape(-1), group=prompt_P2.reshape(-1))
     return advantages(spec, batch).advantage_BS[::2, 0] / d_P
 
 
@@ -86,7 +87,7 @@ def _grpo(p_P: Tensor) -> float:
     right_P = (p_P * ANSWERS).round().clamp(1, ANSWERS - 1)
     reward_PG = (torch.arange(ANSWERS) < right_P.unsqueeze(1)).to(REAL)
     prompt_PG = torch.arange(len(p_P)).unsqueeze(1).expand_as(reward_PG)
-    made = advantages(GRPO, plays(reward_PG.reshape(-1), group=prompt_PG.reshape(-1)))
+    made = advantages(GRPO, episodes(reward_PG.reshape(-1), group=prompt_PG.reshape(-1)))
     return float(made.advantage_BS.square().mean()) * (pi / 8) ** 2
 
 
@@ -118,8 +119,8 @@ REPRODUCTION = Reproduction(
     name="bnpo_optimum",
     property="The Beta density that BNPO fits to success rates gives the smallest mean square of "
     "the advantage, below a plain centre and below the group's deviation.",
-    source="Xiao et al. 2025, BNPO, arXiv 2506.02864 (theorem on the variance-optimal alpha and beta); "
-    "closed forms derived and evaluated in benchmarks/studies/bnpo_numpy.py",
+    source="Xiao et al. 2025, BNPO, arXiv 2506.02864 (theorem on the variance-optimal alpha and "
+    "beta); closed forms derived and evaluated in benchmarks/studies/bnpo_numpy.py",
     minutes=0.1,
     run=run,
     on="table",

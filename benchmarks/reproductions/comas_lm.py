@@ -2,8 +2,8 @@
 
 Setting    Two agents of about 100 thousand parameters start from one model that imitates scripted
            reviewers of medium skill, and train by `coevo/peer_review-v0` and the record `comas`:
-           one round of review per play, 64 plays per step, 40 steps, whitened per role. Asked is
-           the larger of two last digits.
+           one round of review per episode, 64 episodes per step, 40 steps, whitened per role. Asked
+           is the larger of two last digits.
 Control    The last digit of a sum, which the same warm start hardly learns to judge: what the
            judges do not know they cannot teach.
 Measured   Two agents on held-out questions before and after: accuracy, whether scores are right,
@@ -30,7 +30,7 @@ from coevo.benchmarks.reproductions.review_model import (
 )
 
 WARM = WarmStart()
-STEPS, PLAYS, LR, VARIANT = 40, 300, 3e-4, "role"
+STEPS, HELD_OUT, LR, VARIANT = 40, 300, 3e-4, "role"
 Pair = tuple[Review, Review]
 
 
@@ -65,9 +65,9 @@ def _both(task: str, seed: int) -> Pair:
     asked = {part: options(task, part, rounds=1, references=0) for part in ("train", "test")}
     with tempfile.TemporaryDirectory() as folder:
         warm = str(warm_start(Path(folder) / "warm", asked["train"], WARM, seed))
-        before = measure(load_agent(warm), asked["test"], PLAYS)
+        before = measure(load_agent(warm), asked["test"], HELD_OUT)
         trained = train_on(warm, asked["train"], VARIANT, seed, steps=STEPS, optim__lr=LR)
-    return before, measure(trained, asked["test"], PLAYS)
+    return before, measure(trained, asked["test"], HELD_OUT)
 
 
 def _of(pairs: Sequence[Pair], when: int, figure: str) -> tuple[float, ...]:
@@ -79,8 +79,8 @@ REPRODUCTION = Reproduction(
     property="Two small transformers that score each other's work gain at least 0.15 in held-out "
     "accuracy and give fewer scores that cannot be read, where they can judge a little; where "
     "they cannot they gain nothing.",
-    source="Xue et al. 2025, CoMAS, arXiv 2510.08529 (accuracy rises by peer scores alone); bounds are "
-    "ours, and so is the control",
+    source="Xue et al. 2025, CoMAS, arXiv 2510.08529 (accuracy rises by peer scores alone); bounds "
+    "are ours, and so is the control",
     minutes=13.0,
     run=run,
     on="model",

@@ -1,9 +1,9 @@
 """CoMAS on the starter model: a short run of `coevo train comas`, measured on held-out questions.
 
 Setting    `coevo/peer_review-v0` with its default arguments in the terse style, two agents that
-           start from the starter model, 40 updates of 64 plays with whitening per role. Steps are
-           small, since nothing pays a scorer to be right: its drift is noise, which many plays
-           and small steps average out. With 32 plays and a rate of 3e-4 it was 0.02 +- 0.19.
+           start from the starter model, 40 updates of 64 episodes with whitening per role. Steps
+           are small, since nothing pays a scorer to be right: its drift is noise, which many
+           episodes and small steps average out. With 32 and a rate of 3e-4 it was 0.02 +- 0.19.
 Measured   Two agents on questions that training did not ask, before and after.
 Chosen     Settings and bounds: the paper reports 3B models and has none of this size.
 """
@@ -21,12 +21,12 @@ OPTIONS = {
     for part in ("train", "test")
 }
 MODEL, VARIANT = "starter", "role"
-STEPS, EPISODES, PLAYS, LR = 40, 64, 300, 1e-4
+STEPS, EPISODES, HELD_OUT, LR = 40, 64, 300, 1e-4
 
 
 def run(seeds: Sequence[int]) -> Outcome:
     """Measure the starter model, train it once per seed, and measure again."""
-    start = measure(load_agent(MODEL), OPTIONS["test"], PLAYS)
+    start = measure(load_agent(MODEL), OPTIONS["test"], HELD_OUT)
     ends = [_trained(seed) for seed in seeds]
     gain = tuple(end.accuracy - start.accuracy for end in ends)
     fall = tuple(start.invalid - end.invalid for end in ends)
@@ -57,15 +57,15 @@ def _trained(seed: int) -> Review:
         collect__episodes=EPISODES,
         optim__lr=LR,
     )
-    return measure(trained, OPTIONS["test"], PLAYS)
+    return measure(trained, OPTIONS["test"], HELD_OUT)
 
 
 REPRODUCTION = Reproduction(
     name="comas_starter",
     property="Two copies of the starter model that score each other's work get better at held-out "
     "questions and give fewer scores that cannot be read.",
-    source="Xue et al. 2025, CoMAS, arXiv 2510.08529 (accuracy rises by peer scores alone); bounds are "
-    "ours",
+    source="Xue et al. 2025, CoMAS, arXiv 2510.08529 (accuracy rises by peer scores alone); bounds "
+    "are ours",
     minutes=13.0,
     run=run,
     on="model",

@@ -5,8 +5,8 @@ Setting    Two agents with tables for every role, 20 questions with 5 answers, o
            call a right solution right more often than a wrong one by a margin in their logits.
 Measured   The record `comas` as it trains language models (whitening per agent over all roles),
            its variant `role`, and its control `no_scoring`, which pays by votes.
-Chosen     The tables, where they start (`review_table`) and the bounds; the paper reports 3B models,
-           among them both ablations. Each seed stands for two groups of agents.
+Chosen     The tables, where they start (`review_table`) and the bounds; the paper reports 3B
+           models, among them both ablations. Each seed stands for two groups of agents.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def run(seeds: Sequence[int]) -> Outcome:
 
 def _course(variant: str | None, margins: Sequence[float], seeds: Sequence[int]) -> Course:
     """Run `WORLDS` groups of agents per margin and seed; equal seeds draw equal numbers."""
-    record = algorithm("comas", variant)
-    setting = Setting(record.advantage, record.loss, LR, STEPS, SIZE, votes=variant == "no_scoring")
+    config = algorithm("comas", variant)
+    setting = Setting(config.advantage, config.loss, LR, STEPS, SIZE, votes=variant == "no_scoring")
     groups = [seed * WORLDS + k for seed in seeds for k in range(WORLDS)]
     every = [margin for margin in margins for _ in groups]
     return learn(every, groups * len(margins), setting)
@@ -78,8 +78,8 @@ REPRODUCTION = Reproduction(
     property="Peers' scores teach solvers nearly everything where the judge is good; without "
     "scores reward reaches its best at chance accuracy; with a weak judge whitening per role "
     "keeps more than whitening over all roles.",
-    source="Xue et al. 2025, CoMAS, arXiv 2510.08529 (rewards (t - 1) / 2 and (3 - t) / 2 of a score "
-    "t; ablations without evaluation and without scoring); figures: our numpy experiment, "
+    source="Xue et al. 2025, CoMAS, arXiv 2510.08529 (rewards (t - 1) / 2 and (3 - t) / 2 of a "
+    "score t; ablations without evaluation and without scoring); figures: our numpy experiment, "
     "benchmarks/studies/peer_review_numpy.py",
     minutes=4.0,
     run=run,

@@ -1,12 +1,12 @@
 """Covariance and entropy: holding back a few tokens keeps a policy from collapsing.
 
-Setting   32 contexts of 8 arms, two of which pay 1; 8 plays per context and step, group-normalised
-          advantages, 400 steps of 4 epochs. PPO clips at 0.2; Clip-Cov silences 5 % of the tokens
-          with covariance in (1, 5) and clips at 1; KL-Cov holds back the 5 % with the greatest
-          covariance, coefficient 1, without a clip.
+Setting   32 contexts of 8 arms, two of which pay 1; 8 episodes per context and step,
+          group-normalised advantages, 400 steps of 4 epochs. PPO clips at 0.2; Clip-Cov silences 5
+          % of the tokens with covariance in (1, 5) and clips at 1; KL-Cov holds back the 5 % with
+          the greatest covariance, coefficient 1, without a clip.
 Measured  Mean entropy over contexts, and success, the probability of the paying arms, at the end.
-Chosen    Rewards, plays, steps and their size; the paper reports models of 7B and 32B. At lr 1.3 PPO
-          ends with a seventh of the uniform policy's entropy, and the other two are what they are.
+Chosen    Rewards, episodes, steps and their size; the paper reports models of 7B and 32B. At lr 1.3
+          PPO ends with a seventh of the uniform policy's entropy; the other two are as they are.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, R
 from coevo.benchmarks.reproductions.tabular import (
     REAL,
     TabularPolicy,
+    episodes,
     generators,
     moves,
-    plays,
     uniform,
 )
 from coevo.trainers.estimators import (
@@ -62,8 +62,8 @@ def run(seeds: Sequence[int]) -> Outcome:
             Row("success, KL-Cov", _column(kl, 1), 0.986, low=0.98),
             Row("success, Clip-Cov", _column(clip, 1), 0.991, low=0.98),
         ),
-        note="Clip-Cov's gain varies as much over seeds as it is large, so fewer than five seeds say "
-        "little about it",
+        note="Clip-Cov's gain varies as much over seeds as it is large, so fewer than five seeds "
+        "say little about it",
     )
 
 
@@ -75,7 +75,7 @@ def _learn(spec: LossConfig, seed: int) -> tuple[float, float]:
     context_CG = torch.arange(CONTEXTS).unsqueeze(1).expand(CONTEXTS, SIZE)
     for _ in range(STEPS):
         arm_CG = policy.draw(uniform([source], CONTEXTS, SIZE)[0])
-        batch = plays(reward_CA.gather(1, arm_CG).reshape(-1), group=context_CG.reshape(-1))
+        batch = episodes(reward_CA.gather(1, arm_CG).reshape(-1), group=context_CG.reshape(-1))
         played = moves(context_CG, arm_CG)
         policy.update(
             spec,

@@ -1,12 +1,12 @@
 """Statistics per agent (Dr. MAS) where agents are called unequally often: gradients do not spike.
 
-Identity  1000 plays, one in ten hard; agent A acts once in all, agent B three times in hard ones.
-          Under pooled statistics the mean square of B's advantages is
+Identity  1000 episodes, one in ten hard; agent A acts once in all, agent B three times in hard
+          ones. Under pooled statistics the mean square of B's advantages is
           (sigma_B^2 + (mu_B - mu)^2) / sigma^2; under statistics of its own it is 1. With 957 right
           in all and 64 of 100 for B: (0.64 0.36 + 0.317^2) / (0.957 0.043) = 8.04.
 Scales    Two agents with a table of four arms each. Agent 0 is paid quality + noise for each of
-          64 plays of an update; agent 1 is called in bursts, in 2 to 40 % of the plays, and is
-          paid 5 + 0.1 (quality + noise). 300 updates of both tables in one run.
+          64 episodes of an update; agent 1 is called in bursts, in 2 to 40 % of the episodes, and
+          is paid 5 + 0.1 (quality + noise). 300 updates of both tables in one run.
 Team      Router, searcher and answerer of `search_team`: 16 tasks times 8 rollouts, 300 updates,
           two teams per seed. The record `dr_mas` and its variants give advantage and loss.
 Measured  Norm of every agent's gradient in every update: its peak, its mean, and the peak over
@@ -36,10 +36,10 @@ from coevo.benchmarks.reproductions.search_team import (
 from coevo.benchmarks.reproductions.tabular import (
     REAL,
     TabularPolicy,
+    episodes,
     generators,
     moves,
     normal,
-    plays,
     uniform,
 )
 from coevo.trainers.algorithms import algorithm
@@ -49,10 +49,10 @@ UPDATES, TEAMS = 300, 2
 LAST = 50
 """Updates at the end over which accuracy is averaged."""
 OFFSET, SCALE = (0.0, 5.0), (1.0, 0.1)
-PLAYS, ARMS, LR = 64, 4, 0.06
+EPISODES, ARMS, LR = 64, 4, 0.06
 RARE, OFTEN = 0.02, 0.4
 EASY_RIGHT, HARD_RIGHT, CALLS = (893, 900), (64, 100), 3
-"""Right answers among easy and hard plays, and how often agent B acts in a hard one."""
+"""Right answers among easy and hard episodes, and how often agent B acts in a hard one."""
 
 
 def statistics(by: str) -> AdvantageConfig:
@@ -77,8 +77,8 @@ def _identity() -> tuple[Row, ...]:
     mask_BT = torch.arange(1 + CALLS) < replies_B.unsqueeze(1)
     reward_BT1 = torch.zeros(*mask_BT.shape, 1, dtype=REAL)
     reward_BT1[torch.arange(len(reward_B)), replies_B - 1, 0] = reward_B
-    whole = plays(reward_BT1, mask_BT=mask_BT)  # a play is one observation
-    alone = plays(hard.repeat_interleave(CALLS))
+    whole = episodes(reward_BT1, mask_BT=mask_BT)  # an episode is one observation
+    alone = episodes(hard.repeat_interleave(CALLS))
     exact = {"advantage.ddof": 0, "advantage.eps": 0.0, "advantage.weights": "row"}
     changes = {"advantage.baseline.by": "agent", "advantage.normalise.by": "agent", **exact}
     spec = algorithm("dr_mas", changes=changes).advantage
@@ -133,18 +133,18 @@ def _bandits(spec: AdvantageConfig, seeds: Sequence[int]) -> _Bandits:
     sources, size = generators(seeds), len(seeds)
     quality_RA = normal(sources, 2, ARMS).reshape(-1, ARMS)
     policy, loss = TabularPolicy(torch.zeros_like(quality_RA)), algorithm("dr_mas").loss
-    row_RP = torch.arange(2 * size).unsqueeze(1).expand(-1, PLAYS)
+    row_RP = torch.arange(2 * size).unsqueeze(1).expand(-1, EPISODES)
     norms = []
     for _ in range(UPDATES):
         rate_N = RARE + (OFTEN - RARE) * uniform(sources, 1)
-        called_RP = (uniform(sources, PLAYS) < rate_N).repeat_interleave(2, 0)
+        called_RP = (uniform(sources, EPISODES) < rate_N).repeat_interleave(2, 0)
         called_RP[0::2] = True
-        arm_RP = policy.draw(uniform(sources, 2, PLAYS).reshape(-1, PLAYS))
-        paid_RP = quality_RA.gather(1, arm_RP) + normal(sources, 2, PLAYS).reshape(-1, PLAYS)
+        arm_RP = policy.draw(uniform(sources, 2, EPISODES).reshape(-1, EPISODES))
+        paid_RP = quality_RA.gather(1, arm_RP) + normal(sources, 2, EPISODES).reshape(-1, EPISODES)
         offset, scale = (torch.tensor(x, dtype=REAL).repeat(size)[:, None] for x in (OFFSET, SCALE))
         row_B, arm_B = row_RP[called_RP], arm_RP[called_RP]
         reward_B = (offset + scale * paid_RP)[called_RP]
-        batch = plays(reward_B, game=row_B // 2, seat=row_B % 2, agent=row_B)
+        batch = episodes(reward_B, game=row_B // 2, seat=row_B % 2, agent=row_B)
         a_B = advantages(spec, batch).advantage_BS[:, 0]
         a_B = a_B / called_RP.sum(1)[row_B]  # a mean over each agent's replies
         inputs = policy.inputs(moves(row_B, arm_B), a_B.unsqueeze(1))
@@ -227,7 +227,7 @@ def _ratio(one: Sequence[float], two: Sequence[float]) -> tuple[float, ...]:
 
 REPRODUCTION = Reproduction(
     name="dr_mas_spikes",
-    property="Where an agent is called mostly in unusual plays, pooled statistics make its "
+    property="Where an agent is called mostly in unusual episodes, pooled statistics make its "
     "gradients spike; statistics per agent do not, and what the team learns is not worse.",
     source="Feng et al. 2026, Dr. MAS, arXiv 2602.08847 (gradient-norm inflation under a global "
     "baseline; spikes in its training curves); the reference is the formula, bounds are ours",

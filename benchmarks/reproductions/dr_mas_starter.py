@@ -2,8 +2,9 @@
 
 Setting   `coevo/search_router-v0` in terse prompts: router, searcher and answerer with a copy of
           the starter model each. The record `dr_mas` with statistics per start and agent, and its
-          variant `pooled`, from the same start and on the same questions; 8 questions times 8 plays
-          per update. Of the seeds that are given the first two are run: a run trains for minutes.
+          variant `pooled`, from the same start and on the same questions; 8 questions times 8
+          episodes per update. Of the seeds that are given the first two are run: a run trains for
+          minutes.
 Measured  Per agent, the gradient norm over the updates: its peak over its median. Accuracy on
           questions that no run has seen, before and after; how often each agent is asked, and how
           many of its replies cannot be read.
@@ -36,7 +37,7 @@ from coevo.trainers.run_folder import RunFolder
 ENV, OPTIONS = "coevo/search_router-v0", {"prompt_style": "terse"}
 UPDATES, EPISODES, GROUP, LR = 40, 64, 8, 3e-4
 HELD_OUT, FAR = 300, 2**30
-"""Plays of an evaluation, and the first of their seeds: far from those that runs draw."""
+"""Episodes of an evaluation, and the first of their seeds: far from those that runs draw."""
 MOST = 2
 """Seeds that are run."""
 ARMS = {"pooled": "pooled", "per agent": None}
@@ -74,7 +75,7 @@ def run(seeds: Sequence[int]) -> Outcome:
     for seat in own[0].spikes:
         rows.append(Row(f"{seat}: share of the replies, per agent", _of(own, "asked", seat)))
         rows.append(Row(f"{seat}: replies not read, per agent", _of(own, "unread", seat)))
-    return Outcome(tuple(rows), f"{UPDATES} updates of {EPISODES} plays, {len(own)} seeds")
+    return Outcome(tuple(rows), f"{UPDATES} updates of {EPISODES} episodes, {len(own)} seeds")
 
 
 def _of(runs: Sequence[Found], what: str, seat: str) -> tuple[float, ...]:
@@ -137,8 +138,8 @@ REPRODUCTION = Reproduction(
     name="dr_mas_starter",
     property="A team of language models learns with statistics per agent no worse than with pooled "
     "ones; the norms of its gradients stand beside each other.",
-    source="Feng et al. 2026, Dr. MAS, arXiv 2602.08847 (search orchestration: agent-wise statistics "
-    "against global ones); bounds are ours",
+    source="Feng et al. 2026, Dr. MAS, arXiv 2602.08847 (search orchestration: agent-wise "
+    "statistics against global ones); bounds are ours",
     minutes=8,
     run=run,
     on="model",

@@ -1,10 +1,10 @@
 """Gated accumulation (G-RA): step rewards that do not lead to the goal are not collected.
 
-Setting   Five turns. A turn either stalls, for 0.5, or submits, which ends the play and pays 1
+Setting   Five turns. A turn either stalls, for 0.5, or submits, which ends the episode and pays 1
           with probability 0.3, else 0.2. Five stalls earn 2.5, four stalls and a submission 2.44:
           on the plain sum it pays never to submit. The gate counts stalls only where the
           submission pays 0.2 or more, that is where there is one.
-Learning  A logit pair per turn, 32 plays per update, group mean as baseline, plain policy gradient.
+Learning  A logit pair per turn, 32 episodes per update, group mean as baseline, plain gradient.
 Measured  Completion: the probability of a submission within five turns.
 Chosen    The whole task; the paper reports software agents, 47.6 to 93.8 % completion. The ungated
           figure falls with every update; 600 of lr 0.5 end below a tenth.
@@ -22,8 +22,8 @@ from coevo.benchmarks.reproductions.tabular import (
     REAL,
     Moves,
     TabularPolicy,
+    episodes,
     generators,
-    plays,
     uniform,
 )
 from coevo.trainers.estimators import (
@@ -64,7 +64,7 @@ def _learn(spec: AdvantageConfig, seeds: Sequence[int]) -> tuple[float, ...]:
     for _ in range(UPDATES):
         played, reward_BTK = _play(policy, uniform(sources, SIZE, TURNS + 1))
         seed_B = torch.arange(len(seeds)).repeat_interleave(SIZE)
-        batch = plays(reward_BTK, PARTS, mask_BT=played.mask_CL, group=seed_B)
+        batch = episodes(reward_BTK, PARTS, mask_BT=played.mask_CL, group=seed_B)
         advantage_CL = _padded(advantages(spec, batch).advantage_BS)
         # the denominator of one seed: each takes the step that it would take alone
         policy.update(LOSS, played, advantage_CL, Denominators(SIZE, SIZE, TURNS), lr=LR)
@@ -73,7 +73,7 @@ def _learn(spec: AdvantageConfig, seeds: Sequence[int]) -> tuple[float, ...]:
 
 
 def _play(policy: TabularPolicy, uniform_SGT: Tensor) -> tuple[Moves, Tensor]:
-    """Play all turns at once and cut every play after its first submission."""
+    """Play all turns at once and cut every episode after its first submission."""
     seeds, size, _ = uniform_SGT.shape
     context_ST = torch.arange(seeds * TURNS).reshape(seeds, TURNS)
     uniform_CG = uniform_SGT[..., :TURNS].transpose(1, 2).reshape(-1, size)
@@ -97,8 +97,8 @@ REPRODUCTION = Reproduction(
     name="gated_accumulation",
     property="A policy that is paid for steps only where the goal is reached completes the task; "
     "one that is paid for them anyway learns to stall.",
-    source="Sun et al. 2025, Gated Rewards, arXiv 2508.10548 (gated accumulation: R_high + 1[R_high >= "
-    "delta] times the sum of the step rewards); figures: our numpy experiment, "
+    source="Sun et al. 2025, Gated Rewards, arXiv 2508.10548 (gated accumulation: R_high + "
+    "1[R_high >= delta] times the sum of the step rewards); figures: our numpy experiment, "
     "benchmarks/studies/gated_rewards_numpy.py",
     minutes=0.1,
     run=run,

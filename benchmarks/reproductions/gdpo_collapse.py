@@ -4,9 +4,9 @@ Vectors   Groups of two answers with rewards (format, accuracy): {(0,0), (1,0)} 
           {(0,0), (1,1)}. GRPO on the sum gives both groups the same advantage, GDPO before its
           batch normalisation twice as much to the second: over two answers that differ by d the
           deviation is d / 2^(1/2), so that the better one gets (d / 2) / (d / 2^(1/2)) = 2^(-1/2).
-Bandit    Three arms that pay (1,0), (0,s) and (1,s); 16 contexts, 8 plays each, 200 steps of plain
-          policy gradient at lr 0.1 from the uniform policy. Both advantages end with unit variance
-          over the batch, so that step sizes are comparable.
+Bandit    Three arms that pay (1,0), (0,s) and (1,s); 16 contexts, 8 episodes each, 200 steps of
+          plain policy gradient at lr 0.1 from the uniform policy. Both advantages end with unit
+          variance over the batch, so that step sizes are comparable.
 Found     At equal scales (s = 1) GDPO is not ahead: 0.003 behind GRPO. Where the scales differ
           (s = 0.1) the sum hides the small reward and GDPO is clearly ahead.
 Chosen    The bandit with its scales, and the bounds on it; the paper reports tool calls and sums.
@@ -23,9 +23,9 @@ from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, R
 from coevo.benchmarks.reproductions.tabular import (
     REAL,
     TabularPolicy,
+    episodes,
     generators,
     moves,
-    plays,
     uniform,
 )
 from coevo.trainers.estimators import (
@@ -70,7 +70,7 @@ def run(seeds: Sequence[int]) -> Outcome:
 def _pairs(spec: AdvantageConfig) -> list[float]:
     """Return the advantage of the better answer in either group."""
     rewards = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
-    batch = plays(rewards, PARTS, group=torch.tensor([0, 0, 1, 1]))
+    batch = episodes(rewards, PARTS, group=torch.tensor([0, 0, 1, 1]))
     better: list[float] = advantages(spec, batch).advantage_BS[1::2, 0].tolist()
     return better
 
@@ -88,7 +88,7 @@ def _learn(spec: AdvantageConfig, pays_A2: Tensor, seed: int) -> float:
     context_CG = torch.arange(CONTEXTS).unsqueeze(1).expand(CONTEXTS, SIZE)
     for _ in range(STEPS):
         arm_CG = policy.draw(uniform([source], CONTEXTS, SIZE)[0])
-        batch = plays(pays_A2[arm_CG.reshape(-1)], PARTS, group=context_CG.reshape(-1))
+        batch = episodes(pays_A2[arm_CG.reshape(-1)], PARTS, group=context_CG.reshape(-1))
         played = moves(context_CG, arm_CG)
         advantage_CL = advantages(spec, batch).advantage_BS
         # one step of size lr in every context, as if each were learnt alone
@@ -101,8 +101,8 @@ REPRODUCTION = Reproduction(
     name="gdpo_collapse",
     property="Rewards normalised apart keep an answer that earns two of them above one that earns "
     "one, and keep a small reward from being drowned by a large one.",
-    source="Liu et al. 2026, GDPO, arXiv 2601.05242 (rewards normalised one by one, then summed; the "
-    "collapse of different rewards to one advantage); references are exact, derived here",
+    source="Liu et al. 2026, GDPO, arXiv 2601.05242 (rewards normalised one by one, then summed; "
+    "the collapse of different rewards to one advantage); references are exact, derived here",
     minutes=0.5,
     run=run,
     on="table",

@@ -1,8 +1,8 @@
 """Roles with different prospects: a centre per role removes the role's value from the advantage.
 
-Setting   Kuhn poker by two uniformly random players: every play of the game, as often as it comes
-          up among 48 equally likely ones; a trajectory per seat, returns over turns. The first
-          player earns 1/8 on average, the second -1/8.
+Setting   Kuhn poker by two uniformly random players: every episode of the game, as often as it
+          comes up among 48 equally likely ones; a trajectory per seat, returns over turns. The
+          first player earns 1/8 on average, the second -1/8.
 Measured  Mean advantage of either role with one centre for both and with a centre per role, exact;
           and four turns whose means are worked out by hand.
 """
@@ -109,8 +109,8 @@ REPRODUCTION = Reproduction(
     name="mars_centre",
     property="With a centre per role the mean advantage of either role is 0; with one centre for "
     "both it carries the value of the role.",
-    source="Yuan et al. 2025, MARS, arXiv 2510.15414 (agent-specific advantage estimation: sum over "
-    "turns first, then a mean per role); 1/8 and the other references are exact, derived here",
+    source="Yuan et al. 2025, MARS, arXiv 2510.15414 (agent-specific advantage estimation: sum "
+    "over turns first, then a mean per role); 1/8 and the other references are exact, derived here",
     minutes=0.01,
     run=run,
     on="table",

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import torch
 
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, near
-from coevo.benchmarks.reproductions.tabular import REAL, TabularPolicy, moves, plays
+from coevo.benchmarks.reproductions.tabular import REAL, TabularPolicy, episodes, moves
 from coevo.trainers.estimators import (
     AdvantageConfig,
     ExpWeight,
@@ -72,7 +72,7 @@ def _learn(loss: LossConfig, spec: AdvantageConfig = CENTRED, *, lr: float = 0.5
     """Return the policy after all steps on the same ten rows."""
     policy = TabularPolicy(torch.tensor([BEHAVIOUR], dtype=REAL).log())
     played = moves(torch.zeros_like(ROWS), ROWS)
-    advantage_CL = advantages(spec, plays(REWARD[ROWS])).advantage_BS
+    advantage_CL = advantages(spec, episodes(REWARD[ROWS])).advantage_BS
     # the ratio is to the behaviour policy, where learning starts: one update of many epochs
     steps, denom = round(FAR / lr), count(played.mask_CL, 1)
     policy.update(loss, played, advantage_CL, denom, lr=lr, epochs=steps)
@@ -99,7 +99,7 @@ def _theory(found: Sequence[float]) -> list[Row]:
 
 REPRODUCTION = Reproduction(
     name="offline_bandit",
-    property="On the plays of a fixed other policy REINFORCE ends on the wrong arm, importance "
+    property="On the episodes of a fixed other policy REINFORCE ends on the wrong arm, importance "
     "weights and exponential weights move to the best one, and the one-side gate stays near the "
     "behaviour.",
     source="Yao et al. 2025, Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm, arXiv "

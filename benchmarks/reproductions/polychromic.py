@@ -1,6 +1,6 @@
 """Set credit (polychromic objective): a policy that keeps two good answers instead of one.
 
-Setting   Four arms with rewards (1, 0.95, 0, 0); 8 sets of 4 plays per step, 800 steps from the
+Setting   Four arms with rewards (1, 0.95, 0, 0); 8 sets of 4 episodes per step, 800 steps from the
           uniform policy. A set is worth its mean reward times its share of different arms, and all
           its members share the advantage f(S) - mean f. REINFORCE has a batch mean as baseline.
 Measured  min(P1, P2), the probability of the rarer of the good arms, and success, P1 + P2: set
@@ -18,9 +18,9 @@ from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, R
 from coevo.benchmarks.reproductions.tabular import (
     REAL,
     TabularPolicy,
+    episodes,
     generators,
     moves,
-    plays,
     uniform,
 )
 from coevo.trainers.estimators import (
@@ -45,7 +45,7 @@ SET = AdvantageConfig(
 
 
 def run(seeds: Sequence[int]) -> Outcome:
-    """Learn with credit for plays and with credit for sets."""
+    """Learn with credit for episodes and with credit for sets."""
     single, shared = _learn(REINFORCE, seeds), _learn(SET, seeds)
     return Outcome(
         (
@@ -68,7 +68,7 @@ def _learn(
     for _ in range(STEPS):
         arm_CG = policy.draw(uniform(sources, SIZE))
         group, members, arm = (key.reshape(-1) for key in (seed_CG, set_CG, arm_CG))
-        batch = plays(REWARD[arm], group=group, set=members, answer=arm)
+        batch = episodes(REWARD[arm], group=group, set=members, answer=arm)
         advantage_CL = advantages(spec, batch).advantage_BS
         # the denominator of one seed: each takes the step that it would take alone
         denom = Denominators(SIZE, SIZE, 1)

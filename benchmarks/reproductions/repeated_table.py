@@ -1,11 +1,12 @@
 """Two tabular players of a repeated game, taught by a record of the registry, past selves included.
 
-A play is two seats and some rounds; every move is one token. Groups, past selves and who sits
-where follow the record, as in the training loop: plays of a group have the same roles and the same
-players, past selves are credited where the record says so, and nobody learns what they did.
+An episode is two seats and some rounds; every move is one token. Groups, past selves and who sits
+where follow the configuration, as in the training loop: episodes of a group have the same roles and
+the same players, past selves are credited where the record says so, and nobody learns what they
+did.
 
-Shapes   M plays, 2 seats, T rounds, C contexts, A arms, V versions of the policy (the first is
-         today's); rows of a batch are the seats, play by play.
+Shapes   M episodes, 2 seats, T rounds, C contexts, A arms, V versions of the policy (the first is
+         today's); rows of a batch are the seats, episode by episode.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from coevo.benchmarks.reproductions.tabular import REAL, Moves, TabularPolicy, plays
+from coevo.benchmarks.reproductions.tabular import REAL, Moves, TabularPolicy, episodes
 from coevo.envs.core.config import plain
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.algorithm import Algorithm
@@ -74,48 +75,48 @@ class Table:
 class Course:
     """How long a policy learns, and how fast."""
 
-    plays: int
-    """Plays per update; a multiple of the record's group size."""
+    episodes: int
+    """Episodes per update; a multiple of the record's group size."""
     steps: int
     lr: float
     """Step size of Adam."""
 
-    def groups(self, record: Algorithm) -> int:
+    def groups(self, config: Algorithm) -> int:
         """Number of groups of an update."""
-        size = record.collect.group_size
-        if self.plays < size or self.plays % size:
-            raise ConfigError(f"plays={self.plays} must be a multiple of group_size={size}")
-        return self.plays // size
+        size = config.collect.group_size
+        if self.episodes < size or self.episodes % size:
+            raise ConfigError(f"episodes={self.episodes} must be a multiple of group_size={size}")
+        return self.episodes // size
 
 
-def learn(game: RoundGame, record: Algorithm, course: Course, seed: int) -> Tensor:
+def learn(game: RoundGame, config: Algorithm, course: Course, seed: int) -> Tensor:
     """Train one policy from uniform play; give its probabilities [C, A]."""
     source = torch.Generator().manual_seed(seed)
     policy = TabularPolicy(torch.zeros(game.contexts, game.arms))
     optimiser = torch.optim.Adam([policy.logits_CA], lr=course.lr)
     past: list[Tensor] = []
-    every, size, latest = _past_selves(record)
+    every, size, latest = _past_selves(config)
     for step in range(course.steps):
-        version_G2 = seated(course.groups(record), len(past), latest, step, source)
+        version_G2 = seated(course.groups(config), len(past), latest, step, source)
         table = play(
-            game, torch.stack([policy.probabilities_CA(), *past]), version_G2, record, source
+            game, torch.stack([policy.probabilities_CA(), *past]), version_G2, config, source
         )
         optimiser.zero_grad()
-        policy.logits_CA.grad = -policy.gradient_CA(loss(policy, table, record))
+        policy.logits_CA.grad = -policy.gradient_CA(loss(policy, table, config))
         optimiser.step()
         if size and (step + 1) % every == 0:
             past = [*past, policy.probabilities_CA()][-size:]
     return policy.probabilities_CA()
 
 
-def _past_selves(record: Algorithm) -> tuple[int, int, float]:
+def _past_selves(config: Algorithm) -> tuple[int, int, float]:
     """Return how often past selves are kept, how many, and the share of groups without one."""
-    if record.population.name not in ("shared", "pool"):
+    if config.population.name not in ("shared", "pool"):
         raise ConfigError(
-            f"population={record.population.name!r} must be shared or pool on a table"
+            f"population={config.population.name!r} must be shared or pool on a table"
         )
     alone: dict[str, Any] = {"every": 1, "size": 0, "latest": 1.0}
-    kept = alone | plain(record.population)
+    kept = alone | plain(config.population)
     return kept["every"], kept["size"], kept["latest"]
 
 
@@ -141,11 +142,11 @@ def play(
     game: RoundGame,
     odds_VCA: Tensor,
     version_G2: Tensor,
-    record: Algorithm,
+    config: Algorithm,
     source: torch.Generator,
 ) -> Table:
-    """Play every group; its plays share roles and players."""
-    group_M = torch.arange(len(version_G2)).repeat_interleave(record.collect.group_size)
+    """Play every group; its episodes share roles and players."""
+    group_M = torch.arange(len(version_G2)).repeat_interleave(config.collect.group_size)
     version_M2, size = version_G2[group_M], len(group_M)
     role_TG = torch.randint(game.roles, (game.rounds, len(version_G2)), generator=source)
     draw_TM2 = torch.rand(game.rounds, size, 2, 1, generator=source, dtype=REAL)
@@ -173,12 +174,12 @@ def roles(game: RoundGame, first: Tensor) -> Tensor:
 
 
 def trajectories(table: Table, spec: AdvantageConfig) -> Trajectories:
-    """Return the seats to the estimators; what a past self did has no tokens, as in `rows.build`."""
+    """Return the seats to the estimators; what a past self did has no tokens."""
     learns_B = table.version_B == 0
     kept_B = learns_B | spec.others
     row_B = torch.arange(len(learns_B))
     keys = {"group": table.group_B, "seat": row_B % 2, "agent": row_B % 2, "play": row_B // 2}
-    batch = plays(
+    batch = episodes(
         table.reward_BT[kept_B].unsqueeze(-1),
         ("payoff",),
         **{k: v[kept_B] for k, v in keys.items()},
@@ -186,17 +187,17 @@ def trajectories(table: Table, spec: AdvantageConfig) -> Trajectories:
     return replace(batch, turn_of_BS=torch.where(learns_B[kept_B, None], batch.turn_of_BS, -1))
 
 
-def loss(policy: TabularPolicy, table: Table, record: Algorithm) -> Tensor:
+def loss(policy: TabularPolicy, table: Table, config: Algorithm) -> Tensor:
     """Return the record's loss on what the policy did, with the record's advantages."""
-    batch = trajectories(table, record.advantage)
-    advantage_BT = advantages(record.advantage, batch).advantage_BS[batch.token_mask_BS.any(1)]
+    batch = trajectories(table, config.advantage)
+    advantage_BT = advantages(config.advantage, batch).advantage_BS[batch.token_mask_BS.any(1)]
     own_B = table.version_B == 0
     context_BT, arm_BT = table.context_BT[own_B], table.arm_BT[own_B]
     mask_BT = torch.ones_like(context_BT, dtype=torch.bool)
     inputs = policy.inputs(Moves(context_BT, arm_BT, mask_BT), advantage_BT)
     entropy_BT = exact_entropy(policy.logp_CA())[context_BT]
     inputs = replace(inputs, entropy_CL=entropy_BT, logp_behaviour_CL=inputs.logp_old_CL)
-    return policy_loss(record.loss, inputs, count(mask_BT, context_BT.shape[1])).loss
+    return policy_loss(config.loss, inputs, count(mask_BT, context_BT.shape[1])).loss
 
 
 def expected_returns(

@@ -40,7 +40,7 @@ REPLIES = SeedConfig(prompt_weight=0.0, legal_weight=0.0)
 
 @dataclass(frozen=True)
 class Review:
-    """What a group of agents does on held-out questions, over all plays."""
+    """What a group of agents does on held-out questions, over all episodes."""
 
     accuracy: float
     """Mean grade of the solutions."""
@@ -66,29 +66,31 @@ def options(questions: str, part: str, **more: Any) -> dict[str, Any]:
     return {"prompt_style": "terse", "questions": source, **more}
 
 
-def measure(agent: Agent, env_options: Mapping[str, Any], plays: int, seed: int = 10_000) -> Review:
+def measure(
+    agent: Agent, env_options: Mapping[str, Any], episodes: int, seed: int = 10_000
+) -> Review:
     """Let an agent review with itself, or policies with each other.
 
     Args:
         agent: takes all seats.
         env_options: of the environment, with held-out questions.
-        plays: how many.
-        seed: of the first play; the next ones count up.
+        episodes: how many.
+        seed: of the first episode; the next ones count up.
     """
     for part in getattr(agent, "policies", {"": agent}).values():
         part.reseed(seed)
         part.forget()
     seats = [f"agent_{i}" for i in range(env_options.get("num_agents", 2))]
-    matches = [EpisodeSpec(seed + i, dict.fromkeys(seats, "agent")) for i in range(plays)]
+    matches = [EpisodeSpec(seed + i, dict.fromkeys(seats, "agent")) for i in range(episodes)]
     outcomes = [e.outcome for e in rollout(ENV, matches, {"agent": agent}, env_options)]
     total = {k: float(sum(o.get(k, 0.0) for o in outcomes)) for k in outcomes[0] | outcomes[-1]}
     right_threes = total["judge/right_threes"]
     return Review(
-        accuracy=total["accuracy"] / plays,
-        judge=total["judge/accuracy"] / plays,
+        accuracy=total["accuracy"] / episodes,
+        judge=total["judge/accuracy"] / episodes,
         precision=_share(right_threes, total["judge/threes"]),
         recall=_share(right_threes, total["judge/right"]),
-        invalid=total["invalid_score_rate"] / plays,
+        invalid=total["invalid_score_rate"] / episodes,
     )
 
 
@@ -109,9 +111,9 @@ def train_on(
         **changes: `steps`, and settings of the algorithm with `__` for dots.
     """
     steps = changes.pop("steps")
-    slots = {name.replace("__", "."): value for name, value in changes.items()}
+    changed = {name.replace("__", "."): value for name, value in changes.items()}
     config = TrainConfig(
-        algorithm=algorithm("comas", variant, slots),
+        algorithm=algorithm("comas", variant, changed),
         env=ENV,
         env_options=dict(env_options),
         model=model,
@@ -154,7 +156,7 @@ def warm_start(out: Path, env_options: Mapping[str, Any], warm: WarmStart, seed:
         out: folder to be made.
         env_options: of the environment, with the questions of training.
         warm: skills to imitate, size of the model, length of the training.
-        seed: of model, plays and draws.
+        seed: of model, episodes and draws.
     """
     examples = _examples(env_options, warm, seed)
     tokenizer = _tokenizer(examples)

@@ -1,7 +1,7 @@
 """Baselines: the leave-one-out mean keeps the gradient, the group mean shrinks it.
 
-Setting   Two arms, the good one (reward 1) with probability 0.1; groups of 8 plays, 10 000 groups
-          per seed, each on its own copy of the policy.
+Setting   Two arms, the good one (reward 1) with probability 0.1; groups of 8 episodes, 10 000
+          groups per seed, each on its own copy of the policy.
 Measured  Gradient on the logit of the good arm: its mean over groups in units of the analytic
           value p (1 - p), and its variance. The group mean holds 1/G of the own reward, so that it
           leaves (G - 1) / G of the gradient; the mean of the others holds none.
@@ -15,7 +15,13 @@ import torch
 from torch import Tensor
 
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps
-from coevo.benchmarks.reproductions.tabular import TabularPolicy, generators, moves, plays, uniform
+from coevo.benchmarks.reproductions.tabular import (
+    TabularPolicy,
+    episodes,
+    generators,
+    moves,
+    uniform,
+)
 from coevo.envs.core.config import read
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -75,7 +81,7 @@ def _gradient(center: str, seed: int) -> Tensor:
     policy = TabularPolicy(start)
     arm_GK = policy.draw(uniform(generators([seed]), GROUPS, SIZE)[0])
     group_GK = torch.arange(GROUPS).unsqueeze(1).expand_as(arm_GK)
-    batch = plays((arm_GK == 0).double().reshape(-1), group=group_GK.reshape(-1))
+    batch = episodes((arm_GK == 0).double().reshape(-1), group=group_GK.reshape(-1))
     spec = AdvantageConfig(baseline=read(Baseline, {"name": center}), normalise=NoNormalisation())
     advantage_CL = advantages(spec, batch).advantage_BS
     inputs = policy.inputs(moves(group_GK, arm_GK), advantage_CL)
@@ -90,8 +96,9 @@ REPRODUCTION = Reproduction(
     name="rloo_unbiased",
     property="The leave-one-out baseline lowers the variance of the policy gradient and leaves its "
     "mean alone; the group mean scales it by (G-1)/G.",
-    source="Ahmadian et al. 2024, Back to Basics, arXiv 2402.14740 (the RLOO estimator), after Kool et "
-    "al. 2019, Buy 4 REINFORCE Samples, Get a Baseline for Free; references are exact, derived here",
+    source="Ahmadian et al. 2024, Back to Basics, arXiv 2402.14740 (the RLOO estimator), after "
+    "Kool et al. 2019, Buy 4 REINFORCE Samples, Get a Baseline for Free; references are exact, "
+    "derived here",
     minutes=0.02,
     run=run,
     on="table",

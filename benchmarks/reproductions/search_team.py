@@ -7,7 +7,7 @@ Start     The router searches in half of the hard tasks and seldom in easy ones,
           acts mostly where the reward is unusual; the answerer mostly knows what to say to easy
           ones, and what a good document says.
 Update    Every agent takes a step on the mean over its own replies; the reward, 1 for a right
-          answer, is that of all replies of the play.
+          answer, is that of all replies of the episode.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from torch import Tensor
 from coevo.benchmarks.reproductions.tabular import (
     REAL,
     TabularPolicy,
+    episodes,
     generators,
     moves,
-    plays,
     uniform,
 )
 from coevo.trainers.estimators import (
@@ -140,7 +140,7 @@ class SearchTeam:
     def update(self, advantage: AdvantageConfig, loss: LossConfig, traces: Traces) -> None:
         """Play, credit, and let every agent step; note what there is to note."""
         played, n = self.play(), self.size
-        batch = plays(
+        batch = episodes(
             played.reward_B,
             group=played.group_B,
             seat=played.agent_B,

@@ -27,9 +27,9 @@ from coevo.benchmarks.reproductions.tabular import (
     REAL,
     Moves,
     TabularPolicy,
+    episodes,
     generators,
     moves,
-    plays,
     uniform,
 )
 from coevo.envs.search.payoffs import proposer_payoff, solver_payoff, success_share
@@ -194,7 +194,7 @@ def _advantages(payoff_ZQ: Tensor, reward_ZQG: Tensor, opened_ZQ: Tensor) -> tup
     reward_B = torch.cat([payoff_ZQ.reshape(-1), reward_ZQG[solved_ZQG]])
     play_B = torch.cat([play_ZQ.reshape(-1), play_ZQG[solved_ZQG]])
     role_B = (torch.arange(len(play_B)) >= payoff_ZQ.numel()).long()
-    batch = plays(reward_B, ("payoff",), play=play_B, role=role_B)
+    batch = episodes(reward_B, ("payoff",), play=play_B, role=role_B)
     a_B = advantages(ALGORITHM.advantage, batch).advantage_BS.squeeze(1).to(REAL)
     advantage_ZQG = torch.zeros_like(reward_ZQG)
     advantage_ZQG[solved_ZQG] = a_B[payoff_ZQ.numel() :]

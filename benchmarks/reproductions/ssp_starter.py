@@ -1,11 +1,11 @@
-"""Search self-play on the starter model: what must hold in every play, and what a short run brings.
+"""Search self-play on the starter model: what holds in every episode, what a short run brings.
 
 Run        record `ssp`, `coevo/search_self_play-v0` in its terse style, questions of two hops in
            invented worlds of the `train` half of names; one run per seed.
-Invariants over the plays of the first update: the loss reads exactly the tokens that were sampled;
-           a proposer is paid for its own solvers and has that payment as its advantage; a rejected
-           one has none, whatever the solvers of the slot do; every proposal has a reason; no
-           question that passed names its answer or a bridge. A weak proposer passes the gate
+Invariants over the episodes of the first update: the loss reads exactly the tokens that were
+           sampled; a proposer is paid for its own solvers and has that payment as its advantage; a
+           rejected one has none, whatever the solvers of the slot do; every proposal has a reason;
+           no question that passed names its answer or a bridge. A weak proposer passes the gate
            seldom: the same is looked at with the gate open (`tag`), where every question is solved.
 Held out   worlds of the `test` half, which share no name with those of training; questions by a
            scripted proposer, answered greedily by the policy, before and after.
@@ -44,7 +44,7 @@ from coevo.trainers.run import start
 from coevo.trainers.run_folder import RunFolder
 
 ENV = "coevo/search_self_play-v0"
-STEPS, EPISODES, PLAYS = 30, 24, 60
+STEPS, EPISODES, HELD_OUT = 30, 24, 60
 REPLY = SamplingConfig(max_new_tokens=24)
 TRAIN = {"name": "fictional", "split": "train"}
 TEST = {"name": "fictional", "split": "test"}
@@ -64,9 +64,9 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Invariants:
-    """What must hold in the plays of an update; all but the first three are shares of faults."""
+    """What must hold in the episodes of an update; all but the first three are shares of faults."""
 
-    plays: int
+    episodes: int
     valid: int
     """Questions that passed."""
     solving: int
@@ -114,7 +114,7 @@ def run(seeds: Sequence[int]) -> Outcome:
             Row("valid proposals, held out: before", _each(before, "valid")),
             Row("valid proposals, held out: after", _each(after, "valid")),
         ),
-        note=f"{STEPS} updates of {EPISODES} plays; {PLAYS} held-out plays each, greedy.",
+        note=f"{STEPS} updates of {EPISODES} episodes; {HELD_OUT} held-out episodes each, greedy.",
     )
 
 
@@ -142,29 +142,29 @@ def config(seed: int, **settings: Any) -> TrainConfig:
 def trained(given: TrainConfig, folder: Path) -> tuple[HeldOut, HeldOut]:
     """Train; give what the policy does in held-out worlds before and after."""
     began = start(given, RunFolder(folder / "before"))
-    before = held_out(began.learners["policy"].agent, PLAYS)
+    before = held_out(began.learners["policy"].agent, HELD_OUT)
     run_folder = RunFolder(folder / "run")
     run_folder.create(given)
     ended = train(given, run_folder)
-    return before, held_out(ended.policies()["policy"], PLAYS)
+    return before, held_out(ended.policies()["policy"], HELD_OUT)
 
 
-def held_out(policy: LanguageModelAgent, plays: int, seed: int = 50_000) -> HeldOut:
+def held_out(policy: LanguageModelAgent, episodes: int, seed: int = 50_000) -> HeldOut:
     """Let a policy solve what a scripted proposer asks, and propose what nobody has to solve.
 
     Args:
         policy: answers greedily.
-        plays: of either kind.
-        seed: of the first play; the next ones count up.
+        episodes: of either kind.
+        seed: of the first episode; the next ones count up.
     """
     greedy = policy.greedy("policy")
     players = {"policy": greedy, "expert": ExpertAgent(1.0)}
     options = {"prompt_style": "terse", "world": TEST, "solvers": 1}
     solving = {"proposer_0": "expert", "solver_0": "policy"}
-    matches = [EpisodeSpec(seed + i, solving) for i in range(plays)]
+    matches = [EpisodeSpec(seed + i, solving) for i in range(episodes)]
     asked = [e.outcome["success"] for e in rollout(ENV, matches, players, options) if _opened(e)]
     proposing = {"proposer_0": "policy", "solver_0": "expert"}
-    matches = [EpisodeSpec(seed + i, proposing) for i in range(plays)]
+    matches = [EpisodeSpec(seed + i, proposing) for i in range(episodes)]
     passed = [e.outcome[f"gate/{VALID}"] for e in rollout(ENV, matches, players, options)]
     return HeldOut(float(np.mean(asked)), float(np.mean(passed)))
 
@@ -181,7 +181,7 @@ def first_update(given: TrainConfig, folder: Path) -> Invariants:
     began = start(given, RunFolder(folder))
     gathered = began.collector.collect(0)
     batch = build(gathered.episodes, gathered.groups, began.learners)
-    assert batch is not None  # every play has a proposer that speaks
+    assert batch is not None  # every episode has a proposer that speaks
     return invariants(gathered, batch, given.algorithm.advantage)
 
 
@@ -189,7 +189,7 @@ def invariants(gathered: Collected, batch: Batch, spec: AdvantageConfig) -> Inva
     """Count what must not be.
 
     Args:
-        gathered: plays of one update in one kind of world.
+        gathered: episodes of one update in one kind of world.
         batch: its rows.
         spec: the advantages of the record.
     """
@@ -199,7 +199,7 @@ def invariants(gathered: Collected, batch: Batch, spec: AdvantageConfig) -> Inva
     solving = [(e, t) for e in episodes for t in e.turns if t.role == "solver"]
     every = {VALID, *REASONS}
     return Invariants(
-        plays=len(episodes),
+        episodes=len(episodes),
         valid=len(accepted),
         solving=len(solving),
         tokens=_strange_tokens(episodes, batch),
@@ -238,7 +238,7 @@ def _strange_tokens(episodes: Sequence[Episode], batch: Batch) -> float:
 
 
 def _linked(episode: Episode, turn: Turn) -> bool:
-    """Return whether a solver's turn is about the accepted question of its play."""
+    """Return whether a solver's turn is about the accepted question of its episode."""
     about = episode.turns[turn.about] if turn.about >= 0 else None
     return about is not None and about.notes.get("gate") == VALID and about.role == "proposer"
 
@@ -281,7 +281,7 @@ def _leaks(episode: Episode, turn: Turn) -> bool:
 
 
 def _world_of(episode: Episode) -> World:
-    """Make the world of a play again: its seed is the first that the play drew."""
+    """Make the world of an episode again: its seed is the first that the episode drew."""
     from gymnasium.utils import seeding
 
     rng, _ = seeding.np_random(episode.seed)
@@ -290,10 +290,12 @@ def _world_of(episode: Episode) -> World:
 
 REPRODUCTION = Reproduction(
     name="ssp_starter",
-    property="On the starter model the loss reads what was sampled, proposers are paid and credited "
-    "for their own solvers alone, every rejection has a reason, and no accepted question leaks.",
-    source="Lu et al. 2025, Search Self-play, arXiv 2510.18821 (who is paid for what, and the checks "
-    "of a question); 0 faults is what these rules say, the published accuracies are of 7B models",
+    property="On the starter model the loss reads what was sampled, proposers are paid and "
+    "credited for their own solvers alone, every rejection has a reason, and no "
+    "accepted question leaks.",
+    source="Lu et al. 2025, Search Self-play, arXiv 2510.18821 (who is paid for what, and the "
+    "checks of a question); 0 faults is what these rules say, the published accuracies are of "
+    "7B models",
     minutes=6.0,
     run=run,
     on="model",

@@ -40,11 +40,11 @@ class Moves:
     arm_BL: Tensor
     """Arm that was taken (int64)."""
     mask_CL: Tensor
-    """False after the end of a play."""
+    """False after the end of an episode."""
 
 
 def moves(context_B: Tensor, arm_B: Tensor) -> Moves:
-    """Return the moves of plays of one step each.
+    """Return the moves of episodes of one step each.
 
     >>> moves(torch.tensor([0, 1]), torch.tensor([2, 0])).arm_BL.tolist()
     [[2], [0]]
@@ -133,21 +133,21 @@ class TabularPolicy:
                 self.logits_CA += lr * step_CA
 
 
-def plays(
+def episodes(
     reward_BTK: Tensor,
     components: Sequence[str] = ("reward",),
     mask_BT: Tensor | None = None,
     **keys: Tensor,
 ) -> Trajectories:
-    """Return plays with one token per turn to the estimators.
+    """Return episodes with one token per turn to the estimators.
 
     Args:
         reward_BTK: Rewards; [B] is one reward at the end of one step, [B, K] its components.
         components: Names of the K components.
-        mask_BT: False after the end of a play; all True where not given.
-        **keys: Identities per play; missing ones are 0, `trajectory` counts up.
+        mask_BT: False after the end of an episode; all True where not given.
+        **keys: Identities per episode; missing ones are 0, `trajectory` counts up.
 
-    >>> plays(torch.tensor([1.0, 0.0]), group=torch.tensor([0, 0])).reward_BTK.shape
+    >>> episodes(torch.tensor([1.0, 0.0]), group=torch.tensor([0, 0])).reward_BTK.shape
     torch.Size([2, 1, 1])
     """
     if reward_BTK.ndim == 1:

@@ -59,7 +59,7 @@ def run(seeds: Sequence[int]) -> Outcome:
 def _gradient(
     policy: TabularPolicy, sampler: TabularPolicy, spec: LossConfig, reward_CA: Tensor
 ) -> Tensor:
-    """Return the expected gradient when the sampler plays: a row per arm, weighted as it plays it."""
+    """Return the expected gradient when the sampler plays: a row per arm, with its weight."""
     odds_CA = sampler.probabilities_CA()
     advantage_CA = reward_CA - (odds_CA * reward_CA).sum(1, keepdim=True)
     played = _every_arm(len(reward_CA))
@@ -84,9 +84,9 @@ REPRODUCTION = Reproduction(
     name="tis_cosine",
     property="Truncated importance weights bring the gradient of a sampler that differs from the "
     "trainer closer to the true policy gradient.",
-    source="Yao et al. 2025, Your Efficient RL Framework Secretly Brings You Off-Policy RL Training, "
-    "https://fengyao.notion.site/off-policy-rl (truncated importance sampling); figures: our numpy "
-    "experiment, benchmarks/studies/tis_numpy.py",
+    source="Yao et al. 2025, Your Efficient RL Framework Secretly Brings You Off-Policy RL "
+    "Training, https://fengyao.notion.site/off-policy-rl (truncated importance sampling); figures: "
+    "our numpy experiment, benchmarks/studies/tis_numpy.py",
     minutes=0.01,
     run=run,
     on="table",

@@ -7,5 +7,5 @@ SciPy and OpenSpiel do the computing where they give the figure.
     differences      paired (one pair), improvement, verdicts (a family, Holm), power (seeds needed)
     questions        samples (pass@k, maj@k), standard_errors (clusters of questions)
     games            cross_play, bradley_terry, alpha_rank, nash_averaging, response_graph
-    series           generations, adaptability, social
+    series           generations, adaptability
 """

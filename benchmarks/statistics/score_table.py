@@ -1,4 +1,4 @@
-"""Scores of many cells as arrays in which row r is the same seed for every algorithm."""
+"""Scores of many runs as arrays in which row r is the same seed for every algorithm."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from coevo.benchmarks.statistics.arrays import Array
 from coevo.envs.core.errors import DataError, unknown
 
 
-class Cell(NamedTuple):
+class Score(NamedTuple):
     """One run: an algorithm on a task from a seed."""
 
     algorithm: str
@@ -34,7 +34,7 @@ class ScoreTable:
     tasks: tuple[str, ...]
     """Task of each column."""
     dropped: tuple[int, ...] = ()
-    """Seeds left out for everybody because some cell of theirs failed."""
+    """Seeds left out for everybody because some run of theirs failed."""
 
     def of(self, algorithm: str) -> Array:
         """Return the scores [runs, tasks] of one algorithm."""
@@ -43,26 +43,26 @@ class ScoreTable:
         return self.scores[algorithm]
 
 
-def score_table(cells: Iterable[Cell], *, drop_incomplete: bool = False) -> ScoreTable:
-    """Return cells lined up by seed.
+def score_table(scores: Iterable[Score], *, drop_incomplete: bool = False) -> ScoreTable:
+    """Return scores lined up by seed.
 
-    A seed with a missing or failed cell is an error. With `drop_incomplete` it leaves the table
+    A seed with a missing or failed run is an error. With `drop_incomplete` it leaves the table
     for all algorithms, never for one: the rest stays paired and balanced. That is fair only where
     the failure has nothing to do with the score, so whoever drops must say so beside the table.
 
-    >>> table = score_table([Cell("a", "t", 0, 0.5), Cell("b", "t", 0, 0.7)])
+    >>> table = score_table([Score("a", "t", 0, 0.5), Score("b", "t", 0, 0.7)])
     >>> table.of("b").tolist(), table.seeds
     ([[0.7]], (0,))
 
     Raises:
-        DataError: a cell is twice there or missing, or no complete seed is left.
+        DataError: a run is twice there or missing, or no complete seed is left.
     """
     given: dict[tuple[str, str, int], float] = {}
-    for cell in cells:
-        key = (cell.algorithm, cell.task, cell.seed)
+    for run in scores:
+        key = (run.algorithm, run.task, run.seed)
         if key in given:
             raise DataError(f"two scores for {_named(key)}")
-        given[key] = cell.score
+        given[key] = run.score
     algorithms = list(dict.fromkeys(algorithm for algorithm, _, _ in given))
     tasks = list(dict.fromkeys(task for _, task, _ in given))
     seeds = sorted({seed for _, _, seed in given})
@@ -75,15 +75,15 @@ def score_table(cells: Iterable[Cell], *, drop_incomplete: bool = False) -> Scor
     ]
     if absent and not drop_incomplete:
         raise DataError(
-            f"{len(absent)} of {len(algorithms) * len(tasks) * len(seeds)} cells have no score, "
+            f"{len(absent)} of {len(algorithms) * len(tasks) * len(seeds)} runs have no score, "
             f"first {_named(absent[0])}; run them, or leave their seeds out for everybody"
         )
     dropped = sorted({s for *_, s in absent})
     kept = [s for s in seeds if s not in dropped]
     if not kept:
         raise DataError("no seed has a score for every algorithm and task")
-    scores = {a: np.array([[given[a, t, s] for t in tasks] for s in kept]) for a in algorithms}
-    return ScoreTable(scores, tuple(kept), tuple(tasks), tuple(dropped))
+    found = {a: np.array([[given[a, t, s] for t in tasks] for s in kept]) for a in algorithms}
+    return ScoreTable(found, tuple(kept), tuple(tasks), tuple(dropped))
 
 
 def _named(key: tuple[str, str, int]) -> str:

@@ -11,8 +11,8 @@ is not learnt from; policy gradient on the mean over moves, Adam 0.05.
 Dilemma  payoffs 3, 0, 5, 1 over 5; it sees the last round. gamma 0.9, beta 0.5, entropy bonus 0.01,
          600 updates.
 Split    Each round one seat values a coin at 10, the other at 1. Both claim 0, 5 or 10 of 10 coins,
-         cut in proportion beyond 10, payoffs over 50; it sees its role, and the other's last role and
-         claim. gamma 0.96, beta 1, no bonus, 400 updates. To give is to claim 0 in the low role.
+         cut in proportion beyond 10, payoffs over 50; it sees its role, and the other's last role
+         and claim. gamma 0.96, beta 1, no bonus, 400 updates. To give: claim 0 in the low role.
 Figures are exact for the policies at the end, payoffs per round.
 """
 

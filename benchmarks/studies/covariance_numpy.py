@@ -1,7 +1,7 @@
 """Clip-Cov and KL-Cov: holding back tokens of high covariance keeps entropy.
 
-Cui et al. 2025, "The entropy mechanism" (arXiv 2505.22617): cov = (A - mean A)(log pi - mean log pi)
-over the tokens of an update. KL-Cov adds |log pi - log pi_old| to the unclipped loss of the 5 %
+Cui et al. 2025, "The entropy mechanism" (arXiv 2505.22617): cov = (A - mean A)(log pi - mean log
+pi) over the tokens of an update. KL-Cov adds |log pi - log pi_old| to the unclipped loss of the 5 %
 with the greatest cov; Clip-Cov silences 5 % at random among those with 1 < cov < 5 and clips at 1;
 PPO clips at 0.2. 32 contexts of 8 arms, two of which pay 1; 8 plays per context and update,
 advantages over the group's deviation, 400 updates of 4 epochs of size 1.3 on the token mean.

@@ -1,14 +1,14 @@
 """Search self-play in tables: what the proposer is paid for decides whether the solver learns.
 
-Lu et al. 2025, "Search self-play" (arXiv 2510.18821): a proposer is paid 1 - s, the share of solvers
-that fail, and nothing for a question that the gate rejects; solvers are paid 1 for a right answer
-and compared in their group. Ours: 30 questions and a broken one that nobody can answer; the solver
-is a softmax over 8 answers per question from zero logits, the proposer a softmax over questions,
-Zipf with exponent 2, the broken one as likely as rank 2. 32 questions per update, 5 solvers each,
-800 updates; REINFORCE without a baseline and step 0.3 for the proposer, the group's deviation and
-step 8 for the solver, both on the batch mean. Figures: accuracy over all 30 questions alike, mean
-reward of solvers in the last 50 updates, probability of the broken question, and the share of
-groups whose solvers all earn the same. `edge` is paid where all or none succeed.
+Lu et al. 2025, "Search self-play" (arXiv 2510.18821): a proposer is paid 1 - s, the share of
+solvers that fail, and nothing for a question that the gate rejects; solvers are paid 1 for a right
+answer and compared in their group. Ours: 30 questions and a broken one that nobody can answer; the
+solver is a softmax over 8 answers per question from zero logits, the proposer a softmax over
+questions, Zipf with exponent 2, the broken one as likely as rank 2. 32 questions per update, 5
+solvers each, 800 updates; REINFORCE without a baseline and step 0.3 for the proposer, the group's
+deviation and step 8 for the solver, both on the batch mean. Figures: accuracy over all 30 questions
+alike, mean reward of solvers in the last 50 updates, probability of the broken question, and the
+share of groups whose solvers all earn the same. `edge` is paid where all or none succeed.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from coevo.agents.load import load_agent
 from coevo.benchmarks.measurement import Measurement, mean_and_interval
 from coevo.benchmarks.outcomes import seat_score
 from coevo.benchmarks.rollouts import play
-from coevo.benchmarks.statistics.social import exploitation_gap
 from coevo.benchmarks.suites.scenarios import Scenario
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
@@ -119,7 +118,7 @@ def _company(focal: float, views: list[_View]) -> dict[str, Any]:
     return {
         "background": background,
         "collective": float(np.mean([v.collective for v in views])),
-        "gap": exploitation_gap(focal, background),
+        "gap": focal - background,
         "by_company": {
             name: float(np.mean([v.focal for v in views if v.company == name])) for name in names
         },

@@ -71,9 +71,9 @@ class Series:
     """Percentiles over the cells; None where no cell ever paid anything."""
     score_GG: Array | None
     """Share of the row against the column: its payoff from the lowest (0) to the highest (1) of a
-    zero-sum game, the score elsewhere; None where play is no contest."""
+    zero-sum game, the score elsewhere; None where an episode is no contest."""
     ancestry: Ancestry | None
-    """Against earlier generations; None where play is no contest."""
+    """Against earlier generations; None where an episode is no contest."""
     change: Change
     """From the first to the last."""
 

@@ -1,8 +1,8 @@
 """Scenarios: unfamiliar company in some seats of an environment (after Melting Pot).
 
 The agent that is measured has the focal seats, the background has the others and is drawn anew for
-every play. A scenario is resident where the focal seats are the majority, else visitor: there the
-agent comes into the company of others.
+every episode. A scenario is resident where the focal seats are the majority, else visitor: there
+the agent comes into the company of others.
 
 A new scenario is one `register_scenario` line; its references are recomputed by a test.
 """
@@ -32,12 +32,12 @@ class Scenario:
     env_options: Mapping[str, Any] = field(default_factory=dict)
     """Its arguments."""
     focal_seats: int | tuple[str, ...] = 1
-    """Seats of the agent: a number, which moves through all seats from play to play, or names
+    """Seats of the agent: a number, which moves through all seats from episode to episode, or names
     where seats are roles."""
     background: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {ANY: ("random",)})
-    """Seat -> names of the players from whom one is drawn for each play; `*` is any other seat."""
+    """Seat -> players from whom one is drawn for each episode; `*` is any other seat."""
     episodes: int = 100
-    """Plays, unless told otherwise."""
+    """How many, unless told otherwise."""
     refs: References | None = None
     """Focal return per head that counts as 0 and as 1; None: results are not normalised."""
     refs_source: str = ""
@@ -81,7 +81,7 @@ class Scenario:
         return tuple(self.background.get(seat, self.background.get(ANY, ())))
 
     def focal_sets(self) -> list[tuple[str, ...]]:
-        """Return the sets of focal seats that the plays go through in turn.
+        """Return the sets of focal seats that the episodes go through in turn.
 
         >>> SCENARIOS["kuhn3_visitor"].focal_sets()
         [('player_0',), ('player_1',), ('player_2',)]
@@ -146,7 +146,7 @@ register_scenario(
     refs=References(43 / 9, 28 / 3),
     refs_source=_EXACT,
     tags=("cooperation", "conventions"),
-    summary="partners with conventions of their own, another one in every play",
+    summary="partners with conventions of their own, another one in every episode",
 )
 register_scenario(
     "goofspiel_company",

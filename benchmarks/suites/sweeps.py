@@ -5,7 +5,8 @@ payoffs    the same moves, paid otherwise
 partners   other partners or opponents than itself
 
 Every level is scored between random play (0) and a best response (1) at that level, computed
-exactly; the curve over the levels has a worst case and an area. A new sweep is one line in `SWEEPS`.
+exactly; the curve over the levels has a worst case and an area. A new sweep is one line in
+`SWEEPS`.
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ def totals(rows: Sequence[Measurement], rng: Generator, replicates: int = REPLIC
 
     The intervals come from resampling the starts inside every environment: they speak of other
     starts and samples on these environments, not of other environments, nor of other training
-    seeds. Exact scores have no error. Bounds are NaN where an environment was played from one start.
+    seeds. Exact scores have no error. Bounds are NaN where an environment was played from one
+    start.
 
     Args:
         rows: one per environment.

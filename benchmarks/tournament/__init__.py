@@ -9,7 +9,8 @@
     summary               all of it as `tournament.json`, with `tables` and `sentences`
 
 A folder holds `manifest.json` (the plan, weights, commit, hardware, packages), `records.jsonl` (one
-line per episode, see `episode_log.EpisodeRecord`), `exploiters/` (their runs) and `tournament.json`:
+line per episode, see `episode_log.EpisodeRecord`), `exploiters/` (their runs) and
+`tournament.json`:
 
     kind, env, env_options, seed
     contest        whether episodes are won and lost; without it `points` and most ratings are None

@@ -1,4 +1,4 @@
-"""Which pair episodes next where episodes are dear: ResponseGraphUCB on the graph of a tournament.
+"""Which pair plays next where episodes are dear: ResponseGraphUCB on the graph of a tournament.
 
 Rowland et al. 2019, with the bounds of `coevo.benchmarks.statistics.response_graph`. Two things
 are different. Both sides of a task are played at once, so one block of episodes narrows the
@@ -25,7 +25,7 @@ CONFIDENCE = Confidence(delta=0.05, joint=True, anytime=True)
 """All directions that are called known are right together 95 % of the time, whenever one looks."""
 
 
-class Cell(NamedTuple):
+class Mean(NamedTuple):
     """One mean that is estimated."""
 
     pair: Pair
@@ -38,8 +38,8 @@ class Cell(NamedTuple):
 class Question(NamedTuple):
     """Which of two means is higher."""
 
-    left: Cell
-    right: Cell
+    left: Mean
+    right: Mean
 
 
 @dataclass(frozen=True)
@@ -62,34 +62,34 @@ class OpenQuestions:
         if not self.contest:
             return self._profile_questions()
         named = [(a, b) for i, a in enumerate(self.agents) for b in self.agents[i + 1 :]]
-        return [Question(Cell(pair, pair[0]), Cell(pair, pair[1])) for pair in named]
+        return [Question(Mean(pair, pair[0]), Mean(pair, pair[1])) for pair in named]
 
     def _profile_questions(self) -> list[Question]:
-        def cell(profile: Sequence[int], role: int) -> Cell:
+        def mean(profile: Sequence[int], role: int) -> Mean:
             first, second = (self.agents[i] for i in profile)
-            return Cell((min(first, second), max(first, second)), first, role)
+            return Mean((min(first, second), max(first, second)), first, role)
 
         edges = edges_of((len(self.agents),) * 2)
-        return [Question(cell(e.first, e.role), cell(e.second, e.role)) for e in edges]
+        return [Question(mean(e.first, e.role), mean(e.second, e.role)) for e in edges]
 
     def known(self, question: Question, found: Mapping[Pair, Pairing]) -> bool:
         """Return whether the bounds of the two means no longer touch."""
-        bounds = [self._bounds(cell, found) for cell in question]
+        bounds = [self._bounds(mean, found) for mean in question]
         if None in bounds:
             return False
         (low, high), (other_low, other_high) = bounds  # type: ignore[misc]
         return bool(high < other_low or other_high < low)
 
-    def _bounds(self, cell: Cell, found: Mapping[Pair, Pairing]) -> tuple[float, float] | None:
-        pairings = found[cell.pair]
+    def _bounds(self, of: Mean, found: Mapping[Pair, Pairing]) -> tuple[float, float] | None:
+        pairings = found[of.pair]
         if not pairings.tasks:
             return None
         low, high = self.span
         if self.contest:
-            sign = 1 if cell.first == cell.pair[0] else -1
+            sign = 1 if of.first == of.pair[0] else -1
             mean = 0.5 + sign * pairings.mean_margin / (high - low)
         else:
-            mean = (pairings.mean_roles[cell.first, cell.role] - low) / (high - low)
+            mean = (pairings.mean_roles[of.first, of.role] - low) / (high - low)
         return self.confidence.bounds(mean, pairings.tasks, self._means)
 
     @property
@@ -109,5 +109,5 @@ class OpenQuestions:
             found: what was played.
             finished: pairs that cannot be played any further.
         """
-        wanted = {cell.pair for q in self.open(found) for cell in q} - set(finished)
+        wanted = {mean.pair for q in self.open(found) for mean in q} - set(finished)
         return min(wanted, key=lambda pair: (found[pair].played, pair), default=None)

@@ -164,8 +164,8 @@ class EpisodeLog:
     def resume(self, schedule: Schedule) -> dict[Block, list[EpisodeRecord]]:
         """Cut the file back to the blocks that need not be played again, and give them.
 
-        A block that a kill has torn is dropped, and so is one with a failed episode: whoever could not
-        answer may be able to now.
+        A block that a kill has torn is dropped, and so is one with a failed episode: whoever could
+        not answer may be able to now.
         """
         blocks: dict[tuple[Pair, int], list[EpisodeRecord]] = defaultdict(list)
         for record in self.read():

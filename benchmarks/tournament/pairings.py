@@ -1,8 +1,8 @@
 """What happened between two agents, task by task.
 
 A task is one start state. Its episodes share its luck, so it is the unit of every interval and test
-here. A task counts once all of its episodes could be finished; otherwise one side would have had the
-better seat more often.
+here. A task counts once all of its episodes could be finished; otherwise one side would have had
+the better seat more often.
 """
 
 from __future__ import annotations

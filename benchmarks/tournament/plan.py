@@ -39,7 +39,7 @@ class Plan:
         twice = [name for name in self.agents if self.agents.count(name) > 1]
         if twice:
             raise ConfigError(
-                f"agent {twice[0]!r} is named twice; every agent episodes under one name"
+                f"agent {twice[0]!r} is named twice; every agent plays under one name"
             )
         if len(self.agents) < 2:
             given = ", ".join(self.agents) or "none"
@@ -63,7 +63,7 @@ class Plan:
         return env
 
     def schedule(self, env: TextEnv) -> Schedule:
-        """Return all that can be played: with self-play where a play is no contest."""
+        """Return all that can be played: with self-play where an episode is no contest."""
         return Schedule(
             seats=tuple(env.possible_agents),
             pairs=tuple(pairs(self.agents, self_play=not is_contest(env))),

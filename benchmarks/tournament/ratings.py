@@ -5,8 +5,8 @@
     alpha-Rank       share of time at each agent; sweep over alpha, and the limit
     Nash averaging   who survives in equilibrium; copies of an agent change nothing
 
-The first two and Nash averaging are for contests. alpha-Rank takes mean scores: where plays are no
-contest, of a game with two roles (first seat, other seats), each with its own strategies.
+The first two and Nash averaging are for contests. alpha-Rank takes mean scores: where episodes are
+no contest, of a game with two roles (first seat, other seats), each with its own strategies.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _payoff_tables(tally: Tally, contest: bool) -> list[Array]:
 
 
 def without_diagonal(payoffs: Array) -> Array:
-    """Put the mean of the other entries where an agent would meet itself, which nothing reads.
+    """Return payoffs whose diagonal, which nothing reads, is the mean of the other entries.
 
     >>> without_diagonal(np.array([[np.nan, 1.0], [3.0, np.nan]])).tolist()
     [[2.0, 1.0], [3.0, 2.0]]

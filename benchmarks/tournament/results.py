@@ -58,8 +58,8 @@ class Result:
 def results(pairings: Mapping[Pair, Pairing], rng: Generator) -> list[Result]:
     """Compare the two agents of every pair that has finished tasks.
 
-    If both were equally good, each would be as likely to be ahead on a task as the other, because both
-    play it from every side: flipping signs of tasks is an exact test.
+    If both were equally good, each would be as likely to be ahead on a task as the other, because
+    both play it from every side: flipping signs of tasks is an exact test.
 
     Args:
         pairings: what happened; self-play is passed over.

@@ -155,8 +155,8 @@ def partner_sentence(alone: float, together: float) -> str:
 def saved_sentence(found: Mapping[str, Any]) -> str:
     """Say what adaptive play has saved, and at what price."""
     return (
-        f"Adaptive: {found['episodes']} episodes instead of {found['uniform']}; {found['resolved']} of "
-        f"{found['questions']} directions are known, all of them right with "
+        f"Adaptive: {found['episodes']} episodes instead of {found['uniform']}; "
+        f"{found['resolved']} of {found['questions']} directions are known, all of them right with "
         f"{100 * (1 - found['delta']):g} % confidence. A pair stops when its direction is known, "
         "so the other intervals are less sure than they say."
     )

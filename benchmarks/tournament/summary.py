@@ -1,4 +1,4 @@
-"""From the episodes of a tournament to `tournament.json`; the layout is in the package's docstring."""
+"""From the episodes of a tournament to `tournament.json`, laid out as the package says."""
 
 from __future__ import annotations
 

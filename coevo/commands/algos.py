@@ -1,4 +1,4 @@
-"""`coevo algos`: the table of algorithms, and the record of one beside its sources."""
+"""`coevo algos`: the table of algorithms, and the settings of one beside its sources."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.estimators import AdvantageConfig
 
 TEXTS = ("name", "summary", "paper", "formula", "status", "reproductions", "published", "variants")
-"""Fields of a record that are shown outside the table of settings."""
+"""Fields of an algorithm that are shown outside the table of settings."""
 
 
 def run(args: Algos) -> int:
     """List all algorithms or show one."""
     if args.name is None:
         return _list(as_json=args.json)
-    record = algorithm(args.name)
+    config = algorithm(args.name)
     if args.json:
-        print_json(describe(record))
+        print_json(describe(config))
     else:
-        _show(record)
+        _show(config)
     return 0
 
 
-def describe(record: Algorithm) -> dict[str, Any]:
+def describe(config: Algorithm) -> dict[str, Any]:
     """Return everything about an algorithm as plain JSON values."""
-    tree = plain(record)
+    tree = plain(config)
     names = ("name", "summary", "paper", "formula", "status", "reproductions")
     return {
         **{name: tree[name] for name in names},
-        "in_short": " | ".join(in_short(record)),
+        "in_short": " | ".join(in_short(config)),
         "settings": dict(settings({k: v for k, v in tree.items() if k not in TEXTS})),
-        "published": {key: asdict(value) for key, value in record.published.items()},
+        "published": {key: asdict(value) for key, value in config.published.items()},
         "variants": tree["variants"],
     }
 
@@ -60,8 +60,8 @@ def settings(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 # ---- In short ----------------------------------------------------------------------------------
 
 
-def in_short(record: Algorithm) -> tuple[str, ...]:
-    """Return a record's advantage, loss and mean, and what else is not the usual.
+def in_short(config: Algorithm) -> tuple[str, ...]:
+    """Return an algorithm's advantage, loss and mean, and what else is not the usual.
 
     Advantage: credit / baseline / normalisation, then transforms. Loss: what shares a ratio, then
     the surrogate with its clip bounds.
@@ -69,17 +69,17 @@ def in_short(record: Algorithm) -> tuple[str, ...]:
     >>> in_short(ALGORITHMS["dapo"])[:3]
     ('outcome / group / group_std', 'token:dual_clip 0.2,0.28', 'token_mean')
     """
-    loss = record.loss
-    parts = (_advantage(record), _surrogate(record), loss.aggregate.name, ", ".join(_more(record)))
+    loss = config.loss
+    parts = (_advantage(config), _surrogate(config), loss.aggregate.name, ", ".join(_more(config)))
     return tuple(part for part in parts if part)
 
 
-def _advantage(record: Algorithm) -> str:
-    config = record.advantage
-    baseline, normalise = _grouped(config.baseline), _grouped(config.normalise)
-    weights = "" if config.weights == "row" else f" per {config.weights}"
-    after = "".join(f" + {t.name}" for t in config.transform)
-    return f"{config.credit.name} / {baseline} / {normalise}{weights}{after}"
+def _advantage(config: Algorithm) -> str:
+    advantage = config.advantage
+    baseline, normalise = _grouped(advantage.baseline), _grouped(advantage.normalise)
+    weights = "" if advantage.weights == "row" else f" per {advantage.weights}"
+    after = "".join(f" + {t.name}" for t in advantage.transform)
+    return f"{advantage.credit.name} / {baseline} / {normalise}{weights}{after}"
 
 
 def _grouped(component: Any) -> str:
@@ -88,46 +88,46 @@ def _grouped(component: Any) -> str:
     return component.name if by is None else f"{component.name}({by})"
 
 
-def _surrogate(record: Algorithm) -> str:
-    known = plain(record.loss.surrogate)
+def _surrogate(config: Algorithm) -> str:
+    known = plain(config.loss.surrogate)
     bounds = dict.fromkeys(f"{known[k]:g}" for k in ("eps_lo", "eps_hi") if k in known)
     own = [str(known[k]) for k in ("form", "side", "weight") if known.get(k, "none") != "none"]
-    named = f"{record.loss.ratio_level.name}:{record.loss.surrogate.name}"
+    named = f"{config.loss.ratio_level.name}:{config.loss.surrogate.name}"
     named += f"({', '.join(own)})" if own else ""
     return " ".join([named, ",".join(bounds)]) if bounds else named
 
 
-def _more(record: Algorithm) -> Iterator[str]:
-    """Name everything else that makes the record what it is; the reward for form is everywhere."""
-    config, loss, collect = record.advantage, record.loss, record.collect
+def _more(config: Algorithm) -> Iterator[str]:
+    """Name what else makes the algorithm what it is; the reward for form is everywhere."""
+    advantage, loss, collect = config.advantage, config.loss, config.collect
     usual = CollectConfig()
-    if config.compose != AdvantageConfig().compose:
-        yield config.compose.name
-    yield from (r.name for r in record.rewards if r.name != "format")
-    for slot in ("allocate", "select", "replay"):
-        if getattr(collect, slot) != getattr(usual, slot):
-            yield getattr(collect, slot).name
+    if advantage.compose != AdvantageConfig().compose:
+        yield advantage.compose.name
+    yield from (r.name for r in config.rewards if r.name != "format")
+    for name in ("allocate", "select", "replay"):
+        if getattr(collect, name) != getattr(usual, name):
+            yield getattr(collect, name).name
     yield from (c.name for c in loss.token_masks)
     yield from (c.name for c in loss.regularise if not c.needs_magnet)
-    if record.magnet is not None:
-        yield f"magnet {record.magnet.name}"
+    if config.magnet is not None:
+        yield f"magnet {config.magnet.name}"
     if loss.is_correction is not None:
         yield loss.is_correction.name
-    if config.kl_in_reward:
+    if advantage.kl_in_reward:
         yield "KL in reward"
-    if record.needs_greedy:
+    if config.needs_greedy:
         yield "greedy episode"
-    if record.critic is not None:
+    if config.critic is not None:
         yield "critic"
 
 
-def source(record: Algorithm) -> str:
+def source(config: Algorithm) -> str:
     """Shorten a paper to its number at arXiv, or to author and year.
 
     >>> source(ALGORITHMS["grpo"]), source(ALGORITHMS["reinforce"])
     ('2402.03300', 'Williams 1992')
     """
-    author, *_, last = record.paper.split(", ")
+    author, *_, last = config.paper.split(", ")
     return last.removeprefix("arXiv ") if last.startswith("arXiv ") else author
 
 
@@ -135,9 +135,9 @@ def source(record: Algorithm) -> str:
 
 
 def _list(*, as_json: bool) -> int:
-    records = ALGORITHMS.values()
+    configs = ALGORITHMS.values()
     if as_json:
-        print_json([describe(a) for a in records])
+        print_json([describe(a) for a in configs])
         return 0
     screen = Screen()
     columns = (
@@ -146,32 +146,32 @@ def _list(*, as_json: bool) -> int:
         "status",
         "arXiv",
     )
-    rows = [(a.name, _lines(a), a.status, source(a)) for a in records]
+    rows = [(a.name, _lines(a), a.status, source(a)) for a in configs]
     screen.table(f"{len(rows)} algorithms", columns, rows)
     for word, meaning in STATUS.items():
         screen.say(f"{word}: {meaning}")
     return 0
 
 
-def _lines(record: Algorithm) -> str:
-    advantage, *loss = in_short(record)
-    variants = [f"variants: {', '.join(record.variants)}"] if record.variants else []
+def _lines(config: Algorithm) -> str:
+    advantage, *loss = in_short(config)
+    variants = [f"variants: {', '.join(config.variants)}"] if config.variants else []
     return "\n".join([advantage, " | ".join(loss), *variants])
 
 
-def _show(record: Algorithm) -> None:
-    screen, shown = Screen(), describe(record)
-    for line in (f"{record.name}: {record.summary}", record.paper, record.formula):
+def _show(config: Algorithm) -> None:
+    screen, shown = Screen(), describe(config)
+    for line in (f"{config.name}: {config.summary}", config.paper, config.formula):
         screen.say(line)
-    screen.say(f"status: {record.status} ({STATUS[record.status]})")
-    for name in record.reproductions:
+    screen.say(f"status: {config.status} ({STATUS[config.status]})")
+    for name in config.reproductions:
         screen.say(f"shown by: coevo reproduce {name}")
     screen.say()
     columns = ("setting (for --set)", "default", "published", "where", "why ours differs")
     screen.table("settings", columns, _rows(shown["settings"], shown["published"]))
-    for name, changes in record.variants.items():
+    for name, changes in config.variants.items():
         changed = " ".join(f"{key}={cell(value)}" for key, value in changes.items())
-        screen.say(f"--variant {name}: {changed or 'the record itself'}")
+        screen.say(f"--variant {name}: {changed or 'as it is'}")
 
 
 def _rows(

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from coevo.benchmarks.compare.comparison import check_on, compare, prepare, share_of_budget
-from coevo.benchmarks.compare.manifest import BASELINES, Manifest, per_environment, short
+from coevo.benchmarks.compare.manifest import BASELINES, Manifest, per_environment
 from coevo.benchmarks.compare.runs import Result, Run
+from coevo.benchmarks.files import short
 from coevo.commands import players
 from coevo.commands.arguments import Compare, as_typed, flag, given
 from coevo.commands.run_setup import seconds
@@ -65,7 +66,7 @@ def plan(args: Compare) -> Manifest | None:
         raise ConfigError(
             "coevo compare needs --algos NAMES and --env IDS, or --out DIR alone to continue"
         )
-    algorithms, environments = _names(args.algos), _names(args.env)
+    algorithms, environments = players.names(args.algos), players.names(args.env)
     for env in environments:
         spec(env)
     model = args.model or "starter"
@@ -87,10 +88,6 @@ def plan(args: Compare) -> Manifest | None:
         threads=1 if args.threads is None else args.threads,
         device=args.device or "auto",
     )
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def limits(args: Compare, environments: Sequence[str]) -> dict[str, Any]:
@@ -118,7 +115,7 @@ def _amount(text: str | None, option: str, environments: Sequence[str]) -> Any:
     if "=" not in text:
         return _whole(text, option)
     found = {}
-    for pair in _names(text):
+    for pair in players.names(text):
         env, _, number = pair.partition("=")
         if env not in {*environments, *map(short, environments)}:
             raise ConfigError(f"{option} {pair}: {env} is not one of the environments compared")

@@ -254,7 +254,7 @@ def _settings(args: Evaluate, games: int, options: Mapping[str, Any]) -> Setting
 
 
 def _progress(args: Evaluate, name: Callable[[Any], str]) -> Callable[[Any], None]:
-    """Tell each finished part, unless only JSON is wanted."""
+    """Return what says each finished part, unless only JSON is wanted."""
     if args.json:
         return lambda part: None
     screen = Screen()

@@ -166,7 +166,7 @@ def show_generations(screen: Screen, run: str, found: Series, options: Mapping[s
         lines.append(line)
     columns = ["generation", found.scores[0].metric, "normalised"]
     columns += [f"vs {name}" for name in found.opponents]
-    columns += ["median cell", "dominates"] * (found.table is not None)
+    columns += ["median", "dominates"] * (found.table is not None)
     columns += ["previous", "earlier", "worst", "lost to"] * contest
     screen.table(f"generations of {run} in {env}", columns, lines)
     if found.ancestry is not None:

@@ -26,16 +26,6 @@ PROBED_STATES = 1000
 PROBE_SHARE = 0.05
 """Share of the run's time that probing may take."""
 
-MEASURES = {
-    "exploitability": "exploitability (payoff a perfect opponent gains; 0 is best)",
-    "win_rate_vs_random": "win rate against random (draws count half)",
-    "win_rate_vs_start": "win rate against the start model (draws count half)",
-    "return_vs_oracle": "mean payoff against the oracle",
-    "return_self_play": "mean payoff in self-play",
-    "forfeit_rate": "plays forfeited by an illegal reply",
-}
-"""Key of `summary.json` -> what the table says."""
-
 
 def start_agent(config: TrainConfig) -> LanguageModelAgent:
     """Load the model that a run starts from."""
@@ -54,7 +44,7 @@ def table(agent: Agent, start: Agent, config: TrainConfig, games: int) -> dict[s
         agent: who is measured.
         start: the model that the run started from, as an opponent.
         config: of the run.
-        games: plays per opponent.
+        games: episodes per opponent.
     """
     seed = config.seed
     players = agent.reseeded(seed), start.reseeded(seed)

@@ -1,4 +1,4 @@
-"""From the words of a command line to a typed record, or to one line about what is wrong."""
+"""From the words of a command line to a dataclass, or to one line about what is wrong."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import ast
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from itertools import pairwise
@@ -115,12 +116,15 @@ def _parser(name: str, kind: type[Command]) -> _Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    hints, said = get_type_hints(kind, include_extras=True), _docs(kind)
+    hints, said = get_type_hints(kind, include_extras=True), field_docstrings(kind)
     for field in fields(kind):
         inner, shown = get_args(hints[field.name])
         options = _options(inner, shown)
         help_text = " ".join(
-            [said[field.name], f"(default: {shown.default})" * bool(shown.default)]
+            [
+                " ".join(said[field.name].split()),
+                f"(default: {shown.default})" * bool(shown.default),
+            ]
         )
         required = field.default is MISSING
         if field.name in POSITIONAL:
@@ -172,12 +176,17 @@ def _number(text: str) -> float:
 _NUMBERS: dict[Any, Any] = {int: _whole, float: _number}
 
 
-def _docs(kind: type[Command]) -> dict[str, str]:
-    """Return what stands under every field."""
-    tree: Any = ast.parse(inspect.getsource(kind)).body[0]
-    found = {}
-    for pair in pairwise(tree.body):
-        match pair:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(ast.Constant(value=str(text))):
-                found[name] = " ".join(inspect.cleandoc(text).split())
+def field_docstrings(kind: Any) -> dict[str, str]:
+    """Return the strings below the fields of a class and its bases, by field."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__[:-1]):
+        try:
+            tree: Any = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
+        except (OSError, TypeError, AttributeError):
+            continue
+        for line, below in pairwise(tree.body):
+            text = getattr(getattr(below, "value", None), "value", None)
+            name = getattr(getattr(line, "target", None), "id", None)
+            if name is not None and isinstance(text, str):
+                found[name] = inspect.cleandoc(text)
     return found

@@ -107,6 +107,15 @@ def agent(
     return load_agent(source, sampling=drawn, seed=seed, device=device or "auto")
 
 
+def names(text: str) -> tuple[str, ...]:
+    """Return names that commas separate.
+
+    >>> names("starter, runs/a,")
+    ('starter', 'runs/a')
+    """
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
 def settings(given: tuple[str, ...], option: str) -> dict[str, Any]:
     """Read key=value pairs; numbers and truth values as in YAML.
 

@@ -1,4 +1,4 @@
-"""`coevo reproduce`: what algorithms claim, at a small scale: our figures beside the reference's."""
+"""`coevo reproduce`: what algorithms claim, at a small scale, beside the reference figures."""
 
 from __future__ import annotations
 

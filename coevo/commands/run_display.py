@@ -13,9 +13,18 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from coevo.commands.screen import Screen, share
+from coevo.envs.core.errors import CoevoError
 
+INTERRUPTED = 130
+"""Exit status after Ctrl-C."""
 LINE_EVERY = 5.0
 """Seconds between plain lines."""
+
+
+class Interrupted(CoevoError):
+    """A person stopped a command; what was done is saved."""
+
+    exit_code = INTERRUPTED
 
 
 class RunDisplay:

@@ -12,6 +12,7 @@ from typing import Any
 
 from coevo.agents import SCRIPTED
 from coevo.agents.load import model_folder, pick_device
+from coevo.benchmarks.files import short
 from coevo.commands.arguments import POSITIONAL, Train, flag, given
 from coevo.commands.players import check_env, env_options, sampling, settings
 from coevo.envs import spec
@@ -90,13 +91,13 @@ def _new(args: Train) -> TrainConfig:
             "or --resume DIR, or --config FILE"
         )
     changes = settings(args.set, "--set")
-    record = _algorithm(args.algo, args.variant, changes)
+    chosen = _algorithm(args.algo, args.variant, changes)
     if args.env is None:
         raise ConfigError("coevo train needs --env ID; `coevo envs` lists them")
     spec(args.env)
     model = _model(args.model or "starter")
     config = TrainConfig(
-        algorithm=record,
+        algorithm=chosen,
         env=args.env,
         env_options=env_options(args.env, args.env_option, [model]),
         model=model,
@@ -114,8 +115,8 @@ def _algorithm(name: str, variant: str | None, changes: Mapping[str, Any]) -> Al
     for key in changes:
         if key.split(".")[0] not in own | set(RUN_SETTINGS):
             raise unknown("setting", key, [*own, *RUN_SETTINGS])
-    of_record = {k: v for k, v in changes.items() if k.split(".")[0] in own}
-    return algorithm(name, variant, of_record)
+    own_changes = {k: v for k, v in changes.items() if k.split(".")[0] in own}
+    return algorithm(name, variant, own_changes)
 
 
 def _model(source: str) -> str:
@@ -160,7 +161,7 @@ def seconds(text: str) -> float:
 
 def free_folder(config: TrainConfig) -> Path:
     """Return `runs/<algorithm>-<environment>-<seed>`, with a number behind it if that is taken."""
-    game = config.env.split("/")[-1].rpartition("-v")[0]
+    game = short(config.env)
     wanted = Path("runs") / f"{config.algorithm.name}-{game}-{config.seed}"
     path, number = wanted, 1
     while path.exists():

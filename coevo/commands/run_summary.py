@@ -10,7 +10,6 @@ from typing import Any
 import coevo
 from coevo.benchmarks.provenance import commit, hardware
 from coevo.envs.core.config import plain
-from coevo.envs.core.errors import DataError
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.run_folder import RunFolder
 
@@ -34,19 +33,6 @@ def config_hash(config: TrainConfig) -> str:
     """Return the SHA-256 of a configuration; equal for equal runs wherever their folders lie."""
     text = json.dumps(plain(config), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def read_summary(folder: RunFolder) -> dict[str, Any]:
-    """Read what an earlier part of a run has written; empty where there is nothing."""
-    if not folder.summary.is_file():
-        return {}
-    try:
-        data = json.loads(folder.summary.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{folder.summary} is damaged; remove it to go on: {error}") from None
-    if not isinstance(data, dict):
-        raise DataError(f"{folder.summary} is damaged; remove it to go on: it holds no table")
-    return data
 
 
 def write_summary(folder: RunFolder, summary: Mapping[str, Any]) -> None:

@@ -72,7 +72,7 @@ def promises(agent: Agent, turns: int, games: int) -> Iterator[Promise]:
     Args:
         agent: the starter model.
         turns: sampled answers per environment, at least.
-        games: plays against random in each competitive environment.
+        games: episodes against random in each competitive environment.
     """
     for spec in (s for s in list_envs() if s.starter_trained):
         legal, answers = legal_share(agent.reseeded(0), spec.id, turns)
@@ -99,16 +99,14 @@ def against_random(agent: Agent, env_id: str, games: int) -> tuple[float, str]:
 
 
 def legal_share(agent: Agent, env_id: str, turns: int) -> tuple[float, int]:
-    """Return the share of an agent's answers in self-play that are legal moves, and their number."""
+    """Return the share of an agent's answers in self-play that are legal, and their number."""
     seats = make(env_id, **OPTIONS).possible_agents
     rng = np.random.default_rng(1)
     legal = answers = 0
     for _ in count():
         seeds = rng.integers(2**31, size=AT_ONCE)
-        matches = [
-            EpisodeSpec(int(s), dict.fromkeys(seats, "agent"), i) for i, s in enumerate(seeds)
-        ]
-        for episode in rollout(env_id, matches, {"agent": agent}, OPTIONS):
+        specs = [EpisodeSpec(int(s), dict.fromkeys(seats, "agent"), i) for i, s in enumerate(seeds)]
+        for episode in rollout(env_id, specs, {"agent": agent}, OPTIONS):
             answers += len(episode.turns)
             legal += sum(map(_well_formed, episode.turns))
         if answers >= turns:

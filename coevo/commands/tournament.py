@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn
 
 from coevo.agents.agent import Agent
+from coevo.benchmarks.files import short
 from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.benchmarks.tournament.exploitability import exploit_all
 from coevo.benchmarks.tournament.exploiter import ExploiterPlan
@@ -20,20 +21,14 @@ from coevo.benchmarks.tournament.summary import summarise, write
 from coevo.commands import players
 from coevo.commands import tournament_tables as tables
 from coevo.commands.arguments.comparing import Tournament as Arguments
-from coevo.commands.run_display import LINE_EVERY
+from coevo.commands.run_display import LINE_EVERY, Interrupted
 from coevo.commands.run_setup import seconds
 from coevo.commands.screen import Screen, print_json, share
 from coevo.envs import spec
-from coevo.envs.core.errors import CoevoError, ConfigError
+from coevo.envs.core.errors import ConfigError
 
 GAMES = 400
 """Episodes per pair where nothing is said."""
-
-
-class Interrupted(CoevoError):
-    """A person stopped a tournament; what was played is saved."""
-
-    exit_code = 130
 
 
 def run(args: Arguments) -> int:
@@ -72,13 +67,9 @@ def _folder(args: Arguments) -> tuple[Path, Mapping[str, Any]]:
     if args.out is not None:
         folder = Path(args.out)
     else:
-        folder = Path("runs") / f"tournament-{_short(str(args.env))}"
+        folder = Path("runs") / f"tournament-{short(spec(str(args.env)).id)}"
     exists = (folder / "manifest.json").exists()
     return folder, ResultsFolder(folder, KIND).manifest() if exists else {}
-
-
-def _short(env_id: str) -> str:
-    return spec(env_id).id.rpartition("/")[2].rpartition("-v")[0]
 
 
 def _plan(args: Arguments, old: Mapping[str, Any]) -> Plan:
@@ -89,7 +80,7 @@ def _plan(args: Arguments, old: Mapping[str, Any]) -> Plan:
     spec(env)
     if args.agents is None and not old:
         raise ConfigError("coevo tournament needs --agents NAMES, such as starter,random,oracle")
-    names = old["agents"] if args.agents is None else _names(args.agents)
+    names = old["agents"] if args.agents is None else players.names(args.agents)
     exploiter = old.get("exploiter") if args.exploiter is None else budget(args.exploiter)
     plan = Plan(
         agents=tuple(names),
@@ -108,17 +99,8 @@ def _given(value: Any, old: Mapping[str, Any], name: str, usual: Any) -> Any:
     return old.get(name, usual) if value is None else value
 
 
-def _names(text: str) -> list[str]:
-    """Split names at commas.
-
-    >>> _names("starter, runs/a,")
-    ['starter', 'runs/a']
-    """
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
 def _options(
-    args: Arguments, old: Mapping[str, Any], env: str, names: list[str], exploiter: Any
+    args: Arguments, old: Mapping[str, Any], env: str, names: Sequence[str], exploiter: Any
 ) -> dict[str, Any]:
     if not args.env_option and old:
         players.check_env(env, old["env_options"])

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from coevo.agents.seated import one_agent
+from coevo.benchmarks.files import read_if_there
+from coevo.benchmarks.report.run import MEASURES
 from coevo.commands import measure
 from coevo.commands.arguments import Train, as_typed
 from coevo.commands.players import quiet
 from coevo.commands.plot import draw_run, save
-from coevo.commands.run_display import RunDisplay
+from coevo.commands.run_display import Interrupted, RunDisplay
 from coevo.commands.run_setup import Job, prepare, reached
-from coevo.commands.run_summary import origin, read_summary, write_summary
+from coevo.commands.run_summary import origin, write_summary
 from coevo.commands.screen import Screen, cell, share
 from coevo.commands.transcript import different, excerpt
 from coevo.envs.core.episode import read_episodes
@@ -25,13 +27,7 @@ from coevo.trainers.loop import updates
 from coevo.trainers.run import Run, start
 
 TOLD = 12
-"""Newest plays from which the samples are chosen."""
-
-
-class Interrupted(CoevoError):
-    """A person stopped a run; what it has done is saved."""
-
-    exit_code = 130
+"""Newest episodes from which the samples are chosen."""
 
 
 def run(args: Train) -> int:
@@ -47,7 +43,7 @@ def run(args: Train) -> int:
 
 def _carry_out(args: Train, job: Job, screen: Screen) -> None:
     config, folder = job.config, job.folder
-    summary = {} if job.fresh else read_summary(folder)
+    summary = {} if job.fresh else read_if_there(folder.summary)
     command = summary.get("command", as_typed(args))
     summary = {k: v for k, v in summary.items() if k == "before"} | origin(config, command)
     measured = not args.no_eval
@@ -146,7 +142,7 @@ def _compare(summary: Mapping[str, Any], screen: Screen) -> None:
     before, after = summary["before"], summary["after"]
     rows = [
         (text, _shown(key, before.get(key)), _shown(key, after.get(key)))
-        for key, text in measure.MEASURES.items()
+        for key, text in MEASURES.items()
         if after.get(key) is not None
     ]
     title = f"before and after (the oracle: {after.get('oracle') or 'none here'})"

@@ -16,15 +16,11 @@ from rich.text import Text
 
 from coevo.benchmarks.report.sources import kind
 from coevo.commands.arguments import Watch
+from coevo.commands.run_display import INTERRUPTED, LINE_EVERY
 from coevo.commands.screen import Screen
 from coevo.commands.watch_comparison import ComparisonView
 from coevo.commands.watch_run import RunView
 from coevo.envs.core.errors import ConfigError, DataError
-
-INTERRUPTED = 130
-LINE_EVERY = 5.0
-"""Seconds between lines where the output is no terminal."""
-
 
 View = RunView | ComparisonView
 """What can be watched."""

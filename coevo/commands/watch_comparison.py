@@ -13,7 +13,8 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from coevo.benchmarks.report.sources import LIMITS, Run, read_if_there, read_json, runs, short
+from coevo.benchmarks.files import read_if_there, read_json, short
+from coevo.benchmarks.report.sources import LIMITS, Run, runs
 from coevo.commands.run_display import time_left
 from coevo.commands.screen import cell, harmless
 from coevo.commands.watch_run import bars

@@ -1,4 +1,4 @@
-"""What `coevo watch` shows of one run: how far it is, how fast, its metrics, its newest episodes."""
+"""What `coevo watch` shows of one run: how far and how fast it is, metrics, newest episodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from coevo.benchmarks.report.sources import LIMITS, read_config, read_if_there
+from coevo.benchmarks.files import read_if_there
+from coevo.benchmarks.report.sources import LIMITS, read_config
 from coevo.commands.run_display import facts, time_left
 from coevo.commands.screen import harmless, share
 from coevo.commands.transcript import different, excerpt

@@ -93,7 +93,7 @@ def test_gpg_makes_up_for_groups_that_agree():
 
 @pytest.mark.parametrize("by", ["group+agent", "group"])
 def test_rloo_leaves_out_the_opponent_of_the_same_play(by):
-    """R = (1, 0) and (5, 5): the baseline of the first play is 5 whatever the opponent got in it."""
+    """R = (1, 0) and (5, 5): the first baseline is 5 whatever the opponent got."""
     batch = from_lists([[1.0], [0.0], [5.0], [5.0]], seat=[0, 1, 0, 1], play=[0, 0, 1, 1])
     spec = made("rloo", {"advantage.baseline.by": by}).advantage
     expected = {"group+agent": [-4, -5, 4, 5], "group": [-4, -5, 4.5, 4.5]}[by]

@@ -9,7 +9,7 @@ from coevo.envs.core.apply import apply_batch
 from coevo.envs.rewards import MajorityReward
 from coevo.trainers import loop
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
-from coevo.trainers.config import load_config, save_config
+from coevo.trainers.config import config_text, load_config
 from coevo.trainers.run_folder import RunFolder
 
 
@@ -75,7 +75,7 @@ def test_records_take_the_arguments_of_every_module(config, tmp_path):
         {"name": "token_cost", "cost": 0.5, "payer": "team"},
     ]
     given = config("grpo", {"rewards": written, "collect.group_size": 4})
-    save_config(given, tmp_path / "config.yaml")
+    (tmp_path / "config.yaml").write_text(config_text(given), encoding="utf-8")
     modules = load_config(tmp_path / "config.yaml").algorithm.rewards
     assert modules == given.algorithm.rewards
     assert modules[1].roles == ("solver",) and modules[1].unanswered == -1

@@ -3,7 +3,7 @@ import pytest
 from coevo.envs.core.config import assign, plain
 from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
 from coevo.trainers.algorithms import ALGORITHMS
-from coevo.trainers.config import TrainConfig, config_text, load_config, save_config
+from coevo.trainers.config import TrainConfig, config_text, load_config
 
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
@@ -11,7 +11,7 @@ def test_a_configuration_repeats_itself_from_its_file(config, tmp_path, name):
     given = config(
         name, budget_seconds=1.5, env_options={"prompt_style": "full", "illegal": "mask"}
     )
-    save_config(given, tmp_path / "config.yaml")
+    (tmp_path / "config.yaml").write_text(config_text(given), encoding="utf-8")
     back = load_config(tmp_path / "config.yaml")
     assert plain(back) == plain(given)
     assert (back.sampling, back.steps, back.env_options) == (

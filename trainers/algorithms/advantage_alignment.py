@@ -94,7 +94,7 @@ ALGORITHM = Algorithm(
         "collect.group_size": Published(
             value="8; the whole batch of 128 (dilemma)",
             source=CODE,
-            why="8 end alike in `coevo reproduce aa_ipd`, and several past selves are met per update",
+            why="8 end alike in `coevo reproduce aa_ipd`, several past selves are met per update",
         ),
     },
     variants={

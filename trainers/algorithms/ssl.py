@@ -6,7 +6,8 @@ error.
 
 Inferred: read on pages about the paper; tier edges and alpha are not public. Needs a task that
 pays C as `payoff` and S as `progress`: a game does neither, so name others, such as
-`--set "advantage.compose={name: tiered, outcome: solved, tier: share}"`. The inner algorithm is GRPO.
+`--set "advantage.compose={name: tiered, outcome: solved, tier: share}"`. The inner algorithm is
+GRPO.
 """
 
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig

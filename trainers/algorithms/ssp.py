@@ -12,11 +12,11 @@ rejected=pool with the variant `pool` (ours: drop, since by default every play h
 own). Its sampling temperatures, 0.8 for the proposer and 1 for solvers, are one for both roles
 here. `solver_only` and `proposer_only` do not
 learn from the other role's turns; the weights are shared all the same, and for a proposer that
-really stays what it was, give the roles parameter sets of their own (`population={name: separate}`).
-Ours: a budget of 3 searches and a reply (10 turns there), the 6 best documents (3 there), noise
-from searches for other facts (there the documents of other questions of the batch), and questions
-that are kept once each. Left out: the judge model that grades answers beside exact match; a
-symbolic reader stands in for the one that reads the evidence.
+really stays what it was, give the roles parameter sets of their own (`population={name:
+separate}`). Ours: a budget of 3 searches and a reply (10 turns there), the 6 best documents (3
+there), noise from searches for other facts (there the documents of other questions of the batch),
+and questions that are kept once each. Left out: the judge model that grades answers beside exact
+match; a symbolic reader stands in for the one that reads the evidence.
 """
 
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published

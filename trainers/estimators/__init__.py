@@ -6,11 +6,7 @@ with ranges; calling it computes its formula. The components of one kind form a 
 beside them, such as `Credit`, and `advantage.credit={name: gae, lam: 0.95}` chooses one.
 """
 
-from coevo.trainers.estimators.adaptive import (
-    GradientWeights,
-    Hypervolume,
-    Lagrange,
-)
+from coevo.trainers.estimators.adaptive import GradientWeights, Hypervolume, Lagrange
 from coevo.trainers.estimators.advantage import (
     AdvantageConfig,
     Advantages,
@@ -41,16 +37,8 @@ from coevo.trainers.estimators.baseline import (
     SeatEma,
     StateMean,
 )
-from coevo.trainers.estimators.broadcast import (
-    expand_rows,
-    expand_turns,
-)
-from coevo.trainers.estimators.component import (
-    AdvantageComponent,
-    LossComponent,
-    Term,
-    components,
-)
+from coevo.trainers.estimators.broadcast import expand_rows, expand_turns
+from coevo.trainers.estimators.component import AdvantageComponent, LossComponent, Term, components
 from coevo.trainers.estimators.compose import (
     Composition,
     Consistency,
@@ -59,18 +47,8 @@ from coevo.trainers.estimators.compose import (
     Tiered,
     WeightedSum,
 )
-from coevo.trainers.estimators.credit import (
-    Ads,
-    Credit,
-    MarsCode,
-    Outcome,
-    ToGo,
-)
-from coevo.trainers.estimators.critic_credit import (
-    Gae,
-    TdCritic,
-    gae_recursion,
-)
+from coevo.trainers.estimators.credit import Ads, Credit, MarsCode, Outcome, ToGo
+from coevo.trainers.estimators.critic_credit import Gae, TdCritic, gae_recursion
 from coevo.trainers.estimators.entropy import (
     AdaptiveEntropy,
     EntropyBand,
@@ -78,24 +56,11 @@ from coevo.trainers.estimators.entropy import (
     Nll,
     exact_entropy,
 )
-from coevo.trainers.estimators.epo import (
-    Epo,
-)
-from coevo.trainers.estimators.frame import (
-    Frame,
-    Weights,
-)
-from coevo.trainers.estimators.groups import (
-    GroupStats,
-    group_stats,
-)
-from coevo.trainers.estimators.hapo import (
-    Hapo,
-)
-from coevo.trainers.estimators.inputs import (
-    LossInputs,
-    from_tokens,
-)
+from coevo.trainers.estimators.epo import Epo
+from coevo.trainers.estimators.frame import Frame, Weights
+from coevo.trainers.estimators.groups import GroupStats, group_stats
+from coevo.trainers.estimators.hapo import Hapo
+from coevo.trainers.estimators.inputs import LossInputs, from_tokens
 from coevo.trainers.estimators.is_correction import (
     Correction,
     GeoRs,
@@ -125,9 +90,7 @@ from coevo.trainers.estimators.loss import (
     kept_mask,
     policy_loss,
 )
-from coevo.trainers.estimators.loss_stats import (
-    merge_stats,
-)
+from coevo.trainers.estimators.loss_stats import merge_stats
 from coevo.trainers.estimators.normalise import (
     AgentStd,
     BatchStd,
@@ -138,9 +101,7 @@ from coevo.trainers.estimators.normalise import (
     Normalisation,
     TokenStd,
 )
-from coevo.trainers.estimators.parts import (
-    Parts,
-)
+from coevo.trainers.estimators.parts import Parts
 from coevo.trainers.estimators.ratio import (
     RatioLevel,
     SeqGeoRatio,
@@ -148,11 +109,7 @@ from coevo.trainers.estimators.ratio import (
     TokenRatio,
     TurnRatio,
 )
-from coevo.trainers.estimators.rewards import (
-    Credited,
-    Rewards,
-    kl_in_reward,
-)
+from coevo.trainers.estimators.rewards import Credited, Rewards, kl_in_reward
 from coevo.trainers.estimators.surrogate_clip import (
     Cispo,
     DualClip,
@@ -164,28 +121,11 @@ from coevo.trainers.estimators.surrogate_clip import (
     SurrogateLoss,
     Unclipped,
 )
-from coevo.trainers.estimators.surrogate_offpolicy import (
-    Opmd,
-    Rec,
-    RemixClip,
-    Topr,
-)
-from coevo.trainers.estimators.table import (
-    AdvantageTable,
-)
-from coevo.trainers.estimators.table_credit import (
-    TdTable,
-)
-from coevo.trainers.estimators.token_masks import (
-    ClipCov,
-    EntropyQuantile,
-    OffPolicyMask,
-    TokenMask,
-)
-from coevo.trainers.estimators.trajectories import (
-    Trajectories,
-    from_lists,
-)
+from coevo.trainers.estimators.surrogate_offpolicy import Opmd, Rec, RemixClip, Topr
+from coevo.trainers.estimators.table import AdvantageTable
+from coevo.trainers.estimators.table_credit import TdTable
+from coevo.trainers.estimators.token_masks import ClipCov, EntropyQuantile, OffPolicyMask, TokenMask
+from coevo.trainers.estimators.trajectories import Trajectories, from_lists
 from coevo.trainers.estimators.transform import (
     BatchWhiten,
     ClipAdvantage,
@@ -205,167 +145,6 @@ from coevo.trainers.estimators.transform_groups import (
     Sharpen,
     WeighPrompts,
 )
-from coevo.trainers.estimators.transform_rows import (
-    BestOfGroup,
-    DropNegatives,
-    PairGate,
-    ShareSet,
-)
-from coevo.trainers.estimators.transform_turns import (
-    AddStateGroup,
-    Align,
-    MergeEdges,
-    SumOthers,
-)
-from coevo.trainers.estimators.value import (
-    value_loss,
-)
-
-__all__ = [
-    "ActiveShare",
-    "AdaptiveEntropy",
-    "AdaptiveKl",
-    "AddStateGroup",
-    "AddTree",
-    "Ads",
-    "AdvantageComponent",
-    "AdvantageConfig",
-    "AdvantageTable",
-    "Advantages",
-    "AgentMean",
-    "AgentStd",
-    "Aggregation",
-    "Align",
-    "Baseline",
-    "BatchMean",
-    "BatchStd",
-    "BatchWhiten",
-    "BestOfGroup",
-    "BetaPdf",
-    "BlendGlobal",
-    "Cispo",
-    "ClipAdvantage",
-    "ClipCov",
-    "CompareEpisodes",
-    "Composition",
-    "Consistency",
-    "ConstantBaseline",
-    "ConstantMean",
-    "ConvexKl",
-    "Correction",
-    "Credit",
-    "Credited",
-    "Decoupled",
-    "Denominators",
-    "DistinctMean",
-    "DropNegatives",
-    "DropTruncated",
-    "DualClip",
-    "EntropyBand",
-    "EntropyBonus",
-    "EntropyQuantile",
-    "Epo",
-    "ExpWeight",
-    "FilterSigma",
-    "FixedUnit",
-    "Frame",
-    "Gae",
-    "Gated",
-    "GeoRs",
-    "Gmpo",
-    "GradientWeights",
-    "GreedyBaseline",
-    "GroupMean",
-    "GroupStats",
-    "GroupStd",
-    "GrpoFallback",
-    "Hapo",
-    "Hypervolume",
-    "IsCorrection",
-    "K3Rs",
-    "Kl",
-    "KlCov",
-    "Lagrange",
-    "LeaveOneOut",
-    "LogMeanExp",
-    "LossComponent",
-    "LossConfig",
-    "LossInputs",
-    "LossOut",
-    "MagnetKl",
-    "MarsCode",
-    "MergeEdges",
-    "Nll",
-    "NoBaseline",
-    "NoNormalisation",
-    "Normalisation",
-    "OffPolicyMask",
-    "Opmd",
-    "Outcome",
-    "PairGate",
-    "Parts",
-    "PolicyGradient",
-    "PpoClip",
-    "Preclip",
-    "RatioLevel",
-    "Rec",
-    "Regulariser",
-    "RemixClip",
-    "Rewards",
-    "Sapo",
-    "SeatEma",
-    "SeqGeoRatio",
-    "SeqMeanTokenMean",
-    "SeqMeanTokenSum",
-    "SeqMis",
-    "SeqProdRatio",
-    "SeqTis",
-    "ShareSet",
-    "Sharpen",
-    "Shift",
-    "StateMean",
-    "SumNorm",
-    "SumOthers",
-    "Surrogate",
-    "SurrogateLoss",
-    "TdCritic",
-    "TdTable",
-    "Term",
-    "Tiered",
-    "ToGo",
-    "TokenMask",
-    "TokenMean",
-    "TokenMis",
-    "TokenRatio",
-    "TokenStd",
-    "TokenTis",
-    "TokenWhiten",
-    "Topr",
-    "Trajectories",
-    "Transform",
-    "TurnRatio",
-    "Unclipped",
-    "WeighPrompts",
-    "WeightedSum",
-    "Weights",
-    "advantage_table",
-    "advantages",
-    "batch_statistics",
-    "components",
-    "control",
-    "count",
-    "exact_entropy",
-    "exact_kl",
-    "expand_rows",
-    "expand_turns",
-    "from_lists",
-    "from_tokens",
-    "gae_recursion",
-    "group_stats",
-    "kept_mask",
-    "kl_in_reward",
-    "kl_term",
-    "merge_stats",
-    "policy_loss",
-    "value_loss",
-]
+from coevo.trainers.estimators.transform_rows import BestOfGroup, DropNegatives, PairGate, ShareSet
+from coevo.trainers.estimators.transform_turns import AddStateGroup, Align, MergeEdges, SumOthers
+from coevo.trainers.estimators.value import value_loss

@@ -114,7 +114,7 @@ class AgentMean(AdvantageComponent):
 
 @config
 class LeaveOneOut(AdvantageComponent):
-    """Subtract the mean of the group's other episodes: A_i = Y_i - mean(Y_j : j not of its episode).
+    """Subtract the mean of the group's other episodes: A_i = Y_i - mean(Y_j : j of another).
 
     Independent of what was done in the episode, hence unbiased: besides all entries of the
     trajectory, those of the other seats of its `play` are left out, since what a seat does moves

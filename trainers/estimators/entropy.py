@@ -25,23 +25,6 @@ def exact_entropy(log_pi_CLV: Tensor) -> Tensor:
     return -(log_pi_CLV.exp() * finite_CLV).sum(-1)
 
 
-def entropy_law(log_pi_CV: Tensor, advantage_CV: Tensor, eta: float) -> Tensor:
-    """Predict how one policy-gradient step changes entropy: -eta Cov_pi(log pi, pi A).
-
-    For a softmax over free logits, z <- z + eta pi A, A centred under pi; first order in eta.
-
-    >>> z = torch.tensor([1.0, 0.0, -1.0])
-    >>> a = z - (z.softmax(-1) * z).sum()
-    >>> round(entropy_law(z.log_softmax(-1), a, 0.01).item(), 6)
-    -0.001198
-    """
-    pi_CV = log_pi_CV.exp()
-    log_CV = log_pi_CV.masked_fill(log_pi_CV == -torch.inf, 0.0)
-    step_CV = pi_CV * advantage_CV
-    product = (pi_CV * log_CV * step_CV).sum(-1)
-    return -eta * (product - (pi_CV * log_CV).sum(-1) * (pi_CV * step_CV).sum(-1))
-
-
 @config
 class EntropyBonus(TermComponent):
     """Entropy bonus: -coef * H.

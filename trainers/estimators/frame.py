@@ -139,7 +139,7 @@ class Frame:
         return self.key(by) if any(map(self._tells_turns, names)) else self._row_key(names)
 
     def _tells_turns(self, name: str) -> bool:
-        """Return whether a key differs within a trajectory; a row has the role of its first turn."""
+        """Return whether a key differs within a trajectory; a row has its first turn's role."""
         return name in OF_TURNS and not (
             name == "role" and self.level == "row" and name in self.batch.keys
         )

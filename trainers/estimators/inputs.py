@@ -60,7 +60,7 @@ class LossInputs:
             )
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return every tensor that is there by its name; statistics ones as `statistics/<option>`."""
+        """Return every tensor that is there by its name; statistics as `statistics/<option>`."""
         named = {f.name: getattr(self, f.name) for f in fields(self)}
         found = {n: t for n, t in named.items() if isinstance(t, Tensor)}
         return found | {f"statistics/{n}": t for n, t in self.statistics.items()}

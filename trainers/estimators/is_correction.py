@@ -10,6 +10,7 @@ weights by their mean over what is kept, does not depend on micro-batches.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal, NamedTuple
 
 import torch
@@ -31,17 +32,6 @@ class Correction(NamedTuple):
     """Factor of the loss."""
     keep_CL: Tensor
     """False where the token is rejected."""
-
-
-def no_correction(
-    logp_old_CL: Tensor, logp_behaviour_CL: Tensor | None, mask_CL: Tensor
-) -> Correction:
-    """Weight 1 everywhere.
-
-    >>> no_correction(torch.zeros(1, 2), None, torch.ones(1, 2).bool()).weight_CL.tolist()
-    [[1.0, 1.0]]
-    """
-    return Correction(torch.ones_like(logp_old_CL), torch.ones_like(mask_CL))
 
 
 @config
@@ -194,18 +184,13 @@ class GeoRs:
         self, logp_old_CL: Tensor, logp_behaviour_CL: Tensor | None, mask_CL: Tensor
     ) -> Correction:
         log_CL = _log_weight(logp_old_CL, logp_behaviour_CL, mask_CL, "geo_rs")
-        length_C1 = mask_CL.sum(1, keepdim=True).clamp(min=1)
-        geo_C1 = (log_CL.sum(1, keepdim=True) / length_C1).exp()
-        keep_CL = ((geo_C1 >= self.lo) & (geo_C1 <= self.hi)).expand_as(mask_CL)
-        rows = self.weight == "seq"
-        return _weighed(
-            _chosen(log_CL, self.weight).clamp(max=self.cap), keep_CL, mask_CL, self.mean, rows=rows
-        )
+        geo_C1 = _row_mean(log_CL, mask_CL).exp()
+        return _rows_kept(self, log_CL, (geo_C1 >= self.lo) & (geo_C1 <= self.hi), mask_CL)
 
 
 @config
 class K3Rs:
-    """Reject rows whose mean k3 = w - 1 - log w, an estimate of KL(behaviour || old), is above limit.
+    """Reject rows whose mean k3 = w - 1 - log w, estimating KL(behaviour || old), is above limit.
 
     What is kept weighs as in `geo_rs`; the default limit is verl's preset.
 
@@ -227,13 +212,8 @@ class K3Rs:
         self, logp_old_CL: Tensor, logp_behaviour_CL: Tensor | None, mask_CL: Tensor
     ) -> Correction:
         log_CL = _log_weight(logp_old_CL, logp_behaviour_CL, mask_CL, "k3_rs")
-        length_C1 = mask_CL.sum(1, keepdim=True).clamp(min=1)
-        gap_C1 = (torch.expm1(log_CL) - log_CL).sum(1, keepdim=True) / length_C1
-        keep_CL = (gap_C1 <= self.limit).expand_as(mask_CL)
-        rows = self.weight == "seq"
-        return _weighed(
-            _chosen(log_CL, self.weight).clamp(max=self.cap), keep_CL, mask_CL, self.mean, rows=rows
-        )
+        gap_C1 = _row_mean(torch.expm1(log_CL) - log_CL, mask_CL)
+        return _rows_kept(self, log_CL, gap_C1 <= self.limit, mask_CL)
 
 
 IsCorrection = Annotated[
@@ -271,10 +251,21 @@ def _product(log_CL: Tensor) -> Tensor:
     return total_C1.exp().expand_as(log_CL)
 
 
-def _chosen(log_CL: Tensor, weight: Weighing) -> Tensor:
-    if weight == "none":
-        return torch.ones_like(log_CL)
-    return log_CL.exp() if weight == "token" else _product(log_CL)
+def _row_mean(values_CL: Tensor, mask_CL: Tensor) -> Tensor:
+    return values_CL.sum(1, keepdim=True) / mask_CL.sum(1, keepdim=True).clamp(min=1)
+
+
+def _rows_kept(own: GeoRs | K3Rs, log_CL: Tensor, keep_C1: Tensor, mask_CL: Tensor) -> Correction:
+    """Keep some rows, with the weights that a component asks for."""
+    weighings: dict[Weighing, Callable[[Tensor], Tensor]] = {
+        "none": torch.ones_like,
+        "token": torch.exp,
+        "seq": _product,
+    }
+    weight_CL = weighings[own.weight](log_CL).clamp(max=own.cap)
+    return _weighed(
+        weight_CL, keep_C1.expand_as(mask_CL), mask_CL, own.mean, rows=own.weight == "seq"
+    )
 
 
 def _weighed(

@@ -159,9 +159,10 @@ class KlCov(TermComponent):
     """Hold back the few tokens that would cost most entropy (KL-Cov): coef |logp - logp_old|.
 
     Only on the max(1, floor(frac n)) tokens of the mini-batch with the greatest covariance of
-    advantage and log-probability, see `batch_statistics`. The policy loss beside it is the unclipped
-    one (`ratio`). |.| has no gradient where nothing has moved, so the term is inert on the first
-    step of an update. `frac` is verl's `kl_cov_ratio`; the authors' `k_percent` is 100 times it.
+    advantage and log-probability, see `batch_statistics`. The policy loss beside it is the
+    unclipped one (`ratio`). |.| has no gradient where nothing has moved, so the term is inert on
+    the first step of an update. `frac` is verl's `kl_cov_ratio`; the authors' `k_percent` is 100
+    times it.
 
     >>> from dataclasses import replace
     >>> from coevo.trainers.estimators import from_tokens

@@ -24,7 +24,8 @@ class NoNormalisation:
     """Keep the unit of the reward.
 
     >>> from coevo.trainers.estimators import from_lists
-    >>> NoNormalisation()(torch.tensor([2.0]), torch.tensor([9.0]), Frame(from_lists([[9.0]]), "row"))
+    >>> frame = Frame(from_lists([[9.0]]), "row")
+    >>> NoNormalisation()(torch.tensor([2.0]), torch.tensor([9.0]), frame)
     tensor([2.])
     """
 

@@ -54,7 +54,8 @@ class AdvantageTable:
         """Count the batches that a modifier has seen, in the state: a seed that moves on.
 
         >>> from coevo.trainers.estimators import AdvantageConfig, advantage_table, from_lists
-        >>> once, seed = advantage_table(AdvantageConfig(), from_lists([[1.0]])).counted("share_set")
+        >>> made = advantage_table(AdvantageConfig(), from_lists([[1.0]]))
+        >>> once, seed = made.counted("share_set")
         >>> seed, once.state
         (0, {'share_set/batches': 1})
         """

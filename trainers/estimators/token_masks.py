@@ -119,8 +119,8 @@ class EntropyQuantile(MaskComponent):
 class OffPolicyMask(MaskComponent):
     """Silence bad rows that have gone far from the policy: keep if A >= 0 or drift <= delta.
 
-    drift = mean_t(logp_behaviour - logp) over the tokens of the row. Source: DeepSeek-V3.2's sequence
-    mask, as in TRL.
+    drift = mean_t(logp_behaviour - logp) over the tokens of the row. Source: DeepSeek-V3.2's
+    sequence mask, as in TRL.
 
     >>> from coevo.trainers.estimators import from_tokens
     >>> behaviour_CL = torch.zeros(3, 1)
@@ -140,7 +140,7 @@ class OffPolicyMask(MaskComponent):
 
 
 def quantile(value_N: Tensor, share: float, *, nearest: bool = False) -> Tensor:
-    """Return the quantile of some values, between the two nearest or the nearest of them; 0 of none.
+    """Return a quantile of values, between the two nearest or the nearest of them; 0 of none.
 
     >>> quantile(torch.tensor([3.0, 1.0, 2.0]), 0.75).item()
     2.5

@@ -36,18 +36,6 @@ _MOST = 20.0
 """Largest exponent: exp(20) is 5e8, beyond what any weight should be."""
 
 
-def no_change(table: AdvantageTable) -> AdvantageTable:
-    """Leave the advantage as it is.
-
-    >>> from coevo.trainers.estimators import AdvantageConfig, from_lists
-    >>> from coevo.trainers.estimators import advantage_table
-    >>> made = advantage_table(AdvantageConfig(), from_lists([[2.0], [1.0]]))
-    >>> no_change(made) is made
-    True
-    """
-    return table
-
-
 @config
 class ClipAdvantage:
     """Limit the advantage to [-bound, bound].
@@ -111,7 +99,8 @@ class ExpWeight:
 
     >>> from coevo.trainers.estimators import AdvantageConfig, NoNormalisation, from_lists
     >>> from coevo.trainers.estimators import advantage_table
-    >>> made = advantage_table(AdvantageConfig(normalise=NoNormalisation()), from_lists([[1.0], [0.0]]))
+    >>> config = AdvantageConfig(normalise=NoNormalisation())
+    >>> made = advantage_table(config, from_lists([[1.0], [0.0]]))
     >>> ExpWeight()(made).a.round(decimals=4).tolist()
     [0.8244, -0.3033]
     """
@@ -133,7 +122,8 @@ class Shift:
 
     >>> from coevo.trainers.estimators import AdvantageConfig, NoNormalisation, from_lists
     >>> from coevo.trainers.estimators import advantage_table
-    >>> made = advantage_table(AdvantageConfig(normalise=NoNormalisation()), from_lists([[1.0], [0.0]]))
+    >>> config = AdvantageConfig(normalise=NoNormalisation())
+    >>> made = advantage_table(config, from_lists([[1.0], [0.0]]))
     >>> Shift()(made).a.tolist()
     [0.6, -0.4]
     """
@@ -184,7 +174,8 @@ class DropTruncated:
     >>> from coevo.trainers.estimators import AdvantageConfig, NoNormalisation, from_lists
     >>> from coevo.trainers.estimators import advantage_table
     >>> batch = from_lists([[1.0], [0.0]], truncated=[0, 1])
-    >>> DropTruncated()(advantage_table(AdvantageConfig(normalise=NoNormalisation()), batch)).a.tolist()
+    >>> config = AdvantageConfig(normalise=NoNormalisation())
+    >>> DropTruncated()(advantage_table(config, batch)).a.tolist()
     [0.5, 0.0]
     """
 

@@ -236,7 +236,8 @@ class ActiveShare:
     >>> from coevo.trainers.estimators import AdvantageConfig, NoNormalisation, from_lists
     >>> from coevo.trainers.estimators import advantage_table
     >>> batch = from_lists([[1.0], [0.0], [1.0], [1.0]], group=[0, 0, 1, 1])
-    >>> ActiveShare()(advantage_table(AdvantageConfig(normalise=NoNormalisation()), batch)).a.tolist()
+    >>> config = AdvantageConfig(normalise=NoNormalisation())
+    >>> ActiveShare()(advantage_table(config, batch)).a.tolist()
     [1.0, -1.0, 0.0, 0.0]
     """
 

@@ -75,7 +75,8 @@ class MergeEdges:
     >>> from coevo.trainers.estimators import advantage_table
     >>> batch = from_lists([[0.0, 1.0], [0.0, 0.0]])
     >>> seen_BT, did_BT = torch.tensor([[0, 1], [0, 1]]), torch.tensor([[0, 0], [0, 1]])
-    >>> made = advantage_table(AdvantageConfig(), replace(batch, state_BT=seen_BT, action_BT=did_BT))
+    >>> batch = replace(batch, state_BT=seen_BT, action_BT=did_BT)
+    >>> made = advantage_table(AdvantageConfig(), batch)
     >>> MergeEdges()(made).a.round(decimals=4).tolist()
     [[0.0, 0.7071], [0.0, -0.7071]]
     """
@@ -108,8 +109,8 @@ class Align:
     - `inclusive`: sum_{k<=t} gamma^{t-k} A_k, with the present.
     - `sum`: sum_{k<t} A_k, undiscounted.
 
-    `mean=now` divides w_t by t + 1, the number of turns up to now (AdAlignLLM); `mean=past` by t, the
-    number of those before, which with `sum` is the code for N players (advantage-alignment).
+    `mean=now` divides w_t by t + 1, the number of turns up to now (AdAlignLLM); `mean=past` by t,
+    the number of those before, which with `sum` is the code for N players (advantage-alignment).
 
     Rows of one `play` are its seats; turn t of one stands beside turn t of another. A seat whose
     others did nothing at t keeps A_t, so players that do not learn have to be credited too:
@@ -164,7 +165,8 @@ class SumOthers:
         UnknownNameError: The batch has no key `play`.
         ConfigError: No play has two seats in the batch, or the credit is one of tokens.
 
-    >>> from coevo.trainers.estimators import AdvantageConfig, NoBaseline, NoNormalisation, from_lists
+    >>> from coevo.trainers.estimators import AdvantageConfig, NoBaseline, NoNormalisation
+    >>> from coevo.trainers.estimators import from_lists
     >>> from coevo.trainers.estimators import advantage_table
     >>> spec = AdvantageConfig(baseline=NoBaseline(), normalise=NoNormalisation())
     >>> batch = from_lists([[1.0], [0.5], [2.0]], seat=[0, 1, 0], play=[0, 0, 1])

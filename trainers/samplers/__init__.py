@@ -12,9 +12,7 @@ from coevo.trainers.samplers.allocate import (
     Vade,
     Xrpo,
     knapsack_cost,
-    knapsack_value,
 )
-from coevo.trainers.samplers.counts import episode_weights
 from coevo.trainers.samplers.kept import Kept, alone
 from coevo.trainers.samplers.replay import (
     Extra,
@@ -36,35 +34,3 @@ from coevo.trainers.samplers.selection import (
 )
 from coevo.trainers.samplers.task_buffer import KeptTasks, TaskBuffer, TaskStore
 from coevo.trainers.samplers.tasks import TaskHistory, TaskStats
-
-__all__ = [
-    "Allocation",
-    "Extra",
-    "KeepAll",
-    "KeepDynamic",
-    "Kept",
-    "KeptTasks",
-    "Knapsack",
-    "Mix",
-    "RefillError",
-    "Refilled",
-    "RemixReplay",
-    "Replay",
-    "ReplayBuffer",
-    "Selection",
-    "SpearReplay",
-    "TaskBuffer",
-    "TaskHistory",
-    "TaskStats",
-    "TaskStore",
-    "Uniform",
-    "Vade",
-    "Xrpo",
-    "alone",
-    "episode_weights",
-    "knapsack_cost",
-    "knapsack_value",
-    "recalibrate",
-    "refill",
-    "replay_weight",
-]

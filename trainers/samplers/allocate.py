@@ -2,8 +2,7 @@
 
 Every component has the form `(stats, total, rng) -> episodes_P`: integers that sum to
 `total`. Ties are broken by `rng`, so that no task is favoured for its place in the list.
-Groups of different sizes weigh tasks differently in a mean over rows;
-`coevo.trainers.samplers.counts.episode_weights` undoes it.
+Groups of different sizes weigh tasks differently in a mean over rows.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Uniform(Allocator):
 
 @config
 class Knapsack(Allocator):
-    """Maximise the sum of `knapsack_value` over the tasks (Knapsack RL, arXiv 2509.25849).
+    """Maximise the sum of values over the tasks (Knapsack RL, arXiv 2509.25849).
 
     The value is concave in n, so giving the next play to the largest marginal gain is exact. The
     released dynamic program is not: it values "no further play" at 0 where the table holds the
@@ -94,18 +93,6 @@ class Knapsack(Allocator):
             return p * (1 - p) ** 2 * (p**n * (1 - p) + (1 - p) ** n * p)
 
         return greedy(gain, episodes_P, total, self.n_max, rng)
-
-
-def knapsack_value(p: ArrayLike, n: ArrayLike) -> Floats:
-    """Value n episodes of a task with success rate p: (1 - p^n - (1-p)^n) p (1-p)^2.
-
-    The chance that the episodes differ, times how much p can gain from a step.
-
-    >>> knapsack_value([0.1, 0.5], 8).round(4).tolist()
-    [0.0461, 0.124]
-    """
-    p, n = np.asarray(p, dtype=np.float64), np.asarray(n)
-    return np.asarray((1 - p**n - (1 - p) ** n) * p * (1 - p) ** 2)
 
 
 def knapsack_cost(p: ArrayLike) -> Floats:

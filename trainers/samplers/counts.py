@@ -6,7 +6,6 @@ import heapq
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.samplers.tasks import Floats, Ints
@@ -63,8 +62,8 @@ def greedy(
 ) -> Ints:
     """Return every further play to the task with the largest gain(task, episodes so far).
 
-    Exact where gains fall with the episodes. Equal gains go to the task with fewer episodes, then by
-    chance.
+    Exact where gains fall with the episodes. Equal gains go to the task with fewer episodes, then
+    by chance.
 
     >>> def gain(task, n): return (3.0 - task) / (n + 1)
     >>> greedy(gain, np.array([0, 0]), 5, 4, np.random.default_rng(0)).tolist()
@@ -95,13 +94,3 @@ def in_proportion(episodes_P: Ints, score_P: Floats, total: int) -> Ints:
     up = np.argsort(whole_P - exact_P, kind="stable")[: left - int(whole_P.sum())]
     whole_P[up] += 1
     return episodes_P + whole_P
-
-
-def episode_weights(task_N: ArrayLike) -> Floats:
-    """Weigh episodes so that every task counts the same: w_i = N / (P n(start_i)), mean 1.
-
-    >>> episode_weights([0, 0, 0, 1]).round(4).tolist()
-    [0.6667, 0.6667, 0.6667, 2.0]
-    """
-    _, at_N, episodes_P = np.unique(np.asarray(task_N), return_inverse=True, return_counts=True)
-    return np.asarray(len(at_N) / (len(episodes_P) * episodes_P[at_N]), dtype=np.float64)

@@ -92,8 +92,8 @@ def check_replayable(items: Sequence[Kept], *, one_seat: bool) -> None:
         wrote = writers(item)
         if not wrote or (one_seat and len(wrote) > 1):
             raise ConfigError(
-                f"an episode kept for {item.seat or 'all seats'!r} has tokens of the seats {wrote}; "
-                f"{'exactly one is' if one_seat else 'at least one is'} needed"
+                f"an episode kept for {item.seat or 'all seats'!r} has tokens of the seats "
+                f"{wrote}; {'exactly one is' if one_seat else 'at least one is'} needed"
             )
         for turn in item.episode.turns:
             if turn.agent in wrote and len(turn.logprobs or ()) != len(turn.token_ids or ()):

@@ -1,7 +1,8 @@
 """Replay: buffers that bring episodes of earlier updates back.
 
 The training loop asks every buffer the same questions: which whole groups to mix into this update
-(`mix`), what was just played (`add`), and whether a separate pass over old episodes is due (`extra`).
+(`mix`), what was just played (`add`), and whether a separate pass over old episodes is due
+(`extra`).
 """
 
 from __future__ import annotations
@@ -92,8 +93,8 @@ class RemixReplay:
 
     Every group of an update is, with chance `share`, one of the last `last` updates instead of a
     fresh one, as far as there are any; none comes twice in one update. Whole groups come back, so
-    that group statistics compare episodes of one policy. From update `until` on everything is fresh,
-    and at that update the reference becomes the current policy.
+    that group statistics compare episodes of one policy. From update `until` on everything is
+    fresh, and at that update the reference becomes the current policy.
     Several passes per update are `optim.epochs`, the KL schedule is `convex_weight`.
     """
 

@@ -162,8 +162,8 @@ def refill(
             return Refilled(tuple(passed[:needed]), len(passed), drawn, episodes, batch + 1)
     raise RefillError(
         f"only {len(passed)} of the {needed} groups needed passed the selection after {tries} "
-        f"generation batches ({drawn} groups, {episodes} episodes); the task may be too easy or too "
-        "hard. Use larger groups, more tries, or select=all"
+        f"generation batches ({drawn} groups, {episodes} episodes); the task may be too easy or "
+        "too hard. Use larger groups, more tries, or select=all"
     )
 
 

@@ -93,7 +93,7 @@ class SB3Learner:
         return SB3Agent(network_of(self.model), self._card())
 
     def save(self, folder: Path) -> None:
-        """Write everything that an update needs, except episodes under way and the replay buffer."""
+        """Write what an update needs, except episodes under way and the replay buffer."""
         save_sb3(folder, self.model, self._card())
         save_file(self.past.tensors(), folder / PAST)
         facts = vars(self.progress) | {"timesteps": self.model.num_timesteps}

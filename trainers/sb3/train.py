@@ -75,25 +75,16 @@ class SB3Run:
         return metrics | {"seconds": time.monotonic() - began}, self.learner.finished
 
 
-def train_sb3(config: SB3Config, folder: RunFolder, hooks: Sequence[EvaluationHook] = ()) -> SB3Run:
+def sb3_updates(run: SB3Run, hooks: Sequence[EvaluationHook] = ()) -> Iterator[Update]:
     """Train a learner of stable-baselines3 until its budget is spent, or continue such a run.
 
     Args:
-        config: of the run; a folder that holds checkpoints of the same run is continued.
-        folder: where everything is written.
+        run: a folder that holds checkpoints of the same run is continued.
         hooks: measure the policy now and then, also before the first update (`step` 0).
 
     Raises:
         KeyboardInterrupt: after the current update was finished and saved.
     """
-    run = SB3Run(config, folder)
-    for _ in sb3_updates(run, hooks):
-        pass
-    return run
-
-
-def sb3_updates(run: SB3Run, hooks: Sequence[EvaluationHook] = ()) -> Iterator[Update]:
-    """Do update after update until the budget is spent."""
     if hooks and not run.folder.read_metrics():
         measured: dict[str, Any] = {}
         for hook in hooks:

@@ -1,4 +1,4 @@
-"""What every command takes: typed records that `parse` turns into options.
+"""What every command takes: dataclasses that `parse` turns into options.
 
 Light on purpose: the module that carries a command out (`runs`) is imported only when it runs.
 """

@@ -51,7 +51,7 @@ class Compare(Command):
     points: Annotated[int | None, Shown("N", "20")] = None
     """Evaluations on the way, evenly spaced over the budget."""
     games: Annotated[int | None, Shown("N", "32")] = None
-    """Plays per opponent of an evaluation on the way; ten times as many at the end."""
+    """Episodes per opponent of an evaluation on the way; ten times as many at the end."""
     set: Pairs = ()
     """Changes of settings in all algorithms, or in one as in mars.optim.lr=1e-4."""
     env_option: Pairs = ()
@@ -61,7 +61,7 @@ class Compare(Command):
     max_new_tokens: MaxTokens = None
     """Longest reply in tokens."""
     workers: Annotated[int, Shown("N", "one per CPU core")] = 0
-    """Cells at a time."""
+    """Runs at a time."""
     on: Annotated[Literal["processes", "ray"], Shown("processes|ray", "processes")] = "processes"
     """Where runs train."""
     threads: Annotated[int | None, Shown("N", "1")] = None
@@ -90,13 +90,13 @@ class Tournament(Command):
     out: Annotated[str | None, Shown("DIR", "runs/tournament-<env>")] = None
     """Folder of the tournament; one that exists is continued."""
     games: Annotated[int | None, Shown("N", "400")] = None
-    """Plays per pair of agents, each deal once from each seat."""
+    """Episodes per pair of agents, each task once from each seat."""
     adaptive: Switch = False
     """Play only what the ranking still needs (ResponseGraphUCB), at most --games per pair."""
     exploiter: Annotated[str | None, Shown("N|TIME", "none")] = None
     """Train a fresh exploiter against every agent that has no exact value: tokens, or time."""
     seed: Annotated[int | None, Shown("K", "0")] = None
-    """Of deals and sampling."""
+    """Of tasks and sampling."""
     env_option: Pairs = ()
     """Arguments of the environment."""
     device: Device = None
@@ -117,7 +117,7 @@ class Report(Command):
     out: Annotated[str | None, Shown("FILE", "DIR/report.html")] = None
     """The page; plots are written beside it."""
     episodes: Annotated[int, Shown("N", "400")] = 400
-    """Most plays in the transcript browser; of more a sample is taken over seeds and steps."""
+    """Most episodes in the transcript browser; of more a sample is taken over seeds and steps."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ class Envs(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class Algos(Command):
-    """List the algorithms, or show one: formula, slots, defaults beside the published values."""
+    """List the algorithms, or show one: formula, settings, defaults beside the published values."""
 
     runs: ClassVar[str] = "coevo.commands.algos"
     example: ClassVar[str] = "coevo algos mars"
@@ -46,7 +46,7 @@ class Play(Command):
     seat: Annotated[int, Shown("K", "0, the first")] = 0
     """Your seat."""
     seed: Annotated[int | None, Shown("K", "another one every time")] = None
-    """Of the deal and the agent's sampling."""
+    """Of the task and the agent's sampling."""
     temperature: Temperature = None
     """Divides the agent's logits."""
     env_option: Pairs = ()
@@ -55,7 +55,7 @@ class Play(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class Replay(Command):
-    """Tell a recorded play turn by turn, in words."""
+    """Print a recorded episode turn by turn, in words."""
 
     runs: ClassVar[str] = "coevo.commands.replay"
     example: ClassVar[str] = "coevo replay runs/mars-kuhn_poker-0 --episode -1"
@@ -77,9 +77,9 @@ class Reproduce(Command):
     example: ClassVar[str] = "coevo reproduce tis_cosine --seeds 3"
 
     name: Annotated[str | None, Shown("NAME|all")] = None
-    """The check to run, or all of them."""
+    """The reproduction to run, or all of them."""
     list: Switch = False
-    """List the checks with their expected minutes."""
+    """List the reproductions with their expected minutes."""
     seeds: Annotated[int, Shown("N", "5")] = 5
     """Repetitions, from seed 0 on."""
     json: Switch = False
@@ -113,6 +113,6 @@ class StarterCheck(Command):
     turns: Annotated[int, Shown("N", "500")] = 500
     """Sampled answers per environment, at least."""
     games: Annotated[int, Shown("N", "400")] = 400
-    """Games against random in each competitive environment."""
+    """Episodes against random in each competitive environment."""
     json: Switch = False
     """Print JSON and nothing else."""

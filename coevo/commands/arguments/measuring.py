@@ -36,7 +36,7 @@ class Evaluate(Command):
     suite: Annotated[str | None, Shown("NAME")] = None
     """All environments of a kind, each by its own metric: games, dilemmas, discussion, search."""
     scenario: Annotated[str | None, Shown("NAME|all")] = None
-    """Unfamiliar company in some seats, drawn anew for every play."""
+    """Unfamiliar company in some seats, drawn anew for every episode."""
     axis: Annotated[str | None, Shown("players|payoffs|partners")] = None
     """More players, other payoffs or other partners, step by step; --env picks the game."""
     generations: Annotated[str | None, Shown("RUN")] = None
@@ -46,11 +46,11 @@ class Evaluate(Command):
     games: Annotated[
         int | None, Shown("N", "400; 320 per environment of a suite, 100 per scenario, else 200")
     ] = None
-    """Plays, rounded up so that each deal is played from every seat."""
+    """Episodes, rounded up so that each task is played from every seat."""
     samples: Annotated[int | None, Shown("K", "none")] = None
-    """Play each start K times, in --games plays of their own, for pass@k, avg@k and pass^k."""
+    """Play each task K times, in --games episodes of their own, for pass@k, avg@k and pass^k."""
     seed: Annotated[int, Shown("K", "0")] = 0
-    """Of deals and sampling."""
+    """Of tasks and sampling."""
     greedy: Switch = False
     """Take the most probable token instead of sampling."""
     temperature: Temperature = None

@@ -66,4 +66,4 @@ class Train(Command):
     no_eval: Switch = False
     """Skip the tables before and after."""
     eval_games: Annotated[int, Shown("N", "400")] = 400
-    """Games per opponent in the tables."""
+    """Episodes per opponent in the tables."""

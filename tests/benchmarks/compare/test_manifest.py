@@ -31,10 +31,10 @@ def test_changes_reach_the_algorithm_or_the_environment_that_they_name():
             "tic_tac_toe.collect.episodes": 64,
         },
     )
-    assert manifest.record("mars", KUHN).collect.episodes == 256
-    assert manifest.record("mars", TTT).collect.episodes == 64
-    assert manifest.record("mars", TTT).optim.lr == 0.5
-    assert manifest.record("grpo", TTT).optim.lr != 0.5
+    assert manifest.algorithm("mars", KUHN).collect.episodes == 256
+    assert manifest.algorithm("mars", TTT).collect.episodes == 64
+    assert manifest.algorithm("mars", TTT).optim.lr == 0.5
+    assert manifest.algorithm("grpo", TTT).optim.lr != 0.5
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_plays_earn_what_is_expected():
 
 
 def mixed(group_size=4):
-    """Two groups of plays: the policy with itself, and with a past self in the second seat."""
+    """Two groups of episodes: the policy with itself, and with a past self in the second seat."""
     record = algorithm("advantage_alignment", None, {"collect.group_size": group_size})
     odds_VCA = torch.stack([table([0.5] * 5), table([0.2] * 5)])
     source = torch.Generator().manual_seed(1)
@@ -158,24 +158,24 @@ def test_a_past_self_gets_no_gradient_and_moves_the_learner():
 def test_a_group_that_does_not_fit_is_refused():
     record = algorithm("advantage_alignment")
     with pytest.raises(ConfigError, match="multiple of group_size=8"):
-        learn(aa_ipd.dilemma(), record, Course(plays=12, steps=1, lr=0.1), 0)
+        learn(aa_ipd.dilemma(), record, Course(episodes=12, steps=1, lr=0.1), 0)
 
 
 def test_a_population_without_past_selves_or_self_play_is_refused():
     record = algorithm("advantage_alignment", None, {"population": FrozenOpponent()})
     with pytest.raises(ConfigError, match="must be shared or pool"):
-        learn(aa_ipd.dilemma(), record, Course(plays=8, steps=1, lr=0.1), 0)
+        learn(aa_ipd.dilemma(), record, Course(episodes=8, steps=1, lr=0.1), 0)
 
 
 def test_equal_seeds_learn_equal_policies():
-    record, course = algorithm("advantage_alignment"), Course(plays=16, steps=12, lr=0.05)
+    record, course = algorithm("advantage_alignment"), Course(episodes=16, steps=12, lr=0.05)
     first, second, third = (learn(aa_ipd.dilemma(), record, course, s) for s in (0, 0, 1))
     assert torch.equal(first, second) and not torch.allclose(first, third)
 
 
 # ---- The figures -----------------------------------------------------------------------------
 
-SMALL = {"PLAYS": 64, "STEPS": 120, "LR": 0.1}
+SMALL = {"EPISODES": 64, "STEPS": 120, "LR": 0.1}
 """Too short for the last percent, long enough for every property."""
 HELD = {
     "naive: payoff": 1.3,

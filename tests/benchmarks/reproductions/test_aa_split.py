@@ -54,7 +54,7 @@ def test_a_seat_sees_its_role_and_what_the_other_was_and_did():
     first, other = memory_BT[0::2], slice(1, None, 2)
     assert first[:, 0].eq(0).all()
     assert torch.equal(first[:, 1:], 1 + 3 * role_BT[other, :-1] + made.arm_BT[other, :-1])
-    # plays of a group are of one deal, and not all groups of the same
+    # episodes of a group are of one deal, and not all groups of the same
     assert role_BT[0:8:2].unique(dim=0).shape[0] == 1
     assert not torch.equal(role_BT[0], role_BT[8])
 
@@ -62,7 +62,7 @@ def test_a_seat_sees_its_role_and_what_the_other_was_and_did():
 @pytest.fixture
 def figures(monkeypatch):
     def run():
-        for name, setting in {"PLAYS": 64, "STEPS": 120, "LR": 0.1}.items():
+        for name, setting in {"EPISODES": 64, "STEPS": 120, "LR": 0.1}.items():
             monkeypatch.setattr(aa_split, name, setting)
         return {row.label: row for row in aa_split.run([0]).rows}
 

@@ -83,7 +83,7 @@ def test_scorers_begin_as_far_above_chance_as_their_margin():
 
 def test_small_models_go_through_warm_start_training_and_measurement(monkeypatch):
     tiny = review_model.WarmStart(turns=240, steps=4, rows=16, hidden=16, layers=1)
-    for name, value in {"WARM": tiny, "STEPS": 1, "PLAYS": 4}.items():
+    for name, value in {"WARM": tiny, "STEPS": 1, "HELD_OUT": 4}.items():
         monkeypatch.setattr(comas_lm, name, value)
     outcome = comas_lm.run([0])
     rows = {row.label: row for row in outcome.rows}
@@ -95,7 +95,7 @@ def test_small_models_go_through_warm_start_training_and_measurement(monkeypatch
 
 def test_the_starter_model_is_measured_before_and_after(monkeypatch, tiny_model_dir):
     monkeypatch.setattr(comas_starter, "MODEL", str(tiny_model_dir))
-    for name, value in {"STEPS": 1, "EPISODES": 2, "PLAYS": 3}.items():
+    for name, value in {"STEPS": 1, "EPISODES": 2, "HELD_OUT": 3}.items():
         monkeypatch.setattr(comas_starter, name, value)
     rows = {row.label: row for row in comas_starter.run([0, 1]).rows}
     assert rows["invalid scores before"].mean == pytest.approx(1.0), "it was never taught to speak"

@@ -11,10 +11,10 @@ import coevo.benchmarks.reproductions as package
 from coevo.benchmarks.reproductions import REPRODUCTIONS, Outcome, Row, near
 from coevo.benchmarks.reproductions.tabular import (
     TabularPolicy,
+    episodes,
     generators,
     moves,
     normal,
-    plays,
     uniform,
 )
 from coevo.trainers.estimators import (
@@ -121,7 +121,7 @@ def test_repeated_rows_give_the_expected_gradient():
     arm_B = torch.tensor([0] * 3 + [1] * 6 + [2])
     reward_A, odds_A = torch.tensor([0.0, 0.8, 1.0]).double(), torch.tensor([0.3, 0.6, 0.1])
     a_BL = advantages(
-        AdvantageConfig(normalise=NoNormalisation()), plays(reward_A[arm_B])
+        AdvantageConfig(normalise=NoNormalisation()), episodes(reward_A[arm_B])
     ).advantage_BS
     played, pi_A = moves(torch.zeros_like(arm_B), arm_B), policy.probabilities_CA()[0]
     before = policy.logits_CA.detach().clone()
@@ -150,8 +150,8 @@ def test_entropy_of_a_uniform_policy():
 
 
 def test_plays_of_several_components_and_turns():
-    batch = plays(torch.zeros(2, 3), ("a", "b", "c"), group=torch.tensor([4, 5]))
+    batch = episodes(torch.zeros(2, 3), ("a", "b", "c"), group=torch.tensor([4, 5]))
     assert batch.reward_BTK.shape == (2, 1, 3)
     assert batch.key_B("group").tolist() == [0, 1]
     cut = torch.tensor([[True, True], [True, False]])
-    assert plays(torch.zeros(2, 2, 1), mask_BT=cut).turn_of_BS.tolist() == [[0, 1], [0, -1]]
+    assert episodes(torch.zeros(2, 2, 1), mask_BT=cut).turn_of_BS.tolist() == [[0, 1], [0, -1]]

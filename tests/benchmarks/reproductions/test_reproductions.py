@@ -37,8 +37,8 @@ SMALL = {
 }
 """Settings that make a reproduction quick, and too short for some of its figures."""
 QUICK = [name for name, one in REPRODUCTIONS.items() if one.minutes <= 2]
-"""The others take minutes, on larger tables or with language models; `coevo reproduce NAME` runs them,
-and their own tests use reduced sizes."""
+"""The others take minutes, on larger tables or with language models; `coevo reproduce NAME` runs
+them, and their own tests use reduced sizes."""
 
 
 def uncorrected(self, logp_old_CL, logp_behaviour_CL, mask_CL):
@@ -106,12 +106,12 @@ BROKEN = [
     ("ssp_gate", GroupMean, "__call__", alone_is_nothing, "gain of a learning proposer"),
     ("tis_cosine", TokenTis, "__call__", uncorrected, "gain by token_tis"),
 ]
-"""Reproduction, component, method, what is put in its place, and the figures that must then fail."""
+"""Reproduction, component, method, what is put in its place, and the figures that then fail."""
 
 
 @pytest.fixture
 def small(monkeypatch):
-    """Return a function that runs a reproduction with its small settings and picks figures by label."""
+    """Return a function that runs a reproduction with small settings and picks figures by label."""
 
     def run(name, figures, seeds=(0,)):
         module = importlib.import_module(f"coevo.benchmarks.reproductions.{name}")

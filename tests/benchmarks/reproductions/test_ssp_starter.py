@@ -1,4 +1,4 @@
-"""The invariants of search self-play: they hold for plays as they are, and each fault is seen."""
+"""The invariants of search self-play: episodes as they are keep them, each fault is seen."""
 
 import copy
 from dataclasses import replace
@@ -55,7 +55,7 @@ def found(gathered):
 
 def test_they_hold(found):
     seen = ssp_starter.invariants(*found, SPEC)
-    assert seen.plays == 16 and 4 <= seen.valid < 16
+    assert seen.episodes == 16 and 4 <= seen.valid < 16
     assert (seen.tokens, seen.links, seen.payments) == (0, 0, 0)
     assert (seen.credits, seen.reasons, seen.leaks) == (0, 0, 0)
 

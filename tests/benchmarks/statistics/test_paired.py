@@ -20,7 +20,7 @@ from coevo.benchmarks.statistics.power import (
     sign_flip_power,
     simulated_seeds,
 )
-from coevo.benchmarks.statistics.score_table import Cell, score_table
+from coevo.benchmarks.statistics.score_table import Score, score_table
 from coevo.benchmarks.statistics.verdicts import compare_all, holm
 from coevo.envs.core.errors import ConfigError, UnknownNameError
 
@@ -173,16 +173,16 @@ def test_power_without_an_effect_is_the_size_of_the_test():
 # ---- Verdicts --------------------------------------------------------------------------------
 
 
-def cells(**scores):
+def scores(**scores):
     for name, values in scores.items():
         for seed, value in enumerate(values):
-            yield Cell(name, "easy", seed, value)
-            yield Cell(name, "hard", seed, value / 2)
+            yield Score(name, "easy", seed, value)
+            yield Score(name, "hard", seed, value / 2)
 
 
 def test_a_difference_that_every_seed_shows_is_separated(rng):
     base = rng.normal(0.5, 0.1, size=10)
-    table = score_table(cells(old=base, new=base + np.linspace(0.1, 0.3, 10), same=base + 1e-3))
+    table = score_table(scores(old=base, new=base + np.linspace(0.1, 0.3, 10), same=base + 1e-3))
     found, none = compare_all(table, [("new", "old"), ("old", "new")], rng, replicates=500)
     assert found.separated and none.separated
     assert found.p == 2 / 1024 and found.p_adjusted == 4 / 1024
@@ -194,7 +194,7 @@ def test_a_difference_that_every_seed_shows_is_separated(rng):
 
 
 def test_noise_is_not_separated_and_says_how_many_seeds_it_would_take(rng):
-    table = score_table(cells(a=A, b=B))
+    table = score_table(scores(a=A, b=B))
     (found,) = compare_all(table, [("a", "b")], rng, replicates=500)
     assert not found.separated
     assert found.seeds_needed == 8
@@ -206,7 +206,7 @@ def test_correction_can_undo_a_separation(rng):
     low = np.zeros(6)
     high = np.array([0.1, 0.2, 0.15, 0.1, 0.12, 0.1])
     other = np.array([0.1, -0.1, 0.1, -0.1, 0.2, -0.2])
-    table = score_table(cells(low=low, high=high, other=other))
+    table = score_table(scores(low=low, high=high, other=other))
     alone = compare_all(table, [("high", "low")], rng, replicates=100)
     both = compare_all(table, [("high", "low"), ("other", "low")], rng, replicates=100)
     assert alone[0].separated
@@ -224,13 +224,13 @@ def test_correction_can_undo_a_separation(rng):
 )
 def test_a_constant_difference_is_put_into_words(rng, gap, seeds, said):
     base = np.linspace(0, 1, seeds)
-    table = score_table(cells(a=base + gap[0], b=base))
+    table = score_table(scores(a=base + gap[0], b=base))
     (found,) = compare_all(table, [("a", "b")], rng, replicates=100)
     assert said in found.verdict
 
 
 def test_bad_families_are_named(rng):
-    table = score_table(cells(a=A, b=B))
+    table = score_table(scores(a=A, b=B))
     with pytest.raises(ConfigError, match="no pairs to compare"):
         compare_all(table, [], rng)
     with pytest.raises(UnknownNameError, match="unknown algorithm 'c'"):

@@ -1,19 +1,10 @@
-"""Generations, adaptability and social outcomes."""
-
-import math
+"""Generations, and adaptability."""
 
 import numpy as np
 import pytest
 
 from coevo.benchmarks.statistics.adaptability import partner_gap, severity_curve
 from coevo.benchmarks.statistics.generations import ancestry, generation_table, nash_reference
-from coevo.benchmarks.statistics.social import (
-    efficiency,
-    equality,
-    exploitation_gap,
-    peace,
-    sustainability,
-)
 from coevo.envs.core.errors import ConfigError
 
 # ---- Generations -----------------------------------------------------------------------------
@@ -72,32 +63,6 @@ def test_severity_of_a_change():
     found = severity_curve([0, 0.5, 1.0], [1.0, 0.4, 0.6])
     assert found.worst == 0.4
     assert found.area == pytest.approx(0.6)
-
-
-# ---- Social outcomes -------------------------------------------------------------------------
-
-
-REWARDS = [[1, 0, 1, 0, 1], [0, 0, 1, 1, 0]]
-
-
-def test_social_outcomes_of_worked_examples():
-    assert equality([4, 2, 2, 0]) == 0.625
-    assert equality([8, 0, 0, 0]) == 0.25
-    assert efficiency(REWARDS) == 1
-    assert equality(np.sum(REWARDS, axis=1)) == pytest.approx(0.9)
-    assert sustainability(REWARDS) == 3.25
-
-
-def test_undefined_social_outcomes_are_nan():
-    assert math.isnan(equality([0, 0]))
-    assert math.isnan(equality([3, -1]))
-    assert math.isnan(sustainability([[0, -1]]))
-    assert sustainability([[0, 0, 1], [0, 0, 0]]) == 3  # who never got anything does not count
-
-
-def test_other_social_outcomes():
-    assert peace([[0, 0, 0, 1], [0, 1, 0, 1]]) == pytest.approx(1.25)
-    assert exploitation_gap(5, 2) == 3
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
-"""Normalisation and the table of cells."""
+"""Normalisation and the table of scores."""
 
 import math
 
 import pytest
 
 from coevo.benchmarks.statistics.normalise import normalise
-from coevo.benchmarks.statistics.score_table import Cell, score_table
+from coevo.benchmarks.statistics.score_table import Score, score_table
 from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
 
 
@@ -18,44 +18,44 @@ def test_less_may_be_better():
 
 
 def test_cells_line_up_by_seed_in_any_order():
-    cells = [
-        Cell(a, t, s, s + (a == "b") + 10 * (t == "y")) for a in "ab" for t in "xy" for s in (3, 1)
+    scores = [
+        Score(a, t, s, s + (a == "b") + 10 * (t == "y")) for a in "ab" for t in "xy" for s in (3, 1)
     ]
-    table = score_table(reversed(cells))
+    table = score_table(reversed(scores))
     assert table.seeds == (1, 3)
     assert table.of("b")[:, table.tasks.index("y")].tolist() == [12, 14]
 
 
 def test_a_failed_cell_takes_its_seed_out_for_everybody():
-    cells = [Cell(a, "x", s, 1.0) for a in "ab" for s in range(3)]
-    cells[1] = Cell("a", "x", 1, math.nan)
-    with pytest.raises(DataError, match="1 of 6 cells have no score, first a on x, seed 1"):
-        score_table(cells)
-    table = score_table(cells, drop_incomplete=True)
+    scores = [Score(a, "x", s, 1.0) for a in "ab" for s in range(3)]
+    scores[1] = Score("a", "x", 1, math.nan)
+    with pytest.raises(DataError, match="1 of 6 scores have no score, first a on x, seed 1"):
+        score_table(scores)
+    table = score_table(scores, drop_incomplete=True)
     assert (table.seeds, table.dropped) == ((0, 2), (1,))
     assert table.of("b").shape == (2, 1)
 
 
 def test_a_missing_cell_is_found():
     with pytest.raises(DataError, match="first b on x, seed 1"):
-        score_table([Cell("a", "x", 0, 1), Cell("a", "x", 1, 1), Cell("b", "x", 0, 1)])
+        score_table([Score("a", "x", 0, 1), Score("a", "x", 1, 1), Score("b", "x", 0, 1)])
 
 
 def test_nothing_left_is_an_error():
     with pytest.raises(DataError, match="no seed has a score"):
-        score_table([Cell("a", "x", 0, 1), Cell("b", "x", 1, 1)], drop_incomplete=True)
+        score_table([Score("a", "x", 0, 1), Score("b", "x", 1, 1)], drop_incomplete=True)
     with pytest.raises(DataError, match="no seed has a score"):
         score_table([])
 
 
 def test_a_cell_that_is_there_twice_is_an_error():
     with pytest.raises(DataError, match="two scores for a on x, seed 0"):
-        score_table([Cell("a", "x", 0, 1), Cell("a", "x", 0, 2)])
+        score_table([Score("a", "x", 0, 1), Score("a", "x", 0, 2)])
 
 
 def test_unknown_names_are_named():
     with pytest.raises(UnknownNameError, match="unknown algorithm 'c'"):
-        score_table([Cell("a", "x", 0, 1)]).of("c")
+        score_table([Score("a", "x", 0, 1)]).of("c")
 
 
 @pytest.mark.parametrize(

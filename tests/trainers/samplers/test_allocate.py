@@ -12,9 +12,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators import components
 from coevo.trainers.samplers import (
     TaskStats,
-    episode_weights,
     knapsack_cost,
-    knapsack_value,
 )
 from coevo.trainers.samplers.allocate import Allocation, Knapsack, Uniform, Vade, Xrpo
 from coevo.trainers.samplers.selection import KeepDynamic
@@ -39,6 +37,12 @@ def counted(successes, trials):
 
 
 # ---- Knapsack ---------------------------------------------------------------------------------
+
+
+def knapsack_value(p, n):
+    """Return (1 - p^n - (1-p)^n) p (1-p)^2: the chance that n episodes differ, times the gain."""
+    p, n = np.asarray(p, dtype=float), np.asarray(n)
+    return (1 - p**n - (1 - p) ** n) * p * (1 - p) ** 2
 
 
 def test_knapsack_values_of_the_spec():
@@ -194,7 +198,7 @@ def test_both_scores_of_vade_rank_alike_but_share_differently():
 
 
 def effective_share(chosen, seed, shift=60, updates=90):
-    """Return the share of informative groups while the pool is steady and after it is reshuffled."""
+    """Return the share of informative groups while the pool is steady and after a reshuffle."""
     draw = rng(seed)
     rates = draw.permutation(np.repeat([0.99, 0.01, 0.5], [48, 48, 32]))
     history, found = chosen.history(128, 0.0, 1.0), []
@@ -276,13 +280,6 @@ def test_equal_generators_give_equal_plays(name):
         read(Allocation, {"name": name})(stats, 20, rng(3)).tolist()
         == read(Allocation, {"name": name})(stats, 20, rng(3)).tolist()
     )
-
-
-def test_episode_weights_give_every_start_the_same_say():
-    task = np.repeat([7, 2, 9], [5, 1, 3])
-    weight = episode_weights(task)
-    assert weight.mean() == pytest.approx(1.0)
-    assert [weight[task == s].sum() for s in (7, 2, 9)] == pytest.approx([3.0] * 3)
 
 
 @pytest.mark.parametrize(

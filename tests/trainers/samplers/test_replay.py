@@ -32,7 +32,7 @@ def play(reward=1.0, advantage=0.5, group=0, step=1, token=5, seat=""):
 
 
 def update(step, groups=4, size=2, **rest):
-    """All episodes of an update: `size` episodes of each group, every play with a token of its own."""
+    """Return an update: `size` episodes of each group, every one with a token of its own."""
     return [
         play(group=g, step=step, token=1000 * step + 10 * g + i, **rest)
         for g in range(groups)

@@ -1,0 +1,51 @@
+"""Names in paths, and small JSON files; light: pages and watchers read them without torch."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from coevo.envs.core.errors import DataError
+
+
+def short(env_id: str) -> str:
+    """Return the name of an environment without its namespace and version.
+
+    >>> short("coevo/kuhn_poker-v0"), short("kuhn_poker")
+    ('kuhn_poker', 'kuhn_poker')
+    """
+    name = env_id.rpartition("/")[2]
+    head, dash, version = name.rpartition("-v")
+    return head if dash and version.isdigit() else name
+
+
+def file_name(name: str) -> str:
+    """Spell a name so that every file system takes it.
+
+    >>> file_name("coevo/kuhn_poker-v0")
+    'coevo-kuhn_poker-v0'
+    """
+    return re.sub(r"[^A-Za-z0-9_.=-]+", "-", name).strip("-")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; raise DataError where it is damaged."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"{path} is damaged: {error}") from None
+    return as_table(data, path)
+
+
+def read_if_there(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file that need not be there yet; empty without one."""
+    return read_json(path) if path.is_file() else {}
+
+
+def as_table(data: Any, path: Path) -> dict[str, Any]:
+    """Return what a file held, if it is a table."""
+    if not isinstance(data, dict):
+        raise DataError(f"{path} is damaged: it holds no table")
+    return data
