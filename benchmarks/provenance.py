@@ -14,14 +14,10 @@ import coevo
 PACKAGES = ("numpy", "torch", "transformers", "open_spiel", "pettingzoo")
 
 
-def provenance(device: str = "auto") -> dict[str, Any]:
-    """Return commit, hardware and packages.
-
-    Args:
-        device: `cpu`, `cuda` or `auto`; a GPU that was not used is not named.
-    """
+def provenance() -> dict[str, Any]:
+    """Return commit, hardware and packages."""
     versions = {"coevo": coevo.__version__, **{name: _version(name) for name in PACKAGES}}
-    return {"commit": commit(), "hardware": hardware(device), "packages": versions}
+    return {"commit": commit(), "hardware": hardware(), "packages": versions}
 
 
 def commit() -> str | None:
@@ -45,7 +41,7 @@ def hardware(device: str = "auto") -> dict[str, Any]:
     """Return what is computed on.
 
     Args:
-        device: as in `provenance`.
+        device: `cpu`, `cuda` or `auto`; a GPU that was not used is not named.
     """
     import torch  # slow; everything else here is wanted without it
 

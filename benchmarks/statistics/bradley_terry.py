@@ -124,7 +124,7 @@ def residual(wins: ArrayLike, ratings: ArrayLike) -> float:
 def rating_intervals(
     games: CrossPlay, rng: Generator, replicates: int = REPLICATES
 ) -> list[Interval]:
-    """Return every agent's rating with bounds from resampled deals, in the order of the agents.
+    """Return every agent's rating with bounds from resampled tasks, in the order of the agents.
 
     The lowest agent is put at 0, and every replicate is centred on the mean of all agents before
     it is moved by that same constant: anchoring each replicate anew would give the lowest agent an

@@ -1,6 +1,6 @@
 """Who scores what against whom, in both seat orders.
 
-Games of one deal between the same two agents are resampled together: their results share the luck.
+Games of one task between the same two agents are resampled together: their results share the luck.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Game(NamedTuple):
     """Who had the second seat."""
     points: float
     """What the first seat got: 1 won, 1/2 drawn, 0 lost; the second got the rest."""
-    deal: int = 0
-    """Equal for games from one start state."""
+    task: int = 0
+    """Equal for games from one initial state."""
     payoffs: tuple[float, float] | None = None
     """Returns of the first and the second seat; the points if left out."""
 
@@ -108,7 +108,7 @@ class CrossPlay:
         return self._summed({key: sums.sum(0)[None] for key, sums in self._strata.items()}, 1)[0]
 
     def resampled(self, rng: Generator, replicates: int = REPLICATES) -> Tally:
-        """Return deals resampled with replacement within every pair: [replicates, K, K].
+        """Return tasks resampled with replacement within every pair: [replicates, K, K].
 
         Deals played in both seat orders are drawn apart from those played in one, so that no
         replicate loses a seat order.
@@ -126,7 +126,7 @@ class CrossPlay:
         rng: Generator,
         replicates: int = REPLICATES,
     ) -> list[Interval]:
-        """Return one number per agent with percentile bounds from resampled deals.
+        """Return one number per agent with percentile bounds from resampled tasks.
 
         Args:
             statistic: from a tally [..., K, K] to [..., K].
@@ -158,12 +158,12 @@ class CrossPlay:
 
 
 def _strata(games: Iterable[Game], place: dict[str, int]) -> dict[tuple[int, int, int], Array]:
-    """Return games summed by deal: (lower agent, higher agent, seat orders seen) -> [deals, 8].
+    """Return games summed by task: (lower agent, higher agent, seat orders seen) -> [tasks, 8].
 
     Four sums (games, points, both returns) for the games in which the lower agent has the first
     seat, then four for the others.
     """
-    deals: dict[tuple[int, int, int], Array] = defaultdict(lambda: np.zeros(8))
+    tasks: dict[tuple[int, int, int], Array] = defaultdict(lambda: np.zeros(8))
     for game in games:
         first, second = (_place(name, place) for name in (game.first, game.second))
         if not 0 <= game.points <= 1:
@@ -171,11 +171,11 @@ def _strata(games: Iterable[Game], place: dict[str, int]) -> dict[tuple[int, int
         payoffs = game.payoffs or (game.points, 1 - game.points)
         if not np.isfinite(payoffs).all():
             raise ConfigError(f"payoffs {payoffs} of {game.first} and {game.second} are not finite")
-        key = (min(first, second), max(first, second), game.deal)
+        key = (min(first, second), max(first, second), game.task)
         at = 0 if first <= second else 4
-        deals[key][at : at + 4] += (1, game.points, *payoffs)
+        tasks[key][at : at + 4] += (1, game.points, *payoffs)
     strata: dict[tuple[int, int, int], list[Array]] = defaultdict(list)
-    for (low, high, _), sums in deals.items():
+    for (low, high, _), sums in tasks.items():
         strata[low, high, int(sums[0] > 0) + 2 * int(sums[4] > 0)].append(sums)
     return {key: np.array(rows) for key, rows in strata.items()}
 

@@ -66,7 +66,7 @@ def suite_score(
 ) -> SuiteScore:
     """Return the mean of the estimates of questions; samples are never pooled over questions.
 
-    Questions that share a passage or a deal are one cluster and err together. The interval takes
+    Questions that share a passage or a task are one cluster and err together. The interval takes
     Student's t with one degree of freedom less than clusters. All scores NaN gives NaN.
 
     Args:

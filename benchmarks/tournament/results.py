@@ -17,7 +17,7 @@ from coevo.benchmarks.tournament.schedule import Pair
 ALPHA = 0.05
 """Chance of any false separation among all pairs that is accepted."""
 DRAWS = 2**15
-"""Sign patterns of one test: all of them up to 15 deals; the smallest p is 3e-5."""
+"""Sign patterns of one test: all of them up to 15 tasks; the smallest p is 3e-5."""
 
 
 @dataclass(frozen=True)

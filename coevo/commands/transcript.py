@@ -35,10 +35,10 @@ def excerpt(episode: Episode) -> Iterator[str]:
     yield f"  {ending(episode)}"
 
 
-def different(episodes: Sequence[Episode], most: int = 3) -> list[Episode]:
-    """Return episodes that differ in what was said, the longest first."""
+def different(episodes: Sequence[Episode]) -> list[Episode]:
+    """Return up to three episodes that differ in what was said, the longest first."""
     found = {tuple((t.agent, t.text) for t in e.turns): e for e in episodes}
-    return sorted(found.values(), key=lambda e: -len(e.turns))[:most]
+    return sorted(found.values(), key=lambda e: -len(e.turns))[:3]
 
 
 def ending(episode: Episode) -> str:

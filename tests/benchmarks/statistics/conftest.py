@@ -26,5 +26,5 @@ def from_matrix(agents, wins):
         for j, loser in enumerate(agents):
             for n in range(wins[i][j] if i != j else 0):
                 seats = (winner, loser, 1.0) if n % 2 == 0 else (loser, winner, 0.0)
-                games.append(Game(*seats, deal=len(games)))
+                games.append(Game(*seats, task=len(games)))
     return CrossPlay(tuple(agents), tuple(games))

@@ -30,15 +30,15 @@ CYCLE = [[0, 9, 1], [1, 0, 9], [9, 1, 0]]
 
 
 def seats():
-    """The first seat of b is worth more than its second, and deals are played both ways."""
+    """The first seat of b is worth more than its second, and tasks are played both ways."""
     return CrossPlay(
         ("a", "b"),
         (
-            Game("a", "b", 1.0, deal=0),
-            Game("b", "a", 1.0, deal=0),
-            Game("a", "b", 0.0, deal=1),
-            Game("b", "a", 1.0, deal=1),
-            Game("a", "b", 0.5, deal=2, payoffs=(3.0, 4.0)),
+            Game("a", "b", 1.0, task=0),
+            Game("b", "a", 1.0, task=0),
+            Game("a", "b", 0.0, task=1),
+            Game("b", "a", 1.0, task=1),
+            Game("a", "b", 0.5, task=2, payoffs=(3.0, 4.0)),
         ),
     )
 
@@ -69,7 +69,7 @@ def test_an_agent_may_play_itself():
     assert tally.wins.tolist() == [[0.0]]
 
 
-def test_deals_are_resampled_whole(rng):
+def test_tasks_are_resampled_whole(rng):
     games = [g for d in range(6) for g in (Game("a", "b", 1.0, d), Game("b", "a", 0.0, d))]
     games += [g for d in range(6, 8) for g in (Game("a", "b", 0.0, d), Game("b", "a", 1.0, d))]
     tally = CrossPlay(("a", "b"), tuple(games)).resampled(rng, 4000)
@@ -77,7 +77,7 @@ def test_deals_are_resampled_whole(rng):
     assert (tally.points[:, 0, 1] == 8 - tally.points[:, 1, 0]).all()
     rate_B = tally.win_rate[:, 0, 1]
     assert rate_B.mean() == pytest.approx(0.75, abs=0.01)
-    assert rate_B.var() == pytest.approx(0.75 * 0.25 / 8, rel=0.1)  # 8 deals, not 16 games
+    assert rate_B.var() == pytest.approx(0.75 * 0.25 / 8, rel=0.1)  # 8 tasks, not 16 games
 
 
 def test_no_replicate_loses_a_seat_order(rng):

@@ -17,7 +17,7 @@ def test_less_may_be_better():
     assert normalise([0.5, 0.0], random=1.0, oracle=0.0).tolist() == [0.5, 1.0]
 
 
-def test_cells_line_up_by_seed_in_any_order():
+def test_runs_line_up_by_seed_in_any_order():
     scores = [
         Score(a, t, s, s + (a == "b") + 10 * (t == "y")) for a in "ab" for t in "xy" for s in (3, 1)
     ]
@@ -26,17 +26,17 @@ def test_cells_line_up_by_seed_in_any_order():
     assert table.of("b")[:, table.tasks.index("y")].tolist() == [12, 14]
 
 
-def test_a_failed_cell_takes_its_seed_out_for_everybody():
+def test_a_failed_run_takes_its_seed_out_for_everybody():
     scores = [Score(a, "x", s, 1.0) for a in "ab" for s in range(3)]
     scores[1] = Score("a", "x", 1, math.nan)
-    with pytest.raises(DataError, match="1 of 6 scores have no score, first a on x, seed 1"):
+    with pytest.raises(DataError, match="1 of 6 runs have no score, first a on x, seed 1"):
         score_table(scores)
     table = score_table(scores, drop_incomplete=True)
     assert (table.seeds, table.dropped) == ((0, 2), (1,))
     assert table.of("b").shape == (2, 1)
 
 
-def test_a_missing_cell_is_found():
+def test_a_missing_run_is_found():
     with pytest.raises(DataError, match="first b on x, seed 1"):
         score_table([Score("a", "x", 0, 1), Score("a", "x", 1, 1), Score("b", "x", 0, 1)])
 
@@ -48,7 +48,7 @@ def test_nothing_left_is_an_error():
         score_table([])
 
 
-def test_a_cell_that_is_there_twice_is_an_error():
+def test_a_run_that_is_there_twice_is_an_error():
     with pytest.raises(DataError, match="two scores for a on x, seed 0"):
         score_table([Score("a", "x", 0, 1), Score("a", "x", 0, 2)])
 

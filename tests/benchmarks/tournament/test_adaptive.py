@@ -18,7 +18,7 @@ def test_clear_results_stop_early_and_ties_go_to_the_limit(hold):
     held = hold(agents, env=OPENSPIEL, env_options=RPS, games=400, adaptive=True)
     played = Counter(p.pair for p in held.episodes)
     assert played.pop(("rock", "stone")) == 400
-    assert set(played.values()) == {64}  # 16 deals leave a half-width of 0.6, 32 one of 0.45
+    assert set(played.values()) == {64}  # 16 tasks leave a half-width of 0.6, 32 one of 0.45
     found = summarise(held)["adaptive"]
     assert (found["episodes"], found["uniform"]) == (400 + 5 * 64, 6 * 400)
     assert (found["questions"], found["resolved"]) == (6, 5)

@@ -33,10 +33,10 @@ def test_values_of_a_pair_are_those_of_its_plays(hold):
     of_oracle = [
         p.payoffs[next(s for s in p.seats if p.seats[s] == "oracle")] for p in met.episodes
     ]
-    by_deal = np.reshape(of_oracle, (15, 2)).mean(1)
-    assert met.per_task("oracle") == pytest.approx(by_deal)
-    assert met.margin() == pytest.approx(by_deal)  # zero-sum: half the difference is the payoff
-    assert met.per_task("random") == pytest.approx(-by_deal)
+    by_task = np.reshape(of_oracle, (15, 2)).mean(1)
+    assert met.per_task("oracle") == pytest.approx(by_task)
+    assert met.margin() == pytest.approx(by_task)  # zero-sum: half the difference is the payoff
+    assert met.per_task("random") == pytest.approx(-by_task)
     assert met.points() == pytest.approx(
         np.reshape([p.result["oracle"] for p in met.episodes], (15, 2)).mean(1)
     )
@@ -97,23 +97,23 @@ def test_draws_only_leave_a_little_doubt(hold):
 DRAWS = {
     "independent, even": lambda rng, d: ((rng.random((d, 2)) < 0.5).mean(1), 0.5),
     "independent, strong": lambda rng, d: ((rng.random((d, 2)) < 0.98).mean(1), 0.98),
-    "the deal decides": lambda rng, d: ((rng.random(d) < 0.9) * 1.0, 0.9),
+    "the task decides": lambda rng, d: ((rng.random(d) < 0.9) * 1.0, 0.9),
     "seats cancel": lambda rng, d: (np.where(rng.random(d) < 0.04, 1.0, 0.5), 0.52),
 }
 
 
-@pytest.mark.parametrize("deals", [16, 64, 200])
+@pytest.mark.parametrize("tasks", [16, 64, 200])
 @pytest.mark.parametrize("kind", DRAWS)
-def test_intervals_of_points_hold_the_truth(kind, deals):
-    rng, held = np.random.default_rng(deals), 0
+def test_intervals_of_points_hold_the_truth(kind, tasks):
+    rng, held = np.random.default_rng(tasks), 0
     for _ in range(1000):
-        values, truth = DRAWS[kind](rng, deals)
+        values, truth = DRAWS[kind](rng, tasks)
         found = points_interval(values)
         assert found.low <= found.point <= found.high
         held += found.low - 1e-9 <= truth <= found.high + 1e-9
     assert held / 1000 > 0.925  # 93.5 % in the long run, less 1.3 standard errors
 
 
-def test_one_deal_has_no_interval_of_the_mean():
+def test_one_task_has_no_interval_of_the_mean():
     assert np.isnan(mean_interval(np.ones(1)).low)
     assert points_interval(np.ones(1)).low < 0.5

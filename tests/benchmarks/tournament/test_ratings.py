@@ -39,23 +39,23 @@ def with_clone(games, name, clone):
         if getattr(g, side) == name
     ]
     draws = [
-        Game(*seats, 0.5, deal, (0.0, 0.0))
-        for deal in range(4)
+        Game(*seats, 0.5, task, (0.0, 0.0))
+        for task in range(4)
         for seats in ((name, clone), (clone, name))
     ]
     return CrossPlay((*games.agents, clone), (*games.games, *copies, *draws))
 
 
-def random_games(agents, seed=0, deals=30):
+def random_games(agents, seed=0, tasks=30):
     """Return games in which the first named wins most, with a weak cycle among the last three."""
     draw, games = np.random.default_rng(seed), []
     chance = {("a", "b"): 0.8, ("a", "c"): 0.7, ("a", "d"): 0.9}
     chance |= {("b", "c"): 0.7, ("c", "d"): 0.7, ("b", "d"): 0.3}
     for (one, two), p in chance.items():
-        for deal in range(deals if {one, two} <= set(agents) else 0):
+        for task in range(tasks if {one, two} <= set(agents) else 0):
             for seats, q in (((one, two), p), ((two, one), 1 - p)):
                 points = draw.choice([0.0, 0.5, 1.0], p=[0.9 * (1 - q), 0.1, 0.9 * q])
-                games.append(Game(*seats, points, deal, (2 * points - 1, 1 - 2 * points)))
+                games.append(Game(*seats, points, task, (2 * points - 1, 1 - 2 * points)))
     return CrossPlay(tuple(agents), tuple(games))
 
 
@@ -80,7 +80,7 @@ def test_who_was_never_beaten_is_set_apart():
 
 
 def test_plackett_luce_learns_who_is_better():
-    found = ratings.plackett_luce(random_games("abcd", deals=60), rng())["agents"]
+    found = ratings.plackett_luce(random_games("abcd", tasks=60), rng())["agents"]
     assert max(found, key=lambda n: found[n]["ordinal"]) == "a"
     assert all(own["ordinal"] == own["mu"] - 3 * own["sigma"] for own in found.values())
     one = ratings.plackett_luce(CrossPlay(("a", "b"), (Game("a", "b", 1.0),)), rng())["agents"]
@@ -123,8 +123,8 @@ def test_resampled_shares_surround_what_is_in_doubt():
     games = CrossPlay(
         ("a", "b"),
         tuple(
-            Game(*seats, 0.5, deal, (x if seats == ("a", "b") else -x, 0.0))
-            for deal, x in enumerate([1.0, -1.0] * 5 + [0.5])
+            Game(*seats, 0.5, task, (x if seats == ("a", "b") else -x, 0.0))
+            for task, x in enumerate([1.0, -1.0] * 5 + [0.5])
             for seats in (("a", "b"), ("b", "a"))
         ),
     )
@@ -182,11 +182,11 @@ def test_a_clone_leaves_the_skill_of_everybody(name):
 
 
 def test_every_opponent_weighs_the_same_in_a_mean():
-    games = random_games("abcd", deals=10)
+    games = random_games("abcd", tasks=10)
     extra = [
-        g for g in random_games("ab", seed=1, deals=200).games if {g.first, g.second} == {"a", "b"}
+        g for g in random_games("ab", seed=1, tasks=200).games if {g.first, g.second} == {"a", "b"}
     ]
-    more = CrossPlay(games.agents, (*games.games, *(g._replace(deal=g.deal + 99) for g in extra)))
+    more = CrossPlay(games.agents, (*games.games, *(g._replace(task=g.task + 99) for g in extra)))
     table = more.tally().win_rate
     found = ratings.means(more, rng(), "win_rate")[0]
     assert found.point == pytest.approx(table[0, 1:].mean())
@@ -242,7 +242,7 @@ def test_mean_returns_of_the_matrix_are_near_the_exact_ones(hold):
     assert low - 0.02 < exact < high + 0.02
 
 
-def test_a_single_deal_has_undefined_bounds_instead_of_narrow_ones(hold):
+def test_a_single_task_has_undefined_bounds_instead_of_narrow_ones(hold):
     found = summarise(hold(("random", "oracle"), games=2))
     assert found["results"][0]["margin"][0] is None
     assert found["matrix"]["mean_return"][0][1][0] is None

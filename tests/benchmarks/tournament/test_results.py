@@ -48,7 +48,7 @@ def test_a_circle_is_said_in_words(hold):
     assert {v["better"] for v in found["results"]} == set(ROCK_PAPER_SCISSORS)
 
 
-def test_too_few_deals_separate_nobody(hold):
+def test_too_few_tasks_separate_nobody(hold):
     held = hold(ROCK_PAPER_SCISSORS, env=OPENSPIEL, env_options=RPS, games=8)
     found = summarise(held)
     assert all(v["p"] == 0.125 and not v["separated"] for v in found["results"])

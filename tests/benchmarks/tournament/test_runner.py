@@ -40,13 +40,13 @@ def files(held):
 # ---- What is played --------------------------------------------------------------------------
 
 
-def test_every_pair_plays_every_deal_from_both_seats(hold):
+def test_every_pair_plays_every_task_from_both_seats(hold):
     held = hold(NAMES, games=41)
     seen = Counter(
         (tuple(p["pair"]), p["task"], p["seats"]["player_0"]) for p in lines(held.folder)
     )
     assert set(seen.values()) == {1}
-    assert len(seen) == 3 * 21 * 2  # rounded up to whole deals
+    assert len(seen) == 3 * 21 * 2  # rounded up to whole tasks
     assert {(pair, name) for pair, _, name in seen} == {
         (pair, name) for pair in held.schedule.pairs for name in pair
     }
@@ -318,7 +318,7 @@ def test_a_reply_that_nobody_could_give_is_a_failed_play(hold):
     assert summarise(held)["table"]["down"]["errors"] == len(failed)
 
 
-def test_a_deal_counts_only_if_all_of_its_plays_were_finished(hold, monkeypatch):
+def test_a_task_counts_only_if_all_of_its_episodes_were_finished(hold, monkeypatch):
     def flaky(env_id, matches, players, env_options=None):
         episodes = rollout(env_id, matches, players, env_options)
         episodes[2].stop, episodes[2].note = StopReason.ERROR, "timeout"

@@ -19,10 +19,10 @@ def schedule(**changes):
 
 def all_matches(plan):
     return {
-        (pair, deal, match.stream): match
+        (pair, task, match.stream): match
         for pair in plan.pairs
         for number in range(plan.blocks_per_pair)
-        for deal, match in plan.specs(plan.block(pair, number))
+        for task, match in plan.specs(plan.block(pair, number))
     }
 
 
@@ -30,27 +30,27 @@ def test_the_order_of_the_agents_does_not_matter():
     assert pairs(["c", "a", "b"], self_play=True) == pairs(["a", "b", "c"], self_play=True)
 
 
-def test_both_seat_orders_share_a_deal_and_pairs_share_none():
+def test_both_seat_orders_share_a_task_and_pairs_share_none():
     found = all_matches(schedule())
     assert len(found) == 2 * 100 * 2
-    for (pair, deal, stream), match in found.items():
-        assert match.seed == found[pair, deal, 1 - stream].seed
+    for (pair, task, stream), match in found.items():
+        assert match.seed == found[pair, task, 1 - stream].seed
         assert dict(match.players) == dict(zip(TWO, pair[:: 1 - 2 * stream], strict=True))
     seeds = {(pair, match.seed) for (pair, _, _), match in found.items()}
     assert len({seed for _, seed in seeds}) == len(seeds) == 200
 
 
-def test_more_deals_begin_with_the_same_ones():
+def test_more_tasks_begin_with_the_same_ones():
     few, many = all_matches(schedule(tasks=10)), all_matches(schedule(tasks=300))
     assert all(many[key] == match for key, match in few.items())
 
 
-def test_the_seed_changes_every_deal():
+def test_the_seed_changes_every_task():
     one, two = all_matches(schedule(seed=1)), all_matches(schedule(seed=2))
     assert not {m.seed for m in one.values()} & {m.seed for m in two.values()}
 
 
-def test_blocks_cover_every_deal_once_and_stay_small():
+def test_blocks_cover_every_task_once_and_stay_small():
     for changes in ({}, {"adaptive": True}, {"seats": THREE}, {"tasks": 1}):
         plan = schedule(**changes)
         blocks = [plan.block(("a", "b"), n) for n in range(plan.blocks_per_pair)]
