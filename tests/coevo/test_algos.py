@@ -60,9 +60,9 @@ def test_a_record_says_what_shows_its_property(cli, name):
     assert all(f"shown by: coevo reproduce {check}" in out for check in record.reproductions)
 
 
-def test_a_variant_without_changes_is_the_record(cli):
+def test_a_variant_without_changes_says_so(cli):
     out = cli("algos", "rec").out
-    assert "--variant oneside_nois: the record itself" in out
+    assert "--variant oneside_nois: as it is" in out
     assert "--variant oneside_is: loss.surrogate.weight=is" in out
 
 

@@ -13,8 +13,9 @@ import pytest
 import yaml
 
 from coevo.benchmarks.provenance import hardware
+from coevo.benchmarks.report.run import MEASURES
 from coevo.commands.arguments import Train
-from coevo.commands.measure import MEASURES, ExploitabilityProbe
+from coevo.commands.measure import ExploitabilityProbe
 from coevo.commands.run_setup import prepare, seconds
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.config import load_config

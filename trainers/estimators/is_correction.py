@@ -1,11 +1,11 @@
 """Correct: weights for tokens whose sampler and trainer disagree about their probability.
 
 w = exp(logp_old - logp_behaviour), where "old" is the trainer's recomputation and "behaviour" is
-what the
-sampler reported: bounds are on trainer / sampler. The weight multiplies the loss and carries no
-gradient; a rejected token leaves the mask. When logp_old is the sampler's own number, use `none`:
-the ratio already corrects. Corrections see a whole mini-batch, so `mean=True`, which divides the
-weights by their mean over what is kept, does not depend on micro-batches.
+what the sampler reported: bounds are on trainer / sampler. The weight multiplies the loss and
+carries no gradient; a rejected token leaves the mask. When logp_old is the sampler's own number,
+leave `is_correction` out: the ratio already corrects. Corrections see a whole mini-batch, so
+`mean=True`, which divides the weights by their mean over what is kept, does not depend on
+micro-batches. ConfigError: the sampler's log-probabilities are missing, or bounds are turned round.
 """
 
 from __future__ import annotations
@@ -40,9 +40,6 @@ class TokenTis:
 
     verl has no floor; OpenRLHF clamps to [0.5, 5].
 
-    Raises:
-        ConfigError: The sampler's log-probabilities are missing, or floor is above cap.
-
     >>> TokenTis()(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1).bool()).weight_CL.tolist()
     [[2.0]]
     """
@@ -66,9 +63,6 @@ class TokenTis:
 @config
 class TokenMis:
     """Masked importance sampling per token (IcePop): w where lo <= w <= hi, else rejected.
-
-    Raises:
-        ConfigError: The sampler's log-probabilities are missing, or lo is above hi.
 
     >>> old_CL, mask_CL = torch.tensor([[0.0, 2.0]]), torch.ones(1, 2).bool()
     >>> TokenMis()(old_CL, torch.zeros(1, 2), mask_CL).keep_CL.tolist()
@@ -98,9 +92,6 @@ class SeqTis:
 
     `mean` divides by the mean over rows.
 
-    Raises:
-        ConfigError: The sampler's log-probabilities are missing, or floor is above cap.
-
     >>> mask_CL = torch.ones(1, 2).bool()
     >>> old_CL = torch.tensor([[2.0, -1.5]])
     >>> round(SeqTis()(old_CL, torch.zeros(1, 2), mask_CL).weight_CL[0, 1].item(), 4)
@@ -128,9 +119,6 @@ class SeqMis:
     """Masked importance sampling per row: prod_t w_t where it is in [lo, hi], else rejected.
 
     TRL's default, without a lower bound. `mean` divides by the mean over the rows that are kept.
-
-    Raises:
-        ConfigError: The sampler's log-probabilities are missing, or lo is above hi.
 
     >>> mask_CL = torch.ones(2, 2).bool()
     >>> old_CL = torch.tensor([[2.0, -1.5], [1.0, 0.5]])
@@ -161,9 +149,6 @@ class GeoRs:
     What is kept weighs 1, min(w, cap) per token or min(prod_t w_t, cap) per row. The defaults are
     verl's preset; OpenRLHF's `seq-mask-tis` is lo 0.5, hi 5, weight `token`.
 
-    Raises:
-        ConfigError: The sampler's log-probabilities are missing, or lo is above hi.
-
     >>> mask_CL = torch.ones(2, 2).bool()
     >>> old_CL = torch.tensor([[0.1, -0.1], [0.1, 0.1]])
     >>> GeoRs()(old_CL, torch.zeros(2, 2), mask_CL).keep_CL.tolist()
@@ -193,9 +178,6 @@ class K3Rs:
     """Reject rows whose mean k3 = w - 1 - log w, estimating KL(behaviour || old), is above limit.
 
     What is kept weighs as in `geo_rs`; the default limit is verl's preset.
-
-    Raises:
-        ConfigError: The sampler's log-probabilities are missing.
 
     >>> mask_CL = torch.ones(2, 1).bool()
     >>> K3Rs()(torch.tensor([[0.1], [0.2]]), torch.zeros(2, 1), mask_CL).keep_CL.tolist()

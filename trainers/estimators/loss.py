@@ -27,7 +27,6 @@ from coevo.trainers.estimators.is_correction import IsCorrection
 from coevo.trainers.estimators.kl import AdaptiveKl, ConvexKl, Kl, KlCov, MagnetKl
 from coevo.trainers.estimators.loss_stats import (
     Stats,
-    merge_stats,
     token_stats,
     used_mean,
     weight_stats,
@@ -45,18 +44,6 @@ from coevo.trainers.estimators.surrogate_clip import (
 )
 from coevo.trainers.estimators.surrogate_offpolicy import Opmd, Rec, RemixClip, Topr
 from coevo.trainers.estimators.token_masks import TokenMask
-
-__all__ = [
-    "LossConfig",
-    "LossOut",
-    "Regulariser",
-    "Surrogate",
-    "batch_statistics",
-    "control",
-    "kept_mask",
-    "merge_stats",
-    "policy_loss",
-]
 
 Surrogate = Annotated[
     PolicyGradient
