@@ -31,12 +31,12 @@ def score(agent: Agent, env_id: str, games: int) -> tuple[float, float]:
 
 def main(games: int, env_ids: list[str]) -> None:
     """Print the table."""
-    print("| environment | random | expert:0.5 | expert:1 |\n|---|---|---|---|")
+    sys.stdout.write("| environment | random | expert:0.5 | expert:1 |\n|---|---|---|---|\n")
     for env_id in env_ids:
         agents = (RandomAgent(), ExpertAgent(0.5), ExpertAgent(1.0))
         found = (score(agent, env_id, games) for agent in agents)
         cells = " | ".join(f"{mean:.4f} ± {error:.4f}" for mean, error in found)
-        print(f"| {env_id} | {cells} |", flush=True)
+        sys.stdout.write(f"| {env_id} | {cells} |\n")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from coevo.envs.games.experts import best
 from coevo.envs.games.openspiel import OpenSpielTask
 
 ROLL, STOP = 0, 1
-CONVERGED = 1e-10
+CONVERGED = 1e-8
 """Largest change of a probability at which value iteration ends."""
 
 

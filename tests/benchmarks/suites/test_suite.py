@@ -16,6 +16,7 @@ from coevo.envs import list_envs
 from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
 
 KUHN, HANABI, GOOFSPIEL = "coevo/kuhn_poker-v0", "coevo/tiny_hanabi-v0", "coevo/goofspiel-v0"
+OPENSPIEL = "coevo/openspiel-v0"
 THREE = [KUHN, HANABI, GOOFSPIEL]
 SMALL = Settings(games=12, seed=3)
 NOWHERE = ResultsFolder(None, "evaluation")
