@@ -315,3 +315,18 @@ register(
     kind="cooperative",
     metric="return_self_play",
 )
+register(
+    "coevo/oware-v0",
+    "coevo.envs.games.oware",
+    "sow seeds around the houses, capture twos and threes",
+    kind="competitive",
+    metric="return_vs_random",
+)
+register(
+    "coevo/chess-v0",
+    "coevo.envs.games.chess",
+    "chess by the usual rules, moves in standard notation",
+    kind="competitive",
+    metric="return_vs_random",
+    suites=(),  # random play lasts some 350 moves: no references
+)

@@ -37,6 +37,7 @@ def main(games: int, env_ids: list[str]) -> None:
         found = (score(agent, env_id, games) for agent in agents)
         cells = " | ".join(f"{mean:.4f} ± {error:.4f}" for mean, error in found)
         sys.stdout.write(f"| {env_id} | {cells} |\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
