@@ -36,7 +36,7 @@ JOINT_POLICIES = 20_000
 """Most policies of player 0 that the cooperative enumeration tries."""
 
 # Games whose board and mover decide everything that follows, whatever led there.
-_MARKOV = {"tic_tac_toe", "connect_four", "nim", "breakthrough"}
+_MARKOV = {"tic_tac_toe", "connect_four", "nim", "breakthrough", "dots_and_boxes", "hex"}
 _DEEPEST = 400
 _KINDS = (
     "two-player zero-sum games that are sequential with perfect information, or small; "

@@ -9,6 +9,7 @@ register(
     "coevo/connect_four-v0",
     "coevo.envs.games.connect_four",
     "drop discs into seven columns; four in a line win",
+    suites=("games", "mars-heldout"),
     kind="competitive",
     starter_trained=True,
     metric="return_vs_oracle",
@@ -55,6 +56,7 @@ register(
     "coevo/kuhn_poker-v0",
     "coevo.envs.games.kuhn_poker",
     "three-card poker with one bet; bluffing in its smallest form",
+    suites=("games", "mars-train"),
     kind="competitive",
     starter_trained=True,
     metric="exploitability",
@@ -65,6 +67,7 @@ register(
     "coevo/leduc_poker-v0",
     "coevo.envs.games.leduc_poker",
     "six-card poker with a board card and two betting rounds",
+    suites=("games", "mars-heldout"),
     kind="competitive",
     starter_trained=True,
     metric="exploitability",
@@ -116,6 +119,7 @@ register(
     "coevo/tic_tac_toe-v0",
     "coevo.envs.games.tic_tac_toe",
     "three in a line on nine numbered cells; perfect play draws",
+    suites=("games", "mars-train"),
     kind="competitive",
     starter_trained=True,
     metric="return_vs_oracle",
@@ -153,4 +157,176 @@ register(
     refs={"random": 225.0, "oracle": 500.0},
     refs_source="random: exact expectation over uniform claims; oracle: all coins to the upper "
     "hand",
+)
+register(
+    "coevo/backgammon-v0",
+    "coevo.envs.games.backgammon",
+    "race fifteen checkers home with two dice",
+    kind="competitive",
+    metric="return_vs_random",
+)
+register(
+    "coevo/bargaining-v0",
+    "coevo.envs.games.bargaining",
+    "split books, hats and balls that each values differently, in ten offers",
+    kind="mixed",
+    metric="return_self_play",
+)
+register(
+    "coevo/battleship-v0",
+    "coevo.envs.games.battleship",
+    "place two ships in secret, then shoot in turn",
+    kind="competitive",
+    metric="return_vs_random",
+)
+register(
+    "coevo/breakthrough-v0",
+    "coevo.envs.games.breakthrough",
+    "bring one piece to the far side of a board of six rows",
+    kind="competitive",
+    metric="return_vs_random",
+)
+register(
+    "coevo/colonel_blotto-v0",
+    "coevo.envs.games.colonel_blotto",
+    "share ten troops among three battlefields, both at once",
+    kind="competitive",
+    simultaneous=True,
+    metric="exploitability",
+)
+register(
+    "coevo/dark_hex-v0",
+    "coevo.envs.games.dark_hex",
+    "Hex on three by three cells without seeing the other's stones",
+    kind="competitive",
+    metric="return_vs_random",
+)
+register(
+    "coevo/dots_and_boxes-v0",
+    "coevo.envs.games.dots_and_boxes",
+    "draw sides of boxes; who draws the last one owns the box",
+    kind="competitive",
+    metric="return_vs_oracle",
+)
+register(
+    "coevo/go-v0",
+    "coevo.envs.games.go",
+    "Go on five by five cells",
+    kind="competitive",
+    metric="return_vs_random",
+)
+register(
+    "coevo/hanabi-v0",
+    "coevo.envs.games.hanabi",
+    "five colours and ranks; tell the partner what it holds, play in order",
+    kind="cooperative",
+    metric="return_self_play",
+)
+register(
+    "coevo/hex-v0",
+    "coevo.envs.games.hex",
+    "join two sides of a board of four by four cells",
+    kind="competitive",
+    metric="return_vs_random",
+)
+register(
+    "coevo/lewis_signaling-v0",
+    "coevo.envs.games.lewis_signaling",
+    "a sender finds a word for what only it sees",
+    kind="cooperative",
+    metric="return_self_play",
+)
+register(
+    "coevo/liars_dice-v0",
+    "coevo.envs.games.liars_dice",
+    "bid on two hidden dice, or doubt the bid",
+    kind="competitive",
+    metric="return_vs_random",
+)
+register(
+    "coevo/mancala-v0",
+    "coevo.envs.games.mancala",
+    "sow seeds around the pits into the own store (Kalah)",
+    kind="competitive",
+    metric="return_vs_random",
+)
+register(
+    "coevo/mini_hanabi-v0",
+    "coevo.envs.games.mini_hanabi",
+    "Hanabi with two colours and two ranks, at most 4 points (MARS)",
+    suites=("games", "mars-train"),
+    kind="cooperative",
+    metric="return_self_play",
+)
+register(
+    "coevo/negotiation-v0",
+    "coevo.envs.games.negotiation",
+    "trade wood and gold; who gained more wins (SPIRAL)",
+    kind="competitive",
+    metric="return_vs_random",
+)
+register(
+    "coevo/nim-v0",
+    "coevo.envs.games.nim",
+    "take objects from three piles; the last one wins, or loses",
+    kind="competitive",
+    metric="return_vs_oracle",
+)
+register(
+    "coevo/othello-v0",
+    "coevo.envs.games.othello",
+    "outflank discs on eight by eight cells to turn them over",
+    kind="competitive",
+    metric="return_vs_random",
+)
+register(
+    "coevo/phantom_tic_tac_toe-v0",
+    "coevo.envs.games.phantom_tic_tac_toe",
+    "tic-tac-toe without seeing the other's marks",
+    kind="competitive",
+    metric="return_vs_random",
+)
+register(
+    "coevo/pig-v0",
+    "coevo.envs.games.pig",
+    "roll on or bank the turn's points; first to 20",
+    kind="competitive",
+    metric="return_vs_random",
+)
+register(
+    "coevo/sheriff-v0",
+    "coevo.envs.games.sheriff",
+    "smuggle and bribe, pass or inspect",
+    kind="mixed",
+    metric="return_vs_random",
+)
+register(
+    "coevo/simple_hanabi-v0",
+    "coevo.envs.games.simple_hanabi",
+    "Hanabi with three colours and two ranks, at most 4 points (MARS)",
+    suites=("games", "mars-heldout"),
+    kind="cooperative",
+    metric="return_self_play",
+)
+register(
+    "coevo/trade_comm-v0",
+    "coevo.envs.games.trade_comm",
+    "say a word each, then swap what only each one sees",
+    kind="cooperative",
+    metric="return_self_play",
+)
+register(
+    "coevo/oware-v0",
+    "coevo.envs.games.oware",
+    "sow seeds around the houses, capture twos and threes",
+    kind="competitive",
+    metric="return_vs_random",
+)
+register(
+    "coevo/chess-v0",
+    "coevo.envs.games.chess",
+    "chess by the usual rules, moves in standard notation",
+    kind="competitive",
+    metric="return_vs_random",
+    suites=(),  # random play lasts some 350 moves: no references
 )

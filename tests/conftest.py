@@ -22,6 +22,17 @@ from hypothesis import settings
 settings.register_profile("coevo", derandomize=True, deadline=None, database=None)
 settings.load_profile("coevo")
 
+
+def pytest_addoption(parser):
+    parser.addoption("--games", type=int, default=2, help="random games of each skin of a game")
+
+
+@pytest.fixture(scope="session")
+def games(request):
+    """Number of random games that a skin is compared with its engine in."""
+    return request.config.getoption("--games")
+
+
 CHAT_TEMPLATE = (
     "{% for message in messages %}"
     "{{ '<|assistant|>' if message['role'] == 'assistant' else '<|user|>' }}"

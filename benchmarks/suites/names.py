@@ -10,6 +10,8 @@ SUITES = {
     "dilemmas": "social dilemmas: what one gains, the others may lose",
     "discussion": "debate, review, split evidence",
     "search": "questions over corpora",
+    "mars-train": "the games that MARS trains on (arXiv 2510.15414)",
+    "mars-heldout": "the games that MARS holds out, one for each that it trains on",
 }
 """Name -> what belongs there; environments say themselves which suites they are in."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 import pyspiel
 
 from coevo.envs.games.openspiel import OpenSpielTask
+from coevo.envs.games.states import clean_name
 
 MARKS = ("X", "O")
 """The mark of player_0, who moves first, and of player_1."""
@@ -14,6 +16,9 @@ MARKS = ("X", "O")
 
 class BoardGame(OpenSpielTask):
     """A game without chance or secrets that is described by its drawn board."""
+
+    opening: ClassVar[str] = "The board is empty."
+    """What is said to who moves first."""
 
     def board(self, state: pyspiel.State) -> str:
         """Draw the board."""
@@ -25,12 +30,66 @@ class BoardGame(OpenSpielTask):
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
         """Return the other's last move and the drawn board."""
-        news = self.news(state, player) or "The board is empty."
+        news = self.news(state, player) or self.opening
         return f"{news}\n{self.board(state)}\nYou play {MARKS[player]}."
 
     def draw_state(self, state: pyspiel.State) -> str:
         """Draw the board."""
         return self.board(state)
+
+
+class LetterBoard(BoardGame):
+    """A board whose columns have letters and whose rows have numbers."""
+
+    opening: ClassVar[str] = "You make the first move."
+    upwards: ClassVar[bool] = False
+    """Whether row 1 is the lowest."""
+    slanted: ClassVar[bool] = False
+    """Whether every row is drawn half a cell further to the right."""
+    terse_joint: ClassVar[str] = " "
+
+    def cells(self, state: pyspiel.State) -> list[str]:
+        """Return the rows from the top, one character per cell: a mark or a point."""
+        raise NotImplementedError  # abstract
+
+    def board(self, state: pyspiel.State) -> str:
+        """Draw the rows after their numbers, under the letters of the columns."""
+        return lettered(self.cells(state), self.upwards, self.slanted)
+
+    def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
+        """Name a move by its cells, as `c3` or `a2b3`."""
+        return clean_name(state.action_to_string(player, action)).rstrip("*")
+
+    def describe_tersely(self, state: pyspiel.State, player: int) -> str:
+        """Return the rows from the top and the seat's mark."""
+        return terse_board(self.cells(state), player)
+
+
+def terse_board(rows: Sequence[str], player: int) -> str:
+    """Return rows of cells from the top and a seat's mark.
+
+    >>> terse_board(["X.", ".O"], 1)
+    'Board X. .O, you are O'
+    """
+    return f"Board {' '.join(rows)}, you are {MARKS[player]}"
+
+
+def lettered(rows: Sequence[str], upwards: bool = False, slanted: bool = False) -> str:
+    """Draw rows of cells from the top, after their numbers and under the letters of the columns.
+
+    >>> print(lettered(["X.", ".O"]))
+      a b
+    1 X .
+    2 . O
+    """
+    letters = "abcdefghijklmnopqrstuvwxyz"[: len(rows[0])]
+    width = len(str(len(rows)))
+    lines = [f"{'':{width}} {' '.join(letters)}"]
+    for place, row in enumerate(rows):
+        number = len(rows) - place if upwards else place + 1
+        indent = " " * place if slanted else ""
+        lines.append(f"{indent}{number:>{width}} {' '.join(row)}")
+    return "\n".join(lines)
 
 
 def placed(state: pyspiel.State) -> Iterator[tuple[int, str]]:

@@ -26,7 +26,9 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.settings import PromptStyle
-from coevo.envs.core.task import Task
+from coevo.envs.core.task import Replies, Task
+from coevo.envs.games.experts import mixed
+from coevo.envs.games.openings import make_moves, opening_moves, random_moves, roll
 from coevo.envs.games.states import (
     CHANCE,
     clean_name,
@@ -46,10 +48,8 @@ from coevo.envs.games.states import (
 
 FULL_LENGTH, TERSE_LENGTH = 4000, 240
 """Characters of a generic description; the middle of a longer one is cut out."""
-FULL_MOVES, TERSE_MOVES = 400, 40
-"""Legal moves written out in a prompt; `infos` always has all of them."""
-OPENINGS_TRIED = 100
-"""Attempts at an opening of full length before it is called too long."""
+FULL_MOVES = 400
+"""Legal moves written out in a full prompt; `infos` always has all of them."""
 
 
 @config
@@ -77,11 +77,13 @@ class OpenSpielTask(Task[OpenSpielConfig]):
     """Short name used in terse prompts; empty takes OpenSpiel's name."""
     terse_joint: ClassVar[str] = ", "
     """What stands between the moves of a terse prompt."""
+    terse_most: ClassVar[int] = 40
+    """Legal moves written out in a terse prompt."""
 
     def __init__(self, config: OpenSpielConfig) -> None:
         super().__init__(config)
         self.game = load_game(self._game_string(config.game))
-        self.openings = _opening_moves(config.openings, self.game)
+        self.openings = opening_moves(config.openings, self.game)
         kind = self.game.get_type()
         self.seats = tuple(f"player_{i}" for i in range(self.game.num_players()))
         self.payoff_range = (self.game.min_utility(), self.game.max_utility())
@@ -146,6 +148,17 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         """Return what a player loses by giving up here: by default all that can be lost."""
         return max(0.0, -self.payoff_range[0])
 
+    def terse_moves(self, state: pyspiel.State, player: int) -> str:
+        """List the legal moves for a terse prompt, or say in a few words which they are."""
+        return listing(list(self.legal_moves(state, player)), self.terse_most, self.terse_joint)
+
+    def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:
+        """Return action -> weight of what the skin's expert plays; nothing where it has none.
+
+        An expert knows what its seat may know, and no more.
+        """
+        return {}
+
     # ---- Texts made from the skin -----------------------------------------------------------
 
     def legal_moves(self, state: pyspiel.State, player: int) -> dict[str, int]:
@@ -180,8 +193,7 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         """Return the message of one turn in terse style."""
         title = self.title or self.game.get_type().short_name
         body = self.describe_tersely(state, player)
-        listed = listing(list(self.legal_moves(state, player)), TERSE_MOVES, self.terse_joint)
-        return f"{title}. {body}. Moves: {listed}. Answer [move]"
+        return f"{title}. {body}. Moves: {self.terse_moves(state, player)}. Answer [move]"
 
     def turn_text(self, state: pyspiel.State, player: int) -> str:
         """Return the user message of one turn in full style."""
@@ -225,7 +237,7 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         self._rng = rng
         self._names: dict[int, dict[str, int]] = {}
         self.state = self.game.new_initial_state()
-        _roll(self.state, rng)
+        roll(self.state, rng)
         if self.openings:
             self._open(int(rng.integers(self.openings + 1)))
         self._returns = list(self.state.returns()) if self.openings else [0.0] * len(self.seats)
@@ -233,9 +245,9 @@ class OpenSpielTask(Task[OpenSpielConfig]):
     def _open(self, moves: int) -> None:
         """Make random legal moves; where they end the game, make others."""
         start = self.state
-        self.state = _random_moves(start, moves, self._rng)
-        while self.state.is_terminal():  # `_opening_moves` has seen that it does not always happen
-            self.state = _random_moves(start, moves, self._rng)
+        self.state = random_moves(start, moves, self._rng)
+        while self.state.is_terminal():  # `opening_moves` has seen that it does not always happen
+            self.state = random_moves(start, moves, self._rng)
 
     def to_move(self) -> Sequence[str]:
         """Return the seats of the players who decide at this state."""
@@ -253,8 +265,8 @@ class OpenSpielTask(Task[OpenSpielConfig]):
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
         """Make one move, or those of all who move at once, and let chance follow."""
-        _make_moves(self.state, {self.seats.index(a): self._moves(a)[m] for a, m in moves.items()})
-        _roll(self.state, self._rng)
+        make_moves(self.state, {self.seats.index(a): self._moves(a)[m] for a, m in moves.items()})
+        roll(self.state, self._rng)
         self._names = {}
         before, self._returns = self._returns, list(self.state.returns())
         gained = [now - then for now, then in zip(self._returns, before, strict=True)]
@@ -280,58 +292,14 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         """Return what the skin says a player has put in."""
         return self.at_risk_at(self.state, self.seats.index(seat))
 
+    def expert(self, seat: str, skill: float) -> Replies | None:
+        """Return the skin's good moves with probability `skill`, else any legal move."""
+        good = self.good_moves(self.state, self.seats.index(seat))
+        return mixed(self._moves(seat), good, skill) if good else None
+
     def info(self, seat: str) -> dict[str, Any]:
         """Return what the seat knows, for oracles."""
         return self.known_at(self.state, self.seats.index(seat))
-
-
-def _make_moves(state: pyspiel.State, actions: Mapping[int, int]) -> None:
-    if state.is_simultaneous_node():
-        # A player without a choice still needs an entry; OpenSpiel ignores its value.
-        state.apply_actions([actions.get(p, 0) for p in range(state.num_players())])
-    else:
-        state.apply_action(next(iter(actions.values())))
-
-
-def _roll(state: pyspiel.State, rng: np.random.Generator) -> None:
-    """Let chance move until somebody else does."""
-    while state.is_chance_node():
-        outcomes, chances = zip(*state.chance_outcomes(), strict=True)
-        state.apply_action(int(rng.choice(outcomes, p=chances)))
-
-
-def _random_moves(start: pyspiel.State, moves: int, rng: np.random.Generator) -> pyspiel.State:
-    """Make random legal moves from a state on, fewer where the game ends before."""
-    state = start.clone()
-    for _ in range(moves):
-        if state.is_terminal():
-            break
-        _make_moves(state, {p: int(rng.choice(state.legal_actions(p))) for p in movers(state)})
-        _roll(state, rng)
-    return state
-
-
-def _opening_moves(moves: int, game: pyspiel.Game) -> int:
-    """Check a length of openings: at most half of the longest game, and random play lasts so long.
-
-    Random play of some games ends long before the longest game does: openings that never leave a
-    game undecided would be drawn for ever.
-    """
-    most = game.max_game_length() // 2
-    if moves > most:
-        raise ConfigError(f"openings={moves!r}: a whole number from 0 to {most} is expected here")
-    rng = np.random.default_rng(0)
-    for _ in range(OPENINGS_TRIED if moves else 0):
-        start = game.new_initial_state()
-        _roll(start, rng)
-        if not _random_moves(start, moves, rng).is_terminal():
-            return moves
-    if moves:
-        raise ConfigError(
-            f"openings={moves}: random play of {game} ended sooner in {OPENINGS_TRIED} of "
-            f"{OPENINGS_TRIED} attempts; give fewer moves"
-        )
-    return moves
 
 
 raw_env = raw_factory(OpenSpielTask)

@@ -120,11 +120,12 @@ def decisions(state: pyspiel.State) -> Iterator[tuple[pyspiel.State, dict[int, i
 
     Chance appears as player -1. The state is advanced in place afterwards: clone it to keep it.
     """
-    past = state.get_game().new_initial_state()
-    history = state.full_history()
-    at = 0
+    game = state.get_game()
+    past, history, at = game.new_initial_state(), state.full_history(), 0
+    # Asked once, since some games look for legal moves to answer what kind of node they are at.
+    in_turn = game.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
     while at < len(history):
-        if past.is_simultaneous_node():
+        if not in_turn and past.is_simultaneous_node():
             joint = [h.action for h in history[at : at + state.num_players()]]
             yield past, {p: joint[p] for p in movers(past)}
             past.apply_actions(joint)

@@ -95,7 +95,7 @@ last to copy names that were never seen before, and to judge an answer, which co
 
 
 def sources(lesson: int = 1) -> list[Source]:
-    """Return every registered environment, and the generic skin on several games.
+    """Return every environment that it learns from, and the generic skin on several games.
 
     Args:
         lesson: number of the part of the training, from 1; see LESSONS.
@@ -103,6 +103,7 @@ def sources(lesson: int = 1) -> list[Source]:
     found = [
         Source(s.id, *MIX.get(s.id, USUAL), LABELS.get(s.id), OPTIONS.get(s.id, {}))
         for s in list_envs()
+        if s.starter_trained
     ]
     found = [replace(s, share=s.share * LESSONS[lesson - 1].get(s.env, 1.0)) for s in found]
     # Random play is enough here: these teach the form of an answer, not the games.

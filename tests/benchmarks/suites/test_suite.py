@@ -16,6 +16,7 @@ from coevo.envs import list_envs
 from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
 
 KUHN, HANABI, GOOFSPIEL = "coevo/kuhn_poker-v0", "coevo/tiny_hanabi-v0", "coevo/goofspiel-v0"
+OPENSPIEL = "coevo/openspiel-v0"
 THREE = [KUHN, HANABI, GOOFSPIEL]
 SMALL = Settings(games=12, seed=3)
 NOWHERE = ResultsFolder(None, "evaluation")
@@ -35,9 +36,17 @@ class Silent(Agent):
 
 def test_suites_are_what_is_registered():
     games = environments("games")
-    assert games == [e.id for e in list_envs() if ".games." in e.module and e.suites is None]
-    assert "coevo/openspiel-v0" not in games  # any game at all is no fixed task
+    assert games == [e.id for e in list_envs() if ".games." in e.module and e.id != OPENSPIEL]
+    assert OPENSPIEL not in games  # any game at all is no fixed task
     assert set(available()) >= {"games", "dilemmas", "discussion", "search"}
+
+
+def test_the_suites_of_mars_are_pairs_of_what_is_trained_on_and_held_out():
+    def ids(*names):
+        return [f"coevo/{name}-v0" for name in names]
+
+    assert environments("mars-train") == ids("kuhn_poker", "mini_hanabi", "tic_tac_toe")
+    assert environments("mars-heldout") == ids("connect_four", "leduc_poker", "simple_hanabi")
 
 
 def test_a_suite_without_environments_says_what_there_is(monkeypatch):

@@ -1,0 +1,99 @@
+"""Mancala: sow seeds around the pits into your store (Kalah, 1940); OpenSpiel's `mancala`.
+
+Agents        player_0 (moves first), player_1
+Observation   chat: rules, then the other's last moves and all pits and stores
+Action        text ending in the number of one of the own pits that is not empty, [1] to [6]
+Reward        1 to who has more seeds, -1 to the other, 0 each if equal
+Ends          when a player's pits are empty; the seeds in the other's pits are then the other's
+References    the expert looks two moves ahead at the stores
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import pyspiel
+
+from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.games.experts import look_ahead
+from coevo.envs.games.openspiel import OpenSpielTask
+
+PITS = 6
+"""Pits of each player."""
+
+
+class Mancala(OpenSpielTask):
+    """Mancala by the rules of Kalah, six pits with four seeds each."""
+
+    env_id = "coevo/mancala-v0"
+    default_game: ClassVar[str] = "mancala"
+    settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {}
+    title: ClassVar[str] = "Mancala"
+    terse_joint: ClassVar[str] = " "
+
+    def rules_text(self, player: int) -> str:
+        """Explain the rules and who this seat is."""
+        order = "first" if player == 0 else "second"
+        return (
+            "Mancala (Kalah) for two players. Each has six pits in a row, numbered 1 to 6 from the "
+            "own left, with four seeds each, and a store to the right of pit 6. A move takes all "
+            "seeds out of one own pit and sows them one by one to the right: into the next pits, "
+            "the own store, then the other's pits from 1 on, and round again, leaving out the "
+            "other's store. If the last seed falls into the own store, the same player moves "
+            "again. If it falls into an empty own pit, and the other's pit opposite holds seeds, "
+            "both go into the own store; opposite of pit 1 is the other's pit 6. When the pits of "
+            "one player are empty, the other puts what is left into the own store. Who has more "
+            "seeds wins.\n"
+            f"You are player_{player} and move {order}."
+        )
+
+    def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
+        """Name a pit by its number from the player's left."""
+        return str(action - player * (PITS + 1))
+
+    def describe_fully(self, state: pyspiel.State, player: int) -> str:
+        """Return the other's last moves, all pits and the stores."""
+        news = self.news(state, player)
+        lines = [news] if news else []
+        for who, name in ((player, "Your"), (1 - player, f"player_{1 - player}'s")):
+            pits, store = side(state, who)
+            held = ", ".join(f"{n}: {seeds}" for n, seeds in enumerate(pits, start=1))
+            lines.append(f"{name} pits {held}; store {store}.")
+        return "\n".join(lines)
+
+    def describe_tersely(self, state: pyspiel.State, player: int) -> str:
+        """Return the pits and stores of both."""
+        sides = [side(state, p) for p in range(2)]
+        drawn = [f"{' '.join(map(str, pits))} store {store}" for pits, store in sides]
+        return f"You: {drawn[player]}. Other: {drawn[1 - player]}"
+
+    def draw_state(self, state: pyspiel.State) -> str:
+        """Draw the pits as they lie, player_0's below and player_1's above."""
+        (below, right), (above, left) = side(state, 0), side(state, 1)
+        rows = ["   ".join(map(str, pits)) for pits in (above[::-1], below)]
+        return f"    {rows[0]}\n{left:<3}{'':{len(rows[0]) + 2}}{right}\n    {rows[1]}"
+
+    def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:
+        """Look two moves ahead."""
+        return look_ahead(state, worth)
+
+
+def side(state: pyspiel.State, player: int) -> tuple[list[int], int]:
+    """Return a player's pits from its left, and its store.
+
+    >>> side(pyspiel.load_game("mancala").new_initial_state(), 1)
+    ([4, 4, 4, 4, 4, 4], 0)
+    """
+    seeds = [int(n) for n in state.observation_tensor(0)[: 2 * PITS + 2]]
+    first = 1 + player * (PITS + 1)
+    return seeds[first : first + PITS], seeds[(first + PITS) % (2 * PITS + 2)]
+
+
+def worth(state: pyspiel.State, player: int) -> float:
+    """Return the seeds in a player's store less those in the other's."""
+    return float(side(state, player)[1] - side(state, 1 - player)[1])
+
+
+raw_env = raw_factory(Mancala)
+env = aec_factory(Mancala)

@@ -1,0 +1,105 @@
+"""Oware: sow seeds around the houses and capture twos and threes; OpenSpiel's `oware`.
+
+Agents        player_0 (moves first), player_1
+Observation   chat: rules, then the other's last move, all houses and the seeds captured
+Action        text ending in the number of one of the own houses that is not empty, e.g. [3]
+Reward        1 to who captures more seeds, -1 to the other, 0 each if equal
+Ends          when a player has more than half of the seeds, cannot move, or a position comes again
+Options       game="oware(num_houses_per_player=6,num_seeds_per_house=4)": 2 to 6 houses, 1 to 4
+              seeds
+References    the expert looks two moves ahead at the captured seeds
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import pyspiel
+
+from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.games.experts import look_ahead
+from coevo.envs.games.openspiel import OpenSpielTask
+
+
+class Oware(OpenSpielTask):
+    """Oware on a board of any length."""
+
+    env_id = "coevo/oware-v0"
+    default_game: ClassVar[str] = "oware(num_houses_per_player=4,num_seeds_per_house=3)"
+    settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {
+        "num_houses_per_player": range(2, 7),
+        "num_seeds_per_house": range(1, 5),
+    }
+    title: ClassVar[str] = "Oware"
+    terse_joint: ClassVar[str] = " "
+
+    def rules_text(self, player: int) -> str:
+        """Explain the rules and who this seat is."""
+        size = self.game.get_parameters()
+        houses, seeds = size["num_houses_per_player"], size["num_seeds_per_house"]
+        order = "first" if player == 0 else "second"
+        return (
+            f"Oware for two players. Each has {houses} houses in a row, numbered 1 to {houses} from "
+            f"the own left, with {seeds} seeds each. A move takes all seeds out of one own house "
+            "and sows them one by one to the right: into the next own houses, then the other's "
+            "from 1 on, and round again, leaving out the house where it began. If the last seed "
+            "falls into a house of the other and makes two or three there, they are captured, and "
+            "so are two or three in the other's houses just before it, one after the other; a "
+            "move that would capture all seeds of the other captures none. Who can must leave the "
+            "other a seed to move. When nobody can go on or a position comes again, each takes the "
+            "seeds on the own side. Who has captured more seeds wins.\n"
+            f"You are player_{player} and move {order}."
+        )
+
+    def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
+        """Name a house by its number from the player's left."""
+        return str(action + 1)
+
+    def describe_fully(self, state: pyspiel.State, player: int) -> str:
+        """Return the other's last move, all houses and the seeds captured."""
+        news = self.news(state, player)
+        lines = [news] if news else []
+        for who, name in ((player, "Your"), (1 - player, f"player_{1 - player}'s")):
+            houses, caught = side(state, who)
+            held = ", ".join(f"{n}: {seeds}" for n, seeds in enumerate(houses, start=1))
+            lines.append(f"{name} houses {held}; captured {caught}.")
+        return "\n".join(lines)
+
+    def describe_tersely(self, state: pyspiel.State, player: int) -> str:
+        """Return the houses and captured seeds of both."""
+        sides = [side(state, p) for p in range(2)]
+        drawn = [f"{' '.join(map(str, houses))} captured {caught}" for houses, caught in sides]
+        return f"You: {drawn[player]}. Other: {drawn[1 - player]}"
+
+    def draw_state(self, state: pyspiel.State) -> str:
+        """Draw the houses as they lie, player_0's below and player_1's above."""
+        (below, first), (above, second) = side(state, 0), side(state, 1)
+        rows = ["  ".join(f"{n:2}" for n in houses) for houses in (above[::-1], below)]
+        return f"{rows[0]}   captured {second}\n{rows[1]}   captured {first}"
+
+    def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:
+        """Look two moves ahead."""
+        return look_ahead(state, worth)
+
+
+def side(state: pyspiel.State, player: int) -> tuple[list[int], int]:
+    """Return a player's houses from its left, and its captured seeds.
+
+    >>> side(pyspiel.load_game("oware").new_initial_state(), 1)
+    ([4, 4, 4, 4, 4, 4], 0)
+    """
+    numbers = [int(n) for n in re.findall(r"\d+", str(state.observation_string(0)))]
+    captured, houses = numbers[1:3], numbers[3:]
+    half = len(houses) // 2
+    return houses[player * half : (player + 1) * half], captured[player]
+
+
+def worth(state: pyspiel.State, player: int) -> float:
+    """Return the seeds that a player has captured less those of the other."""
+    return float(side(state, player)[1] - side(state, 1 - player)[1])
+
+
+raw_env = raw_factory(Oware)
+env = aec_factory(Oware)
