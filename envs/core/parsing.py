@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from coevo.envs.core.quoting import quote_line
+
 ANSWER_FORMAT = (
     "End your reply with your move in square brackets, spelled exactly as in the list of "
     "legal moves, for example {example}. You may think before it."
@@ -88,4 +90,4 @@ def parse_move(text: str, legal: Sequence[str] | None) -> Parse:
     if exact or len(same) == 1:
         return Parse((exact or same)[0], Status.LEGAL)
     why = f"could be any of {', '.join(same)}" if same else "is not a legal move now"
-    return Parse(None, Status.ILLEGAL, f"{wanted!r} {why}")
+    return Parse(None, Status.ILLEGAL, f"{quote_line(wanted, 100)} {why}")

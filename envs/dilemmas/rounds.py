@@ -15,11 +15,11 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 from pydantic import Field
 
-from coevo.envs.core.chat import escape
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Parse, Status, answer, normalise, parse_move
+from coevo.envs.core.quoting import quote_line, visible
 from coevo.envs.core.task import Task
 
 MESSAGE_LENGTH = 500
@@ -156,17 +156,13 @@ class RepeatedGame(Task[C]):
         """Return quotes of what this seat was told in this round since its own message."""
         order = list(self.said)
         since = order.index(seat) + 1 if seat in self.said else 0
-        return [f'{s} said: "{self.said[s]}"' for s in order[since:]]
+        return [f"{s} said: {quote_line(self.said[s], MESSAGE_LENGTH)}" for s in order[since:]]
 
     def heard_tersely(self, seat: str) -> list[str]:
         """Return the beginnings of what this seat was told in this round."""
-        cut = {
-            s: t if len(t) <= TERSE_MESSAGE else f"{t[:TERSE_MESSAGE]}…"
-            for s, t in self.said.items()
-        }
         two = len(self.seats) == 2
-        names = {s: "Other" if two else f"p{self.seats.index(s)}" for s in cut if s != seat}
-        return [f'{name}: "{cut[s]}"' for s, name in names.items()]
+        names = {s: "Other" if two else f"p{self.seats.index(s)}" for s in self.said if s != seat}
+        return [f"{n}: {quote_line(self.said[s], TERSE_MESSAGE)}" for s, n in names.items()]
 
     def info(self, seat: str) -> dict[str, Any]:
         """Return the round, the messages of this round and what else the seat knows."""
@@ -182,12 +178,12 @@ class RepeatedGame(Task[C]):
 def message(text: str) -> str:
     """Read a message: what stands in `<message>` tags or in `[say: ...]`, else the whole reply.
 
-    It is one line, escaped, without the quotation marks that prompts set around it.
+    It is one line in which everything can be seen; prompts quote it.
 
     >>> message('Thinking. <message>I have "rock".</message>')
-    "I have 'rock'."
+    'I have "rock".'
     >>> message("[say: hello]"), message("<think>lie</think> [say: I have [paper]]")
-    ('hello', 'I have ⟦paper⟧')
+    ('hello', 'I have [paper]')
     """
     said = str(parse_move(text, None).move)
     tagged, bracketed = _MESSAGE.findall(said), _SAY.search(said)
@@ -195,8 +191,7 @@ def message(text: str) -> str:
         said = tagged[-1]
     elif bracketed:
         said = bracketed.group(1)
-    line = " ".join(escape(said).replace('"', "'").split())
-    return line if len(line) <= MESSAGE_LENGTH else line[:MESSAGE_LENGTH]
+    return " ".join(visible(said).split())[:MESSAGE_LENGTH]
 
 
 def read_choice(text: str, legal: Sequence[str]) -> Parse:

@@ -12,8 +12,6 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from coevo.envs.core.chat import escape
-
 LONGEST = 1000
 """Characters of a query, question or answer that are read; more is cut off and reported."""
 TAGS = ("think", "search", "information", "question", "answer")
@@ -108,8 +106,3 @@ def oddities(text: str) -> list[str]:
     if _TAG.search(text):
         said.append("tags inside")
     return said
-
-
-def shown(text: str, limit: int = 400) -> str:
-    """Make text of somebody else safe to show: one line, no tags, no brackets."""
-    return escape(" ".join(text.split()), limit)

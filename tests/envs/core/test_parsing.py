@@ -82,7 +82,7 @@ def test_moves_that_differ_in_case_alone_need_the_exact_spelling():
 
 
 def test_the_detail_names_what_was_said():
-    assert "'fold'" in parse_move("[fold]", MOVES).detail
+    assert '"fold"' in parse_move("[fold]", MOVES).detail
 
 
 def test_no_legal_move_at_all_is_no_crash():
