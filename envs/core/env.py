@@ -178,6 +178,8 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
             None if legal is None else tuple(legal),
             round=self._cycles,
         )
+        if parse.miss is not None:
+            turn.notes["miss"] = str(parse.miss)
         self.task.describe(agent, turn)
         self.episode.turns.append(turn)
         said = encodable(action)[: self._action_spaces[agent].max_length]
