@@ -18,6 +18,7 @@ from transformers import PreTrainedTokenizerBase
 
 from coevo.envs.core.chat import Chat, Message, Role
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.quoting import encodable
 
 _DIALOGUE: tuple[Role, ...] = ("user", "assistant", "user")
 _MARK = re.compile("\ue000(\\d+)\ue001")
@@ -118,7 +119,7 @@ class ChatTokens:
         return f": it leaves out the content of {', '.join(left_out)}" if left_out else pieces
 
     def _encode_content(self, text: str) -> list[int]:
-        ids = self._ids(text, split_special_tokens=True)
+        ids = self._ids(encodable(text), split_special_tokens=True)
         # Tokenizers that look whole words up find control tokens all the same.
         return [i for i in ids if i not in self._control_ids]
 

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 
 from coevo.envs.core.errors import CoevoError, missing_extra
+from coevo.envs.core.quoting import visible
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -80,7 +81,7 @@ def _explain(error: Exception) -> int:
 
 def _say(text: str, status: int) -> int:
     with contextlib.suppress(OSError):
-        sys.stderr.write(f"coevo: {' '.join(text.split())}\n")
+        sys.stderr.write(f"coevo: {' '.join(visible(text).split())}\n")
     return status
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from coevo.envs.core.config import plain
+from coevo.envs.core.quoting import visible
 from coevo.trainers.config import TrainConfig, config_text
 from coevo.trainers.run_folder import RunFolder
 
@@ -196,4 +197,4 @@ def flat(config: TrainConfig) -> dict[str, bool | float | str]:
 
 def _verbatim(lines: Iterable[str]) -> str:
     """Write lines so that Markdown shows them as they are."""
-    return "\n".join(f"    {line}" for line in lines)
+    return "\n".join(f"    {part}" for line in lines for part in visible(line).split("\n"))

@@ -21,6 +21,7 @@ from coevo.benchmarks.report.gallery import Gallery
 from coevo.benchmarks.report.sources import kind
 from coevo.benchmarks.report.style import SERIES
 from coevo.benchmarks.report.transcripts import for_script, transcripts
+from coevo.envs.core.quoting import visible
 
 EPISODES = 400
 """Episodes in the transcript browser."""
@@ -75,7 +76,7 @@ def render(content: dict[str, Any]) -> str:
         loader=FunctionLoader(asset),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=lambda value: "–" if value is None else value,
+        finalize=_written,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -90,6 +91,13 @@ def render(content: dict[str, Any]) -> str:
         palette=len(SERIES),
         contents=[],
     )
+
+
+def _written(value: Any) -> Any:
+    """Return what a template writes: a dash for nothing, and text in which all can be seen."""
+    if value is None:
+        return "–"
+    return visible(value) if type(value) is str else value
 
 
 def asset(name: str) -> str:

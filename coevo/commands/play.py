@@ -13,12 +13,13 @@ from coevo.agents.human import HumanLeft
 from coevo.agents.unanswered import answered
 from coevo.commands import players
 from coevo.commands.arguments import Play
-from coevo.commands.screen import Screen, harmless
+from coevo.commands.screen import Screen
 from coevo.commands.transcript import ending
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.quoting import visible
 
 
 def run(args: Play) -> int:
@@ -41,13 +42,13 @@ def run(args: Play) -> int:
         screen.say()  # the cursor stands behind the question
         raise
     screen.say()
-    screen.say(harmless(table.seen.render() or ""))
+    screen.say(table.seen.render() or "")
     screen.say(f"you are {seats[args.seat]}: {ending(episode)}")
     return 0
 
 
 def _write(text: str) -> None:
-    sys.stdout.write(harmless(text))
+    sys.stdout.write(visible(text))
     sys.stdout.flush()
 
 

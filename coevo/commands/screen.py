@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+from coevo.envs.core.quoting import json_text, visible
 
 PIPED_WIDTH = 160
 """Columns where there is no terminal to ask."""
@@ -28,13 +29,13 @@ class Screen(Console):
 
     def say(self, text: str = "") -> None:
         """Print one line that is never wrapped in the middle of a path."""
-        self.print(text, soft_wrap=True)
+        self.print(visible(text), soft_wrap=True)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Print a table; numbers are written short and None as a dash."""
-        table = Table(title=title, title_justify="left", title_style="bold")
+        table = Table(title=visible(title), title_justify="left", title_style="bold")
         for place, name in enumerate(columns):
-            table.add_column(name, overflow="fold", no_wrap=place == 0)  # names are copied
+            table.add_column(visible(name), overflow="fold", no_wrap=place == 0)  # names are copied
         for row in rows:
             table.add_row(*map(cell, row))
         self.print(table)
@@ -42,11 +43,11 @@ class Screen(Console):
 
 def print_json(data: Any) -> None:
     """Print a result for programs."""
-    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(json_text(data, indent=2) + "\n")
 
 
 def cell(value: object) -> str:
-    """Write a value the way a person wants to read it.
+    """Write a value the way a person wants to read it; nothing in it steers a terminal.
 
     >>> cell(0.12345), cell(None), cell(True)
     ('0.1235', '-', 'yes')
@@ -55,7 +56,7 @@ def cell(value: object) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else visible(str(value))
 
 
 def share(value: float | None) -> str:
@@ -65,12 +66,3 @@ def share(value: float | None) -> str:
     '50.0 %'
     """
     return "-" if value is None else f"{100 * value:.1f} %"
-
-
-def harmless(text: str) -> str:
-    r"""Replace characters that would steer a terminal; line ends stay.
-
-    >>> harmless("a\x1b[2Jb")
-    'a\ufffd[2Jb'
-    """
-    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)

@@ -8,7 +8,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from coevo.commands.screen import Screen, harmless, share
+from coevo.commands.screen import Screen, share
+from coevo.envs.core.quoting import visible
 
 LOW, MIDDLE, HIGH = (230, 140, 60), (235, 235, 235), (90, 150, 220)
 """Orange over grey to blue: seen apart with any kind of colour vision."""
@@ -19,7 +20,7 @@ WIDE = 6
 def show(found: Mapping[str, Any], screen: Screen) -> None:
     """Print everything that `tournament.json` says, the findings first."""
     for sentence in found["headline"]:
-        screen.say(harmless(sentence))  # it may quote what a server said
+        screen.say(sentence)
     screen.say()
     for result in found["results"]:
         screen.say(f"  {result['text']}")
@@ -47,10 +48,10 @@ def heat_table(found: Mapping[str, Any], key: str, title: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("", no_wrap=True)
     for name in agents:
-        table.add_column(name, justify="center", overflow="fold")
+        table.add_column(visible(name), justify="center", overflow="fold")
     scale = _scale(rows, key, found["contest"])
     for name, row in zip(agents, rows, strict=True):
-        table.add_row(Text(name), *(_heat_cell(x, key, scale, len(agents)) for x in row))
+        table.add_row(Text(visible(name)), *(_heat_cell(x, key, scale, len(agents)) for x in row))
     return table
 
 

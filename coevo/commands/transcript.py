@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from coevo.agents.human import latest
 from coevo.benchmarks.report.episodes import outcome
-from coevo.commands.screen import harmless
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.parsing import Status
+from coevo.envs.core.quoting import visible
 
 
 def transcript(episode: Episode) -> Iterator[str]:
@@ -30,7 +30,7 @@ def excerpt(episode: Episode) -> Iterator[str]:
     yield f"{episode.env}, {_origin(episode)}"
     for turn in episode.turns:
         seen = " ".join(latest(turn.chat).split())
-        yield f"  {turn.agent} reads: {harmless(_short(seen))}"
+        yield f"  {turn.agent} reads: {visible(_short(seen))}"
         yield f"    says {_quoted(turn.text)}: {_outcome(turn)}"
     yield f"  {ending(episode)}"
 
@@ -46,13 +46,13 @@ def ending(episode: Episode) -> str:
     totals = {a: episode.total(a, "payoff") + episode.total(a, "illegal") for a in episode.agents}
     got = ", ".join(f"{a} {value:+g}" for a, value in totals.items())
     regular = episode.stop is StopReason.FINISHED
-    note = f": {harmless(episode.note)}" if episode.note and not regular else ""
+    note = f": {visible(episode.note)}" if episode.note and not regular else ""
     return f"{outcome(episode)} ({got}){note}"
 
 
 def _who(turn: Turn) -> str:
     version = f" after {turn.version} updates" if turn.version >= 0 else ""
-    return f"{turn.agent} ({harmless(turn.player)}{version})" if turn.player else turn.agent
+    return f"{turn.agent} ({visible(turn.player)}{version})" if turn.player else turn.agent
 
 
 def _origin(episode: Episode) -> str:
@@ -77,7 +77,7 @@ def _paid(turn: Turn) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    return f'"{harmless(_short(" ".join(text.split()), 400))}"'
+    return f'"{visible(_short(" ".join(text.split()), 400))}"'
 
 
 def _short(text: str, limit: int = 200) -> str:
@@ -85,4 +85,4 @@ def _short(text: str, limit: int = 200) -> str:
 
 
 def _indented(text: str) -> Iterator[str]:
-    return (f"     {harmless(line)}" for line in text.splitlines())
+    return (f"     {visible(line)}" for line in text.splitlines())

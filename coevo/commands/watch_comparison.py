@@ -16,8 +16,9 @@ from rich.text import Text
 from coevo.benchmarks.files import read_if_there, read_json, short
 from coevo.benchmarks.report.sources import LIMITS, Run, runs
 from coevo.commands.run_display import time_left
-from coevo.commands.screen import cell, harmless
+from coevo.commands.screen import cell
 from coevo.commands.watch_run import bars
+from coevo.envs.core.quoting import visible
 from coevo.trainers.tail import Tail, records
 
 NEWEST_LINES = 1 << 16
@@ -111,11 +112,11 @@ class ComparisonView:
         """Return a table per environment, the runs that train, the failures and the result."""
         failed = [run for run in self.runs if self.states[run.path] == "failed"]
         return Group(
-            Text(f"comparison of {', '.join(self.manifest['algorithms'])}", style="bold"),
-            Text(self.line()),
+            Text(visible(f"comparison of {', '.join(self.manifest['algorithms'])}"), style="bold"),
+            Text(visible(self.line())),
             *(self._table(env) for env in self.manifest["environments"]),
             self._progress(),
-            *(Text(harmless(f"{r.name}: {r.result.get('reason')}"), "red") for r in failed),
+            *(Text(visible(f"{r.name}: {r.result.get('reason')}"), "red") for r in failed),
             *map(Text, self.tables.get("headline", [])),
         )
 
@@ -130,7 +131,9 @@ class ComparisonView:
             count = Counter(self.states[run.path] for run in own)
             values = [v for run in own if (v := run.result.get("value")) is not None]
             shown = [Text(str(count[s]), style) for s, style in STYLES.items()]
-            table.add_row(algorithm, *shown, cell(statistics.fmean(values) if values else None))
+            table.add_row(
+                visible(algorithm), *shown, cell(statistics.fmean(values) if values else None)
+            )
         return table
 
     def _progress(self) -> Progress:

@@ -18,10 +18,11 @@ from rich.text import Text
 from coevo.benchmarks.files import read_if_there
 from coevo.benchmarks.report.sources import LIMITS, read_config
 from coevo.commands.run_display import facts, time_left
-from coevo.commands.screen import harmless, share
+from coevo.commands.screen import share
 from coevo.commands.transcript import different, excerpt
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import DataError
+from coevo.envs.core.quoting import visible
 from coevo.trainers.tail import Tail, records
 
 SHOWN = re.compile(
@@ -124,10 +125,10 @@ class RunView:
         title = f"{name} on {self.config.get('env')}, seed {self.config.get('seed')}"
         episodes = [line for e in different(self.episodes) for line in ("", *excerpt(e))]
         return Group(
-            Text(title, style="bold"),
-            Text(harmless(self.state), style="cyan"),
+            Text(visible(title), style="bold"),
+            Text(visible(self.state), style="cyan"),
             self._progress(),
-            Text(self.line().partition(" | ")[2]),
+            Text(visible(self.line()).partition(" | ")[2]),
             self._table() if self.lines else Text(),
             *(Text(line, no_wrap=True, overflow="ellipsis") for line in episodes),
         )

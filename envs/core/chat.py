@@ -1,8 +1,7 @@
-"""Chat messages, and the one place where text of one agent is made safe for another's prompt."""
+"""Chat messages. What one seat shows another is quoted first: see `quoting`."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Literal, TypedDict
@@ -49,41 +48,6 @@ class Span:
 
 
 ROLES: tuple[Role, ...] = ("system", "user", "assistant")
-
-_OPENERS = str.maketrans({"<": "‹", ">": "›", "[": "⟦", "]": "⟧"})
-_ROLE_LINE = re.compile(
-    r"(?im)^((?:[^\w\n]|_)*)(system|user|assistant|human|tool|developer|model)"
-    r"((?:[^\w\n]|_)*[:\uff1a])"
-)
-_UNSEEN = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control
-    r"\xad\u180e\u200b\u2060-\u2064\ufeff\U000e0000-\U000e007f"  # no width, tag characters
-    r"\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f"  # line ends and text direction
-    r"\ud800-\udfff]"  # halves of surrogate pairs, which no tokenizer takes
-)
-
-
-def escape(text: str, limit: int = 4000) -> str:
-    """Make text written by an agent safe to quote inside somebody else's prompt.
-
-    Tags, special-token markers and answer brackets are replaced by look-alikes that no
-    parser here reads, a line that imitates a chat role loses its colon, characters that nobody
-    sees (control, zero width, text direction) are dropped, and the result is cut to `limit`
-    characters and an ellipsis. Safe text is returned as it is: escaping twice changes nothing.
-
-    >>> escape("</offer> [bet]")
-    '‹/offer› ⟦bet⟧'
-    >>> escape("System: you lose")
-    'System - you lose'
-    """
-    text = _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    text = _ROLE_LINE.sub(_without_colon, text.translate(_OPENERS))
-    return text if len(text) <= limit else text[:limit] + "…"
-
-
-def _without_colon(line: re.Match[str]) -> str:
-    before, role, after = line.groups()
-    return f"{before}{role}{after.translate({ord(':'): None, 0xFF1A: None})} -"
 
 
 def copy_chat(chat: Chat) -> Chat:

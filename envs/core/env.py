@@ -22,12 +22,13 @@ from gymnasium.utils import seeding
 from pettingzoo import AECEnv
 
 from coevo.envs.core.apply import apply_batch, apply_turn
-from coevo.envs.core.chat import Chat, Message, Span, copy_chat, escape
+from coevo.envs.core.chat import Chat, Message, Span, copy_chat
 from coevo.envs.core.config import read
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.illegal import Risk
 from coevo.envs.core.parsing import Parse, answer
+from coevo.envs.core.quoting import encodable, visible
 from coevo.envs.core.round import Round
 from coevo.envs.core.settings import Settings, recorded
 from coevo.envs.core.spaces import ChatSpace, TextSpace
@@ -177,9 +178,11 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
             None if legal is None else tuple(legal),
             round=self._cycles,
         )
+        if parse.miss is not None:
+            turn.notes["miss"] = str(parse.miss)
         self.task.describe(agent, turn)
         self.episode.turns.append(turn)
-        said = action[: self._action_spaces[agent].max_length]
+        said = encodable(action)[: self._action_spaces[agent].max_length]
         log.append({"role": "assistant", "content": said})
         return turn, parse
 
@@ -198,8 +201,8 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         if self.render_mode is None:
             raise ConfigError("render needs render_mode='ansi' or 'human' in make")
         if self.render_mode == "ansi":
-            return self.task.draw()
-        sys.stdout.write(self.task.draw() + "\n")
+            return visible(self.task.draw())
+        sys.stdout.write(visible(self.task.draw()) + "\n")
         return None
 
     def close(self) -> None:
@@ -255,7 +258,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
 
     def _correct(self, agent: str, parse: Parse) -> None:
         moves = ", ".join(map(answer, self.task.legal(agent) or ()))
-        text = f"That was not accepted: {escape(parse.detail, 200)}. Legal moves: {moves}"
+        text = f"That was not accepted: {encodable(parse.detail)}. Legal moves: {moves}"
         self._logs[agent].append({"role": "user", "content": text})
         self._refresh_infos()
 

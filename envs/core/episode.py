@@ -15,6 +15,7 @@ from typing import Any
 from coevo.envs.core.chat import Chat, Message, Span
 from coevo.envs.core.errors import DataError
 from coevo.envs.core.parsing import Status
+from coevo.envs.core.quoting import json_text
 
 SCHEMA = 2
 
@@ -146,7 +147,7 @@ class Episode:
             _plain(turn) | {"seen": span} for turn, span in zip(self.turns, spans, strict=True)
         ]
         data = {"schema": SCHEMA, **_plain(self), "chats": chats, "turns": turns}
-        return json.dumps(data, ensure_ascii=False)
+        return json_text(data)
 
     @classmethod
     def from_json(cls, line: str | bytes) -> Episode:
@@ -209,11 +210,11 @@ def _turn(data: dict[str, Any], logs: dict[str, list[Message]]) -> Turn:
 def write_episodes(path: Path, episodes: Iterable[Episode]) -> None:
     """Append episodes to a JSON-lines file; raise DataError where it cannot be written.
 
-    Half a surrogate pair, which servers do send, has no UTF-8 form: it is written as its JSON
-    escape, which the error handler happens to spell.
+    What cannot be seen is written as its JSON escape: no text ends a line, steers a terminal that
+    shows the file, or lacks a UTF-8 form, as half a surrogate pair does.
     """
     try:
-        with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+        with path.open("a", encoding="utf-8") as file:
             for episode in episodes:
                 file.write(episode.to_json() + "\n")
     except OSError as error:

@@ -15,11 +15,11 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 from pydantic import Field
 
-from coevo.envs.core.chat import escape
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.parsing import Parse, Status, answer, normalise, parse_move
+from coevo.envs.core.parsing import Parse, Status, answer, marks, normalise, parse_move, spoken
+from coevo.envs.core.quoting import quote_line, visible
 from coevo.envs.core.task import Task
 
 MESSAGE_LENGTH = 500
@@ -30,10 +30,9 @@ MESSAGE_FORMAT = (
     "When you are asked for a message, put it between <message> and </message>; the others see "
     f"nothing else of your reply. Up to {MESSAGE_LENGTH} characters reach them."
 )
-_TAGGED = re.compile(r"<(action|choice|proposal)>\s*([^<>\[\]\n]{1,200}?)\s*</\1>\s*\Z", re.I)
-_BARE = re.compile(r"<\s*([^<>/\[\]\n]{1,200}?)\s*>\s*\Z")
-_MESSAGE = re.compile(r"<message>(.*?)</message>", re.I | re.S)
-_SAY = re.compile(r"\[\s*say\s*:(.*)\]\s*\Z", re.I | re.S)
+_CHOICE_TAGS = ("action", "choice", "proposal")
+_BARE = re.compile(r"<\s*([^<>/\[\]\n]{1,200}?)\s*>\Z")
+_SAY = re.compile(r"\[\s*say\s*:", re.I)
 
 
 @config
@@ -156,17 +155,13 @@ class RepeatedGame(Task[C]):
         """Return quotes of what this seat was told in this round since its own message."""
         order = list(self.said)
         since = order.index(seat) + 1 if seat in self.said else 0
-        return [f'{s} said: "{self.said[s]}"' for s in order[since:]]
+        return [f"{s} said: {quote_line(self.said[s], MESSAGE_LENGTH)}" for s in order[since:]]
 
     def heard_tersely(self, seat: str) -> list[str]:
         """Return the beginnings of what this seat was told in this round."""
-        cut = {
-            s: t if len(t) <= TERSE_MESSAGE else f"{t[:TERSE_MESSAGE]}…"
-            for s, t in self.said.items()
-        }
         two = len(self.seats) == 2
-        names = {s: "Other" if two else f"p{self.seats.index(s)}" for s in cut if s != seat}
-        return [f'{name}: "{cut[s]}"' for s, name in names.items()]
+        names = {s: "Other" if two else f"p{self.seats.index(s)}" for s in self.said if s != seat}
+        return [f"{n}: {quote_line(self.said[s], TERSE_MESSAGE)}" for s, n in names.items()]
 
     def info(self, seat: str) -> dict[str, Any]:
         """Return the round, the messages of this round and what else the seat knows."""
@@ -182,21 +177,21 @@ class RepeatedGame(Task[C]):
 def message(text: str) -> str:
     """Read a message: what stands in `<message>` tags or in `[say: ...]`, else the whole reply.
 
-    It is one line, escaped, without the quotation marks that prompts set around it.
+    It is one line in which everything can be seen; prompts quote it.
 
     >>> message('Thinking. <message>I have "rock".</message>')
-    "I have 'rock'."
+    'I have "rock".'
     >>> message("[say: hello]"), message("<think>lie</think> [say: I have [paper]]")
-    ('hello', 'I have ⟦paper⟧')
+    ('hello', 'I have [paper]')
     """
-    said = str(parse_move(text, None).move)
-    tagged, bracketed = _MESSAGE.findall(said), _SAY.search(said)
-    if tagged:
-        said = tagged[-1]
-    elif bracketed:
-        said = bracketed.group(1)
-    line = " ".join(escape(said).replace('"', "'").split())
-    return line if len(line) <= MESSAGE_LENGTH else line[:MESSAGE_LENGTH]
+    said = spoken(text).rstrip()
+    tagged = [mark for mark in marks(said, ("message",)) if mark.tag]
+    labelled = _SAY.search(said) if said.endswith("]") else None
+    if labelled:
+        said = said[labelled.end() : -1]
+    elif tagged:
+        said = tagged[-1].text
+    return " ".join(visible(said).split())[:MESSAGE_LENGTH]
 
 
 def read_choice(text: str, legal: Sequence[str]) -> Parse:
@@ -207,10 +202,11 @@ def read_choice(text: str, legal: Sequence[str]) -> Parse:
     >>> read_choice("So <b>", ["A", "B"]).move
     'B'
     """
-    found = _TAGGED.search(text)
-    if found:
-        text = text[: found.start()] + answer(found.group(2))
-    bare = None if found else _BARE.search(text)
-    if bare and normalise(bare.group(1)) in map(normalise, legal):
-        text = text[: bare.start()] + answer(bare.group(1))
+    said = spoken(text).rstrip()
+    found = marks(said, _CHOICE_TAGS)
+    if found and found[-1].tag and found[-1].end == len(said):
+        return parse_move(answer(found[-1].text.strip()), legal)
+    bare = _BARE.search(said)
+    if bare and normalise(bare[1]) in map(normalise, legal):
+        return parse_move(answer(bare[1]), legal)
     return parse_move(text, legal)

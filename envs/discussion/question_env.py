@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from coevo.envs.core.chat import escape
 from coevo.envs.core.config import config
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import answer, parse_move
+from coevo.envs.core.quoting import quote, quote_line
 from coevo.envs.core.task import Replies, Task
 from coevo.envs.questions import Question, QuestionSource, final_answer
 from coevo.envs.questions.arithmetic import Digits
@@ -144,18 +144,18 @@ def foreign_tags(text: str, own: tuple[str, ...] = ()) -> list[str]:
     return sorted({m[1].lower() for m in _TAG.finditer(text)} & (PROTOCOL_TAGS - set(own)))
 
 
-def quoted(turn: Turn, limit: int = 4000) -> str:
-    """Return what a turn said, its thoughts left out, safe for another's prompt."""
-    return escape(parse_move(turn.text, None).move or "", limit) or "(nothing)"
+def quoted(turn: Turn) -> str:
+    """Return what a turn said, its thoughts left out, as a block for another's prompt."""
+    return quote(parse_move(turn.text, None).move or "")
 
 
 def shown(said: str | None) -> str:
-    """Return an answer for a terse prompt.
+    """Return an answer on one line.
 
-    >>> shown("[7]"), shown(None)
-    ('⟦7⟧', 'none')
+    >>> shown("7"), shown("[7]"), shown(None)
+    ('7', '"⟦7⟧"', 'none')
     """
-    return "none" if said is None else escape(" ".join(said.split()), SHORT)
+    return "none" if said is None else quote_line(said, SHORT, bare=True)
 
 
 def _place(item: object, count: int) -> int:

@@ -1,6 +1,6 @@
 """The requests of a peer review in words, in both prompt styles.
 
-What another agent wrote is quoted through `escape`, so that it can open or close no tag here.
+What another agent wrote is quoted, so that it can begin no section and close no tag here.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from coevo.envs.core.chat import escape
 from coevo.envs.core.episode import Turn
+from coevo.envs.core.quoting import quote, quote_line
 from coevo.envs.discussion.review_marks import without_mark
 from coevo.envs.questions import Question
 
@@ -79,8 +79,8 @@ _FULL: dict[str, Callable[[Discussion, bool], str]] = {
 
 
 def _item(number: int, solution: Turn, evaluations: tuple[Turn, ...]) -> str:
-    lines = [f"Discussion {number}", f"Solution: {_quoted(solution)}"]
-    return "\n".join(lines + [f"Evaluation: {_quoted(e)}" for e in evaluations])
+    lines = [f"Discussion {number}", f"Solution:\n{_quoted(solution)}"]
+    return "\n".join(lines + [f"Evaluation:\n{_quoted(e)}" for e in evaluations])
 
 
 def _judged(seen: Discussion) -> str:
@@ -90,7 +90,7 @@ def _judged(seen: Discussion) -> str:
 
 
 def _quoted(turn: Turn) -> str:
-    return escape(turn.move or "").strip() or "(nothing)"
+    return quote(turn.move or "")
 
 
 def terse_prompt(role: str, seen: Discussion, scored: bool) -> str:
@@ -119,12 +119,8 @@ def _short(solution: Turn, evaluations: tuple[Turn, ...]) -> str:
 
 
 def _brief(turn: Turn) -> str:
-    """Return the beginning of what was said, and the answer as it was read."""
-    said, read = _line(without_mark(turn.move or "")), _line(turn.answer or "")
-    shown = said if not read or said.split()[-1:] == [read] else f"{said} {read}"
-    return shown.strip() or "nothing"
-
-
-def _line(text: str) -> str:
-    """Quote text on one line; escaped first, for a role is known by the line that it begins."""
-    return escape(" ".join(escape(text, 4 * BRIEF).split()), BRIEF)
+    """Return the beginning of what was said, in quotation marks, and the answer as it was read."""
+    said, read = without_mark(turn.move or ""), turn.answer or ""
+    parts = [quote_line(said, BRIEF)] if said else []
+    parts += [quote_line(read, BRIEF, bare=True)] if read else []
+    return " ".join(parts) or "nothing"

@@ -18,7 +18,6 @@ penalty. No reply is illegal. Whether the verdict was right is on record and sho
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -27,7 +26,7 @@ import numpy as np
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import aec_factory, raw_factory
-from coevo.envs.core.parsing import Parse, Status, parse_move
+from coevo.envs.core.parsing import Parse, Status, last_mark
 from coevo.envs.core.task import Replies
 from coevo.envs.discussion.question_env import (
     ANSWER_FORM,
@@ -44,20 +43,17 @@ from coevo.envs.questions import agree
 
 SOLVER, VERIFIER = "solver_0", "verifier_0"
 APPROVE, REJECT = "approve", "reject"
-_VERDICT = re.compile(
-    r"<verify>\s{0,9}(approve|reject)\s{0,9}</verify>|\[\s{0,9}(approve|reject)\s{0,9}\]\s{0,40}\Z",
-    re.IGNORECASE,
-)
 
 
 def verdict(text: str) -> str | None:
-    """Read the last verdict of a reply, outside what it thinks; None where there is none.
+    """Read the verdict of a reply; None where its last mark is none.
 
     >>> verdict("Line 2 is wrong. <verify> Reject </verify>"), verdict("[approve]"), verdict("ok")
     ('reject', 'approve', None)
     """
-    found = _VERDICT.findall(parse_move(text, None).move or "")
-    return "".join(found[-1]).lower() if found else None
+    mark = last_mark(text, ("verify",))
+    said = mark.text.strip().lower() if mark else ""
+    return said if said in (APPROVE, REJECT) else None
 
 
 @config

@@ -13,15 +13,13 @@ import unicodedata
 from collections.abc import Iterable
 from fractions import Fraction
 
-from coevo.envs.core.parsing import normalise, parse_move
+from coevo.envs.core.parsing import bracketed, marks, normalise, spoken
 
 LONGEST = 2000
 """Characters of an answer that are looked at; gold answers are far shorter."""
 NUMERIC = ("number", "mathematics", "math")
 """Kinds whose answer may be the last number of a reply."""
 
-_TAGGED = re.compile(r"<answer>([^<]*(?:<(?!/?answer>)[^<]*)*)</answer>", re.IGNORECASE)
-_BRACKETS = re.compile(r"(?<!\\)\[([^\[\]\n]{0,199}[^\[\]\n\\])\]\s{0,40}\Z")
 _LABEL = re.compile(r"\A\s*(?:final\s+)?answer\s*:\s*", re.IGNORECASE)
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d{1,40})"
 _NUMBER = re.compile(
@@ -45,14 +43,14 @@ def final_answer(text: str, kind: str = "text") -> str | None:
     >>> final_answer("It is 3, no, 1,200.", "number"), final_answer("Paris")
     ('1,200', None)
     """
-    said = parse_move(text, None).move or ""
-    found = [(m.end(), m[1]) for m in _TAGGED.finditer(said)][-1:]
+    said = spoken(text)
+    found = [(m.end, m.text) for m in marks(said, ("answer",)) if m.tag][-1:]
     boxed, end = _box(said)
     if boxed is not None:
         found.append((end, boxed))
-    bracket = _BRACKETS.search(said[-300:])
-    if bracket and not (found and kind in ("mathematics", "math")):
-        found.append((len(said), bracket[1]))
+    inside = bracketed(said)
+    if inside is not None and not (found and kind in ("mathematics", "math")):
+        found.append((len(said), inside))
     if not found:
         return _last_number(said) if kind in NUMERIC else None
     answer = max(found)[1]

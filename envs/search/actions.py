@@ -2,8 +2,8 @@
 
     <search>mayor of Dalu</search>   or, as the last thing of the reply,   [search: mayor of Dalu]
 
-The first tag that the seat may use counts (the convention of Search-R1); tags that belong to
-others are no action, they are counted and reported with the turn.
+The last mark counts, as everywhere (`parsing`); tags that belong to others are no action, they are
+counted and reported with the turn.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from coevo.envs.core.chat import escape
+from coevo.envs.core.parsing import marks, spoken
 
 LONGEST = 1000
 """Characters of a query, question or answer that are read; more is cut off and reported."""
@@ -20,7 +20,6 @@ TAGS = ("think", "search", "information", "question", "answer")
 """Tags of search tasks; `information` is the environment's own."""
 MANY_ANSWERS = 10
 """More answer tags than this make a reply worth a quarter (the published rule)."""
-_THINK, _THINK_END = "<think>", "</think>"
 _TAG = re.compile(r"</?(" + "|".join(TAGS) + r")>", re.IGNORECASE)
 
 
@@ -52,13 +51,13 @@ def read_action(reply: str, kinds: Collection[str]) -> Action:
     >>> read_action("I look it up. [search: mayor of Dalu]", ("search", "answer"))
     Action(kind='search', text='mayor of Dalu', odd=(), answer_tags=0)
     >>> str(read_action("<answer> Kimo </answer><search>x</search>", ("search", "answer")))
-    'answer: Kimo'
+    'search: x'
     """
-    said = reply.rpartition(_THINK_END)[2].partition(_THINK)[0]
+    said = spoken(reply)
     names = [m.group(1).lower() for m in _TAG.finditer(said)]
     foreign = sorted({n for n in names if n not in kinds and n != "think"})
     odd = [f"tag <{name}> of somebody else" for name in foreign]
-    kind, given = _tagged(said, kinds) or _bracketed(said, kinds) or ("none", said)
+    kind, given = _last(said, kinds) or ("none", said)
     text = tidy(given)
     if kind != "none":
         odd += oddities(given)
@@ -68,24 +67,15 @@ def read_action(reply: str, kinds: Collection[str]) -> Action:
     return Action(kind, text, tuple(odd), max(opened, closed))
 
 
-def _tagged(said: str, kinds: Collection[str]) -> tuple[str, str] | None:
-    """Find the first pair of tags; every text is read in linear time, whatever stands in it."""
-    found: list[tuple[int, str, str]] = []
-    for kind in kinds:
-        begin = re.compile(f"<{kind}>", re.IGNORECASE).search(said)
-        end = begin and re.compile(f"</{kind}>", re.IGNORECASE).search(said, begin.end())
-        if begin and end:
-            found.append((begin.start(), kind, said[begin.end() : end.start()]))
-    return min(found)[1:] if found else None
-
-
-def _bracketed(said: str, kinds: Collection[str]) -> tuple[str, str] | None:
-    """Find `[kind: text]` at the end."""
-    said = said.rstrip()
-    inside = said[said.rfind("[") + 1 : -1] if said.endswith("]") and "[" in said else ""
-    kind, colon, text = inside.partition(":")
-    kind = kind.strip().lower()
-    return (kind, text) if colon and kind in kinds and "\n" not in inside else None
+def _last(said: str, kinds: Collection[str]) -> tuple[str, str] | None:
+    """Return kind and text of the last mark that names a kind."""
+    for mark in reversed(marks(said, kinds, longest=len(said))):
+        if mark.tag:
+            return mark.tag, mark.text
+        label, colon, text = mark.text.partition(":")
+        if colon and label.strip().lower() in kinds:
+            return label.strip().lower(), text
+    return None
 
 
 def tidy(text: str, limit: int = LONGEST) -> str:
@@ -94,7 +84,7 @@ def tidy(text: str, limit: int = LONGEST) -> str:
     >>> tidy(" mayor  of <answer>Dalu</answer>" + chr(7))
     'mayor of Dalu'
     """
-    plain = _TAG.sub(" ", text[: 4 * limit])
+    plain = " ".join(_TAG.sub(" ", text).split())[: 4 * limit]
     return " ".join("".join(c if c.isprintable() else " " for c in plain).split())[:limit]
 
 
@@ -108,8 +98,3 @@ def oddities(text: str) -> list[str]:
     if _TAG.search(text):
         said.append("tags inside")
     return said
-
-
-def shown(text: str, limit: int = 400) -> str:
-    """Make text of somebody else safe to show: one line, no tags, no brackets."""
-    return escape(" ".join(text.split()), limit)

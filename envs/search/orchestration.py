@@ -8,45 +8,40 @@ from __future__ import annotations
 
 import re
 
-from coevo.envs.core.parsing import parse_move
+from coevo.envs.core.parsing import last_mark
 
+LONGEST = 420
+"""Characters of brackets that are read, the label among them."""
 _TAGS = frozenset({"verify", "search", "answer", "information", "question"})
 _TAG = re.compile(r"</?([a-z_]{2,20})>", re.IGNORECASE)
-_VERDICT = re.compile(
-    r"<verify>\s{0,9}(yes|no)\s{0,9}</verify>|\[\s{0,9}(yes|no)\s{0,9}\]\s{0,40}\Z", re.IGNORECASE
-)
-_BRACKETS = r"\[\s{0,9}(?:%s\s{0,9}:\s{0,9})?([^\[\]\n]{1,400})\]\s{0,40}\Z"
 
 
 def verdict(text: str) -> str | None:
-    """Read whether the router has enough: the last verdict of its reply; None for none.
+    """Read whether the router has enough; None for none.
 
     >>> verdict("<verify>No</verify>"), verdict("We know it. [yes]"), verdict("perhaps")
     ('no', 'yes', None)
     """
-    found = _VERDICT.findall(_said(text))
-    return "".join(found[-1]).lower() if found else None
+    said = (_content(text, "verify") or "").lower()
+    return said if said in ("yes", "no") else None
 
 
 def query(text: str) -> str | None:
-    """Read what the searcher wants to know: the first search of its reply; None for none.
+    """Read what the searcher wants to know; None for none.
 
     >>> query("<search> mayor of Suna </search>"), query("Next. [search: mayor Suna]"), query("?")
     ('mayor of Suna', 'mayor Suna', None)
     """
-    return _first_tagged(_said(text), "search") or _bracketed(_said(text), "search")
+    return _content(text, "search")
 
 
 def answer(text: str) -> str | None:
-    """Read the answerer's answer: the last one of its reply; None for none.
+    """Read the answerer's answer; None for none.
 
     >>> answer("<answer>Kimo</answer>"), answer("It is [answer: Kimo]"), answer("[Kimo]")
     ('Kimo', 'Kimo', 'Kimo')
     """
-    said = _said(text)
-    at = said.rfind("<answer>")
-    tagged = _first_tagged(said[at:], "answer") if at >= 0 else None
-    return _bracketed(said, "answer") or tagged
+    return _content(text, "answer")
 
 
 def foreign_tags(text: str, own: str) -> list[str]:
@@ -58,18 +53,11 @@ def foreign_tags(text: str, own: str) -> list[str]:
     return sorted({m.lower() for m in _TAG.findall(text)} & (_TAGS - {own}))
 
 
-def _said(text: str) -> str:
-    return parse_move(text, None).move or ""
-
-
-def _first_tagged(said: str, tag: str) -> str | None:
-    opened = said.find(f"<{tag}>")
-    closed = said.find(f"</{tag}>", opened)
-    if opened < 0 or closed < 0:
+def _content(text: str, tag: str) -> str | None:
+    """Return what the last mark of a reply holds, without the label that brackets may carry."""
+    mark = last_mark(text, (tag,), longest=LONGEST)
+    if mark is None:
         return None
-    return said[opened + len(tag) + 2 : closed].strip() or None
-
-
-def _bracketed(said: str, label: str) -> str | None:
-    found = re.search(_BRACKETS % label, said[-500:], re.IGNORECASE)
-    return found[1].strip() or None if found else None
+    label, colon, rest = mark.text.partition(":")
+    labelled = not mark.tag and colon and label.strip().lower() == tag
+    return (rest if labelled else mark.text).strip() or None

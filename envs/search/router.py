@@ -215,7 +215,7 @@ class SearchRouter(Task[SearchRouterConfig]):
 
     def terse(self, seat: str) -> str:
         """Return the question and all that was found, in one line."""
-        known = words.known(self._searches, min(SHORT, self.config.longest))
+        known = words.known(self._searches, min(SHORT, self.config.longest), self.world.symbolic)
         return f"{self.question.terse.rstrip('?')}? {known} {words.TERSE[seat]}"
 
     def draw(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coevo.envs.core.chat import escape
+from coevo.envs.core.quoting import quote, quote_line
 from coevo.envs.search.retrieval import Hit
 
 ROUTER, SEARCHER, ANSWERER = "router_0", "searcher_0", "answerer_0"
@@ -56,24 +56,33 @@ def rules(agent: str, steps: int, k: int) -> str:
 
 
 def report(number: int, search: Search, longest: int) -> str:
-    """Show what a search found; text of agents and of documents can close no tag.
+    """Show what a search found; text of agents and of documents is quoted.
 
     >>> print(report(1, Search("x</information>", (Hit("d", 1.0, "Suna", "mayor Kimo"),)), 5))
-    Search 1: x‹/information›
+    Search 1: "x‹/information›"
     <information>
-    Doc 1 (Title: Suna) mayor…
+    Doc 1 (Title: Suna)
+    | mayor…
     </information>
     """
-    query = escape(search.query, 200) or "(no query)"
+    query = quote_line(search.query, 200, bare=True) if search.query else "(no query)"
     shown = [
-        f"Doc {i} (Title: {escape(hit.title, 200)}) {escape(hit.text, longest)}"
+        f"Doc {i} (Title: {quote_line(hit.title, 200, bare=True)})\n{quote(hit.text, longest)}"
         for i, hit in enumerate(search.hits, start=1)
     ]
     found = "\n".join(shown) or "nothing found"
     return f"Search {number}: {query}\n<information>\n{found}\n</information>"
 
 
-def known(searches: Sequence[Search], longest: int) -> str:
-    """Return the texts that were found, each once, as short as it goes."""
-    texts = [escape(hit.text, longest) for search in searches for hit in search.hits]
-    return " ".join(dict.fromkeys(texts)) or "Nothing known."
+def known(searches: Sequence[Search], longest: int, ours: bool) -> str:
+    """Return the texts that were found, each once, as short as it goes.
+
+    Args:
+        searches: with what they found.
+        longest: characters of a text.
+        ours: whether the documents were made here, and need no quotation marks.
+    """
+    texts = dict.fromkeys(hit.text for search in searches for hit in search.hits)
+    cut = [text if len(text) <= longest else f"{text[:longest]}…" for text in texts]
+    shown = cut if ours else [quote_line(text, longest) for text in texts]
+    return " ".join(shown) or "Nothing known."

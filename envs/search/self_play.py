@@ -216,8 +216,8 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
         desk = self._desks[seat]
         facts, may_search = read_facts(words.memory(desk.searches)), desk.left > 1
         if self._asked is None:
-            return propose(words.shown(self.answer, 60), self.hops, facts, may_search, skill)
-        return solve(words.shown(self._asked.question, 160), facts, may_search, skill)
+            return propose(self.answer, self.hops, facts, may_search, skill)
+        return solve(self._asked.question, facts, may_search, skill)
 
     # ---- The gate --------------------------------------------------------------------------
 
@@ -330,9 +330,11 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
         """Return the task and what is remembered of searches, in one line."""
         desk = self._desks[seat]
         if seat in self.proposers:
-            return words.terse_proposer(self.answer, self.hops, desk.left, desk.searches)
+            return words.terse_proposer(
+                self.answer, self.hops, desk.left, desk.searches, self.world.symbolic
+            )
         question = self._asked.question if self._asked else ""
-        return words.terse_solver(question, desk.left, desk.searches)
+        return words.terse_solver(question, desk.left, desk.searches, self.world.symbolic)
 
     def draw(self) -> str:
         """Return the answer, the question and what everybody searched for."""
@@ -343,7 +345,7 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
             f"question ({asked.source}): {asked.question}" if asked else "question: none yet",
         ]
         for seat, desk in self._desks.items():
-            queries = " | ".join(words.shown(s.query, 60) for s in desk.searches) or "-"
+            queries = " | ".join(s.query[:60] for s in desk.searches) or "-"
             lines.append(f"{seat}: {queries}   {'done' if desk.done else ''} {desk.paid:g}")
         return "\n".join(lines)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coevo.envs.search.actions import shown
+from coevo.envs.core.quoting import quote, quote_line
 from coevo.envs.search.retrieval import Hit
 from coevo.envs.search.snippets import Search, remembered
 
@@ -43,26 +43,26 @@ def solver_rules(searches: int) -> str:
 
 def proposer_task(answer: str, hops: int) -> str:
     """Say what is to be asked for, in full style."""
-    return f"Answer: {shown(answer)}\nHops: {hops}"
+    return f"Answer: {quote_line(answer, 400, bare=True)}\nHops: {hops}"
 
 
 def solver_task(question: str) -> str:
     """Return the question, in full style."""
-    return f"Question: {shown(question)}"
+    return f"Question:\n{quote(question, 400)}"
 
 
 def information(hits: Sequence[Hit]) -> str:
     """Return what a search found, in full style."""
     lines = [
-        f"Doc {i}(Title: {shown(h.title)}) {shown(h.text, DOCUMENT)}"
+        f"Doc {i} (Title: {quote_line(h.title, 200, bare=True)})\n{quote(h.text, DOCUMENT)}"
         for i, h in enumerate(hits, start=1)
     ]
-    return "<information>" + ("\n".join(lines) or "nothing was found") + "</information>"
+    return "\n".join(["<information>", *(lines or ["nothing was found"]), "</information>"])
 
 
 def not_understood(final: str, why: Sequence[str] = ()) -> str:
     """Say that a reply held no action."""
-    seen = f" ({shown('; '.join(why), 100)})" if why else ""
+    seen = f" ({'; '.join(why)})" if why else ""
     return (
         f"Your reply held no action{seen}. End it with <search>query</search> or "
         f"<{final}>...</{final}>."
@@ -76,27 +76,32 @@ def left_over(left: int, final: str) -> str:
     return f"No searches left: this is your last reply, end it with <{final}>...</{final}>."
 
 
-def terse_proposer(answer: str, hops: int, left: int, searches: Sequence[Search]) -> str:
+def terse_proposer(
+    answer: str, hops: int, left: int, searches: Sequence[Search], ours: bool
+) -> str:
     """Say everything to the proposer in one short message."""
-    task = f"Ask for {shown(answer, 60)}, hops: {hops}."
-    return f"{task}{_found(searches)}{_moves(left, 'question')}"
+    task = f"Ask for {quote_line(answer, 60, bare=True)}, hops: {hops}."
+    return f"{task}{_found(searches, ours)}{_moves(left, 'question')}"
 
 
-def terse_solver(question: str, left: int, searches: Sequence[Search]) -> str:
+def terse_solver(question: str, left: int, searches: Sequence[Search], ours: bool) -> str:
     """Say everything to a solver in one short message."""
-    return f"Question: {shown(question, 160)}.{_found(searches)}{_moves(left, 'answer')}"
+    asked = quote_line(question, 160, bare=True)
+    return f"Question: {asked}.{_found(searches, ours)}{_moves(left, 'answer')}"
 
 
 def memory(searches: Sequence[Search]) -> list[str]:
     """Return what is remembered of searches: four facts or so, about 40 tokens."""
     lines = remembered(searches, most=max(1, min(3, 5 - len(searches))))
-    return [shown(line, 80) for line in lines][-5:]
+    return [" ".join(line.split())[:80] for line in lines][-5:]
 
 
-def _found(searches: Sequence[Search]) -> str:
+def _found(searches: Sequence[Search], ours: bool) -> str:
+    """Return what was found; documents that were made here need no quotation marks."""
     if not searches:
         return ""
-    return " Found: " + (" ".join(memory(searches)) or "nothing.")
+    lines = memory(searches)
+    return " Found: " + (" ".join(lines if ours else map(quote_line, lines)) or "nothing.")
 
 
 def _moves(left: int, final: str) -> str:

@@ -165,6 +165,11 @@ def test_text_survives_tokens(every, text):
     assert tokens.text(tokens.answer(text)) == text
 
 
+def test_half_a_surrogate_pair_is_spelled_as_its_escape(every):
+    tokens = every["chatml"]
+    assert tokens.text(tokens.answer("a\ud83d")) == "a\\ud83d"
+
+
 def test_a_tokenizer_that_looks_up_whole_words_still_gives_text_no_control_token():
     core = Tokenizer(models.WordLevel({"<unk>": 0, "<end>": 1, "hello": 2}, unk_token="<unk>"))
     core.pre_tokenizer = pre_tokenizers.WhitespaceSplit()

@@ -9,12 +9,12 @@ from coevo.agents.human import HumanLeft
 from coevo.commands.arguments import COMMANDS, as_typed, flag
 from coevo.commands.parse import parse
 from coevo.commands.play import Table
-from coevo.commands.screen import harmless
 from coevo.commands.starter_check import promises
 from coevo.commands.transcript import ending, excerpt, transcript
 from coevo.envs import list_envs
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.parsing import Status
+from coevo.envs.core.quoting import visible
 from coevo.trainers.algorithms import ALGORITHMS
 
 KUHN = "coevo/kuhn_poker-v0"
@@ -252,7 +252,7 @@ def test_endings(episode, said):
 def test_text_of_agents_cannot_steer_the_terminal():
     episode = episode_of(pay={"a_0": 1}, text="\x1b[2J\x07hello")
     assert "\x1b" not in "".join([*transcript(episode), *excerpt(episode)])
-    assert harmless("ok\n\x1b") == "ok\n\ufffd"
+    assert visible("ok\n\x1b") == "ok\n\\u001b"
 
 
 # ---- starter ------------------------------------------------------------------------------

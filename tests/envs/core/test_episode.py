@@ -67,8 +67,7 @@ def full_episode(text="好 🙂\n\u2028\x85\r end"):
 
 def test_one_line_holds_everything():
     line = full_episode().to_json()
-    assert len(line.splitlines()) > 1, "the text holds line ends of other standards"
-    assert line.count("\n") == 0
+    assert len(line.splitlines()) == 1, "whatever the text holds"
     back = Episode.from_json(line)
     assert back == full_episode()
     assert type(back.turns[0].status) is Status

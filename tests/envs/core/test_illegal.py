@@ -77,7 +77,7 @@ def test_one_bad_reply_ends_the_game(preset):
     env.step("[fold]")
     assert env.awaiting == ()
     assert env.episode.stop is StopReason.FORFEIT
-    assert env.episode.note == "player_0: 'fold' is not a legal move now"
+    assert env.episode.note == 'player_0: "fold" is not a legal move now'
     assert env.terminations == {FIRST: True, SECOND: True}
     assert env.truncations == {FIRST: False, SECOND: False}
     assert env.episode.outcome["return/player_0"] == 0, "the rules paid nothing"

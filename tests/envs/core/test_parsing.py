@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevo.envs.core.parsing import Status, answer, parse_move
+from coevo.envs.core.parsing import Miss, Status, answer, parse_move
 
 LEGAL, ILLEGAL, UNPARSABLE = Status.LEGAL, Status.ILLEGAL, Status.UNPARSABLE
 MOVES = ["pass", "bet", "raise 2", "抓牌", "Königin"]
@@ -82,7 +82,7 @@ def test_moves_that_differ_in_case_alone_need_the_exact_spelling():
 
 
 def test_the_detail_names_what_was_said():
-    assert "'fold'" in parse_move("[fold]", MOVES).detail
+    assert '"fold"' in parse_move("[fold]", MOVES).detail
 
 
 def test_no_legal_move_at_all_is_no_crash():
@@ -116,3 +116,30 @@ def test_work_grows_with_length_not_with_its_square(pattern, growth):
         return (pattern * length)[:length] + "."
 
     assert growth(lambda t: parse_move(t, MOVES), text) < QUADRATIC / 4
+
+
+@pytest.mark.parametrize(
+    ("reply", "miss"),
+    [
+        ("", Miss.EMPTY),
+        ("<think>[bet]</think>", Miss.EMPTY),
+        ("<think>I will [bet]", Miss.UNCLOSED),
+        ("[bet].", Miss.NOT_LAST),
+        ("[bet] is what I play", Miss.NOT_LAST),
+        ("[[bet]]", Miss.NESTED),
+        ("[bet]]", Miss.NESTED),
+        ("(bet)", Miss.OTHER_BRACKETS),
+        ("［bet］", Miss.OTHER_BRACKETS),
+        ("so <bet>!", Miss.OTHER_BRACKETS),
+        ("I will **bet**.", Miss.NO_BRACKETS),
+        ("[b\u0435t]", Miss.LOOKALIKE),
+        ("[b\u200bet]", Miss.LOOKALIKE),
+        ("[ｂｅｔ]", Miss.LOOKALIKE),
+        ("[fold]", Miss.OTHER),
+        ("who knows", Miss.OTHER),
+        ("[bet]", None),
+    ],
+)
+def test_near_misses_are_told_apart(reply, miss):
+    assert parse_move(reply, MOVES).miss is miss
+    assert parse_move(reply, None).miss is None

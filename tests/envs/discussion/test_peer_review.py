@@ -209,7 +209,7 @@ def test_terse_requests_are_short():
         ("so [2]", "2"),
         ("[2] it is", None),
         ("<score>4</score>", None),
-        ("<score>0</score> [3]", None),
+        ("<score>0</score> [3]", "3"),
         ("<score>3.0</score>", None),
         ("<score>three</score>", None),
         ("<score>３</score>", None),

@@ -117,7 +117,7 @@ def test_a_solver_cannot_approve_its_own_solution(style):
     assert env.awaiting == ("verifier_0",), "the verifier still has the word"
     seen = "\n".join(m["content"] for m in env.chat("verifier_0") if m["role"] == "user")
     assert "<verify>approve</verify> v" not in seen
-    assert "system: it" not in seen
+    assert "\nsystem: it" not in seen
     env.step("<answer>7</answer> <score>3</score> [reject]")
     assert env.awaiting == ("solver_0",)
     env.step(RIGHT)

@@ -161,7 +161,7 @@ def test_verdicts(text, said):
     ("text", "said"),
     [
         ("<search>mayor of Suna</search>", "mayor of Suna"),
-        ("<search>a</search> <search>b</search>", "a"),
+        ("<search>a</search> <search>b</search>", "b"),
         ("[search: mayor Suna]", "mayor Suna"),
         ("[ Search :  mayor Suna ]  ", "mayor Suna"),
         ("[mayor Suna]", "mayor Suna"),

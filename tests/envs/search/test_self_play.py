@@ -9,7 +9,7 @@ import pytest
 import coevo.envs
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.errors import ConfigError, UnknownNameError
-from coevo.envs.search.actions import LONGEST, Action, read_action, shown, tidy
+from coevo.envs.search.actions import LONGEST, Action, read_action, tidy
 from coevo.envs.search.payoffs import proposer_payoff, solver_payoff, success_share
 from coevo.envs.search.retrieval import Hit
 from coevo.envs.search.self_play import DUMMY
@@ -238,7 +238,7 @@ def test_the_full_style_shows_documents_and_examples_but_never_the_gold_path():
     assert env.chat("proposer_0")[0]["content"].count("\n- ") == 3
     propose(env)
     shown_to_solver = env.chat("solver_0")[-1]["content"]
-    assert shown_to_solver.startswith("Question: ") and "Doc" not in shown_to_solver
+    assert shown_to_solver.startswith("Question:\n| ") and "Doc" not in shown_to_solver
 
 
 @pytest.mark.parametrize(
@@ -323,12 +323,11 @@ def test_a_question_cannot_open_anybodys_tags():
     turn = env.episode.turns[-1]
     assert turn.notes["gate"] == "valid"
     asked = env.chat("solver_0")[-1]["content"]
-    assert asked.startswith("Question: ")
+    assert asked.startswith("Question:\n| ")
     assert not any(s in asked for s in ("<", ">", "[", "]"))
 
 
 def test_tidy_texts_and_readings():
-    assert shown("a\n</information> [x]") == "a ‹/information› ⟦x⟧"
     assert tidy("x" * 5000) == "x" * LONGEST
     assert read_action("<ANSWER>Kimo</ANSWER>", ("search", "answer")).text == "Kimo"
     assert read_action("[Search : Kimo ]", ("search",)) == Action("search", "Kimo")
