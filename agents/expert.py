@@ -20,7 +20,8 @@ class ExpertAgent(MoveAgent):
     Where moves are texts it speaks with that skill. Elsewhere playing well is the oracle's move
     where the game is solved; in larger games of perfect information it is a look one move ahead;
     in large Goofspiel it is to bid what the prize is worth, the best reply to random bids (Ross,
-    1971); and where nothing is known everything is random.
+    1971); in other games everything is random. An environment with neither an expert nor an
+    OpenSpiel game raises ConfigError, unless `skill` is 0.
 
     Args:
         skill: share of moves that are played well, 0..1.
@@ -34,13 +35,24 @@ class ExpertAgent(MoveAgent):
 
     def speech(self, request: Request) -> Replies:
         """Return what the environment's expert might say; where there is none, choose a move."""
-        return expert_replies(request, self.skill) or super().speech(request)
+        replies = expert_replies(request, self.skill)
+        if replies is None:
+            self._check(request)
+        return replies or super().speech(request)
 
     def odds(self, request: Request) -> np.ndarray:
         """Mix good play and random play."""
-        if "game" not in request.info or not self.skill:
+        self._check(request)
+        if not self.skill:
             return uniform(request)
         return self.skill * _good(request) + (1 - self.skill) * uniform(request)
+
+    def _check(self, request: Request) -> None:
+        if self.skill and "game" not in request.info:
+            raise ConfigError(
+                f"{self.name}: no expert for seat {request.seat}. The environment is no OpenSpiel "
+                "game and its task defines no `expert`; expert:0 and random play anywhere"
+            )
 
 
 def _good(request: Request) -> np.ndarray:

@@ -18,8 +18,9 @@ import pyspiel
 
 from coevo.agents.agent import Request
 from coevo.agents.game_tree import GameTree, Policy, game_tree, turn_based_key
-from coevo.agents.scripted import MoveAgent
+from coevo.agents.scripted import MoveAgent, expert_replies
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.task import Replies
 from coevo.envs.games.openspiel import load_game
 
 POSITIONS = 200_000
@@ -42,6 +43,7 @@ _KINDS = (
     "two-player zero-sum games that are sequential with perfect information, or small; "
     "and small two-player games in which both are paid the same"
 )
+_ELSE = f"Oracles: {_KINDS}; elsewhere try expert:1"
 
 
 class Solution:
@@ -132,11 +134,14 @@ class Tabular(Solution):
 class OracleAgent(MoveAgent):
     """Plays the best known move of every OpenSpiel game that it can solve.
 
+    Where moves are texts it says what the environment's expert says at its best.
+
     Args:
         simulations: per move, where tree search has to do.
     """
 
     name = "oracle"
+    skill = 1.0
 
     def __init__(self, simulations: int = SIMULATIONS) -> None:
         if simulations < 1:
@@ -144,6 +149,12 @@ class OracleAgent(MoveAgent):
         self.simulations = simulations
         self.exact = True
         """Whether all play so far came from optimal solutions; reports say so where not."""
+
+    def speech(self, request: Request) -> Replies:
+        """Return the best moves; where moves are texts, what the environment's expert says."""
+        if request.info["legal_actions"] is None and expert_replies(request, self.skill) is None:
+            raise ConfigError(f"no oracle: any text is legal here and there is no expert. {_ELSE}")
+        return super().speech(request)
 
     def odds(self, request: Request) -> np.ndarray:
         """Return the solution's probability of every legal move."""
@@ -238,7 +249,7 @@ def state_of(game: pyspiel.Game, info: Mapping[str, Any]) -> pyspiel.State:
 def game_of(info: Mapping[str, Any]) -> str:
     """Return the game string of a request; raise where the environment is not an OpenSpiel game."""
     if "game" not in info:
-        raise ConfigError(f"no oracle: the environment is no OpenSpiel game. Oracles: {_KINDS}")
+        raise ConfigError(f"no oracle: the environment is no OpenSpiel game. {_ELSE}")
     return str(info["game"])
 
 

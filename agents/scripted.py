@@ -23,7 +23,7 @@ class MoveAgent(Agent):
     """
 
     skill: float = 0.0
-    """Skill of the expert that speaks for it, 0..1."""
+    """Skill of the expert that speaks for it where moves are texts, 0..1."""
 
     def odds(self, request: Request) -> np.ndarray:
         """Return the probability of each entry of `legal_actions`, which is not empty."""

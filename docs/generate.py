@@ -68,7 +68,7 @@ def environment_page(env: EnvSpec) -> str:
         ("import", f'`pettingzoo.make("aec", "{env.id}")`'),
         ("seats", ", ".join(f"`{seat}`" for seat in raw.possible_agents)),
         ("moves", moves(env)),
-        ("action", "text; the move in square brackets at its end"),
+        ("action", action(raw)),
         ("observation", '`{"messages": chat}`'),
         ("payoff of a seat", f"{low:g} to {high:g}" + (", zero-sum" if raw.zero_sum else "")),
         ("scored by", f"`{env.metric}`" if env.metric else "mean return"),
@@ -89,6 +89,13 @@ def environment_page(env: EnvSpec) -> str:
         f"```python\n{usage(env)}```",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def action(raw: TextEnv) -> str:
+    """Return the form of a reply of the seat that moves first."""
+    if raw.infos[raw.agent_selection]["legal_actions"] is None:
+        return "text; the prompts say how an answer is marked"
+    return "text; the move in square brackets at its end"
 
 
 def prompts(env: EnvSpec) -> Iterable[str]:
@@ -125,8 +132,9 @@ def usage(env: EnvSpec) -> str:
         env.reset(seed=0)
         for seat in env.agent_iter():
             observation, reward, terminated, truncated, info = env.last()
-            move = (info["legal_actions"] or [""])[0]
-            env.step(None if terminated or truncated else f"[{{move}}]")
+            legal = info["legal_actions"]  # None where any text is an answer
+            reply = "I say [5]" if legal is None else f"[{{(legal or ['-'])[0]}}]"
+            env.step(None if terminated or truncated else reply)
         print(env.unwrapped.episode.outcome)
         """)
 
@@ -134,7 +142,7 @@ def usage(env: EnvSpec) -> str:
 def references(env: EnvSpec) -> str:
     """Return the reference scores and where they come from."""
     if not env.refs:
-        return "none: they depend on the arguments"
+        return "none"
     scores = ", ".join(f"{name} {value:.4g}" for name, value in env.refs.items())
     return f"{scores}. {sentence(env.refs_source)}"
 

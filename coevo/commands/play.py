@@ -10,6 +10,8 @@ import numpy as np
 from coevo.agents import HumanAgent
 from coevo.agents.agent import Agent, Reply, request_of
 from coevo.agents.human import HumanLeft
+from coevo.agents.registry import is_scripted, scripted
+from coevo.agents.scripted import RandomAgent
 from coevo.agents.unanswered import answered
 from coevo.commands import players
 from coevo.commands.arguments import Play
@@ -32,6 +34,8 @@ def run(args: Play) -> int:
         raise ConfigError(f"--seat {args.seat}: {args.env} has the seats {listed}")
     seed = args.seed if args.seed is not None else int(np.random.default_rng().integers(2**31))
     agent = players.agent(args.agent, temperature=args.temperature, seed=seed)
+    if is_scripted(args.agent) and args.agent != "human":
+        _check(scripted(args.agent), seats[args.seat], Table(args.env, options, seed))
     screen = Screen()
     screen.say(f"{args.env}, seed {seed}: you are {seats[args.seat]} against {args.agent}.")
     screen.say("Type a number or the name of a move. Ctrl-D leaves.")
@@ -45,6 +49,17 @@ def run(args: Play) -> int:
     screen.say(table.seen.render() or "")
     screen.say(f"you are {seats[args.seat]}: {ending(episode)}")
     return 0
+
+
+def _check(agent: Agent, person_seat: str, table: Table) -> None:
+    """Let a scripted agent reply once, so that one that cannot play here says so at the start."""
+    env, rng = table.env, np.random.default_rng(0)
+    while env.awaiting:
+        seat = env.agent_selection
+        player = RandomAgent() if seat == person_seat else agent
+        env.step(player.act([request_of(env, seat, rng)])[0].text)
+        if seat != person_seat:
+            return
 
 
 def _write(text: str) -> None:

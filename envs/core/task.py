@@ -69,7 +69,8 @@ class Task(ABC, Generic[C]):
     """Legal move that is played for a reply that gives none; None leaves that to the illegal-move
     policy."""
     task_id: str | None = None
-    """Name of the initial state or question, set by `reset`; None where the seed says it all."""
+    """Name of the initial state or question, set by `reset`; None where the seed says it all. It
+    stands in the info of every seat, so it must not tell what any of them must not know."""
 
     def __init__(self, config: C) -> None:
         self.config = config
@@ -96,11 +97,17 @@ class Task(ABC, Generic[C]):
 
     @abstractmethod
     def rules(self, seat: str) -> str:
-        """Return the system message of the full style: the task as this seat must know it."""
+        """Return the system message of the full style: the task as this seat must know it.
+
+        The engine adds nothing: say here, or in `situation`, how to answer (`ANSWER_FORMAT`).
+        """
 
     @abstractmethod
     def situation(self, seat: str) -> str:
-        """Return what this seat sees at its turn, in the full style."""
+        """Return what this seat sees at its turn, in the full style.
+
+        The engine adds nothing: where moves are listed, list them.
+        """
 
     @abstractmethod
     def terse(self, seat: str) -> str:
@@ -133,8 +140,17 @@ class Task(ABC, Generic[C]):
         """Return further entries of this seat's info; never what the seat must not know."""
         return {}
 
+    def hide(self, seat: str, rng: np.random.Generator) -> bool:
+        """Redraw in place what this seat must not know now; return whether there is any.
+
+        Only tests ask: what the seat is shown must stay the same.
+        """
+        return False
+
     def expert(self, seat: str, skill: float) -> Replies | None:
-        """Return what an expert might reply now; None where a list of moves is all there is.
+        """Return what an expert might reply now; None where there is none.
+
+        Where moves are listed, its replies are these moves in square brackets (`answer`).
 
         Args:
             seat: one that moves now.

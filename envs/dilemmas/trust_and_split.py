@@ -148,6 +148,16 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
             **shown,
         }
 
+    def hide(self, seat: str, rng: np.random.Generator) -> bool:
+        """Deal the other's hand and all later ones again."""
+        me, now = self.seats.index(seat), self.hands[self.round]
+        self.hands[self.round :] = [self._deal(rng, n) for n in range(self.round, self.rounds)]
+        while self.hands[self.round][me] != now[me]:
+            self.hands[self.round] = self._deal(rng, self.round)
+        if self.public:
+            self.hands[self.round] = now
+        return True
+
     def expert(self, seat: str, skill: float) -> Replies:
         """Return a message that tells the hand, mostly, or a claim that depends on both hands."""
         if self.speaking(seat):

@@ -177,8 +177,8 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
         return tuple(t for t in self.turns if t.role == "evaluator" and t.about == solution)
 
     def draw(self) -> str:
-        """Return the question and what could be read of every reply."""
-        lines = [f"question: {self.question.question}"]
+        """Return the question with its answer, and what could be read of every reply."""
+        lines = [f"question: {self.question.question} (answer: {self.question.answer})"]
         for i, turn in enumerate(self.turns):
             about = "" if turn.about < 0 else f" on {turn.about}"
             read = "nothing readable" if turn.answer is None else turn.answer

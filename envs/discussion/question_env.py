@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -63,6 +64,11 @@ class QuestionTask(Task[C]):
 
     def legal(self, seat: str) -> None:
         """Return None: any text is legal."""
+
+    def hide(self, seat: str, rng: np.random.Generator) -> bool:
+        """Give the question another answer."""
+        self.question = replace(self.question, answer=str(rng.integers(10**6)))
+        return True
 
     def describe(self, seat: str, turn: Turn) -> None:
         """Keep the turn; further notes are those of the task."""

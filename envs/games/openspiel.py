@@ -42,6 +42,7 @@ from coevo.envs.games.states import (
     named,
     own_decisions,
     picture,
+    resampled,
     shorten,
     view,
 )
@@ -300,6 +301,13 @@ class OpenSpielTask(Task[OpenSpielConfig]):
     def info(self, seat: str) -> dict[str, Any]:
         """Return what the seat knows, for oracles."""
         return self.known_at(self.state, self.seats.index(seat))
+
+    def hide(self, seat: str, rng: np.random.Generator) -> bool:
+        """Draw the state among those that the seat cannot tell apart."""
+        other = resampled(self.state, self.seats.index(seat), rng.random)
+        if other is not None:
+            self.state, self._names = other, {}
+        return other is not None
 
 
 raw_env = raw_factory(OpenSpielTask)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import pyspiel
@@ -113,6 +113,21 @@ def picture(state: pyspiel.State, player: int) -> str:
     """Return the drawn state where everything is open, else what the player knows."""
     text = str(state) if is_open(state.get_game()) else view(state, player)
     return _COLOUR.sub("", text).strip("\n")
+
+
+def resampled(
+    state: pyspiel.State, player: int, draw: Callable[[], float]
+) -> pyspiel.State | None:
+    """Return a random state that a player cannot tell from this one.
+
+    None where nothing is hidden, and in games (Tiny Hanabi) for which OpenSpiel cannot.
+    """
+    if is_open(state.get_game()):
+        return None
+    try:
+        return state.resample_from_infostate(player, draw)
+    except pyspiel.SpielError:
+        return None
 
 
 def decisions(state: pyspiel.State) -> Iterator[tuple[pyspiel.State, dict[int, int]]]:

@@ -23,6 +23,7 @@ the agents as messages of the user, so no policy is trained on it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -181,6 +182,11 @@ class SearchRouter(Task[SearchRouterConfig]):
     def info(self, seat: str) -> dict[str, Any]:
         """Return the role and the step."""
         return {"role": role_of(seat), "step": self._step}
+
+    def hide(self, seat: str, rng: np.random.Generator) -> bool:
+        """Give the question another answer, told elsewhere."""
+        self.question = replace(self.question, answers=(f"X{rng.integers(10**6)}",), support=())
+        return True
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Route, ask or answer as the facts tell that were found."""

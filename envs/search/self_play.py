@@ -25,6 +25,7 @@ Source        Lu et al. 2025, Search Self-play, arXiv 2510.18821
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -210,6 +211,14 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
         hits = () if last else tuple(retriever.search([query])[0])
         desk.searches.append(Search(query, hits))
         return [hit.doc_id for hit in hits]
+
+    def hide(self, seat: str, rng: np.random.Generator) -> bool:
+        """Forget what others searched for, and give a solver's question another answer."""
+        self._desks |= {a: Desk(1) for a in self.seats if a != seat}
+        if self._asked is not None:
+            self.answer = f"X{rng.integers(10**6)}"
+            self._asked = replace(self._asked, answer=self.answer)
+        return True
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Propose or solve by the facts that the seat remembers."""

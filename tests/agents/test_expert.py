@@ -68,15 +68,18 @@ def test_large_goofspiel_is_played_by_matching_the_prize():
     assert found.forfeit_rate == 0
 
 
-def test_without_oracle_or_moves_it_is_random_or_neutral():
-    rng = np.random.default_rng(0)
-    unknown = Request("a", (), {"legal_actions": ["x", "y"], "game": "matrix_pd"}, rng)
-    foreign = Request("a", (), {"legal_actions": ["x", "y"]}, rng)
-    free = Request("a", (), {"legal_actions": None}, rng)
-    assert [p.tolist() for p in ExpertAgent(1).probabilities([unknown, foreign])] == [
-        [0.5, 0.5]
-    ] * 2
-    assert ExpertAgent(1).act([free])[0].text == NEUTRAL
+def test_a_game_without_an_oracle_is_played_at_random():
+    unknown = {"legal_actions": ["x", "y"], "game": "matrix_pd"}
+    request = Request("a", (), unknown, np.random.default_rng(0))
+    assert ExpertAgent(1).probabilities([request])[0].tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("legal", [["x", "y"], None])
+def test_where_nobody_knows_anything_only_no_skill_plays(legal):
+    request = Request("a", (), {"legal_actions": legal}, np.random.default_rng(0))
+    assert ExpertAgent(0).act([request])[0].text in ("[x]", "[y]", NEUTRAL)
+    with pytest.raises(ConfigError, match="no expert for seat a"):
+        ExpertAgent(0.5).act([request])
 
 
 @pytest.mark.parametrize("skill", [-0.1, 1.1, float("nan")])

@@ -5,7 +5,7 @@ import pytest
 
 import coevo.agents  # adds the opponents
 from coevo.agents import OracleAgent
-from coevo.agents.agent import Request
+from coevo.agents.agent import Request, request_of
 from coevo.agents.game_tree import game_tree
 from coevo.agents.oracle import solve
 from coevo.envs import make
@@ -149,6 +149,18 @@ def test_an_environment_without_openspiel_rules_has_no_oracle():
     asked = Request("a", (), {"legal_actions": ["x"]}, np.random.default_rng(0))
     with pytest.raises(ConfigError, match="no OpenSpiel game"):
         OracleAgent().act([asked])
+
+
+def test_where_any_text_is_legal_it_is_the_expert_at_its_best():
+    env = make("coevo/debate-v0")
+    env.reset(seed=0)
+    while env.awaiting:
+        seat = env.agent_selection
+        env.step(OracleAgent().act([request_of(env, seat, np.random.default_rng(0))])[0].text)
+    assert all(turn.verified for turn in env.episode.turns)
+    nobody = Request("a", (), {"legal_actions": None}, np.random.default_rng(0))
+    with pytest.raises(ConfigError, match="there is no expert"):
+        OracleAgent().act([nobody])
 
 
 @pytest.mark.parametrize("name", ["oracle", "expert"])

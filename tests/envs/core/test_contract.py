@@ -36,7 +36,8 @@ from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.factories import aec_factory, parallel_factory
 from coevo.envs.core.parsing import Status, answer, parse_move
 from coevo.envs.core.single_agent import SingleAgentEnv
-from coevo.envs.games.openspiel import OpenSpielTask
+from coevo.envs.games.kuhn_poker import KuhnPoker
+from coevo.envs.games.openspiel import FULL_MOVES, OpenSpielTask
 from coevo.envs.rewards import FormatReward
 
 IDS = [spec.id for spec in coevo.envs.list_envs()]
@@ -427,10 +428,10 @@ def check_position(env, style):
         assert roles[-1] == "user"
         # A request is complete in itself, or (full style) follows on the rules.
         assert roles == ["user"] or (style == "full" and roles[0] == "system")
-        check_legal(info["legal_actions"], chat)
+        check_legal(info["legal_actions"], chat, style)
 
 
-def check_legal(legal, chat):
+def check_legal(legal, chat, style):
     if legal is None:
         return
     assert legal
@@ -438,6 +439,22 @@ def check_legal(legal, chat):
     for move in legal:
         parse = parse_move(f"I think [so]. {answer(move)}", legal)
         assert parse.move == move, "a move has to be answerable as it is spelled"
+    check_told(legal, "\n".join(texts(chat)), style)
+
+
+def check_told(legal, told, style):
+    """A prompt says how to answer and, in the full style, names every move."""
+    absent = [move for move in legal[:FULL_MOVES] if style == "full" and move not in told]
+    assert not absent, f"no prompt names the legal move {absent[0]!r}: the engine adds nothing"
+    shown = any(answer(move) in told for move in legal) or "[move]" in told
+    assert shown, "no prompt says that a move is answered in brackets: see parsing.ANSWER_FORMAT"
+
+
+@pytest.mark.parametrize("told", ["Your move?", "Legal moves: pass", "Legal moves: pass, bet"])
+def test_a_prompt_that_does_not_say_how_to_answer_would_be_noticed(told):
+    check_told(["pass", "bet"], "Legal moves: [pass], [bet]", "full")
+    with pytest.raises(AssertionError, match="no prompt"):
+        check_told(["pass", "bet"], told, "full")
 
 
 @each_env
@@ -514,11 +531,13 @@ def test_giving_up_is_never_better_than_the_worst_play(id, play_on):
         offended += 1
         assert env.episode.stop is StopReason.FORFEIT
         assert env.episode.note.startswith(offender)
-        assert env.episode.total(offender) == pytest.approx(min(env.payoff_range))
+        least = f"{offender} earns more than the least of payoff_range by giving up: see at_risk"
+        assert env.episode.total(offender) == pytest.approx(min(env.payoff_range)), least
         assert all(env.terminations.values())
     env.reset(seed=0)
     play_on(env, np.random.default_rng(0))
-    assert offended or all(turn.legal is None for turn in env.episode.turns)
+    free = all(turn.legal is None for turn in env.episode.turns)
+    assert offended or free, "no seat was found that could give up a list of legal moves"
 
 
 @each_parallel
@@ -545,6 +564,58 @@ def test_everybody_in_a_round_is_judged_whatever_the_order_of_the_seats(id, ille
 
 
 # ---- 5: what one seat may know of another -----------------------------------------------------
+
+
+HIDING = [*((id, {}) for id in IDS), ("coevo/goofspiel-v0", {"game": "goofspiel(imp_info=true)"})]
+
+
+@pytest.mark.parametrize(("id", "options"), HIDING, ids=str)
+@each_style
+def test_what_is_hidden_from_a_seat_shows_nowhere(id, options, style):
+    check_hidden(coevo.envs.make(id, prompt_style=style, max_cycles=LONGEST, **options))
+
+
+def check_hidden(env):
+    """Play, and compare at every turn what the seat is shown before and after a redraw."""
+    rng, drawn, redrawn = np.random.default_rng(5), set(), False
+    env.reset(seed=5)
+    while env.awaiting:
+        for seat in env.awaiting:
+            before = sight(env.task, seat, env.prompt_style)
+            for _ in range(3):
+                other = copy.deepcopy(env.task)
+                if not other.hide(seat, rng):
+                    break
+                redrawn = True
+                drawn |= {other.draw() != env.task.draw()}
+                after = sight(other, seat, env.prompt_style)
+                assert after == before, f"{seat} is shown what `hide` redraws"
+        play_well(env, rng)
+    assert not redrawn or True in drawn, "`hide` says that it redraws, and `draw` shows no change"
+
+
+def play_well(env, rng):
+    """Reply as the expert where any text is legal, so that the play gets somewhere."""
+    expert = env.expert(env.agent_selection, 1.0)
+    if expert is None or env.infos[env.agent_selection]["legal_actions"] is not None:
+        step_once(env, rng)
+    else:
+        env.step(str(rng.choice(expert.texts, p=expert.probabilities)))
+
+
+def sight(task, seat, style):
+    """Return everything that the engine takes from a task for a seat that moves."""
+    prompts = [task.terse(seat)] if style == "terse" else [task.rules(seat), task.situation(seat)]
+    return repr((prompts, task.legal(seat), task.info(seat), task.task_id))
+
+
+def test_a_seat_that_is_shown_what_is_hidden_would_be_noticed():
+    class Careless(KuhnPoker):
+        def situation(self, seat):
+            return f"{super().situation(seat)} Cards: {self.state.history()[:2]}"
+
+    with pytest.raises(AssertionError, match="is shown what `hide` redraws"):
+        check_hidden(TextEnv(Careless(Careless.config_class())))
 
 
 @each_env
