@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from coevo.agents.scoring import Scored
+from coevo.agents.scoring import Scored, chosen
 from coevo.trainers.algorithm import Critic, ValueCriticConfig
 from coevo.trainers.estimators import (
     Denominators,
@@ -100,9 +100,8 @@ class Objective:
         old_CL = self._old_CL
         now_CL, entropy_CL = old_CL.clone(), torch.zeros_like(old_CL)
         for part in self.passes.micro_batches(s, spans) if spec.measuring else ():
-            scored = self.passes.score(s, part)
-            now_CL[part.at] = part.spread(scored.logp_N(), s).to(now_CL)
-            entropy_N = exact_entropy(scored.logits_NV.log_softmax(-1))
+            logp_N, entropy_N = self.passes.score(s, part).reduce(_with_entropy)
+            now_CL[part.at] = part.spread(logp_N, s).to(now_CL)
             entropy_CL[part.at] = part.spread(entropy_N, s).to(now_CL)
         assert s.advantage_CL is not None
         whole = LossInputs(
@@ -150,13 +149,12 @@ class Objective:
 
     def _inputs(self, part: MicroBatch, scored: Scored) -> LossInputs:
         s, at = self.sequences, part.at
-        logp_CL = part.spread(scored.logp_N(), s)
+        logp_N, entropy_N, *pull_N = self._of_tokens(part, scored)
+        logp_CL = part.spread(logp_N, s)
 
         def given(value_CL: Tensor | None) -> Tensor | None:
             return None if value_CL is None else value_CL[at].to(logp_CL)
 
-        with torch.set_grad_enabled(bool(self.spec.regularise)):  # else for the log alone
-            entropy_CL = part.spread(exact_entropy(scored.logits_NV.log_softmax(-1)), s)
         old_CL, advantage_CL = given(s.logp_old_CL), given(s.advantage_CL)
         assert advantage_CL is not None
         return LossInputs(
@@ -167,17 +165,27 @@ class Objective:
             turn_id_CL=s.turn_CL[at].to(logp_CL.device),
             logp_behaviour_CL=given(s.logp_roll_CL),
             logp_ref_CL=given(s.logp_ref_CL),
-            entropy_CL=entropy_CL,
-            kl_magnet_CL=self._pull(part, scored),
+            entropy_CL=part.spread(entropy_N, s),
+            kl_magnet_CL=part.spread(pull_N[0], s) if pull_N else None,
             state=self.state,
         )
 
-    def _pull(self, part: MicroBatch, scored: Scored) -> Tensor | None:
+    def _of_tokens(self, part: MicroBatch, scored: Scored) -> tuple[Tensor, ...]:
+        """Return log-probability and entropy of every token, and the KL to the magnet if any."""
+        gradient = bool(self.spec.regularise)  # else the entropy is for the log alone
+
+        def read(ids_N: Tensor, logp_NV: Tensor, *target_NV: Tensor) -> tuple[Tensor, ...]:
+            with torch.set_grad_enabled(gradient and torch.is_grad_enabled()):
+                entropy_N = exact_entropy(logp_NV)
+            pull_N = (exact_kl(logp_NV, t_NV) for t_NV in target_NV)
+            return chosen(logp_NV, ids_N), entropy_N, *pull_N
+
         if self.magnet is None:
-            return None
+            return scored.reduce(read)
         with torch.no_grad():
-            target_NV = self.passes.score(self.sequences, part, self.magnet).logits_NV.log_softmax(
-                -1
-            )
-        kl_N = exact_kl(scored.logits_NV.log_softmax(-1), target_NV)
-        return part.spread(kl_N, self.sequences)
+            target = self.passes.score(self.sequences, part, self.magnet)
+        return scored.reduce(read, target)
+
+
+def _with_entropy(ids_N: Tensor, logp_NV: Tensor) -> tuple[Tensor, ...]:
+    return chosen(logp_NV, ids_N), exact_entropy(logp_NV)

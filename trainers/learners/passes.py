@@ -5,9 +5,8 @@ They run in micro-batches of distinct token sequences; all sequences that share 
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -61,7 +60,7 @@ class Passes:
 
     def value_N(self, scored: Scored) -> Tensor:
         """Return the critic's value before the tokens of a micro-batch."""
-        assert isinstance(self.head, nn.Linear) and scored.hidden_NH is not None  # by the record
+        assert isinstance(self.head, nn.Linear)  # by the algorithm
         return self.head(scored.hidden_NH.detach()).squeeze(-1)
 
     @torch.no_grad()
@@ -79,8 +78,7 @@ class Passes:
         before_BTH, after_BTH = (torch.zeros(*shape, size) for _ in range(2))
         for part in self.micro_batches(sequences):
             scored = self.score(sequences, part)
-            assert scored.hidden_NH is not None  # there is a critic
-            hidden_CLH = part.spread(scored.hidden_NH.float(), sequences).cpu()
+            hidden_CLH = part.spread(scored.hidden_NH, sequences).cpu()
             turn_CL, mask_CL = sequences.turn_CL[part.at], sequences.mask_CL[part.at]
             trajectory_CL = sequences.trajectory_C[part.at].unsqueeze(1).expand_as(turn_CL)
             for out_BTH, step in ((before_BTH, 1), (after_BTH, -1)):
@@ -121,19 +119,15 @@ class Passes:
         """Run this or another model once; ids that masked sampling did not allow are ruled out."""
         model = model or self.agent.model
         spans = [sequences.spans[s] for s in part.spans]
-        hidden = self.head is not None and model is self.agent.model
-        with _precision(model):
-            scored = score(model, spans, self.agent.sampling.temperature or 1.0, hidden=hidden)
+        temperature = self.agent.sampling.temperature or 1.0
+        scored = score(model, spans, temperature, autocast=_precision(model))
         allowed = [sequences.allowed[s] for s in part.spans]
         if all(ids is None for ids in allowed):
             return scored
         given = zip(spans, allowed, strict=True)
-        return scored.masked(
-            [i for span, ids in given for i in ids or [[]] * len(span.positions())]
-        )
+        every = [i for span, ids in given for i in ids or [[]] * len(span.positions())]
+        return replace(scored, allowed=every)
 
 
-def _precision(model: PreTrainedModel) -> contextlib.AbstractContextManager[object]:
-    if model.device.type == "cuda":
-        return torch.autocast("cuda", torch.bfloat16)
-    return contextlib.nullcontext()
+def _precision(model: PreTrainedModel) -> torch.dtype | None:
+    return torch.bfloat16 if model.device.type == "cuda" else None
