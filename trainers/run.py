@@ -21,6 +21,7 @@ from coevo.trainers.checkpoint import Progress
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.learners.learner import Learner
+from coevo.trainers.learners.settings import schedule
 from coevo.trainers.run_folder import RunFolder
 
 
@@ -38,6 +39,21 @@ class Run:
     estimator_state: dict[str, Any] = field(default_factory=dict)
     moving: bool = False
     """Whether an update is between its first and its last change of weights."""
+
+    @property
+    def rate(self) -> float:
+        """Factor on the learning rates, by the schedule."""
+        progress = self.progress
+        done = progress.share(self.config)
+        return schedule(self.config.algorithm.optim, progress.step, done)
+
+    def after_update(self) -> None:
+        """Let everything follow that follows the weights: magnets, ema weights, past selves."""
+        step = self.progress.step + 1
+        for name, learner in self.learners.items():
+            learner.after_update(step)
+            self.population.learners[name].version = step
+        self.population.after_update(step)
 
     def policies(self) -> dict[str, LanguageModelAgent]:
         """Return what the run would hand out now: the ema weights where the algorithm keeps them.

@@ -11,7 +11,7 @@ from coevo.agents.agent import Request
 from coevo.agents.load import load_agent
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
-from coevo.trainers import checkpoint, loop, update
+from coevo.trainers import checkpoint, loop
 from coevo.trainers.items.sequences import build
 from coevo.trainers.learners import passes
 
@@ -111,7 +111,7 @@ def test_losses_in_bf16_are_finite_and_near_those_in_float32(
     assert rough.dtype == torch.float32
     assert not torch.equal(rough, precise)
     assert torch.allclose(rough, precise, atol=0.05)
-    stats = update.learn(run, collected)
+    stats = loop.update(run)[0]
     numbers = {k: float(v) for k, v in stats.items()}
     assert [k for k, v in numbers.items() if not math.isfinite(v)] == []
     assert {p.dtype for p in learner.model.parameters()} == {torch.float32}

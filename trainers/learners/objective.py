@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
 from coevo.agents.scoring import Scored, chosen
-from coevo.trainers.algorithm import Critic, ValueCriticConfig
 from coevo.trainers.estimators import (
     Denominators,
     LossConfig,
     LossInputs,
     batch_statistics,
+    control,
     count,
     exact_entropy,
     exact_kl,
@@ -29,11 +29,13 @@ from coevo.trainers.estimators import (
     value_loss,
 )
 from coevo.trainers.items.sequences import Sequences
+from coevo.trainers.learners.lesson import Lesson
 from coevo.trainers.learners.passes import MicroBatch, Passes
+from coevo.trainers.learners.settings import Critic, ValueCriticConfig
 
 
 @dataclass(frozen=True)
-class Objective:
+class Objective(Lesson):
     """A policy's loss over the sequences of an update, and its critic's."""
 
     passes: Passes
@@ -49,6 +51,19 @@ class Objective:
     minibatches: int = 1
     weight: float = 1.0
     """Factor on the whole loss."""
+
+    @property
+    def units(self) -> int:
+        """Distinct token sequences."""
+        return len(self.sequences.spans)
+
+    def cut(self, minibatches: int) -> Self:
+        """Return it with a share of the denominators for each of so many mini-batches."""
+        return replace(self, minibatches=minibatches)
+
+    def control(self, merged: Mapping[str, float]) -> dict[str, Any]:
+        """Return what the loss keeps for the next update."""
+        return control(self.spec, self.state, merged)
 
     def add_gradients(
         self, spans: Sequence[int], generator: torch.Generator | None = None

@@ -94,9 +94,11 @@ class Passes:
         model: PreTrainedModel | None = None,
     ) -> Tensor:
         out_CL = torch.zeros(sequences.mask_CL.shape)
-        for part in self.micro_batches(sequences):
-            scored = self.score(sequences, part, model)
-            out_CL[part.at] = part.spread(read(scored).cpu(), sequences)
+        for number, part in enumerate(self.micro_batches(sequences)):
+            value_CL = part.spread(read(self.score(sequences, part, model)).cpu(), sequences)
+            if not number:
+                out_CL = out_CL.to(value_CL)
+            out_CL[part.at] = value_CL
         return out_CL
 
     def micro_batches(
