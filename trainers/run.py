@@ -21,6 +21,7 @@ from coevo.trainers.checkpoint import Progress
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.learners.learner import Learner
+from coevo.trainers.learners.memory import check_room
 from coevo.trainers.learners.settings import schedule
 from coevo.trainers.run_folder import RunFolder
 
@@ -96,9 +97,12 @@ def start(config: TrainConfig, folder: RunFolder) -> Run:
     population = algorithm.population(env.possible_agents, maker)
     _check_owners(algorithm.optim_of, population)
     learners = {
-        name: Learner(agent, algorithm, algorithm.optim_for(name))
+        name: Learner(
+            agent, algorithm, algorithm.optim_for(name), recompute=config.gradient_checkpointing
+        )
         for name, agent in population.learners.items()
     }
+    check_room(learners)
     # What a module learned stays with one run.
     modules = [copy.deepcopy(module) for module in algorithm.rewards]
     # The environment applies its per-turn modules as it goes and leaves the others to us.

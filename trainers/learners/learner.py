@@ -18,6 +18,7 @@ from coevo.trainers.items.items import Items
 from coevo.trainers.items.sequences import Sequences
 from coevo.trainers.learners.item_objective import ItemObjective
 from coevo.trainers.learners.lesson import Lesson
+from coevo.trainers.learners.memory import allow_recomputing, within_memory
 from coevo.trainers.learners.objective import Objective
 from coevo.trainers.learners.passes import Passes
 from coevo.trainers.learners.settings import OptimConfig, UtteranceCriticConfig
@@ -32,16 +33,24 @@ class Learner:
         agent: the policy; its model is trained in place.
         algorithm: whose loss and optimiser are used.
         optim: settings of this parameter set; None takes the algorithm's.
+        recompute: compute layers again for the gradient instead of keeping what is in them.
     """
 
     def __init__(
-        self, agent: LanguageModelAgent, algorithm: Algorithm, optim: OptimConfig | None = None
+        self,
+        agent: LanguageModelAgent,
+        algorithm: Algorithm,
+        optim: OptimConfig | None = None,
+        *,
+        recompute: bool = False,
     ) -> None:
         self.agent, self.algorithm = agent, algorithm
         self.optim = optim or algorithm.optim
         self.model: PreTrainedModel = agent.model
         self.head = self._make_head()
-        self.passes = Passes(agent, self.head, self.optim.token_budget)
+        if recompute:
+            allow_recomputing(self.model)
+        self.passes = Passes(agent, self.head, self.optim.token_budget, recompute)
         self.reference = frozen_copy(self.model) if algorithm.needs_reference else None
         self.magnet = frozen_copy(self.model) if algorithm.magnet is not None else None
         self.ema = frozen_copy(self.model) if algorithm.ema else None
@@ -143,8 +152,9 @@ class Learner:
         for _ in range(self.optim.epochs):
             orders = [torch.randperm(x.units, generator=generator) for x in lessons]
             for chosen in zip(*(order.tensor_split(parts) for order in orders), strict=True):
-                for lesson, units, seen in zip(lessons, chosen, stats, strict=True):
-                    seen += lesson.add_gradients(units.tolist(), generator)
+                found = self._add_gradients(lessons, chosen, generator)
+                for seen, here in zip(stats, found, strict=True):
+                    seen += here
                 norms.append(self._step())
         logged: dict[str, float] = {}
         state: dict[str, Any] = {}
@@ -153,6 +163,22 @@ class Learner:
             logged |= {lesson.prefix + name: x for name, x in for_log(merged).items()}
             state |= lesson.control(merged)
         return logged | {"grad_norm": sum(norms) / len(norms), "lr": self.optim.lr * rate}, state
+
+    def _add_gradients(
+        self, lessons: Sequence[Lesson], chosen: Sequence[Tensor], generator: torch.Generator
+    ) -> list[list[dict[str, Tensor]]]:
+        """Add the gradients of one mini-batch, from the start again where memory runs out."""
+        drawn = generator.get_state()
+
+        def undo() -> None:
+            self.optimizer.zero_grad(set_to_none=True)
+            generator.set_state(drawn)
+
+        def add() -> list[list[dict[str, Tensor]]]:
+            pairs = zip(lessons, chosen, strict=True)
+            return [lesson.add_gradients(units.tolist(), generator) for lesson, units in pairs]
+
+        return within_memory(self.passes, add, undo)
 
     def objective_of(
         self, loss: ItemLoss, items: Sequences | Items, state: Mapping[str, Any]

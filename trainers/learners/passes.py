@@ -5,6 +5,7 @@ They run in micro-batches of distinct token sequences; all sequences that share 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ from transformers import PreTrainedModel
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.scoring import Scored, micro_batches, score
 from coevo.trainers.items.sequences import Sequences
+from coevo.trainers.learners.memory import recomputed
 from coevo.trainers.learners.utterance_critic import UtteranceCritic
 
 
@@ -38,7 +40,7 @@ class MicroBatch:
         return grid_UL.index_put(at, packed_N)[self.local.to(packed_N.device)]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Passes:
     """Runs the model of a policy, or another one, over sequences."""
 
@@ -46,7 +48,9 @@ class Passes:
     head: nn.Linear | UtteranceCritic | None
     """The critic's heads on the last hidden state of the policy's model."""
     token_budget: int
-    """Tokens of one pass, padding included."""
+    """Tokens of one pass, padding included; halved where memory runs out."""
+    recompute: bool = False
+    """Whether layers are computed again for the gradient instead of kept."""
 
     @torch.no_grad()
     def logp(self, sequences: Sequences, of: PreTrainedModel | None = None) -> Tensor:
@@ -122,7 +126,9 @@ class Passes:
         model = model or self.agent.model
         spans = [sequences.spans[s] for s in part.spans]
         temperature = self.agent.sampling.temperature or 1.0
-        scored = score(model, spans, temperature, autocast=_precision(model))
+        kept = self.recompute and torch.is_grad_enabled()
+        with recomputed(model) if kept else contextlib.nullcontext():
+            scored = score(model, spans, temperature, autocast=_precision(model))
         allowed = [sequences.allowed[s] for s in part.spans]
         if all(ids is None for ids in allowed):
             return scored
