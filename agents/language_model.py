@@ -120,7 +120,7 @@ class LanguageModelAgent(Agent):
         for batch in micro_batches([len(s.ids) for s, _ in moves], self.sampling.token_budget):
             chosen = [moves[i] for i in batch]
             scored = score(self.model, [s for s, _ in chosen], temperature)
-            scored = scored.masked([ids for move in chosen for ids in _allowed(move)])
+            scored = replace(scored, allowed=[ids for move in chosen for ids in _allowed(move)])
             sizes = [len(s.positions()) for s, _ in chosen]
             logp[batch] = [float(part.sum()) for part in scored.logp_N().split(sizes)]
         return logp

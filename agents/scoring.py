@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedModel
+
+from coevo.agents.output_head import output_head
+
+PIECE = 2**24
+"""Elements of a matrix [tokens, vocabulary] that exists at a time: 64 MiB in float32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,34 +35,74 @@ class Span:
 
 @dataclass(frozen=True)
 class Scored:
-    """Outputs at the reply tokens of a micro-batch, packed in the order of its sequences."""
+    """A forward pass over a micro-batch, at its reply tokens, packed in the order of its sequences.
 
-    logits_NV: Tensor
-    """Float logits that predict each reply token, divided by the temperature."""
+    Log-distributions [N, V] are made piece by piece and reduced at once, forward and backward, so
+    that a vocabulary of 150,000 ids needs the memory of a piece, not of the micro-batch.
+    """
+
+    hidden_NH: Tensor
+    """Last hidden state before each reply token."""
+    logits: Callable[[slice], Tensor]
+    """Float logits [n, V] of some of the tokens, divided by the temperature."""
     ids_N: Tensor
     """The reply tokens."""
-    hidden_NH: Tensor | None
-    """Last hidden state before each reply token, where asked for."""
+    allowed: Sequence[Sequence[int]] = ()
+    """Ids that masked sampling allowed at each of the N tokens, empty where it was free; () where
+    it was free everywhere."""
+
+    def reduce(
+        self, read: Callable[..., tuple[Tensor, ...]], *others: Scored, piece: int | None = None
+    ) -> tuple[Tensor, ...]:
+        """Return what a function makes of complete log-distributions, token by token.
+
+        Args:
+            read: (ids [n], log-distribution [n, V], those of the others...) -> tensors [n].
+            others: passes of other models over the same tokens.
+            piece: tokens at a time; None takes what fits `PIECE` elements.
+
+        Returns:
+            The tensors of `read`, [N] each.
+        """
+        size = piece or self._piece()
+        parts = [slice(i, i + size) for i in range(0, len(self.ids_N), size)]
+
+        def compute(part: slice) -> tuple[Tensor, ...]:
+            return read(self.ids_N[part], *(s._logp(part) for s in (self, *others)))
+
+        if len(parts) > 1 and torch.is_grad_enabled():
+            found = [checkpoint(compute, part, use_reentrant=False) for part in parts]
+        else:
+            found = [compute(part) for part in parts]
+        return tuple(torch.cat(tensors) for tensors in zip(*found, strict=True))
 
     def logp_N(self) -> Tensor:
         """Return the log-probability of each reply token, in nats."""
-        logp_NV = self.logits_NV.log_softmax(-1)
-        return logp_NV.gather(-1, self.ids_N[:, None]).squeeze(-1)
+        return self.reduce(lambda ids_N, logp_NV: (chosen(logp_NV, ids_N),))[0]
 
-    def masked(self, allowed: Sequence[Sequence[int]]) -> Scored:
-        """Rule out what masked sampling did not allow.
+    def _logp(self, part: slice) -> Tensor:
+        """Return the log-distributions of some tokens, [n, V]."""
+        logits_NV = self.logits(part)
+        allowed = self.allowed[part]
+        if any(allowed):
+            closed_NV = torch.zeros_like(logits_NV, dtype=torch.bool)
+            for n, ids in enumerate(allowed):
+                if ids:
+                    closed_NV[n] = True
+                    closed_NV[n, list(ids)] = False
+            # Finite, so that entropies and divergences never meet 0 times infinity.
+            logits_NV = logits_NV.masked_fill(closed_NV, torch.finfo(logits_NV.dtype).min)
+        return logits_NV.log_softmax(-1)
 
-        Args:
-            allowed: ids allowed at each of the N tokens; empty where sampling was free.
-        """
-        closed_NV = torch.zeros_like(self.logits_NV, dtype=torch.bool)
-        for n, ids in enumerate(allowed):
-            if ids:
-                closed_NV[n] = True
-                closed_NV[n, list(ids)] = False
-        # Finite, so that entropies and divergences never meet 0 times infinity.
-        floor = torch.finfo(self.logits_NV.dtype).min
-        return Scored(self.logits_NV.masked_fill(closed_NV, floor), self.ids_N, self.hidden_NH)
+    def _piece(self) -> int:
+        with torch.no_grad():
+            vocabulary = self.logits(slice(1)).shape[1]
+        return max(1, PIECE // vocabulary)
+
+
+def chosen(logp_NV: Tensor, ids_N: Tensor) -> Tensor:
+    """Return the log-probability of one id per row."""
+    return logp_NV.gather(-1, ids_N[:, None]).squeeze(-1)
 
 
 def micro_batches(lengths: Sequence[int], token_budget: int) -> Iterator[list[int]]:
@@ -76,7 +123,10 @@ def micro_batches(lengths: Sequence[int], token_budget: int) -> Iterator[list[in
 
 
 def score(
-    model: PreTrainedModel, spans: Sequence[Span], temperature: float = 1.0, hidden: bool = False
+    model: PreTrainedModel,
+    spans: Sequence[Span],
+    temperature: float = 1.0,
+    autocast: torch.dtype | None = None,
 ) -> Scored:
     """Run one left-padded forward pass and keep what predicts the reply tokens.
 
@@ -84,31 +134,47 @@ def score(
         model: a causal language model.
         spans: sequences with at least one reply token each, none at index 0.
         temperature: of the policy; logits are divided by it.
-        hidden: whether to return hidden states, for a critic.
+        autocast: compute matrix products in this type.
     """
     longest = max(len(s.ids) for s in spans)
     device = model.device
     ids_BL, mask_BL = left_padded([s.ids for s in spans], device)
-    keep = longest - min(s.starts[0] + longest - len(s.ids) for s in spans) + 1
-    out = model(
-        input_ids=ids_BL,
-        attention_mask=mask_BL,
-        position_ids=positions(mask_BL),
-        logits_to_keep=keep,
-        output_hidden_states=hidden,
-        use_cache=False,
-    )
     rows, columns = [], []
     for b, s in enumerate(spans):
         at = s.positions()
         rows += [b] * len(at)
         columns += [p + longest - len(s.ids) for p in at]
-    row_N = torch.tensor(rows, device=device)
-    column_N = torch.tensor(columns, device=device)
-    first_kept = longest - out.logits.shape[1]
-    logits_NV = out.logits[row_N, column_N - 1 - first_kept].float() / temperature
-    hidden_NH = out.hidden_states[-1][row_N, column_N - 1].float() if hidden else None
-    return Scored(logits_NV, ids_BL[row_N, column_N], hidden_NH)
+    row_N, column_N = torch.tensor(rows, device=device), torch.tensor(columns, device=device)
+    given = {
+        "input_ids": ids_BL,
+        "attention_mask": mask_BL,
+        "position_ids": positions(mask_BL),
+        "use_cache": False,
+    }
+    head = output_head(model)
+    with _precision(device, autocast):
+        if head is None:
+            out = model(**given, output_hidden_states=True)
+            hidden_BLH, logits_BLV = out.hidden_states[-1], out.logits
+        else:
+            hidden_BLH = model.base_model(**given).last_hidden_state
+    hidden_NH = hidden_BLH[row_N, column_N - 1]
+
+    def logits(part: slice) -> Tensor:
+        if head is None:
+            return logits_BLV[row_N[part], column_N[part] - 1].float() / temperature
+        with _precision(device, autocast):
+            return head(hidden_NH[part]) / temperature
+
+    return Scored(hidden_NH.float(), logits, ids_BL[row_N, column_N])
+
+
+def _precision(
+    device: torch.device, autocast: torch.dtype | None
+) -> contextlib.AbstractContextManager[object]:
+    if autocast is None:
+        return contextlib.nullcontext()
+    return torch.autocast(device.type, autocast)
 
 
 def left_padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:

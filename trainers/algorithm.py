@@ -8,160 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from coevo.agents.population import PopulationConfig, Shared
-from coevo.envs.core.config import choice, config, plain, read, real, whole
+from coevo.envs.core.config import config, plain, read, real
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.rewards import RewardModules
+from coevo.trainers.collect.settings import CollectConfig
+from coevo.trainers.cycle import check
 from coevo.trainers.estimators import AdvantageConfig, LossConfig
-from coevo.trainers.samplers import (
-    Allocation,
-    KeepAll,
-    Replay,
-    Selection,
-    TaskBuffer,
-    Uniform,
+from coevo.trainers.learners.settings import (
+    Critic,
+    EmaMagnet,
+    Magnet,
+    OptimConfig,
+    SnapshotMagnet,
+    UtteranceCriticConfig,
+    ValueCriticConfig,
 )
+from coevo.trainers.steps import GIVERS, POLICY_GRADIENT, AnyStep
 
-
-@config
-class CollectConfig:
-    """What is collected for one update."""
-
-    episodes: Annotated[int, whole(1)] = 512
-    """Episodes per update; an episode gives one trajectory per learning seat."""
-    group_size: Annotated[int, whole(1)] = 1
-    """Episodes of the same task; group statistics compare them."""
-    tasks: Annotated[int, whole(0)] = 0
-    """Tasks of the whole run; 0 draws new ones for every update."""
-    allocate: Allocation = field(default_factory=Uniform)
-    """How episodes are shared out among the tasks of an update."""
-    select: Selection = field(default_factory=KeepAll)
-    """Which groups are learnt from."""
-    replay: Replay | None = None
-    """Which episodes of earlier updates come back."""
-    task_buffer: TaskBuffer | None = None
-    """What episodes leave for later episodes, and which of them get it."""
-    component: str = "payoff"
-    """Reward component that allocation, selection and replay look at."""
-    low: Annotated[float, real()] = -1.0
-    """Outcome of that component that counts as no success."""
-    high: Annotated[float, real()] = 1.0
-    """Outcome that counts as a full success."""
-
-    def __post_init__(self) -> None:
-        if self.allocate.needs_history and not self.tasks:
-            raise ConfigError(
-                f"collect.allocate={self.allocate.name!r} shares episodes out by what is known "
-                "about a task, but collect.tasks=0 never plays a task twice; give a number of tasks"
-            )
-        if self.episodes % self.group_size:
-            raise ConfigError(
-                f"episodes={self.episodes} must be a multiple of group_size={self.group_size}"
-            )
-
-
-@config
-class OptimConfig:
-    """How parameters move."""
-
-    lr: Annotated[float, real(above=0)] = 3e-4
-    """Peak learning rate of AdamW."""
-    schedule: Literal["constant", "linear", "cosine"] = "constant"
-    """Learning rate over the run; the decaying ones end at `final_lr` times the peak."""
-    final_lr: Annotated[float, real(0, 1)] = 0.1
-    """Share of the peak rate at the end of a decaying schedule."""
-    warmup: Annotated[int, whole(0)] = 5
-    """Updates of linear warm-up."""
-    beta1: Annotated[float, real(0, below=1)] = 0.9
-    """Decay of Adam's first moment."""
-    beta2: Annotated[float, real(0, below=1)] = 0.95
-    """Decay of Adam's second moment."""
-    weight_decay: Annotated[float, real(0)] = 0.0
-    """Decay of the weights, apart from the gradient."""
-    grad_norm: Annotated[float, real(above=0)] = 1.0
-    """Gradients are scaled down to this norm."""
-    epochs: Annotated[int, whole(1)] = 1
-    """Passes over the batch per update."""
-    minibatches: Annotated[int, whole(1)] = 1
-    """Optimiser steps per pass."""
-    token_budget: Annotated[int, whole(1)] = 8192
-    """Tokens of one forward-backward pass, padding included; changes memory, not the gradient."""
-    alternate: tuple[str, ...] = ()
-    """Roles that learn in turns, each with optimiser steps of its own; roles that are not named
-    learn together after them. Empty: all roles at once."""
-    old: Literal["role", "update"] = "role"
-    """When the policy is scored that a role's steps depart from: before each role's steps, which
-    hides what earlier roles moved from the ratio, or once before the update."""
-    frozen: tuple[str, ...] = ()
-    """Roles whose turns are not learnt from. Where roles share weights, what the others learn
-    moves these as well."""
-
-    RUN_WIDE: ClassVar = ("schedule", "final_lr", "warmup", "alternate", "old", "frozen")
-    """Settings that no parameter set has of its own."""
-
-
-@config
-class ValueCriticConfig:
-    """One value per token: a linear head on the policy's last hidden state."""
-
-    gives: ClassVar[str] = "value_BS"
-    name: Literal["value"] = "value"
-    lr: Annotated[float, real(above=0)] = 1e-3
-    """Learning rate of the head; the trunk is not trained by the value loss."""
-    clip: Annotated[float, real(above=0, infinite=True)] = 0.2
-    """Largest change of a value that lowers its loss."""
-
-
-@config
-class UtteranceCriticConfig:
-    """Double critics of whole replies, heads on the policy's last hidden state."""
-
-    gives: ClassVar[str] = "q_BTC"
-    name: Literal["utterance"] = "utterance"
-    lr: Annotated[float, real(above=0)] = 1e-3
-    """Learning rate of the heads; the trunk is not trained by their loss."""
-    passes: Annotated[int, whole(1)] = 20
-    """Steps on every batch before the policy learns from it."""
-    gamma: Annotated[float, real(0, 1)] = 0.95
-    """Discount per turn."""
-    tau: Annotated[float, real(above=0, high=1)] = 0.1
-    """Speed of the slow copies."""
-
-
-Critic = Annotated[ValueCriticConfig | UtteranceCriticConfig, choice()]
-"""What values the credit reads; a credit says which it needs."""
-
-
-@config
-class SnapshotMagnet:
-    """The policy of the latest multiple of `every` updates (R-NaD's outer loop)."""
-
-    name: Literal["snapshot"] = "snapshot"
-    every: Annotated[int, whole(1)] = 20
-    """Updates between snapshots."""
-
-    def kept(self, step: int) -> float:
-        """Return the share of the magnet that stays after an update."""
-        return 1.0 if step % self.every else 0.0
-
-
-@config
-class EmaMagnet:
-    """An exponential moving average of the policy's weights."""
-
-    name: Literal["ema"] = "ema"
-    decay: Annotated[float, real(0, below=1)] = 0.99
-    """Share of the magnet that stays after every update."""
-
-    def kept(self, step: int) -> float:
-        """Return the share of the magnet that stays after an update."""
-        return self.decay
-
-
-Magnet = Annotated[SnapshotMagnet | EmaMagnet, choice()]
-"""The moving reference that the regulariser `magnet` measures the distance to."""
+__all__ = [
+    "STATUS",
+    "Algorithm",
+    "CollectConfig",
+    "EmaMagnet",
+    "OptimConfig",
+    "Published",
+    "SnapshotMagnet",
+    "Status",
+    "UtteranceCriticConfig",
+    "ValueCriticConfig",
+]
 
 
 Status = Literal["model", "table", "vectors", "composed", "inferred"]
@@ -204,6 +82,8 @@ class Algorithm:
     """How far it is held against its source, from STATUS."""
     reproductions: tuple[str, ...] = ()
     """Names for `coevo reproduce` of the reproductions that show its property."""
+    cycle: tuple[AnyStep, ...] = POLICY_GRADIENT
+    """What one update does, step by step."""
     population: PopulationConfig = field(default_factory=Shared)
     """Who has parameters of their own, and who plays whom."""
     rewards: RewardModules = ()
@@ -233,6 +113,7 @@ class Algorithm:
                 f"status={self.status!r} and reproductions=() contradict each other: name a "
                 "reproduction"
             )
+        check(self.cycle, GIVERS)
         for name in self.optim_of:
             self.optim_for(name)
         object.__setattr__(self, "variants", plain(self.variants))
@@ -292,10 +173,13 @@ class Algorithm:
     def needs_reference(self) -> bool:
         """Whether the frozen start weights are needed, for a KL term."""
         in_loss = any(t.needs_reference for t in self.loss.regularise)
-        return self.advantage.kl_in_reward != 0 or in_loss
+        in_cycle = any(step.needs_reference for step in self.cycle)
+        return self.advantage.kl_in_reward != 0 or in_loss or in_cycle
 
     @property
     def moves_reference(self) -> bool:
         """Whether the reference may become the current policy during the run."""
         replay = self.collect.replay
-        return self.needs_reference and replay is not None and replay.moves_reference
+        by_replay = replay is not None and replay.moves_reference
+        by_step = any(step.moves_reference for step in self.cycle)
+        return self.needs_reference and (by_replay or by_step)

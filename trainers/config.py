@@ -56,6 +56,8 @@ class TrainConfig:
     """`cpu`, `cuda`, or `auto`."""
     threads: Annotated[int, whole(0)] = 0
     """CPU threads of torch; 0 leaves torch's choice. Equal results need equal numbers."""
+    gradient_checkpointing: bool = False
+    """Compute layers again for the gradient: less memory, a third more time."""
     trust_remote_code: bool = False
     """Run code that comes with a model."""
 

@@ -1,4 +1,4 @@
-"""The training loop: update, measure, log, save. No algorithm is named here.
+"""The training loop: update after update, each a cycle of steps. No algorithm or option is named.
 
     run = start(config, folder)
     for done in updates(run):
@@ -10,87 +10,19 @@ logging, checkpoints and Ctrl-C are handled here, for every kind of run.
 
 from __future__ import annotations
 
-import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import FrameType
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
 
-from coevo.agents.agent import Agent
-from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import CoevoError, DataError
 from coevo.trainers import checkpoint
-from coevo.trainers.checkpoint import Limits, Progress
 from coevo.trainers.config import TrainConfig
+from coevo.trainers.cycle import Page
+from coevo.trainers.interrupt import Interrupt
+from coevo.trainers.measuring import EvaluationHook, Outcome, Resumable, Update, log
 from coevo.trainers.run import Run, start
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.update import update
 
-EvaluationHook = Callable[[Mapping[str, Agent]], Mapping[str, float]]
-"""Measures the current policies: policy name -> agent in, metric name -> value out."""
-Outcome = tuple[dict[str, Any], list[Episode]]
-"""Metrics and fresh episodes of an update."""
-
-
-class RunConfig(Limits, Protocol):
-    """What the loop reads of a configuration."""
-
-    @property
-    def checkpoint_every(self) -> int:
-        """Updates between checkpoints."""
-
-    @property
-    def probe_every(self) -> int:
-        """Updates between evaluations."""
-
-    @property
-    def probe_points(self) -> int:
-        """Evaluations spread evenly over the limits; 0 goes by `probe_every`."""
-
-    @property
-    def episodes_logged(self) -> int:
-        """Episodes written at every evaluation."""
-
-
-class Resumable(Protocol):
-    """A run that the loop can drive."""
-
-    @property
-    def config(self) -> RunConfig:
-        """Limits, and how often what is done."""
-
-    @property
-    def folder(self) -> RunFolder:
-        """Where everything is written."""
-
-    progress: Progress
-    """Where it stands; the loop counts updates and seconds."""
-    moving: bool
-    """Whether an update is between its first and its last change of weights."""
-
-    def policies(self) -> Mapping[str, Agent]:
-        """Return the policies as they are now."""
-
-    def save(self) -> None:
-        """Write a checkpoint."""
-
-
-@dataclass(frozen=True)
-class Update:
-    """An update that was just finished and logged."""
-
-    step: int
-    """Updates so far."""
-    metrics: Mapping[str, Any]
-    episodes: Sequence[Episode]
-    """The fresh ones."""
-    logged: Sequence[Episode]
-    """Those of them that were written to the folder."""
-    done: float
-    """Share of the run that is done."""
+__all__ = ["EvaluationHook", "Update", "drive", "start", "train", "update", "updates"]
 
 
 def train(config: TrainConfig, folder: RunFolder, hooks: Sequence[EvaluationHook] = ()) -> Run:
@@ -115,6 +47,20 @@ def updates(run: Run, hooks: Sequence[EvaluationHook] = ()) -> Iterator[Update]:
     return drive(run, lambda: update(run), hooks)
 
 
+def update(run: Run) -> Outcome:
+    """Take the steps of the cycle once; return metrics and fresh episodes."""
+    began, page = time.monotonic(), Page(run.progress.step)
+    for step in run.config.algorithm.cycle:
+        run.moving |= step.moves
+        step(run, page)
+    run.after_update()
+    run.moving = False
+    seconds, found = time.monotonic() - began, page.collected
+    tokens, fresh = (0, []) if found is None else (found.tokens, found.episodes[: found.fresh])
+    speed = {"tokens": tokens, "tokens_per_second": tokens / seconds, "seconds": seconds}
+    return page.metrics | speed, fresh
+
+
 def drive(
     run: Resumable, update: Callable[[], Outcome], hooks: Sequence[EvaluationHook] = ()
 ) -> Iterator[Update]:
@@ -137,7 +83,7 @@ def drive(
                     run.save()  # no weight has moved since the last update
                 raise
             run.progress = run.progress.plus(step=1, seconds=time.monotonic() - began)
-            logged = _log(run, metrics, episodes, hooks, share, interrupt.asked)
+            logged = log(run, metrics, episodes, hooks, share, interrupt.asked)
             if run.progress.step % run.config.checkpoint_every == 0:
                 run.save()
                 saved = run.progress.step
@@ -159,62 +105,3 @@ def _taken_up(run: Resumable) -> int:
         )
     run.folder.truncate(run.progress.step)
     return newest
-
-
-def _log(
-    run: Resumable,
-    metrics: dict[str, Any],
-    episodes: Sequence[Episode],
-    hooks: Sequence[EvaluationHook],
-    share_before: float,
-    interrupted: bool,
-) -> Sequence[Episode]:
-    """Measure where it is due, and write metrics and some episodes."""
-    progress = run.progress
-    last = progress.share(run.config) >= 1.0 or interrupted
-    due = last or evaluation_due(run.config, progress, share_before)
-    if due and hooks:
-        policies = run.policies()
-        for hook in hooks:
-            metrics |= hook(policies)
-    metrics |= totals(progress)
-    logged = episodes[: run.config.episodes_logged] if due else ()
-    run.folder.log(progress.step, metrics, logged)
-    return logged
-
-
-def evaluation_due(config: RunConfig, progress: Progress, share_before: float) -> bool:
-    """Return whether the update that just ended is one after which a run is measured."""
-    points = config.probe_points
-    if not points:
-        return progress.step % config.probe_every == 0
-    return math.floor(progress.share(config) * points) > math.floor(share_before * points)
-
-
-def totals(progress: Progress) -> dict[str, float]:
-    """Return the metrics that count a run from its start."""
-    return {
-        "total_tokens": progress.tokens,
-        "total_turns": progress.turns,
-        "total_seconds": progress.seconds,
-    }
-
-
-class Interrupt:
-    """Turns the first Ctrl-C into a request to stop after the current update."""
-
-    asked = False
-
-    def __enter__(self) -> Interrupt:
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
-
-    def __exit__(self, *error: object) -> None:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self._before)

@@ -21,6 +21,8 @@ from coevo.trainers.checkpoint import Progress
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.learners.learner import Learner
+from coevo.trainers.learners.memory import check_room
+from coevo.trainers.learners.settings import schedule
 from coevo.trainers.run_folder import RunFolder
 
 
@@ -38,6 +40,21 @@ class Run:
     estimator_state: dict[str, Any] = field(default_factory=dict)
     moving: bool = False
     """Whether an update is between its first and its last change of weights."""
+
+    @property
+    def rate(self) -> float:
+        """Factor on the learning rates, by the schedule."""
+        progress = self.progress
+        done = progress.share(self.config)
+        return schedule(self.config.algorithm.optim, progress.step, done)
+
+    def after_update(self) -> None:
+        """Let everything follow that follows the weights: magnets, ema weights, past selves."""
+        step = self.progress.step + 1
+        for name, learner in self.learners.items():
+            learner.after_update(step)
+            self.population.learners[name].version = step
+        self.population.after_update(step)
 
     def policies(self) -> dict[str, LanguageModelAgent]:
         """Return what the run would hand out now: the ema weights where the algorithm keeps them.
@@ -80,9 +97,12 @@ def start(config: TrainConfig, folder: RunFolder) -> Run:
     population = algorithm.population(env.possible_agents, maker)
     _check_owners(algorithm.optim_of, population)
     learners = {
-        name: Learner(agent, algorithm, algorithm.optim_for(name))
+        name: Learner(
+            agent, algorithm, algorithm.optim_for(name), recompute=config.gradient_checkpointing
+        )
         for name, agent in population.learners.items()
     }
+    check_room(learners)
     # What a module learned stays with one run.
     modules = [copy.deepcopy(module) for module in algorithm.rewards]
     # The environment applies its per-turn modules as it goes and leaves the others to us.

@@ -35,6 +35,7 @@ RUN_SETTINGS = (
     "probe_every",
     "probe_points",
     "episodes_logged",
+    "gradient_checkpointing",
     "sampling",
     "trust_remote_code",
 )

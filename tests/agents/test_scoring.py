@@ -1,10 +1,13 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoModelForCausalLM
 
-from coevo.agents.scoring import Span, left_padded, micro_batches, positions, score
+from coevo.agents.scoring import Span, chosen, left_padded, micro_batches, positions, score
 
 
 @pytest.fixture(scope="module")
@@ -32,23 +35,71 @@ def alone(model, span, temperature):
 
 def test_a_padded_batch_scores_like_each_sequence_alone(llama):
     with torch.no_grad():
-        scored = score(llama, SPANS, temperature=0.5, hidden=True)
+        scored = score(llama, SPANS, temperature=0.5)
     each = [alone(llama, s, 0.5) for s in SPANS]
     assert scored.ids_N.tolist() == [s.ids[i] for s in SPANS for i in s.positions()]
     assert scored.logp_N().tolist() == pytest.approx([x for lp, _ in each for x in lp], abs=1e-5)
     assert torch.allclose(scored.hidden_NH, torch.cat([h for _, h in each]), atol=1e-5)
 
 
+@torch.no_grad()
+def distributions(scored):
+    return scored.logits(slice(None)).log_softmax(-1), torch.cat(
+        [scored._logp(slice(i, i + 1)) for i in range(len(scored.ids_N))]
+    )
+
+
 def test_a_mask_renormalises_over_what_it_leaves(llama):
     with torch.no_grad():
-        scored = score(llama, SPANS[:1])
-    masked = scored.masked([[7, 8, 30], [], [9]])
-    free, closed = scored.logits_NV.log_softmax(-1), masked.logits_NV.log_softmax(-1)
+        masked = replace(score(llama, SPANS[:1]), allowed=[[7, 8, 30], [], [9]])
+    free, closed = distributions(masked)
     assert closed[0, [7, 8, 30]].logsumexp(0).item() == pytest.approx(0, abs=1e-6)
     assert closed[0, 7] - closed[0, 8] == pytest.approx(float(free[0, 7] - free[0, 8]), abs=1e-5)
-    assert torch.equal(closed[1], free[1])
+    assert torch.allclose(closed[1], free[1], atol=1e-6)
     assert masked.logp_N()[2].item() == 0
     assert closed.exp()[0].count_nonzero() == 3 and bool(closed.isfinite().all())
+
+
+def entropy(ids_N, logp_NV):
+    return chosen(logp_NV, ids_N), -(logp_NV.exp() * logp_NV).sum(-1)
+
+
+@pytest.mark.parametrize("piece", [1, 2, 100])
+def test_pieces_change_neither_value_nor_gradient(llama, piece):
+    found = []
+    for size in (None, piece):
+        llama.zero_grad()
+        logp_N, entropy_N = score(llama, SPANS, 0.7).reduce(entropy, piece=size)
+        (logp_N.sum() + 2 * entropy_N.sum()).backward()
+        grads = [p.grad.clone() for p in llama.parameters() if p.grad is not None]
+        found.append([logp_N.detach(), entropy_N.detach(), *grads])
+    llama.zero_grad(set_to_none=True)
+    for one, other in zip(*found, strict=True):
+        assert torch.allclose(one, other, atol=1e-5)
+
+
+class Widest(TorchDispatchMode):
+    """Notes the most rows of a matrix [tokens, vocabulary]; [hidden, vocabulary] is the weights."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.vocabulary, self.hidden, self.most = config.vocab_size, config.hidden_size, 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        for t in out if isinstance(out, (tuple, list)) else (out,):
+            if isinstance(t, torch.Tensor) and t.dim() > 1 and t.shape[-1] == self.vocabulary:
+                rows = t.numel() // self.vocabulary
+                self.most = max(self.most, rows if rows != self.hidden else 0)
+        return out
+
+
+def test_tokens_by_vocabulary_never_exist_whole(llama):
+    with Widest(llama.config) as seen:
+        logp_N, entropy_N = score(llama, SPANS).reduce(entropy, piece=2)
+        (logp_N + entropy_N).sum().backward()
+    llama.zero_grad(set_to_none=True)
+    assert len(logp_N) > seen.most == 2
 
 
 @given(st.lists(st.integers(1, 40), max_size=30), st.integers(1, 100))

@@ -11,7 +11,9 @@ from coevo.trainers.algorithm import EmaMagnet, ValueCriticConfig
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.estimators import Gae, SeatEma
+from coevo.trainers.losses import Policy
 from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.steps import credit, score, update
 
 MASKED = {"prompt_style": "terse", "illegal": "mask"}
 LEAGUE = {
@@ -53,6 +55,22 @@ def config(tiny_model_dir):
         return replace(usual, **settings)
 
     return make
+
+
+@pytest.fixture
+def learn_batch():
+    """Credit a batch and learn from it: what the steps score, credit and update do in a run."""
+
+    def run(algorithm, learners, batch, state, *, rate, seed):
+        batch = score.scored(algorithm, learners, batch)
+        found = credit.credit(algorithm, learners, batch, state, rate=rate)
+        known = {**state, **found.state}
+        metrics, after = update.learn(
+            algorithm, learners, [(Policy(), found.sequences)], known, rate=rate, seed=seed
+        )
+        return replace(found, metrics=found.metrics | metrics, state=known | after)
+
+    return run
 
 
 @pytest.fixture

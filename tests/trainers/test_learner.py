@@ -9,7 +9,7 @@ from coevo.agents.population import FrozenOpponent, Separate
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.config import assign, read
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers import loop, update
+from coevo.trainers import loop
 from coevo.trainers.algorithm import EmaMagnet, OptimConfig, SnapshotMagnet
 from coevo.trainers.estimators import (
     AdaptiveKl,
@@ -36,9 +36,10 @@ from coevo.trainers.estimators import (
 )
 from coevo.trainers.items.sequences import build
 from coevo.trainers.learners import objective
-from coevo.trainers.learners.learner import schedule
 from coevo.trainers.learners.objective import Objective
+from coevo.trainers.learners.settings import schedule
 from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.steps import credit, score
 
 
 @pytest.fixture
@@ -56,11 +57,11 @@ def played(config, tmp_path):
 def targets_of(run, batch, name="policy"):
     """Return the sequences of a parameter set with all that they learn from."""
     record = run.config.algorithm
-    old = update._needs_old(record, run.learners)
-    scored = update.score(run.learners, batch.sequences, old=old)
-    trajectories = update._with_scores(batch.trajectories, scored)
+    old = score.needs_old(record, run.learners)
+    scored = score.score(run.learners, batch.sequences, old=old)
+    trajectories = score._with_scores(batch.trajectories, scored)
     credited = advantages(record.advantage, trajectories, {})
-    return update.with_advantages(scored, credited).written_by(name)[0]
+    return credit.with_advantages(scored, credited).written_by(name)[0]
 
 
 def gradient(learner, rows):
@@ -171,11 +172,13 @@ def test_later_steps_are_measured_against_the_behaviour(played):
     run, batch = played("mars", {"optim.epochs": 3, "optim.minibatches": 2, "optim.lr": 0.01})
     rows = targets_of(run, batch)
     old = rows.logp_old_CL.clone()
-    stats, _ = run.learners["policy"].update(rows, rate=1.0, seed=0)
+    stats, _ = run.learners["policy"].update(
+        [run.learners["policy"].objective(rows)], rate=1.0, seed=0
+    )
     assert stats["ratio/max"] > 1.001 and torch.equal(rows.logp_old_CL, old)
 
 
-def test_each_parameter_set_moves_by_its_own_rows_alone(played):
+def test_each_parameter_set_moves_by_its_own_rows_alone(played, learn_batch):
     run, batch = played("mars", {"population": Separate(), **KL, "optim.weight_decay": 0.0})
     assert sorted(set(batch.sequences.policy_C)) == ["player_0", "player_1"]
     rows, at = batch.sequences.written_by("player_0")
@@ -191,7 +194,7 @@ def test_each_parameter_set_moves_by_its_own_rows_alone(played):
     before = {n: a.model.state_dict() for n, a in run.population.learners.items()}
     before = {n: {k: v.clone() for k, v in s.items()} for n, s in before.items()}
     only = replace(batch.sequences, policy_C=tuple("player_0" for _ in batch.sequences.policy_C))
-    update.learn_batch(
+    learn_batch(
         run.config.algorithm, run.learners, replace(batch, sequences=only), {}, rate=1.0, seed=0
     )
     after = {n: a.model.state_dict() for n, a in run.population.learners.items()}
@@ -222,7 +225,11 @@ def test_the_critic_learns_without_moving_the_trunk(played):
     for _ in range(40):
         values = learner.passes.values(rows)[rows.return_mask_CL]
         errors.append(float(((values - rows.return_CL[rows.return_mask_CL]) ** 2).mean()))
-        learner.update(replace(silent, value_CL=learner.passes.values(rows)), rate=1.0, seed=0)
+        learner.update(
+            [learner.objective(replace(silent, value_CL=learner.passes.values(rows)))],
+            rate=1.0,
+            seed=0,
+        )
     assert errors[-1] < 0.9 * errors[0]
 
 
@@ -231,9 +238,11 @@ def test_policy_and_critic_are_clipped_apart(played):
     learner = run.learners["policy"]
     disturb(learner.head)
     rows = targets_of(run, batch)
-    alone = learner.update(rows, rate=0.0, seed=0)[0]["grad_norm"]
+    alone = learner.update([learner.objective(rows)], rate=0.0, seed=0)[0]["grad_norm"]
     far = replace(rows, return_CL=rows.return_CL + 1e6)
-    assert learner.update(far, rate=0.0, seed=0)[0]["grad_norm"] == pytest.approx(alone)
+    assert learner.update([learner.objective(far)], rate=0.0, seed=0)[0][
+        "grad_norm"
+    ] == pytest.approx(alone)
 
 
 def weight(model):
@@ -312,7 +321,7 @@ def test_the_sum_over_minibatches_covers_every_row_once_per_epoch(played, monkey
         return before(objective, spans)
 
     monkeypatch.setattr(Objective, "add_gradients", noted)
-    learner.update(rows, rate=1.0, seed=7)
+    learner.update([learner.objective(rows)], rate=1.0, seed=7)
     assert len(seen) == 6
     for epoch in (seen[:3], seen[3:]):
         assert sorted(i for part in epoch for i in part) == list(range(len(rows.spans)))
@@ -363,7 +372,7 @@ def test_an_update_in_which_nobody_earned_anything_leaves_the_weights_alone(play
     learner, rows = run.learners["policy"], targets_of(run, batch)
     before = [p.clone() for p in learner.model.parameters()]
     idle = replace(rows, advantage_CL=torch.zeros_like(rows.advantage_CL))
-    assert learner.update(idle, rate=1.0, seed=0)[0]["grad_norm"] == 0
+    assert learner.update([learner.objective(idle)], rate=1.0, seed=0)[0]["grad_norm"] == 0
     assert all(map(torch.equal, before, learner.model.parameters()))
 
 
@@ -377,7 +386,7 @@ def test_only_kinds_known_for_it_move_without_an_advantage(kind):
     assert spec.acts_at_zero != bool((gradient_BL == 0).all())
 
 
-def test_the_influence_of_a_reward_is_the_product_of_its_gradient_with_all(played):
+def test_the_influence_of_a_reward_is_the_product_of_its_gradient_with_all(played, learn_batch):
     changes = {
         "advantage.compose": GradientWeights(),
         "rewards": ({"name": "format", "legal": 0.25},),
@@ -391,14 +400,12 @@ def test_the_influence_of_a_reward_is_the_product_of_its_gradient_with_all(playe
         a_BS = advantages(spec, batch.trajectories, {}).advantage_BS
         only = replace(batch.sequences, advantage_CL=batch.sequences.cut(a_BS))
         each.append(gradient(learner, only))
-    learnt = update.learn_batch(run.config.algorithm, run.learners, batch, {}, rate=1.0, seed=0)
+    learnt = learn_batch(run.config.algorithm, run.learners, batch, {}, rate=1.0, seed=0)
     for k, name in enumerate(names):
         expected = float(sum(each[k] @ other for other in each))
         measured = learnt.state[f"gradient_weights/s/{name}"]
         assert measured == pytest.approx(expected, rel=1e-3, abs=1e-9)
-    again = update.learn_batch(
-        run.config.algorithm, run.learners, batch, learnt.state, rate=1.0, seed=1
-    )
+    again = learn_batch(run.config.algorithm, run.learners, batch, learnt.state, rate=1.0, seed=1)
     weights = [again.state[f"gradient_weights/w/{c}"] for c in names]
     assert sum(weights) == pytest.approx(1.0) and weights != [0.5, 0.5]
 
@@ -414,7 +421,7 @@ def test_the_influence_of_a_reward_is_the_product_of_its_gradient_with_all(playe
 def test_totals_that_a_controller_reads_stay_out_of_the_log(played, changes, kept):
     run, batch = played("grpo", {"collect.group_size": 4, **changes})
     learner = run.learners["policy"]
-    logged, state = learner.update(targets_of(run, batch), rate=1.0, seed=0)
+    logged, state = learner.update([learner.objective(targets_of(run, batch))], rate=1.0, seed=0)
     assert not [name for name in logged if "sum/" in name]
     assert kept in logged
     assert state or "is_correction/effective" in logged
@@ -455,7 +462,7 @@ def test_batch_statistics_hold_the_sequences_without_an_advantage(played, monkey
         return measure(spec, whole, generator)
 
     monkeypatch.setattr(objective, "batch_statistics", noted)
-    learner.update(replace(rows, advantage_CL=advantage_CL), rate=1.0, seed=0)
+    learner.update([learner.objective(replace(rows, advantage_CL=advantage_CL))], rate=1.0, seed=0)
     (whole,) = seen
     assert int(whole.mask_CL.sum()) == int(rows.mask_CL.sum())
     spoken = whole.mask_CL & (whole.advantage_CL == 0)

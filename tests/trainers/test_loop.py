@@ -11,10 +11,11 @@ from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.population import FrozenOpponent, PastSelves
 from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import ConfigError, DataError
-from coevo.trainers import checkpoint, loop, update
+from coevo.trainers import checkpoint, loop
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.steps import credit, score
 
 
 def weights(run):
@@ -113,13 +114,13 @@ def test_seats_rotate_over_the_run_whatever_the_batch(config, tmp_path, episodes
 
 def test_only_learners_are_credited_and_counted(config, tmp_path, monkeypatch):
     run = loop.start(config(changes={"population": FrozenOpponent()}), RunFolder(tmp_path))
-    batches, learn = [], update.learn_batch
+    batches, learn = [], credit.credit
 
     def noted(algorithm, learners, batch, *rest, **named):
         batches.append(batch)
         return learn(algorithm, learners, batch, *rest, **named)
 
-    monkeypatch.setattr(update, "learn_batch", noted)
+    monkeypatch.setattr(credit, "credit", noted)
     metrics, episodes = loop.update(run)
     own = sum(len(t.token_ids) for e in episodes for t in e.turns if t.player == "policy")
     everybody = sum(len(t.token_ids) for e in episodes for t in e.turns)
@@ -235,7 +236,7 @@ def test_reward_modules_are_paid_once_as_components_of_their_own(config, tmp_pat
 def test_a_batch_in_which_no_learner_spoke_changes_nothing(config, tmp_path, monkeypatch):
     run = loop.start(config(), RunFolder(tmp_path))
     before = weights(run)
-    monkeypatch.setattr(update, "build", lambda *args, **named: None)
+    monkeypatch.setattr(score, "build", lambda *args, **named: None)
     metrics, _ = loop.update(run)
     assert equal(weights(run), before) and "grad_norm" not in metrics
 

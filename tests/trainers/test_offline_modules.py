@@ -7,8 +7,9 @@ import torch
 
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.rewards import FormatReward, LengthPenalty, RewardModule, WeightedSum
-from coevo.trainers import checkpoint, loop, update
+from coevo.trainers import checkpoint, loop
 from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.steps import credit
 
 
 def weighted(parts, weights=(), **more):
@@ -102,13 +103,13 @@ def test_modules_of_the_record_are_paid_beside_them(start):
 
 def test_the_learner_is_credited_with_what_was_paid(start, monkeypatch):
     """The component reaches the trajectories, and the policy moves otherwise than without it."""
-    batches, learn = [], update.learn_batch
+    batches, learn = [], credit.credit
 
     def noted(algorithm, learners, batch, *rest, **named):
         batches.append(batch)
         return learn(algorithm, learners, batch, *rest, **named)
 
-    monkeypatch.setattr(update, "learn_batch", noted)
+    monkeypatch.setattr(credit, "credit", noted)
     run, plain = start(Judge()), start()
     metrics, episodes = loop.update(run)
     loop.update(plain)

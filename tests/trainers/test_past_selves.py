@@ -15,7 +15,7 @@ from coevo.agents.population import PastSelves
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
-from coevo.trainers import loop, update
+from coevo.trainers import loop
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.estimators import (
     Align,
@@ -27,6 +27,7 @@ from coevo.trainers.estimators import (
     from_lists,
 )
 from coevo.trainers.items.sequences import build
+from coevo.trainers.steps import credit
 
 ALIGNED = algorithm("advantage_alignment", None, {"advantage.reward_weights": {}}).advantage
 ALONE = replace(ALIGNED, transform=())
@@ -173,7 +174,7 @@ def small(config, changes=None, **settings):
 
 def test_a_run_with_past_selves_trains_the_learner_only(config, folder, monkeypatch):
     seen = []
-    original = update.learn_batch
+    original = credit.credit
 
     def watched(algorithm_, learners, batch, state, **rest):
         past = {n: [p.clone() for p in a.model.parameters()] for n, a in population.items()}
@@ -192,7 +193,7 @@ def test_a_run_with_past_selves_trains_the_learner_only(config, folder, monkeypa
     given = small(config)
     run = loop.start(given, folder(given))
     population = run.population.fixed
-    monkeypatch.setattr(update, "learn_batch", watched)
+    monkeypatch.setattr(credit, "credit", watched)
     for _ in range(3):
         loop.update(run)
         run.progress = replace(run.progress, step=run.progress.step + 1)

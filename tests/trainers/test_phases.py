@@ -9,7 +9,7 @@ from coevo.envs.core.config import assign
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
-from coevo.trainers import loop, update
+from coevo.trainers import loop
 from coevo.trainers.algorithm import OptimConfig
 from coevo.trainers.items.sequences import build
 from coevo.trainers.run_folder import RunFolder
@@ -32,28 +32,34 @@ def played(config, tmp_path):
     return make
 
 
-def learnt(run, batch, **optim):
+@pytest.fixture
+def learnt(learn_batch):
     """Learn on a copy; give the weights, what was updated, and the metrics."""
-    record = assign(run.config.algorithm, {f"optim.{k}": v for k, v in optim.items()})
-    learner = copy.deepcopy(run.learners["policy"])
-    learner.algorithm, learner.optim = record, record.optim
-    seen, step = [], learner.update
 
-    def watched(rows, **kwargs):
-        seen.append((rows, learner.passes.logp(rows)))
-        return step(rows, **kwargs)
+    def learnt(run, batch, **optim):
+        record = assign(run.config.algorithm, {f"optim.{k}": v for k, v in optim.items()})
+        learner = copy.deepcopy(run.learners["policy"])
+        learner.algorithm, learner.optim = record, record.optim
+        seen, step = [], learner.update
 
-    learner.update = watched
-    out = update.learn_batch(record, {"policy": learner}, batch, {}, rate=1.0, seed=0)
-    weights_N = torch.cat([p.detach().flatten() for p in learner.model.parameters()])
-    return weights_N, seen, out.metrics
+        def watched(lessons, **kwargs):
+            rows = lessons[0].sequences
+            seen.append((rows, learner.passes.logp(rows)))
+            return step(lessons, **kwargs)
+
+        learner.update = watched
+        out = learn_batch(record, {"policy": learner}, batch, {}, rate=1.0, seed=0)
+        weights_N = torch.cat([p.detach().flatten() for p in learner.model.parameters()])
+        return weights_N, seen, out.metrics
+
+    return learnt
 
 
 def roles(batch, rows):
     return {batch.turns_B[b][0].role for b in rows.trajectory_C.tolist()}
 
 
-def test_every_named_role_has_a_pass_of_its_own_in_that_order(played):
+def test_every_named_role_has_a_pass_of_its_own_in_that_order(played, learnt):
     run, batch = played()
     joint_N, seen, metrics = learnt(run, batch)
     assert [roles(batch, r) for r, *_ in seen] == [{"first", "second/1"}]
@@ -65,7 +71,7 @@ def test_every_named_role_has_a_pass_of_its_own_in_that_order(played):
     assert not torch.equal(apart_N, joint_N) and not torch.equal(apart_N, turned_N)
 
 
-def test_roles_that_are_not_named_learn_together_after_them(played):
+def test_roles_that_are_not_named_learn_together_after_them(played, learnt):
     run, batch = played()
     _, seen, _ = learnt(run, batch, alternate=("second",))
     assert [roles(batch, r) for r, *_ in seen] == [{"second/1"}, {"first"}]
@@ -74,7 +80,7 @@ def test_roles_that_are_not_named_learn_together_after_them(played):
     assert torch.equal(nobody_N, learnt(run, batch)[0]) and "grad_norm" in metrics
 
 
-def test_behaviour_is_scored_before_each_phase_or_once(played):
+def test_behaviour_is_scored_before_each_phase_or_once(played, learnt):
     run, batch = played()
     for old in ("role", "update"):
         _, seen, _ = learnt(run, batch, alternate=("first", "second"), old=old)
@@ -85,7 +91,7 @@ def test_behaviour_is_scored_before_each_phase_or_once(played):
         assert same == (old == "role"), "the first phase has moved the policy"
 
 
-def test_once_also_holds_where_every_phase_is_a_single_step(played):
+def test_once_also_holds_where_every_phase_is_a_single_step(played, learnt):
     run, batch = played({"optim.minibatches": 1})
     _, seen, _ = learnt(run, batch, alternate=("first", "second"), old="update")
     assert all(rows.logp_old_CL is not None for rows, _ in seen)
@@ -93,7 +99,7 @@ def test_once_also_holds_where_every_phase_is_a_single_step(played):
     assert all(rows.logp_old_CL is None for rows, _ in seen)
 
 
-def test_what_is_frozen_is_not_learnt_from(played):
+def test_what_is_frozen_is_not_learnt_from(played, learnt, learn_batch):
     run, batch = played()
     _, seen, _ = learnt(run, batch, frozen=("first",))
     assert [roles(batch, r) for r, *_ in seen] == [{"second/1"}]
@@ -101,11 +107,11 @@ def test_what_is_frozen_is_not_learnt_from(played):
     start_N = torch.cat([p.detach().flatten() for p in run.learners["policy"].model.parameters()])
     assert seen == [] and torch.equal(still_N, start_N) and "grad_norm" not in metrics
     # Credits are compared with those of frozen roles all the same.
-    whole = update.learn_batch(run.config.algorithm, {}, batch, {}, rate=1.0, seed=0).advantage_BS
+    whole = learn_batch(run.config.algorithm, {}, batch, {}, rate=1.0, seed=0).advantage_BS
     assert bool((whole != 0).any())
 
 
-def test_an_agent_that_changes_its_role_learns_from_the_turns_of_each(played):
+def test_an_agent_that_changes_its_role_learns_from_the_turns_of_each(played, learnt):
     run, _ = played()
     collected = run.collector.collect(0)
     for episode in collected.episodes:

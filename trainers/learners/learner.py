@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -12,13 +11,19 @@ from transformers import PreTrainedModel
 
 from coevo.agents.copies import blend, copy_weights, frozen_copy
 from coevo.agents.language_model import LanguageModelAgent
-from coevo.trainers.algorithm import Algorithm, OptimConfig, UtteranceCriticConfig
-from coevo.trainers.estimators import LossConfig, control, merge_stats
+from coevo.trainers.algorithm import Algorithm
+from coevo.trainers.estimators import LossConfig, merge_stats
 from coevo.trainers.estimators.loss_stats import for_log
+from coevo.trainers.items.items import Items
 from coevo.trainers.items.sequences import Sequences
+from coevo.trainers.learners.item_objective import ItemObjective
+from coevo.trainers.learners.lesson import Lesson
+from coevo.trainers.learners.memory import allow_recomputing, within_memory
 from coevo.trainers.learners.objective import Objective
 from coevo.trainers.learners.passes import Passes
+from coevo.trainers.learners.settings import OptimConfig, UtteranceCriticConfig
 from coevo.trainers.learners.utterance_critic import UtteranceCritic
+from coevo.trainers.losses import ItemLoss
 
 
 class Learner:
@@ -28,16 +33,24 @@ class Learner:
         agent: the policy; its model is trained in place.
         algorithm: whose loss and optimiser are used.
         optim: settings of this parameter set; None takes the algorithm's.
+        recompute: compute layers again for the gradient instead of keeping what is in them.
     """
 
     def __init__(
-        self, agent: LanguageModelAgent, algorithm: Algorithm, optim: OptimConfig | None = None
+        self,
+        agent: LanguageModelAgent,
+        algorithm: Algorithm,
+        optim: OptimConfig | None = None,
+        *,
+        recompute: bool = False,
     ) -> None:
         self.agent, self.algorithm = agent, algorithm
         self.optim = optim or algorithm.optim
         self.model: PreTrainedModel = agent.model
         self.head = self._make_head()
-        self.passes = Passes(agent, self.head, self.optim.token_budget)
+        if recompute:
+            allow_recomputing(self.model)
+        self.passes = Passes(agent, self.head, self.optim.token_budget, recompute)
         self.reference = frozen_copy(self.model) if algorithm.needs_reference else None
         self.magnet = frozen_copy(self.model) if algorithm.magnet is not None else None
         self.ema = frozen_copy(self.model) if algorithm.ema else None
@@ -118,53 +131,78 @@ class Learner:
     # ---- The update ------------------------------------------------------------------------
 
     def update(
-        self,
-        sequences: Sequences,
-        *,
-        rate: float,
-        seed: int,
-        state: Mapping[str, Any] | None = None,
-        loss: LossConfig | None = None,
-        weight: float = 1.0,
+        self, lessons: Sequence[Lesson], *, rate: float, seed: int
     ) -> tuple[dict[str, float], dict[str, Any]]:
-        """Take all optimiser steps of one update.
+        """Take all optimiser steps of one update, each on a part of every lesson.
 
         Args:
-            sequences: of this parameter set, with what they learn from.
+            lessons: what is minimised together.
             rate: factor on the learning rates, from the schedule.
             seed: of the order of mini-batches.
-            state: what the loss left behind after the last update.
-            loss: another loss than the algorithm's.
-            weight: factor on the loss.
 
         Returns:
-            Means over the update for the log, and the state that the loss leaves behind.
+            Means over the update for the log, and the state that the losses leave behind.
         """
-        spec, before = loss or self.algorithm.loss, dict(state or {})
         self._set_rate(rate)
-        stats, norms = [], []
         generator = torch.Generator().manual_seed(seed)
-        spans = len(sequences.spans)
-        parts = max(1, min(self.optim.minibatches, spans))
-        objective = self.objective(sequences, spec, before, parts, weight)
+        parts = max(1, min(self.optim.minibatches, max(x.units for x in lessons)))
+        lessons = [x.cut(parts) for x in lessons]
+        stats: list[list[dict[str, Tensor]]] = [[] for _ in lessons]
+        norms = []
         for _ in range(self.optim.epochs):
-            order = torch.randperm(spans, generator=generator)
-            for chosen in order.tensor_split(parts):
-                stats += objective.add_gradients(chosen.tolist(), generator)
+            orders = [torch.randperm(x.units, generator=generator) for x in lessons]
+            for chosen in zip(*(order.tensor_split(parts) for order in orders), strict=True):
+                found = self._add_gradients(lessons, chosen, generator)
+                for seen, here in zip(stats, found, strict=True):
+                    seen += here
                 norms.append(self._step())
-        merged = merge_stats(stats) or {"tokens": 0.0}
-        logged = {"grad_norm": sum(norms) / len(norms), "lr": self.optim.lr * rate}
-        return for_log(merged) | logged, control(spec, before, merged)
+        logged: dict[str, float] = {}
+        state: dict[str, Any] = {}
+        for lesson, seen in zip(lessons, stats, strict=True):
+            merged = merge_stats(seen) or {"tokens": 0.0}
+            logged |= {lesson.prefix + name: x for name, x in for_log(merged).items()}
+            state |= lesson.control(merged)
+        return logged | {"grad_norm": sum(norms) / len(norms), "lr": self.optim.lr * rate}, state
+
+    def _add_gradients(
+        self, lessons: Sequence[Lesson], chosen: Sequence[Tensor], generator: torch.Generator
+    ) -> list[list[dict[str, Tensor]]]:
+        """Add the gradients of one mini-batch, from the start again where memory runs out."""
+        drawn = generator.get_state()
+
+        def undo() -> None:
+            self.optimizer.zero_grad(set_to_none=True)
+            generator.set_state(drawn)
+
+        def add() -> list[list[dict[str, Tensor]]]:
+            pairs = zip(lessons, chosen, strict=True)
+            return [lesson.add_gradients(units.tolist(), generator) for lesson, units in pairs]
+
+        return within_memory(self.passes, add, undo)
+
+    def objective_of(
+        self, loss: ItemLoss, items: Sequences | Items, state: Mapping[str, Any]
+    ) -> Lesson:
+        """Return what a loss makes of items of its kind."""
+        if isinstance(items, Sequences):
+            return self.objective(items, state=state, weight=loss.weight)
+        return ItemObjective(self.passes, items, loss)
 
     def objective(
         self,
         sequences: Sequences,
         spec: LossConfig | None = None,
         state: Mapping[str, Any] | None = None,
-        minibatches: int = 1,
         weight: float = 1.0,
     ) -> Objective:
-        """Return the loss of an update over sequences."""
+        """Return the policy loss of an update over sequences.
+
+        Args:
+            sequences: of this parameter set, with what they learn from.
+            spec: another loss than the algorithm's.
+            state: what the loss left behind after the last update.
+            weight: factor on the loss.
+        """
         spec = spec or self.algorithm.loss
         return Objective(
             passes=self.passes,
@@ -173,8 +211,7 @@ class Learner:
             critic=self.algorithm.critic,
             magnet=self.magnet,
             filters=not spec.acts_at_zero and self.head is None,
-            state=state or {},
-            minibatches=minibatches,
+            state=dict(state or {}),
             weight=weight,
         )
 
@@ -235,18 +272,3 @@ class Learner:
             "reference": reference,
         }
         return {name: part for name, part in parts.items() if part is not None}
-
-
-def schedule(optim: OptimConfig, step: int, done: float) -> float:
-    """Return the factor on the learning rate.
-
-    Args:
-        optim: with schedule, warm-up and final share.
-        step: updates done before this one.
-        done: share of the run that is done, 0 to 1.
-    """
-    warm = min(1.0, (step + 1) / max(optim.warmup, 1))
-    if optim.schedule == "constant":
-        return warm
-    fall = done if optim.schedule == "linear" else (1 - math.cos(math.pi * done)) / 2
-    return warm * (1 - (1 - optim.final_lr) * fall)

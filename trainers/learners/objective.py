@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from coevo.agents.scoring import Scored
-from coevo.trainers.algorithm import Critic, ValueCriticConfig
+from coevo.agents.scoring import Scored, chosen
 from coevo.trainers.estimators import (
     Denominators,
     LossConfig,
     LossInputs,
     batch_statistics,
+    control,
     count,
     exact_entropy,
     exact_kl,
@@ -29,11 +29,13 @@ from coevo.trainers.estimators import (
     value_loss,
 )
 from coevo.trainers.items.sequences import Sequences
+from coevo.trainers.learners.lesson import Lesson
 from coevo.trainers.learners.passes import MicroBatch, Passes
+from coevo.trainers.learners.settings import Critic, ValueCriticConfig
 
 
 @dataclass(frozen=True)
-class Objective:
+class Objective(Lesson):
     """A policy's loss over the sequences of an update, and its critic's."""
 
     passes: Passes
@@ -49,6 +51,19 @@ class Objective:
     minibatches: int = 1
     weight: float = 1.0
     """Factor on the whole loss."""
+
+    @property
+    def units(self) -> int:
+        """Distinct token sequences."""
+        return len(self.sequences.spans)
+
+    def cut(self, minibatches: int) -> Self:
+        """Return it with a share of the denominators for each of so many mini-batches."""
+        return replace(self, minibatches=minibatches)
+
+    def control(self, merged: Mapping[str, float]) -> dict[str, Any]:
+        """Return what the loss keeps for the next update."""
+        return control(self.spec, self.state, merged)
 
     def add_gradients(
         self, spans: Sequence[int], generator: torch.Generator | None = None
@@ -100,9 +115,8 @@ class Objective:
         old_CL = self._old_CL
         now_CL, entropy_CL = old_CL.clone(), torch.zeros_like(old_CL)
         for part in self.passes.micro_batches(s, spans) if spec.measuring else ():
-            scored = self.passes.score(s, part)
-            now_CL[part.at] = part.spread(scored.logp_N(), s).to(now_CL)
-            entropy_N = exact_entropy(scored.logits_NV.log_softmax(-1))
+            logp_N, entropy_N = self.passes.score(s, part).reduce(_with_entropy)
+            now_CL[part.at] = part.spread(logp_N, s).to(now_CL)
             entropy_CL[part.at] = part.spread(entropy_N, s).to(now_CL)
         assert s.advantage_CL is not None
         whole = LossInputs(
@@ -150,13 +164,12 @@ class Objective:
 
     def _inputs(self, part: MicroBatch, scored: Scored) -> LossInputs:
         s, at = self.sequences, part.at
-        logp_CL = part.spread(scored.logp_N(), s)
+        logp_N, entropy_N, *pull_N = self._of_tokens(part, scored)
+        logp_CL = part.spread(logp_N, s)
 
         def given(value_CL: Tensor | None) -> Tensor | None:
             return None if value_CL is None else value_CL[at].to(logp_CL)
 
-        with torch.set_grad_enabled(bool(self.spec.regularise)):  # else for the log alone
-            entropy_CL = part.spread(exact_entropy(scored.logits_NV.log_softmax(-1)), s)
         old_CL, advantage_CL = given(s.logp_old_CL), given(s.advantage_CL)
         assert advantage_CL is not None
         return LossInputs(
@@ -167,17 +180,27 @@ class Objective:
             turn_id_CL=s.turn_CL[at].to(logp_CL.device),
             logp_behaviour_CL=given(s.logp_roll_CL),
             logp_ref_CL=given(s.logp_ref_CL),
-            entropy_CL=entropy_CL,
-            kl_magnet_CL=self._pull(part, scored),
+            entropy_CL=part.spread(entropy_N, s),
+            kl_magnet_CL=part.spread(pull_N[0], s) if pull_N else None,
             state=self.state,
         )
 
-    def _pull(self, part: MicroBatch, scored: Scored) -> Tensor | None:
+    def _of_tokens(self, part: MicroBatch, scored: Scored) -> tuple[Tensor, ...]:
+        """Return log-probability and entropy of every token, and the KL to the magnet if any."""
+        gradient = bool(self.spec.regularise)  # else the entropy is for the log alone
+
+        def read(ids_N: Tensor, logp_NV: Tensor, *target_NV: Tensor) -> tuple[Tensor, ...]:
+            with torch.set_grad_enabled(gradient and torch.is_grad_enabled()):
+                entropy_N = exact_entropy(logp_NV)
+            pull_N = (exact_kl(logp_NV, t_NV) for t_NV in target_NV)
+            return chosen(logp_NV, ids_N), entropy_N, *pull_N
+
         if self.magnet is None:
-            return None
+            return scored.reduce(read)
         with torch.no_grad():
-            target_NV = self.passes.score(self.sequences, part, self.magnet).logits_NV.log_softmax(
-                -1
-            )
-        kl_N = exact_kl(scored.logits_NV.log_softmax(-1), target_NV)
-        return part.spread(kl_N, self.sequences)
+            target = self.passes.score(self.sequences, part, self.magnet)
+        return scored.reduce(read, target)
+
+
+def _with_entropy(ids_N: Tensor, logp_NV: Tensor) -> tuple[Tensor, ...]:
+    return chosen(logp_NV, ids_N), exact_entropy(logp_NV)

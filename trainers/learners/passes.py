@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,7 @@ from transformers import PreTrainedModel
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.scoring import Scored, micro_batches, score
 from coevo.trainers.items.sequences import Sequences
+from coevo.trainers.learners.memory import recomputed
 from coevo.trainers.learners.utterance_critic import UtteranceCritic
 
 
@@ -39,7 +40,7 @@ class MicroBatch:
         return grid_UL.index_put(at, packed_N)[self.local.to(packed_N.device)]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Passes:
     """Runs the model of a policy, or another one, over sequences."""
 
@@ -47,7 +48,9 @@ class Passes:
     head: nn.Linear | UtteranceCritic | None
     """The critic's heads on the last hidden state of the policy's model."""
     token_budget: int
-    """Tokens of one pass, padding included."""
+    """Tokens of one pass, padding included; halved where memory runs out."""
+    recompute: bool = False
+    """Whether layers are computed again for the gradient instead of kept."""
 
     @torch.no_grad()
     def logp(self, sequences: Sequences, of: PreTrainedModel | None = None) -> Tensor:
@@ -61,7 +64,7 @@ class Passes:
 
     def value_N(self, scored: Scored) -> Tensor:
         """Return the critic's value before the tokens of a micro-batch."""
-        assert isinstance(self.head, nn.Linear) and scored.hidden_NH is not None  # by the record
+        assert isinstance(self.head, nn.Linear)  # by the algorithm
         return self.head(scored.hidden_NH.detach()).squeeze(-1)
 
     @torch.no_grad()
@@ -79,8 +82,7 @@ class Passes:
         before_BTH, after_BTH = (torch.zeros(*shape, size) for _ in range(2))
         for part in self.micro_batches(sequences):
             scored = self.score(sequences, part)
-            assert scored.hidden_NH is not None  # there is a critic
-            hidden_CLH = part.spread(scored.hidden_NH.float(), sequences).cpu()
+            hidden_CLH = part.spread(scored.hidden_NH, sequences).cpu()
             turn_CL, mask_CL = sequences.turn_CL[part.at], sequences.mask_CL[part.at]
             trajectory_CL = sequences.trajectory_C[part.at].unsqueeze(1).expand_as(turn_CL)
             for out_BTH, step in ((before_BTH, 1), (after_BTH, -1)):
@@ -96,9 +98,11 @@ class Passes:
         model: PreTrainedModel | None = None,
     ) -> Tensor:
         out_CL = torch.zeros(sequences.mask_CL.shape)
-        for part in self.micro_batches(sequences):
-            scored = self.score(sequences, part, model)
-            out_CL[part.at] = part.spread(read(scored).cpu(), sequences)
+        for number, part in enumerate(self.micro_batches(sequences)):
+            value_CL = part.spread(read(self.score(sequences, part, model)).cpu(), sequences)
+            if not number:
+                out_CL = out_CL.to(value_CL)
+            out_CL[part.at] = value_CL
         return out_CL
 
     def micro_batches(
@@ -121,19 +125,17 @@ class Passes:
         """Run this or another model once; ids that masked sampling did not allow are ruled out."""
         model = model or self.agent.model
         spans = [sequences.spans[s] for s in part.spans]
-        hidden = self.head is not None and model is self.agent.model
-        with _precision(model):
-            scored = score(model, spans, self.agent.sampling.temperature or 1.0, hidden=hidden)
+        temperature = self.agent.sampling.temperature or 1.0
+        kept = self.recompute and torch.is_grad_enabled()
+        with recomputed(model) if kept else contextlib.nullcontext():
+            scored = score(model, spans, temperature, autocast=_precision(model))
         allowed = [sequences.allowed[s] for s in part.spans]
         if all(ids is None for ids in allowed):
             return scored
         given = zip(spans, allowed, strict=True)
-        return scored.masked(
-            [i for span, ids in given for i in ids or [[]] * len(span.positions())]
-        )
+        every = [i for span, ids in given for i in ids or [[]] * len(span.positions())]
+        return replace(scored, allowed=every)
 
 
-def _precision(model: PreTrainedModel) -> contextlib.AbstractContextManager[object]:
-    if model.device.type == "cuda":
-        return torch.autocast("cuda", torch.bfloat16)
-    return contextlib.nullcontext()
+def _precision(model: PreTrainedModel) -> torch.dtype | None:
+    return torch.bfloat16 if model.device.type == "cuda" else None

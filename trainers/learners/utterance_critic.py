@@ -15,8 +15,8 @@ import copy
 import torch
 from torch import Tensor, nn
 
-from coevo.trainers.algorithm import UtteranceCriticConfig
 from coevo.trainers.estimators.critic_credit import polyak, q_target, v_target
+from coevo.trainers.learners.settings import UtteranceCriticConfig
 
 CRITICS = 2
 

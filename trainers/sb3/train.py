@@ -22,7 +22,8 @@ from coevo.agents.sb3 import SB3Agent
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.trainers import checkpoint
 from coevo.trainers.checkpoint import Progress
-from coevo.trainers.loop import EvaluationHook, Outcome, Update, drive, totals
+from coevo.trainers.loop import EvaluationHook, Update, drive
+from coevo.trainers.measuring import Outcome, totals
 from coevo.trainers.run_folder import RunFolder, replace_text, storage
 from coevo.trainers.sb3.learner import SB3Learner
 from coevo.trainers.sb3.settings import SB3Config

@@ -1,0 +1,67 @@
+"""The last step of a language model: from hidden states to logits, apart from its trunk.
+
+A causal language model of transformers computes the logits of all positions at once. Taken apart,
+they can be computed for the tokens that count, a piece at a time.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+Head = Callable[[Tensor], Tensor]
+"""Hidden states [n, H] -> logits [n, V], float32."""
+
+PROBE = (1, 2, 3)
+TOLERANCE = 1e-3
+"""Of a log-probability, between a model and its parts; other formulas differ by far more."""
+
+_CHECKED: weakref.WeakKeyDictionary[PreTrainedModel, bool] = weakref.WeakKeyDictionary()
+
+
+def output_head(model: PreTrainedModel) -> Head | None:
+    """Return what makes a model's logits of its last hidden states.
+
+    Returns:
+        None where the parts do not give what the whole gives, which is tried once per model: the
+        architecture scales or caps its logits in a way that is not known here.
+    """
+    if model not in _CHECKED:
+        _CHECKED[model] = _agrees(model)
+    return _composed(model) if _CHECKED[model] else None
+
+
+def _composed(model: PreTrainedModel) -> Head:
+    config = model.config.get_text_config()
+    layer = model.get_output_embeddings()
+    cap = getattr(config, "final_logit_softcapping", None) or getattr(
+        config, "logits_soft_cap", None
+    )
+    factor = (getattr(config, "logit_scale", None) or 1.0) / (
+        getattr(config, "logits_scaling", None) or 1.0
+    )
+
+    def head(hidden_NH: Tensor) -> Tensor:
+        logits_NV = layer(hidden_NH).float()
+        if factor != 1:
+            logits_NV = logits_NV * factor
+        return logits_NV if cap is None else torch.tanh(logits_NV / cap) * cap
+
+    return head
+
+
+@torch.no_grad()
+def _agrees(model: PreTrainedModel) -> bool:
+    if model.get_output_embeddings() is None or model.base_model is model:
+        return False
+    vocabulary = model.config.get_text_config().vocab_size
+    ids = torch.tensor([[i % vocabulary for i in PROBE]], device=model.device)
+    whole = model(input_ids=ids, use_cache=False).logits[0].float()
+    hidden = model.base_model(input_ids=ids, use_cache=False).last_hidden_state[0]
+    parts = _composed(model)(hidden)
+    gap = (parts.log_softmax(-1) - whole.log_softmax(-1)).abs().max()
+    return bool(gap < TOLERANCE * max(1.0, float(whole.abs().max())))

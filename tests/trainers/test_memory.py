@@ -1,0 +1,119 @@
+"""Less memory changes no gradient; too little of it is said before work starts."""
+
+import warnings
+
+import pytest
+import torch
+
+from coevo.envs.core.errors import ConfigError
+from coevo.trainers import loop
+from coevo.trainers.items.sequences import build
+from coevo.trainers.learners import memory
+from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.steps import credit, score
+
+
+@pytest.fixture
+def lesson(config, tmp_path):
+    """Return a function that starts a run and gives its learner and the sequences of an update."""
+
+    def make(**settings):
+        run = loop.start(config("mars", **settings), RunFolder(tmp_path))
+        collected = run.collector.collect(0)
+        algorithm = run.config.algorithm
+        batch = build(collected.episodes, collected.groups, run.learners)
+        batch = score.scored(algorithm, run.learners, batch)
+        found = credit.advantages(algorithm.advantage, batch.trajectories, {})
+        sequences = credit.with_advantages(batch.sequences, found)
+        return run.learners["policy"], sequences.written_by("policy")[0]
+
+    return make
+
+
+def weights(learner):
+    return torch.cat([p.detach().flatten() for p in learner.model.parameters()])
+
+
+def updated(learner, sequences):
+    learner.update([learner.objective(sequences)], rate=1.0, seed=3)
+    return weights(learner)
+
+
+@pytest.mark.parametrize("times", [1, 4])
+def test_passes_are_halved_where_memory_runs_out_and_weights_end_as_before(
+    lesson, monkeypatch, times
+):
+    whole = updated(*lesson())
+    learner, sequences = lesson()
+    passes, failures = type(learner.passes), iter(range(times))
+    real = passes.score
+
+    def scarce(self, sequences, part, model=None):
+        scored = real(self, sequences, part, model)
+        if len(part.spans) > 1 and next(failures, None) is not None:
+            scored.logp_N().sum().backward()  # half of a gradient is there already
+            raise torch.OutOfMemoryError("of this test")
+        return scored
+
+    monkeypatch.setattr(passes, "score", scarce)
+    with pytest.warns(UserWarning, match="the gradient stays what it was"):
+        halved = updated(learner, sequences)
+    assert learner.passes.token_budget == learner.optim.token_budget // 2**times
+    assert torch.allclose(whole, halved, atol=1e-6)
+    assert not torch.equal(whole, weights(lesson()[0]))
+
+
+def test_a_sequence_that_does_not_fit_alone_is_one_line(lesson, monkeypatch):
+    learner, sequences = lesson()
+
+    def never(*given, **named):
+        raise torch.OutOfMemoryError("of this test")
+
+    monkeypatch.setattr(type(learner.passes), "score", never)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ConfigError, match="one sequence at a time"):
+            updated(learner, sequences)
+
+
+def saved_for_backward(learner, sequences):
+    """Return the elements that a pass keeps for its gradient."""
+    part = next(learner.passes.micro_batches(sequences))
+    kept = 0
+
+    def pack(tensor):
+        nonlocal kept
+        kept += tensor.numel()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        learner.passes.score(sequences, part)
+    return kept
+
+
+def test_recomputed_layers_keep_less_and_move_weights_alike(lesson):
+    plain, sequences = lesson()
+    kept = saved_for_backward(plain, sequences)
+    recomputing, same = lesson(gradient_checkpointing=True)
+    assert saved_for_backward(recomputing, same) < 0.7 * kept
+    assert torch.allclose(updated(plain, sequences), updated(recomputing, same), atol=1e-6)
+    assert not any(m.training for m in recomputing.model.modules())
+
+
+def test_what_adamw_will_hold_is_counted(lesson):
+    learner, sequences = lesson()
+    size = 4 * sum(p.numel() for p in learner.model.parameters())
+    assert memory.estimate([learner]) == {"gradients": size, "moments of AdamW": 2 * size}
+    assert memory.held([learner]) == dict.fromkeys(("weights", "magnet", "ema weights"), size)
+    updated(learner, sequences)
+    held = sum(
+        t.numel() * 4 for s in learner.optimizer.state.values() for t in s.values() if t.dim()
+    )
+    assert held == 2 * size
+    assert memory.estimate([learner])["moments of AdamW"] == 0
+
+
+def test_a_run_that_cannot_fit_is_refused_before_it_starts(lesson, monkeypatch):
+    monkeypatch.setattr(memory, "_free", lambda device: 1000)
+    with pytest.raises(ConfigError, match=r"does not fit: gradients .* moments .* 9.31e-07 GiB"):
+        lesson()

@@ -1,0 +1,54 @@
+"""What is collected for one update: how many episodes, of which tasks, and what comes back."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Annotated
+
+from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.errors import ConfigError
+from coevo.trainers.samplers import (
+    Allocation,
+    KeepAll,
+    Replay,
+    Selection,
+    TaskBuffer,
+    Uniform,
+)
+
+
+@config
+class CollectConfig:
+    """What is collected for one update."""
+
+    episodes: Annotated[int, whole(1)] = 512
+    """Episodes per update; an episode gives one trajectory per learning seat."""
+    group_size: Annotated[int, whole(1)] = 1
+    """Episodes of the same task; group statistics compare them."""
+    tasks: Annotated[int, whole(0)] = 0
+    """Tasks of the whole run; 0 draws new ones for every update."""
+    allocate: Allocation = field(default_factory=Uniform)
+    """How episodes are shared out among the tasks of an update."""
+    select: Selection = field(default_factory=KeepAll)
+    """Which groups are learnt from."""
+    replay: Replay | None = None
+    """Which episodes of earlier updates come back."""
+    task_buffer: TaskBuffer | None = None
+    """What episodes leave for later episodes, and which of them get it."""
+    component: str = "payoff"
+    """Reward component that allocation, selection and replay look at."""
+    low: Annotated[float, real()] = -1.0
+    """Outcome of that component that counts as no success."""
+    high: Annotated[float, real()] = 1.0
+    """Outcome that counts as a full success."""
+
+    def __post_init__(self) -> None:
+        if self.allocate.needs_history and not self.tasks:
+            raise ConfigError(
+                f"collect.allocate={self.allocate.name!r} shares episodes out by what is known "
+                "about a task, but collect.tasks=0 never plays a task twice; give a number of tasks"
+            )
+        if self.episodes % self.group_size:
+            raise ConfigError(
+                f"episodes={self.episodes} must be a multiple of group_size={self.group_size}"
+            )

@@ -1,0 +1,72 @@
+"""The loss of items, and its gradient: one pass to see how replies compare, one to move them.
+
+A loss of items reads the summed log-probability of each trajectory. Its derivative with respect to
+those sums is found first; the pass with gradient is then linear in the tokens, so that it may be cut
+into micro-batches anywhere, and a reply that is in many items is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from coevo.trainers.items.items import Items
+from coevo.trainers.learners.lesson import Lesson
+from coevo.trainers.learners.passes import Passes
+from coevo.trainers.losses import ItemLoss
+
+
+@dataclass(frozen=True)
+class ItemObjective(Lesson):
+    """A loss over the items of an update."""
+
+    passes: Passes
+    items: Items
+    loss: ItemLoss
+    minibatches: int = 1
+
+    @property
+    def units(self) -> int:
+        """Items."""
+        return len(self.items)
+
+    @property
+    def prefix(self) -> str:
+        """The tag of the loss."""
+        return f"{self.loss.tag}/"
+
+    def cut(self, minibatches: int) -> Self:
+        """Return it with a share of the denominators for each of so many mini-batches."""
+        return replace(self, minibatches=minibatches)
+
+    @cached_property
+    def share(self) -> float:
+        """The part of the denominator of the whole update that a mini-batch is divided by."""
+        nothing_B = self.items.summed(torch.zeros(self.items.sequences.mask_CL.shape))
+        return float(self.loss.size(self.items.inputs(nothing_B)).sum()) / self.minibatches
+
+    def add_gradients(
+        self, units: Sequence[int], generator: torch.Generator | None = None
+    ) -> list[dict[str, Tensor]]:
+        """Add the gradients of some items, and return what to log of them."""
+        if not len(units):
+            return []
+        items = self.items.chosen(units)
+        sequences = items.sequences
+        logp_B = items.summed(self.passes.logp(sequences)).requires_grad_()
+        inputs = items.inputs(logp_B)
+        loss = self.loss.weight * self.loss(inputs).sum() / self.share
+        (slope_B,) = torch.autograd.grad(loss, logp_B)
+        for part in self.passes.micro_batches(sequences):
+            scored = self.passes.score(sequences, part)
+            logp_CL = part.spread(scored.logp_N(), sequences)
+            mask_CL = sequences.mask_CL[part.at].to(logp_CL.device)
+            slope_C = slope_B[sequences.trajectory_C[part.at]].to(logp_CL)
+            torch.where(mask_CL, slope_C.unsqueeze(1) * logp_CL, 0.0).sum().backward()
+        seen = {name: value.detach().mean() for name, value in self.loss.stats(inputs).items()}
+        return [{"tokens": torch.tensor(float(len(units))), "loss/item": loss.detach(), **seen}]

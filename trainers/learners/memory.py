@@ -1,0 +1,158 @@
+"""Memory of a run: an estimate before it starts, recomputed layers, and smaller passes in need."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import torch
+from torch import nn
+from transformers import PreTrainedModel
+from transformers.modeling_layers import GradientCheckpointingLayer
+
+from coevo.envs.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from coevo.trainers.learners.learner import Learner
+    from coevo.trainers.learners.passes import Passes
+
+T = TypeVar("T")
+GIGA = 2**30
+MEMINFO = Path("/proc/meminfo")
+
+
+def within_memory(
+    passes: Passes, work: Callable[[], T], undo: Callable[[], None] = lambda: None
+) -> T:
+    """Return what some work gives; where memory runs out, start it again with smaller passes.
+
+    Args:
+        passes: whose token budget is halved, for good.
+        work: runs passes; its result does not depend on their size.
+        undo: takes back what unfinished work has left.
+
+    Raises:
+        ConfigError: not even one sequence at a time fits.
+    """
+    while True:
+        try:
+            return work()
+        except torch.OutOfMemoryError:
+            if passes.token_budget <= 1:
+                raise ConfigError(
+                    "out of memory with one sequence at a time: --set "
+                    "gradient_checkpointing=true, --set population={name: adapters}, a smaller "
+                    "model, or shorter prompts and replies"
+                ) from None
+        undo()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        passes.token_budget //= 2
+        warnings.warn(
+            f"out of memory: passes are cut to optim.token_budget={passes.token_budget} tokens, "
+            "the gradient stays what it was",
+            stacklevel=2,
+        )
+
+
+@contextlib.contextmanager
+def recomputed(model: PreTrainedModel) -> Iterator[None]:
+    """Keep only the inputs of a model's layers for the gradient, and compute the rest again.
+
+    Layers act so while they count as training; what is in them does not, so that nothing drops out.
+    """
+    layers = [m for m in model.modules() if isinstance(m, GradientCheckpointingLayer)]
+    for layer in layers:
+        layer.training = True
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.training = False
+
+
+def allow_recomputing(model: PreTrainedModel) -> None:
+    """Prepare a model for `recomputed`.
+
+    Raises:
+        ConfigError: its architecture cannot.
+    """
+    if not model.supports_gradient_checkpointing:
+        raise ConfigError(
+            f"gradient_checkpointing=True, but {type(model).__name__} cannot recompute its layers"
+        )
+    model.activation_checkpointing_enable({"use_reentrant": False})
+
+
+def estimate(learners: Iterable[Learner]) -> dict[str, int]:
+    """Return what learning still has to allocate, in bytes by part, passes aside.
+
+    Weights and their copies are in memory already; passes adapt to what is left.
+    """
+    found = {"gradients": 0, "moments of AdamW": 0}
+    for learner in learners:
+        for group in learner.optimizer.param_groups:
+            for p in group["params"]:
+                found["gradients"] += _size(p) if p.grad is None else 0
+                found["moments of AdamW"] += 0 if p in learner.optimizer.state else 2 * _size(p)
+    return found
+
+
+def held(learners: Iterable[Learner]) -> dict[str, int]:
+    """Return what weights and their copies take, in bytes by part; shared tensors count once."""
+    seen: set[int] = set()
+    found: dict[str, int] = {}
+    for learner in learners:
+        parts: Mapping[str, nn.Module | None] = {
+            "weights": learner.model,
+            "reference": learner.reference,
+            "magnet": learner.magnet,
+            "ema weights": learner.ema,
+            "critic": learner.head,
+        }
+        for name, module in parts.items():
+            for p in () if module is None else module.parameters():
+                if p.data_ptr() not in seen:
+                    seen.add(p.data_ptr())
+                    found[name] = found.get(name, 0) + _size(p)
+    return found
+
+
+def check_room(learners: Mapping[str, Learner]) -> None:
+    """Refuse a run whose gradients and moments do not fit into what memory is left.
+
+    Raises:
+        ConfigError: what is needed by part, what is free, and what makes it smaller.
+    """
+    every = list(learners.values())
+    free = _free(every[0].model.device)
+    needed = estimate(every)
+    if free is None or sum(needed.values()) <= free:
+        return
+    have = ", ".join(f"{n} {_giga(b)}" for n, b in held(every).items())
+    want = ", ".join(f"{n} {_giga(b)}" for n, b in needed.items())
+    raise ConfigError(
+        f"this run does not fit: {want} are still to come, and {_giga(free)} are free beside "
+        f"{have}; train adapters (population={{name: adapters}}), leave out copies (reference, "
+        "magnet, ema), or take a smaller model"
+    )
+
+
+def _free(device: torch.device) -> int | None:
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    if not MEMINFO.is_file():
+        return None
+    lines = dict(line.split(":", 1) for line in MEMINFO.read_text().splitlines())
+    return int(lines["MemAvailable"].split()[0]) * 1024
+
+
+def _size(tensor: torch.Tensor) -> int:
+    return tensor.numel() * tensor.element_size()
+
+
+def _giga(size: int) -> str:
+    return f"{size / GIGA:.3g} GiB"

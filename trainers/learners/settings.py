@@ -1,0 +1,125 @@
+"""How parameters move: optimiser, critics, and the references that follow them."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, ClassVar, Literal
+
+from coevo.envs.core.config import choice, config, real, whole
+
+
+@config
+class OptimConfig:
+    """How parameters move."""
+
+    lr: Annotated[float, real(above=0)] = 3e-4
+    """Peak learning rate of AdamW."""
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    """Learning rate over the run; the decaying ones end at `final_lr` times the peak."""
+    final_lr: Annotated[float, real(0, 1)] = 0.1
+    """Share of the peak rate at the end of a decaying schedule."""
+    warmup: Annotated[int, whole(0)] = 5
+    """Updates of linear warm-up."""
+    beta1: Annotated[float, real(0, below=1)] = 0.9
+    """Decay of Adam's first moment."""
+    beta2: Annotated[float, real(0, below=1)] = 0.95
+    """Decay of Adam's second moment."""
+    weight_decay: Annotated[float, real(0)] = 0.0
+    """Decay of the weights, apart from the gradient."""
+    grad_norm: Annotated[float, real(above=0)] = 1.0
+    """Gradients are scaled down to this norm."""
+    epochs: Annotated[int, whole(1)] = 1
+    """Passes over the batch per update."""
+    minibatches: Annotated[int, whole(1)] = 1
+    """Optimiser steps per pass."""
+    token_budget: Annotated[int, whole(1)] = 8192
+    """Tokens of one forward-backward pass, padding included; changes memory, not the gradient."""
+    alternate: tuple[str, ...] = ()
+    """Roles that learn in turns, each with optimiser steps of its own; roles that are not named
+    learn together after them. Empty: all roles at once."""
+    old: Literal["role", "update"] = "role"
+    """When the policy is scored that a role's steps depart from: before each role's steps, which
+    hides what earlier roles moved from the ratio, or once before the update."""
+    frozen: tuple[str, ...] = ()
+    """Roles whose turns are not learnt from. Where roles share weights, what the others learn
+    moves these as well."""
+
+    RUN_WIDE: ClassVar = ("schedule", "final_lr", "warmup", "alternate", "old", "frozen")
+    """Settings that no parameter set has of its own."""
+
+
+@config
+class ValueCriticConfig:
+    """One value per token: a linear head on the policy's last hidden state."""
+
+    gives: ClassVar[str] = "value_BS"
+    name: Literal["value"] = "value"
+    lr: Annotated[float, real(above=0)] = 1e-3
+    """Learning rate of the head; the trunk is not trained by the value loss."""
+    clip: Annotated[float, real(above=0, infinite=True)] = 0.2
+    """Largest change of a value that lowers its loss."""
+
+
+@config
+class UtteranceCriticConfig:
+    """Double critics of whole replies, heads on the policy's last hidden state."""
+
+    gives: ClassVar[str] = "q_BTC"
+    name: Literal["utterance"] = "utterance"
+    lr: Annotated[float, real(above=0)] = 1e-3
+    """Learning rate of the heads; the trunk is not trained by their loss."""
+    passes: Annotated[int, whole(1)] = 20
+    """Steps on every batch before the policy learns from it."""
+    gamma: Annotated[float, real(0, 1)] = 0.95
+    """Discount per turn."""
+    tau: Annotated[float, real(above=0, high=1)] = 0.1
+    """Speed of the slow copies."""
+
+
+Critic = Annotated[ValueCriticConfig | UtteranceCriticConfig, choice()]
+"""What values the credit reads; a credit says which it needs."""
+
+
+@config
+class SnapshotMagnet:
+    """The policy of the latest multiple of `every` updates (R-NaD's outer loop)."""
+
+    name: Literal["snapshot"] = "snapshot"
+    every: Annotated[int, whole(1)] = 20
+    """Updates between snapshots."""
+
+    def kept(self, step: int) -> float:
+        """Return the share of the magnet that stays after an update."""
+        return 1.0 if step % self.every else 0.0
+
+
+@config
+class EmaMagnet:
+    """An exponential moving average of the policy's weights."""
+
+    name: Literal["ema"] = "ema"
+    decay: Annotated[float, real(0, below=1)] = 0.99
+    """Share of the magnet that stays after every update."""
+
+    def kept(self, step: int) -> float:
+        """Return the share of the magnet that stays after an update."""
+        return self.decay
+
+
+Magnet = Annotated[SnapshotMagnet | EmaMagnet, choice()]
+"""The moving reference that the regulariser `magnet` measures the distance to."""
+
+
+def schedule(optim: OptimConfig, step: int, done: float) -> float:
+    """Return the factor on the learning rate.
+
+    Args:
+        optim: with schedule, warm-up and final share.
+        step: updates done before this one.
+        done: share of the run that is done, 0 to 1.
+    """
+    warm = min(1.0, (step + 1) / max(optim.warmup, 1))
+    if optim.schedule == "constant":
+        return warm
+    fall = done if optim.schedule == "linear" else (1 - math.cos(math.pi * done)) / 2
+    return warm * (1 - (1 - optim.final_lr) * fall)

@@ -1,0 +1,50 @@
+"""The steps that cycles are made of, a file for each; `coevo.trainers.cycle` says what a step is."""
+
+from typing import Annotated
+
+from coevo.envs.core.config import choice
+from coevo.trainers.cycle import Step
+from coevo.trainers.steps.collect import Collect
+from coevo.trainers.steps.conditions import Every, When
+from coevo.trainers.steps.credit import Credit
+from coevo.trainers.steps.fit import Fit
+from coevo.trainers.steps.recall import Recall
+from coevo.trainers.steps.recycle import Best, Pairs, Recycle
+from coevo.trainers.steps.renew import Renew
+from coevo.trainers.steps.score import Score
+from coevo.trainers.steps.update import Update
+
+AnyStep = Annotated[
+    Collect | Score | Credit | Recycle | Update | Recall | Fit | Renew | Every | When, choice()
+]
+"""One step of a cycle."""
+
+POLICY_GRADIENT: tuple[AnyStep, ...] = (Collect(), Score(), Credit(), Update(), Recall(), Fit())
+"""The cycle of policy-gradient algorithms."""
+GIVERS = {
+    "episodes": "collect",
+    "batch": "score",
+    "advantages": "credit",
+    "pairs": "recycle(pairs)",
+    "demonstrations": "recycle(best)",
+}
+"""What is given -> by which step."""
+
+__all__ = [
+    "GIVERS",
+    "POLICY_GRADIENT",
+    "AnyStep",
+    "Best",
+    "Collect",
+    "Credit",
+    "Every",
+    "Fit",
+    "Pairs",
+    "Recall",
+    "Recycle",
+    "Renew",
+    "Score",
+    "Step",
+    "Update",
+    "When",
+]

@@ -1,0 +1,35 @@
+"""Collect: play the episodes of an update and reward them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from coevo.envs.core.config import config
+from coevo.trainers.collect.metrics import rollout_metrics
+from coevo.trainers.cycle import Page, Step
+
+if TYPE_CHECKING:
+    from coevo.trainers.run import Run
+
+
+@config
+class Collect(Step):
+    """Plays episodes as the setting `collect` says, rewards them, and counts them."""
+
+    gives: ClassVar = ("episodes",)
+    name: Literal["collect"] = "collect"
+
+    def __call__(self, run: Run, page: Page) -> None:
+        """Play; a replay buffer may first make the current policy the reference."""
+        began = time.monotonic()
+        if run.collector.replay.reincarnates(page.step):
+            for learner in run.learners.values():
+                learner.move_reference()
+        page.collected = found = run.collector.collect(page.step)
+        page.metrics["seconds/play"] = time.monotonic() - began
+        fresh = found.episodes[: found.fresh]
+        run.progress = run.progress.plus(
+            tokens=found.tokens, turns=sum(len(e.turns) for e in fresh)
+        )
+        page.metrics |= rollout_metrics(run.env.possible_agents, fresh) | found.metrics

@@ -1,0 +1,147 @@
+"""Credit: from rewards to the advantage of every token."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from coevo.envs.core.config import config
+from coevo.trainers.cycle import Page, Step
+from coevo.trainers.estimators import Advantages, Trajectories, WeightedSum, advantages
+from coevo.trainers.estimators.adaptive import influence
+from coevo.trainers.items.sequences import Batch, Sequences, note_advantages
+from coevo.trainers.learners.utterance_critic import CRITICS
+
+if TYPE_CHECKING:
+    from coevo.trainers.algorithm import Algorithm
+    from coevo.trainers.learners.learner import Learner
+    from coevo.trainers.run import Run
+
+
+@config
+class Credit(Step):
+    """Computes advantages as the setting `advantage` says; the replay buffer is told of them."""
+
+    moves: ClassVar = True
+    needs: ClassVar = ("batch",)
+    gives: ClassVar = ("advantages",)
+    name: Literal["credit"] = "credit"
+
+    def __call__(self, run: Run, page: Page) -> None:
+        """Write the sequences with what they learn from."""
+        if page.batch is None:
+            return
+        found = credit(
+            run.config.algorithm, run.learners, page.batch, run.estimator_state, rate=run.rate
+        )
+        run.estimator_state |= found.state
+        page.items["advantages"] = found.sequences
+        page.metrics |= found.metrics
+        note_advantages(page.batch, found.advantage_BS, run.config.episodes_logged)
+        run.collector.remember(page.episodes, page.batch, found.advantage_BS, page.step)
+
+
+@dataclass(frozen=True)
+class Credited:
+    """What credit leaves behind."""
+
+    sequences: Sequences
+    """With what they learn from."""
+    advantage_BS: Tensor
+    metrics: dict[str, float]
+    state: dict[str, Any]
+    """Of the estimators, for the next update."""
+
+
+def credit(
+    algorithm: Algorithm,
+    learners: Mapping[str, Learner],
+    batch: Batch,
+    state: Mapping[str, Any],
+    *,
+    rate: float,
+) -> Credited:
+    """Compute advantages; critics of utterances learn first.
+
+    Args:
+        algorithm: whose settings count.
+        learners: parameter set -> learner.
+        batch: trajectories and sequences of one update, scored.
+        state: of the estimators, such as running baselines.
+        rate: factor on the learning rates.
+    """
+    trajectories, sequences = batch.trajectories, batch.sequences
+    if algorithm.advantage.credit.reads == "q_BTC":
+        trajectories = _judged(algorithm, learners, trajectories, sequences, rate)
+    found = advantages(algorithm.advantage, trajectories, dict(state))
+    after = dict(found.state)
+    if algorithm.advantage.compose.needs_influence:
+        after |= _influences(algorithm, learners, trajectories, sequences)
+    taught = with_advantages(sequences, found)
+    return Credited(taught, found.advantage_BS, dict(found.stats), after)
+
+
+def with_advantages(sequences: Sequences, credited: Advantages) -> Sequences:
+    """Return the sequences with what they learn from."""
+
+    def cut(value_BS: Tensor | None) -> Tensor | None:
+        return None if value_BS is None else sequences.cut(value_BS)
+
+    return replace(
+        sequences,
+        advantage_CL=cut(credited.advantage_BS),
+        return_CL=cut(credited.return_BS),
+        return_mask_CL=cut(credited.return_mask_BS),
+    )
+
+
+def _judged(
+    algorithm: Algorithm,
+    learners: Mapping[str, Learner],
+    found: Trajectories,
+    sequences: Sequences,
+    rate: float,
+) -> Trajectories:
+    """Let the utterance critics learn, and note what they say of every turn."""
+    weight_K = [algorithm.advantage.reward_weights.get(c, 1.0) for c in found.components]
+    reward_BT = (found.reward_BTK * found.reward_BTK.new_tensor(weight_K)).sum(-1)
+    q_BTC = v_BTC = reward_BT.new_zeros(*reward_BT.shape, CRITICS)
+    for name, learner in learners.items():
+        own, at = sequences.written_by(name)
+        if len(at):
+            mine_B = torch.zeros(len(reward_BT), dtype=torch.bool)
+            mine_B[own.trajectory_C] = True
+            mask_BT = found.turn_mask_BT & mine_B.unsqueeze(1)
+            q_own, v_own = learner.fit_utterance_critic(own, reward_BT, mask_BT, rate)
+            own_BT1 = mask_BT.unsqueeze(-1)
+            q_BTC = torch.where(own_BT1, q_own.to(q_BTC), q_BTC)
+            v_BTC = torch.where(own_BT1, v_own.to(v_BTC), v_BTC)
+    return replace(found, q_BTC=q_BTC, v_BTC=v_BTC)
+
+
+def _influences(
+    algorithm: Algorithm,
+    learners: Mapping[str, Learner],
+    trajectories: Trajectories,
+    sequences: Sequences,
+) -> dict[str, float]:
+    """Measure how far each reward component's gradient helps them all: one pass per component."""
+    names = trajectories.components
+    total = torch.zeros(len(names))
+    for name, learner in learners.items():
+        _, at = sequences.written_by(name)
+        gradients = []
+        for component in names if len(at) else ():
+            weights = {c: float(c == component) for c in names}
+            alone = replace(algorithm.advantage, compose=WeightedSum(), reward_weights=weights)
+            credited = advantages(alone, trajectories, {})
+            gradients.append(
+                learner.gradient(with_advantages(sequences, credited).written_by(name)[0])
+            )
+        if gradients:
+            total = total + influence(gradients).to(total)
+    return {f"gradient_weights/s/{c}": s for c, s in zip(names, total.tolist(), strict=True)}

@@ -1,0 +1,27 @@
+"""Fit: let the reward modules learn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from coevo.envs.core.config import config
+from coevo.trainers.cycle import Page, Step
+
+if TYPE_CHECKING:
+    from coevo.trainers.run import Run
+
+
+@config
+class Fit(Step):
+    """Shows the fresh episodes to the reward modules that learn."""
+
+    moves: ClassVar = True
+    needs: ClassVar = ("episodes",)
+    name: Literal["fit"] = "fit"
+
+    def __call__(self, run: Run, page: Page) -> None:
+        """Fit every module, and log what it reports."""
+        found = page.episodes
+        for module in run.collector.modules:
+            seen = module.fit(found.episodes[: found.fresh])
+            page.metrics |= {f"reward/{module.component}/{k}": v for k, v in seen.items()}

@@ -1,0 +1,16 @@
+"""The steps that are taken in every update."""
+
+from typing import Annotated
+
+from coevo.envs.core.config import choice
+from coevo.trainers.steps.collect import Collect
+from coevo.trainers.steps.credit import Credit
+from coevo.trainers.steps.fit import Fit
+from coevo.trainers.steps.recall import Recall
+from coevo.trainers.steps.recycle import Recycle
+from coevo.trainers.steps.renew import Renew
+from coevo.trainers.steps.score import Score
+from coevo.trainers.steps.update import Update
+
+PlainStep = Annotated[Collect | Score | Credit | Recycle | Update | Recall | Fit | Renew, choice()]
+"""One step of a cycle, without a condition."""
