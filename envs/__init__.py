@@ -154,3 +154,25 @@ register(
     refs_source="random: exact expectation over uniform claims; oracle: all coins to the upper "
     "hand",
 )
+register(
+    "coevo/sequential_public_goods-v0",
+    "coevo.envs.societies.sequential_public_goods",
+    "give in turn to a common pot, with a bonus for building on what is there (MAC-SPGG)",
+    kind="mixed",
+    seats=3,
+    metric="return_self_play",
+    refs={"random": 0.5981209150326798, "equilibrium": 1.699, "oracle": 2.564705882352941},
+    refs_source="exact, over all contributions: random, their mean; equilibrium, backward "
+    "induction; oracle, the highest sum, where all give 1",
+)
+register(
+    "coevo/donor_game-v0",
+    "coevo.envs.societies.donor_game",
+    "give to strangers by their reputation; strategies are inherited over generations",
+    kind="mixed",
+    seats=4,
+    metric="return_self_play",
+    refs={"random": 32.5, "oracle": 120.0},
+    refs_source="exact: resources are linear in what is given; random gives half on average, the "
+    "oracle everything",
+)

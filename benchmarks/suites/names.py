@@ -10,6 +10,7 @@ SUITES = {
     "dilemmas": "social dilemmas: what one gains, the others may lose",
     "discussion": "debate, review, split evidence",
     "search": "questions over corpora",
+    "societies": "commons, reputations, leaders and planners",
 }
 """Name -> what belongs there; environments say themselves which suites they are in."""
 

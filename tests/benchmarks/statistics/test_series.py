@@ -12,9 +12,13 @@ from coevo.benchmarks.statistics.social import (
     equality,
     exploitation_gap,
     peace,
+    social_outcome,
+    social_outcomes,
     sustainability,
 )
+from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.parsing import Status
 
 # ---- Generations -----------------------------------------------------------------------------
 
@@ -93,6 +97,38 @@ def test_undefined_social_outcomes_are_nan():
     assert math.isnan(equality([3, -1]))
     assert math.isnan(sustainability([[0, -1]]))
     assert sustainability([[0, 0, 1], [0, 0, 0]]) == 3  # who never got anything does not count
+
+
+def talk(agent, round, paid, **notes):
+    turn = Turn(agent, (), "", None, Status.LEGAL, None, round=round, notes=notes)
+    turn.pay("payoff", paid)
+    turn.pay("shaping", {"a": 100.0})
+    return turn
+
+
+def test_the_outcomes_of_an_episode_come_from_its_payoffs_and_notes():
+    episode = Episode("x", 0, {}, ("a", "b"))
+    assert all(map(math.isnan, social_outcome(episode).values()))
+    episode.turns = [
+        talk("a", 0, {"a": 1}),
+        talk("b", 0, {"b": 1}, overused=["a"]),
+        talk("a", 1, {}, overused=["a", "b"], sanctioned=["b"]),
+        talk("b", 2, {"a": 2}, overused=[]),
+    ]
+    found = social_outcome(episode)
+    assert found["efficiency"] == pytest.approx(4 / 3)
+    assert found["equality"] == 0.75
+    assert found["sustainability"] == pytest.approx((2 + 1) / 2)
+    assert found["peace"] == 1.0
+    assert found["over_usage"] == 0.5
+
+
+def test_undefined_outcomes_are_left_out_of_the_mean_and_counted():
+    poor, rich = (Episode("x", 0, {}, ("a", "b"), turns=[talk("a", 0, p)]) for p in ({}, {"a": 3}))
+    table = social_outcomes([poor, rich, rich])
+    assert table["equality"] == {"mean": 0.5, "defined": 2}
+    assert table["efficiency"] == {"mean": 2.0, "defined": 3}
+    assert table["peace"] == {"mean": None, "defined": 0}
 
 
 def test_other_social_outcomes():
