@@ -176,3 +176,15 @@ register(
     refs_source="exact: resources are linear in what is given; random gives half on average, the "
     "oracle everything",
 )
+register(
+    "coevo/fishery-v0",
+    "coevo.envs.societies.fishery",
+    "catch from a common stock that regrows; monitoring, a norm and fines (GovSim)",
+    kind="mixed",
+    simultaneous=True,
+    seats=5,
+    metric="return_self_play",
+    refs={"random": 20.028037616641715, "oracle": 130.0},
+    refs_source="random: exact expectation over all wishes; oracle: the largest yield by dynamic "
+    "programming, what lasts until the last month and then all",
+)
