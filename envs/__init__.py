@@ -188,3 +188,14 @@ register(
     refs_source="random: exact expectation over all wishes; oracle: the largest yield by dynamic "
     "programming, what lasts until the last month and then all",
 )
+register(
+    "coevo/sanctioned_dilemma-v0",
+    "coevo.envs.societies.sanctioned_dilemma",
+    "a dilemma among strangers, with partner choice, reputation and punishment as mechanisms",
+    kind="mixed",
+    seats=4,
+    metric="return_self_play",
+    refs={"random": 0.0, "oracle": 15.0},
+    refs_source="random: exactly, 2 a round from the game and -2 from random punishment; oracle: "
+    "mutual cooperation and no punishment, the highest sum",
+)
