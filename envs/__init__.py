@@ -199,3 +199,13 @@ register(
     refs_source="random: exactly, 2 a round from the game and -2 from random punishment; oracle: "
     "mutual cooperation and no punishment, the highest sum",
 )
+register(
+    "coevo/stackelberg-v0",
+    "coevo.envs.societies.stackelberg",
+    "a leader commits to a mixed strategy, a follower replies; values by linear programmes",
+    kind="mixed",
+    metric="return_self_play",
+    refs={"random": 1.5, "oracle": 2.0},
+    refs_source="random: the mean of all payoffs, exactly; oracle: the strong Stackelberg "
+    "equilibrium, 3.5 for the leader and 0.5 for the follower",
+)
