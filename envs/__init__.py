@@ -209,3 +209,14 @@ register(
     refs_source="random: the mean of all payoffs, exactly; oracle: the strong Stackelberg "
     "equilibrium, 3.5 for the leader and 0.5 for the follower",
 )
+register(
+    "coevo/tax_economy-v0",
+    "coevo.envs.societies.tax_economy",
+    "a planner sets taxes, workers choose their hours (the AI Economist's one-step economy)",
+    kind="mixed",
+    seats=5,
+    metric="return_self_play",
+    refs={"random": 46.34845049130763, "oracle": 65.3375},
+    refs_source="random: exact expectation over rates and hours; oracle: the best flat tax and "
+    "workers who reply best to it, an equilibrium that the sum of all payoffs may exceed",
+)
