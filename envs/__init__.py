@@ -220,3 +220,14 @@ register(
     refs_source="random: exact expectation over rates and hours; oracle: the best flat tax and "
     "workers who reply best to it, an equilibrium that the sum of all payoffs may exceed",
 )
+register(
+    "coevo/steering-v0",
+    "coevo.envs.societies.steering",
+    "a planner sets the precision of signals in sequential social learning (Steering the Herd)",
+    kind="mixed",
+    seats=7,
+    metric="return_self_play",
+    refs={"random": -13.2 / 7, "oracle": -0.48742857142857143},
+    refs_source="exact: random, the mean cost of a precision and an error in every second action; "
+    "oracle, the best altruistic planner by recursion over beliefs, with Bayesian citizens",
+)
