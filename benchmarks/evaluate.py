@@ -20,6 +20,7 @@ from coevo.benchmarks.exploitability import exploitability
 from coevo.benchmarks.measurement import Measurement, of_outcomes
 from coevo.benchmarks.outcomes import is_contest, outcomes
 from coevo.benchmarks.rollouts import opponent_agent, play, task_seeds
+from coevo.benchmarks.statistics.social import social_outcomes
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import StopReason
@@ -73,6 +74,7 @@ def evaluate(
         seats={
             s: replace(of_outcomes(own, contest), task_scores=()) for s, own in seats.items() if own
         },
+        details={} if contest else {"social": social_outcomes([e for _, e in finished])},
     )
 
 

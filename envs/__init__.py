@@ -330,3 +330,80 @@ register(
     metric="return_vs_random",
     suites=(),  # random play lasts some 350 moves: no references
 )
+register(
+    "coevo/sequential_public_goods-v0",
+    "coevo.envs.societies.sequential_public_goods",
+    "give in turn to a common pot, with a bonus for building on what is there (MAC-SPGG)",
+    kind="mixed",
+    seats=3,
+    metric="return_self_play",
+    refs={"random": 0.5981209150326798, "equilibrium": 1.699, "oracle": 2.564705882352941},
+    refs_source="exact, over all contributions: random, their mean; equilibrium, backward "
+    "induction; oracle, the highest sum, where all give 1",
+)
+register(
+    "coevo/donor_game-v0",
+    "coevo.envs.societies.donor_game",
+    "give to strangers by their reputation; strategies are inherited over generations",
+    kind="mixed",
+    seats=4,
+    metric="return_self_play",
+    refs={"random": 32.5, "oracle": 120.0},
+    refs_source="exact: resources are linear in what is given; random gives half on average, the "
+    "oracle everything",
+)
+register(
+    "coevo/fishery-v0",
+    "coevo.envs.societies.fishery",
+    "catch from a common stock that regrows; monitoring, a norm and fines (GovSim)",
+    kind="mixed",
+    simultaneous=True,
+    seats=5,
+    metric="return_self_play",
+    refs={"random": 20.028037616641715, "oracle": 130.0},
+    refs_source="random: exact expectation over all wishes; oracle: the largest yield by dynamic "
+    "programming, what lasts until the last month and then all",
+)
+register(
+    "coevo/sanctioned_dilemma-v0",
+    "coevo.envs.societies.sanctioned_dilemma",
+    "a dilemma among strangers, with partner choice, reputation and punishment as mechanisms",
+    kind="mixed",
+    seats=4,
+    metric="return_self_play",
+    refs={"random": 0.0, "oracle": 15.0},
+    refs_source="random: exactly, 2 a round from the game and -2 from random punishment; oracle: "
+    "mutual cooperation and no punishment, the highest sum",
+)
+register(
+    "coevo/stackelberg-v0",
+    "coevo.envs.societies.stackelberg",
+    "a leader commits to a mixed strategy, a follower replies; values by linear programmes",
+    kind="mixed",
+    metric="return_self_play",
+    refs={"random": 1.5, "oracle": 2.0},
+    refs_source="random: the mean of all payoffs, exactly; oracle: the strong Stackelberg "
+    "equilibrium, 3.5 for the leader and 0.5 for the follower",
+)
+register(
+    "coevo/tax_economy-v0",
+    "coevo.envs.societies.tax_economy",
+    "a planner sets taxes, workers choose their hours (the AI Economist's one-step economy)",
+    kind="mixed",
+    seats=5,
+    metric="return_self_play",
+    refs={"random": 46.34845049130763, "oracle": 65.3375},
+    refs_source="random: exact expectation over rates and hours; oracle: the best flat tax and "
+    "workers who reply best to it, an equilibrium that the sum of all payoffs may exceed",
+)
+register(
+    "coevo/steering-v0",
+    "coevo.envs.societies.steering",
+    "a planner sets the precision of signals in sequential social learning (Steering the Herd)",
+    kind="mixed",
+    seats=7,
+    metric="return_self_play",
+    refs={"random": -13.2 / 7, "oracle": -0.48742857142857143},
+    refs_source="exact: random, the mean cost of a precision and an error in every second action; "
+    "oracle, the best altruistic planner by recursion over beliefs, with Bayesian citizens",
+)

@@ -12,6 +12,7 @@ SUITES = {
     "search": "questions over corpora",
     "mars-train": "the games that MARS trains on (arXiv 2510.15414)",
     "mars-heldout": "the games that MARS holds out, one for each that it trains on",
+    "societies": "commons, reputations, leaders and planners",
 }
 """Name -> what belongs there; environments say themselves which suites they are in."""
 

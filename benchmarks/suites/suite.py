@@ -100,7 +100,8 @@ def measure(agent: Agent, env_id: str, settings: Settings) -> Measurement:
     if not settings.samples:
         return found
     repeats = _repeats(agent, env_id, settings)
-    return replace(found, details={"repeats": repeats.to_dict()}, usage=found.usage + repeats.usage)
+    details = {**found.details, "repeats": repeats.to_dict()}
+    return replace(found, details=details, usage=found.usage + repeats.usage)
 
 
 def _repeats(agent: Agent, env_id: str, settings: Settings) -> Repeats:

@@ -8,6 +8,7 @@ from typing import Any
 from coevo.benchmarks.measurement import Measurement
 from coevo.benchmarks.outcomes import is_contest
 from coevo.benchmarks.statistics.adaptability import SeverityCurve
+from coevo.benchmarks.statistics.social import OUTCOMES
 from coevo.benchmarks.suites.generations import Series
 from coevo.benchmarks.suites.totals import Totals
 from coevo.benchmarks.usage import Usage
@@ -33,6 +34,19 @@ def show_seats(screen: Screen, found: Measurement) -> None:
     columns = ("seat", "episodes", "mean payoff", "95 % interval", "won", "drawn", "lost")
     title = f"{found.agent} {against} in {found.env}"
     screen.table(title, (*columns, "forfeited", "illegal replies"), rows)
+    show_social(screen, [found])
+
+
+def show_social(screen: Screen, rows: Sequence[Measurement]) -> None:
+    """Print the social outcomes, one line per environment that has any; undefined ones are a dash."""
+    lines = [
+        (row.env, *(row.details["social"][name]["mean"] for name in OUTCOMES))
+        for row in rows
+        if "social" in row.details
+    ]
+    if lines:
+        title = "social outcomes, means over the episodes that define them"
+        screen.table(title, ("environment", *OUTCOMES), lines)
 
 
 def show_suite(screen: Screen, agent: str, suite: str, rows: Sequence[Measurement]) -> None:
@@ -61,6 +75,7 @@ def show_suite(screen: Screen, agent: str, suite: str, rows: Sequence[Measuremen
     least = sorted({row.metric for row in rows if not row.higher_is_better})
     if least:
         screen.say(f"less is better: {', '.join(least)} (0 is best)")
+    show_social(screen, rows)
 
 
 def show_totals(screen: Screen, found: Totals) -> None:

@@ -6,21 +6,27 @@ says whose they are; the others are the textbook's.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from coevo.envs.core.config import choice, config, named, read, real, whole
+from coevo.envs.core.config import choice, config, named, read
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.dilemmas.matrices import CELLS, MatrixGame, game_of_payoffs
+from coevo.envs.dilemmas.matrices import MatrixGame, game_of_payoffs
+from coevo.envs.dilemmas.n_player import (
+    Actions,
+    CommonPool,
+    NPlayerPrisonersDilemma,
+    Positive,
+    PublicGoods,
+    ThresholdPublicGoods,
+    VolunteersDilemma,
+    check_worth,
+)
 from coevo.envs.dilemmas.ordinal import Ordinal
 
 Cell = tuple[float, float]
-Positive = Annotated[float, real(above=0)]
-Players = Annotated[int, whole(2, 10)]
-Actions = Annotated[int, whole(2, 26)]
 CD, STAG, DOVE, SIDES = ("C", "D"), ("stag", "hare"), ("dove", "hawk"), ("first", "second")
 
 
@@ -56,6 +62,7 @@ _TABLES = (
     _symmetric("battle", SIDES, 2, 3, 4, 1),
     _symmetric("hero", SIDES, 1, 3, 4, 2),
     _symmetric("pure_coordination", SIDES, 1, 0, 0, 1),
+    _two_by_two("commitment", (), (2, 1), (4, 0), (1, 0), (3, 1)),  # Conitzer, Sandholm 2006
 )
 TABLES: dict[str, MatrixGame] = {game.name: game for game in _TABLES}
 """Games without parameters by name."""
@@ -81,7 +88,7 @@ class Donation:
     cost: Positive = 1.0
 
     def __post_init__(self) -> None:
-        _check_worth(self.benefit, self.cost)
+        check_worth(self.benefit, self.cost)
 
     def make(self) -> MatrixGame:
         """Return the game."""
@@ -147,106 +154,9 @@ class RockPaperScissors:
         return game_of_payoffs(np.stack([own, -own], axis=-1), self.name, hands)
 
 
-@config
-class NPlayerPrisonersDilemma:
-    """Play the prisoner's dilemma with everybody at once and get the average.
-
-    With k of N-1 others cooperating: R_C(k) = 3k/(N-1), R_D(k) = 1 + 4k/(N-1).
-    """
-
-    name: Literal["n_player_prisoners_dilemma"] = "n_player_prisoners_dilemma"
-    players: Players = 3
-
-    def make(self) -> MatrixGame:
-        """Return the game."""
-        others = self.players - 1
-        give = [3 * k / others for k in range(self.players)]
-        keep = [1 + 4 * k / others for k in range(self.players)]
-        return _binary(self.name, self.players, give, keep, CD)
-
-
-@config
-class PublicGoods:
-    """Give to a pot that grows and is shared: u_i = e - c_i + (r/N) sum(c).
-
-    Action 0 gives the whole endowment, the last one nothing; those between are equal steps.
-    """
-
-    name: Literal["public_goods"] = "public_goods"
-    players: Players = 3
-    multiplier: Annotated[float, real(above=1)] = 1.8
-    endowment: Positive = 2.0
-    levels: Actions = 2
-
-    def __post_init__(self) -> None:
-        if self.multiplier >= self.players:
-            raise ConfigError(
-                f"multiplier={self.multiplier} must be less than players={self.players}, or it is "
-                "no dilemma"
-            )
-        if self.levels**self.players > CELLS:
-            raise ConfigError(
-                f"players={self.players} with levels={self.levels}: too many joint moves"
-            )
-
-    def make(self) -> MatrixGame:
-        """Return the game."""
-        gift = np.linspace(self.endowment, 0.0, self.levels)
-        given = np.stack(np.meshgrid(*[gift] * self.players, indexing="ij"), axis=-1)
-        pot = given.sum(axis=-1, keepdims=True)
-        payoffs = self.endowment - given + self.multiplier / self.players * pot
-        return game_of_payoffs(payoffs, self.name)
-
-
-@config
-class ThresholdPublicGoods:
-    """Everybody gets the benefit if enough give; what too few give is lost, or paid back.
-
-    A giver pays c; with t or more givers all get b.
-    """
-
-    name: Literal["threshold_public_goods"] = "threshold_public_goods"
-    players: Players = 3
-    threshold: Annotated[int, whole(1)] = 2
-    benefit: Positive = 3.0
-    cost: Positive = 1.0
-    refund: bool = False
-
-    def __post_init__(self) -> None:
-        _check_worth(self.benefit, self.cost)
-        if self.threshold > self.players:
-            raise ConfigError(f"threshold={self.threshold} must be at most {self.players}")
-
-    def make(self) -> MatrixGame:
-        """Return the game."""
-        enough = np.arange(self.players + 1) >= self.threshold
-        paid = np.where(enough, 1.0, 0.0 if self.refund else 1.0) * self.cost
-        give = [enough[k + 1] * self.benefit - paid[k + 1] for k in range(self.players)]
-        keep = [float(enough[k] * self.benefit) for k in range(self.players)]
-        return _binary(self.name, self.players, give, keep, ("give", "keep"))
-
-
-@config
-class VolunteersDilemma:
-    """One volunteer is enough for all: b - c for volunteers, b for the others, 0 without any."""
-
-    name: Literal["volunteers_dilemma"] = "volunteers_dilemma"
-    players: Players = 3
-    benefit: Positive = 2.0
-    cost: Positive = 1.0
-
-    def __post_init__(self) -> None:
-        _check_worth(self.benefit, self.cost)
-
-    def make(self) -> MatrixGame:
-        """Return the game."""
-        give = [self.benefit - self.cost] * self.players
-        keep = [0.0, *[self.benefit] * (self.players - 1)]
-        return _binary(self.name, self.players, give, keep, ("volunteer", "wait"))
-
-
 Matrix = Annotated[
     BattleOfSexes
+    | CommonPool
     | Donation
     | HawkDove
     | NPlayerPrisonersDilemma
@@ -274,19 +184,3 @@ def matrix_game(given: Any) -> MatrixGame:
     """
     game: MatrixGame = read(Matrix, given, "game").make()
     return game
-
-
-def _binary(
-    name: str, players: int, give: Sequence[float], keep: Sequence[float], actions: Sequence[str]
-) -> MatrixGame:
-    """Return a symmetric game of two actions from its payoffs with k other cooperators."""
-    tensor = np.empty((2,) * players + (players,))
-    for joint in itertools.product(range(2), repeat=players):
-        givers = joint.count(0)
-        tensor[joint] = [keep[givers] if a else give[givers - 1] for a in joint]
-    return game_of_payoffs(tensor, name, actions)
-
-
-def _check_worth(benefit: float, cost: float) -> None:
-    if benefit <= cost:
-        raise ConfigError(f"benefit={benefit} must be more than cost={cost}")

@@ -6,13 +6,21 @@ Action        text ending in a choice, e.g. [A]; with messages, before it one me
               <message>text</message> or [say: text]
 Reward        the payoff of the round
 Ends          after `rounds` rounds
+              With prediction, each says first, unseen by the others, what the other will choose
 Options       game: chicken, {name: donation, benefit: 4}, {name: public_goods, players: 4},
               {name: ordinal, number: 17}, see catalogue.py; payoffs: instead of a game, the
               tensor [actions of player 0, ..., N], nested lists; rounds; labels: what the choices
               are called, A, B, ... by default; memory: rounds that an observation recalls;
-              messages; unparsable: choice that is played for a reply without one (the published
-              protocol: B)
+              messages; predict: name the other's choice before the own one; noise: chance that
+              another choice than the own one is played; continuation: chance that another round
+              follows, up to `rounds` of them; unparsable: choice that is played for a reply without
+              one (the published protocol: B)
 References    return of a seat in self-play: random 22.5, mutual cooperation 30, mutual defection 10
+
+A game once only is `rounds: 1`. With `continuation` the number of rounds is drawn at the start and
+never told; with `noise` all see what was played, which need not be what was chosen. The prediction
+before the choice is that of Playing repeated games with LLMs (Akata et al., arXiv 2305.16867);
+it pays nothing, and its accuracy is in the outcome.
 
 The game's name and its actions' names are never shown, since models know what is said about them.
 Defaults are those of the AdAlign-LLM paper (arXiv 2511.19405): reward 3, punishment 1, temptation
@@ -21,15 +29,16 @@ Defaults are those of the AdAlign-LLM paper (arXiv 2511.19405): reward 3, punish
 
 from __future__ import annotations
 
-import itertools
 import string
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BeforeValidator
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field
 
-from coevo.envs.core.config import config, whole
+from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer, normalise, parse_move
@@ -37,13 +46,12 @@ from coevo.envs.core.task import Replies
 from coevo.envs.dilemmas.catalogue import Matrix, matrix_game
 from coevo.envs.dilemmas.experts import promises, reciprocal
 from coevo.envs.dilemmas.matrices import MatrixGame, game_of_payoffs, payoff
+from coevo.envs.dilemmas.payoff_words import PayoffWords
 from coevo.envs.dilemmas.rounds import MESSAGE_FORMAT, RepeatedGame, RoundsConfig
 
 DEFAULT_GAME = "prisoners_dilemma"
 CELLS_SHOWN = 64
 """Joint choices that the rules write out; a larger game must be symmetric with two choices."""
-TERSE_CELLS = 4
-"""Joint choices that a terse prompt pays everybody for; a larger one shows the own payoff."""
 
 
 def _nested(given: Any) -> Any:
@@ -62,6 +70,12 @@ class IteratedGameConfig(RoundsConfig):
     """Names of the choices, as many as the player with most choices has; None for A, B, ..."""
     memory: Annotated[int, whole(0)] = 1
     """How many past rounds an observation recalls."""
+    predict: Annotated[bool, Field(strict=True)] = False
+    """Ask each of two players for the other's choice before its own."""
+    noise: Annotated[float, real(0, below=1)] = 0.0
+    """Chance that another choice, drawn evenly, is played instead of the one that was made."""
+    continuation: Annotated[float, real(above=0, below=1)] | None = None
+    """Chance that another round follows, up to `rounds`; None plays all of them."""
 
 
 class IteratedGame(RepeatedGame[IteratedGameConfig]):
@@ -78,8 +92,14 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         self.memory = config.memory
         self.seats = tuple(f"player_{i}" for i in range(self.game.players))
         super().__init__(config)
+        if config.predict and self.game.players != 2:
+            raise ConfigError(f"predict needs two players; {self.game.name} has more")
+        self.noise, self.continuation = config.noise, config.continuation
+        self.words = PayoffWords(self.game, self.labels, self.seats)
         low, high = self.game.range
-        self.payoff_range = (self.rounds * low, self.rounds * high)
+        least = self.rounds if self.continuation is None else 1
+        totals = [rounds * edge for rounds in (least, self.rounds) for edge in (low, high)]
+        self.payoff_range = (min(totals), max(totals))
         self.zero_sum = self.game.zero_sum
         self.simultaneous = not self.messages
 
@@ -90,13 +110,54 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         return self.labels[: self.game.sizes[self.seats.index(seat)]]
 
     def new_game(self, rng: np.random.Generator) -> None:
-        """Forget what was chosen; nothing is drawn."""
+        """Forget what was played; draw the number of rounds and the slips, where there are any."""
         self.history: list[tuple[int, ...]] = []
         self.points = np.zeros(self.game.players)
+        self.predicted: dict[str, str] = {}
+        self.hits: list[tuple[bool, ...]] = []
+        self.slips = np.zeros((self.rounds, self.game.players), dtype=int)
+        if self.continuation is not None:
+            self.length = min(self.rounds, int(rng.geometric(1 - self.continuation)))
+        if self.noise:
+            slipped = rng.random(self.slips.shape) < self.noise
+            self.slips = slipped * rng.integers(1, self.game.sizes, size=self.slips.shape)
+
+    def open_round(self) -> None:
+        """Begin with the messages, and ask for predictions after them."""
+        super().open_round()
+        self.predicted = {}
+
+    @property
+    def predicting(self) -> bool:
+        """Whether the seats are asked what the other will choose."""
+        return self.config.predict and not self.to_speak and not self.predicted
+
+    def legal(self, seat: str) -> Sequence[str] | None:
+        """Return the choices of a seat, or of the other where it predicts; None for a message."""
+        if self.predicting:
+            return self.choices(self.others(seat)[0])
+        return super().legal(seat)
+
+    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
+        """Take predictions down; else pass a message on or resolve a round."""
+        if self.predicting:
+            self.predicted = dict(moves)
+            return {}
+        return super().play(moves)
+
+    def describe(self, seat: str, turn: Turn) -> None:
+        """Note the game's round and what is asked."""
+        super().describe(seat, turn)
+        if self.predicting:
+            turn.notes["phase"] = "prediction"
 
     def resolve(self, moves: Mapping[str, str]) -> dict[str, float]:
         """Return the payoffs of the joint choice."""
-        joint = tuple(self.labels.index(moves[a]) for a in self.seats)
+        chosen = np.array([self.labels.index(moves[a]) for a in self.seats])
+        joint = tuple(map(int, (chosen + self.slips[self.round]) % self.game.sizes))
+        if self.predicted:
+            wanted = [moves[self.others(a)[0]] == self.predicted[a] for a in self.seats]
+            self.hits.append(tuple(wanted))
         paid = payoff(self.game, joint)
         self.history.append(joint)
         self.points = self.points + paid
@@ -110,8 +171,9 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         """Return partly reciprocal, partly selfish, partly random choices, or a promise."""
         if self.speaking(seat):
             return promises(skill)
-        moves = self.choices(seat)
-        good = reciprocal(self.history, self.seats.index(seat), len(moves))
+        who = self.others(seat)[0] if self.predicting else seat
+        moves = self.choices(who)
+        good = reciprocal(self.history, self.seats.index(who), len(moves))
         return Replies(tuple(map(answer, moves)), skill * good + (1 - skill) / len(moves))
 
     def outcome(self) -> dict[str, float]:
@@ -129,6 +191,10 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
             found["mutual_cooperation"] = float((moves == 0).all(axis=1).mean())
             for seat, rate in zip(self.seats, rates, strict=True):
                 found[f"cooperation/{seat}"] = float(rate)
+        if self.hits:
+            found["prediction_accuracy"] = float(np.mean(self.hits))
+        if self.game.sizes == (2, 2):
+            found |= turn_taking(moves)
         return found
 
     # ---- Full style ----------------------------------------------------------------------------
@@ -138,72 +204,81 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         others = self.others(seat)
         company = others[0] if len(others) == 1 else f"{len(others)} others"
         example = ANSWER_FORMAT.format(example=answer(self.labels[0]))
-        talk = (
-            "Before they choose, each player sends one message to the others, one after the "
-            "other. What is said binds nobody.\n"
-            if self.messages
-            else ""
-        )
+        each, goal = (" in a round", " over all rounds") if self.rounds > 1 else ("", "")
+        table = self.words.full(self.seats.index(seat))
         return (
-            f"You are {seat} and play {self.rounds} rounds of the same game with {company}. In "
-            "every round all players choose at the same time, without seeing what the others "
-            f"choose.\n{talk}Points in a round:\n{self._table(seat)}\nYour goal is to get as many "
-            f"points as you can over all rounds.\n{example}"
+            f"You are {seat} and play {self._how_long()} with {company}. "
+            f"{'In every round all' if self.rounds > 1 else 'All'} players choose at the same "
+            "time, without seeing what the others "
+            f"choose.\n{self._house_rules()}Points{each}:\n{table}\n"
+            f"Your goal is to get as many points as you can{goal}.\n{example}"
             f"{chr(10) + MESSAGE_FORMAT if self.messages else ''}"
         )
 
-    def _table(self, seat: str) -> str:
-        """Write the payoffs as this seat reads them."""
-        me = self.seats.index(seat)
-        if self.game.players > 2 and self.game.symmetric and set(self.game.sizes) == {2}:
-            return "\n".join(
-                f"- if you choose {self.labels[a]} and {k} of the {self.game.players - 1} others "
-                f"choose {self.labels[0]}, you get {self._counted(a, k):g}"
-                for a in range(2)
-                for k in reversed(range(self.game.players))
+    def _how_long(self) -> str:
+        if self.rounds == 1:
+            return "a game once"
+        if self.continuation is None:
+            return f"{self.rounds} rounds of the same game"
+        return (
+            "rounds of the same game (after every round another one follows with probability "
+            f"{self.continuation:g}, up to {self.rounds} rounds)"
+        )
+
+    def _house_rules(self) -> str:
+        """Say what comes before the choice, and what may happen to it."""
+        said = []
+        if self.messages:
+            said.append(
+                "Before they choose, each player sends one message to the others, one after the "
+                "other. What is said binds nobody."
             )
-        cells = sorted(itertools.product(*map(range, self.game.sizes)), key=lambda c: c[me])
-        return "\n".join(f"- {self._cell(cell, me)}" for cell in cells)
-
-    def _counted(self, own: int, cooperators: int) -> float:
-        """Return the payoff in a symmetric game of two choices with so many others at the first."""
-        rest = self.game.players - 1 - cooperators
-        return float(self.game.payoffs[(own, *[0] * cooperators, *[1] * rest, 0)])
-
-    def _cell(self, cell: tuple[int, ...], me: int) -> str:
-        order = self._own_first(me)
-        names = {i: "you" if i == me else self.seats[i] for i in order}
-        chosen = ", ".join(f"{names[i]} {self.labels[cell[i]]}" for i in order)
-        paid = self.game.payoffs[cell]
-        got = ", ".join(f"{names[i]} get{'' if i == me else 's'} {paid[i]:g}" for i in order)
-        return f"{chosen}: {got}"
+        if self.config.predict:
+            said.append(
+                "Before you choose, you are asked what the other will choose. Nobody sees your "
+                "answer, and it changes no points."
+            )
+        if self.noise:
+            said.append(
+                f"With probability {self.noise:g} a choice goes wrong: another one is played "
+                "instead and counts. Everybody sees what was played, not what was chosen."
+            )
+        return "".join(f"{line}\n" for line in said)
 
     def situation(self, seat: str) -> str:
         """Return what happened, and what is asked."""
-        lines = [*self._news(seat), *self.heard(seat)]
+        lines = [] if self.predicted else [*self._news(seat), *self.heard(seat)]
         if self.speaking(seat):
             return "\n".join([*lines, "Your message to the others?"])
-        moves = ", ".join(map(answer, self.choices(seat)))
-        return "\n".join([*lines, f"Your choice? Legal moves: {moves}"])
+        moves = ", ".join(map(answer, self.legal(seat) or ()))
+        asked = "Your choice?"
+        if self.predicting:
+            asked = f"What will {self.others(seat)[0]} choose?"
+        return "\n".join([*lines, f"{asked} Legal moves: {moves}"])
 
     def _news(self, seat: str) -> list[str]:
         """Recall the past once a round: where messages are sent, before this seat's message."""
         if self.messages and not self.speaking(seat):
             return []
-        lines = [f"Round {self.round + 1} of {self.rounds}."]
+        lines = [self._now()] if self.rounds > 1 else []
+        verb = "played" if self.noise else "chose"
         me, past = self.seats.index(seat), self._recalled()
         for number, joint in past:
             paid = payoff(self.game, joint)
             who = [
-                f"{a} chose {self.labels[joint[self.seats.index(a)]]}" for a in self.others(seat)
+                f"{a} {verb} {self.labels[joint[self.seats.index(a)]]}" for a in self.others(seat)
             ]
             lines.append(
-                f"In round {number + 1} you chose {self.labels[joint[me]]}, {', '.join(who)}; you "
+                f"In round {number + 1} you {verb} {self.labels[joint[me]]}, {', '.join(who)}; you "
                 f"got {paid[me]:g}."
             )
         if past:
             lines.append(f"Your points so far: {self.points[me]:g}.")
         return lines
+
+    def _now(self) -> str:
+        known = "" if self.continuation is not None else f" of {self.rounds}"
+        return f"Round {self.round + 1}{known}."
 
     def _recalled(self) -> list[tuple[int, tuple[int, ...]]]:
         first = max(0, len(self.history) - self.memory)
@@ -216,29 +291,19 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         me = self.seats.index(seat)
         ask = "Answer [say: text]"
         if not self.speaking(seat):
-            ask = f"Answer {' or '.join(map(answer, self.choices(seat)))}"
-        now = f"Round {self.round + 1} of {self.rounds}."
+            ask = f"Answer {' or '.join(map(answer, self.legal(seat) or ()))}"
+        if self.predicting:
+            ask = f"Other's choice? {ask}"
         parts = [
-            self._terse_table(me),
-            now,
-            self._terse_past(me),
+            self.words.terse(me),
+            self._now() if self.rounds > 1 else "",
+            f"Next round: {self.continuation:g}." if self.continuation else "",
+            f"Slips: {self.noise:g}." if self.noise else "",
+            self._terse_past(me) if self.rounds > 1 else "",
             *self.heard_tersely(seat),
+            f"You expect {self.predicted[seat]}." if self.predicted else "",
         ]
         return " ".join([*filter(None, parts), ask])
-
-    def _terse_table(self, me: int) -> str:
-        if self.game.players > 2 and self.game.symmetric and set(self.game.sizes) == {2}:
-            counts = range(self.game.players)
-            paid = [" ".join(f"{self._counted(a, k):.3g}" for k in counts) for a in range(2)]
-            rows = ", ".join(f"{label} {row}" for label, row in zip(self.labels, paid, strict=True))
-            return f"Points by number of others at {self.labels[0]}: {rows}."
-        order = self._own_first(me)
-        cells = list(itertools.product(*map(range, self.game.sizes)))
-        cells.sort(key=lambda cell: [cell[i] for i in order])
-        shown = order if len(cells) <= TERSE_CELLS else [me]
-        paid = [",".join(f"{self.game.payoffs[c][i]:.3g}" for i in shown) for c in cells]
-        rows = " ".join(f"{self._joined(c, me)} {p}" for c, p in zip(cells, paid, strict=True))
-        return f"Points{' you,other' if len(shown) == 2 else ''}: {rows}."
 
     def _terse_past(self, me: int) -> str:
         past = self._recalled()
@@ -247,15 +312,7 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         if self.memory == 1 and self.game.players == 2:
             joint = past[-1][1]
             return f"Last: you {self.labels[joint[me]]}, other {self.labels[joint[1 - me]]}."
-        return f"Last, you first: {' '.join(self._joined(joint, me) for _, joint in past)}."
-
-    def _own_first(self, me: int) -> list[int]:
-        return [me, *(i for i in range(self.game.players) if i != me)]
-
-    def _joined(self, joint: Sequence[int], me: int) -> str:
-        """Spell a joint choice, the own one first."""
-        between = "" if max(map(len, self.labels)) == 1 else "-"
-        return between.join(self.labels[joint[i]] for i in self._own_first(me))
+        return f"Last, you first: {' '.join(self.words.joined(joint, me) for _, joint in past)}."
 
     def draw(self) -> str:
         """Return all joint choices."""
@@ -266,6 +323,23 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         lines += [f'{a}: "{text}"' for a, text in self.said.items()]
         points = " ".join(f"{p:g}" for p in self.points)
         return "\n".join([*lines, f"{self.round} of {self.rounds} rounds played; points: {points}"])
+
+
+def turn_taking(moves: NDArray[np.int_]) -> dict[str, float]:
+    """Return how often two players chose the same, and how often they switched sides together.
+
+    Args:
+        moves: joint choices of a 2x2 game, [rounds, 2].
+
+    >>> turn_taking(np.array([[0, 0], [1, 1], [0, 0]]))
+    {'coordination': 1.0, 'alternation': 1.0}
+    """
+    same = moves[:, 0] == moves[:, 1]
+    found = {"coordination": float(same.mean())}
+    if len(moves) > 1:
+        switched = same[1:] & same[:-1] & (moves[1:, 0] != moves[:-1, 0])
+        found["alternation"] = float(switched.mean())
+    return found
 
 
 def _game(game: Any, payoffs: Any) -> MatrixGame:

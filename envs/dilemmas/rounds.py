@@ -82,12 +82,12 @@ class RepeatedGame(Task[C]):
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
         """Draw who speaks first, and what else chance decides."""
-        self.round = 0
+        self.round, self.length = 0, self.rounds
         self.starter = int(rng.integers(len(self.seats)))
         self.new_game(rng)
-        self._open_talk()
+        self.open_round()
 
-    def _open_talk(self) -> None:
+    def open_round(self) -> None:
         """Let everybody speak in turn, from the starter of this round on."""
         seats, first = self.seats, self.starter + self.round
         order = [seats[(first + i) % len(seats)] for i in range(len(seats))]
@@ -97,7 +97,7 @@ class RepeatedGame(Task[C]):
     @property
     def over(self) -> bool:
         """Whether all rounds were played."""
-        return self.round >= self.rounds
+        return self.round >= self.length
 
     def speaking(self, seat: str) -> bool:
         """Return whether the seat is asked for a message."""
@@ -124,7 +124,7 @@ class RepeatedGame(Task[C]):
         paid = self.resolve(moves)
         self.round += 1
         if not self.over:
-            self._open_talk()
+            self.open_round()
         return paid
 
     # ---- Replies ------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class RepeatedGame(Task[C]):
         """Return the message or the choice of a reply."""
         if self.speaking(seat):
             return Parse(message(text), Status.LEGAL)
-        return read_choice(text, self.choices(seat))
+        return read_choice(text, self.legal(seat) or ())
 
     def describe(self, seat: str, turn: Turn) -> None:
         """Note the game's round and whether it is talk."""

@@ -102,6 +102,15 @@ def test_long_plays_approach_the_chain_from_either_seat(other, seat):
     assert found[f"mean_payoff/player_{1 - seat}"] == pytest.approx(wanted[1], abs=0.15)
 
 
+@pytest.mark.parametrize("pair", [("tft", "tft"), ("wsls", "grim"), ("tft", "wsls")])
+def test_noisy_plays_approach_the_chain_of_noisy_vectors(pair):
+    noise = 0.2
+    noisy = [(1 - 2 * noise) * np.array(vector_of(name)) + noise for name in pair]
+    found = meet(*pair, seeds=4, rounds=80, noise=noise)
+    for seat, wanted in enumerate(long_run(*noisy)):
+        assert found[f"mean_payoff/player_{seat}"] == pytest.approx(wanted, abs=0.15)
+
+
 def test_generosity_depends_on_the_game():
     assert generosity(R, S, T, P) == pytest.approx(1 / 3)
     assert generosity(1, -1, 2, 0) == pytest.approx(0.5)

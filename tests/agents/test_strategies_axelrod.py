@@ -8,6 +8,7 @@ import pytest
 from coevo.agents import SCRIPTED
 from coevo.agents.strategies import STRATEGIES, probe
 from coevo.envs.dilemmas.catalogue import matrix_game
+from coevo.envs.dilemmas.matrices import payoff
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 
 ITERATED = "coevo/iterated_game-v0"
@@ -80,6 +81,19 @@ def test_matches_end_with_axelrods_scores(axelrod, pair):
     assert list(zip(moves[::2], moves[1::2], strict=True)) == [
         ("AB"[a], "AB"[b]) for a, b in wanted
     ]
+
+
+@pytest.mark.parametrize("pair", list(itertools.combinations_with_replacement(sorted(SAME), 2)))
+def test_two_hundred_rounds_end_with_axelrods_scores(axelrod, pair):
+    match = axelrod.Match([getattr(axelrod, SAME[name])() for name in pair], turns=200)
+    match.play()
+    rules, own = [rule_of(name, i) for i, name in enumerate(pair)], ([], [])
+    for _ in range(200):
+        shares = rules[0](own[0], own[1]), rules[1](own[1], own[0])
+        for past, share in zip(own, shares, strict=True):
+            past.append(int(share == 0))
+    game = matrix_game("prisoners_dilemma")
+    assert tuple(payoff(game, np.array(own).T).sum(axis=0)) == match.final_score()
 
 
 @pytest.mark.parametrize("name", VECTORS)

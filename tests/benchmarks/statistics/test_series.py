@@ -5,7 +5,18 @@ import pytest
 
 from coevo.benchmarks.statistics.adaptability import partner_gap, severity_curve
 from coevo.benchmarks.statistics.generations import ancestry, generation_table, nash_reference
+from coevo.benchmarks.statistics.social import (
+    efficiency,
+    equality,
+    exploitation_gap,
+    peace,
+    social_outcome,
+    social_outcomes,
+    sustainability,
+)
+from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.parsing import Status
 
 # ---- Generations -----------------------------------------------------------------------------
 
@@ -63,6 +74,64 @@ def test_severity_of_a_change():
     found = severity_curve([0, 0.5, 1.0], [1.0, 0.4, 0.6])
     assert found.worst == 0.4
     assert found.area == pytest.approx(0.6)
+
+
+# ---- Social outcomes -------------------------------------------------------------------------
+
+
+REWARDS = [[1, 0, 1, 0, 1], [0, 0, 1, 1, 0]]
+
+
+def test_social_outcomes_of_worked_examples():
+    assert equality([4, 2, 2, 0]) == 0.625
+    assert equality([8, 0, 0, 0]) == 0.25
+    assert efficiency(REWARDS) == 1
+    assert equality(np.sum(REWARDS, axis=1)) == pytest.approx(0.9)
+    assert sustainability(REWARDS) == 3.25
+
+
+def test_undefined_social_outcomes_are_nan():
+    assert math.isnan(equality([0, 0]))
+    assert math.isnan(equality([3, -1]))
+    assert math.isnan(sustainability([[0, -1]]))
+    assert sustainability([[0, 0, 1], [0, 0, 0]]) == 3  # who never got anything does not count
+
+
+def talk(agent, round, paid, **notes):
+    turn = Turn(agent, (), "", None, Status.LEGAL, None, round=round, notes=notes)
+    turn.pay("payoff", paid)
+    turn.pay("shaping", {"a": 100.0})
+    return turn
+
+
+def test_the_outcomes_of_an_episode_come_from_its_payoffs_and_notes():
+    episode = Episode("x", 0, {}, ("a", "b"))
+    assert all(map(math.isnan, social_outcome(episode).values()))
+    episode.turns = [
+        talk("a", 0, {"a": 1}),
+        talk("b", 0, {"b": 1}, overused=["a"]),
+        talk("a", 1, {}, overused=["a", "b"], sanctioned=["b"]),
+        talk("b", 2, {"a": 2}, overused=[]),
+    ]
+    found = social_outcome(episode)
+    assert found["efficiency"] == pytest.approx(4 / 3)
+    assert found["equality"] == 0.75
+    assert found["sustainability"] == pytest.approx((2 + 1) / 2)
+    assert found["peace"] == 1.0
+    assert found["over_usage"] == 0.5
+
+
+def test_undefined_outcomes_are_left_out_of_the_mean_and_counted():
+    poor, rich = (Episode("x", 0, {}, ("a", "b"), turns=[talk("a", 0, p)]) for p in ({}, {"a": 3}))
+    table = social_outcomes([poor, rich, rich])
+    assert table["equality"] == {"mean": 0.5, "defined": 2}
+    assert table["efficiency"] == {"mean": 2.0, "defined": 3}
+    assert table["peace"] == {"mean": None, "defined": 0}
+
+
+def test_other_social_outcomes():
+    assert peace([[0, 0, 0, 1], [0, 1, 0, 1]]) == pytest.approx(1.25)
+    assert exploitation_gap(5, 2) == 3
 
 
 @pytest.mark.parametrize(

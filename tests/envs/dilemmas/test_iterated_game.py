@@ -57,6 +57,8 @@ def test_it_ends_after_its_rounds_with_its_metrics():
             "mutual_cooperation": 1 / 3,
             "cooperation/player_0": 2 / 3,
             "cooperation/player_1": 1 / 3,
+            "coordination": 2 / 3,
+            "alternation": 0.0,
         }
     )
 
@@ -337,4 +339,134 @@ def test_references_are_of_the_default_game_alone():
 )
 def test_bad_arguments_say_what_is_right(options, message):
     with pytest.raises((ConfigError, UnknownNameError), match=message):
+        make(ID, **options)
+
+
+# ---- Once, for ever, with slips, with predictions ------------------------------------------------
+
+
+@pytest.mark.parametrize("style", ["full", "terse"])
+def test_a_game_once_says_nothing_of_rounds(style):
+    env = played([], rounds=1, prompt_style=style)
+    shown = "\n".join(texts(env))
+    assert "ound" not in shown and "Last" not in shown
+    env.step("[A]")
+    env.step("[B]")
+    assert env.episode.stop is StopReason.FINISHED and env.episode.outcome["return/player_1"] == 5
+
+
+def test_the_number_of_rounds_is_geometric_and_nobody_is_told():
+    env = make(ID, continuation=0.75, rounds=40)
+    lengths = []
+    for seed in range(300):
+        env.reset(seed=seed)
+        shown = str(texts(env)) + str(env.infos)
+        assert "Round 1." in shown and "Round 1 of" not in shown
+        lengths.append(env.task.length)
+    assert np.mean(lengths) == pytest.approx(4, abs=0.5)
+    assert np.mean(np.array(lengths) == 1) == pytest.approx(0.25, abs=0.07)
+    assert env.infos["player_0"]["rounds"] == 40
+    env.reset(seed=1)
+    wanted = env.task.length
+    while env.awaiting:
+        env.step("[A]")
+    assert env.task.round == wanted == len(env.task.history)
+
+
+def test_payoffs_of_an_open_end_keep_to_the_range():
+    for payoffs in (
+        [[[1, 1], [2, 1]], [[1, 2], [2, 2]]],
+        [[[-1, -1], [-2, -1]], [[-1, -2], [-2, -2]]],
+    ):
+        low, high = make(ID, payoffs=payoffs, continuation=0.5, rounds=5).payoff_range
+        assert (low, high) == ((1, 10) if payoffs[0][0][0] > 0 else (-10, -1))
+
+
+def test_slips_change_what_is_played_at_their_rate():
+    env = played(["AA"] * 400, rounds=400, noise=0.1, prompt_style="terse")
+    slipped = np.array(env.task.history).mean(axis=0)
+    assert slipped == pytest.approx([0.1, 0.1], abs=0.04)
+    three = make(ID, game="rock_paper_scissors", noise=0.5, rounds=200)
+    three.reset(seed=1)
+    drawn = three.task.slips
+    assert set(np.unique(drawn)) == {0, 1, 2} and (drawn == 0).mean() == pytest.approx(
+        0.5, abs=0.08
+    )
+    calm = played(["AB"] * 3, rounds=3)
+    assert calm.task.history == [(0, 1)] * 3
+
+
+def test_all_are_told_what_was_played():
+    env = make(ID, noise=0.999, rounds=3)
+    env.reset(seed=0)
+    env.step("[A]")
+    env.step("[A]")
+    assert "you played B, player_1 played B; you got 1" in env.chat("player_0")[-1]["content"]
+    assert env.infos["player_0"]["history"] == [(1, 1)]
+
+
+@pytest.mark.parametrize("style", ["full", "terse"])
+def test_a_prediction_comes_before_the_choice_and_nobody_else_sees_it(style):
+    env = make(ID, predict=True, rounds=2, prompt_style=style, game="battle_of_sexes")
+    env.reset(seed=0)
+    assert set(env.awaiting) == {"player_0", "player_1"}
+    before = env.chat("player_1")
+    env.step("[B]")
+    assert env.chat("player_1") == before
+    env.step("[A]")
+    assert env.task.round == 0 and env.task.predicted == {"player_0": "B", "player_1": "A"}
+    if style == "terse":
+        assert "You expect B." in env.chat("player_0")[-1]["content"]
+    for move in "ABBA":  # the choices, then the second round's predictions
+        env.step(f"[{move}]")
+    for move in "BA":
+        env.step(f"[{move}]")
+    assert [t.notes["phase"] for t in env.episode.turns] == (
+        ["prediction"] * 2 + ["choice"] * 2
+    ) * 2
+    assert env.task.hits == [(True, True), (False, False)]
+    assert env.episode.outcome["prediction_accuracy"] == 0.5
+    assert env.episode.outcome["coordination"] == 0
+    assert pettingzoo.make("parallel", ID, predict=True)
+
+
+def test_the_expert_predicts_a_reciprocal_other():
+    env = make(ID, predict=True)
+    env.reset(seed=0)
+    for move in "AABA":
+        env.step(f"[{move}]")
+    assert env.task.history == [(1, 0)]
+    assert env.expert("player_0", 1.0).probabilities.tolist() == [0.0, 1.0]
+    assert env.expert("player_1", 1.0).probabilities.tolist() == [0.5, 0.5]
+
+
+def test_taking_turns_is_seen():
+    assert played(["AA", "BB"] * 2, rounds=4).episode.outcome["alternation"] == 1
+    constant = played(["AA"] * 4, rounds=4).episode.outcome
+    assert (constant["alternation"], constant["coordination"]) == (0, 1)
+
+
+def test_the_common_pool_has_ostroms_equilibrium_and_optimum():
+    fine = matrix_game({"name": "common_pool", "least": 0, "levels": 13}).payoffs
+    takes = np.linspace(0, 3, 13)
+    shared = [fine[(i,) * 3 + (0,)] for i in range(13)]
+    assert takes[int(np.argmax(shared))] * 3 == (23 - 5) / (2 * 1.5)
+    stable = [i for i in range(13) if fine[:, i, i, 0].max() <= fine[i, i, i, 0] + 1e-9]
+    assert [takes[i] * 3 for i in stable] == [3 / 4 * (23 - 5) / 1.5]
+    coarse = matrix_game("common_pool").payoffs
+    assert (coarse[0, 0, 0, 0], coarse[1, 1, 1, 0], coarse[1, 0, 0, 0]) == (33, 28.5, 37.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"noise": 1}, "noise=1"),
+        ({"continuation": 1}, "continuation=1"),
+        ({"predict": True, "game": "volunteers_dilemma"}, "predict needs two players"),
+        ({"game": {"name": "common_pool", "least": 4}}, "endowment=3.0 must be more than least"),
+        ({"game": {"name": "common_pool", "first": 4}}, "first=4"),
+    ],
+)
+def test_what_contradicts_itself_is_named(options, message):
+    with pytest.raises(ConfigError, match=message):
         make(ID, **options)

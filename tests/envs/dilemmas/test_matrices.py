@@ -34,6 +34,7 @@ CELLS = {
     "battle_of_sexes_melting_pot": "3,2 0,0 0,0 2,3",
     "matching_pennies": "1,-1 -1,1 -1,1 1,-1",
     "harmony": "4,4 3,2 2,3 1,1",
+    "commitment": "2,1 4,0 1,0 3,1",
     "no_conflict": "4,4 2,3 3,2 1,1",
     "deadlock": "2,2 1,4 4,1 3,3",
     "assurance": "4,4 1,2 2,1 3,3",

@@ -1,0 +1,1 @@
+"""Societies and economies: stocks that are shared, reputations, leaders, taxes and public beliefs."""

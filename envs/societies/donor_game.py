@@ -1,0 +1,337 @@
+"""The donor game: give to a stranger of whom you know what it gave to others.
+
+Agents        player_0 .. player_n-1, an even number
+Observation   chat: one message per request, written anew each time: rules, the own strategy, both
+              resources, and what the recipient gave when it last was the donor, what its recipient
+              had given before that, up to `trace` links
+Action        text ending in the share of the own resources to give, e.g. [50%]; with punishment
+              also [punish 50%]; where strategies are written, one sentence of free text
+Reward        the change of the own resources, half of it, since a generation plays two games and
+              their mean counts; in the first round of a game with the endowment. The sum over a
+              generation is the mean of the final resources
+Ends          after two games, with roles swapped, in each of `generations`
+Options       see the arguments; at reset, `strategies`: texts, one per seat, that are given to the
+              first generation instead of being written
+References    return of a seat by default: nobody gives 10, random shares 32.5 (exact), everybody
+              gives everything 120, which is the maximum
+
+From Cultural Evolution of Cooperation among LLM Agents (arXiv 2412.10270), whose setting is
+`players: 12, rounds: 12, generations: 10, strategies: true` (nobody gives 10, everything 30720).
+What is given arrives `multiplier` times. To punish is to spend a share of the own resources and to
+take twice that from the recipient, who cannot fall under 0. After a generation the better half keep
+seats and strategies; the others are newcomers, who read the survivors' strategies and write their
+own. Selection by an outer loop instead passes `strategies` to single generations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.parsing import ANSWER_FORMAT, Parse, Status, answer, parse_move
+from coevo.envs.core.task import Replies
+from coevo.envs.dilemmas.rounds import message
+from coevo.envs.societies.donor_rules import Donation, most_units, pairs, survivors, trace
+from coevo.envs.societies.society import Society, listed, mostly
+
+PUNISH = "punish "
+FACTOR = 2.0
+"""What a recipient loses per unit that is spent on punishing it."""
+ADVICE = "Give as much as the other gave the last time, and half to those of whom nothing is known."
+TERSE_STRATEGY = 60
+"""Characters of a strategy that a terse prompt has room for."""
+
+
+@config
+class DonorGameConfig:
+    """What the donor game takes."""
+
+    players: Annotated[int, whole(2, 100)] = 4
+    """Seats, an even number; the paper has 12."""
+    rounds: Annotated[int, whole(1, 100)] = 4
+    """Of one game, at most as many as there are players; the paper has 12."""
+    generations: Annotated[int, whole(1, 100)] = 1
+    """Of two games each."""
+    endowment: Annotated[float, real(above=0)] = 10.0
+    """Resources at the start of a game."""
+    multiplier: Annotated[float, real(1)] = 2.0
+    """What the recipient gets per unit given."""
+    levels: Annotated[int, whole(2, 21)] = 5
+    """Shares that may be given: 0 to 100 % in equal steps."""
+    trace: Annotated[int, whole(0, 10)] = 3
+    """Links of reputation that a donor is shown."""
+    punish: Annotated[bool, Field(strict=True)] = False
+    """Whether a donor may spend on taking from the recipient instead."""
+    strategies: Annotated[bool, Field(strict=True)] = False
+    """Whether everybody first writes a strategy, which it is reminded of."""
+
+    def __post_init__(self) -> None:
+        if self.players % 2:
+            raise ConfigError(f"players={self.players} must be even: donors meet recipients")
+        if self.rounds > self.players:
+            raise ConfigError(
+                f"rounds={self.rounds} must be at most players={self.players}, or pairs meet again"
+            )
+        if self.generations > 1 and not self.strategies:
+            raise ConfigError(
+                f"generations={self.generations} needs strategies: true, or nothing is inherited"
+            )
+
+
+class DonorGame(Society[DonorGameConfig]):
+    """Indirect reciprocity, with inheritance of strategies."""
+
+    env_id = "coevo/donor_game-v0"
+    config_class = DonorGameConfig
+    growing = False
+
+    def __init__(self, config: DonorGameConfig) -> None:
+        super().__init__(config)
+        self.seats = tuple(f"player_{i}" for i in range(config.players))
+        shares = [100 * level / (config.levels - 1) for level in range(config.levels)]
+        self.shares = {f"{s:.4g}%": s / 100 for s in shares}
+        if config.punish:
+            self.shares |= {f"{PUNISH}{s:.4g}%": -s / 100 for s in shares[1:]}
+        richest = most_units(config.endowment, config.multiplier, config.rounds)
+        self.payoff_range = (0.0, float(config.generations * richest))
+
+    # ---- Rules ---------------------------------------------------------------------------------
+
+    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+        """Draw the order of the players in every generation."""
+        c, given = self.config, options.get("strategies")
+        self.orders = [rng.permutation(c.players).tolist() for _ in range(c.generations)]
+        self.strategies = dict.fromkeys(self.seats, "")
+        self.elders: list[tuple[str, float]] = []
+        self.generation, self.game, self.round = 0, 0, 0
+        self.given: list[tuple[float, float]] = []
+        self.newcomers = list(self.seats) if c.strategies else []
+        if isinstance(given, Sequence) and len(given) == c.players and all(map(_text, given)):
+            self.strategies = dict(zip(self.seats, map(message, given), strict=True))
+            self.newcomers = []
+        self.fitness = np.zeros(c.players)
+        self._open_game()
+
+    def _open_game(self) -> None:
+        self.resources = np.full(self.config.players, self.config.endowment)
+        self.history: list[Donation] = []
+        self.turn = 0
+        self._meet()
+
+    def _meet(self) -> None:
+        order = self.orders[self.generation]
+        self.meetings = dict(pairs(order, self.turn, self.game == 1))
+
+    @property
+    def phase(self) -> str:  # type: ignore[override]
+        """Whether strategies are written or donations made."""
+        return "strategy" if self.newcomers else "donation"
+
+    @property
+    def over(self) -> bool:
+        """Whether all generations have played."""
+        return self.generation >= self.config.generations
+
+    def to_move(self) -> Sequence[str]:
+        """Return those who write a strategy; else the donors."""
+        if self.over:
+            return ()
+        return self.newcomers or [self.seats[i] for i in sorted(self.meetings)]
+
+    def legal(self, seat: str) -> Sequence[str] | None:
+        """Return the shares; None for a strategy."""
+        return None if self.newcomers else list(self.shares)
+
+    def read(self, seat: str, text: str) -> Parse:
+        """Return a strategy, as one line, or a share."""
+        if self.newcomers:
+            return Parse(message(text), Status.LEGAL)
+        return parse_move(text, self.legal(seat))
+
+    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
+        """Take strategies down, or let everybody give."""
+        if self.newcomers:
+            self.strategies |= moves
+            self.newcomers = []
+            return {}
+        before = self.resources.copy() if self.turn else np.zeros(self.config.players)
+        hit = [self._give(self.seats.index(seat), move) for seat, move in moves.items()]
+        if self.config.punish:
+            self.note("sanctioned", [seat for seat in hit if seat])
+        paid = (self.resources - before) / 2
+        self.fitness += paid
+        self.turn, self.round = self.turn + 1, self.round + 1
+        if self.turn < self.config.rounds:
+            self._meet()
+        else:
+            self._end_game()
+        return dict(zip(self.seats, map(float, paid), strict=True))
+
+    def _give(self, donor: int, move: str) -> str:
+        """Move resources; return the seat that was punished, if any."""
+        other, share = self.meetings[donor], self.shares[move]
+        heads = (float(self.resources[donor]), float(self.resources[other]))
+        spent = abs(share) * heads[0]
+        effect = self.config.multiplier * spent if share >= 0 else -min(FACTOR * spent, heads[1])
+        self.resources[donor] -= spent
+        self.resources[other] += effect
+        self.history.append(Donation(self.turn, donor, other, share, heads))
+        self.given.append((self.generation, share))
+        return self.seats[other] if share < 0 else ""
+
+    def _end_game(self) -> None:
+        self.game += 1
+        if self.game == 2:
+            self.game, self.generation = 0, self.generation + 1
+            best = survivors(self.fitness.tolist())
+            self.elders = [(self.strategies[self.seats[i]], float(self.fitness[i])) for i in best]
+            if not self.over:
+                self.newcomers = [a for i, a in enumerate(self.seats) if i not in best]
+                self.fitness = np.zeros(self.config.players)
+        if not self.over:
+            self._open_game()
+
+    def expert(self, seat: str, skill: float) -> Replies:
+        """Return a donation as large as the recipient's last one, half to strangers, mostly."""
+        if self.newcomers:
+            texts = (f"[say: {ADVICE}]", "[say: Never give anything.]", "[say: Give half.]")
+            return Replies(texts, skill * np.array([1.0, 0, 0]) + (1 - skill) / 3)
+        known = trace(self.history, self.meetings[self.seats.index(seat)], 1)
+        wanted = max(known[0].share, 0.0) if known else 0.5
+        moves = [move for move, share in self.shares.items() if share >= 0]
+        nearest = min(moves, key=lambda move: abs(self.shares[move] - wanted))
+        return mostly(list(self.shares), nearest, skill)
+
+    def info(self, seat: str) -> dict[str, Any]:
+        """Return resources and reputations that the donor is shown."""
+        found = {**super().info(seat), "strategy": self.strategies[seat]}
+        if self.newcomers:
+            return found
+        me = self.seats.index(seat)
+        other = self.meetings[me]
+        return found | {
+            "resources": [float(self.resources[me]), float(self.resources[other])],
+            "recipient": self.seats[other],
+            "trace": [(d.share, self.seats[d.recipient]) for d in self._trace(other)],
+        }
+
+    def outcome(self) -> dict[str, float]:
+        """Return mean shares given, over all and by generation, and the last mean resources."""
+        found = {"mean_resources": float(self.fitness.mean())}
+        for g in range(self.config.generations):
+            shares = [share for at, share in self.given if at == g]
+            if shares:
+                found[f"donated/generation_{g}"] = float(np.mean(np.maximum(shares, 0)))
+                found[f"punished/generation_{g}"] = float(np.mean(np.array(shares) < 0))
+        return found
+
+    def _trace(self, other: int) -> list[Donation]:
+        return trace(self.history, other, self.config.trace)
+
+    # ---- Prompts -------------------------------------------------------------------------------
+
+    def rules(self, seat: str) -> str:
+        """Return nothing: every request says all that is needed."""
+        return ""
+
+    def _game_in_words(self, seat: str) -> str:
+        c = self.config
+        punish = ""
+        if c.punish:
+            punish = (
+                f" Instead, a donor may spend on punishing: the recipient loses {FACTOR:g} units "
+                "for each one spent."
+            )
+        return (
+            f"You are {seat}, one of {c.players} players who each start with {c.endowment:g} units. "
+            "In every round players are paired; one is the donor and says what share of its units "
+            f"it gives, and the recipient gets {c.multiplier:g} units for each one given.{punish} "
+            "Roles alternate, and nobody meets the same recipient twice. Your goal is to have as "
+            "many units as you can at the end."
+        )
+
+    def situation(self, seat: str) -> str:
+        """Return the rules and what is asked."""
+        if self.newcomers:
+            return "\n".join([self._game_in_words(seat), *self._elders(), _WRITE])
+        me = self.seats.index(seat)
+        other = self.meetings[me]
+        strategy = self.strategies[seat]
+        lines = [self._game_in_words(seat)]
+        lines += [f'Your strategy: "{strategy}"'] * bool(strategy)
+        lines.append(
+            f"Round {self.turn + 1}. You are the donor and have {self.resources[me]:.6g} units. "
+            f"The recipient is {self.seats[other]}, who has {self.resources[other]:.6g}."
+        )
+        lines += [_in_words(self.seats, d) for d in self._trace(other)]
+        if self.config.trace and not self._trace(other):
+            lines.append(f"{self.seats[other]} was not a donor yet.")
+        moves = list(self.shares)
+        lines.append(f"What share do you give? Legal moves: {listed(moves, 21)}")
+        return "\n".join([*lines, ANSWER_FORMAT.format(example=answer(moves[1]))])
+
+    def _elders(self) -> list[str]:
+        if not self.elders:
+            return []
+        head = "The players who did best in the last generation, their units and their strategies:"
+        return [head, *(f'- {score:.6g} units: "{text}"' for text, score in self.elders)]
+
+    def terse(self, seat: str) -> str:
+        """Return resources, reputation and what is asked."""
+        if self.newcomers:
+            best = f' Best so far: "{self.elders[0][0][:TERSE_STRATEGY]}".' if self.elders else ""
+            return f"Donor game. Others know what you gave.{best} Write a rule. Answer [say: text]"
+        me = self.seats.index(seat)
+        other = self.meetings[me]
+        past = ", ".join(f"{round(100 * d.share)}%" for d in self._trace(other))
+        rule = self.strategies[seat][:TERSE_STRATEGY]
+        parts = [
+            f"Give to another, worth {self.config.multiplier:g} times to it.",
+            f"You have {self.resources[me]:.4g}, it has {self.resources[other]:.4g}.",
+            f"It gave {past or 'nothing yet'}." if self.config.trace else "",
+            f'Your rule: "{rule}".' if rule else "",
+        ]
+        moves = list(self.shares)
+        shown = " or ".join(map(answer, moves)) if len(moves) < 6 else listed(moves, 5)
+        return " ".join([*filter(None, parts), f"Answer {shown}"])
+
+    def draw(self) -> str:
+        """Return all donations of the game and what everybody has."""
+        lines = [f"generation {self.generation}, game {self.game}"]
+        lines += [
+            f"round {d.round + 1}: {self.seats[d.donor]} {_verb(d)} {self.seats[d.recipient]} "
+            f"{abs(d.share):.0%} of {d.heads[0]:.4g}"
+            for d in self.history
+        ]
+        return "\n".join([*lines, f"units: {' '.join(f'{r:.4g}' for r in self.resources)}"])
+
+
+_WRITE = (
+    "Write the strategy that you will follow, in one sentence, between <message> and </message>."
+)
+
+
+def _verb(past: Donation) -> str:
+    return "gave" if past.share >= 0 else "punished with"
+
+
+def _in_words(seats: Sequence[str], past: Donation) -> str:
+    act = "gave" if past.share >= 0 else "spent on punishing"
+    return (
+        f"In round {past.round + 1} {seats[past.donor]} {act} {abs(past.share):.0%} of its units "
+        f"{'to ' if past.share >= 0 else ''}{seats[past.recipient]}."
+    )
+
+
+def _text(given: Any) -> bool:
+    return isinstance(given, str)
+
+
+raw_env = raw_factory(DonorGame)
+env = aec_factory(DonorGame)

@@ -1,0 +1,64 @@
+"""What tasks of societies share: phases of a round, and notes of what befell whom.
+
+The social outcomes of an episode (`coevo.benchmarks.statistics.social`) read two notes of the reply
+that closes a phase: `sanctioned`, the seats that were punished in it, and `overused`, the seats that
+took more than what lasts. A task without punishment or stock writes neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from coevo.envs.core.episode import Turn
+from coevo.envs.core.parsing import answer
+from coevo.envs.core.task import Replies, Task
+
+C = TypeVar("C")
+
+
+class Society(Task[C]):
+    """Base of tasks in rounds of named phases."""
+
+    round: int
+    """Number of the round, from 0."""
+    phase: str
+    """What is asked now."""
+
+    def describe(self, seat: str, turn: Turn) -> None:
+        """Note the round and the phase."""
+        super().describe(seat, turn)
+        turn.round = self.round
+        turn.notes["phase"] = self.phase
+        self._reply = turn
+
+    def note(self, key: str, seats: Iterable[str]) -> None:
+        """Write on the reply that is carried out now whom something befell."""
+        self._reply.notes[key] = list(seats)
+
+    def info(self, seat: str) -> dict[str, Any]:
+        """Return the own number, the round and the phase."""
+        return {"player": self.seats.index(seat), "round": self.round, "phase": self.phase}
+
+
+def mostly(moves: Sequence[str], best: str, skill: float) -> Replies:
+    """Return the best move with probability `skill`, else any.
+
+    >>> mostly(["a", "b"], "b", 0.5)
+    Replies(texts=('[a]', '[b]'), probabilities=array([0.25, 0.75]))
+    """
+    good = np.array([move == best for move in moves], dtype=float)
+    return Replies(tuple(map(answer, moves)), skill * good + (1 - skill) / len(moves))
+
+
+def listed(moves: Sequence[str], most: int = 12) -> str:
+    """Return legal moves in one line; of many only the first two and the last.
+
+    >>> listed(["0", "1"]), listed(["0", "1", "2", "3"], most=3)
+    ('[0], [1]', '[0], [1], ..., [3]')
+    """
+    if len(moves) > most:
+        return f"{answer(moves[0])}, {answer(moves[1])}, ..., {answer(moves[-1])}"
+    return ", ".join(map(answer, moves))

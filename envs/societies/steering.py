@@ -1,0 +1,229 @@
+"""Steering the herd: a planner sets how precise each citizen's signal is, and all watch the actions.
+
+Agents        planner_0; citizen_0 .. citizen_n-1, one after the other
+Observation   chat: the planner sees the public belief and all actions; a citizen the belief, the
+              earlier actions, the precision of its signal and its own signal
+Action        planner: text ending in a precision, e.g. [0.8]; citizen: text ending in [good] or [bad]
+Reward        citizen: minus `error_cost` if its action is not the state. Planner, for each citizen:
+              minus the cost of the precision, and minus `error_cost` for a wrong action (altruistic)
+              or a bad one (biased)
+Ends          after the last citizen
+Options       see the arguments; prior: public belief at the start that the state is good
+References    mean payoff of all seats by default: random -1.89, the best altruistic planner with
+              Bayesian citizens -0.49, both exact
+
+The state is drawn with the prior, and with it everybody's luck. The public belief is that of an
+onlooker who takes every citizen for a Bayesian, see herding.py, where the planner's problem is
+solved; signals stay private. After Steering the Herd (arXiv 2504.02648).
+Experts: the planner that is best for the citizens who are left, Bayesian citizens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+
+from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.task import Replies
+from coevo.envs.societies.herding import HerdCosts, best_line, informative, updated
+from coevo.envs.societies.society import Society, listed, mostly
+
+PLANNER = "planner_0"
+ACTIONS = ("good", "bad")
+
+
+@config
+class SteeringConfig(HerdCosts):
+    """What the task takes."""
+
+    citizens: Annotated[int, whole(1, 12)] = 6
+    """Who act one after the other."""
+    prior: Annotated[float, real(above=0, below=1)] = 0.5
+    """Public belief at the start that the state is good."""
+    precisions: tuple[Annotated[float, real(0.5, 1)], ...] = (0.6, 0.7, 0.8, 0.9, 1.0)
+    """What the planner may choose, rising."""
+
+    def __post_init__(self) -> None:
+        if not self.precisions or list(self.precisions) != sorted(set(self.precisions)):
+            raise ConfigError(f"precisions={list(self.precisions)} must be rising numbers")
+        if len(self.precisions) > 8:
+            raise ConfigError(f"{len(self.precisions)} precisions; at most 8 can be solved exactly")
+
+    @property
+    def costs(self) -> HerdCosts:
+        """Return what the planner minds."""
+        return HerdCosts(
+            planner=self.planner,
+            baseline=self.baseline,
+            precision_cost=self.precision_cost,
+            error_cost=self.error_cost,
+        )
+
+
+class Steering(Society[SteeringConfig]):
+    """Precisions, signals, actions."""
+
+    env_id = "coevo/steering-v0"
+    config_class = SteeringConfig
+
+    def __init__(self, config: SteeringConfig) -> None:
+        super().__init__(config)
+        self.citizens = tuple(f"citizen_{i}" for i in range(config.citizens))
+        self.seats = (PLANNER, *self.citizens)
+        self.precisions = {f"{q:.4g}": q for q in config.precisions}
+        dearest = float(config.of_precision(list(config.precisions)).max()) + config.error_cost
+        self.payoff_range = (-config.citizens * dearest, 0.0)
+
+    # ---- Rules ---------------------------------------------------------------------------------
+
+    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+        """Draw the state and the luck of all signals."""
+        self.good = bool(rng.random() < self.config.prior)
+        self.luck = rng.random(self.config.citizens)
+        self.belief = self.config.prior
+        self.precision: str | None = None
+        self.history: list[tuple[str, str]] = []
+        self.errors = 0
+
+    @property
+    def round(self) -> int:  # type: ignore[override]
+        """Number of citizens who have acted."""
+        return len(self.history)
+
+    @property
+    def phase(self) -> str:  # type: ignore[override]
+        """Who is asked."""
+        return "precision" if self.precision is None else "action"
+
+    @property
+    def signal(self) -> str:
+        """What the next citizen is told."""
+        right = self.luck[self.round] < self.precisions[str(self.precision)]
+        return ACTIONS[0] if right == self.good else ACTIONS[1]
+
+    def to_move(self) -> Sequence[str]:
+        """Return the planner, then the next citizen."""
+        if self.round >= len(self.citizens):
+            return ()
+        return (PLANNER,) if self.precision is None else (self.citizens[self.round],)
+
+    def legal(self, seat: str) -> Sequence[str]:
+        """Return precisions or actions."""
+        return list(self.precisions) if seat == PLANNER else ACTIONS
+
+    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
+        """Set a precision, or act, pay and move the belief."""
+        seat, move = next(iter(moves.items()))
+        if seat == PLANNER:
+            self.precision = move
+            return {}
+        c, q = self.config, self.precisions[str(self.precision)]
+        wrong = (move == ACTIONS[0]) != self.good
+        minded = wrong if c.planner == "altruistic" else move == ACTIONS[1]
+        self.errors += wrong
+        if informative(self.belief, q):
+            up, down = updated(self.belief, q)
+            self.belief = float(up if move == ACTIONS[0] else down)
+        self.history.append((str(self.precision), move))
+        self.precision = None
+        planner = -float(c.of_precision(q)) - c.error_cost * minded
+        return {PLANNER: planner, seat: -c.error_cost * wrong}
+
+    def expert(self, seat: str, skill: float) -> Replies:
+        """Return the best precision, or what a Bayesian does; mostly."""
+        if seat == PLANNER:
+            left = len(self.citizens) - self.round
+            line = best_line(
+                self.config.costs, round(self.belief, 12), left, self.config.precisions
+            )
+            return mostly(list(self.precisions), f"{line.precision:.4g}", skill)
+        best = ACTIONS[0] if self.belief >= 0.5 else ACTIONS[1]
+        if informative(self.belief, self.precisions[str(self.precision)]):
+            best = self.signal
+        return mostly(ACTIONS, best, skill)
+
+    def info(self, seat: str) -> dict[str, Any]:
+        """Return the public belief and past, and a citizen's own signal."""
+        found = {**super().info(seat), "belief": self.belief, "history": list(self.history)}
+        if seat == PLANNER:
+            return found
+        return found | {"precision": self.precisions[str(self.precision)], "signal": self.signal}
+
+    def outcome(self) -> dict[str, float]:
+        """Return shares of wrong and of good actions, and the mean precision."""
+        if not self.history:
+            return {}
+        return {
+            "errors": self.errors / len(self.history),
+            "acted_good": float(np.mean([move == ACTIONS[0] for _, move in self.history])),
+            "precision": float(np.mean([self.precisions[q] for q, _ in self.history])),
+            "state_good": float(self.good),
+        }
+
+    # ---- Prompts -------------------------------------------------------------------------------
+
+    def rules(self, seat: str) -> str:
+        """Return how a round goes and what the seat minds."""
+        c = self.config
+        lines = [
+            "Something is either good or bad; nobody knows which. "
+            f"{c.citizens} citizens act one after the other and say good or bad. Each gets a private "
+            "signal that is right with a probability, its precision, which a planner sets and "
+            "everybody knows. All see the actions, not the signals. The public belief is how "
+            "probable good is after the actions so far, if every citizen acted as is best for it."
+        ]
+        if seat == PLANNER:
+            minds = "acts wrongly" if c.planner == "altruistic" else "says bad"
+            lines.append(
+                f"You are the planner. For each citizen you lose {c.error_cost:g} if it {minds}, and "
+                f"{c.precision_cost:g} x (precision - {c.baseline:g})^2."
+            )
+        else:
+            lines.append(f"You are {seat}. You lose {c.error_cost:g} if what you say is wrong.")
+        lines.append("Your goal is to lose as little as you can.")
+        example = answer(next(iter(self.precisions)) if seat == PLANNER else ACTIONS[0])
+        return "\n".join([*lines, ANSWER_FORMAT.format(example=example)])
+
+    def situation(self, seat: str) -> str:
+        """Return the belief, the past, the own signal and what is asked."""
+        past = ", ".join(f"{move} (precision {q})" for q, move in self.history) or "none"
+        lines = [f"Actions so far: {past}."]
+        if seat == PLANNER:
+            lines = [f"{self.citizens[self.round]} is next.", *lines]
+        lines.append(f"Public belief that it is good: {self.belief:.3f}.")
+        moves = f"Legal moves: {listed(list(self.legal(seat)))}"
+        if seat == PLANNER:
+            return "\n".join([*lines, f"Which precision do you set? {moves}"])
+        lines.append(f"Your signal, of precision {self.precision}: {self.signal}.")
+        return "\n".join([*lines, f"What do you say? {moves}"])
+
+    def terse(self, seat: str) -> str:
+        """Return belief, signal and what is asked."""
+        c = self.config
+        known = f"P(good) {self.belief:.3f} from actions."
+        ask = f"Answer {' or '.join(map(answer, self.legal(seat)))}"
+        if seat == PLANNER:
+            minds = "errors" if c.planner == "altruistic" else "bad"
+            cost = f"{c.precision_cost:g} (q-{c.baseline:g})^2"
+            left = f"{len(self.citizens) - self.round} left."
+            asked = f"Set the next signal's precision q: costs {cost}, {minds} {c.error_cost:g}."
+            return f"{asked} {known} {left} {ask}"
+        return f"Good or bad? {known} Signal {self.signal}, right with {self.precision}. {ask}"
+
+    def draw(self) -> str:
+        """Return the state, the actions and the belief."""
+        lines = [f"the state is {ACTIONS[0] if self.good else ACTIONS[1]}"]
+        lines += [
+            f"{a}: {move}, precision {q}"
+            for a, (q, move) in zip(self.citizens, self.history, strict=False)
+        ]
+        return "\n".join([*lines, f"public belief in good: {self.belief:.3f}"])
+
+
+raw_env = raw_factory(Steering)
+env = aec_factory(Steering)
