@@ -292,13 +292,13 @@ class DonorGame(Society[DonorGameConfig]):
         past = ", ".join(f"{round(100 * d.share)}%" for d in self._trace(other))
         rule = self.strategies[seat][:TERSE_STRATEGY]
         parts = [
-            f"Give to another, worth {self.config.multiplier:g} times to it.",
-            f"You have {self.resources[me]:.4g}, it has {self.resources[other]:.4g}.",
+            f"A gift counts x{self.config.multiplier:g}.",
+            f"You have {self.resources[me]:.4g}, it {self.resources[other]:.4g}.",
             f"It gave {past or 'nothing yet'}." if self.config.trace else "",
             f'Your rule: "{rule}".' if rule else "",
         ]
         moves = list(self.shares)
-        shown = " or ".join(map(answer, moves)) if len(moves) < 6 else listed(moves, 5)
+        shown = listed(moves, 4)
         return " ".join([*filter(None, parts), f"Answer {shown}"])
 
     def draw(self) -> str:

@@ -315,6 +315,11 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
             facts.append(f"{when} chose {self.last[seat]}")
         return f" ({', '.join(facts)})" if facts else ""
 
+    def _standing(self, seat: str) -> str:
+        facts = [f"{self.scores[seat]:g}"] if self.reputation else []
+        facts += [self.last[seat]] if seat in self.last else []
+        return f" {' '.join(facts)}" if facts else ""
+
     def terse(self, seat: str) -> str:
         """Return payoffs, the other's standing and what is asked."""
         ask = f"Answer {' or '.join(map(answer, self.legal(seat)))}"
@@ -325,8 +330,11 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
             return f"Judge {target}{self._known(target)}. {given}, {rest}"
         now = f"{self.words.terse(0)} Round {self.round + 1} of {self.config.rounds}."
         if self.phase == "partner":
-            free = ", ".join(f"{a}{self._known(a)}" for a in self.legal(seat))
-            return f"Choose a partner: {free}. {ask}"
+            free = ", ".join(f"{a}{self._standing(a)}" for a in self.legal(seat))
+            head = (
+                "Choose a partner (score, last choice)" if self.reputation else "Choose a partner"
+            )
+            return f"{head}: {free}. Answer {listed(list(self.legal(seat)), 1)}"
         other = self.pairs[seat]
         return f"{now} You meet {other}{self._known(other)}. {ask}"
 

@@ -214,8 +214,7 @@ class Stackelberg(Society[StackelbergConfig]):
         moves = list(self.legal(seat))
         if seat == LEADER:
             order = "/".join(self.rows)
-            shown = f"{answer(moves[0])} to {answer(moves[-1])}"
-            return f"{head} You lead: percent of {order}. Answer {shown}"
+            return f"{head} You lead: percent of {order}. Answer {listed(moves, 3)}"
         return f"{head} Leader: {self._told()}. Answer {' or '.join(map(answer, moves))}"
 
     def draw(self) -> str:

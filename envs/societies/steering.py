@@ -205,14 +205,14 @@ class Steering(Society[SteeringConfig]):
     def terse(self, seat: str) -> str:
         """Return belief, signal and what is asked."""
         c = self.config
-        known = f"P(good) {self.belief:.3f} from actions."
+        known = f"P(good) {self.belief:.3f}."
         ask = f"Answer {' or '.join(map(answer, self.legal(seat)))}"
         if seat == PLANNER:
             minds = "errors" if c.planner == "altruistic" else "bad"
             cost = f"{c.precision_cost:g} (q-{c.baseline:g})^2"
             left = f"{len(self.citizens) - self.round} left."
-            asked = f"Set the next signal's precision q: costs {cost}, {minds} {c.error_cost:g}."
-            return f"{asked} {known} {left} {ask}"
+            asked = f"Signal precision q: costs {cost}, {minds} {c.error_cost:g}."
+            return f"{asked} {known} {left} q: {' '.join(self.precisions)}. Answer [q]"
         return f"Good or bad? {known} Signal {self.signal}, right with {self.precision}. {ask}"
 
     def draw(self) -> str:
