@@ -289,7 +289,7 @@ class DonorGame(Society[DonorGameConfig]):
             return f"Donor game. Others know what you gave.{best} Write a rule. Answer [say: text]"
         me = self.seats.index(seat)
         other = self.meetings[me]
-        past = ", ".join(f"{round(100 * d.share)}%" for d in self._trace(other))
+        past = ", ".join(f"{PUNISH * (d.share < 0)}{abs(d.share):.0%}" for d in self._trace(other))
         rule = self.strategies[seat][:TERSE_STRATEGY]
         parts = [
             f"A gift counts x{self.config.multiplier:g}.",
@@ -322,10 +322,10 @@ def _verb(past: Donation) -> str:
 
 
 def _in_words(seats: Sequence[str], past: Donation) -> str:
-    act = "gave" if past.share >= 0 else "spent on punishing"
+    act, where = ("gave", "to") if past.share >= 0 else ("spent", "on punishing")
     return (
         f"In round {past.round + 1} {seats[past.donor]} {act} {abs(past.share):.0%} of its units "
-        f"{'to ' if past.share >= 0 else ''}{seats[past.recipient]}."
+        f"{where} {seats[past.recipient]}."
     )
 
 

@@ -42,7 +42,7 @@ from coevo.envs.societies.mechanisms import (
     Reputation,
     check_mechanisms,
 )
-from coevo.envs.societies.society import Society, listed, mostly
+from coevo.envs.societies.society import Society, listed, mostly, points
 
 DEFAULT_GAME = "prisoners_dilemma_partner_selection"
 CHOICES = ("A", "B")
@@ -166,8 +166,8 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
             self._join_the_last_two()
             return {}
         paid = self._pay(moves) if self.phase == "choice" else self._judge(moves)
-        for seat, points in paid.items():
-            self.points[seat] += points
+        for seat, gain in paid.items():
+            self.points[seat] += gain
         if self.phase == "choice" and self.punishments:
             self.phase = "judge"
         elif self.judging >= len(self.punishments):
@@ -270,10 +270,10 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
 
     def _punishment_rule(self, rule: Punishment) -> str:
         whom = "its partner" if rule.by == "partner" else "one player of another pair"
-        pays = f"that costs {rule.cost:g} points"
+        pays = f"To punish costs {points(rule.cost)}"
         if rule.just or rule.unjust:
             pays += f" and pays {rule.just:g} if that one chose B, {rule.unjust:g} if it chose A"
-        return f"Then each may punish {whom}: {pays}, and the punished one loses {rule.fine:g}."
+        return f"Then each may punish {whom}. {pays}; the punished one loses {points(rule.fine)}."
 
     def situation(self, seat: str) -> str:
         """Return what is known and asked."""

@@ -62,3 +62,12 @@ def listed(moves: Sequence[str], most: int = 12) -> str:
     if len(moves) > max(most, 3):
         return f"{answer(moves[0])}, {answer(moves[1])}, ..., {answer(moves[-1])}"
     return ", ".join(map(answer, moves))
+
+
+def points(number: float) -> str:
+    """Return a number of points in words.
+
+    >>> points(1), points(2.5)
+    ('1 point', '2.5 points')
+    """
+    return f"{number:g} point{'s' * (number != 1)}"

@@ -35,6 +35,8 @@ from coevo.envs.societies.society import Society, listed, mostly
 
 PLANNER = "planner_0"
 ACTIONS = ("good", "bad")
+MOST = 5
+"""Precisions to choose from."""
 
 
 @config
@@ -51,8 +53,10 @@ class SteeringConfig(HerdCosts):
     def __post_init__(self) -> None:
         if not self.precisions or list(self.precisions) != sorted(set(self.precisions)):
             raise ConfigError(f"precisions={list(self.precisions)} must be rising numbers")
-        if len(self.precisions) > 8:
-            raise ConfigError(f"{len(self.precisions)} precisions; at most 8 can be solved exactly")
+        if len(self.precisions) > MOST:
+            raise ConfigError(
+                f"{len(self.precisions)} precisions; at most {MOST} are solved exactly in seconds"
+            )
 
     @property
     def costs(self) -> HerdCosts:
