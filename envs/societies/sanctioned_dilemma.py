@@ -13,8 +13,8 @@ References    return of a seat in self-play by default: random 0 (exact), mutual
               punishment 15, which is the highest
 
 Without partner choice pairs are drawn. What the other did in its last game is always told. Choice A
-is to cooperate; the game's name is not shown. Rules after Dasgupta and Musolesi's study of
-punishment, partner selection and reputation; numbers of their variants are in mechanisms.py. They
+is to cooperate; the game's name is not shown. Rules after Dasgupta and Musolesi
+(arXiv 2301.08278); numbers of their variants are in mechanisms.py. They
 let everybody open a game with a partner of its choice; here each plays one game a round.
 Experts choose the partner of the best standing, cooperate with those who last cooperated, and punish
 defection.
