@@ -43,7 +43,7 @@ from coevo.envs.societies.society import Society, listed, mostly
 PUNISH = "punish "
 FACTOR = 2.0
 """What a recipient loses per unit that is spent on punishing it."""
-ADVICE = "Give as much as the other gave the last time, and half to those of whom nothing is known."
+ADVICE = "Give what the other gave the last time, and everything where nothing is known of it."
 TERSE_STRATEGY = 60
 """Characters of a strategy that a terse prompt has room for."""
 
@@ -198,12 +198,12 @@ class DonorGame(Society[DonorGameConfig]):
             self._open_game()
 
     def expert(self, seat: str, skill: float) -> Replies:
-        """Return a donation as large as the recipient's last one, half to strangers, mostly."""
+        """Return a donation as large as the recipient's last one, all to strangers; mostly."""
         if self.newcomers:
             texts = (f"[say: {ADVICE}]", "[say: Never give anything.]", "[say: Give half.]")
             return Replies(texts, skill * np.array([1.0, 0, 0]) + (1 - skill) / 3)
         known = trace(self.history, self.meetings[self.seats.index(seat)], 1)
-        wanted = max(known[0].share, 0.0) if known else 0.5
+        wanted = max(known[0].share, 0.0) if known else 1.0
         moves = [move for move, share in self.shares.items() if share >= 0]
         nearest = min(moves, key=lambda move: abs(self.shares[move] - wanted))
         return mostly(list(self.shares), nearest, skill)
