@@ -14,6 +14,7 @@ from coevo.agents.agent import Agent, request_of
 from coevo.agents.conventions import ConventionAgent
 from coevo.agents.expert import ExpertAgent
 from coevo.agents.human import HumanAgent
+from coevo.agents.learning_strategies import LEARNERS
 from coevo.agents.oracle import OracleAgent
 from coevo.agents.scripted import FirstLegalAgent, RandomAgent
 from coevo.agents.split_strategies import SPLIT_STRATEGIES
@@ -30,6 +31,7 @@ SCRIPTED: dict[str, Callable[[], Agent]] = {
     "expert": ExpertAgent,
     "human": HumanAgent,
     **STRATEGIES,
+    **LEARNERS,
     **SPLIT_STRATEGIES,
 }
 """Name -> agent."""

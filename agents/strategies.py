@@ -92,7 +92,7 @@ class MemoryOne(IteratedStrategy):
     def rule(self, payoffs: np.ndarray, player: int) -> Rule:
         """Look the last round up in the vector."""
         given = self._vector
-        chances = given(*_rstp(self.name, payoffs, player)) if callable(given) else given
+        chances = given(*two_player_table(self.name, payoffs, player)) if callable(given) else given
 
         def share(own: Moves, others: Moves) -> float:
             return float(chances[2 * own[-1] + others[-1]]) if own else self.first
@@ -208,7 +208,10 @@ def _table(name: str, request: Request) -> tuple[np.ndarray, int, Sequence[tuple
     return payoffs, int(info["player"]), info["history"]
 
 
-def _rstp(name: str, payoffs: np.ndarray, player: int) -> tuple[float, float, float, float]:
+def two_player_table(
+    name: str, payoffs: np.ndarray, player: int
+) -> tuple[float, float, float, float]:
+    """Return the own R, S, T, P of a 2x2 game; raise ConfigError where there are more players."""
     if payoffs.ndim != 3:
         raise ConfigError(f"{name} is a strategy for two players, not {payoffs.ndim - 1}")
     own = payoffs[..., 0] if player == 0 else payoffs[..., 1].T

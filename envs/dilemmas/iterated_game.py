@@ -34,7 +34,6 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
 from coevo.envs.core.config import config, real, whole
@@ -45,6 +44,7 @@ from coevo.envs.core.parsing import ANSWER_FORMAT, answer, normalise, parse_move
 from coevo.envs.core.task import Replies
 from coevo.envs.dilemmas.catalogue import Matrix, matrix_game
 from coevo.envs.dilemmas.experts import promises, reciprocal
+from coevo.envs.dilemmas.game_outcome import game_outcome
 from coevo.envs.dilemmas.matrices import MatrixGame, game_of_payoffs, payoff
 from coevo.envs.dilemmas.payoff_words import PayoffWords
 from coevo.envs.dilemmas.rounds import MESSAGE_FORMAT, RepeatedGame, RoundsConfig
@@ -178,23 +178,9 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
 
     def outcome(self) -> dict[str, float]:
         """Return mean payoffs and, with two choices, how often the first one was taken."""
-        if not self.history:
-            return {}
-        moves = np.array(self.history)
-        means = self.points / len(moves)
-        joint = float(means.sum())
-        found = {f"mean_payoff/{a}": float(m) for a, m in zip(self.seats, means, strict=True)}
-        found |= {"welfare": joint, "welfare_lost": self.game.welfare - joint}
-        if set(self.game.sizes) == {2}:
-            rates = (moves == 0).mean(axis=0)
-            found["cooperation"] = float(rates.mean())
-            found["mutual_cooperation"] = float((moves == 0).all(axis=1).mean())
-            for seat, rate in zip(self.seats, rates, strict=True):
-                found[f"cooperation/{seat}"] = float(rate)
+        found = game_outcome(self.game, self.seats, np.array(self.history, dtype=int))
         if self.hits:
             found["prediction_accuracy"] = float(np.mean(self.hits))
-        if self.game.sizes == (2, 2):
-            found |= turn_taking(moves)
         return found
 
     # ---- Full style ----------------------------------------------------------------------------
@@ -323,23 +309,6 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         lines += [f'{a}: "{text}"' for a, text in self.said.items()]
         points = " ".join(f"{p:g}" for p in self.points)
         return "\n".join([*lines, f"{self.round} of {self.rounds} rounds played; points: {points}"])
-
-
-def turn_taking(moves: NDArray[np.int_]) -> dict[str, float]:
-    """Return how often two players chose the same, and how often they switched sides together.
-
-    Args:
-        moves: joint choices of a 2x2 game, [rounds, 2].
-
-    >>> turn_taking(np.array([[0, 0], [1, 1], [0, 0]]))
-    {'coordination': 1.0, 'alternation': 1.0}
-    """
-    same = moves[:, 0] == moves[:, 1]
-    found = {"coordination": float(same.mean())}
-    if len(moves) > 1:
-        switched = same[1:] & same[:-1] & (moves[1:, 0] != moves[:-1, 0])
-        found["alternation"] = float(switched.mean())
-    return found
 
 
 def _game(game: Any, payoffs: Any) -> MatrixGame:

@@ -43,7 +43,7 @@ from coevo.envs.societies.society import Society, listed, mostly
 PUNISH = "punish "
 FACTOR = 2.0
 """What a recipient loses per unit that is spent on punishing it."""
-ADVICE = "Give as much as the other gave the last time, and half to those of whom nothing is known."
+ADVICE = "Give what the other gave the last time, and everything where nothing is known of it."
 TERSE_STRATEGY = 60
 """Characters of a strategy that a terse prompt has room for."""
 
@@ -198,12 +198,12 @@ class DonorGame(Society[DonorGameConfig]):
             self._open_game()
 
     def expert(self, seat: str, skill: float) -> Replies:
-        """Return a donation as large as the recipient's last one, half to strangers, mostly."""
+        """Return a donation as large as the recipient's last one, all to strangers; mostly."""
         if self.newcomers:
             texts = (f"[say: {ADVICE}]", "[say: Never give anything.]", "[say: Give half.]")
             return Replies(texts, skill * np.array([1.0, 0, 0]) + (1 - skill) / 3)
         known = trace(self.history, self.meetings[self.seats.index(seat)], 1)
-        wanted = max(known[0].share, 0.0) if known else 0.5
+        wanted = max(known[0].share, 0.0) if known else 1.0
         moves = [move for move, share in self.shares.items() if share >= 0]
         nearest = min(moves, key=lambda move: abs(self.shares[move] - wanted))
         return mostly(list(self.shares), nearest, skill)
@@ -289,16 +289,16 @@ class DonorGame(Society[DonorGameConfig]):
             return f"Donor game. Others know what you gave.{best} Write a rule. Answer [say: text]"
         me = self.seats.index(seat)
         other = self.meetings[me]
-        past = ", ".join(f"{round(100 * d.share)}%" for d in self._trace(other))
+        past = ", ".join(f"{PUNISH * (d.share < 0)}{abs(d.share):.0%}" for d in self._trace(other))
         rule = self.strategies[seat][:TERSE_STRATEGY]
         parts = [
-            f"Give to another, worth {self.config.multiplier:g} times to it.",
-            f"You have {self.resources[me]:.4g}, it has {self.resources[other]:.4g}.",
+            f"A gift counts x{self.config.multiplier:g}.",
+            f"You have {self.resources[me]:.4g}, it {self.resources[other]:.4g}.",
             f"It gave {past or 'nothing yet'}." if self.config.trace else "",
             f'Your rule: "{rule}".' if rule else "",
         ]
         moves = list(self.shares)
-        shown = " or ".join(map(answer, moves)) if len(moves) < 6 else listed(moves, 5)
+        shown = listed(moves, 4)
         return " ".join([*filter(None, parts), f"Answer {shown}"])
 
     def draw(self) -> str:
@@ -322,10 +322,10 @@ def _verb(past: Donation) -> str:
 
 
 def _in_words(seats: Sequence[str], past: Donation) -> str:
-    act = "gave" if past.share >= 0 else "spent on punishing"
+    act, where = ("gave", "to") if past.share >= 0 else ("spent", "on punishing")
     return (
         f"In round {past.round + 1} {seats[past.donor]} {act} {abs(past.share):.0%} of its units "
-        f"{'to ' if past.share >= 0 else ''}{seats[past.recipient]}."
+        f"{where} {seats[past.recipient]}."
     )
 
 

@@ -35,7 +35,7 @@ from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, Parse, Status, answer, parse_move
 from coevo.envs.core.task import Replies
 from coevo.envs.dilemmas.rounds import MESSAGE_FORMAT, TERSE_MESSAGE, message
-from coevo.envs.societies.society import Society, listed, mostly
+from coevo.envs.societies.society import Society, listed, mostly, points
 from coevo.envs.societies.stock import Doubling, Regrowth, lasting, shared_out
 
 NOBODY = "nobody"
@@ -164,8 +164,8 @@ class Fishery(Society[FisheryConfig]):
         paid = {"harvest": self._harvest, "message": self._talk, "fine": self._fine}[self.phase](
             moves
         )
-        for seat, points in paid.items():
-            self.points[seat] += points
+        for seat, gain in paid.items():
+            self.points[seat] += gain
         return paid
 
     def _harvest(self, moves: Mapping[str, str]) -> dict[str, float]:
@@ -276,8 +276,8 @@ class Fishery(Society[FisheryConfig]):
             lines.append("After the catch each says one thing to all, in turn. It binds nobody.")
         if c.fine is not None:
             lines.append(
-                f"Then each may fine one whose catch it saw: that costs it {c.fine.cost:g} points, "
-                f"and the fined one loses {c.fine.fine:g}."
+                "Then each may fine one whose catch it saw. To fine costs "
+                f"{points(c.fine.cost)}, and the fined one loses {points(c.fine.fine)}."
             )
         lines.append("A ton is a point. Your goal is to get as many points as you can.")
         lines.append(ANSWER_FORMAT.format(example=answer("5")))

@@ -13,8 +13,8 @@ References    return of a seat in self-play by default: random 0 (exact), mutual
               punishment 15, which is the highest
 
 Without partner choice pairs are drawn. What the other did in its last game is always told. Choice A
-is to cooperate; the game's name is not shown. Rules after Dasgupta and Musolesi's study of
-punishment, partner selection and reputation; numbers of their variants are in mechanisms.py. They
+is to cooperate; the game's name is not shown. Rules after Dasgupta and Musolesi
+(arXiv 2301.08278); numbers of their variants are in mechanisms.py. They
 let everybody open a game with a partner of its choice; here each plays one game a round.
 Experts choose the partner of the best standing, cooperate with those who last cooperated, and punish
 defection.
@@ -42,7 +42,7 @@ from coevo.envs.societies.mechanisms import (
     Reputation,
     check_mechanisms,
 )
-from coevo.envs.societies.society import Society, listed, mostly
+from coevo.envs.societies.society import Society, listed, mostly, points
 
 DEFAULT_GAME = "prisoners_dilemma_partner_selection"
 CHOICES = ("A", "B")
@@ -166,8 +166,8 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
             self._join_the_last_two()
             return {}
         paid = self._pay(moves) if self.phase == "choice" else self._judge(moves)
-        for seat, points in paid.items():
-            self.points[seat] += points
+        for seat, gain in paid.items():
+            self.points[seat] += gain
         if self.phase == "choice" and self.punishments:
             self.phase = "judge"
         elif self.judging >= len(self.punishments):
@@ -270,10 +270,10 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
 
     def _punishment_rule(self, rule: Punishment) -> str:
         whom = "its partner" if rule.by == "partner" else "one player of another pair"
-        pays = f"that costs {rule.cost:g} points"
+        pays = f"To punish costs {points(rule.cost)}"
         if rule.just or rule.unjust:
             pays += f" and pays {rule.just:g} if that one chose B, {rule.unjust:g} if it chose A"
-        return f"Then each may punish {whom}: {pays}, and the punished one loses {rule.fine:g}."
+        return f"Then each may punish {whom}. {pays}; the punished one loses {points(rule.fine)}."
 
     def situation(self, seat: str) -> str:
         """Return what is known and asked."""
@@ -315,6 +315,11 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
             facts.append(f"{when} chose {self.last[seat]}")
         return f" ({', '.join(facts)})" if facts else ""
 
+    def _standing(self, seat: str) -> str:
+        facts = [f"{self.scores[seat]:g}"] if self.reputation else []
+        facts += [self.last[seat]] if seat in self.last else []
+        return f" {' '.join(facts)}" if facts else ""
+
     def terse(self, seat: str) -> str:
         """Return payoffs, the other's standing and what is asked."""
         ask = f"Answer {' or '.join(map(answer, self.legal(seat)))}"
@@ -325,8 +330,11 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
             return f"Judge {target}{self._known(target)}. {given}, {rest}"
         now = f"{self.words.terse(0)} Round {self.round + 1} of {self.config.rounds}."
         if self.phase == "partner":
-            free = ", ".join(f"{a}{self._known(a)}" for a in self.legal(seat))
-            return f"Choose a partner: {free}. {ask}"
+            free = ", ".join(f"{a}{self._standing(a)}" for a in self.legal(seat))
+            head = (
+                "Choose a partner (score, last choice)" if self.reputation else "Choose a partner"
+            )
+            return f"{head}: {free}. Answer {listed(list(self.legal(seat)), 1)}"
         other = self.pairs[seat]
         return f"{now} You meet {other}{self._known(other)}. {ask}"
 

@@ -146,13 +146,13 @@ class SequentialPublicGoods(Society[SequentialPublicGoodsConfig]):
     def terse(self, seat: str) -> str:
         """Return the payoff as a formula, what was given, and what is asked."""
         c = self.config
-        parts = [f"Give to a pot: you get {c.multiplier / c.players:.3g} sum", f"- {c.cost:g} own"]
+        power = "" if c.power == 1 else f"^{c.power:g}"
+        parts = [f"Points {c.multiplier / c.players:.3g} sum", f"- {c.cost:g} own{power}"]
         parts += [f"+ {c.bonus / c.threshold:.3g} own*before"] * bool(c.bonus)
         parts += [f"- {c.penalty:g} if sum < {c.threshold:g}"] * bool(c.penalty)
         seen = " ".join(self.moves[g] for g in self._seen()) or "none"
         left = len(self.seats) - len(self.given) - 1
-        ask = f"Answer {answer(self.moves[0])} to {answer(self.moves[-1])}"
-        return f"{' '.join(parts)}. Before: {seen}. After you: {left}. {ask}"
+        return f"{' '.join(parts)}. Before: {seen}. {left} left. Answer {listed(self.moves, 3)}"
 
     def draw(self) -> str:
         """Return all contributions."""

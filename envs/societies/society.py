@@ -59,6 +59,15 @@ def listed(moves: Sequence[str], most: int = 12) -> str:
     >>> listed(["0", "1"]), listed(["0", "1", "2", "3"], most=3)
     ('[0], [1]', '[0], [1], ..., [3]')
     """
-    if len(moves) > most:
+    if len(moves) > max(most, 3):
         return f"{answer(moves[0])}, {answer(moves[1])}, ..., {answer(moves[-1])}"
     return ", ".join(map(answer, moves))
+
+
+def points(number: float) -> str:
+    """Return a number of points in words.
+
+    >>> points(1), points(2.5)
+    ('1 point', '2.5 points')
+    """
+    return f"{number:g} point{'s' * (number != 1)}"

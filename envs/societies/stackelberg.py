@@ -81,6 +81,7 @@ class Stackelberg(Society[StackelbergConfig]):
             for mix in mixtures(lead, config.steps)
         }
         self.best = best_on_grid(self.game, config.steps)
+        self.value = stackelberg(self.game).leader
         low, high = self.game.range
         self.payoff_range = (config.rounds * low, config.rounds * high)
         self.zero_sum = self.game.zero_sum
@@ -150,7 +151,7 @@ class Stackelberg(Society[StackelbergConfig]):
         ]
         return {
             "leader": float(self.points[0] / len(self.history)),
-            "value": stackelberg(self.game).leader,
+            "value": self.value,
             "best_replies": float(np.mean(best)),
         }
 
@@ -214,8 +215,7 @@ class Stackelberg(Society[StackelbergConfig]):
         moves = list(self.legal(seat))
         if seat == LEADER:
             order = "/".join(self.rows)
-            shown = f"{answer(moves[0])} to {answer(moves[-1])}"
-            return f"{head} You lead: percent of {order}. Answer {shown}"
+            return f"{head} You lead: percent of {order}. Answer {listed(moves, 3)}"
         return f"{head} Leader: {self._told()}. Answer {' or '.join(map(answer, moves))}"
 
     def draw(self) -> str:

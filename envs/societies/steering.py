@@ -35,6 +35,8 @@ from coevo.envs.societies.society import Society, listed, mostly
 
 PLANNER = "planner_0"
 ACTIONS = ("good", "bad")
+MOST = 5
+"""Precisions to choose from."""
 
 
 @config
@@ -51,8 +53,10 @@ class SteeringConfig(HerdCosts):
     def __post_init__(self) -> None:
         if not self.precisions or list(self.precisions) != sorted(set(self.precisions)):
             raise ConfigError(f"precisions={list(self.precisions)} must be rising numbers")
-        if len(self.precisions) > 8:
-            raise ConfigError(f"{len(self.precisions)} precisions; at most 8 can be solved exactly")
+        if len(self.precisions) > MOST:
+            raise ConfigError(
+                f"{len(self.precisions)} precisions; at most {MOST} are solved exactly in seconds"
+            )
 
     @property
     def costs(self) -> HerdCosts:
@@ -205,14 +209,14 @@ class Steering(Society[SteeringConfig]):
     def terse(self, seat: str) -> str:
         """Return belief, signal and what is asked."""
         c = self.config
-        known = f"P(good) {self.belief:.3f} from actions."
+        known = f"P(good) {self.belief:.3f}."
         ask = f"Answer {' or '.join(map(answer, self.legal(seat)))}"
         if seat == PLANNER:
             minds = "errors" if c.planner == "altruistic" else "bad"
             cost = f"{c.precision_cost:g} (q-{c.baseline:g})^2"
             left = f"{len(self.citizens) - self.round} left."
-            asked = f"Set the next signal's precision q: costs {cost}, {minds} {c.error_cost:g}."
-            return f"{asked} {known} {left} {ask}"
+            asked = f"Signal precision q: costs {cost}, {minds} {c.error_cost:g}."
+            return f"{asked} {known} {left} q: {' '.join(self.precisions)}. Answer [q]"
         return f"Good or bad? {known} Signal {self.signal}, right with {self.precision}. {ask}"
 
     def draw(self) -> str:

@@ -233,13 +233,11 @@ class TaxEconomy(Society[TaxEconomyConfig]):
             aim = "evenness x output" if c.objective == "even_output" else "points / skill"
             done = f" So far {' '.join(self.set)}." if self.set else ""
             bracket = self._bracket(len(self.set))
-            shown = f"{answer(self.rates[0])} to {answer(self.rates[-1])}"
-            return f"Tax {bracket} for {aim}. Skills {skills}.{done} Answer {shown}"
+            return f"Tax {bracket} for {aim}. Skills {skills}.{done} Answer {listed(self.rates, 3)}"
         own = self.skills[self.workers.index(seat)]
-        shown = f"{answer(self.hours[0])} to {answer(self.hours[-1])}"
         return (
-            f"Work: {own:g} coins an hour, cost {c.cost:g} hours^{c.power:g}. Tax {self._schedule()}, "
-            f"shared equally. Answer {shown}"
+            f"Work for {own:g} an hour, cost {c.cost:g} hours^{c.power:g}. Tax {self._schedule()}, "
+            f"shared out. Answer {listed(self.hours, 3)}"
         )
 
     def draw(self) -> str:

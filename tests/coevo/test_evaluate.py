@@ -53,6 +53,17 @@ def test_a_suite_of_the_starter_model_says_how_it_was_sampled(cli, two, here):
     assert kept.stat().st_mtime_ns == before[kept]
 
 
+def test_social_outcomes_are_shown_where_play_is_no_contest(cli):
+    words = ("evaluate", "--agent", "expert:1", "--opponent", "self", "--games", "2", "--env")
+    found = json.loads(cli(*words, "coevo/fishery-v0", "--json").out)["details"]["social"]
+    assert found["over_usage"] == {"mean": 0.0, "defined": 2}
+    assert found["peace"] == {"mean": None, "defined": 0}
+    assert found["equality"]["mean"] == 1 and found["efficiency"]["mean"] == 50
+    shown = cli(*words, "coevo/fishery-v0").out
+    assert "social outcomes" in shown and "over_usage" in shown
+    assert "social" not in cli(*words, KUHN).out
+
+
 def test_a_folder_of_another_agent_is_refused(cli, two, here):
     words = ("evaluate", "--suite", "games", "--games", "2", "--out", "e", "--agent")
     assert cli(*words, "random").status == 0
@@ -172,7 +183,7 @@ def test_bad_input_is_one_line(cli, here, words, said):
 
 def test_suites_that_are_empty_say_so(cli):
     kinds = {s.suite_names for s in list_envs()}
-    for name in ("dilemmas", "discussion", "search"):
+    for name in ("dilemmas", "societies", "discussion", "search"):
         if not any(name in names for names in kinds):
             line = cli("evaluate", "--agent", "random", "--suite", name).error_line()
             assert f"no environment of the suite '{name}' is registered yet" in line

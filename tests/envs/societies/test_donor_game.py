@@ -135,8 +135,12 @@ def test_the_expert_gives_what_the_recipient_gave():
     env = make(ID, players=4, rounds=4)
     env.reset(seed=1)
     seat = env.agent_selection
-    assert env.expert(seat, 1.0).probabilities[2] == 1.0
-    assert evaluate(ExpertAgent(1.0), ID, None, 4).value == pytest.approx(32.5)
+    assert env.expert(seat, 1.0).probabilities[4] == 1.0
+    for move in ("25%", "75%"):
+        env.step(f"[{move}]")
+    met = env.infos[env.agent_selection]["trace"][0][0]
+    assert env.expert(env.agent_selection, 1.0).probabilities[round(4 * met)] == 1.0
+    assert evaluate(ExpertAgent(1.0), ID, None, 4).value == spec(ID).refs["oracle"]
 
 
 def test_survivors_are_the_better_half():

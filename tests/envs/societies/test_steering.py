@@ -138,6 +138,7 @@ def test_the_state_and_the_signals_of_others_stay_hidden(style):
     [
         ({"precisions": [0.9, 0.6]}, "rising numbers"),
         ({"precisions": [0.4]}, "precisions"),
+        ({"precisions": [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]}, "at most 5"),
         ({"prior": 0}, "prior=0"),
         ({"citizens": 13}, "citizens=13"),
         ({"planner": "wise"}, "planner"),
