@@ -17,10 +17,10 @@ from coevo.envs.core.task import Replies
 class ExpertAgent(MoveAgent):
     """Plays well with probability `skill`, else a uniformly random legal move.
 
-    Where moves are texts it speaks with that skill. Elsewhere playing well is the oracle's move
-    where the game is solved; in larger games of perfect information it is a look one move ahead;
-    in large Goofspiel it is to bid what the prize is worth, the best reply to random bids (Ross,
-    1971); and where nothing is known everything is random.
+    Where the environment has an expert it does as that one, at the same skill. Elsewhere playing
+    well is the oracle's move where the game is solved; in larger games of perfect information it is
+    a look one move ahead; in large Goofspiel it is to bid what the prize is worth, the best reply to
+    random bids (Ross, 1971); and where nothing is known everything is random.
 
     Args:
         skill: share of moves that are played well, 0..1.
@@ -38,6 +38,9 @@ class ExpertAgent(MoveAgent):
 
     def odds(self, request: Request) -> np.ndarray:
         """Mix good play and random play."""
+        said = expert_replies(request, self.skill)
+        if said is not None:  # one reply for each legal move, in their order
+            return said.probabilities
         if "game" not in request.info or not self.skill:
             return uniform(request)
         return self.skill * _good(request) + (1 - self.skill) * uniform(request)

@@ -282,6 +282,9 @@ register(
     "sow seeds around the pits into the own store (Kalah)",
     kind="competitive",
     metric="return_vs_random",
+    refs={"random": 0.0, "oracle": 0.975},
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.975 with standard "
+    "error 0.011 in 400 games",
 )
 register(
     "coevo/mini_hanabi-v0",
@@ -290,6 +293,9 @@ register(
     suites=("games", "mars-train"),
     kind="cooperative",
     metric="return_self_play",
+    refs={"random": 1.4775, "oracle": 4.0},
+    refs_source="random: mean of 400 games, 1.478 with standard error 0.039; oracle: a bound, what "
+    "can be played",
 )
 register(
     "coevo/negotiation-v0",
@@ -297,6 +303,9 @@ register(
     "trade wood and gold; who gained more wins (SPIRAL)",
     kind="competitive",
     metric="return_vs_random",
+    refs={"random": 0.0, "oracle": 0.8375},
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.838 with standard "
+    "error 0.019 in 400 games",
 )
 register(
     "coevo/nim-v0",
@@ -314,6 +323,9 @@ register(
     "outflank discs on eight by eight cells to turn them over",
     kind="competitive",
     metric="return_vs_random",
+    refs={"random": 0.0, "oracle": 0.7025},
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.703 with standard "
+    "error 0.035 in 400 games",
 )
 register(
     "coevo/phantom_tic_tac_toe-v0",
@@ -321,6 +333,9 @@ register(
     "tic-tac-toe without seeing the other's marks",
     kind="competitive",
     metric="return_vs_random",
+    refs={"random": 0.0, "oracle": 0.7525},
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.752 with standard "
+    "error 0.029 in 400 games",
 )
 register(
     "coevo/pig-v0",
@@ -328,6 +343,9 @@ register(
     "roll on or bank the turn's points; first to 20",
     kind="competitive",
     metric="return_vs_random",
+    refs={"random": 0.0, "oracle": 0.86},
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.860 with standard "
+    "error 0.027 in 400 games",
 )
 register(
     "coevo/sheriff-v0",
@@ -346,6 +364,9 @@ register(
     suites=("games", "mars-heldout"),
     kind="cooperative",
     metric="return_self_play",
+    refs={"random": 1.665, "oracle": 4.0},
+    refs_source="random: mean of 400 games, 1.665 with standard error 0.045; oracle: a bound, what "
+    "can be played",
 )
 register(
     "coevo/trade_comm-v0",
@@ -362,4 +383,7 @@ register(
     "sow seeds around the houses, capture twos and threes",
     kind="competitive",
     metric="return_vs_random",
+    refs={"random": 0.0, "oracle": 0.99},
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.990 with standard "
+    "error 0.007 in 400 games",
 )
