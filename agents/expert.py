@@ -17,11 +17,11 @@ from coevo.envs.core.task import Replies
 class ExpertAgent(MoveAgent):
     """Plays well with probability `skill`, else a uniformly random legal move.
 
-    Where moves are texts it speaks with that skill. Elsewhere playing well is the oracle's move
-    where the game is solved; in larger games of perfect information it is a look one move ahead;
-    in large Goofspiel it is to bid what the prize is worth, the best reply to random bids (Ross,
-    1971); in other games everything is random. An environment with neither an expert nor an
-    OpenSpiel game raises ConfigError, unless `skill` is 0.
+    Where the environment has an expert it does as that one, at the same skill. Elsewhere playing
+    well is the oracle's move where the game is solved; in larger games of perfect information it is
+    a look one move ahead; in large Goofspiel it is to bid what the prize is worth, the best reply to
+    random bids (Ross, 1971); in other games everything is random. An environment with neither an
+    expert nor an OpenSpiel game raises ConfigError, unless `skill` is 0.
 
     Args:
         skill: share of moves that are played well, 0..1.
@@ -42,6 +42,9 @@ class ExpertAgent(MoveAgent):
 
     def odds(self, request: Request) -> np.ndarray:
         """Mix good play and random play."""
+        said = expert_replies(request, self.skill)
+        if said is not None:  # one reply for each legal move, in their order
+            return said.probabilities
         self._check(request)
         if not self.skill:
             return uniform(request)

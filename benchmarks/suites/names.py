@@ -6,7 +6,7 @@ from coevo.envs import list_envs
 from coevo.envs.core.errors import ConfigError, unknown
 
 SUITES = {
-    "games": "games on OpenSpiel rules, most with exact references",
+    "games": "games, most on OpenSpiel's rules",
     "dilemmas": "social dilemmas: what one gains, the others may lose",
     "discussion": "debate, review, split evidence",
     "search": "questions over corpora",
@@ -24,8 +24,8 @@ def environments(suite: str) -> list[str]:
         UnknownNameError: no such suite.
         ConfigError: nothing of this kind is registered yet.
 
-    >>> environments("games")[:2]
-    ['coevo/connect_four-v0', 'coevo/goofspiel-v0']
+    >>> environments("mars-heldout")
+    ['coevo/connect_four-v0', 'coevo/leduc_poker-v0', 'coevo/simple_hanabi-v0']
     """
     registered = available()
     if suite not in registered:

@@ -27,7 +27,7 @@ EXPERTS = tuple(
     f"coevo/{name}-v0"
     for name in (
         *("backgammon", "battleship", "breakthrough", "dark_hex", "go", "hex", "mancala"),
-        *("negotiation", "othello", "phantom_tic_tac_toe", "pig"),
+        *("negotiation", "othello", "oware", "phantom_tic_tac_toe", "pig"),
     )
 )
 """Games whose reference is the mean return of the expert against random play."""
