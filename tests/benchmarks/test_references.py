@@ -152,7 +152,10 @@ def test_every_constant_is_tested_here():
     primary = {e.id for e in list_envs() if e.refs}
     # Those of rooms without OpenSpiel's rules are computed again by the tests of the room.
     rooms = {e.id for e in list_envs() if ".games." not in e.module}
-    assert primary - rooms == {KUHN, LEDUC, HANABI, TICTACTOE, GOOFSPIEL, CONNECT}
+    tested = {KUHN, LEDUC, HANABI, TICTACTOE, GOOFSPIEL, CONNECT}
+    assert primary - rooms == tested, (
+        "compute the references of a new game again here, and name it in `tested`"
+    )
     for env in primary:
         assert spec(env).refs_source
         assert spec(env).refs["random"] != spec(env).refs["oracle"]
