@@ -115,9 +115,7 @@ def picture(state: pyspiel.State, player: int) -> str:
     return _COLOUR.sub("", text).strip("\n")
 
 
-def resampled(
-    state: pyspiel.State, player: int, draw: Callable[[], float]
-) -> pyspiel.State | None:
+def resampled(state: pyspiel.State, player: int, draw: Callable[[], float]) -> pyspiel.State | None:
     """Return a random state that a player cannot tell from this one.
 
     None where nothing is hidden, and in games (Tiny Hanabi) for which OpenSpiel cannot.
