@@ -19,8 +19,8 @@ class ExpertAgent(MoveAgent):
 
     Where the environment has an expert it does as that one, at the same skill. Elsewhere playing
     well is the oracle's move where the game is solved; in larger games of perfect information it is
-    a look one move ahead; in large Goofspiel it is to bid what the prize is worth, the best reply to
-    random bids (Ross, 1971); in other games everything is random. An environment with neither an
+    a look one move ahead; in large Goofspiel it is to bid what the prize is worth, the best reply
+    to random bids (Ross, 1971); in other games everything is random. An environment with neither an
     expert nor an OpenSpiel game raises ConfigError, unless `skill` is 0.
 
     Args:

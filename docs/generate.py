@@ -7,6 +7,7 @@ import importlib
 import inspect
 import re
 import textwrap
+import typing
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,15 @@ from coevo.commands.algos import describe, source
 from coevo.commands.arguments import COMMANDS, POSITIONAL, flag
 from coevo.commands.parse import field_docstrings
 from coevo.envs import list_envs, make
-from coevo.envs.core.config import plain
+from coevo.envs.core.config import components, plain
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import CoevoError
 from coevo.envs.core.registry import EnvSpec
 from coevo.envs.core.settings import Settings
 from coevo.envs.rewards import REWARDS, RewardModule
-from coevo.trainers.algorithm import STATUS, Algorithm
+from coevo.trainers.algorithm import STATUS, Algorithm, CollectConfig
 from coevo.trainers.algorithms import ALGORITHMS
+from coevo.trainers.estimators import AdvantageConfig, LossConfig
 
 
 def write_pages(docs: Path) -> None:
@@ -34,7 +36,7 @@ def write_pages(docs: Path) -> None:
         ("environments", environment_pages()),
         ("algorithms", algorithm_pages()),
         ("rewards", reward_pages()),
-        (".", command_pages()),
+        (".", command_pages() | component_pages()),
     ):
         (docs / folder).mkdir(exist_ok=True)
         for name, text in pages.items():
@@ -238,6 +240,50 @@ def parts_of(record: Algorithm) -> Iterable[tuple[str, str, str]]:
         component = getattr(record, name)
         if component is not None:
             yield f"`{name}`", f"`{component.name}`", escaped(first_line(type(component)))
+
+
+def component_pages() -> dict[str, str]:
+    """Return the page of components: every choice of an algorithm, with fields and ranges."""
+    parts = [
+        "# Components",
+        "What an algorithm is made of. `--set advantage.baseline='{name: group_loo}'` chooses a "
+        "component, `--set advantage.baseline.by=group` changes a field of the one that is there. "
+        "[Writing one](tutorials/algorithm.md#a-component-that-does-not-exist-yet).",
+    ]
+    for where, kind in (
+        ("collect", CollectConfig),
+        ("advantage", AdvantageConfig),
+        ("loss", LossConfig),
+        ("", Algorithm),
+    ):
+        for name, hint in typing.get_type_hints(kind, include_extras=True).items():
+            if classes := {tag: c for tag, c in components(hint).items() if tag}:
+                rows = [(f"`{t}`", takes(c), escaped(first_line(c))) for t, c in classes.items()]
+                title = f"{where}.{name}" if where else name
+                parts += [f"## {title}", table(("name", "fields", "what it computes"), rows)]
+    return {"components": "\n\n".join(parts) + "\n"}
+
+
+def takes(kind: Any) -> str:
+    """Return the fields of a component with their defaults and ranges."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    shown = [f"`{n}={d}`{span(hints[n])}" for n, d, _ in fields_of(kind)]
+    return ", ".join(shown) or "–"
+
+
+def span(hint: Any) -> str:
+    """Return the values that a field may have, as its type says.
+
+    >>> from coevo.envs.core.config import real
+    >>> span(typing.Literal["zero", "keep"]), span(typing.Annotated[float, real(0, below=1)])
+    (' (zero, keep)', ' (>= 0, < 1)')
+    """
+    if typing.get_origin(hint) is typing.Literal:
+        return f" ({', '.join(map(str, typing.get_args(hint)))})"
+    signs = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+    ruled = [rule for m in getattr(hint, "__metadata__", ()) for rule in getattr(m, "metadata", ())]
+    bounds = [f"{s} {getattr(r, k):g}" for r in ruled for k, s in signs.items() if hasattr(r, k)]
+    return f" ({', '.join(bounds)})" if bounds else ""
 
 
 def ours(settings: Mapping[str, Any], key: str) -> Any:

@@ -17,10 +17,12 @@ import pytest
 from coevo.__main__ import TRAIN_EXTRA
 from coevo.commands.parse import parse
 from coevo.envs import list_envs
+from coevo.envs.core.config import components
 from coevo.envs.core.errors import UnknownNameError
 from coevo.envs.rewards import REWARDS
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.config import TrainConfig
+from coevo.trainers.estimators import Baseline, Regulariser
 from coevo.trainers.loop import start, updates
 from coevo.trainers.run_folder import RunFolder
 
@@ -86,6 +88,15 @@ def test_the_pages_of_the_registries_show_everything_that_is_registered(generate
     pages = generate.environment_pages() | generate.algorithm_pages() | generate.reward_pages()
     assert {generate.short(e.id) for e in list_envs()} | set(ALGORITHMS) <= set(pages)
     assert all(f"\n## {name}\n" in generate.reward_pages()["index"] for name in REWARDS)
+
+
+def test_every_component_is_listed_with_its_ranges(generate):
+    page = generate.component_pages()["components"]
+    for name, kind in (("advantage.baseline", Baseline), ("loss.regularise", Regulariser)):
+        section = page.partition(f"## {name}\n")[2].partition("\n## ")[0]
+        assert all(f"| `{tag}` |" in section for tag in components(kind))
+    assert "`cap=2.0` (>= 0)" in page  # loss.is_correction
+    assert "`single='zero'` (zero, keep)" in page
 
 
 # ---- Commands --------------------------------------------------------------------------------
@@ -195,7 +206,11 @@ def test_links_and_named_files_exist(page):
         for t in LINK.findall(text)
         if not {"environments", "rewards", "algorithms"} & set(Path(t).parts)
     ]
-    assert [t for t in linked if t != "../commands.md" and not (base / t).exists()] == []
+    assert [
+        t
+        for t in linked
+        if t not in ("../commands.md", "../components.md") and not (base / t).exists()
+    ] == []
     prose = FENCE.sub("", text)
     named = re.findall(r"`((?:envs|agents|trainers|benchmarks|coevo|tests|docs)/[\w./-]*)`", prose)
     named = [n for n in named if not re.search(r"-v[0-9]|\b[A-Z]+\.py", n)]

@@ -57,7 +57,8 @@ class Manifest:
         for name in ("algorithms", "environments", "seeds"):
             given = getattr(self, name)
             if not given or len(set(given)) < len(given):
-                raise ConfigError(f"{name}={list(given)} must be one or more, each once")
+                hint = "; what differs in a setting needs a variant" if given else ""
+                raise ConfigError(f"{name}={list(given)} must be one or more, each once{hint}")
         if self.baseline not in self.algorithms:
             raise unknown("baseline", self.baseline, self.algorithms)
         for name, least in (("points", 2), ("games", 2), ("threads", 1)):

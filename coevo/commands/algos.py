@@ -15,6 +15,8 @@ from coevo.trainers.estimators import AdvantageConfig
 
 TEXTS = ("name", "summary", "paper", "formula", "status", "reproductions", "published", "variants")
 """Fields of an algorithm that are shown outside the table of settings."""
+SOURCE = 24
+"""Longest name of a source in the list."""
 
 
 def run(args: Algos) -> int:
@@ -122,13 +124,16 @@ def _more(config: Algorithm) -> Iterator[str]:
 
 
 def source(config: Algorithm) -> str:
-    """Shorten a paper to its number at arXiv, or to author and year.
+    """Shorten a paper to its number at arXiv, or to author and year; without a comma to its start.
 
     >>> source(ALGORITHMS["grpo"]), source(ALGORITHMS["reinforce"])
     ('2402.03300', 'Williams 1992')
     """
-    author, *_, last = config.paper.split(", ")
-    return last.removeprefix("arXiv ") if last.startswith("arXiv ") else author
+    author, _, last = config.paper.partition(", ")
+    last = last.rpartition(", ")[2]
+    if last.startswith("arXiv "):
+        return last.removeprefix("arXiv ")
+    return author if len(author) <= SOURCE else f"{author[: SOURCE - 1]}…"
 
 
 # ---- Printing ----------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ from coevo.envs.core.errors import ConfigError
 
 HOW = ("out", "workers", "on", "retry", "json")
 """Arguments that say how, not what, and so may change when a comparison is continued."""
+OVERSHOT = 0.1
+"""Share of a budget beyond it from which a table says what to do about that."""
 BUDGET = "2e5"
 """Sampled tokens of a run that is given no budget."""
 
@@ -156,17 +158,35 @@ def show(screen: Screen, manifest: Manifest, summary: Mapping[str, Any], root: P
         title = f"{short(env)}: {part['metric']}, normalised (0 random, 1 oracle)"
         if env in over:
             title += f"; budgets overshot by {max(over[env], 0):.1%} at most"
-        screen.table(title, COLUMNS, [_row(n, t) for n, t in part["algorithms"].items()])
+        rows = [_row(marked(n, manifest), t) for n, t in part["algorithms"].items()]
+        screen.table(title, COLUMNS, rows)
+        if over.get(env, 0.0) > OVERSHOT:
+            screen.say("  a run ends after a whole update: for less overshoot lower collect.episodes")
         _failures(screen, part)
     if len(manifest.environments) > 1:
-        rows = [_row(n, t)[:5] for n, t in summary["overall"]["algorithms"].items()]
+        whole = summary["overall"]["algorithms"].items()
+        rows = [_row(marked(n, manifest), t)[:5] for n, t in whole]
         screen.table("all environments, normalised", COLUMNS[:5], rows)
+    for name in manifest.algorithms:
+        if changes := own_changes(name, manifest):
+            screen.say(f"  {name}* is not {name} as it is registered: --set {' '.join(changes)}")
     for test in summary["overall"]["comparisons"]:
         screen.say(f"  {test['verdict']}")
     for sentence in summary["headline"]:
         screen.say(sentence)
     screen.say(f"Tables: {root}/comparison.json, rows: {root}/records.jsonl")
     screen.say(f"A page with everything: coevo report {root}")
+
+
+def own_changes(name: str, manifest: Manifest) -> list[str]:
+    """Return the settings that were changed for one algorithm alone, as they are typed."""
+    base = name.partition(":")[0]
+    return [f"{k}={v}" for k, v in manifest.changes.items() if k.startswith(f"{base}.")]
+
+
+def marked(name: str, manifest: Manifest) -> str:
+    """Return the name of an algorithm, with a star where it has settings of its own."""
+    return f"{name}*" if own_changes(name, manifest) else name
 
 
 COLUMNS = ("algorithm", "n", "IQM", "95 % interval", "mean", "raw mean", "AUC", "tokens", "seconds")

@@ -17,6 +17,7 @@ from coevo.commands import evaluate_sets, players
 from coevo.commands.arguments import Evaluate
 from coevo.commands.evaluate_tables import show_repeats, show_seats, usage_line
 from coevo.commands.screen import Screen, print_json
+from coevo.envs import spec
 from coevo.envs.core.errors import ConfigError
 
 GAMES = 400
@@ -33,11 +34,13 @@ def run(args: Evaluate) -> int:
     if chosen is not None:
         return evaluate_sets.RUN[chosen](args)
     env_id = str(args.env)
-    others = [] if args.opponent == "self" else [args.opponent]
+    usual = "self" if spec(env_id).kind == "cooperative" else "random"
+    named = args.opponent or usual
+    others = [] if named == "self" else [named]
     options = players.env_options(env_id, args.env_option, [str(args.agent), *others])
     agent = evaluate_sets.measured_agent(args)
-    opponent = _opponent(args) if others else None
-    what = {"env": env_id, "opponent": args.opponent}
+    opponent = players.agent(named, seed=args.seed + 1, device=args.device) if others else None
+    what = {"env": env_id, "opponent": named}
     with evaluate_sets.evaluation(args, agent, what, options) as evaluation:
         number = GAMES if args.games is None else args.games
         found = evaluate(agent, env_id, opponent, number, args.seed, options)
@@ -68,7 +71,7 @@ def _check(args: Evaluate) -> None:
             "coevo evaluate: needs one of --env ID, --suite NAME, --scenario NAME, --axis NAME; "
             "see `coevo evaluate --help`"
         )
-    if args.opponent != "random" and sets:
+    if args.opponent is not None and sets:
         raise ConfigError(f"--opponent goes with --env; --{sets[0]} says who plays")
     if args.samples is not None and (args.samples < 1 or (sets and sets[0] != "suite")):
         raise ConfigError(
@@ -76,10 +79,6 @@ def _check(args: Evaluate) -> None:
         )
     if args.games is not None and args.games < 1:
         raise ConfigError(f"games={args.games} must be at least 1")
-
-
-def _opponent(args: Evaluate) -> Agent:
-    return players.agent(args.opponent, seed=args.seed + 1, device=args.device)
 
 
 def _repeats(
@@ -104,6 +103,8 @@ def _show(found: Measurement, repeats: Repeats | None, options: dict[str, Any]) 
     left_out = f", {found.errors} episodes left out" if found.errors else ""
     settings = " ".join(f"{k}={v}" for k, v in options.items())
     screen.say(f"{found.mean_turns:.1f} replies per episode{left_out}; {settings}")
+    if "rewards" in options:
+        screen.say("scores are payoffs of the rules alone: rewards=... moves none of them")
     if repeats is not None:
         show_repeats(screen, {found.env: repeats.to_dict()}, found.sampling)
     whole = found.usage + (repeats.usage if repeats else Usage())

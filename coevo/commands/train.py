@@ -18,6 +18,7 @@ from coevo.commands.run_setup import Job, prepare, reached
 from coevo.commands.run_summary import origin, write_summary
 from coevo.commands.screen import Screen, cell, share
 from coevo.commands.transcript import different, excerpt
+from coevo.envs import make, spec
 from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import CoevoError, DataError
 from coevo.trainers import checkpoint
@@ -52,6 +53,11 @@ def _carry_out(args: Train, job: Job, screen: Screen) -> None:
     if job.fresh:
         folder.create(config)  # not earlier: a model that does not load leaves no folder behind
     screen.say(f"{_title(config)}; everything is written to {folder.path}")
+    if unfamiliar(config):
+        screen.say(
+            f"the starter model never saw {config.env}: expect forfeits at first. Where moves are "
+            "listed, --env-option illegal=mask lets it sample legal ones alone"
+        )
     if first and start is not None:
         screen.say("measuring the start model ...")
         summary["before"] = measure.table(start, start, config, args.eval_games)
@@ -81,6 +87,12 @@ def _train(config: TrainConfig, job: Job, screen: Screen) -> Run:
             display.report(update.step, update.metrics, update.done)
             loggers.catch_up()
         return run
+
+
+def unfamiliar(config: TrainConfig) -> bool:
+    """Return whether a run starts from the starter model where that did not learn to reply."""
+    masked = make(config.env, **config.env_options).illegal.masked
+    return config.model == "starter" and not spec(config.env).starter_trained and not masked
 
 
 def _counters(trained: Run) -> dict[str, Any]:

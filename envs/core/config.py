@@ -196,10 +196,36 @@ def assign(value: T, changes: Mapping[str, Any]) -> T:
     >>> assign(Clip(), {"eps": 0.3})
     Clip(eps=0.3)
     """
+    try:
+        return _assigned(value, changes)
+    except CoevoError as error:
+        if renamed := {k: v for k, v in changes.items() if k.endswith(".name")}:
+            _advise(value, changes, renamed, error)
+        raise
+
+
+def _assigned(value: T, changes: Mapping[str, Any]) -> T:
     tree = plain(value)
     for path, new in changes.items():
         _put(tree, path.split("."), plain(new), path)
     return read(type(value), tree)
+
+
+def _advise(
+    value: Any, changes: Mapping[str, Any], renamed: Mapping[str, Any], error: CoevoError
+) -> None:
+    """Raise what to write where a component was only renamed, and the old one's fields do not fit."""
+    others = {k: v for k, v in changes.items() if k not in renamed}
+    whole = {k.removesuffix(".name"): {"name": v} for k, v in renamed.items()}
+    try:
+        _assigned(value, whole | others)
+    except CoevoError:
+        return
+    written = " ".join(f"{k}='{{name: {v['name']}}}'" for k, v in whole.items())
+    raise ConfigError(
+        f"{', '.join(renamed)} changes the name and keeps the old component's fields ({error}); "
+        f"replace the whole component: {written}"
+    ) from None
 
 
 def parse(text: str) -> Any:
@@ -290,7 +316,8 @@ def _explained(error: ValidationError, kind: Any, where: str) -> CoevoError:
         known = [tag.strip("'") for tag in first["ctx"]["expected_tags"].split(", ")]
         return unknown(name, str(first["ctx"]["tag"]), known)
     if what in ("union_tag_not_found", "model_attributes_type"):
-        return ConfigError(f"{name}={given!r} must be a mapping with a name, such as {{name: ...}}")
+        such = f"{{name: {given if isinstance(given, str) else '...'}}}"
+        return ConfigError(f"{name}={given!r} must be a mapping with a name, such as {such}")
     if what == "dataclass_type":
         return ConfigError(f"{name}={given!r} must be a mapping")
     message = first["msg"].removeprefix("Value error, ").removeprefix("Input should ")

@@ -30,7 +30,7 @@ class MissingExtraError(CoevoError, ImportError):
     """A package of an optional extra is not installed."""
 
 
-class UnknownNameError(CoevoError, KeyError):
+class UnknownNameError(ConfigError, KeyError):
     """A name is not in the table it was looked up in."""
 
     def __str__(self) -> str:

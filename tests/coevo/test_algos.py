@@ -1,6 +1,7 @@
 """`coevo algos`: what is listed and what is shown."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -23,6 +24,19 @@ def test_the_list_fits_a_terminal_of_a_hundred_columns(listing):
     table = [line for line in listing.splitlines() if line.startswith("│")]
     assert max(map(len, table)) <= WIDTH
     assert len(table) <= 3.5 * len(ALGORITHMS)
+
+
+@pytest.mark.parametrize(
+    ("paper", "shown"),
+    [
+        ("none", "none"),
+        ("Ours 2026, the docs", "Ours 2026"),
+        ("Somebody With Many Names and Others 2026", "Somebody With Many Name…"),
+        ("You 2026, A Title, Part 2, arXiv 2601.00000", "2601.00000"),
+    ],
+)
+def test_any_paper_has_a_short_form(paper, shown):
+    assert source(replace(ALGORITHMS["grpo"], paper=paper)) == shown
 
 
 def test_the_list_names_everything(listing):

@@ -343,7 +343,14 @@ def loss_of(record, advantage_B=(1.0, -0.5)):
     a_BL = torch.tensor(advantage_B, dtype=torch.float64).unsqueeze(1).expand_as(OLD)
     turn_BL = torch.where(MASK, 0, -1)
     inputs = LossInputs(
-        logp_CL, OLD, a_BL, MASK, turn_BL, logp_behaviour_CL=OLD, entropy_CL=-logp_CL
+        logp_CL,
+        OLD,
+        a_BL,
+        MASK,
+        turn_BL,
+        logp_behaviour_CL=OLD,
+        logp_ref_CL=OLD,
+        entropy_CL=-logp_CL,
     )
     loss = policy_loss(record.loss, inputs, count(MASK, 4)).loss
     return loss.item(), torch.autograd.grad(loss, logp_CL)[0]

@@ -1,9 +1,9 @@
-"""Centres: what a credit is compared with.
+"""Baselines: what a credit is compared with.
 
-Every centre has the form `(y, frame, state, *, options) -> (centred y, new state)`. Groups are
-keys of the batch; several names joined by `+` give their combinations, e.g. `by="group+agent"`.
-All but `none`, `greedy`, `const` and `seat_ema` give a group of one, or of equal credits, exactly
-0; `group(single=keep)` leaves a group of one trajectory as it is instead.
+Calling one gives `(y, frame, state) -> (y minus the baseline, new state)`. Groups are keys of the
+batch; several names joined by `+` give their combinations, e.g. `by="group+agent"`. All but
+`none`, `greedy`, `const` and `seat_ema` give a group of one, or of equal credits, exactly 0;
+`group` with `single="keep"` leaves a group of one trajectory as it is instead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from coevo.trainers.estimators.frame import Frame
 from coevo.trainers.estimators.groups import extremes, wide
 
 State = Mapping[str, Any]
-"""What options keep from batch to batch, JSON-able; keys begin with the option's name."""
+"""What baselines keep from batch to batch, JSON-able; keys begin with the baseline's name."""
 Centred = tuple[Tensor, State]
 
 

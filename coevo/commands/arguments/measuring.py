@@ -30,7 +30,8 @@ class Evaluate(Command):
     )
 
     agent: Annotated[str | None, Shown("NAME|PATH")] = None
-    """Who is measured: starter, a model or run folder, a Hub id, random, first_legal, oracle."""
+    """Who is measured: starter, a model or run folder, a Hub id, openai:MODEL, random, first_legal,
+    oracle, or expert:SKILL with a skill from 0 to 1."""
     env: Annotated[str | None, Shown("ID")] = None
     """One environment; `coevo envs` lists them."""
     suite: Annotated[str | None, Shown("NAME")] = None
@@ -41,8 +42,10 @@ class Evaluate(Command):
     """More players, other payoffs or other partners, step by step; --env picks the game."""
     generations: Annotated[str | None, Shown("RUN")] = None
     """All checkpoints of a run instead of an agent: is a later one better?"""
-    opponent: Annotated[str, Shown("NAME|PATH", "random")] = "random"
-    """With --env: who has the other seats; self for self-play."""
+    opponent: Annotated[
+        str | None, Shown("NAME|PATH", "random; self where the task is cooperative")
+    ] = None
+    """With --env: who has the other seats, named as --agent is; self for self-play."""
     games: Annotated[
         int | None, Shown("N", "400; 320 per environment of a suite, 100 per scenario, else 200")
     ] = None

@@ -58,7 +58,16 @@ class Algorithm:
             lambda: read(Algorithm, {"credit": {"name": "gae", "lamb": 1}}),
             "unknown setting of credit.gae 'lamb'; did you mean 'lam'",
         ),
-        (lambda: read(Algorithm, {"credit": "gae"}), "must be a mapping with a name"),
+        (lambda: read(Algorithm, {"credit": "gae"}), "with a name, such as {name: gae}"),
+        (lambda: read(Algorithm, {"credit": 3}), "with a name, such as {name: ...}"),
+        (
+            lambda: assign(Algorithm(), {"credit.name": "outcome"}),
+            "replace the whole component: credit='{name: outcome}'",
+        ),
+        (
+            lambda: assign(Algorithm(), {"credit.name": "outcom"}),
+            "unknown credit 'outcom'; did you mean 'outcome'",
+        ),
         (
             lambda: read(Algorithm, {"kredit": {}}),
             "unknown setting 'kredit'; did you mean 'credit'",
