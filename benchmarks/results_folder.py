@@ -171,6 +171,21 @@ def file_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.=-]+", "-", name).strip("-")
 
 
+def within(folder: Path, *parts: str) -> Path:
+    """Return a path inside of a folder, its parts as a file of that folder names them.
+
+    Raises:
+        DataError: they lead out of it.
+
+    >>> within(Path("runs"), "..", "secret")
+    Traceback (most recent call last):
+    coevo.envs.core.errors.DataError: runs names a file outside of itself: ../secret
+    """
+    if any(part in ("", ".", "..") or "/" in part or "\\" in part for part in parts):
+        raise DataError(f"{folder} names a file outside of itself: {'/'.join(parts)}")
+    return folder.joinpath(*parts)
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Read an object; a broken file is named."""
     try:

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from coevo.agents.agent import Agent
 from coevo.envs.core.episode import Episode
-from coevo.envs.core.errors import CoevoError, DataError
+from coevo.envs.core.errors import CoevoError, DataError, UndefinedError
 from coevo.trainers import checkpoint
 from coevo.trainers.checkpoint import Limits, Progress
 from coevo.trainers.config import TrainConfig
@@ -132,6 +132,11 @@ def drive(
             began, share = time.monotonic(), run.progress.share(run.config)
             try:
                 metrics, episodes = update()
+            except UndefinedError as error:
+                raise UndefinedError(
+                    f"update {run.progress.step + 1}: {error}. "
+                    f"{_last_good(saved, run.folder)}; a lower learning rate may help"
+                ) from error
             except CoevoError:
                 if saved < run.progress.step and not run.moving:
                     run.save()  # no weight has moved since the last update
@@ -147,6 +152,13 @@ def drive(
             run.save()
         if interrupt.asked:
             raise KeyboardInterrupt
+
+
+def _last_good(saved: int, folder: RunFolder) -> str:
+    """Say what is left of a run whose numbers are none any more."""
+    if not saved:
+        return "There is no checkpoint before it"
+    return f"The checkpoint of update {saved} in {folder.checkpoints} is as it was"
 
 
 def _taken_up(run: Resumable) -> int:

@@ -17,6 +17,7 @@ from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError, unknown
 from coevo.trainers import checkpoint
+from coevo.trainers.algorithm import OptimConfig
 from coevo.trainers.checkpoint import Progress
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.config import TrainConfig
@@ -64,8 +65,14 @@ class Run:
         )
 
 
-def start(config: TrainConfig, folder: RunFolder) -> Run:
-    """Build a run and fill it from its newest checkpoint, if there is one."""
+def start(config: TrainConfig, folder: RunFolder, *, trust_remote_code: bool = False) -> Run:
+    """Build a run and fill it from its newest checkpoint, if there is one.
+
+    Args:
+        config: the run.
+        folder: where everything is written.
+        trust_remote_code: run code that comes with a model; no configuration can say so.
+    """
     if config.threads:
         torch.set_num_threads(config.threads)
     env = make(config.env, **config.env_options)
@@ -75,8 +82,9 @@ def start(config: TrainConfig, folder: RunFolder) -> Run:
         sampling=config.sampling,
         seed=config.seed,
         device=config.device,
-        trust_remote_code=config.trust_remote_code,
+        trust_remote_code=trust_remote_code,
     )
+    _check_roles(algorithm.optim, env.task.roles)
     population = algorithm.population(env.possible_agents, maker)
     _check_owners(algorithm.optim_of, population)
     learners = {
@@ -115,6 +123,14 @@ def _check_owners(names: Collection[str], population: Population) -> None:
         if name in population.fixed:
             raise ConfigError(f"optim_of.{name}: {name} is frozen and takes no step")
         raise unknown("learner in optim_of", name, population.learners)
+
+
+def _check_roles(optim: OptimConfig, roles: Collection[str]) -> None:
+    """Refuse to alternate or to freeze roles that nobody has."""
+    for setting, named in (("alternate", optim.alternate), ("frozen", optim.frozen)):
+        for role in named:
+            if role not in roles:
+                raise unknown(f"role in optim.{setting}", role, roles)
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -37,12 +37,12 @@ MEASURES = {
 """Key of `summary.json` -> what the table says."""
 
 
-def start_agent(config: TrainConfig) -> LanguageModelAgent:
+def start_agent(config: TrainConfig, *, trust_remote_code: bool = False) -> LanguageModelAgent:
     """Load the model that a run starts from."""
     if config.threads:
         torch.set_num_threads(config.threads)
     model, tokenizer = load_model(
-        config.model, device=config.device, trust_remote_code=config.trust_remote_code
+        config.model, device=config.device, trust_remote_code=trust_remote_code
     )
     return LanguageModelAgent(model, tokenizer, name="start", sampling=config.sampling)
 

@@ -12,6 +12,7 @@ from transformers import PreTrainedModel
 
 from coevo.agents.copies import blend, copy_weights, frozen_copy
 from coevo.agents.language_model import LanguageModelAgent
+from coevo.envs.core.errors import UndefinedError
 from coevo.trainers.algorithm import Algorithm, OptimConfig, UtteranceCriticConfig
 from coevo.trainers.estimators import LossConfig, control, merge_stats
 from coevo.trainers.estimators.loss_stats import for_log
@@ -196,6 +197,9 @@ class Learner:
         """Step; policy and critic are clipped apart, for neither to shrink the other."""
         limit = self.optim.grad_norm
         norms = [nn.utils.clip_grad_norm_(g["params"], limit) for g in self.optimizer.param_groups]
+        if not all(map(math.isfinite, norms)):
+            self.optimizer.zero_grad(set_to_none=True)
+            raise UndefinedError(f"the gradient of {self.agent.name!r} is not finite")
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return float(norms[0])
