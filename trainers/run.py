@@ -17,7 +17,6 @@ from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError, unknown
 from coevo.trainers import checkpoint
-from coevo.trainers.algorithm import OptimConfig
 from coevo.trainers.checkpoint import Progress
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.config import TrainConfig
@@ -84,7 +83,6 @@ def start(config: TrainConfig, folder: RunFolder, *, trust_remote_code: bool = F
         device=config.device,
         trust_remote_code=trust_remote_code,
     )
-    _check_roles(algorithm.optim, env.task.roles)
     population = algorithm.population(env.possible_agents, maker)
     _check_owners(algorithm.optim_of, population)
     learners = {
@@ -123,14 +121,6 @@ def _check_owners(names: Collection[str], population: Population) -> None:
         if name in population.fixed:
             raise ConfigError(f"optim_of.{name}: {name} is frozen and takes no step")
         raise unknown("learner in optim_of", name, population.learners)
-
-
-def _check_roles(optim: OptimConfig, roles: Collection[str]) -> None:
-    """Refuse to alternate or to freeze roles that nobody has."""
-    for setting, named in (("alternate", optim.alternate), ("frozen", optim.frozen)):
-        for role in named:
-            if role not in roles:
-                raise unknown(f"role in optim.{setting}", role, roles)
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -82,7 +82,12 @@ class ExploitabilityProbe:
             return {}
         found = exploitability(one_agent(policies), self.config.env, self.config.env_options)
         self._spent += time.monotonic() - now
-        return {} if found.exploitability is None else {"exploitability": found.exploitability}
+        if found.exploitability is None or found.conditional is None:
+            return {}
+        return {
+            "exploitability": found.exploitability,
+            "exploitability_if_legal": found.conditional,
+        }
 
 
 def is_small(env_id: str, options: Mapping[str, Any]) -> bool:

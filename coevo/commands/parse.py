@@ -92,6 +92,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         said = re.sub(r"^argument (\S+?)(?:/\S+)?: ", r"\1 ", message)
         said = said.replace("the following arguments are required:", "needs")
+        said = re.sub(r"invalid choice: (\S+) \(choose from (.*)\)", r"\1 must be one of \2", said)
         raise ConfigError(f"{self.prog}: {said}; see `{self.prog} --help`")
 
 

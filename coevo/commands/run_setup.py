@@ -13,12 +13,12 @@ from coevo.agents import SCRIPTED
 from coevo.agents.load import model_folder, pick_device
 from coevo.commands.arguments import POSITIONAL, Train, flag, given
 from coevo.commands.players import check_env, env_options, sampling, settings
-from coevo.envs import spec
+from coevo.envs import make, spec
 from coevo.envs.core.config import LARGEST, assign
 from coevo.envs.core.errors import ConfigError, DataError, nearest, unknown
 from coevo.trainers import checkpoint
 from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.algorithms import algorithm
+from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.config import TrainConfig, config_text, load_config
 from coevo.trainers.loggers import read_names, recorded
 from coevo.trainers.run_folder import RunFolder, replace_text, storage
@@ -63,6 +63,7 @@ def prepare(args: Train) -> Job:
         check_env(config.env, config.env_options)
     else:
         config = _new(args)
+    _check_roles(config)
     pick_device(config.device)
     folder = RunFolder(Path(args.out) if args.out else free_folder(config))
     return Job(config, folder, fresh=True, loggers=read_names(args.log or "none"))
@@ -167,6 +168,18 @@ def free_folder(config: TrainConfig) -> Path:
         number += 1
         path = wanted.with_name(f"{wanted.name}-{number}")
     return path
+
+
+def _check_roles(config: TrainConfig) -> None:
+    """Refuse to alternate or to freeze roles of nobody; a record may name those of its own tasks."""
+    roles = set(make(config.env, **config.env_options).task.roles)
+    known = ALGORITHMS.get(config.algorithm.name)
+    ours = [known, *(assign(known, v) for v in known.variants.values())] if known else []
+    roles |= {r for record in ours for r in (*record.optim.alternate, *record.optim.frozen)}
+    for setting in ("alternate", "frozen"):
+        for role in getattr(config.algorithm.optim, setting):
+            if role not in roles:
+                raise unknown(f"role in optim.{setting}", role, roles)
 
 
 # ---- A run taken up again --------------------------------------------------------------------
