@@ -40,6 +40,7 @@ STARTER_MODEL = Path(__file__).parent / "starter_model"
 SEATS = "seats.json"
 """File of a checkpoint: seat -> the policy that plays it, where that has another name."""
 Loaded = tuple[PreTrainedModel, PreTrainedTokenizerBase]
+DEVICES = ("auto", "cpu", "cuda")
 PREFIXES: dict[str, tuple[str, str]] = {
     "openai": ("coevo.agents.api.agent", "api"),
 }
@@ -211,7 +212,7 @@ def pick_device(device: str) -> torch.device:
     """Choose where to compute."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if device not in ("cpu", "cuda"):
+    if device not in DEVICES:
         raise ConfigError(f"device={device!r} must be auto, cpu or cuda")
     if device == "cuda" and not torch.cuda.is_available():
         raise ConfigError("device='cuda', but torch sees no GPU; use device='cpu'")

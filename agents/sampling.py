@@ -8,35 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Annotated, cast
 
 import torch
 from torch import Tensor
 from transformers import DynamicCache, PreTrainedModel
 
 from coevo.agents.scoring import left_padded, micro_batches, positions
-from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.errors import ConfigError, UndefinedError
 
 Ids = tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+COLDEST = 1e-4
+"""Lowest temperature but 0: logits divided by less overflow."""
+
+
+@config
 class SamplingConfig:
     """How replies are drawn."""
 
-    temperature: float = 1.0
+    temperature: Annotated[float, real(0, 1000)] = 1.0
     """Divides the logits; 0 takes the most probable token."""
-    max_new_tokens: int = 16
+    max_new_tokens: Annotated[int, whole(1, 1_000_000)] = 16
     """Longest reply, end token included."""
-    token_budget: int = 16_384
+    token_budget: Annotated[int, whole(1)] = 16_384
     """Prompt tokens of one forward pass, padding included."""
 
     def __post_init__(self) -> None:
-        """Reject values without meaning."""
-        if self.temperature < 0:
-            raise ConfigError(f"temperature={self.temperature} must be 0 (greedy) or more")
-        if self.max_new_tokens < 1:
-            raise ConfigError(f"max_new_tokens={self.max_new_tokens} must be at least 1")
+        if 0 < self.temperature < COLDEST:
+            raise ConfigError(
+                f"temperature={self.temperature} must be 0 (greedy) or at least {COLDEST}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +157,10 @@ class _Wave:
             use_cache=True,
             logits_to_keep=1,
         )
-        return out.logits[:, -1].float().cpu()
+        logits = out.logits[:, -1].float().cpu()
+        if bool(logits.isnan().any()) or bool((logits == torch.inf).any()):
+            raise UndefinedError("the policy's next-token scores are not numbers any more")
+        return logits
 
     def _draw(
         self, logits: Tensor, nodes: list[tuple[Prompt, tuple[int, ...]]], samples: list[Sample]

@@ -16,7 +16,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
 import torch
@@ -31,7 +31,7 @@ from coevo.agents.base_model import BaseModel
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import SEATS, no_progress_bars
 from coevo.agents.population import Population, Team
-from coevo.envs.core.errors import DataError
+from coevo.envs.core.errors import DataError, UndefinedError
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.run_folder import StorageError, storage
 
@@ -202,6 +202,7 @@ def _write_policy(folder: Path, agent: LanguageModelAgent, model: PreTrainedMode
         save_adapter(model, folder)
         _base_of(agent).write(folder)
     else:
+        _check_finite(model.state_dict())
         model.save_pretrained(folder)
     agent.tokens.tokenizer.save_pretrained(folder)
 
@@ -218,9 +219,17 @@ def _own(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
     The copy lies in main memory; the accelerator's may be full.
     """
+    _check_finite(tensors)
     return {
         name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()
     }
+
+
+def _check_finite(tensors: Mapping[str, Tensor]) -> None:
+    """Refuse to save what no number is: nothing could go on from it."""
+    for name, tensor in tensors.items():
+        if not bool(tensor.isfinite().all()):
+            raise UndefinedError(f"{name} is not finite, so no checkpoint was written")
 
 
 def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
@@ -291,6 +300,8 @@ def verify(checkpoint: Path) -> list[str]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(_damaged(checkpoint, f"{MANIFEST} is not readable ({error})")) from None
     for name, (size, digest) in files.items():
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            raise DataError(_damaged(checkpoint, f"{MANIFEST} names {name!r}, outside of it"))
         wrong = _difference(checkpoint / name, size, digest)
         if wrong:
             raise DataError(_damaged(checkpoint, f"{name} {wrong}"))

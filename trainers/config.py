@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
+from pydantic import AfterValidator
 
+from coevo.agents.load import DEVICES
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.config import config as component
 from coevo.envs.core.config import plain, read, real, whole
@@ -17,6 +19,12 @@ from coevo.trainers.algorithm import Algorithm
 
 LIMITS = ("steps", "budget_seconds", "budget_tokens", "budget_turns")
 """Settings that end a run; the first that is reached counts."""
+
+
+def _device(given: str) -> str:
+    if given not in DEVICES:
+        raise ConfigError(f"device={given!r} must be {', '.join(DEVICES[:-1])} or {DEVICES[-1]}")
+    return given
 
 
 @component
@@ -52,14 +60,12 @@ class TrainConfig:
     """Probes spread evenly over the budget; 0 goes by `probe_every` instead."""
     episodes_logged: Annotated[int, whole(0)] = 4
     """Plays per probe written to `episodes.jsonl`."""
-    device: str = "auto"
+    device: Annotated[str, AfterValidator(_device)] = "auto"
     """`cpu`, `cuda`, or `auto`."""
-    threads: Annotated[int, whole(0)] = 0
+    threads: Annotated[int, whole(0, 1024)] = 0
     """CPU threads of torch; 0 leaves torch's choice. Equal results need equal numbers."""
     gradient_checkpointing: bool = False
     """Compute layers again for the gradient: less memory, a third more time."""
-    trust_remote_code: bool = False
-    """Run code that comes with a model."""
 
     def __post_init__(self) -> None:
         if all(getattr(self, name) is None for name in LIMITS):
@@ -73,10 +79,14 @@ def config_text(config: TrainConfig) -> str:
 
 def load_config(path: Path) -> TrainConfig:
     """Read a configuration; a broken file or key gives one clear line."""
+    if path.exists() and not path.is_file():
+        raise DataError(f"cannot read {path}: it is not a file")
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from None
+    except RecursionError:
+        raise DataError(f"{path} is not a configuration: it is nested too deeply") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         line = str(error).replace("\n", " ")
         raise DataError(f"{path} is not YAML: {line}") from None

@@ -1,4 +1,4 @@
-"""Ctrl-C, made a request to stop after the current update."""
+"""Signals to stop, made a request to stop after the current update."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import signal
 import threading
 from types import FrameType
 
+STOPPING = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
+"""Signals that ask a run to stop: Ctrl-C, a scheduler, a terminal that is closed."""
+
 
 class Interrupt:
-    """Turns the first Ctrl-C into a request to stop after the current update."""
+    """Turns the first signal to stop into a request to stop after the current update."""
 
     asked = False
 
     def __enter__(self) -> Interrupt:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._note)
+            self._before = {number: signal.signal(number, self._note) for number in STOPPING}
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -24,4 +27,5 @@ class Interrupt:
 
     def __exit__(self, *error: object) -> None:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self._before)
+            for number, handler in self._before.items():
+                signal.signal(number, handler)

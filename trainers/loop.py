@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from coevo.envs.core.errors import CoevoError, DataError
+from coevo.envs.core.errors import CoevoError, DataError, UndefinedError
 from coevo.trainers import checkpoint
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.cycle import Page
@@ -70,7 +70,7 @@ def drive(
 
     Raises:
         DataError: another process writes to the folder, or has done so since the run was started.
-        KeyboardInterrupt: after the current update was finished and saved.
+        KeyboardInterrupt: after the current update was finished and saved; asked twice, at once.
     """
     with run.folder.lock(), Interrupt() as interrupt:
         saved = _taken_up(run)
@@ -78,7 +78,12 @@ def drive(
             began, share = time.monotonic(), run.progress.share(run.config)
             try:
                 metrics, episodes = update()
-            except CoevoError:
+            except UndefinedError as error:
+                raise UndefinedError(
+                    f"update {run.progress.step + 1}: {error}. "
+                    f"{_last_good(saved, run.folder)}; a lower learning rate may help"
+                ) from error
+            except (CoevoError, KeyboardInterrupt):
                 if saved < run.progress.step and not run.moving:
                     run.save()  # no weight has moved since the last update
                 raise
@@ -93,6 +98,13 @@ def drive(
             run.save()
         if interrupt.asked:
             raise KeyboardInterrupt
+
+
+def _last_good(saved: int, folder: RunFolder) -> str:
+    """Say what is left of a run whose numbers are none any more."""
+    if not saved:
+        return "There is no checkpoint before it"
+    return f"The checkpoint of update {saved} in {folder.checkpoints} is as it was"
 
 
 def _taken_up(run: Resumable) -> int:

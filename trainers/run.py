@@ -81,8 +81,14 @@ class Run:
         )
 
 
-def start(config: TrainConfig, folder: RunFolder) -> Run:
-    """Build a run and fill it from its newest checkpoint, if there is one."""
+def start(config: TrainConfig, folder: RunFolder, *, trust_remote_code: bool = False) -> Run:
+    """Build a run and fill it from its newest checkpoint, if there is one.
+
+    Args:
+        config: the run.
+        folder: where everything is written.
+        trust_remote_code: run code that comes with a model; no configuration can say so.
+    """
     if config.threads:
         torch.set_num_threads(config.threads)
     env = make(config.env, **config.env_options)
@@ -92,7 +98,7 @@ def start(config: TrainConfig, folder: RunFolder) -> Run:
         sampling=config.sampling,
         seed=config.seed,
         device=config.device,
-        trust_remote_code=config.trust_remote_code,
+        trust_remote_code=trust_remote_code,
     )
     population = algorithm.population(env.possible_agents, maker)
     _check_owners(algorithm.optim_of, population)

@@ -15,7 +15,7 @@ from coevo.agents.seated import one_agent
 from coevo.benchmarks.compare.manifest import BASELINES, KIND, Manifest, read
 from coevo.benchmarks.files import read_json, short
 from coevo.benchmarks.metrics import metric
-from coevo.benchmarks.results_folder import ResultsFolder
+from coevo.benchmarks.results_folder import ResultsFolder, within
 from coevo.envs.core.errors import CoevoError, DataError
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import updates
@@ -43,7 +43,7 @@ class Run:
     def folder(self, root: Path) -> Path:
         """Return its place in the folder of a comparison."""
         name = self.algorithm.replace(":", "-")
-        return root / "runs" / short(self.environment) / name / str(self.seed)
+        return within(root, "runs", short(self.environment), name, str(self.seed))
 
     def __str__(self) -> str:
         return f"{self.algorithm} on {short(self.environment)}, seed {self.seed}"

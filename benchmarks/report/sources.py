@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from coevo.benchmarks.files import as_table, read_if_there, read_json, short
+from coevo.benchmarks.results_folder import within
 from coevo.envs.core.errors import DataError, nearest
 
 EXPECTED = "a run (config.yaml), or a comparison or a tournament (manifest.json with its kind)"
@@ -104,5 +105,5 @@ def runs(folder: Path, manifest: Mapping[str, Any]) -> list[Run]:
 
 
 def _run(folder: Path, env: str, algorithm: str, seed: int) -> Run:
-    path = folder / "runs" / env / algorithm.replace(":", "-") / str(seed)
+    path = within(folder, "runs", env, algorithm.replace(":", "-"), str(seed))
     return Run(path, env, algorithm, seed, read_if_there(path / "result.json"))

@@ -161,7 +161,9 @@ def show(screen: Screen, manifest: Manifest, summary: Mapping[str, Any], root: P
         rows = [_row(marked(n, manifest), t) for n, t in part["algorithms"].items()]
         screen.table(title, COLUMNS, rows)
         if over.get(env, 0.0) > OVERSHOT:
-            screen.say("  a run ends after a whole update: for less overshoot lower collect.episodes")
+            screen.say(
+                "  a run ends after a whole update: for less overshoot lower collect.episodes"
+            )
         _failures(screen, part)
     if len(manifest.environments) > 1:
         whole = summary["overall"]["algorithms"].items()

@@ -27,12 +27,12 @@ PROBE_SHARE = 0.05
 """Share of the run's time that probing may take."""
 
 
-def start_agent(config: TrainConfig) -> LanguageModelAgent:
+def start_agent(config: TrainConfig, *, trust_remote_code: bool = False) -> LanguageModelAgent:
     """Load the model that a run starts from."""
     if config.threads:
         torch.set_num_threads(config.threads)
     model, tokenizer = load_model(
-        config.model, device=config.device, trust_remote_code=config.trust_remote_code
+        config.model, device=config.device, trust_remote_code=trust_remote_code
     )
     return LanguageModelAgent(model, tokenizer, name="start", sampling=config.sampling)
 
@@ -72,7 +72,12 @@ class ExploitabilityProbe:
             return {}
         found = exploitability(one_agent(policies), self.config.env, self.config.env_options)
         self._spent += time.monotonic() - now
-        return {} if found.exploitability is None else {"exploitability": found.exploitability}
+        if found.exploitability is None or found.conditional is None:
+            return {}
+        return {
+            "exploitability": found.exploitability,
+            "exploitability_if_legal": found.conditional,
+        }
 
 
 def is_small(env_id: str, options: Mapping[str, Any]) -> bool:

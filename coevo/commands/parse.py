@@ -10,13 +10,16 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, NoReturn, get_args, get_origin, get_type_hints
 
 from coevo import __version__
 from coevo.commands.arguments import COMMANDS, POSITIONAL, Command, flag
 from coevo.commands.arguments.fields import Shown
+from coevo.envs.core.config import LARGEST
 from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.core.quoting import encodable
 
 
 def parse(argv: Sequence[str]) -> Command | None:
@@ -32,6 +35,8 @@ def parse(argv: Sequence[str]) -> Command | None:
     if argv[0] == "--version":
         sys.stdout.write(f"coevo {__version__}\n")
         return None
+    if any("\0" in word or encodable(word) != word for word in argv):
+        raise ConfigError("an argument holds a character that no name or path may hold")
     name, rest = _command(argv)
     if name is None:
         return None
@@ -88,6 +93,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         said = re.sub(r"^argument (\S+?)(?:/\S+)?: ", r"\1 ", message)
         said = said.replace("the following arguments are required:", "needs")
+        said = re.sub(r"invalid choice: (\S+) \(choose from (.*)\)", r"\1 must be one of \2", said)
         raise ConfigError(f"{self.prog}: {said}; see `{self.prog} --help`")
 
 
@@ -149,7 +155,11 @@ def _options(hint: Any, shown: Shown) -> dict[str, Any]:
     if get_origin(hint) is Literal:
         return {"choices": get_args(hint), "metavar": shown.metavar}
     kinds = [part for part in (get_args(hint) or (hint,)) if part is not type(None)]
-    return {"type": _NUMBERS.get(kinds[0], str), "metavar": shown.metavar}
+    if get_origin(kinds[0]) is Literal:
+        return {"choices": get_args(kinds[0]), "metavar": shown.metavar}
+    number = _NUMBERS.get(kinds[0])
+    read = partial(_number, number, shown.low) if number else str
+    return {"type": read, "metavar": shown.metavar}
 
 
 class _Extend(argparse.Action):
@@ -159,21 +169,19 @@ class _Extend(argparse.Action):
         setattr(namespace, self.dest, [*getattr(namespace, self.dest), *values])
 
 
-def _whole(text: str) -> int:
+_NUMBERS = {int: "whole number", float: "number"}
+
+
+def _number(kind: str, low: float, text: str) -> float:
+    """Read a number; what is not finite, too small or beyond all meaning is refused."""
     try:
-        return int(text)
+        value = int(text) if kind == "whole number" else float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number") from None
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text} is not a number") from None
-
-
-_NUMBERS: dict[Any, Any] = {int: _whole, float: _number}
+        raise argparse.ArgumentTypeError(f"{text} is not a {kind}") from None
+    if not low <= value <= LARGEST:
+        limits = f"{low:g} or more" if value < low else f"a number, at most {LARGEST:g}"
+        raise argparse.ArgumentTypeError(f"{text} must be {limits}")
+    return value
 
 
 def field_docstrings(kind: Any) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
@@ -15,12 +14,12 @@ from coevo.agents.load import model_folder, pick_device
 from coevo.benchmarks.files import short
 from coevo.commands.arguments import POSITIONAL, Train, flag, given
 from coevo.commands.players import check_env, env_options, sampling, settings
-from coevo.envs import spec
-from coevo.envs.core.config import assign
+from coevo.envs import make, spec
+from coevo.envs.core.config import LARGEST, assign
 from coevo.envs.core.errors import ConfigError, DataError, nearest, unknown
 from coevo.trainers import checkpoint
 from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.algorithms import algorithm
+from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.config import TrainConfig, config_text, load_config
 from coevo.trainers.loggers import read_names, recorded
 from coevo.trainers.run_folder import RunFolder, replace_text, storage
@@ -28,6 +27,7 @@ from coevo.trainers.run_folder import RunFolder, replace_text, storage
 BUDGET = "4m"
 """Limit of a run that is given none."""
 LIMITS = ("steps", "budget", "budget_tokens")
+TRUST = "trust_remote_code"
 EVALUATION = ("no_eval", "eval_games")
 RUN_SETTINGS = (
     "checkpoint_every",
@@ -37,7 +37,6 @@ RUN_SETTINGS = (
     "episodes_logged",
     "gradient_checkpointing",
     "sampling",
-    "trust_remote_code",
 )
 """Settings of a run that have no option of their own and are reached by --set."""
 _DURATION = re.compile(r"(?:(\d*\.?\d+)h)?(?:(\d*\.?\d+)m)?(?:(\d*\.?\d+)s?)?", re.IGNORECASE)
@@ -58,14 +57,15 @@ class Job:
 def prepare(args: Train) -> Job:
     """Plan a new run, the repeat of one, or the rest of one; contradictions raise ConfigError."""
     if args.resume is not None:
-        _only(args, "--resume", {"resume", "log", *LIMITS, *EVALUATION})
+        _only(args, "--resume", {"resume", "log", TRUST, *LIMITS, *EVALUATION})
         return _resumed(args, RunFolder(Path(args.resume)))
     if args.config is not None:
-        _only(args, "--config", {"config", "out", "log", *EVALUATION})
+        _only(args, "--config", {"config", "out", "log", TRUST, *EVALUATION})
         config = load_config(Path(args.config))
         check_env(config.env, config.env_options)
     else:
         config = _new(args)
+    _check_roles(config)
     pick_device(config.device)
     folder = RunFolder(Path(args.out) if args.out else free_folder(config))
     return Job(config, folder, fresh=True, loggers=read_names(args.log or "none"))
@@ -141,8 +141,6 @@ def limits(args: Train) -> dict[str, Any]:
     if args.budget is not None:
         found["budget_seconds"] = seconds(args.budget)
     if args.budget_tokens is not None:
-        if not math.isfinite(args.budget_tokens):
-            raise ConfigError(f"--budget-tokens {args.budget_tokens} must be a number such as 2e6")
         found["budget_tokens"] = int(args.budget_tokens)
     return found
 
@@ -157,7 +155,10 @@ def seconds(text: str) -> float:
     if not match or not any(match.groups()):
         raise ConfigError(f"--budget {text!r} is not a time; write 90s, 5m, 1.5h or 1h30m")
     hours, minutes, rest = (float(part or 0) for part in match.groups())
-    return 3600 * hours + 60 * minutes + rest
+    total = 3600 * hours + 60 * minutes + rest
+    if not 0 < total <= LARGEST:
+        raise ConfigError(f"--budget {text!r} must be more than 0 and less than an age")
+    return total
 
 
 def free_folder(config: TrainConfig) -> Path:
@@ -169,6 +170,18 @@ def free_folder(config: TrainConfig) -> Path:
         number += 1
         path = wanted.with_name(f"{wanted.name}-{number}")
     return path
+
+
+def _check_roles(config: TrainConfig) -> None:
+    """Refuse to alternate or to freeze roles of nobody; a record may name those of its own tasks."""
+    roles = set(make(config.env, **config.env_options).task.roles)
+    known = ALGORITHMS.get(config.algorithm.name)
+    ours = [known, *(assign(known, v) for v in known.variants.values())] if known else []
+    roles |= {r for record in ours for r in (*record.optim.alternate, *record.optim.frozen)}
+    for setting in ("alternate", "frozen"):
+        for role in getattr(config.algorithm.optim, setting):
+            if role not in roles:
+                raise unknown(f"role in optim.{setting}", role, roles)
 
 
 # ---- A run taken up again --------------------------------------------------------------------

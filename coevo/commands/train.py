@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.seated import one_agent
 from coevo.benchmarks.files import read_if_there
 from coevo.benchmarks.report.run import MEASURES
@@ -49,7 +50,7 @@ def _carry_out(args: Train, job: Job, screen: Screen) -> None:
     summary = {k: v for k, v in summary.items() if k == "before"} | origin(config, command)
     measured = not args.no_eval
     first = measured and "before" not in summary
-    start = measure.start_agent(config) if first or job.fresh else None
+    start = _start_agent(args, config) if first or job.fresh else None
     if job.fresh:
         folder.create(config)  # not earlier: a model that does not load leaves no folder behind
     screen.say(f"{_title(config)}; everything is written to {folder.path}")
@@ -63,17 +64,22 @@ def _carry_out(args: Train, job: Job, screen: Screen) -> None:
         summary["before"] = measure.table(start, start, config, args.eval_games)
     start = None  # its memory is wanted for training
     write_summary(folder, summary)
-    trained = _train(config, job, screen)
+    trained = _train(args, job, screen)
     summary |= _counters(trained)
     if measured:
         screen.say("measuring the trained model ...")
-        agent, start = one_agent(trained.policies()), measure.start_agent(config)
+        agent, start = one_agent(trained.policies()), _start_agent(args, config)
         summary["after"] = measure.table(agent, start, config, args.eval_games)
     write_summary(folder, summary)
     _conclude(job, summary, screen)
 
 
-def _train(config: TrainConfig, job: Job, screen: Screen) -> Run:
+def _start_agent(args: Train, config: TrainConfig) -> LanguageModelAgent:
+    return measure.start_agent(config, trust_remote_code=args.trust_remote_code)
+
+
+def _train(args: Train, job: Job, screen: Screen) -> Run:
+    config = job.config
     probe = measure.ExploitabilityProbe(config)
     elapsed = reached(job.folder).seconds if job.loggers else 0.0
     loggers = Loggers(
@@ -82,7 +88,7 @@ def _train(config: TrainConfig, job: Job, screen: Screen) -> Run:
     with loggers, RunDisplay(screen, _title(config), _limits(config)) as display:
         for place in loggers.places:
             screen.say(f"follow it: {place}")
-        run = start(config, job.folder)
+        run = start(config, job.folder, trust_remote_code=args.trust_remote_code)
         for update in updates(run, [probe]):
             display.report(update.step, update.metrics, update.done)
             loggers.catch_up()

@@ -28,6 +28,9 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 from coevo.envs.core.errors import CoevoError, ConfigError, unknown
 
 T = TypeVar("T")
+LARGEST = 10**12
+"""Largest number of a setting that states no other bound: far beyond what any means, and small
+enough for arithmetic with floats to be exact."""
 _RULES = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
 
@@ -60,8 +63,13 @@ def config(kind: type[T]) -> type[T]:
 
 
 def whole(low: int, high: int | None = None) -> Any:
-    """Return the range of a whole number, written beside `int` in `Annotated`."""
-    return Field(strict=True, ge=low, le=high)
+    """Return the range of a whole number, written beside `int` in `Annotated`.
+
+    Args:
+        low: smallest value that is allowed.
+        high: largest value that is allowed; None for `LARGEST`.
+    """
+    return Field(strict=True, ge=low, le=LARGEST if high is None else high)
 
 
 def real(
@@ -73,6 +81,8 @@ def real(
     infinite: bool = False,
 ) -> Any:
     """Return the range of a number, written beside `float` in `Annotated`.
+
+    Whatever the range, a finite number is at most `LARGEST` in size.
 
     Args:
         low: smallest value that is allowed.
@@ -278,10 +288,11 @@ def _put(tree: Any, path: list[str], value: Any, full: str) -> None:
 def _number(infinite: bool, value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError("must be a number")
-    if isinstance(value, int | float) and (
-        value != value or (not infinite and abs(value) == float("inf"))
-    ):
-        raise ValueError("must be a finite number")
+    if isinstance(value, int | float) and not (infinite and abs(value) == float("inf")):
+        if value != value or abs(value) == float("inf"):
+            raise ValueError("must be a finite number")
+        if abs(value) > LARGEST:
+            raise ValueError(f"must be at most {LARGEST:g} in size")
     return value
 
 

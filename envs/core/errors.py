@@ -7,7 +7,6 @@ The command line prints the message alone and exits with `exit_code`.
 from __future__ import annotations
 
 import difflib
-import inspect
 from collections.abc import Iterable
 
 
@@ -24,6 +23,12 @@ class ConfigError(CoevoError, ValueError):
 
 class DataError(CoevoError, ValueError):
     """A file or a value from outside does not hold what it should."""
+
+
+class UndefinedError(CoevoError, ArithmeticError):
+    """A number that must be finite is not, so nothing that follows from it would mean anything."""
+
+    exit_code = 1
 
 
 class MissingExtraError(CoevoError, ImportError):
@@ -78,19 +83,6 @@ did you mean 'max_cycles'? It takes: max_cycles, illegal
             hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else "."
             listed = ", ".join(dict.fromkeys([*close, *known])) or "none"
             raise ConfigError(f"{taker} takes no argument {name!r}{hint} It takes: {listed}")
-
-
-def arguments_of(maker: type) -> list[str]:
-    """List the keyword arguments of a class, following `**kwargs` up to its bases."""
-    names: list[str] = []
-    for base in maker.__mro__:
-        if "__init__" not in vars(base):
-            continue
-        parameters = list(inspect.signature(vars(base)["__init__"]).parameters.values())[1:]
-        names += [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-            break
-    return list(dict.fromkeys(names))
 
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:

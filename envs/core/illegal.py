@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import Annotated, Any, Literal
 
 from pydantic import PlainValidator
 
-from coevo.envs.core.config import changed, config, read, real, whole
+from coevo.envs.core.config import LARGEST, changed, config, read, real, whole
 from coevo.envs.core.errors import ConfigError, unknown
 
 
@@ -31,8 +30,8 @@ class Risk:
 
 def _number_or(*names: str) -> Callable[[Any], float | str]:
     def check(given: Any) -> float | str:
-        number = isinstance(given, int | float) and not isinstance(given, bool) and isfinite(given)
-        if not number and given not in names:
+        number = isinstance(given, int | float) and not isinstance(given, bool)
+        if not (number and abs(given) <= LARGEST) and given not in names:
             raise ValueError(f"must be {' or '.join(map(repr, names))} or a finite number")
         return given
 

@@ -75,6 +75,11 @@ class Task(ABC, Generic[C]):
     def __init__(self, config: C) -> None:
         self.config = config
 
+    @property
+    def roles(self) -> Sequence[str]:
+        """Return the roles that turns may have: those of the seats, where `describe` adds none."""
+        return tuple(dict.fromkeys(map(role_of, self.seats)))
+
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that differ from their defaults, as JSON values for `make`."""
         return changed(self.config)

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 from pydantic import Field
 
-from coevo.envs.core.config import config, whole
+from coevo.envs.core.config import LARGEST, config, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Parse, Status, answer, marks, normalise, parse_move, spoken
@@ -43,7 +43,7 @@ class RoundsConfig:
     """Game rounds."""
     messages: Annotated[bool, Field(strict=True)] = False
     """Whether each seat sends one message before the choice."""
-    unparsable: str | int | None = None
+    unparsable: str | Annotated[int, whole(-LARGEST)] | None = None
     """Legal choice that is played for a reply that gives none, instead of what the illegal-move
     policy does; the reply still counts as an illegal one. None for the policy."""
 

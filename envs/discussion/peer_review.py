@@ -85,9 +85,13 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
     def __init__(self, config: PeerReviewConfig) -> None:
         super().__init__(config)
         self.seats = tuple(f"agent_{i}" for i in range(config.num_agents))
-        self.roles = [_ROLES[phase] for phase in config.phases.split("+")]
         waves = [(r, w) for r in self.roles for w in range(_waves(r, config.evaluations))]
         self._plan = [Step(n, role, w) for n in range(config.rounds) for role, w in waves]
+
+    @property
+    def roles(self) -> Sequence[str]:
+        """Return what is done in a round."""
+        return [_ROLES[phase] for phase in self.config.phases.split("+")]
 
     # ---- Rules -----------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ class ReasoningGym(SplitSource):
     """Name in reasoning-gym, such as `leg_counting`."""
     size: Annotated[int, whole(1)] = 500
     """Number of questions."""
-    seed: int = 0
+    seed: Annotated[int, whole(0)] = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the task, such as `min_value`."""
 

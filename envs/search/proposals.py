@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.search.grammar import Path
 
@@ -32,25 +34,25 @@ EXACT = ("not_unique", "wrong_answer", "wrong_hops")
 """Those that only a triple store can find."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@config
 class GateSpec:
     """What the gate asks for."""
 
     filters: tuple[str, ...] = REASONS
     """Reasons that are looked at; `no_tag` always is."""
-    min_words: int = 3
+    min_words: Annotated[int, whole(0)] = 3
     """Words of a question; published 10, which rejects most questions made from templates."""
-    max_words: int = 200
-    min_chars: int = 10
-    max_chars: int = 1000
-    min_searches: int | None = None
+    max_words: Annotated[int, whole(0)] = 200
+    min_chars: Annotated[int, whole(0)] = 10
+    max_chars: Annotated[int, whole(0)] = 1000
+    min_searches: Annotated[int, whole(0)] | None = None
     """Searches of the proposer; None asks for two, or one where the question needs one hop."""
     forbid_answer_search: bool = False
     """Whether the answer must not be among the words of a query (`answer_searched`)."""
-    near_duplicate: float | None = None
+    near_duplicate: Annotated[float, real(above=0, high=1)] | None = None
     """Share of words in common with a stored question from which on it is a duplicate; None
     looks at none."""
-    noise: int = 4
+    noise: Annotated[int, whole(0, 1000)] = 4
     """Bundles of documents from elsewhere that the reader gets as well."""
     allow_support: bool = False
     """Whether such a bundle may hold documents that support the question."""
@@ -64,12 +66,6 @@ class GateSpec:
             if not 0 <= getattr(self, low) <= getattr(self, high):
                 given = f"{low}={getattr(self, low)} and {high}={getattr(self, high)}"
                 raise ConfigError(f"{given}: the first must be 0 or more and not above the second")
-        if self.noise < 0 or (self.min_searches is not None and self.min_searches < 0):
-            raise ConfigError(
-                f"noise={self.noise} and min_searches={self.min_searches} must be 0 or more"
-            )
-        if self.near_duplicate is not None and not 0 < self.near_duplicate <= 1:
-            raise ConfigError(f"near_duplicate={self.near_duplicate} must be in 0..1, 0 excluded")
 
 
 @dataclass(frozen=True, kw_only=True)

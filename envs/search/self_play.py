@@ -79,15 +79,15 @@ class SearchSelfPlayConfig:
     """Of the one world of all episodes; None makes a new world every episode, where worlds have
     seeds. Stored questions need one world."""
     hops: Annotated[
-        tuple[Annotated[int, whole(1)], ...], BeforeValidator(_several), Field(min_length=1)
+        tuple[Annotated[int, whole(1, 9)], ...], BeforeValidator(_several), Field(min_length=1)
     ] = (2,)
     """Facts that a question needs; of several numbers each episode draws one."""
-    solvers: Annotated[int, whole(1)] = 5
+    solvers: Annotated[int, whole(1, 1000)] = 5
     """Size of the group."""
-    top_k: Annotated[int, whole(1)] = 6
+    top_k: Annotated[int, whole(1, 100)] = 6
     """Documents per search; published 3, but here every fact has a document of its own, and the way
     back from an answer leads through what others are said to be."""
-    max_searches: Annotated[int, whole(1)] = 3
+    max_searches: Annotated[int, whole(1, 1000)] = 3
     """Searches per seat; it has one reply more than that."""
     proposer_reward: ProposerReward = "one_minus"
     """What a proposer is paid for a valid question."""
@@ -99,7 +99,7 @@ class SearchSelfPlayConfig:
     rejected: Literal["drop", "resample", "pool", "dummy"] = "drop"
     """What solvers do after a rejection: nothing (`drop`), another proposer tries another answer
     (`resample`), a stored question or a dummy (`pool`), a dummy (`dummy`)."""
-    attempts: Annotated[int, whole(1)] = 3
+    attempts: Annotated[int, whole(1, 100)] = 3
     """Proposers that may try, for `resample`."""
     gate: Any = "full"
     """Settings of the gate (see GateSpec), `full`, or `tag` to accept whatever is asked."""
@@ -128,6 +128,11 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
         self.gate_spec = gate_spec(config.gate)
         paid = (0.0, 1.0, config.invalid_reward, config.edge_reward)
         self.payoff_range = (min(paid), max(paid))
+
+    @property
+    def roles(self) -> Sequence[str]:
+        """Return one role per attempt at a proposal, and the solvers'."""
+        return ["proposer", *(f"proposer/{i}" for i in range(1, len(self.proposers))), "solver"]
 
     # ---- The episode -----------------------------------------------------------------------
 

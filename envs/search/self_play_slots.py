@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from coevo.envs.core.errors import ConfigError, arguments_of, check_arguments, unknown
+from coevo.envs.core.config import read
+from coevo.envs.core.errors import ConfigError, unknown
 from coevo.envs.search.actions import Action
 from coevo.envs.search.payoffs import success_share
 from coevo.envs.search.proposals import VALID, GateSpec, Verdict, counts
@@ -60,9 +61,8 @@ def gate_spec(given: str | Mapping[str, Any]) -> GateSpec:
         return GATES[given]
     if not isinstance(given, Mapping):
         raise ConfigError(f"gate={given!r} must be one of {', '.join(GATES)}, or its settings")
-    check_arguments("the gate", given, arguments_of(GateSpec))
-    fields: dict[str, Any] = {k: tuple(v) if k == "filters" else v for k, v in given.items()}
-    return GateSpec(**fields)
+    spec: GateSpec = read(GateSpec, dict(given), "gate")
+    return spec
 
 
 def stored_questions(given: object) -> tuple[Mapping[str, Any], ...]:

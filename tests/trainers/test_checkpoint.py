@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 
 from coevo.agents.load import load_agent, load_model, policy_folders
 from coevo.agents.population import Adapters, FrozenOpponent, Separate
-from coevo.envs.core.errors import DataError
+from coevo.envs.core.errors import DataError, UndefinedError
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.checkpoint import MANIFEST, Progress
 from coevo.trainers.run_folder import RunFolder, StorageError
@@ -340,3 +340,56 @@ def test_copies_and_notes_are_no_checkpoints_and_stay(tmp_path, config, folder):
     assert loop.start(longer, made).progress == run.progress
     (found,) = policy_folders(str(made.path)).values()
     assert found == made.checkpoints / "step_000008" / "policy"
+
+
+def poisoned(run):
+    """Let one weight of the policy be no number."""
+    [learner] = run.learners.values()
+    with torch.no_grad():
+        next(learner.model.parameters()).view(-1)[0] = float("nan")
+
+
+def test_weights_that_are_no_numbers_are_never_saved(kept):
+    run, _ = kept
+    before = files(run.folder.checkpoints)
+    poisoned(run)
+    with pytest.raises(UndefinedError, match="is not finite"):
+        run.save()
+    assert files(run.folder.checkpoints) == before
+
+
+def files(path):
+    return {p: p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+
+
+@pytest.mark.parametrize("broken", ["weights", "gradient"])
+def test_a_policy_that_is_no_number_any_more_stops_its_run_and_says_where(
+    config, folder, monkeypatch, broken
+):
+    given = config(steps=9, checkpoint_every=2)
+    run = loop.start(given, folder(given))
+    going = loop.updates(run)
+    next(going)
+    next(going)
+    before = files(run.folder.checkpoints)
+    assert before
+    if broken == "weights":
+        poisoned(run)
+    else:
+        monkeypatch.setattr(
+            torch.nn.utils, "clip_grad_norm_", lambda *_: torch.tensor(float("nan"))
+        )
+    with pytest.raises(
+        UndefinedError, match=r"update 3: .* The checkpoint of update 2 in .* is as"
+    ):
+        next(going)
+    assert files(run.folder.checkpoints) == before
+
+
+def test_a_manifest_leads_nowhere_outside_of_its_checkpoint(trained):
+    place = save(trained())
+    manifest = json.loads((place / MANIFEST).read_text())
+    manifest["files"]["../../secret"] = {"bytes": 0, "sha256": ""}
+    (place / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(DataError, match="outside of it"):
+        checkpoint.verify(place)

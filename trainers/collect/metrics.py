@@ -34,8 +34,7 @@ def rollout_metrics(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[s
         return metrics
     contest = len(seats) > 1 and spec(episodes[0].env).kind != "cooperative"
     for seat in seats:
-        returns = np.array([e.total(seat, "payoff") for e in episodes])
-        metrics[f"return/{seat}"] = float(returns.mean())
+        metrics[f"return/{seat}"] = float(np.mean([score(e, seat) for e in episodes]))
         if contest:
             metrics[f"win_rate/{seat}"] = sum(lead(e, seat) > EQUAL for e in episodes) / count
         turns = sum(t.agent == seat for e in episodes for t in e.turns)
@@ -75,6 +74,11 @@ def _by_caller(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[str, f
     return found
 
 
+def score(episode: Episode, seat: str) -> float:
+    """Return what the rules paid a seat, and what illegal replies cost or brought it."""
+    return episode.total(seat, "payoff") + episode.total(seat, "illegal")
+
+
 def lead(episode: Episode, seat: str) -> float:
     """Return a seat's score minus the best score of the others.
 
@@ -96,7 +100,7 @@ def _by_agent(episodes: Sequence[Episode]) -> dict[str, float]:
     for episode in episodes:
         players = {t.agent: t.player for t in episode.turns}
         for seat, player in players.items():
-            paid.setdefault(player, []).append(episode.total(seat, "payoff"))
+            paid.setdefault(player, []).append(score(episode, seat))
     if len(paid) < 2:
         return {}
     return {f"return/{player}": float(np.mean(values)) for player, values in sorted(paid.items())}

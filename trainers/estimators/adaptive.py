@@ -171,7 +171,7 @@ class GradientWeights(AdvantageComponent):
     needs_influence = True
     name: Literal["gradient_weights"] = "gradient_weights"
     lr: Annotated[float, real(0)] = 1e-6
-    rho: Annotated[float, real()] = 1e-5
+    rho: Annotated[float, real(0)] = 1e-5
 
     def __call__(self, parts: Parts) -> Parts:
         parts = checked(parts)

@@ -48,7 +48,7 @@ class AdvantageConfig:
     """What counts as one observation; see `Frame`."""
     transform: tuple[Transform, ...] = ()
     """Changes after that, applied left to right."""
-    ddof: Annotated[int, whole(0)] = 1
+    ddof: Annotated[int, whole(0, 1)] = 1
     """Degrees of freedom taken off in every variance."""
     eps: Annotated[float, real(0)] = 1e-6
     """Added to every deviation that divides."""

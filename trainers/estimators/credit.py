@@ -166,7 +166,7 @@ class MarsCode(AdvantageComponent):
 
     name: Literal["mars_code"] = "mars_code"
     whiten: bool = True
-    ddof: Annotated[int, whole(0)] = 1
+    ddof: Annotated[int, whole(0, 1)] = 1
     eps: Annotated[float, real(0)] = 1e-8
 
     def __call__(self, rewards: Rewards, batch: Trajectories) -> Credited:

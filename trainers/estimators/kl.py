@@ -77,7 +77,7 @@ class Kl(TermComponent):
 
     needs_reference = True
     name: Literal["kl"] = "kl"
-    coef: Annotated[float, real()] = 0.001
+    coef: Annotated[float, real(0)] = 0.001
     kind: KlKind = "k2grad_k3value"
     importance: bool = False
     cap: Annotated[float, real(0, infinite=True)] = INFINITY
@@ -123,7 +123,7 @@ class AdaptiveKl(TermComponent):
 
     needs_reference = True
     name: Literal["adaptive_kl"] = "adaptive_kl"
-    coef: Annotated[float, real()] = 0.2
+    coef: Annotated[float, real(0)] = 0.2
     kind: KlKind = "k2grad_k3value"
     limit: Annotated[float, real(0, infinite=True)] = INFINITY
     target: Annotated[float, real(above=0)] = 6.0
@@ -173,7 +173,7 @@ class KlCov(TermComponent):
 
     needs_batch_statistics = True
     name: Literal["kl_cov"] = "kl_cov"
-    coef: Annotated[float, real()] = 1.0
+    coef: Annotated[float, real(0)] = 1.0
     frac: Annotated[float, real(0, 1)] = 2e-4
 
     def __call__(self, x: LossInputs) -> Term:
@@ -210,7 +210,7 @@ class ConvexKl(TermComponent):
 
     needs_reference = True
     name: Literal["kl_convex"] = "kl_convex"
-    coef: Annotated[float, real()] = 0.001
+    coef: Annotated[float, real(0)] = 0.001
     kind: KlKind = "k2grad_k3value"
     limit: Annotated[float, real(0, infinite=True)] = INFINITY
     first: Annotated[float, real(0, 1)] = 1.0
@@ -276,7 +276,7 @@ class MagnetKl(TermComponent):
     needs_magnet = True
     always_token_mean = True
     name: Literal["magnet"] = "magnet"
-    coef: Annotated[float, real()] = 0.01
+    coef: Annotated[float, real(0)] = 0.01
 
     def __call__(self, x: LossInputs) -> Term:
         value_CL = x.needed("kl_magnet_CL", self.name)

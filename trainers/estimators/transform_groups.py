@@ -150,7 +150,7 @@ class GrpoFallback:
 
     name: Literal["grpo_fallback"] = "grpo_fallback"
     bound: Annotated[float, real(0)] = 5.0
-    ddof: Annotated[int, whole(0)] = 1
+    ddof: Annotated[int, whole(0, 1)] = 1
     by: str = "group"
 
     def __call__(self, table: AdvantageTable) -> AdvantageTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from transformers import PreTrainedModel
 
 from coevo.agents.copies import blend, copy_weights, frozen_copy
 from coevo.agents.language_model import LanguageModelAgent
+from coevo.envs.core.errors import UndefinedError
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.estimators import LossConfig, merge_stats
 from coevo.trainers.estimators.loss_stats import for_log
@@ -233,6 +235,9 @@ class Learner:
         """Step; policy and critic are clipped apart, for neither to shrink the other."""
         limit = self.optim.grad_norm
         norms = [nn.utils.clip_grad_norm_(g["params"], limit) for g in self.optimizer.param_groups]
+        if not all(map(math.isfinite, norms)):
+            self.optimizer.zero_grad(set_to_none=True)
+            raise UndefinedError(f"the gradient of {self.agent.name!r} is not finite")
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return float(norms[0])

@@ -28,9 +28,9 @@ class OptimConfig:
     """Decay of the weights, apart from the gradient."""
     grad_norm: Annotated[float, real(above=0)] = 1.0
     """Gradients are scaled down to this norm."""
-    epochs: Annotated[int, whole(1)] = 1
+    epochs: Annotated[int, whole(1, 10_000)] = 1
     """Passes over the batch per update."""
-    minibatches: Annotated[int, whole(1)] = 1
+    minibatches: Annotated[int, whole(1, 10_000)] = 1
     """Optimiser steps per pass."""
     token_budget: Annotated[int, whole(1)] = 8192
     """Tokens of one forward-backward pass, padding included; changes memory, not the gradient."""

@@ -36,7 +36,7 @@ class Compare(Command):
     """Environments, with commas between."""
     out: Annotated[str | None, Shown("DIR", "runs/compare-<algos>-<env>")] = None
     """Folder of the comparison; one that exists is continued."""
-    seeds: Annotated[int | None, Shown("N", "10")] = None
+    seeds: Annotated[int | None, Shown("N", "10", low=1)] = None
     """Seeds per algorithm and environment, from 0 on."""
     budget_tokens: Annotated[str | None, Shown("N|ENV=N,...")] = None
     """Sampled tokens of a run, one number or one per environment."""
@@ -50,7 +50,7 @@ class Compare(Command):
     """Whom the others are tested against in the headline."""
     points: Annotated[int | None, Shown("N", "20")] = None
     """Evaluations on the way, evenly spaced over the budget."""
-    games: Annotated[int | None, Shown("N", "32")] = None
+    games: Annotated[int | None, Shown("N", "32", low=1)] = None
     """Episodes per opponent of an evaluation on the way; ten times as many at the end."""
     set: Pairs = ()
     """Changes of settings in all algorithms, or in one as in mars.optim.lr=1e-4."""
@@ -89,7 +89,7 @@ class Tournament(Command):
     """Environment; `coevo envs` lists them."""
     out: Annotated[str | None, Shown("DIR", "runs/tournament-<env>")] = None
     """Folder of the tournament; one that exists is continued."""
-    games: Annotated[int | None, Shown("N", "400")] = None
+    games: Annotated[int | None, Shown("N", "400", low=1)] = None
     """Episodes per pair of agents, each task once from each seat."""
     adaptive: Switch = False
     """Play only what the ranking still needs (ResponseGraphUCB), at most --games per pair."""
@@ -116,7 +116,7 @@ class Report(Command):
     """Folder of a run, a comparison or a tournament."""
     out: Annotated[str | None, Shown("FILE", "DIR/report.html")] = None
     """The page; plots are written beside it."""
-    episodes: Annotated[int, Shown("N", "400")] = 400
+    episodes: Annotated[int, Shown("N", "400", low=1)] = 400
     """Most episodes in the transcript browser; of more a sample is taken over seeds and steps."""
 
 
@@ -129,7 +129,7 @@ class Watch(Command):
 
     folder: Annotated[str, Shown("DIR")]
     """Folder of a run or a comparison."""
-    every: Annotated[float, Shown("SECONDS", "1")] = 1.0
+    every: Annotated[float, Shown("SECONDS", "1", low=0.05)] = 1.0
     """How often to look."""
     once: Switch = False
     """Print what there is and end."""

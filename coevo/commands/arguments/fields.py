@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 POSITIONAL = ("algo", "name", "file", "folder")
 """Fields that are given without their name."""
@@ -17,15 +17,17 @@ class Shown(NamedTuple):
     """What its value is called."""
     default: str = ""
     """What is done where it is not given."""
+    low: float = 0
+    """Smallest number that is taken."""
 
 
 Pairs = Annotated[tuple[str, ...], Shown("KEY=VALUE")]
 """`--option a=1 b=2 --option c=3`."""
 EnvId = Annotated[str, Shown("ID")]
 Temperature = Annotated[float | None, Shown("T", "1")]
-MaxTokens = Annotated[int | None, Shown("N", "16 for terse prompts, 128 for full ones")]
+MaxTokens = Annotated[int | None, Shown("N", "16 for terse prompts, 128 for full ones", low=1)]
 Switch = Annotated[bool, Shown("")]
-Device = Annotated[str | None, Shown("auto|cpu|cuda", "auto")]
+Device = Annotated[Literal["auto", "cpu", "cuda"] | None, Shown("auto|cpu|cuda", "auto")]
 
 
 @dataclass(frozen=True, kw_only=True)

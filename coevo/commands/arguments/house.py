@@ -62,7 +62,7 @@ class Replay(Command):
 
     file: Annotated[str, Shown("FILE")]
     """A file of episodes, or the folder of a run."""
-    episode: Annotated[int, Shown("N", "1, the first")] = 1
+    episode: Annotated[int, Shown("N", "1, the first", low=-1e12)] = 1
     """Which one; -1 is the last."""
 
 

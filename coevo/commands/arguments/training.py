@@ -33,11 +33,11 @@ class Train(Command):
     """Environment; `coevo envs` lists them."""
     model: Annotated[str | None, Shown("PATH", "starter, the shipped model")] = None
     """Start model: a folder, a run folder, or owner/name on the Hugging Face Hub."""
-    steps: Annotated[int | None, Shown("N")] = None
+    steps: Annotated[int | None, Shown("N", low=1)] = None
     """Limit: updates."""
     budget: Annotated[str | None, Shown("TIME", "4m, if there is no other limit")] = None
     """Limit: training time, evaluation not counted, such as 90s, 5m or 1h30m."""
-    budget_tokens: Annotated[float | None, Shown("N")] = None
+    budget_tokens: Annotated[float | None, Shown("N", low=1)] = None
     """Limit: sampled tokens, such as 2e6."""
     seed: Annotated[int | None, Shown("K", "0")] = None
     """Root of all randomness."""
@@ -59,11 +59,13 @@ class Train(Command):
     """Longest reply in tokens."""
     log: Annotated[str | None, Shown("NAMES", "none; with --resume, those of the run")] = None
     """Show the metrics in tensorboard, wandb or trackio too; several with commas between."""
+    trust_remote_code: Switch = False
+    """Run code that comes with the model; said anew in every call, as no file can say it."""
     resume: Annotated[str | None, Shown("DIR")] = None
     """Continue this run; a limit given here replaces the old ones, counted from the start."""
     config: Annotated[str | None, Shown("FILE")] = None
     """Repeat the run that this config.yaml describes."""
     no_eval: Switch = False
     """Skip the tables before and after."""
-    eval_games: Annotated[int, Shown("N", "400")] = 400
+    eval_games: Annotated[int, Shown("N", "400", low=1)] = 400
     """Episodes per opponent in the tables."""

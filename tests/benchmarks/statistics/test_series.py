@@ -1,5 +1,7 @@
 """Generations, and adaptability."""
 
+import math
+
 import numpy as np
 import pytest
 

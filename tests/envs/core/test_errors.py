@@ -16,7 +16,6 @@ from coevo.envs.core.errors import (
     DataError,
     MissingExtraError,
     UnknownNameError,
-    arguments_of,
     check_arguments,
     missing_extra,
     nearest,
@@ -95,26 +94,6 @@ def test_unknown_lists_near_ones_then_all():
 
 def test_a_missing_extra_says_what_to_install():
     assert str(missing_extra("bm25s", "search")).endswith("pip install 'coevo[search]'")
-
-
-def test_arguments_are_those_of_the_class_and_its_bases():
-    class Base:
-        def __init__(self, *, left=0, shared=0):
-            pass
-
-    class Open(Base):
-        def __init__(self, first, *args, shared=0, **kwargs):
-            pass
-
-    class Closed(Base):
-        def __init__(self, only=1):
-            pass
-
-    class Silent(Open):
-        pass
-
-    assert arguments_of(Open) == arguments_of(Silent) == ["first", "shared", "left"]
-    assert arguments_of(Closed) == ["only"]
 
 
 def test_unknown_arguments_name_the_near_ones_first():
