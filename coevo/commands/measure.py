@@ -11,8 +11,8 @@ import torch
 
 from coevo.agents.agent import Agent
 from coevo.agents.game_tree import game_tree
-from coevo.agents.language_model import LanguageModelAgent
-from coevo.agents.load import load_model
+from coevo.agents.policy import Policy
+from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.seated import one_agent
 from coevo.benchmarks.evaluate import standard_table
 from coevo.benchmarks.exploitability import exploitability
@@ -37,14 +37,17 @@ MEASURES = {
 """Key of `summary.json` -> what the table says."""
 
 
-def start_agent(config: TrainConfig) -> LanguageModelAgent:
+def start_agent(config: TrainConfig) -> Policy:
     """Load the model that a run starts from."""
     if config.threads:
         torch.set_num_threads(config.threads)
-    model, tokenizer = load_model(
-        config.model, device=config.device, trust_remote_code=config.trust_remote_code
+    maker = PolicyMaker(
+        config.model,
+        sampling=config.sampling,
+        device=config.device,
+        trust_remote_code=config.trust_remote_code,
     )
-    return LanguageModelAgent(model, tokenizer, name="start", sampling=config.sampling)
+    return maker("start")
 
 
 def table(agent: Agent, start: Agent, config: TrainConfig, games: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.policy import Policy
 from coevo.agents.population import Population
 from coevo.envs.core.apply import apply_batch
 from coevo.envs.core.episode import Episode, StopReason
@@ -168,7 +168,7 @@ class Collector:
         """Play all groups at once and apply every reward module."""
         learners, agents = self.population.learners, self.population.agents
         for i, agent in enumerate(agents.values()):
-            if isinstance(agent, LanguageModelAgent):
+            if isinstance(agent, Policy):
                 entropy = [self.config.seed, step, i, *([batch] if batch else [])]
                 sequence = np.random.SeedSequence(entropy)
                 agent.reseed(int(sequence.generate_state(1, np.uint64)[0] >> 1))

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
-from coevo.agents.language_model import LanguageModelAgent
-from coevo.agents.scoring import Scored, micro_batches, score
+from coevo.agents.policy import Policy
+from coevo.agents.scoring import Scored, micro_batches
 from coevo.trainers.items.sequences import Sequences
 from coevo.trainers.learners.utterance_critic import UtteranceCritic
 
@@ -43,14 +42,14 @@ class MicroBatch:
 class Passes:
     """Runs the model of a policy, or another one, over sequences."""
 
-    agent: LanguageModelAgent
+    agent: Policy
     head: nn.Linear | UtteranceCritic | None
     """The critic's heads on the last hidden state of the policy's model."""
     token_budget: int
     """Tokens of one pass, padding included."""
 
     @torch.no_grad()
-    def logp(self, sequences: Sequences, of: PreTrainedModel | None = None) -> Tensor:
+    def logp(self, sequences: Sequences, of: nn.Module | None = None) -> Tensor:
         """Return the log-probability of every response token under this or another model: [C, L]."""
         return self._each(sequences, lambda scored: scored.logp_N(), of)
 
@@ -75,7 +74,7 @@ class Passes:
         Returns:
             Two tensors [B, T, H]; 0 at turns that this parameter set did not write.
         """
-        size = self.agent.model.config.get_text_config().hidden_size
+        size = self.agent.hidden_size
         before_BTH, after_BTH = (torch.zeros(*shape, size) for _ in range(2))
         for part in self.micro_batches(sequences):
             scored = self.score(sequences, part)
@@ -93,7 +92,7 @@ class Passes:
         self,
         sequences: Sequences,
         read: Callable[[Scored], Tensor],
-        model: PreTrainedModel | None = None,
+        model: nn.Module | None = None,
     ) -> Tensor:
         out_CL = torch.zeros(sequences.mask_CL.shape)
         for number, part in enumerate(self.micro_batches(sequences)):
@@ -118,14 +117,14 @@ class Passes:
             yield MicroBatch(here, at, local_C[at])
 
     def score(
-        self, sequences: Sequences, part: MicroBatch, model: PreTrainedModel | None = None
+        self, sequences: Sequences, part: MicroBatch, model: nn.Module | None = None
     ) -> Scored:
         """Run this or another model once; ids that masked sampling did not allow are ruled out."""
         model = model or self.agent.model
         spans = [sequences.spans[s] for s in part.spans]
         hidden = self.head is not None and model is self.agent.model
         with _precision(model):
-            scored = score(model, spans, self.agent.sampling.temperature or 1.0, hidden=hidden)
+            scored = self.agent.score(spans, model, hidden)
         allowed = [sequences.allowed[s] for s in part.spans]
         if all(ids is None for ids in allowed):
             return scored
@@ -135,7 +134,7 @@ class Passes:
         )
 
 
-def _precision(model: PreTrainedModel) -> contextlib.AbstractContextManager[object]:
-    if model.device.type == "cuda":
+def _precision(model: nn.Module) -> contextlib.AbstractContextManager[object]:
+    if next(model.parameters()).is_cuda:
         return torch.autocast("cuda", torch.bfloat16)
     return contextlib.nullcontext()
