@@ -93,5 +93,5 @@ REPRODUCTION = Reproduction(
     "numpy experiment, benchmarks/studies/alignment_numpy.py",
     minutes=2.2,
     run=run,
-    on="table",
+    on="alone",
 )

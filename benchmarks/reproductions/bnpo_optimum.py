@@ -122,5 +122,5 @@ REPRODUCTION = Reproduction(
     "closed forms derived and evaluated in benchmarks/studies/bnpo_numpy.py",
     minutes=0.1,
     run=run,
-    on="table",
+    on="alone",
 )

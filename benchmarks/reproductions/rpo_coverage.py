@@ -145,7 +145,7 @@ REPRODUCTION = Reproduction(
     "probability up and takes it from replies that were never compared.",
     source="Liu et al. 2024, RPO, arXiv 2405.16436 (over-optimisation under partial coverage); "
     "figures: our numpy experiment on 60 arms of 6 features, 12 of them covered",
-    minutes=1.5,
+    minutes=2.5,
     run=run,
     on="table",
 )

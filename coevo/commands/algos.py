@@ -11,7 +11,9 @@ from coevo.commands.screen import Screen, cell, print_json
 from coevo.envs.core.config import changed, plain
 from coevo.trainers.algorithm import STATUS, Algorithm, CollectConfig
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
+from coevo.trainers.cycle import in_words
 from coevo.trainers.estimators import AdvantageConfig
+from coevo.trainers.steps import POLICY_GRADIENT
 
 TEXTS = ("name", "summary", "paper", "formula", "status", "reproductions", "published", "variants")
 """Fields of a record that are shown outside the table of settings."""
@@ -33,8 +35,11 @@ def describe(record: Algorithm) -> dict[str, Any]:
     """Return everything about an algorithm as plain JSON values."""
     tree = plain(record)
     names = ("name", "summary", "paper", "formula", "status", "reproductions")
+    if record.cycle == POLICY_GRADIENT:
+        del tree["cycle"]  # its steps have nothing to set but the other settings
     return {
         **{name: tree[name] for name in names},
+        "cycle": in_words(record.cycle),
         "in_short": " | ".join(in_short(record)),
         "settings": dict(settings({k: v for k, v in tree.items() if k not in TEXTS})),
         "published": {key: asdict(value) for key, value in record.published.items()},
@@ -61,7 +66,7 @@ def settings(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 
 
 def in_short(record: Algorithm) -> tuple[str, ...]:
-    """Return a record's advantage, loss and mean, and what else is not the usual.
+    """Return a record's advantage, loss and mean, and what else is not the usual; or its cycle.
 
     Advantage: credit / baseline / normalisation, then transforms. Loss: what shares a ratio, then
     the surrogate with its clip bounds.
@@ -69,6 +74,8 @@ def in_short(record: Algorithm) -> tuple[str, ...]:
     >>> in_short(ALGORITHMS["dapo"])[:3]
     ('outcome / group / group_std', 'token:dual_clip 0.2,0.28', 'token_mean')
     """
+    if record.cycle != POLICY_GRADIENT:
+        return (in_words(record.cycle), *filter(None, [", ".join(_more(record))]))
     loss = record.loss
     parts = (_advantage(record), _surrogate(record), loss.aggregate.name, ", ".join(_more(record)))
     return tuple(part for part in parts if part)
@@ -163,6 +170,7 @@ def _show(record: Algorithm) -> None:
     screen, shown = Screen(), describe(record)
     for line in (f"{record.name}: {record.summary}", record.paper, record.formula):
         screen.say(line)
+    screen.say(f"cycle: {shown['cycle']}")
     screen.say(f"status: {record.status} ({STATUS[record.status]})")
     for name in record.reproductions:
         screen.say(f"shown by: coevo reproduce {name}")

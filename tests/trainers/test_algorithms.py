@@ -57,7 +57,7 @@ NAMES = """
     turn_ppo archer grpo dr_grpo lite_ppo bnpo gdpo copo grpo_passk dapo gspo gmpo cispo sapo hapo
     skywork epo clip_cov kl_cov rec red_drop red_weight opmd asymre topr remix spear knapsack vade
     xrpo dagrpo polychromic gigpo salt tree_grpo ads spa g_ra ssl toolrl semantic mars spiral dr_mas
-    advantage_alignment comas ssp
+    advantage_alignment comas ssp spo sppo dno rpo optima
 """
 REC = ("oneside_nois", "oneside_is", "twoside_is", "ring_nois", "gspo_nois", "gspo_is")
 
@@ -161,6 +161,11 @@ COMPOSITION = {
     " | seq_mean_token_mean | KL in reward",
     "copo": "outcome / group(group+agent) / group_std(group+agent) + blend_global"
     " | token:ppo_clip 0.2 | seq_mean_token_mean",
+    "spo": "outcome / group / none | token:pg | seq_mean_token_sum | win_rate",
+    "sppo": "renew > collect > score > recycle(pairs) > update(sppo) > fit | win_rate",
+    "dno": "renew > collect > score > recycle(pairs) > update(dno) > fit | win_rate",
+    "rpo": "collect > score > recycle(pairs) > update(rpo) > fit",
+    "optima": "collect > score > recycle(best) > update(sft) > fit | token_cost",
     "advantage_alignment": "to_go / group_loo(group+agent+turn) / none + align | token:pg"
     " | token_mean | entropy, token_tis",
 }
