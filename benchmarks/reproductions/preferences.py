@@ -93,7 +93,7 @@ def fitted_scores(steps: int, seed: int) -> Course:
         value.backward()
         return value
 
-    fit.step(loss)  # type: ignore[no-untyped-call]
+    fit.step(loss)
     changes = {"collect.episodes": 8, "optim.lr": 4.0, "advantage.reward_weights": {}}
     made = replace(algorithm("spo", None, {**PLAIN, **changes}), rewards=())
     start_A = torch.full((ARMS,), 1 / ARMS, dtype=torch.float64)

@@ -12,11 +12,10 @@ Chosen    Features, worths, sizes and steps; the paper has none of this size.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -50,6 +49,8 @@ CHANGES = {
 
 class LogLinear(nn.Module):
     """Logits that are linear in features of the arms, the same for every prompt."""
+
+    feature_AF: Tensor
 
     def __init__(self, feature_AF: Tensor) -> None:
         super().__init__()
@@ -123,8 +124,10 @@ def drift(eta: float, seed: int) -> Drift:
     true_A = SCALE * (feature_AF @ taste_F) - LOSS * (torch.arange(ARMS) >= COVERED)
     made = algorithm("rpo", None, {**CHANGES, "cycle.update.losses.rpo.eta": eta})
     pairs = Recycle(to=Pairs(take="all"))
-    cycle = [((pairs, Covered()) if s.name == "recycle" else (s,)) for s in made.cycle]
-    made = replace(made, cycle=tuple(itertools.chain(*cycle)))
+    cycle: list[Any] = []
+    for step in made.cycle:
+        cycle += [pairs, Covered()] if step.name == "recycle" else [step]
+    made = replace(made, cycle=tuple(cycle))
     maker = table_maker(LogLinear(feature_AF))
     (p_A,) = distributions(made, true_A.tolist(), 1, seed, maker)
     best_N = torch.combinations(torch.arange(COVERED))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -21,9 +21,11 @@ from coevo.envs.core.apply import apply_batch
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.rewards import RewardModule
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
-from coevo.trainers.config import TrainConfig
 from coevo.trainers.items.sequences import Batch, build
 from coevo.trainers.samplers import Kept, Mix, ReplayBuffer, TaskHistory, TaskStore, refill
+
+if TYPE_CHECKING:
+    from coevo.trainers.config import TrainConfig
 
 GREEDY = "@greedy"
 """Ending of the names of greedy twins."""

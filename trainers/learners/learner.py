@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from coevo.agents.copies import blend, copy_weights, frozen_copy
 from coevo.agents.policy import Policy
-from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.estimators import LossConfig, merge_stats
 from coevo.trainers.estimators.loss_stats import for_log
 from coevo.trainers.items.items import Items
@@ -22,6 +21,9 @@ from coevo.trainers.learners.passes import Passes
 from coevo.trainers.learners.settings import OptimConfig, UtteranceCriticConfig
 from coevo.trainers.learners.utterance_critic import UtteranceCritic
 from coevo.trainers.losses import ItemLoss
+
+if TYPE_CHECKING:
+    from coevo.trainers.algorithm import Algorithm
 
 
 class Learner:
