@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from coevo.agents.agent import Agent, Reply, Request
-from coevo.agents.base_model import BaseModel
+from coevo.agents.adapters import WEIGHTS, is_adapted, save_adapter
+from coevo.agents.agent import Reply, Request
 from coevo.agents.chat_tokens import ChatTokens
+from coevo.agents.policy import Policy
 from coevo.agents.sampling import Ids, Prompt, SamplingConfig, allowed_next, sample
-from coevo.agents.scoring import Span, micro_batches, score
+from coevo.agents.scoring import Scored, Span, micro_batches, score
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import answer
 
 
-class LanguageModelAgent(Agent):
+class LanguageModelAgent(Policy):
     """Samples replies in batches and keeps the sampled ids and log-probabilities.
 
     Args:
@@ -41,33 +44,41 @@ class LanguageModelAgent(Agent):
         sampling: SamplingConfig | None = None,
         seed: int = 0,
     ) -> None:
-        self.model = model.eval()
         self.tokens = ChatTokens(tokenizer)
-        self.name = name
-        self.sampling = sampling or SamplingConfig()
-        self.reseed(seed)
-        self.forget()
-        self.sampled_tokens = 0
-        """Tokens written so far, for budgets and rates."""
-        self.base: BaseModel | None = None
-        """Where weights lie that it shares and does not change; None where all are its own."""
+        super().__init__(model, name=name, sampling=sampling, seed=seed)
 
     @property
-    def sampling_settings(self) -> Mapping[str, Any]:
-        """Temperature and longest reply."""
-        drawn = self.sampling
-        return {"temperature": drawn.temperature, "max_new_tokens": drawn.max_new_tokens}
+    def hidden_size(self) -> int:
+        """Width of the last hidden state."""
+        return int(self.model.config.get_text_config().hidden_size)
 
-    def reseed(self, seed: int) -> None:
-        """Restart the sampling generator; equal seeds and requests give equal replies."""
-        self._generator = torch.Generator().manual_seed(seed)
+    def score(
+        self,
+        spans: Sequence[Span],
+        model: nn.Module | None = None,
+        hidden: bool = False,
+        autocast: torch.dtype | None = None,
+    ) -> Scored:
+        """Run one forward pass over sequences."""
+        given = cast("PreTrainedModel", model or self.model)
+        temperature = self.sampling.temperature or 1.0
+        return score(given, spans, temperature, hidden=hidden, autocast=autocast)
 
-    def greedy(self, name: str) -> LanguageModelAgent:
-        """Return a player with the same weights that always takes the likeliest token."""
-        twin = copy.copy(self)
-        twin.name, twin.sampling = name, replace(self.sampling, temperature=0.0)
-        twin.forget()
-        return twin
+    def write(self, folder: Path, model: nn.Module) -> None:
+        """Write a folder that loads as it is; of an adapted model, its adapter."""
+        if is_adapted(model):
+            save_adapter(model, folder)
+            self.known_base.write(folder)
+        else:
+            cast("PreTrainedModel", model).save_pretrained(folder)
+        self.tokens.tokenizer.save_pretrained(folder)
+
+    def read(self, folder: Path) -> Mapping[str, Tensor]:
+        """Return the weights of a folder, tied ones filled in from their partner."""
+        if is_adapted(self.model):
+            return load_file(folder / WEIGHTS)
+        loaded = type(self.model).from_pretrained(folder, dtype=self.model.dtype)
+        return dict(loaded.state_dict())
 
     def forget(self) -> None:
         """Drop what was remembered of earlier conversations."""

@@ -29,10 +29,12 @@ from coevo.agents.agent import Agent
 from coevo.agents.base_model import FILE as BASE
 from coevo.agents.base_model import BaseModel, digest
 from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.policy import Policy
 from coevo.agents.registry import is_scripted, names, scripted
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.sb3 import CARD, load_sb3
 from coevo.agents.seated import SeatedPolicies
+from coevo.agents.table import PROMPTS, load_table
 from coevo.envs.core.errors import CoevoError, ConfigError, DataError, missing_extra, nearest
 
 STARTER_MODEL = Path(__file__).parent / "starter_model"
@@ -195,7 +197,7 @@ def _newest_checkpoint(run: Path, mark: str) -> Path | None:
 
 
 def _holds_policy(path: Path) -> bool:
-    return any((path / name).is_file() for name in ("config.json", adapters.CONFIG, BASE))
+    return any((path / name).is_file() for name in ("config.json", adapters.CONFIG, BASE, PROMPTS))
 
 
 def _several(source: str | Path, folders: Iterable[Path]) -> DataError:
@@ -255,8 +257,11 @@ def load_agent(
     if kind == "sb3":
         raise DataError(f"{path} holds no policy of stable-baselines3")
     folders, loader = policy_folders(path), _Loader(device, trust_remote_code)
-    policies: dict[str, LanguageModelAgent] = {}
+    policies: dict[str, Policy] = {}
     for name, folder in folders.items():
+        if (folder / PROMPTS).is_file():
+            policies[name] = load_table(folder, name=source, sampling=sampling, seed=seed)
+            continue
         loaded = loader.policy(folder, path if len(folders) == 1 else str(folder))
         policies[name] = LanguageModelAgent(*loaded, name=source, sampling=sampling, seed=seed)
     if len(policies) == 1:
@@ -291,7 +296,7 @@ def _unknown(source: str) -> ConfigError:
     )
 
 
-def _by_seat(policies: dict[str, LanguageModelAgent], checkpoint: Path) -> dict[str, Agent]:
+def _by_seat(policies: dict[str, Policy], checkpoint: Path) -> dict[str, Agent]:
     """Return the policy of every seat; without a word about seats, policies have their names."""
     path = checkpoint / SEATS
     try:

@@ -8,14 +8,17 @@ from coevo.agents.adapters import Adapter, adapted
 from coevo.agents.copies import shared_copy
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import STARTER_MODEL, base_model, load_model
+from coevo.agents.policy import Policy
 from coevo.agents.sampling import SamplingConfig
+from coevo.agents.table import Rows, Table, TabularPolicy
+from coevo.envs.core.errors import ConfigError
 
 
 class PolicyMaker:
     """Gives policies with start weights under a name.
 
     Args:
-        source: start model where no other is named.
+        source: start model where no other is named; `table` is an empty table of logits.
         sampling: of every policy.
         seed: of the start weights of adapters.
         device: where models are.
@@ -33,6 +36,7 @@ class PolicyMaker:
     ) -> None:
         self.source, self.sampling, self.seed = source, sampling, seed
         self.device, self.trust = device, trust_remote_code
+        self._rows = Rows()
         self._loaded: dict[str, tuple[PreTrainedModel, PreTrainedTokenizerBase]] = {}
 
     def __call__(
@@ -42,7 +46,7 @@ class PolicyMaker:
         model: str | None = None,
         adapter: Adapter | None = None,
         learns: bool = True,
-    ) -> LanguageModelAgent:
+    ) -> Policy:
         """Make a policy.
 
         Args:
@@ -52,6 +56,10 @@ class PolicyMaker:
             learns: False shares the start model as it is.
         """
         source = model or self.source
+        if source == "table":
+            if adapter is not None:
+                raise ConfigError("a table has no layers to adapt; leave population.adapters out")
+            return TabularPolicy(Table(), self._rows, name=name, sampling=self.sampling)
         start, tokenizer = self._start(source)
         if not learns:
             own = start

@@ -6,7 +6,6 @@ from group to group, so that no policy learns one side only, except in a team.
 
 from __future__ import annotations
 
-import copy
 import fnmatch
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,12 +17,12 @@ from pydantic import Field
 from coevo.agents.adapters import Adapter
 from coevo.agents.agent import Agent
 from coevo.agents.copies import copy_weights, frozen_copy
-from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.policy import Policy
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError, unknown
 from coevo.envs.core.task import role_of
 
-MakePolicy = Callable[..., LanguageModelAgent]
+MakePolicy = Callable[..., Policy]
 """Makes a policy with the start weights under a name; `model=`, `adapter=` and `learns=` as in
 `PolicyMaker`."""
 
@@ -35,7 +34,7 @@ class Population:
     seats: tuple[str, ...]
     """All seats of the environment, in order."""
     make: MakePolicy
-    learners: dict[str, LanguageModelAgent] = field(default_factory=dict)
+    learners: dict[str, Policy] = field(default_factory=dict)
     """Parameter set -> the policy that learns it."""
     fixed: dict[str, Agent] = field(default_factory=dict)
     """Agents that do not learn."""
@@ -55,18 +54,18 @@ class Population:
     def after_update(self, step: int) -> None:
         """React to a finished update: keep a snapshot, swap roles."""
 
-    def by_seat(self, policies: Mapping[str, LanguageModelAgent]) -> dict[str, LanguageModelAgent]:
+    def by_seat(self, policies: Mapping[str, Policy]) -> dict[str, Policy]:
         """Return what stands for this population at a table, made of its learners' policies.
 
         Without fixed seats these are the policies themselves.
         """
         return dict(policies)
 
-    def snapshots(self) -> Mapping[str, LanguageModelAgent]:
+    def snapshots(self) -> Mapping[str, Policy]:
         """Non-learning policies whose weights a checkpoint must keep."""
         return {}
 
-    def restore_snapshot(self, name: str) -> LanguageModelAgent:
+    def restore_snapshot(self, name: str) -> Policy:
         """Make room for a snapshot that a checkpoint is about to fill."""
         raise ConfigError(
             f"a {type(self).__name__} keeps no snapshots, but the checkpoint has {name!r}"
@@ -103,9 +102,9 @@ class Team(Population):
         """Everybody has a seat of their own."""
         return dict(self.set_of)
 
-    def by_seat(self, policies: Mapping[str, LanguageModelAgent]) -> dict[str, LanguageModelAgent]:
+    def by_seat(self, policies: Mapping[str, Policy]) -> dict[str, Policy]:
         """Return the policy of every seat, the frozen ones included."""
-        still = {n: a for n, a in self.fixed.items() if isinstance(a, LanguageModelAgent)}
+        still = {n: a for n, a in self.fixed.items() if isinstance(a, Policy)}
         return {seat: {**still, **policies}[name] for seat, name in self.set_of.items()}
 
 
@@ -152,17 +151,16 @@ class Pool(Population):
         while len(self.fixed) > self.size:
             del self.fixed[min(self.fixed)]
 
-    def snapshots(self) -> Mapping[str, LanguageModelAgent]:
+    def snapshots(self) -> Mapping[str, Policy]:
         """Return the past selves."""
-        return {n: a for n, a in self.fixed.items() if isinstance(a, LanguageModelAgent)}
+        return {n: a for n, a in self.fixed.items() if isinstance(a, Policy)}
 
-    def restore_snapshot(self, name: str) -> LanguageModelAgent:
+    def restore_snapshot(self, name: str) -> Policy:
         """Add a past self whose weights are to be filled in."""
-        agent = copy.copy(self.learners["policy"])
-        agent.model = frozen_copy(agent.model)
-        agent.name, agent.version = name, int(name.removeprefix("past"))
+        learner = self.learners["policy"]
+        agent = learner.having(frozen_copy(learner.model), name)
+        agent.version = int(name.removeprefix("past"))
         agent.reseed(agent.version)  # a generator of its own
-        agent.forget()
         self.fixed[name] = agent
         return agent
 

@@ -41,12 +41,12 @@ class Scored:
     that a vocabulary of 150,000 ids needs the memory of a piece, not of the micro-batch.
     """
 
-    hidden_NH: Tensor
-    """Last hidden state before each reply token."""
     logits: Callable[[slice], Tensor]
     """Float logits [n, V] of some of the tokens, divided by the temperature."""
     ids_N: Tensor
     """The reply tokens."""
+    hidden_NH: Tensor | None = None
+    """Last hidden state before each reply token, where asked for."""
     allowed: Sequence[Sequence[int]] = ()
     """Ids that masked sampling allowed at each of the N tokens, empty where it was free; () where
     it was free everywhere."""
@@ -126,6 +126,8 @@ def score(
     model: PreTrainedModel,
     spans: Sequence[Span],
     temperature: float = 1.0,
+    *,
+    hidden: bool = False,
     autocast: torch.dtype | None = None,
 ) -> Scored:
     """Run one left-padded forward pass and keep what predicts the reply tokens.
@@ -134,6 +136,7 @@ def score(
         model: a causal language model.
         spans: sequences with at least one reply token each, none at index 0.
         temperature: of the policy; logits are divided by it.
+        hidden: whether to return hidden states, for a critic.
         autocast: compute matrix products in this type.
     """
     longest = max(len(s.ids) for s in spans)
@@ -166,7 +169,7 @@ def score(
         with _precision(device, autocast):
             return head(hidden_NH[part]) / temperature
 
-    return Scored(hidden_NH.float(), logits, ids_BL[row_N, column_N])
+    return Scored(logits, ids_BL[row_N, column_N], hidden_NH.float() if hidden else None)
 
 
 def _precision(

@@ -201,6 +201,7 @@ def algorithm_page(record: Algorithm) -> str:
         sentence(record.summary),
         f"**Source:** {record.paper}. **Status:** {status}",
         f"```text\n{record.formula}\n```",
+        f"**Cycle:** `{shown['cycle']}`",
         escaped(inspect.getdoc(module) or ""),
         "## Its parts",
         table(("setting", "component", "what it computes"), parts_of(record)),
@@ -225,6 +226,10 @@ def algorithm_page(record: Algorithm) -> str:
 
 def parts_of(record: Algorithm) -> Iterable[tuple[str, str, str]]:
     """Return every component of an algorithm: where it stands, its name, its first line."""
+    for step in record.cycle:
+        yield "`cycle`", f"`{step}`", escaped(first_line(type(step)))
+        for loss in getattr(step, "losses", ()):
+            yield "`cycle.update.losses`", f"`{loss.name}`", escaped(first_line(type(loss)))
     for where, config in (
         ("collect", record.collect),
         ("advantage", record.advantage),

@@ -23,13 +23,12 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from transformers import PreTrainedModel
 
-from coevo.agents.adapters import WEIGHTS, is_adapted, load_own, own_tensors, save_adapter
+from coevo.agents.adapters import load_own, own_tensors
 from coevo.agents.agent import Agent
 from coevo.agents.base_model import BaseModel
-from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import SEATS, no_progress_bars
+from coevo.agents.policy import Policy
 from coevo.agents.population import Population, Team
 from coevo.envs.core.errors import DataError, UndefinedError
 from coevo.trainers.learners.learner import Learner
@@ -178,14 +177,14 @@ def _write(
     state: Mapping[str, Any],
 ) -> None:
     for name, learner in learners.items():
-        _write_policy(work / name, learner.agent, learner.output)
+        learner.agent.write(work / name, learner.output)
         for part, module in learner.models().items():
             save_file(_own(own_tensors(module)), work / name / f"{part}.tensors")
         save_file(_optimizer_tensors(learner.optimizer), work / name / "optimizer.tensors")
     if isinstance(population, Team):
         (work / SEATS).write_text(json.dumps(dict(population.set_of), indent=2), encoding="utf-8")
         for name in population.frozen:
-            _base_of(population.fixed[name]).write(work / name)
+            _policy(population.fixed[name]).known_base.write(work / name)
     for name, snapshot in population.snapshots().items():
         save_file(_own(snapshot.model.state_dict()), work / f"{name}.snapshot")
     small = {name: part for name, part in state.items() if name != "collect"}
@@ -194,24 +193,6 @@ def _write(
     if "collect" in state:
         text = json.dumps(state["collect"]).encode()
         (work / COLLECT).write_bytes(gzip.compress(text, 6, mtime=0))  # equal runs, equal files
-
-
-def _write_policy(folder: Path, agent: LanguageModelAgent, model: PreTrainedModel) -> None:
-    """Write a policy as a folder that loads as it is; of an adapted one, its adapter."""
-    if is_adapted(model):
-        save_adapter(model, folder)
-        _base_of(agent).write(folder)
-    else:
-        _check_finite(model.state_dict())
-        model.save_pretrained(folder)
-    agent.tokens.tokenizer.save_pretrained(folder)
-
-
-def _base_of(agent: Agent) -> BaseModel:
-    base = agent.base if isinstance(agent, LanguageModelAgent) else None
-    if base is None:
-        raise DataError(f"{agent.name} rests on a model, but it is not known where that is")
-    return base
 
 
 def _own(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -340,7 +321,8 @@ def load(
         )
     for name, learner in learners.items():
         _check_base(checkpoint / name, learner.agent)
-        load_own(learner.output, _model_tensors(checkpoint / name, learner))
+        with no_progress_bars():
+            load_own(learner.output, learner.agent.read(checkpoint / name))
         for part, module in learner.models().items():
             load_own(module, load_file(checkpoint / name / f"{part}.tensors"))
         _load_optimizer(learner.optimizer, load_file(checkpoint / name / "optimizer.tensors"))
@@ -356,20 +338,16 @@ def load(
     return progress, data["state"]
 
 
+def _policy(agent: Agent) -> Policy:
+    assert isinstance(agent, Policy)  # a frozen place of a team
+    return agent
+
+
 def _check_base(folder: Path, agent: Agent) -> None:
     """Refuse to go on upon another base than the one that was trained on."""
     base = BaseModel.read(folder)
     if base is not None:
-        base.check(_base_of(agent), folder)
-
-
-def _model_tensors(folder: Path, learner: Learner) -> dict[str, Tensor]:
-    """Read a model's weights as saved, tied ones filled in from their partner."""
-    if is_adapted(learner.model):
-        return load_file(folder / WEIGHTS)
-    with no_progress_bars():
-        loaded = type(learner.model).from_pretrained(folder, dtype=learner.model.dtype)
-    return dict(loaded.state_dict())
+        base.check(_policy(agent).known_base, folder)
 
 
 def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.policy import Policy
 from coevo.agents.policy_maker import PolicyMaker
-from coevo.agents.population import Population
+from coevo.agents.population import MakePolicy, Population
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError, unknown
@@ -56,7 +56,7 @@ class Run:
             self.population.learners[name].version = step
         self.population.after_update(step)
 
-    def policies(self) -> dict[str, LanguageModelAgent]:
+    def policies(self) -> dict[str, Policy]:
         """Return what the run would hand out now: the ema weights where the algorithm keeps them.
 
         Where every seat has its place, the policy of each seat, the frozen ones included.
@@ -81,19 +81,26 @@ class Run:
         )
 
 
-def start(config: TrainConfig, folder: RunFolder, *, trust_remote_code: bool = False) -> Run:
+def start(
+    config: TrainConfig,
+    folder: RunFolder,
+    maker: MakePolicy | None = None,
+    *,
+    trust_remote_code: bool = False,
+) -> Run:
     """Build a run and fill it from its newest checkpoint, if there is one.
 
     Args:
         config: the run.
         folder: where everything is written.
+        maker: makes its policies; None starts them from `config.model`.
         trust_remote_code: run code that comes with a model; no configuration can say so.
     """
     if config.threads:
         torch.set_num_threads(config.threads)
     env = make(config.env, **config.env_options)
     algorithm = config.algorithm
-    maker = PolicyMaker(
+    maker = maker or PolicyMaker(
         config.model,
         sampling=config.sampling,
         seed=config.seed,
@@ -164,13 +171,7 @@ def _restore(run: Run, loaded: tuple[Progress, dict[str, Any]]) -> None:
         learner.agent.version = run.progress.step
 
 
-def output_policy(learner: Learner) -> LanguageModelAgent:
+def output_policy(learner: Learner) -> Policy:
     """Return the policy that a learner stands for: with its ema weights, if it keeps them."""
     agent = learner.agent
-    if learner.output is agent.model:
-        return agent
-    averaged = LanguageModelAgent(
-        learner.output, agent.tokens.tokenizer, name=agent.name, sampling=agent.sampling
-    )
-    averaged.version = agent.version
-    return averaged
+    return agent if learner.output is agent.model else agent.having(learner.output)

@@ -2,9 +2,9 @@
 
 A reference figure is a closed form or that of a numpy script in `benchmarks/studies`, which
 imports nothing of ours; bounds are our choice, and cut the claim from its absence. Where `on` is
-"model", `coevo.trainers.loop` trains a language model. Where it is "table", estimators and losses
-are those of `coevo.trainers.estimators`, but each file still has a loop of its own, which is not
-the shipped one. Adding a reproduction is a file here and its name below.
+"model" or "table", `coevo.trainers.loop` trains a language model or a tabular policy. Where it is
+"alone", estimators and losses are those of `coevo.trainers`, but the file has a loop of its own, or
+nothing is trained. Adding a reproduction is a file here and its name below.
 """
 
 from importlib import import_module
@@ -13,9 +13,10 @@ from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, R
 
 NAMES = (
     *("aa_ipd", "aa_starter", "aa_split", "agent_norm", "bnpo_optimum", "comas_lm"),
-    *("comas_starter", "comas_tabular", "cov_entropy", "dr_mas_starter", "dr_mas_spikes"),
-    *("gated_accumulation", "gdpo_collapse", "mars_centre", "offline_bandit", "polychromic"),
-    *("rloo_unbiased", "ssp_gate", "ssp_starter", "tis_cosine"),
+    *("comas_starter", "comas_tabular", "cov_entropy", "dno_monotone", "dr_mas_starter"),
+    *("dr_mas_spikes", "gated_accumulation", "gdpo_collapse", "mars_centre", "offline_bandit"),
+    *("optima_codes", "polychromic", "rloo_unbiased", "rpo_coverage", "spo_minimax", "ssp_gate"),
+    *("ssp_starter", "tis_cosine"),
 )
 REPRODUCTIONS: dict[str, Reproduction] = {
     name: import_module(f"coevo.benchmarks.reproductions.{name}").REPRODUCTION for name in NAMES

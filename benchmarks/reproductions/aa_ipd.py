@@ -93,5 +93,5 @@ REPRODUCTION = Reproduction(
     "figures: our numpy experiment, benchmarks/studies/alignment_numpy.py",
     minutes=2.2,
     run=run,
-    on="table",
+    on="alone",
 )

@@ -136,5 +136,5 @@ REPRODUCTION = Reproduction(
     "benchmarks/studies/alignment_numpy.py",
     minutes=2.1,
     run=run,
-    on="table",
+    on="alone",
 )

@@ -26,6 +26,7 @@ from torch import Tensor
 from coevo.agents.agent import Request, request_of
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_model
+from coevo.agents.policy import Policy
 from coevo.benchmarks.reproductions.aa_ipd import ALWAYS_DEFECT, CONTEXTS, ROUNDS, dilemma
 from coevo.benchmarks.reproductions.repeated_table import expected_returns
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
@@ -129,7 +130,7 @@ def run(seeds: Sequence[int]) -> Outcome:
 
 
 @torch.no_grad()
-def manners(agent: LanguageModelAgent) -> Manners:
+def manners(agent: Policy) -> Manners:
     """Ask a policy for its choice in every situation that a prompt can tell apart."""
     asked = situations()
     logp_NA = np.array(agent.move_logprobs([request for _, _, request in asked]))
@@ -141,7 +142,7 @@ def manners(agent: LanguageModelAgent) -> Manners:
     return Manners(odds_TCA, readable, _elsewhere(agent, [request for _, _, request in asked]))
 
 
-def _elsewhere(agent: LanguageModelAgent, requests: Sequence[Request]) -> float:
+def _elsewhere(agent: Policy, requests: Sequence[Request]) -> float:
     drawn = agent.act([request for request in requests for _ in range(DRAWS)])
     usual = answer(CHOICES[0])
     trusting = [parse_move(reply.text, CHOICES).move == CHOICES[0] for reply in drawn]

@@ -83,5 +83,5 @@ REPRODUCTION = Reproduction(
     "benchmarks/studies/peer_review_numpy.py",
     minutes=4.0,
     run=run,
-    on="table",
+    on="alone",
 )

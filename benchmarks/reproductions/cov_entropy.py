@@ -108,5 +108,5 @@ REPRODUCTION = Reproduction(
     "benchmarks/studies/covariance_numpy.py",
     minutes=1.2,
     run=run,
-    on="table",
+    on="alone",
 )

@@ -102,5 +102,5 @@ REPRODUCTION = Reproduction(
     "benchmarks/studies/gated_rewards_numpy.py",
     minutes=0.1,
     run=run,
-    on="table",
+    on="alone",
 )

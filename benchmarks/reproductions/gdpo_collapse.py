@@ -105,5 +105,5 @@ REPRODUCTION = Reproduction(
     "the collapse of different rewards to one advantage); references are exact, derived here",
     minutes=0.5,
     run=run,
-    on="table",
+    on="alone",
 )

@@ -86,5 +86,5 @@ REPRODUCTION = Reproduction(
     "diversity of a set); figures: our numpy experiment, benchmarks/studies/polychromic_numpy.py",
     minutes=0.2,
     run=run,
-    on="table",
+    on="alone",
 )

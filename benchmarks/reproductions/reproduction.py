@@ -113,6 +113,6 @@ class Reproduction:
     """Expected time with five seeds on one CPU core."""
     run: Callable[[Sequence[int]], Outcome]
     """Measures with these seeds; equal seeds give equal figures."""
-    on: Literal["table", "model"]
-    """Tables or enumerated episodes with a loop of their own, or a language model trained by the
-    shipped loop."""
+    on: Literal["model", "table", "alone"]
+    """A language model or a tabular policy trained by the shipped loop; or tables and enumerated
+    episodes with a loop of their own."""

@@ -229,5 +229,5 @@ REPRODUCTION = Reproduction(
     "check by retrieval); figures: our numpy experiment, benchmarks/studies/search_gate_numpy.py",
     minutes=0.7,
     run=run,
-    on="table",
+    on="alone",
 )

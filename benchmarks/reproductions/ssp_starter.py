@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from coevo.agents.expert import ExpertAgent
-from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.policy import Policy
 from coevo.agents.sampling import SamplingConfig
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
 from coevo.envs.core.episode import Episode, StopReason, Turn
@@ -149,7 +149,7 @@ def trained(given: TrainConfig, folder: Path) -> tuple[HeldOut, HeldOut]:
     return before, held_out(ended.policies()["policy"], HELD_OUT)
 
 
-def held_out(policy: LanguageModelAgent, episodes: int, seed: int = 50_000) -> HeldOut:
+def held_out(policy: Policy, episodes: int, seed: int = 50_000) -> HeldOut:
     """Let a policy solve what a scripted proposer asks, and propose what nobody has to solve.
 
     Args:

@@ -11,7 +11,9 @@ from coevo.commands.screen import Screen, cell, print_json
 from coevo.envs.core.config import changed, plain
 from coevo.trainers.algorithm import STATUS, Algorithm, CollectConfig
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
+from coevo.trainers.cycle import in_words
 from coevo.trainers.estimators import AdvantageConfig
+from coevo.trainers.steps import POLICY_GRADIENT
 
 TEXTS = ("name", "summary", "paper", "formula", "status", "reproductions", "published", "variants")
 """Fields of an algorithm that are shown outside the table of settings."""
@@ -35,8 +37,11 @@ def describe(config: Algorithm) -> dict[str, Any]:
     """Return everything about an algorithm as plain JSON values."""
     tree = plain(config)
     names = ("name", "summary", "paper", "formula", "status", "reproductions")
+    if config.cycle == POLICY_GRADIENT:
+        del tree["cycle"]  # its steps have nothing to set but the other settings
     return {
         **{name: tree[name] for name in names},
+        "cycle": in_words(config.cycle),
         "in_short": " | ".join(in_short(config)),
         "settings": dict(settings({k: v for k, v in tree.items() if k not in TEXTS})),
         "published": {key: asdict(value) for key, value in config.published.items()},
@@ -63,7 +68,7 @@ def settings(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 
 
 def in_short(config: Algorithm) -> tuple[str, ...]:
-    """Return an algorithm's advantage, loss and mean, and what else is not the usual.
+    """Return an algorithm's advantage, loss and mean, and what else is not the usual; or its cycle.
 
     Advantage: credit / baseline / normalisation, then transforms. Loss: what shares a ratio, then
     the surrogate with its clip bounds.
@@ -71,6 +76,8 @@ def in_short(config: Algorithm) -> tuple[str, ...]:
     >>> in_short(ALGORITHMS["dapo"])[:3]
     ('outcome / group / group_std', 'token:dual_clip 0.2,0.28', 'token_mean')
     """
+    if config.cycle != POLICY_GRADIENT:
+        return (in_words(config.cycle), *filter(None, [", ".join(_more(config))]))
     loss = config.loss
     parts = (_advantage(config), _surrogate(config), loss.aggregate.name, ", ".join(_more(config)))
     return tuple(part for part in parts if part)
@@ -168,6 +175,7 @@ def _show(config: Algorithm) -> None:
     screen, shown = Screen(), describe(config)
     for line in (f"{config.name}: {config.summary}", config.paper, config.formula):
         screen.say(line)
+    screen.say(f"cycle: {shown['cycle']}")
     screen.say(f"status: {config.status} ({STATUS[config.status]})")
     for name in config.reproductions:
         screen.say(f"shown by: coevo reproduce {name}")

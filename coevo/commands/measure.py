@@ -11,8 +11,8 @@ import torch
 
 from coevo.agents.agent import Agent
 from coevo.agents.game_tree import game_tree
-from coevo.agents.language_model import LanguageModelAgent
-from coevo.agents.load import load_model
+from coevo.agents.policy import Policy
+from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.seated import one_agent
 from coevo.benchmarks.evaluate import standard_table
 from coevo.benchmarks.exploitability import exploitability
@@ -27,14 +27,17 @@ PROBE_SHARE = 0.05
 """Share of the run's time that probing may take."""
 
 
-def start_agent(config: TrainConfig, *, trust_remote_code: bool = False) -> LanguageModelAgent:
+def start_agent(config: TrainConfig, *, trust_remote_code: bool = False) -> Policy:
     """Load the model that a run starts from."""
     if config.threads:
         torch.set_num_threads(config.threads)
-    model, tokenizer = load_model(
-        config.model, device=config.device, trust_remote_code=trust_remote_code
+    maker = PolicyMaker(
+        config.model,
+        sampling=config.sampling,
+        device=config.device,
+        trust_remote_code=trust_remote_code,
     )
-    return LanguageModelAgent(model, tokenizer, name="start", sampling=config.sampling)
+    return maker("start")
 
 
 def table(agent: Agent, start: Agent, config: TrainConfig, games: int) -> dict[str, Any]:

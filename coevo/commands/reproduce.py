@@ -27,6 +27,14 @@ class Report:
     seconds: float
 
 
+WHERE = {
+    "model": "a language model, by the shipped loop",
+    "table": "a tabular policy, by the shipped loop",
+    "alone": "tables, in a loop of its own",
+}
+"""What a reproduction trains."""
+
+
 def run(args: Arguments) -> int:
     """List the reproductions, or run one or all; exit status 1 when one does not hold."""
     chosen = _chosen(args)
@@ -93,7 +101,7 @@ def _minutes(minutes: float) -> str:
 def _show(screen: Screen, report: Report) -> None:
     one, outcome = report.one, report.outcome
     screen.say(f"{one.name}: {one.property}")
-    screen.say(f"on a {one.on}; source: {one.source}")
+    screen.say(f"on: {WHERE[one.on]}; source: {one.source}")
     number = len(report.seeds)
     seeds = f"{number} seed" if number == 1 else f"{number} seeds"
     screen.table(f"{seeds}, {report.seconds:.1f} s", COLUMNS, map(_cells, outcome.rows))

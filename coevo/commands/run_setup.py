@@ -124,9 +124,13 @@ def _model(source: str) -> str:
     """Pin a start model down: a folder by its full path, so that resuming works from anywhere."""
     if source in SCRIPTED:
         raise ConfigError(f"--model {source} is a scripted player, not a language model")
+    if source == "table":
+        return source
     path = Path(source).expanduser()
     if source != "starter" and not path.exists() and "/" not in source:
-        here = nearest(source, ["starter", *(p.name for p in Path().iterdir() if p.is_dir())])
+        here = nearest(
+            source, ["starter", "table", *(p.name for p in Path().iterdir() if p.is_dir())]
+        )
         hint = f"; did you mean {' or '.join(map(repr, here))}?" if here else ""
         raise DataError(f"no model folder {source!r} here{hint} Hub ids are owner/name")
     found = model_folder(source)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.policy import Policy
 from coevo.agents.seated import one_agent
 from coevo.benchmarks.files import read_if_there
 from coevo.benchmarks.report.run import MEASURES
@@ -74,7 +74,7 @@ def _carry_out(args: Train, job: Job, screen: Screen) -> None:
     _conclude(job, summary, screen)
 
 
-def _start_agent(args: Train, config: TrainConfig) -> LanguageModelAgent:
+def _start_agent(args: Train, config: TrainConfig) -> Policy:
     return measure.start_agent(config, trust_remote_code=args.trust_remote_code)
 
 

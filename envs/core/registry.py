@@ -44,6 +44,9 @@ class EnvSpec:
     """How the reference scores were found."""
     starter_trained: bool = False
     """Whether the starter model learnt from it, so that legal replies are expected there."""
+    listed: bool = True
+    """Whether it is one of the environments that coevo offers; others, such as those of
+    reproductions, can be made and trained on by whoever knows their id."""
     suites: tuple[str, ...] | None = None
     """Suites that the environment is in; None takes the folder of its module."""
 
@@ -94,8 +97,8 @@ def spec(id: str) -> EnvSpec:
 
 
 def list_envs() -> list[EnvSpec]:
-    """Return every registered environment in order of id."""
-    return [ENVS[id] for id in sorted(ENVS)]
+    """Return every registered environment that is listed, in order of id."""
+    return [ENVS[id] for id in sorted(ENVS) if ENVS[id].listed]
 
 
 def make(id: str, **kwargs: Any) -> TextEnv:

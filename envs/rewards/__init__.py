@@ -2,7 +2,8 @@
 
 Read `coevo.envs.core.rewards` first (what a module is), then any of those that reward: `shaping`
 (how a reply is written), `verified` and `majority` (its answer), `interaction` (what peers say of
-it), `payoff`, `token_cost`, and the longer `progress`, `semantic` and `tools`. `compose` joins them.
+it), `payoff`, `token_cost`, `win_rate` (comparisons with other episodes), and the longer
+`progress`, `semantic` and `tools`. `compose` joins them.
 """
 
 from coevo.envs.core.rewards import (
@@ -23,6 +24,7 @@ from coevo.envs.rewards.shaping import FormatReward, LengthPenalty, OverlongPena
 from coevo.envs.rewards.token_cost import TokenCost
 from coevo.envs.rewards.tools import ToolReward
 from coevo.envs.rewards.verified import MarginReward, QualityReward, VerifierReward
+from coevo.envs.rewards.win_rate import Higher, Odds, WinRate
 
 REWARDS |= {
     "format": FormatReward,
@@ -40,16 +42,19 @@ REWARDS |= {
     "token_cost": TokenCost,
     "toolrl": ToolReward,
     "verifier": VerifierReward,
+    "win_rate": WinRate,
 }
 
 __all__ = [
     "REWARDS",
     "FormatReward",
     "GatedReward",
+    "Higher",
     "InteractionReward",
     "LengthPenalty",
     "MajorityReward",
     "MarginReward",
+    "Odds",
     "OverlongPenalty",
     "PayoffReward",
     "ProgressReward",
@@ -63,5 +68,6 @@ __all__ = [
     "ToolReward",
     "VerifierReward",
     "WeightedSum",
+    "WinRate",
     "reward_modules",
 ]

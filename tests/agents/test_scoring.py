@@ -35,7 +35,7 @@ def alone(model, span, temperature):
 
 def test_a_padded_batch_scores_like_each_sequence_alone(llama):
     with torch.no_grad():
-        scored = score(llama, SPANS, temperature=0.5)
+        scored = score(llama, SPANS, temperature=0.5, hidden=True)
     each = [alone(llama, s, 0.5) for s in SPANS]
     assert scored.ids_N.tolist() == [s.ids[i] for s in SPANS for i in s.positions()]
     assert scored.logp_N().tolist() == pytest.approx([x for lp, _ in each for x in lp], abs=1e-5)

@@ -33,7 +33,7 @@ def test_every_reproduction_is_listed(cli):
     assert [entry["name"] for entry in listed] == list(REPRODUCTIONS)
     assert all(name in out for name in REPRODUCTIONS)
     assert all(entry["minutes"] > 0 for entry in listed)
-    assert {entry["on"] for entry in listed} == {"table", "model"}
+    assert {entry["on"] for entry in listed} == {"table", "model", "alone"}
 
 
 def test_the_list_says_how_long_all_take(cli, table):
@@ -45,7 +45,7 @@ def test_a_property_that_holds(cli, table):
     assert result.status == 0
     for part in (
         "Shares are large.",
-        "on a table; source: a paper",
+        "by the shipped loop; source: a paper",
         "0.75",
         "0.8",
         ">= 0.5",

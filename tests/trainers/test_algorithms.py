@@ -162,6 +162,11 @@ COMPOSITION = {
     " | seq_mean_token_mean | KL in reward",
     "copo": "outcome / group(group+agent) / group_std(group+agent) + blend_global"
     " | token:ppo_clip 0.2 | seq_mean_token_mean",
+    "spo": "outcome / group / none | token:pg | seq_mean_token_sum | win_rate",
+    "sppo": "renew > collect > score > recycle(pairs) > update(sppo) > fit | win_rate",
+    "dno": "renew > collect > score > recycle(pairs) > update(dno) > fit | win_rate",
+    "rpo": "collect > score > recycle(pairs) > update(rpo) > fit",
+    "optima": "collect > score > recycle(best) > update(sft) > fit | token_cost",
     "advantage_alignment": "to_go / group_loo(group+agent+turn) / none + align | token:pg"
     " | token_mean | entropy, token_tis",
 }

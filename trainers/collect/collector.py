@@ -9,21 +9,23 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.policy import Policy
 from coevo.agents.population import Population
 from coevo.envs.core.apply import apply_batch
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.rewards import RewardModule
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
-from coevo.trainers.config import TrainConfig
 from coevo.trainers.items.sequences import Batch, build
 from coevo.trainers.samplers import Kept, Mix, ReplayBuffer, TaskHistory, TaskStore, refill
+
+if TYPE_CHECKING:
+    from coevo.trainers.config import TrainConfig
 
 GREEDY = "@greedy"
 """Ending of the names of greedy twins."""
@@ -168,7 +170,7 @@ class Collector:
         """Play all groups at once and apply every reward module."""
         learners, agents = self.population.learners, self.population.agents
         for i, agent in enumerate(agents.values()):
-            if isinstance(agent, LanguageModelAgent):
+            if isinstance(agent, Policy):
                 entropy = [self.config.seed, step, i, *([batch] if batch else [])]
                 sequence = np.random.SeedSequence(entropy)
                 agent.reseed(int(sequence.generate_state(1, np.uint64)[0] >> 1))

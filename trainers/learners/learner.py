@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from coevo.agents.copies import blend, copy_weights, frozen_copy
-from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.policy import Policy
 from coevo.envs.core.errors import UndefinedError
-from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.estimators import LossConfig, merge_stats
 from coevo.trainers.estimators.loss_stats import for_log
 from coevo.trainers.items.items import Items
@@ -26,6 +24,9 @@ from coevo.trainers.learners.passes import Passes
 from coevo.trainers.learners.settings import OptimConfig, UtteranceCriticConfig
 from coevo.trainers.learners.utterance_critic import UtteranceCritic
 from coevo.trainers.losses import ItemLoss
+
+if TYPE_CHECKING:
+    from coevo.trainers.algorithm import Algorithm
 
 
 class Learner:
@@ -40,7 +41,7 @@ class Learner:
 
     def __init__(
         self,
-        agent: LanguageModelAgent,
+        agent: Policy,
         algorithm: Algorithm,
         optim: OptimConfig | None = None,
         *,
@@ -48,7 +49,7 @@ class Learner:
     ) -> None:
         self.agent, self.algorithm = agent, algorithm
         self.optim = optim or algorithm.optim
-        self.model: PreTrainedModel = agent.model
+        self.model: nn.Module = agent.model
         self.head = self._make_head()
         if recompute:
             allow_recomputing(self.model)
@@ -61,15 +62,15 @@ class Learner:
     def _make_head(self) -> nn.Linear | UtteranceCritic | None:
         if self.algorithm.critic is None:
             return None
-        size = self.model.config.get_text_config().hidden_size
+        size = self.agent.hidden_size
         if isinstance(self.algorithm.critic, UtteranceCriticConfig):
-            return UtteranceCritic(size).to(self.model.device)
+            return UtteranceCritic(size).to(self.device)
         head = nn.Linear(size, 1)
         nn.init.zeros_(head.weight)
         nn.init.zeros_(head.bias)
-        return head.to(self.model.device)
+        return head.to(self.device)
 
-    def _make_optimizer(self) -> torch.optim.AdamW:
+    def _make_optimizer(self) -> torch.optim.Optimizer:
         optim = self.optim
         groups = [{"params": self._trained(), "peak": optim.lr}]
         if self.head is not None and self.algorithm.critic is not None:
@@ -79,8 +80,15 @@ class Learner:
                     "peak": self.algorithm.critic.lr,
                 }
             )
+        if optim.optimiser == "sgd":
+            return torch.optim.SGD(groups, lr=optim.lr)
         betas = (optim.beta1, optim.beta2)
         return torch.optim.AdamW(groups, lr=optim.lr, betas=betas, weight_decay=optim.weight_decay)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights lie."""
+        return next(self.model.parameters()).device
 
     def _trained(self) -> list[nn.Parameter]:
         return [p for p in self.model.parameters() if p.requires_grad]
@@ -116,7 +124,7 @@ class Learner:
         assert isinstance(self.algorithm.critic, UtteranceCriticConfig)
         states = self.passes.turn_states(sequences, (reward_BT.shape[0], reward_BT.shape[1]))
         self._set_rate(rate)
-        device = self.model.device
+        device = self.device
         before_BTH, after_BTH = (s.to(device) for s in states)
         self.head.fit(
             before_BTH,
@@ -262,7 +270,7 @@ class Learner:
     # ---- State -----------------------------------------------------------------------------
 
     @property
-    def output(self) -> PreTrainedModel:
+    def output(self) -> nn.Module:
         """The model that the learner stands for: the ema weights, if it keeps them."""
         return self.model if self.ema is None else self.ema
 

@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import torch
 from torch import nn
@@ -59,7 +59,7 @@ def within_memory(
 
 
 @contextlib.contextmanager
-def recomputed(model: PreTrainedModel) -> Iterator[None]:
+def recomputed(model: nn.Module) -> Iterator[None]:
     """Keep only the inputs of a model's layers for the gradient, and compute the rest again.
 
     Layers act so while they count as training; what is in them does not, so that nothing drops out.
@@ -74,17 +74,17 @@ def recomputed(model: PreTrainedModel) -> Iterator[None]:
             layer.training = False
 
 
-def allow_recomputing(model: PreTrainedModel) -> None:
+def allow_recomputing(model: nn.Module) -> None:
     """Prepare a model for `recomputed`.
 
     Raises:
         ConfigError: its architecture cannot.
     """
-    if not model.supports_gradient_checkpointing:
+    if not getattr(model, "supports_gradient_checkpointing", False):
         raise ConfigError(
             f"gradient_checkpointing=True, but {type(model).__name__} cannot recompute its layers"
         )
-    model.activation_checkpointing_enable({"use_reentrant": False})
+    cast("PreTrainedModel", model).activation_checkpointing_enable({"use_reentrant": False})
 
 
 def estimate(learners: Iterable[Learner]) -> dict[str, int]:
@@ -128,7 +128,7 @@ def check_room(learners: Mapping[str, Learner]) -> None:
         ConfigError: what is needed by part, what is free, and what makes it smaller.
     """
     every = list(learners.values())
-    free = _free(every[0].model.device)
+    free = _free(next(every[0].model.parameters()).device)
     needed = estimate(every)
     if free is None or sum(needed.values()) <= free:
         return

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import torch
-from torch import Tensor
-from transformers import PreTrainedModel
+from torch import Tensor, nn
 
 from coevo.agents.scoring import Scored, chosen
 from coevo.trainers.estimators import (
@@ -42,7 +41,7 @@ class Objective(Lesson):
     sequences: Sequences
     spec: LossConfig
     critic: Critic | None = None
-    magnet: PreTrainedModel | None = None
+    magnet: nn.Module | None = None
     """What the policy is pulled towards."""
     filters: bool = False
     """Whether an advantage of 0 alone has no gradient, so that it need not be computed."""

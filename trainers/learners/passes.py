@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
-from coevo.agents.language_model import LanguageModelAgent
-from coevo.agents.scoring import Scored, micro_batches, score
+from coevo.agents.policy import Policy
+from coevo.agents.scoring import Scored, micro_batches
 from coevo.trainers.items.sequences import Sequences
-from coevo.trainers.learners.memory import recomputed
+from coevo.trainers.learners.memory import recomputed, within_memory
 from coevo.trainers.learners.utterance_critic import UtteranceCritic
 
 
@@ -44,7 +43,7 @@ class MicroBatch:
 class Passes:
     """Runs the model of a policy, or another one, over sequences."""
 
-    agent: LanguageModelAgent
+    agent: Policy
     head: nn.Linear | UtteranceCritic | None
     """The critic's heads on the last hidden state of the policy's model."""
     token_budget: int
@@ -53,7 +52,7 @@ class Passes:
     """Whether layers are computed again for the gradient instead of kept."""
 
     @torch.no_grad()
-    def logp(self, sequences: Sequences, of: PreTrainedModel | None = None) -> Tensor:
+    def logp(self, sequences: Sequences, of: nn.Module | None = None) -> Tensor:
         """Return the log-probability of every response token under this or another model: [C, L]."""
         return self._each(sequences, lambda scored: scored.logp_N(), of)
 
@@ -64,7 +63,7 @@ class Passes:
 
     def value_N(self, scored: Scored) -> Tensor:
         """Return the critic's value before the tokens of a micro-batch."""
-        assert isinstance(self.head, nn.Linear)  # by the algorithm
+        assert isinstance(self.head, nn.Linear) and scored.hidden_NH is not None  # by the algorithm
         return self.head(scored.hidden_NH.detach()).squeeze(-1)
 
     @torch.no_grad()
@@ -78,10 +77,11 @@ class Passes:
         Returns:
             Two tensors [B, T, H]; 0 at turns that this parameter set did not write.
         """
-        size = self.agent.model.config.get_text_config().hidden_size
+        size = self.agent.hidden_size
         before_BTH, after_BTH = (torch.zeros(*shape, size) for _ in range(2))
         for part in self.micro_batches(sequences):
             scored = self.score(sequences, part)
+            assert scored.hidden_NH is not None  # there is a critic
             hidden_CLH = part.spread(scored.hidden_NH, sequences).cpu()
             turn_CL, mask_CL = sequences.turn_CL[part.at], sequences.mask_CL[part.at]
             trajectory_CL = sequences.trajectory_C[part.at].unsqueeze(1).expand_as(turn_CL)
@@ -95,15 +95,18 @@ class Passes:
         self,
         sequences: Sequences,
         read: Callable[[Scored], Tensor],
-        model: PreTrainedModel | None = None,
+        model: nn.Module | None = None,
     ) -> Tensor:
-        out_CL = torch.zeros(sequences.mask_CL.shape)
-        for number, part in enumerate(self.micro_batches(sequences)):
-            value_CL = part.spread(read(self.score(sequences, part, model)).cpu(), sequences)
-            if not number:
-                out_CL = out_CL.to(value_CL)
-            out_CL[part.at] = value_CL
-        return out_CL
+        def every() -> Tensor:
+            out_CL = torch.zeros(sequences.mask_CL.shape)
+            for number, part in enumerate(self.micro_batches(sequences)):
+                value_CL = part.spread(read(self.score(sequences, part, model)).cpu(), sequences)
+                if not number:
+                    out_CL = out_CL.to(value_CL)
+                out_CL[part.at] = value_CL
+            return out_CL
+
+        return within_memory(self, every)
 
     def micro_batches(
         self, sequences: Sequences, spans: Sequence[int] | None = None
@@ -120,15 +123,15 @@ class Passes:
             yield MicroBatch(here, at, local_C[at])
 
     def score(
-        self, sequences: Sequences, part: MicroBatch, model: PreTrainedModel | None = None
+        self, sequences: Sequences, part: MicroBatch, model: nn.Module | None = None
     ) -> Scored:
         """Run this or another model once; ids that masked sampling did not allow are ruled out."""
         model = model or self.agent.model
         spans = [sequences.spans[s] for s in part.spans]
-        temperature = self.agent.sampling.temperature or 1.0
+        hidden = self.head is not None and model is self.agent.model
         kept = self.recompute and torch.is_grad_enabled()
         with recomputed(model) if kept else contextlib.nullcontext():
-            scored = score(model, spans, temperature, autocast=_precision(model))
+            scored = self.agent.score(spans, model, hidden, autocast=_precision(model))
         allowed = [sequences.allowed[s] for s in part.spans]
         if all(ids is None for ids in allowed):
             return scored
@@ -137,5 +140,5 @@ class Passes:
         return replace(scored, allowed=every)
 
 
-def _precision(model: PreTrainedModel) -> torch.dtype | None:
-    return torch.bfloat16 if model.device.type == "cuda" else None
+def _precision(model: nn.Module) -> torch.dtype | None:
+    return torch.bfloat16 if next(model.parameters()).is_cuda else None

@@ -12,8 +12,10 @@ from coevo.envs.core.config import choice, config, real, whole
 class OptimConfig:
     """How parameters move."""
 
+    optimiser: Literal["adamw", "sgd"] = "adamw"
+    """AdamW, or plain gradient steps, which ignore the decays."""
     lr: Annotated[float, real(above=0)] = 3e-4
-    """Peak learning rate of AdamW."""
+    """Peak learning rate."""
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     """Learning rate over the run; the decaying ones end at `final_lr` times the peak."""
     final_lr: Annotated[float, real(0, 1)] = 0.1

@@ -53,10 +53,3 @@ class PairLoss(ItemLoss):
             gain_NK = x.log_ratio_NK
             found["accuracy"] = (gain_NK[:, 0] > gain_NK[:, 1]).to(gain_NK)
         return found
-
-
-@config
-class AdvantageLoss(ItemLoss):
-    """Base of the loss of policy-gradient sequences, which are no items of their own."""
-
-    kind: ClassVar[str] = "advantages"

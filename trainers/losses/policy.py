@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from coevo.envs.core.config import config
-from coevo.trainers.losses.item_loss import AdvantageLoss
+from coevo.trainers.losses.item_loss import ItemLoss
 
 
 @config
-class Policy(AdvantageLoss):
+class Policy(ItemLoss):
     """The policy-gradient loss of the setting `loss`, on sequences with advantages."""
 
+    kind: ClassVar[str] = "advantages"
     name: Literal["policy"] = "policy"
-
-    @property
-    def tag(self) -> str:
-        """It has the plain names of the log."""
-        return ""

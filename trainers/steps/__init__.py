@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from coevo.envs.core.config import choice
+from coevo.envs.core.config import choice, named
 from coevo.trainers.cycle import Step
 from coevo.trainers.steps.collect import Collect
 from coevo.trainers.steps.conditions import Every, When
@@ -15,9 +15,11 @@ from coevo.trainers.steps.score import Score
 from coevo.trainers.steps.update import Update
 
 AnyStep = Annotated[
-    Collect | Score | Credit | Recycle | Update | Recall | Fit | Renew | Every | When, choice()
+    Collect | Score | Credit | Recycle | Update | Recall | Fit | Renew | Every | When,
+    choice(),
+    named(Step),
 ]
-"""One step of a cycle."""
+"""One step of a cycle: a component, its bare name, or a step of one's own as an object."""
 
 POLICY_GRADIENT: tuple[AnyStep, ...] = (Collect(), Score(), Credit(), Update(), Recall(), Fit())
 """The cycle of policy-gradient algorithms."""

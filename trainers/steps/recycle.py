@@ -39,9 +39,10 @@ class Pairs:
     def __call__(self, worth: Sequence[float], group: Sequence[int]) -> list[tuple[int, ...]]:
         """Return places in a group that belong together."""
         ranked = sorted(group, key=lambda b: -worth[b])
-        found = [(ranked[0], ranked[-1])] if self.take == "extremes" else None
-        pairs = itertools.combinations(ranked, 2) if found is None else iter(found)
-        return [(w, x) for w, x in pairs if self._differ(worth[w] - worth[x]) and w != x]
+        if self.take == "extremes":
+            ranked = [ranked[0], *ranked[1:][-1:]]
+        pairs = itertools.combinations(ranked, 2)
+        return [(w, x) for w, x in pairs if self._differ(worth[w] - worth[x])]
 
     def _differ(self, gap: float) -> bool:
         return gap >= self.margin and (gap > 0 or self.ties)
@@ -53,15 +54,15 @@ class Best:
 
     kind: ClassVar[str] = "demonstrations"
     name: Literal["best"] = "best"
-    above: Annotated[float, real(infinite=True)] = float("-inf")
-    """What it must be worth more than."""
+    above: Annotated[float, real()] | None = None
+    """What it must be worth more than; None takes any."""
     keep: Annotated[float, real(above=0, high=1)] = 1.0
     """Share of them that is kept, the best first."""
 
     def __call__(self, worth: Sequence[float], group: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the best of a group, if it is good enough; the first of several."""
         best = max(group, key=lambda b: worth[b])
-        return [(best,)] if worth[best] > self.above else []
+        return [(best,)] if self.above is None or worth[best] > self.above else []
 
 
 Recycler = Annotated[Pairs | Best, choice()]

@@ -1,0 +1,56 @@
+"""Tables in the shipped loop: the first updates of runs that `coevo reproduce` does in full."""
+
+import pytest
+import torch
+
+from coevo.benchmarks.reproductions import dno_monotone, rpo_coverage, spo_minimax
+from coevo.benchmarks.reproductions.preferences import (
+    P_AA,
+    course,
+    fitted_scores,
+    record,
+    worst_case,
+)
+from coevo.envs import list_envs
+
+
+def test_the_circle_has_no_best_arm():
+    assert torch.equal(P_AA + P_AA.T, torch.ones(4, 4, dtype=P_AA.dtype))
+    assert max(worst_case(p) for p in torch.eye(4, dtype=P_AA.dtype)) <= 0.2
+
+
+def test_a_regression_step_is_the_closed_form_and_is_preferred_to_the_policy_before():
+    found = course(record("dno", None, False, dno_monotone.SETTINGS), 3, seed=0)
+    assert dno_monotone._distance([found])[0] < 1e-3
+    assert dno_monotone._least([found])[0] > 0.5
+
+
+def test_comparisons_and_scores_lead_to_different_places():
+    spo = course(record("spo", None, False, {**spo_minimax.SPO, "optim.lr": 2.0}), 40, seed=0)
+    assert float(spo.last[3]) < 0.1
+    scores = fitted_scores(40, seed=0)
+    assert float(scores.last.max()) > 0.7 and worst_case(scores.last) < worst_case(spo.average)
+
+
+def test_imitation_keeps_the_preferred_replies(monkeypatch):
+    changes = {**rpo_coverage.CHANGES, "optim.epochs": 6, "optim.lr": 60.0}
+    changes["collect.episodes"] = 4 * rpo_coverage.ARMS
+    monkeypatch.setattr(rpo_coverage, "CHANGES", changes)
+    dpo, rpo = (rpo_coverage.drift(eta, seed=4) for eta in (0.0, 0.2))
+    assert rpo.chosen > dpo.chosen + 0.5
+
+
+def test_toys_are_not_offered():
+    assert not [e for e in list_envs() if e.module.startswith("coevo.benchmarks")]
+
+
+@pytest.mark.parametrize("form", ["sentence", "code", "noise"])
+def test_a_message_pays_for_brevity_and_readability(form):
+    from coevo.benchmarks.reproductions.codes import LOSS, SENDER, TOKENS, MessageTerm, raw_env
+
+    env = raw_env(prompt_style="terse", rewards=(MessageTerm(), MessageTerm(of="readability")))
+    env.reset(seed=0)
+    env.step(f"[{form}]")
+    paid = {c: env.episode.total(SENDER, c) for c in ("brevity", "readability")}
+    assert paid == {"brevity": -TOKENS[form] / 12, "readability": 1 / LOSS[form]}
+    assert (not env.awaiting) == (form == "noise")

@@ -1,0 +1,231 @@
+"""Losses of items: worked numbers, TRL's formulas, and what their gradients must not depend on.
+
+TRL's formulas (`DPOTrainer.dpo_loss` for sigmoid, ipo, sppo_hard and rpo_alpha, `CPOTrainer.cpo_loss`
+for simpo) are written out below, pair by pair. Its likelihood term of `rpo_alpha` is a mean over the
+tokens of a batch; for a batch of one pair that is ours per token.
+"""
+
+from dataclasses import replace
+from math import log
+
+import pytest
+import torch
+from torch.nn.functional import logsigmoid
+
+from coevo.trainers import loop
+from coevo.trainers.items.items import ItemInputs, Items
+from coevo.trainers.losses import Dno, Dpo, Ipo, Policy, Rpo, Sft, Simpo, Sppo
+from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.steps import Best, Pairs, Recycle, credit, score
+from coevo.trainers.steps.recycle import groups, worths
+
+REAL = torch.float64
+LOGP = torch.tensor([[-5.0, -9.0], [-3.5, -2.0], [-7.25, -7.0]], dtype=REAL)
+REF = torch.tensor([[-6.0, -8.0], [-3.0, -2.5], [-7.0, -6.0]], dtype=REAL)
+TOKENS = torch.tensor([[5.0, 3.0], [2.0, 4.0], [8.0, 1.0]], dtype=REAL)
+WORTH = torch.tensor([[0.9, 0.1], [0.6, 0.5], [0.75, 0.75]], dtype=REAL)
+
+
+def inputs(**changes):
+    return replace(ItemInputs(LOGP, TOKENS, WORTH, REF), **changes)
+
+
+def trl(kind, beta, x, *, gamma=0.0, alpha=0.0):
+    """Return TRL's loss of every pair, from its own quantities."""
+    chosen, rejected = x.logp_NK.unbind(1)
+    ref_chosen, ref_rejected = x.logp_ref_NK.unbind(1)
+    chosen_logratios, rejected_logratios = chosen - ref_chosen, rejected - ref_rejected
+    logits = (chosen - rejected) - (ref_chosen - ref_rejected)
+    if kind == "sigmoid":
+        loss = -logsigmoid(beta * logits)
+    elif kind == "ipo":
+        avg = chosen_logratios / x.tokens_NK[:, 0] - rejected_logratios / x.tokens_NK[:, 1]
+        loss = (avg - 1 / (2 * beta)) ** 2
+    elif kind == "sppo_hard":
+        loss = (chosen_logratios - 0.5 / beta) ** 2 + (rejected_logratios + 0.5 / beta) ** 2
+    else:
+        mean_chosen, mean_rejected = (x.logp_NK / x.tokens_NK).unbind(1)
+        loss = -logsigmoid(beta * (mean_chosen - mean_rejected - gamma / beta))
+    return loss + alpha * -(chosen / x.tokens_NK[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "factor"),
+    [
+        (Dpo(beta=0.3), {"kind": "sigmoid", "beta": 0.3}, 1.0),
+        (Ipo(beta=0.3, per="token"), {"kind": "ipo", "beta": 0.3}, 1.0),
+        (Simpo(beta=2.0, margin=1.4), {"kind": "simpo", "beta": 2.0, "gamma": 1.4}, 1.0),
+        (
+            Rpo(beta=0.3, eta=0.7, per="token"),
+            {"kind": "sigmoid", "beta": 0.3, "alpha": 0.7},
+            1.0,
+        ),
+        (Sppo(beta=0.3, hard=True), {"kind": "sppo_hard", "beta": 0.3}, 2.0),  # TRL leaves 1/2 out
+    ],
+    ids=lambda x: getattr(x, "name", ""),
+)
+def test_loss_and_gradient_are_those_of_trl(ours, theirs, factor):
+    answers = []
+    for formula in (ours, lambda x: trl(x=x, **theirs)):
+        logp = LOGP.clone().requires_grad_()
+        loss = formula(inputs(logp_NK=logp))
+        (slope,) = torch.autograd.grad(loss.sum(), logp)
+        answers.append((loss.detach(), slope))
+    (loss, slope), (their_loss, their_slope) = answers
+    torch.testing.assert_close(factor * loss, their_loss)
+    torch.testing.assert_close(factor * slope, their_slope)
+
+
+def test_worked_numbers():
+    """First pair: D_w = 1, D_l = -1."""
+    x = inputs()
+    assert float(Dpo(beta=0.5)(x)[0]) == pytest.approx(log(1 + 2.718281828459045**-1))
+    assert float(Ipo(beta=0.5)(x)[0]) == pytest.approx((2 - 1) ** 2)
+    assert float(Rpo(beta=0.5, eta=0.2)(x)[0]) == pytest.approx(0.3132617 + 0.2 * 0.5 * 5.0)
+    assert float(Sppo(beta=0.4)(x)[0]) == pytest.approx(0.0, abs=1e-12)  # (.9-.5)/.4 = 1
+    assert float(Dno(eta=1.0)(x)[2]) == pytest.approx(  # equal worth: half of either
+        -0.5 * float(logsigmoid(torch.tensor(0.75))) - 0.5 * float(logsigmoid(torch.tensor(-0.75)))
+    )
+    assert Sft()(x).tolist() == [5.0, 3.5, 7.25] and Sft().size(x).tolist() == [5.0, 2.0, 8.0]
+
+
+def test_dno_is_lowest_where_log_ratios_differ_as_win_rates_do():
+    """d = eta (D_1 - D_2) = r_1 - r_2."""
+    eta = 0.5
+    gap = (WORTH[:, 0] - WORTH[:, 1]) / eta
+    best = REF + torch.stack([gap, torch.zeros(3, dtype=REAL)], 1)
+    logp = best.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(Dno(eta=eta)(inputs(logp_NK=logp)).sum(), logp)
+    assert float(slope.abs().max()) < 1e-12
+
+
+# ---- On a model ------------------------------------------------------------------------------
+
+LOSSES = [Dpo(), Ipo(), Rpo(), Rpo(per="token"), Simpo(), Sppo(beta=0.5), Dno(), Sft()]
+
+
+@pytest.fixture
+def played(config, tmp_path):
+    """Play a small batch; give the run, its batch with scores, pairs and demonstrations."""
+    changes = {
+        "collect.episodes": 16,
+        "collect.group_size": 4,
+        "cycle": (
+            "collect",
+            "score",
+            "credit",
+            {"name": "recycle", "to": {"name": "pairs"}},
+            {"name": "update", "losses": [{"name": "policy"}, {"name": "dpo"}]},
+        ),
+    }
+    run = loop.start(config("grpo", changes), RunFolder(tmp_path))
+    found = run.collector.collect(0)
+    batch = score.build(found.episodes, found.groups, run.learners)
+    torch.manual_seed(1)
+    with torch.no_grad():  # away from the reference
+        for p in run.learners["policy"].model.parameters():
+            p += 0.02 * torch.randn_like(p)
+    batch = score.scored(run.config.algorithm, run.learners, batch)
+    worth = worths(batch, {})
+    made = {}
+    for to in (Pairs(take="all", ties=True), Best()):
+        at = torch.tensor([x for g in groups(batch) for x in to(worth, g)])
+        made[to.kind] = Items(batch.sequences, at, torch.tensor(worth, dtype=REAL)[at] / 8)
+    return run, batch, made
+
+
+def gradient(learner, *lessons):
+    learner.optimizer.zero_grad(set_to_none=True)
+    for lesson in lessons:
+        lesson.add_gradients(range(lesson.units))
+    return torch.cat([p.grad.flatten() for p in learner.model.parameters()]).clone()
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_the_gradient_is_that_of_the_formula(played, loss):
+    """By autograd through one pass over everything, without micro-batches or slopes."""
+    run, _, made = played
+    learner, items = run.learners["policy"], made[loss.kind]
+    found = gradient(learner, learner.objective_of(loss, items, {}))
+    learner.optimizer.zero_grad(set_to_none=True)
+    s = items.sequences
+    (part,) = replace(learner.passes, token_budget=10**9).micro_batches(s)
+    logp_CL = torch.zeros(s.mask_CL.shape)
+    logp_CL = logp_CL.index_put((part.at,), part.spread(learner.passes.score(s, part).logp_N(), s))
+    x = items.inputs(items.summed(logp_CL))
+    (loss(x).sum() / loss.size(x).sum()).backward()
+    expected = torch.cat([p.grad.flatten() for p in learner.model.parameters()])
+    torch.testing.assert_close(found, expected, atol=1e-6, rtol=1e-4)
+    assert float(found.abs().max()) > 0
+
+
+@pytest.mark.parametrize("loss", [Dpo(), Sft()], ids=lambda loss: loss.name)
+def test_micro_batches_order_and_padding_change_nothing(played, loss):
+    run, _, made = played
+    learner, items = run.learners["policy"], made[loss.kind]
+    whole = gradient(learner, learner.objective_of(loss, items, {}))
+    order = torch.randperm(len(items)).tolist()
+    turned = gradient(learner, learner.objective_of(loss, items.chosen(order), {}))
+    torch.testing.assert_close(turned, whole, atol=1e-6, rtol=1e-4)
+    learner.passes = replace(learner.passes, token_budget=64)
+    small = gradient(learner, learner.objective_of(loss, items, {}))
+    torch.testing.assert_close(small, whole, atol=1e-6, rtol=1e-4)
+    parts = learner.objective_of(loss, items, {}).cut(3)
+    learner.optimizer.zero_grad(set_to_none=True)
+    for units in torch.arange(len(items)).tensor_split(3):
+        parts.add_gradients(units.tolist())
+    summed = torch.cat([p.grad.flatten() for p in learner.model.parameters()])
+    torch.testing.assert_close(summed / 3, whole, atol=1e-6, rtol=1e-4)
+
+
+def test_a_mixed_update_is_the_sum_of_the_separate_gradients(played):
+    run, batch, made = played
+    learner, record = run.learners["policy"], run.config.algorithm
+    taught = credit.credit(record, run.learners, batch, {}, rate=1.0).sequences
+    lessons = [learner.objective_of(Policy(weight=0.7), taught, {})]
+    lessons += [learner.objective_of(x, made[x.kind], {}) for x in (Dpo(weight=0.5), Sft())]
+    apart = sum(gradient(learner, lesson) for lesson in lessons)
+    torch.testing.assert_close(gradient(learner, *lessons), apart, atol=1e-6, rtol=0)
+    before = [p.clone() for p in learner.model.parameters()]
+    metrics, _ = learner.update(lessons, rate=1.0, seed=0)
+    assert {"loss/policy", "dpo/loss/item", "dpo/accuracy", "sft/chosen"} <= set(metrics)
+    moved = zip(before, learner.model.parameters(), strict=True)
+    assert any(not torch.equal(a, b) for a, b in moved)
+
+
+def test_items_of_another_parameter_set_are_left_out(played):
+    _, _, made = played
+    pairs = made["pairs"]
+    none, at = pairs.written_by("somebody else")
+    assert len(none) == len(at) == 0
+    own, at = pairs.written_by("policy")
+    assert len(own) == len(pairs) == len(at)
+
+
+# ---- From episodes ---------------------------------------------------------------------------
+
+
+def test_pairs_and_demonstrations_of_a_group():
+    worth = [0.5, 2.0, 2.0, -1.0, 0.4]
+    group = [0, 1, 2, 3, 4]
+    assert Pairs()(worth, group) == [(1, 3)]
+    every = Pairs(take="all", margin=1.0)(worth, group)
+    assert every == [(1, 0), (1, 4), (1, 3), (2, 0), (2, 4), (2, 3), (0, 3), (4, 3)]
+    assert (1, 2) not in Pairs(take="all")(worth, group)
+    assert (1, 2) in Pairs(take="all", ties=True)(worth, group)
+    assert Pairs()(worth, [1, 2]) == [] and Pairs()(worth, [3]) == []
+    assert Best()(worth, group) == [(1,)] and Best(above=2.0)(worth, group) == []
+
+
+def test_the_better_share_of_the_items_is_kept(played):
+    run, batch, _ = played
+    page = loop.Page(0, batch=batch)
+    Recycle(to=Pairs(take="all"))(run, page)
+    every = page.items["pairs"]
+    Recycle(to=Pairs(take="all", keep=0.25))(run, page)
+    kept = page.items["pairs"]
+    assert len(kept) == round(0.25 * len(every))
+    assert (
+        kept.worth_NK[:, 0].min()
+        >= every.worth_NK[:, 0].sort(descending=True).values[len(kept) - 1]
+    )

@@ -1,0 +1,53 @@
+"""DNO: a Nash policy of general preferences by iterated regression (arXiv 2404.03715).
+
+Every update is an iteration: replies of the policy pi_t are compared with each other, and every two
+of a task teach the difference of their log-ratios to pi_t the difference of their win rates, by
+cross entropy. In the optimum pi ~ pi_t exp(r / eta). This is algorithm 1; the variant `practical`
+(algorithm 2) keeps the pairs with a large margin and takes DPO's loss on them.
+
+Left out: replies of a stronger teacher among those that are compared; the loss was recalled from
+the published paper. The last policy may cycle where preferences do; the average of all policies
+does not.
+"""
+
+from coevo.envs.rewards import WinRate
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.algorithms.reasons import CHEAP
+from coevo.trainers.estimators import AdvantageConfig
+from coevo.trainers.losses import Dno, Dpo
+from coevo.trainers.steps import Collect, Fit, Pairs, Recycle, Renew, Score, Update
+
+PRACTICAL = (
+    Renew(),
+    Collect(),
+    Score(),
+    Recycle(to=Pairs(take="extremes", margin=0.25)),
+    Update(losses=(Dpo(beta=0.1),)),
+    Fit(),
+)
+
+ALGORITHM = Algorithm(
+    name="dno",
+    summary="differences of log-ratios are regressed on differences of win rates",
+    paper="Rosset et al. 2024, DNO, arXiv 2404.03715",
+    formula="-p log s(d) - (1-p) log s(-d), d = eta (D_1 - D_2), D = log pi/pi_t, p = s(r_1 - r_2)",
+    status="table",
+    reproductions=("dno_monotone",),
+    cycle=(
+        Renew(),
+        Collect(),
+        Score(),
+        Recycle(to=Pairs(take="all", ties=True)),
+        Update(losses=(Dno(eta=0.5),)),
+        Fit(),
+    ),
+    rewards=(WinRate(),),
+    collect=CollectConfig(episodes=320, group_size=5, component="win_rate"),
+    advantage=AdvantageConfig(reward_weights={"payoff": 0.0}),
+    optim=OptimConfig(lr=1e-4, epochs=4),
+    published={
+        "collect.group_size": Published(value="5, and 1 of a teacher", source="paper"),
+        "collect.episodes": Published(value="about 100 000 prompts", source="paper", why=CHEAP),
+    },
+    variants={"practical": {"cycle": PRACTICAL}},
+)

@@ -1,0 +1,47 @@
+"""RPO: preference optimisation that also imitates what is preferred (arXiv 2405.16436).
+
+DPO is free to move probability to replies that no pair ever compared, good or bad; its symptom is a
+log-probability of the preferred reply that falls. A term that imitates the preferred reply stands
+against it. The start policy is the reference throughout.
+
+eta of the two code bases is not one number: the handbook recipe sums log-probabilities (the record),
+OpenRLHF takes their mean over tokens (the variant `token`).
+"""
+
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.algorithms.reasons import CHEAP, SMALL
+from coevo.trainers.losses import Rpo
+from coevo.trainers.steps import Collect, Fit, Pairs, Recycle, Score, Update
+
+CODE = "released code, YSLIU627/Regularized-Preference-Optimization"
+
+ALGORITHM = Algorithm(
+    name="rpo",
+    summary="DPO with imitation of the preferred reply, against over-optimisation",
+    paper="Liu et al. 2024, RPO, arXiv 2405.16436",
+    formula="-log s(beta (D_w - D_l)) - eta beta log pi(w), D = log pi/pi_ref",
+    status="table",
+    reproductions=("rpo_coverage",),
+    cycle=(
+        Collect(),
+        Score(),
+        Recycle(to=Pairs()),
+        Update(losses=(Rpo(beta=0.01, eta=0.005),)),
+        Fit(),
+    ),
+    collect=CollectConfig(episodes=128, group_size=2),
+    optim=OptimConfig(lr=1e-4),
+    published={
+        "collect.episodes": Published(value=128, source=CODE),
+        "optim.lr": Published(value=5e-7, source=CODE, why=SMALL),
+        "optim.epochs": Published(value="1 to 2, on given pairs", source=CODE, why=CHEAP),
+    },
+    variants={
+        "token": {
+            "cycle.update.losses.rpo.beta": 0.5,
+            "cycle.update.losses.rpo.eta": 0.2,
+            "cycle.update.losses.rpo.per": "token",
+        },
+        "dpo": {"cycle.update.losses.rpo.eta": 0.0},
+    },
+)

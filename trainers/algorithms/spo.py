@@ -1,0 +1,48 @@
+"""SPO: reinforcement learning from comparisons alone, by self-play (arXiv 2401.04056).
+
+Episodes of one task are compared with each other, and each is paid its win rate, whose mean over a
+group is 1/2: A = r - 1/2. No reward model is fitted, so that preferences may be intransitive. The
+guarantee is for the average of the policies of all updates; the last one may cycle (the ema weights
+of `ema` average logits, which is not the same).
+
+Left out: the queue of earlier trajectories to compare with, whose length the paper does not give.
+"""
+
+from coevo.envs.rewards import WinRate
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    LossConfig,
+    NoNormalisation,
+    Outcome,
+    PolicyGradient,
+    SeqMeanTokenSum,
+)
+
+ALGORITHM = Algorithm(
+    name="spo",
+    summary="win rate against the other episodes of the task, instead of a reward",
+    paper="Swamy et al. 2024, SPO, arXiv 2401.04056",
+    formula="r_i = 1/(G-1) sum_{j != i} P(i preferred to j), A = r - mean over the task",
+    status="table",
+    reproductions=("spo_minimax",),
+    rewards=(WinRate(),),
+    collect=CollectConfig(episodes=64, group_size=8, component="win_rate"),
+    advantage=AdvantageConfig(
+        reward_weights={"payoff": 0.0},
+        credit=Outcome(),
+        baseline=GroupMean(),
+        normalise=NoNormalisation(),
+    ),
+    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
+    optim=OptimConfig(lr=1e-4),
+    published={
+        "loss": Published(
+            value="SAC and PPO",
+            source="paper",
+            why="any learner without regret; this is the plainest for language models",
+        ),
+    },
+    variants={"drawn": {"rewards": (WinRate(drawn=True),)}},
+)

@@ -1,0 +1,46 @@
+"""SPPO: exponential weights on win rates, by regression (arXiv 2405.00675).
+
+Five replies to a prompt are compared with each other; the log-ratio of the best and of the worst to
+the policy that drew them is moved towards (P - 1/2) / beta. That policy is the reference of the
+iteration: `renew` makes it so at the start of every update.
+"""
+
+from coevo.envs.rewards import WinRate
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.algorithms.reasons import CHEAP, SMALL
+from coevo.trainers.estimators import AdvantageConfig
+from coevo.trainers.losses import Sppo
+from coevo.trainers.steps import Collect, Fit, Pairs, Recycle, Renew, Score, Update
+
+CODE = "released code, uclaml/SPPO"
+
+ALGORITHM = Algorithm(
+    name="sppo",
+    summary="log-ratios are regressed on win rates, with a new reference every update",
+    paper="Wu et al. 2024, SPPO, arXiv 2405.00675",
+    formula="1/2 [(log pi/pi_t (w) - (P_w - 1/2)/beta)^2 + (log pi/pi_t (l) - (P_l - 1/2)/beta)^2]",
+    status="table",
+    reproductions=("spo_minimax",),
+    cycle=(
+        Renew(),
+        Collect(),
+        Score(),
+        Recycle(to=Pairs()),
+        Update(losses=(Sppo(beta=0.01),)),
+        Fit(),
+    ),
+    rewards=(WinRate(),),
+    collect=CollectConfig(episodes=320, group_size=5, component="win_rate"),
+    advantage=AdvantageConfig(reward_weights={"payoff": 0.0}),
+    optim=OptimConfig(lr=1e-4, epochs=4),
+    published={
+        "collect.group_size": Published(value=5, source=CODE),
+        "collect.episodes": Published(value="5 x 20 000", source=CODE, why=CHEAP),
+        "optim.lr": Published(value=5e-7, source=CODE, why=SMALL),
+        "optim.epochs": Published(value=1, source=CODE, why="few prompts per iteration"),
+    },
+    variants={
+        "all": {"cycle.recycle.to": Pairs(take="all", ties=True)},
+        "hard": {"cycle.update.losses.sppo.hard": True},
+    },
+)
