@@ -20,7 +20,7 @@ from coevo.envs.core.errors import ConfigError
 
 HOW = ("out", "workers", "on", "retry", "json")
 """Arguments that say how, not what, and so may change when a comparison is continued."""
-OVERSHOT = 0.1
+OVERSHOT = 0.05
 """Share of a budget beyond it from which a table says what to do about that."""
 BUDGET = "2e5"
 """Sampled tokens of a run that is given no budget."""
@@ -164,7 +164,9 @@ def show(screen: Screen, manifest: Manifest, summary: Mapping[str, Any], root: P
         rows = [_row(marked(n, manifest), t) for n, t in part["algorithms"].items()]
         screen.table(title, COLUMNS, rows)
         if over.get(env, 0.0) > OVERSHOT:
-            screen.say("  a run ends after a whole update: for less overshoot lower collect.episodes")
+            screen.say(
+                "  a run ends after a whole update: for less overshoot lower collect.episodes"
+            )
         _failures(screen, part)
     if len(manifest.environments) > 1:
         whole = summary["overall"]["algorithms"].items()
