@@ -21,7 +21,7 @@ from coevo.envs.core.errors import ConfigError
 
 HOW = ("out", "workers", "on", "retry", "json")
 """Arguments that say how, not what, and so may change when a comparison is continued."""
-OVERSHOT = 0.1
+OVERSHOT = 0.05
 """Share of a budget beyond it from which a table says what to do about that."""
 BUDGET = "2e5"
 """Sampled tokens of a run that is given no budget."""

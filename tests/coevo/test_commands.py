@@ -92,6 +92,13 @@ def test_evaluate_scores_an_agent(cli):
     assert "oracle against random" in cli(*words).out
 
 
+def test_a_cooperative_task_is_evaluated_in_self_play_and_says_what_rewards_change(cli):
+    words = ("evaluate", "--agent", "oracle", "--env", "coevo/debate-v0", "--games", "4")
+    told = cli(*words, "--env-option", "rewards=[format]").out
+    assert "in self-play" in told
+    assert "moves none of them" in told
+
+
 def test_evaluate_in_self_play(cli):
     words = ("evaluate", "--agent", "random", "--env", KUHN, "--games", "10", "--opponent", "self")
     found = json.loads(cli(*words, "--json").out)

@@ -16,8 +16,11 @@ from coevo.benchmarks.provenance import hardware
 from coevo.benchmarks.report.run import MEASURES
 from coevo.commands.arguments import Train
 from coevo.commands.measure import ExploitabilityProbe
+from coevo.commands.parse import parse
 from coevo.commands.run_setup import prepare, seconds
+from coevo.commands.train import unfamiliar
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.registry import ENVS
 from coevo.trainers.config import load_config
 
 KUHN = "coevo/kuhn_poker-v0"
@@ -53,6 +56,16 @@ def test_the_summary_holds_both_tables_and_where_they_come_from(finished):
     assert summary["command"].startswith(f"coevo train mars --env {KUHN}")
     assert len(summary["config_hash"]) == 64
     assert summary["hardware"]["cores"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("trained", "options", "unseen"),
+    [(True, (), False), (False, (), True), (False, ("--env-option", "illegal=mask"), False)],
+)
+def test_a_run_on_what_the_starter_model_never_saw_says_so(monkeypatch, trained, options, unseen):
+    monkeypatch.setitem(ENVS, KUHN, replace(ENVS[KUHN], starter_trained=trained))
+    config = prepare(parse(["train", "mars", "--env", KUHN, *options])).config
+    assert unfamiliar(config) == unseen
 
 
 def test_the_end_of_a_run_is_told_in_words(finished):

@@ -86,6 +86,7 @@ SLOTS = [
     ("transform", replace(BASE, transform=(ShareSet(size=2, low=-6.0, high=6.0),))),
     *(("transform", replace(STREAM, transform=(c,))) for c in every(Transform, but=OF_TURNS)),
     ("baseline", replace(STREAM, baseline=StateMean())),
+    *(("weights", replace(TURNS, baseline=c, weights="token")) for c in every(Baseline)),
     *(("weights", replace(BASE, baseline=GroupMean(), weights=n)) for n in get_args(Weights)),
     *(("weights", replace(TURNS, baseline=LeaveOneOut(), weights=n)) for n in get_args(Weights)),
 ]
