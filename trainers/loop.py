@@ -124,7 +124,7 @@ def drive(
 
     Raises:
         DataError: another process writes to the folder, or has done so since the run was started.
-        KeyboardInterrupt: after the current update was finished and saved.
+        KeyboardInterrupt: after the current update was finished and saved; asked twice, at once.
     """
     with run.folder.lock(), Interrupt() as interrupt:
         saved = _taken_up(run)
@@ -137,7 +137,7 @@ def drive(
                     f"update {run.progress.step + 1}: {error}. "
                     f"{_last_good(saved, run.folder)}; a lower learning rate may help"
                 ) from error
-            except CoevoError:
+            except (CoevoError, KeyboardInterrupt):
                 if saved < run.progress.step and not run.moving:
                     run.save()  # no weight has moved since the last update
                 raise
@@ -212,14 +212,18 @@ def totals(progress: Progress) -> dict[str, float]:
     }
 
 
+STOPPING = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
+"""Signals that ask a run to stop: Ctrl-C, a scheduler, a terminal that is closed."""
+
+
 class Interrupt:
-    """Turns the first Ctrl-C into a request to stop after the current update."""
+    """Turns the first signal to stop into a request to stop after the current update."""
 
     asked = False
 
     def __enter__(self) -> Interrupt:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._note)
+            self._before = {number: signal.signal(number, self._note) for number in STOPPING}
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -229,4 +233,5 @@ class Interrupt:
 
     def __exit__(self, *error: object) -> None:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self._before)
+            for number, handler in self._before.items():
+                signal.signal(number, handler)
