@@ -90,8 +90,12 @@ def _train(args: Train, job: Job, screen: Screen) -> Run:
             screen.say(f"follow it: {place}")
         run = start(config, job.folder, trust_remote_code=args.trust_remote_code)
         for update in updates(run, [probe]):
-            display.report(update.step, update.metrics, update.done)
-            loggers.catch_up()
+            try:
+                display.report(update.step, update.metrics, update.done)
+                loggers.catch_up()
+            except BrokenPipeError:
+                run.save()  # nobody reads any more: `coevo train | head`
+                raise
         return run
 
 

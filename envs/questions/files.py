@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 from coevo.envs.core.config import config
 from coevo.envs.core.errors import DataError
+from coevo.envs.core.lines import lines_of
+from coevo.envs.core.quoting import encodable
 from coevo.envs.questions.grading import MATHEMATICS
 from coevo.envs.questions.mathematics import check_installed
 from coevo.envs.questions.question import Question, SplitSource
@@ -55,15 +57,9 @@ class _Lines(SplitSource):
     def _read(self) -> tuple[tuple[Question, ...], tuple[str, ...]]:
         path = Path(self.path)
         file = path / self._published if path.is_dir() else path
-        try:
-            lines = file.read_bytes().split(b"\n")
-        except OSError as error:
-            raise DataError(f"cannot read {file}: {error.strerror}") from None
         found: dict[str, Question] = {}
         skipped: list[str] = []
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
+        for number, line in lines_of(file):
             try:
                 question = self.question(_object(line), number)
                 if question.id in found:
@@ -155,4 +151,6 @@ def _text(line: Mapping[str, Any], field: str) -> str:
         raise DataError(f"{field!r} must be text, found {found!r:.80}")
     if not str(found).strip():
         raise DataError(f"{field!r} is empty")
+    if encodable(str(found)) != str(found):
+        raise DataError(f"{field!r} holds half a surrogate pair")
     return str(found)

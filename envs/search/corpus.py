@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from coevo.envs.core.errors import DataError
+from coevo.envs.core.lines import lines_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +98,15 @@ def json_lines(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     Raises:
         DataError: the file cannot be read, or a line is not a JSON object in UTF-8.
     """
-    try:
-        stream = file.open("rb")
-    except OSError as error:
-        raise DataError(f"cannot read {file}: {error.strerror}") from None
-    with stream:
-        for number, line in enumerate(stream, start=1):
-            if not line.strip():
-                continue
-            try:
-                entry = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise DataError(f"{file}, line {number}: not a JSON line: {error}") from None
-            if not isinstance(entry, dict):
-                kind = type(entry).__name__
-                raise DataError(f"{file}, line {number}: a JSON object is expected, found {kind}")
-            yield number, entry
+    for number, line in lines_of(file):
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{file}, line {number}: not a JSON line: {error}") from None
+        if not isinstance(entry, dict):
+            kind = type(entry).__name__
+            raise DataError(f"{file}, line {number}: a JSON object is expected, found {kind}")
+        yield number, entry
 
 
 def _document(entry: Mapping[str, Any], where: str) -> Document:

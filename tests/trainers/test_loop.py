@@ -180,16 +180,17 @@ def test_metrics_tell_returns_by_seat_and_how_plays_ended(config, tmp_path):
     assert metrics["reward/format"] >= 0
 
 
-def test_ctrl_c_finishes_the_update_and_keeps_it(config, folder):
+@pytest.mark.parametrize("number", loop.STOPPING)
+def test_a_signal_to_stop_finishes_the_update_and_keeps_it(config, folder, number):
     given = config(steps=50, checkpoint_every=50)
     made = folder(given)
 
-    before = signal.getsignal(signal.SIGINT)
+    before = signal.getsignal(number)
     with pytest.raises(KeyboardInterrupt):
         for done in loop.updates(loop.start(given, made)):
             if done.step == 2:
-                os.kill(os.getpid(), signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
+                os.kill(os.getpid(), number)
+    assert signal.getsignal(number) is before
     last = [m["step"] for m in made.read_metrics()][-1]
     assert checkpoint.latest(made.checkpoints).name == f"step_{last:06d}" and last in (2, 3)
 

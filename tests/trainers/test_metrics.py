@@ -61,7 +61,7 @@ def test_charges_for_replaced_moves_do_not_decide_a_game():
 def test_the_rest_of_the_summary():
     forfeited = play(0, 0, illegal=(-1, 1), offenders=["player_0"], stop=StopReason.FORFEIT)
     metrics = rollout_metrics(("player_0", "player_1"), [play(1, -1), forfeited])
-    assert metrics["return/player_0"] == 0.5
+    assert metrics["return/player_0"] == 0.0
     assert metrics["illegal_rate/player_0"] == 0.5
     assert metrics["illegal_rate/player_1"] == 0
     assert metrics["forfeit_rate"] == metrics["stop/forfeit"] == metrics["stop/finished"] == 0.5
