@@ -40,6 +40,7 @@ from coevo.envs.games.states import (
     load_game,
     movers,
     named,
+    own_count,
     own_decisions,
     picture,
     resampled,
@@ -178,7 +179,7 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         """Say what others and chance did since this seat's last move; empty if that is hidden."""
         if not is_open(self.game):
             return ""
-        own = sum(player in actions for _, actions in decisions(state))
+        own = own_count(state, player)
         seen, said = 0, []
         for past, actions in decisions(state):
             seen += player in actions
