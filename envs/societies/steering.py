@@ -216,7 +216,7 @@ class Steering(Society[SteeringConfig]):
             cost = f"{c.precision_cost:g} (q-{c.baseline:g})^2"
             left = f"{len(self.citizens) - self.round} left."
             asked = f"Signal precision q: costs {cost}, {minds} {c.error_cost:g}."
-            return f"{asked} {known} {left} q: {' '.join(self.precisions)}. Answer [q]"
+            return f"{asked} {known} {left} q: {' '.join(self.precisions)}. Answer [move]"
         return f"Good or bad? {known} Signal {self.signal}, right with {self.precision}. {ask}"
 
     def draw(self) -> str:
