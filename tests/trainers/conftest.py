@@ -39,7 +39,7 @@ def config(tiny_model_dir):
             plain = {"loss.regularise": (), "magnet": None, "ema": 0.0}
             record = assign(record, plain | LEAGUE)
         elif name != "mars":
-            record = assign(algorithm(name), {"collect.episodes": 8})
+            record, changes = algorithm(name), {"collect.episodes": 8, **(changes or {})}
         usual = TrainConfig(
             algorithm=assign(record, changes or {}),
             env="coevo/kuhn_poker-v0",
