@@ -1,8 +1,8 @@
 """A tabular policy: a row of logits for every prompt, a column for every legal move.
 
 The smallest policy that the shipped loop trains, exact where a language model is approximate. A
-prompt gets its row when it is met first; one token is a whole move, so a token sequence is the number
-of the row and the number of the move. It needs a list of legal moves at every turn.
+prompt gets its row when it is met first; one token is a whole move, so a token sequence is the
+number of the row and the number of the move. It needs a list of legal moves at every turn.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Rows:
         legal = request.info["legal_actions"]
         if not legal:
             raise ConfigError(
-                f"seat {request.seat} may say anything here, but a table needs a list of legal moves"
+                f"seat {request.seat} may say anything here, but a table needs listed moves"
             )
         key = json.dumps([[m["content"] for m in request.chat], list(legal)])
         return key, self.of.get(key)
@@ -110,7 +110,7 @@ class TabularPolicy(Policy):
         ]
 
     def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Return the log-probability of every legal move; a prompt that is not met yet is uniform."""
+        """Return the log-probability of every legal move; a prompt not met yet is uniform."""
         out = []
         for request in requests:
             moves = len(request.info["legal_actions"])

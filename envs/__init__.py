@@ -165,8 +165,8 @@ register(
     kind="competitive",
     metric="return_vs_random",
     refs={"random": 0.0, "oracle": 0.99},
-    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.990 with standard "
-    "error 0.007 in 400 games",
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.990 with "
+    "standard error 0.007 in 400 games",
 )
 register(
     "coevo/bargaining-v0",
@@ -175,8 +175,8 @@ register(
     kind="mixed",
     metric="return_self_play",
     refs={"random": 1.5588, "oracle": 7.561},
-    refs_source="random: mean of 400 games, 1.559 with standard error 0.120; oracle: the best split "
-    "of each of the 1000 pools",
+    refs_source="random: mean of 400 games, 1.559 with standard error 0.120; oracle: the best "
+    "split of each of the 1000 pools",
 )
 register(
     "coevo/battleship-v0",
@@ -185,8 +185,8 @@ register(
     kind="competitive",
     metric="return_vs_random",
     refs={"random": 0.0, "oracle": 0.9375},
-    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.938 with standard "
-    "error 0.033 in 400 games",
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.938 with "
+    "standard error 0.033 in 400 games",
 )
 register(
     "coevo/breakthrough-v0",
@@ -195,8 +195,8 @@ register(
     kind="competitive",
     metric="return_vs_random",
     refs={"random": 0.0, "oracle": 1.0},
-    refs_source="random: 0 by symmetry; oracle: the expert against random play, 1.000 with standard "
-    "error 0.000 in 400 games",
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 1.000 with "
+    "standard error 0.000 in 400 games",
 )
 register(
     "coevo/colonel_blotto-v0",
@@ -215,8 +215,8 @@ register(
     kind="competitive",
     metric="return_vs_random",
     refs={"random": 0.0, "oracle": 0.75},
-    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.750 with standard "
-    "error 0.032 in 400 games",
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.750 with "
+    "standard error 0.032 in 400 games",
 )
 register(
     "coevo/dots_and_boxes-v0",
@@ -225,8 +225,8 @@ register(
     kind="competitive",
     metric="return_vs_oracle",
     refs={"random": -0.8267639356528245, "oracle": 0.0},
-    refs_source="oracle: minimax, even between best moves; random: exact expectation over both seats; "
-    "oracle against itself: 0 over both seats",
+    refs_source="oracle: minimax, even between best moves; random: exact expectation over both "
+    "seats; oracle against itself: 0 over both seats",
 )
 register(
     "coevo/go-v0",
@@ -235,8 +235,8 @@ register(
     kind="competitive",
     metric="return_vs_random",
     refs={"random": 0.0, "oracle": 1.0},
-    refs_source="random: 0 by symmetry; oracle: the expert against random play, 1.000 with standard "
-    "error 0.000 in 400 games",
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 1.000 with "
+    "standard error 0.000 in 400 games",
 )
 register(
     "coevo/hanabi-v0",
@@ -255,8 +255,8 @@ register(
     kind="competitive",
     metric="return_vs_random",
     refs={"random": 0.0, "oracle": 0.965},
-    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.965 with standard "
-    "error 0.013 in 400 games",
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.965 with "
+    "standard error 0.013 in 400 games",
 )
 register(
     "coevo/lewis_signaling-v0",
@@ -283,8 +283,8 @@ register(
     kind="competitive",
     metric="return_vs_random",
     refs={"random": 0.0, "oracle": 0.975},
-    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.975 with standard "
-    "error 0.011 in 400 games",
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.975 with "
+    "standard error 0.011 in 400 games",
 )
 register(
     "coevo/mini_hanabi-v0",
@@ -304,8 +304,8 @@ register(
     kind="competitive",
     metric="return_vs_random",
     refs={"random": 0.0, "oracle": 0.8375},
-    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.838 with standard "
-    "error 0.019 in 400 games",
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.838 with "
+    "standard error 0.019 in 400 games",
 )
 register(
     "coevo/nim-v0",
@@ -314,8 +314,8 @@ register(
     kind="competitive",
     metric="return_vs_oracle",
     refs={"random": -0.9932699514991181, "oracle": 0.0},
-    refs_source="oracle: minimax, even between best moves; random: exact expectation over both seats; "
-    "oracle against itself: 0 over both seats",
+    refs_source="oracle: minimax, even between best moves; random: exact expectation over both "
+    "seats; oracle against itself: 0 over both seats",
 )
 register(
     "coevo/othello-v0",
@@ -324,8 +324,8 @@ register(
     kind="competitive",
     metric="return_vs_random",
     refs={"random": 0.0, "oracle": 0.7025},
-    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.703 with standard "
-    "error 0.035 in 400 games",
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.703 with "
+    "standard error 0.035 in 400 games",
 )
 register(
     "coevo/phantom_tic_tac_toe-v0",
@@ -334,8 +334,8 @@ register(
     kind="competitive",
     metric="return_vs_random",
     refs={"random": 0.0, "oracle": 0.7525},
-    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.752 with standard "
-    "error 0.029 in 400 games",
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.752 with "
+    "standard error 0.029 in 400 games",
 )
 register(
     "coevo/pig-v0",
@@ -344,8 +344,8 @@ register(
     kind="competitive",
     metric="return_vs_random",
     refs={"random": 0.0, "oracle": 0.86},
-    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.860 with standard "
-    "error 0.027 in 400 games",
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.860 with "
+    "standard error 0.027 in 400 games",
 )
 register(
     "coevo/sheriff-v0",
@@ -384,8 +384,8 @@ register(
     kind="competitive",
     metric="return_vs_random",
     refs={"random": 0.0, "oracle": 0.99},
-    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.990 with standard "
-    "error 0.007 in 400 games",
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.990 with "
+    "standard error 0.007 in 400 games",
 )
 register(
     "coevo/sequential_public_goods-v0",

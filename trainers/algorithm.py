@@ -45,8 +45,8 @@ __all__ = [
 Status = Literal["model", "table", "vectors", "composed", "inferred"]
 
 STATUS: Mapping[Status, str] = {
-    "model": "the property that its source claims is shown by `coevo reproduce` on a language model "
-    "trained by the shipped loop",
+    "model": "the property that its source claims is shown by `coevo reproduce` on a language "
+    "model trained by the shipped loop",
     "table": "the property that its source claims is shown by `coevo reproduce` on tables; the "
     "reproduction says whether the shipped loop trained them or a loop of its own",
     "vectors": "its advantage or its loss gives the worked numbers of the source to 4 decimals",

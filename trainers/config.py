@@ -38,8 +38,8 @@ class TrainConfig:
     env_options: Mapping[str, Any] = field(default_factory=lambda: {"prompt_style": "terse"})
     """Arguments of the environment."""
     model: str = "starter"
-    """`starter` for the shipped model, a folder with a causal LM, a Hub id, or `table`: a row of logits
-    for every prompt, where every turn has a list of legal moves."""
+    """`starter` for the shipped model, a folder with a causal LM, a Hub id, or `table`: a row of
+    logits for every prompt, where every turn has a list of legal moves."""
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
     seed: Annotated[int, whole(0)] = 0
     """Root of every generator of the run."""

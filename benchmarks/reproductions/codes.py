@@ -1,7 +1,7 @@
 """A team that may be wordy, terse or unintelligible: one seat tells its digit, the other adds.
 
-Sender     sees a digit and says it in a `sentence` (12 tokens), as a `code` (2), or makes `noise` (1),
-           which ends the play: nobody can answer.
+Sender     sees a digit and says it in a `sentence` (12 tokens), as a `code` (2), or makes `noise`
+           (1), which ends the play: nobody can answer.
 Receiver   sees its own digit and what was said, and answers the sum modulo `digits`.
 Payoff     1 to both for the right answer. How long a message is, and how strange it is to the start
            model (its loss per token: 1.5, 2.5 and 4), is said by `MessageTerm`.

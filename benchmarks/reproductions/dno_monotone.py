@@ -55,8 +55,8 @@ def run(seeds: Sequence[int]) -> Outcome:
                 high=0.25,
             ),
         ),
-        note="a policy may be preferred to the one before it for ever and yet go round: the average "
-        "is what is safe",
+        note="a policy may be preferred to the one before it for ever and yet go round: the "
+        "average is what is safe",
     )
 
 
@@ -81,8 +81,8 @@ REPRODUCTION = Reproduction(
     name="dno_monotone",
     property="Regression on win rates gives the step of exponential weights; every policy is "
     "preferred to the one before it, and the average of all is beaten by no arm.",
-    source="Rosset et al. 2024, DNO, arXiv 2404.03715 (algorithm 1; monotone improvement); figures: "
-    "our numpy experiment, exact steps with eta = 2",
+    source="Rosset et al. 2024, DNO, arXiv 2404.03715 (algorithm 1; monotone improvement); "
+    "figures: our numpy experiment, exact steps with eta = 2",
     minutes=4.0,
     run=run,
     on="table",

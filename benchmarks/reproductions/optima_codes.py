@@ -1,9 +1,9 @@
 """Optima: a team learns to be right and terse from its own best plays.
 
 Setting   Two seats on one table (`codes`): a message may be a sentence, a code or noise, worth
-          R = right - 0.6 tokens / 12 + 1 / loss: 1.07, 1.30 and 0.20 if it is right (noise never is).
-          The record `optima` and its variants by the shipped loop: 20 tasks an update, each played
-          10 times, Adam 0.2, 50 updates; the figures are those of the last 10.
+          R = right - 0.6 tokens / 12 + 1 / loss: 1.07, 1.30 and 0.20 if it is right (noise never
+          is). The record `optima` and its variants by the shipped loop: 20 tasks an update, each
+          played 10 times, Adam 0.2, 50 updates; the figures are those of the last 10.
 Measured  Accuracy, tokens of a message, and which form it takes, for iSFT, iDPO and both in turns;
           without the term of the tokens (1.67 for a sentence, 1.40 for a code); without that of the
           loss (0.40, 0.90); and for imitation of what is right alone, the naive control.

@@ -2,8 +2,8 @@
 
 P(row preferred to column): a0 over a1 over a2 over a0, and a3 is worse than all. The best that can
 be done against the worst opponent (the minimax winner) is (.3, .3, .4, 0), which wins half of the
-time; scores fitted to the preferences (Bradley-Terry) have a single best arm, which loses to another
-in four of five comparisons.
+time; scores fitted to the preferences (Bradley-Terry) have a single best arm, which loses to
+another in four of five comparisons.
 """
 
 from __future__ import annotations

@@ -144,8 +144,8 @@ def _gain(one: Sequence[Drift], other: Sequence[Drift], name: str) -> tuple[floa
 
 REPRODUCTION = Reproduction(
     name="rpo_coverage",
-    property="Where pairs cover few replies, imitation of the preferred ones beside DPO keeps their "
-    "probability up and takes it from replies that were never compared.",
+    property="Where pairs cover few replies, imitation of the preferred ones beside DPO keeps "
+    "their probability up and takes it from replies that were never compared.",
     source="Liu et al. 2024, RPO, arXiv 2405.16436 (over-optimisation under partial coverage); "
     "figures: our numpy experiment on 60 arms of 6 features, 12 of them covered",
     minutes=2.5,

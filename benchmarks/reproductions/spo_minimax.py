@@ -68,9 +68,9 @@ REPRODUCTION = Reproduction(
     name="spo_minimax",
     property="Where preferences go in a circle, the average policy of self-play on win rates is "
     "beaten by no arm, and the best arm by fitted scores loses four of five comparisons.",
-    source="Swamy et al. 2024, SPO, arXiv 2401.04056 (the average policy of a learner without regret "
-    "is a minimax winner); Wu et al. 2024, SPPO, arXiv 2405.00675; figures of spo and of fitted "
-    "scores: our numpy experiment with a step of 0.1 and 4000 updates",
+    source="Swamy et al. 2024, SPO, arXiv 2401.04056 (the average policy of a learner without "
+    "regret is a minimax winner); Wu et al. 2024, SPPO, arXiv 2405.00675; figures of spo and of "
+    "fitted scores: our numpy experiment with a step of 0.1 and 4000 updates",
     minutes=8.0,
     run=run,
     on="table",

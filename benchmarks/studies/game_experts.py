@@ -3,8 +3,8 @@
     python -P benchmarks/studies/game_experts.py [games, 1000] [environments]
 
 Prints one line per environment: the mean return and its standard error of random play, of the
-expert of skill 0.5 and of skill 1; against random play from both seats in turn, or with itself where
-partners have one payoff or bargain. Seeds are fixed, and so are the figures.
+expert of skill 0.5 and of skill 1; against random play from both seats in turn, or with itself
+where partners have one payoff or bargain. Seeds are fixed, and so are the figures.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def show_seats(screen: Screen, found: Measurement) -> None:
 
 
 def show_social(screen: Screen, rows: Sequence[Measurement]) -> None:
-    """Print the social outcomes, one line per environment that has any; undefined ones are a dash."""
+    """Print the social outcomes, a line per environment that has any; undefined ones are a dash."""
     lines = [
         (row.env, *(row.details["social"][name]["mean"] for name in OUTCOMES))
         for row in rows

@@ -177,7 +177,7 @@ def free_folder(config: TrainConfig) -> Path:
 
 
 def _check_roles(config: TrainConfig) -> None:
-    """Refuse to alternate or to freeze roles of nobody; a record may name those of its own tasks."""
+    """Refuse to alternate or freeze roles of nobody; an algorithm may name those of its tasks."""
     roles = set(make(config.env, **config.env_options).task.roles)
     known = ALGORITHMS.get(config.algorithm.name)
     ours = [known, *(assign(known, v) for v in known.variants.values())] if known else []

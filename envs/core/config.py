@@ -224,7 +224,7 @@ def _assigned(value: T, changes: Mapping[str, Any]) -> T:
 def _advise(
     value: Any, changes: Mapping[str, Any], renamed: Mapping[str, Any], error: CoevoError
 ) -> None:
-    """Raise what to write where a component was only renamed, and the old one's fields do not fit."""
+    """Raise what to write where a component was only renamed and its old fields do not fit."""
     others = {k: v for k, v in changes.items() if k not in renamed}
     whole = {k.removesuffix(".name"): {"name": v} for k, v in renamed.items()}
     try:

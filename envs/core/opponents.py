@@ -10,8 +10,8 @@ import numpy as np
 from coevo.envs.core.env import TextEnv
 
 Opponent = Callable[[TextEnv, str, np.random.Generator], str]
-"""(environment, seat that it waits for, generator) -> reply; `coevo.agents.as_opponent` makes one of
-any agent."""
+"""(environment, seat that it waits for, generator) -> reply; `coevo.agents.as_opponent` makes one
+of any agent."""
 
 
 def opponent(given: str | Opponent) -> Opponent:

@@ -2,9 +2,9 @@ r"""What of a reply counts: one rule for every task.
 
 1. Thoughts are not read: all up to the last `</think>`, and all after a `<think>` that stays open.
    The rest is what was said.
-2. A mark is a pair of tags (`<answer>4</answer>`) or square brackets that end what was said (`[4]`).
-   Names of tags may be in any case. Of pairs inside of each other the innermost is one; brackets
-   hold no brackets and no line end, and `\[` and `\]` are mathematics.
+2. A mark is a pair of tags (`<answer>4</answer>`) or square brackets that end what was said
+   (`[4]`). Names of tags may be in any case. Of pairs inside of each other the innermost is one;
+   brackets hold no brackets and no line end, and `\[` and `\]` are mathematics.
 3. Of several marks the one that ends last counts, whatever it holds; nothing is repaired.
 4. Where moves are listed, the mark must also be the last thing that is said, and hold one of them,
    as it is spelled but for case and blanks.

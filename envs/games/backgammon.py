@@ -48,8 +48,8 @@ class Backgammon(OpenSpielTask):
             "with two or more checkers of the other is closed; a single one there is hit and has "
             "to enter again from the bar, before any other move of its side. Checkers are borne "
             "off when all of a side are on its points 6 to 1. Who is off first wins. [24/22 23/20] "
-            "moves one checker from 24 to 22 and one from 23 to 20; a star marks a hit, and (2) the "
-            "same move with the dice in the other order.\n"
+            "moves one checker from 24 to 22 and one from 23 to 20; a star marks a hit, and (2) "
+            "the same move with the dice in the other order.\n"
             "You are player_{player}."
         )
 

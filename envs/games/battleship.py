@@ -48,9 +48,9 @@ class Battleship(OpenSpielTask):
             f"Battleship for two players. Each has a board of {high} rows and {wide} columns that "
             f"the other does not see, and places ships of {sizes} cells on it, in this order: "
             "[across b2] puts the left end of a ship on b2, [down b2] its upper end. Then the "
-            f"players shoot in turn, {self.game.get_parameters()['num_shots']} shots each, at cells "
-            "of the other's board, and are told whether they hit. A ship is sunk when all its cells "
-            "are hit. Each sunk ship of the other is worth 1 point, each own one -1.\n"
+            f"players shoot in turn, {self.game.get_parameters()['num_shots']} shots each, at "
+            "cells of the other's board, and are told whether they hit. A ship is sunk when all "
+            "its cells are hit. Each sunk ship of the other is worth 1 point, each own one -1.\n"
             f"You are player_{player} and move {order}."
         )
 

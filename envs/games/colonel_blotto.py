@@ -1,4 +1,4 @@
-"""Colonel Blotto: share troops among battlefields, both at once (Borel, 1921); OpenSpiel's `blotto`.
+"""Colonel Blotto: troops for battlefields, both at once (Borel, 1921; OpenSpiel's `blotto`).
 
 Agents        player_0, player_1, who move at the same time
 Observation   chat: rules

@@ -55,7 +55,7 @@ class ConnectFour(BoardGame):
         return "\n".join([" ".join(str(n) for n in range(1, columns + 1)), *lines])
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the seat's mark and, after the number of each column, its discs from the bottom."""
+        """Return the seat's mark and, after each column's number, its discs from the bottom."""
         filled = (" ".join([str(n), *discs]) for n, discs in enumerate(stacks(state), start=1))
         return f"You are {MARKS[player]}. {' '.join(filled)}"
 

@@ -44,8 +44,8 @@ class DarkHex(OpenSpielTask):
         taken = TAKEN[self.game.get_parameters()["gameversion"]]
         order = "first" if player == 0 else "second"
         return (
-            f"{hex_rules(self.game)} Nobody sees the stones of the other. Who tries a cell that the "
-            f"other has taken is told so, knows that stone from then on, and {taken}.\n"
+            f"{hex_rules(self.game)} Nobody sees the stones of the other. Who tries a cell that "
+            f"the other has taken is told so, knows that stone from then on, and {taken}.\n"
             f"{hex_seat(player)}, and you move {order}."
         )
 

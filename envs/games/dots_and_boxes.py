@@ -56,7 +56,7 @@ class DotsAndBoxes(BoardGame):
         )
 
     def board(self, state: pyspiel.State) -> str:
-        """Draw dots as +, free sides as their numbers, drawn ones as lines, boxes by their owner."""
+        """Draw dots as +, free sides as numbers, drawn ones as lines, boxes by their owner."""
         rows, columns = size(self.game)
         sides, owners = drawing(state)
         lines = []

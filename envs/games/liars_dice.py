@@ -43,8 +43,9 @@ class LiarsDice(OpenSpielTask):
             f"{sides}; nobody sees the other's. In turn they bid how many dice of all, their own "
             f"and the other's, show a face: [2-3] says that at least two dice are threes. The face "
             f"{sides} is wild and counts as every face. A bid must be higher than the last one: "
-            "more dice, or as many of a higher face. Instead of a bid a player may say [liar]: then "
-            "the dice are shown, the last bidder wins if the bid is true, and else the other.\n"
+            "more dice, or as many of a higher face. Instead of a bid a player may say [liar]: "
+            "then the dice are shown, the last bidder wins if the bid is true, and else the "
+            "other.\n"
             f"You are player_{player} and {order}."
         )
 

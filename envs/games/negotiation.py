@@ -120,11 +120,11 @@ class Negotiation(Task[NegotiationConfig]):
             f"Negotiation for two players. Each starts with {stock} pieces of wood and {stock} of "
             f"gold. To you a piece of wood is worth {worth['wood']} and a piece of gold "
             f"{worth['gold']}; what they are worth to the other you do not know. In turn the "
-            "players make an offer, accept the last offer of the other, or pass. [3 wood for 5 gold] "
-            "offers to give three pieces of wood and to get five of gold. An offer stands until it "
-            "is answered; a new offer declines it. Nobody may offer or ask for what is not there. "
-            f"After {self.config.turns} moves it is over: who gained more, counted by the own worth "
-            "of the goods, wins.\n"
+            "players make an offer, accept the last offer of the other, or pass. [3 wood for 5 "
+            "gold] offers to give three pieces of wood and to get five of gold. An offer stands "
+            "until it is answered; a new offer declines it. Nobody may offer or ask for what is "
+            f"not there. After {self.config.turns} moves it is over: who gained more, counted by "
+            "the own worth of the goods, wins.\n"
             f"You are {seat} and move {order}.\n"
             f"{ANSWER_FORMAT.format(example='[pass]')}"
         )
@@ -137,8 +137,8 @@ class Negotiation(Task[NegotiationConfig]):
         return (
             f"{news}You have {_row(own)}; the other has {_row(other)}. "
             f"Moves left: {self.config.turns - len(self.log)}.\n"
-            f"Legal moves: {accept}[pass], and offers [A wood for B gold] or [A gold for B wood] of "
-            "what you and the other have"
+            f"Legal moves: {accept}[pass], and offers [A wood for B gold] or [A gold for B wood] "
+            "of what you and the other have"
         )
 
     def terse(self, seat: str) -> str:

@@ -42,11 +42,11 @@ class Othello(LetterBoard):
         """Explain the rules and who this seat is."""
         order = "first" if player == 0 else "second"
         return (
-            "Othello for two players on a board of eight rows and eight columns. A move puts a disc "
-            "on an empty cell so that discs of the other lie in a line, across, up or diagonally, "
-            "between the new disc and another one of your own; all discs between them become "
-            "yours. Who cannot move so has to pass. When nobody can move, who has more discs "
-            "wins.\n"
+            "Othello for two players on a board of eight rows and eight columns. A move puts a "
+            "disc on an empty cell so that discs of the other lie in a line, across, up or "
+            "diagonally, between the new disc and another one of your own; all discs between them "
+            "become yours. Who cannot move so has to pass. When nobody can move, who has more "
+            "discs wins.\n"
             f"You are player_{player}, your discs are {MARKS[player]}, and you move {order}."
         )
 

@@ -41,12 +41,12 @@ class Oware(OpenSpielTask):
         houses, seeds = size["num_houses_per_player"], size["num_seeds_per_house"]
         order = "first" if player == 0 else "second"
         return (
-            f"Oware for two players. Each has {houses} houses in a row, numbered 1 to {houses} from "
-            f"the own left, with {seeds} seeds each. A move takes all seeds out of one own house "
-            "and sows them one by one to the right: into the next own houses, then the other's "
-            "from 1 on, and round again, leaving out the house where it began. If the last seed "
-            "falls into a house of the other and makes two or three there, they are captured, and "
-            "so are two or three in the other's houses just before it, one after the other; a "
+            f"Oware for two players. Each has {houses} houses in a row, numbered 1 to {houses} "
+            f"from the own left, with {seeds} seeds each. A move takes all seeds out of one own "
+            "house and sows them one by one to the right: into the next own houses, then the "
+            "other's from 1 on, and round again, leaving out the house where it began. If the last "
+            "seed falls into a house of the other and makes two or three there, they are captured, "
+            "and so are two or three in the other's houses just before it, one after the other; a "
             "move that would capture all seeds of the other captures none. Who can must leave the "
             "other a seed to move. When nobody can go on or a position comes again, each takes the "
             "seeds on the own side. Who has captured more seeds wins.\n"

@@ -43,11 +43,12 @@ class Sheriff(OpenSpielTask):
             "The sheriff's game for a smuggler, player_0, and a sheriff, player_1. The smuggler "
             f"loads 0 to {size['max_items']} illegal items, which the sheriff does not see. Then, "
             f"in {size['num_rounds']} rounds, the smuggler offers a bribe of 0 to "
-            f"{size['max_bribe']} coins, and the sheriff says whether it would pass or inspect. Only "
-            "the last round counts. If the sheriff passes, the smuggler pays the bribe and earns "
-            f"{size['item_value']:g} for each illegal item. If the sheriff inspects and finds some, "
-            f"the smuggler pays {size['item_penalty']:g} for each of them to the sheriff; if there "
-            f"are none, the sheriff pays {size['sheriff_penalty']:g} to the smuggler.\n"
+            f"{size['max_bribe']} coins, and the sheriff says whether it would pass or inspect. "
+            "Only the last round counts. If the sheriff passes, the smuggler pays the bribe and "
+            f"earns {size['item_value']:g} for each illegal item. If the sheriff inspects and "
+            f"finds some, the smuggler pays {size['item_penalty']:g} for each of them to the "
+            f"sheriff; if there are none, the sheriff pays {size['sheriff_penalty']:g} to the "
+            "smuggler.\n"
             f"You are player_{player}, the {ROLES[player]}."
         )
 

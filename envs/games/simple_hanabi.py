@@ -1,4 +1,4 @@
-"""Simple Hanabi: three colours, two ranks, five cards a hand (MARS, arXiv 2510.15414); see `hanabi`.
+"""Simple Hanabi: three colours, two ranks, five cards a hand (MARS, arXiv 2510.15414).
 
 Agents        player_0 (moves first), player_1; each sees the other's cards, not its own
 Observation   as in `hanabi`

@@ -3,8 +3,8 @@
 At skill s an expert does with probability s what the facts tell; otherwise it does what somebody
 does who has not read them: it tosses a coin, asks for anything at hand, says any of the names at
 hand. A solver follows the question through the facts and asks for the next one. A proposer works
-backwards: from the answer to a fact that ends in it, from that fact's subject to the next one, until
-the chain is long enough to be asked for.
+backwards: from the answer to a fact that ends in it, from that fact's subject to the next one,
+until the chain is long enough to be asked for.
 """
 
 from __future__ import annotations

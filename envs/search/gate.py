@@ -183,7 +183,7 @@ class Gate:
     def _noise(
         self, p: Proposal, path: Path | None, rng: np.random.Generator
     ) -> list[tuple[str, ...]]:
-        """Return bundles that other searchers would have found, without support for the question."""
+        """Return bundles that other searchers would have found, without the question's support."""
         barred = set(p.evidence)
         if not self.spec.allow_support:
             barred |= set(self.world.support(path)) if path else set()

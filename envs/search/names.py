@@ -1,7 +1,7 @@
 """Invented names: syllables, no word or name that anybody knows, splits that never meet.
 
-Names of the `train` split and of the `test` split differ whatever the seed, so entities of worlds for
-training and for measuring are never shared.
+Names of the `train` split and of the `test` split differ whatever the seed, so entities of worlds
+for training and for measuring are never shared.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ class SearchRouterConfig:
     world: WorldConfig = Fictional()
     """Configuration of a world, or its bare name; see worlds.py."""
     world_seed: Annotated[int, whole(0)] | None = None
-    """Seed of the one world of all episodes; None makes a new world every episode, where worlds have
-    seeds."""
+    """Seed of the one world of all episodes; None makes a new world every episode, where worlds
+    have seeds."""
     hops: Annotated[
         tuple[Annotated[int, whole(1, 9)], ...], BeforeValidator(_several), Field(min_length=1)
     ] = (1, 2)

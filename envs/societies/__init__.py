@@ -1,1 +1,1 @@
-"""Societies and economies: stocks that are shared, reputations, leaders, taxes and public beliefs."""
+"""Societies and economies: shared stocks, reputations, leaders, taxes and public beliefs."""

@@ -1,8 +1,8 @@
 """The value of commitment: strong Stackelberg equilibria by linear programmes.
 
-The leader commits to a mixed strategy x; for each follower action j an LP finds the best x for which
-j is a best reply, and the best of these is the equilibrium (Conitzer, Sandholm 2006): ties are
-broken in the leader's favour.
+The leader commits to a mixed strategy x; for each follower action j an LP finds the best x for
+which j is a best reply, and the best of these is the equilibrium (Conitzer, Sandholm 2006): ties
+are broken in the leader's favour.
 """
 
 from __future__ import annotations

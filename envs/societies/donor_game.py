@@ -249,11 +249,11 @@ class DonorGame(Society[DonorGameConfig]):
                 "for each one spent."
             )
         return (
-            f"You are {seat}, one of {c.players} players who each start with {c.endowment:g} units. "
-            "In every round players are paired; one is the donor and says what share of its units "
-            f"it gives, and the recipient gets {c.multiplier:g} units for each one given.{punish} "
-            "Roles alternate, and nobody meets the same recipient twice. Your goal is to have as "
-            "many units as you can at the end."
+            f"You are {seat}, one of {c.players} players who each start with {c.endowment:g} "
+            "units. In every round players are paired; one is the donor and says what share of its "
+            f"units it gives, and the recipient gets {c.multiplier:g} units for each one "
+            f"given.{punish} Roles alternate, and nobody meets the same recipient twice. Your goal "
+            "is to have as many units as you can at the end."
         )
 
     def situation(self, seat: str) -> str:

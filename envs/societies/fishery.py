@@ -13,11 +13,11 @@ Options       see the arguments. Rich and scarce: stock; monitoring: sees; a rul
 References    mean return of a seat by default: random 20.0 (exact), a fifth of what lasts in every
               month 120, best 130 (dynamic programming)
 
-Rules and figures are those of GovSim's fishery (Piatti et al., arXiv 2404.16698): all catch at once;
-demand over the stock is met unit by unit in random order; what is left doubles, up to the capacity.
-Monitoring, a stated norm and costly fines are added as in work on norms of common pools (Ostrom et
-al. 1992; Gupta et al., arXiv 2510.14401, whose parameters are not public). The record notes who took
-more than an equal share of what lasts (`overused`) and who was fined (`sanctioned`).
+Rules and figures are those of GovSim's fishery (Piatti et al., arXiv 2404.16698): all catch at
+once; demand over the stock is met unit by unit in random order; what is left doubles, up to the
+capacity. Monitoring, a stated norm and costly fines are added as in work on norms of common pools
+(Ostrom et al. 1992; Gupta et al., arXiv 2510.14401, whose parameters are not public). The record
+notes who took more than an equal share of what lasts (`overused`) and who was fined (`sanctioned`).
 Experts take that share, and fine the one who took most beyond it.
 """
 
@@ -265,9 +265,9 @@ class Fishery(Society[FisheryConfig]):
         lines = [
             f"You are {seat}, one of {c.fishers} fishers who share a lake. Every month all say at "
             "the same time how many tons of fish they catch. If together they want more than there "
-            f"is, the fish are divided {_DIVIDED[c.shortage]}. Then {grows}, up to {c.capacity} tons. "
-            f"If less than {c.collapse} tons are left, the fish die out and it is over; otherwise it "
-            f"ends after {c.months} months.",
+            f"is, the fish are divided {_DIVIDED[c.shortage]}. Then {grows}, up to {c.capacity} "
+            f"tons. If less than {c.collapse} tons are left, the fish die out and it is over; "
+            f"otherwise it ends after {c.months} months.",
             _SEEN[c.sees].format(next=self.watched(seat)[0] if self.watched(seat) else ""),
         ]
         if c.norm is not None:

@@ -1,16 +1,17 @@
 """Sequential social learning with a planner who sets the precision of public signals.
 
 A state is good or bad with public belief b that it is good. An agent gets a signal that is right
-with probability q, and wants to act as the state is. It follows the signal while 1 - q <= b <= q, and
-acts as everybody expects otherwise (it herds). Only in the first case does an action move the belief,
-by Bayes' rule:
+with probability q, and wants to act as the state is. It follows the signal while 1 - q <= b <= q,
+and acts as everybody expects otherwise (it herds). Only in the first case does an action move the
+belief, by Bayes' rule:
 
     b_G = q b / (1 + 2 b q - b - q),    b_B = (1 - q) b / (b + q - 2 b q).
 
 The planner pays for a precision away from the baseline p, here k (q - p)^2, and C where the agent
-errs (altruistic) or acts bad (biased). After Steering the Herd (arXiv 2504.02648); its cost function
-is not public, and the quadratic one is ours. With k = 6, C = 1, p = 0.6 and a discount of 0.9 it
-shows the paper's three phases: baseline at extreme beliefs, just informative between, full near 1/2.
+errs (altruistic) or acts bad (biased). After Steering the Herd (arXiv 2504.02648); its cost
+function is not public, and the quadratic one is ours. With k = 6, C = 1, p = 0.6 and a discount of
+0.9 it shows the paper's three phases: baseline at extreme beliefs, just informative between, full
+near 1/2.
 """
 
 from __future__ import annotations

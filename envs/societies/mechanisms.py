@@ -2,8 +2,8 @@
 
 After Dasgupta and Musolesi (arXiv 2301.08278), whose variants are arguments here: direct punishment
 is `by: partner`, third-party punishment `by: bystander`. Their reward-shaped form is `cost: 0,
-fine: 3, just: 2, unjust: -10`, which pays for punishing, so that it says little about norms that are
-kept at one's own expense; their costly form is `cost: 3`.
+fine: 3, just: 2, unjust: -10`, which pays for punishing, so that it says little about norms that
+are kept at one's own expense; their costly form is `cost: 3`.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ Without partner choice pairs are drawn. What the other did in its last game is a
 is to cooperate; the game's name is not shown. Rules after Dasgupta and Musolesi
 (arXiv 2301.08278); numbers of their variants are in mechanisms.py. They
 let everybody open a game with a partner of its choice; here each plays one game a round.
-Experts choose the partner of the best standing, cooperate with those who last cooperated, and punish
-defection.
+Experts choose the partner of the best standing, cooperate with those who last cooperated, and
+punish defection.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         return [seat for seat in order if seat not in self.pairs]
 
     def judged(self, seat: str) -> str:
-        """Return whom a seat judges now: its partner, or one of the pair that was drawn after it."""
+        """Return whom a seat judges now: its partner, or one of the pair drawn after it."""
         if self.punishments[self.judging].by == "partner":
             return self.pairs[seat]
         line = [a for a, b in self.pairs.items() if self._leads(a, b)]

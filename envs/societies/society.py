@@ -1,8 +1,8 @@
 """What tasks of societies share: phases of a round, and notes of what befell whom.
 
 The social outcomes of an episode (`coevo.benchmarks.statistics.social`) read two notes of the reply
-that closes a phase: `sanctioned`, the seats that were punished in it, and `overused`, the seats that
-took more than what lasts. A task without punishment or stock writes neither.
+that closes a phase: `sanctioned`, the seats that were punished in it, and `overused`, the seats
+that took more than what lasts. A task without punishment or stock writes neither.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class Stackelberg(Society[StackelbergConfig]):
         }
 
     def outcome(self) -> dict[str, float]:
-        """Return the leader's mean payoff, the value of commitment and how often replies were best."""
+        """Return the leader's mean payoff, the value of commitment, how often replies were best."""
         if not self.history:
             return {}
         best = [

@@ -1,12 +1,12 @@
-"""Steering the herd: a planner sets how precise each citizen's signal is, and all watch the actions.
+"""Steering the herd: a planner sets how precise each citizen's signal is; all watch the actions.
 
 Agents        planner_0; citizen_0 .. citizen_n-1, one after the other
 Observation   chat: the planner sees the public belief and all actions; a citizen the belief, the
               earlier actions, the precision of its signal and its own signal
-Action        planner: text ending in a precision, e.g. [0.8]; citizen: text ending in [good] or [bad]
+Action        planner: text ending in a precision, e.g. [0.8]; citizen: one ending in [good] or [bad]
 Reward        citizen: minus `error_cost` if its action is not the state. Planner, for each citizen:
-              minus the cost of the precision, and minus `error_cost` for a wrong action (altruistic)
-              or a bad one (biased)
+              minus the cost of the precision, and minus `error_cost` for a wrong action
+              (altruistic) or a bad one (biased)
 Ends          after the last citizen
 Options       see the arguments; prior: public belief at the start that the state is good
 References    mean payoff of all seats by default: random -1.89, the best altruistic planner with
@@ -176,16 +176,16 @@ class Steering(Society[SteeringConfig]):
         c = self.config
         lines = [
             "Something is either good or bad; nobody knows which. "
-            f"{c.citizens} citizens act one after the other and say good or bad. Each gets a private "
-            "signal that is right with a probability, its precision, which a planner sets and "
-            "everybody knows. All see the actions, not the signals. The public belief is how "
+            f"{c.citizens} citizens act one after the other and say good or bad. Each gets a "
+            "private signal that is right with a probability, its precision, which a planner sets "
+            "and everybody knows. All see the actions, not the signals. The public belief is how "
             "probable good is after the actions so far, if every citizen acted as is best for it."
         ]
         if seat == PLANNER:
             minds = "acts wrongly" if c.planner == "altruistic" else "says bad"
             lines.append(
-                f"You are the planner. For each citizen you lose {c.error_cost:g} if it {minds}, and "
-                f"{c.precision_cost:g} x (precision - {c.baseline:g})^2."
+                f"You are the planner. For each citizen you lose {c.error_cost:g} if it {minds}, "
+                f"and {c.precision_cost:g} x (precision - {c.baseline:g})^2."
             )
         else:
             lines.append(f"You are {seat}. You lose {c.error_cost:g} if what you say is wrong.")

@@ -1,4 +1,4 @@
-"""A stock that regrows: regrowth, what lasts, catches that exceed it, and best and random yields."""
+"""A stock that regrows: growth, what lasts, catches beyond it, best and random yields."""
 
 from __future__ import annotations
 

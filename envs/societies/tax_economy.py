@@ -4,9 +4,9 @@ Agents        planner_0; worker_0 .. worker_n-1, who choose at the same time
 Observation   chat: the planner sees all skills; a worker its own skill and the rates
 Action        planner: text ending in the rate of the bracket that it is asked for, e.g. [30%];
               worker: text ending in hours, e.g. [40]
-Reward        at the end. Worker: coins after taxes and an equal share of the revenue, minus the cost
-              of its hours. Planner: by `objective`, evenness of coins x output per head, or the mean
-              utility weighted by 1 / skill
+Reward        at the end. Worker: coins after taxes and an equal share of the revenue, minus the
+              cost of its hours. Planner: by `objective`, evenness of coins x output per head, or
+              the mean utility weighted by 1 / skill
 Ends          after the workers' choice
 Options       see the arguments
 References    mean payoff of all seats by default: random 46.3 (exact), the best flat tax with
@@ -14,8 +14,8 @@ References    mean payoff of all seats by default: random 46.3 (exact), the best
               gets 54.7, without taxes 46.7
 
 The economy is that of the AI Economist (Zheng et al. 2022; salesforce/ai-economist, one-step
-economy), with fixed skills, `evenness` for its coin equality and a cost of hours scaled so that hours
-lie between 0 and 100. taxation.py has the optimal flat tax in closed form: 25.4 % by default.
+economy), with fixed skills, `evenness` for its coin equality and a cost of hours scaled so that
+hours lie between 0 and 100. taxation.py has the optimal flat tax in closed form: 25.4 % by default.
 Experts: workers reply to their marginal rate without regard to their share of the revenue; the
 planner sets the grid's best flat rate.
 """
@@ -183,9 +183,9 @@ class TaxEconomy(Society[TaxEconomyConfig]):
         c = self.config
         cost = f"{c.cost:g} x hours^{c.power:g}"
         lines = [
-            f"In a small economy {len(self.workers)} workers choose how many hours to work, 0 to 100. "
-            "An hour earns a worker as many coins as its skill says. First a planner sets what "
-            "share of the coins is taken as tax; all that is taken is then shared out equally."
+            f"In a small economy {len(self.workers)} workers choose how many hours to work, 0 to "
+            "100. An hour earns a worker as many coins as its skill says. First a planner sets "
+            "what share of the coins is taken as tax; all that is taken is then shared out equally."
         ]
         if seat == PLANNER:
             skills = ", ".join(f"{s:g}" for s in self.skills)

@@ -2,9 +2,10 @@
 
 A worker of skill s who works L hours earns z = s L and has utility coin - c L^d. Taxes fall on
 brackets of z at marginal rates, and revenue is shared out equally: the one-step economy of the AI
-Economist (Zheng et al. 2022; salesforce/ai-economist). With a flat rate t the utility is quasi-linear
-but for the worker's own share of its tax, which competitive workers ignore, as here the optima do:
-L* = ((1 - t) s / (c d))^e with e = 1 / (d - 1), so that incomes are proportional to s^(1 + e).
+Economist (Zheng et al. 2022; salesforce/ai-economist). With a flat rate t the utility is
+quasi-linear but for the worker's own share of its tax, which competitive workers ignore, as here
+the optima do: L* = ((1 - t) s / (c d))^e with e = 1 / (d - 1), so that incomes are proportional to
+s^(1 + e).
 """
 
 from __future__ import annotations

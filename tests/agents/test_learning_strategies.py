@@ -49,7 +49,7 @@ def test_both_seats_of_an_uneven_game_read_their_own_payoffs():
 def test_small_histories_by_hand():
     own = np.array([[3.0, 0.0], [5.0, 1.0]])
     hunt = np.array([[4.0, 0.0], [3.0, 2.0]])
-    # The other's stags and hares, one each before the start: 4:5 for stag and hare, then 8:8, 12:11.
+    # The other's stags and hares, one each at first: 4:5 for stag and hare, then 8:8, 12:11.
     assert [fictitious_play(hunt, [0] * n, [0] * n) for n in (0, 1, 2)] == [0.0, 0.5, 1.0]
     assert regret_matching(own, [], []) == 0.5
     assert regret_matching(own, [1], [0]) == 0.5  # nothing would have been better

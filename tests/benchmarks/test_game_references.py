@@ -1,4 +1,4 @@
-"""The reference scores of the games, computed again: exactly where a game is small, else by play."""
+"""The reference scores of the games, computed again: exactly where small, else by play."""
 
 import functools
 import statistics

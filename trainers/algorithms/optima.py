@@ -1,14 +1,14 @@
 """Optima: generate, rank, select, train; terse teams that are right (arXiv 2410.08115).
 
-A task is played several times, and a play is worth R = R_task - lambda tokens, each component with
-its weight. iSFT (the record) imitates the best play of every task that is worth more than theta, the
-better 70 % of them; iDPO (`dpo`) learns from the best and the worst of a task, with imitation of
-the best beside it; `hybrid` alternates the two. Both seats share their weights. Where R ranks a
-play by how readable it is as well, a reward module of that kind joins `rewards`.
+A task is played several times; an episode is worth R = R_task - lambda tokens, each component with
+its weight. iSFT (the default) imitates the best episode of every task that is worth more than
+theta, the better 70 % of them; iDPO (`dpo`) learns from the best and the worst of a task, with
+imitation of the best beside it; `hybrid` alternates the two. Both seats share their weights. Where R ranks an
+episode by how readable it is as well, a reward module of that kind joins `rewards`.
 
 Left out: the tree search whose siblings make pairs (here whole plays of a task do), the term
-1 / (loss under the start model), the pool of formats of the first iteration, and starting again from
-the base model in debates.
+1 / (loss under the start model), the pool of formats of the first iteration, and starting again
+from the base model in debates.
 """
 
 from coevo.envs.rewards import TokenCost
@@ -36,7 +36,7 @@ ALGORITHM = Algorithm(
     name="optima",
     summary="the best plays of a task, right and short, are imitated or preferred",
     paper="Chen et al. 2024, Optima, arXiv 2410.08115",
-    formula="R = R_task - lambda tokens; SFT on argmax R if R > theta, or DPO + alpha NLL on max, min",
+    formula="R = R_task - lambda tokens; SFT on argmax R if R > theta, or DPO + alpha NLL on pairs",
     status="table",
     reproductions=("optima_codes",),
     cycle=(Collect(), Score(), SELECT, IMITATE, Fit()),

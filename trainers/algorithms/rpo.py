@@ -4,8 +4,8 @@ DPO is free to move probability to replies that no pair ever compared, good or b
 log-probability of the preferred reply that falls. A term that imitates the preferred reply stands
 against it. The start policy is the reference throughout.
 
-eta of the two code bases is not one number: the handbook recipe sums log-probabilities (the record),
-OpenRLHF takes their mean over tokens (the variant `token`).
+eta of the two code bases is not one number: the handbook recipe sums log-probabilities (the
+record), OpenRLHF takes their mean over tokens (the variant `token`).
 """
 
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published

@@ -144,7 +144,7 @@ class Collector:
         stream = 0
         for i in np.flatnonzero(counts):
             key = batch * len(tasks) + len(planned)
-            # All episodes of a group share their seats, which rotate from group to group, on and on.
+            # All episodes of a group share their seats, which rotate from group to group.
             seated = np.random.default_rng([seed, step, key])
             players = self.population.assign(step * groups + key, seated)
             ahead = range(stream, stream + int(counts[i]))

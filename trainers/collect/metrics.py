@@ -20,11 +20,12 @@ EQUAL = 1e-9
 def rollout_metrics(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[str, float]:
     """Summarise episodes: returns per seat and component, win rate by seat, forfeits, lengths.
 
-    A win is the single highest score of an episode (`lead` above 0), as in evaluation. Comparing with
-    the other seats, and not with 0, fits every payoff scale; asking the registry for competitive
-    tasks alone would lose the generic environment, which is `mixed` and mostly plays zero-sum
-    games. Where all seats are paid alike (`cooperative`) nobody can win, and no rate is given.
-    Episodes in which somebody could not answer are counted (`stop/error`) and left out of the rest.
+    A win is the single highest score of an episode (`lead` above 0), as in evaluation. Comparing
+    with the other seats, and not with 0, fits every payoff scale; asking the registry for
+    competitive tasks alone would lose the generic environment, which is `mixed` and mostly plays
+    zero-sum games. Where all seats are paid alike (`cooperative`) nobody can win, and no rate is
+    given. Episodes in which somebody could not answer are counted (`stop/error`) and left out of
+    the rest.
     """
     stops = Counter(str(e.stop) for e in episodes)
     metrics = {f"stop/{name}": n / len(episodes) for name, n in sorted(stops.items())}
@@ -50,7 +51,7 @@ def rollout_metrics(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[s
 
 
 def _by_caller(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[str, float]:
-    """Return how often each seat, and each role that is no seat's, was asked, and what it made of it.
+    """Return how often each seat, and each role that is no seat's, was asked, and what came of it.
 
     `invocation/` is its share of all replies, `parse_fail/` the share of its replies in which no
     move could be read (some tasks play on without one and note it as `unread`), `reply_tokens/`

@@ -1,8 +1,8 @@
 """The loss of items, and its gradient: one pass to see how replies compare, one to move them.
 
 A loss of items reads the summed log-probability of each trajectory. Its derivative with respect to
-those sums is found first; the pass with gradient is then linear in the tokens, so that it may be cut
-into micro-batches anywhere, and a reply that is in many items is computed once.
+those sums is found first; the pass with gradient is then linear in the tokens, so that it may be
+cut into micro-batches anywhere, and a reply that is in many items is computed once.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Passes:
 
     @torch.no_grad()
     def logp(self, sequences: Sequences, of: nn.Module | None = None) -> Tensor:
-        """Return the log-probability of every response token under this or another model: [C, L]."""
+        """Return every response token's log-probability under this or another model: [C, L]."""
         return self._each(sequences, lambda scored: scored.logp_N(), of)
 
     @torch.no_grad()

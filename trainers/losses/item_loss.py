@@ -47,7 +47,7 @@ class PairLoss(ItemLoss):
     kind: ClassVar[str] = "pairs"
 
     def stats(self, x: ItemInputs) -> dict[str, Tensor]:
-        """Return log-probabilities of both, and whether the preferred one has gained on the other."""
+        """Return log-probabilities of both, and whether the preferred one has gained."""
         found = {"chosen": x.logp_NK[:, 0], "rejected": x.logp_NK[:, 1]}
         if x.logp_ref_NK is not None:
             gain_NK = x.log_ratio_NK

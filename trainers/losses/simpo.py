@@ -1,4 +1,4 @@
-"""Simple preference optimisation, without a reference (Meng et al. 2024, arXiv 2405.14734, eq. 6)."""
+"""Simple preference optimisation, no reference (Meng et al. 2024, arXiv 2405.14734, eq. 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps that cycles are made of, a file for each; `coevo.trainers.cycle` says what a step is."""
+"""The steps that cycles are made of, a file each; `coevo.trainers.cycle` says what a step is."""
 
 from typing import Annotated
 

@@ -35,7 +35,7 @@ class Evaluate(Command):
     env: Annotated[str | None, Shown("ID")] = None
     """One environment; `coevo envs` lists them."""
     suite: Annotated[str | None, Shown("NAME")] = None
-    """All environments of a kind, each by its own metric: games, dilemmas, societies, search, ..."""
+    """All environments of a kind, each by its own metric: games, dilemmas, societies, ..."""
     scenario: Annotated[str | None, Shown("NAME|all")] = None
     """Unfamiliar company in some seats, drawn anew for every episode."""
     axis: Annotated[str | None, Shown("players|payoffs|partners")] = None

@@ -1,8 +1,8 @@
 """Losses of items: worked numbers, TRL's formulas, and what their gradients must not depend on.
 
-TRL's formulas (`DPOTrainer.dpo_loss` for sigmoid, ipo, sppo_hard and rpo_alpha, `CPOTrainer.cpo_loss`
-for simpo) are written out below, pair by pair. Its likelihood term of `rpo_alpha` is a mean over the
-tokens of a batch; for a batch of one pair that is ours per token.
+TRL's formulas (`DPOTrainer.dpo_loss` for sigmoid, ipo, sppo_hard and rpo_alpha,
+`CPOTrainer.cpo_loss` for simpo) are written out below, pair by pair. Its likelihood term of
+`rpo_alpha` is a mean over the tokens of a batch; for a batch of one pair that is ours per token.
 """
 
 from dataclasses import replace
