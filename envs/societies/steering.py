@@ -3,7 +3,7 @@
 Agents        planner_0; citizen_0 .. citizen_n-1, one after the other
 Observation   chat: the planner sees the public belief and all actions; a citizen the belief, the
               earlier actions, the precision of its signal and its own signal
-Action        planner: text ending in a precision, e.g. [0.8]; citizen: one ending in [good] or [bad]
+Action        planner: text ending in a precision, e.g. [0.8]; citizen: ending in [good] or [bad]
 Reward        citizen: minus `error_cost` if its action is not the state. Planner, for each citizen:
               minus the cost of the precision, and minus `error_cost` for a wrong action
               (altruistic) or a bad one (biased)
