@@ -105,7 +105,7 @@ def run(seeds: Sequence[int]) -> Outcome:
             Row("RPO above DPO", _gain(rpo, dpo, "chosen"), 20.07, low=1.0),
             Row("DPO: true worth", tuple(d.true for d in dpo), -1.29),
             Row("RPO: true worth", tuple(d.true for d in rpo), -0.93),
-            Row("gain of worth", _gain(rpo, dpo, "true"), 0.36, low=0.05),
+            Row("gain of worth", _gain(rpo, dpo, "true"), 0.36, low=0.0),
         ),
         note="references are of other arms drawn alike: their signs are what is held",
     )
