@@ -16,7 +16,6 @@ from markupsafe import Markup
 
 from coevo.benchmarks.report.episodes import Entry, Index, read
 from coevo.envs.core.episode import Episode, Turn
-from coevo.envs.core.quoting import visible
 
 LONGEST = (20_000, 2_000, 200)
 """Characters of one text that are shown, and where an episode takes too much room, fewer."""
@@ -117,12 +116,11 @@ def _totals(episode: Episode) -> dict[str, dict[str, float]]:
 
 
 def cut(text: str, longest: int) -> str | list[Any]:
-    """Show all characters of a text; of a very long one the start, and how many are left out.
+    """Shorten a very long text to its start and the number of characters left out.
 
     >>> cut("short", 9), cut("a longer one", 5)
     ('short', ['a lon', 7])
     """
-    text = visible(text)
     return text if len(text) <= longest else [text[:longest], len(text) - longest]
 
 
