@@ -3,8 +3,8 @@
 A task is played several times; an episode is worth R = R_task - lambda tokens, each component with
 its weight. iSFT (the default) imitates the best episode of every task that is worth more than
 theta, the better 70 % of them; iDPO (`dpo`) learns from the best and the worst of a task, with
-imitation of the best beside it; `hybrid` alternates the two. Both seats share their
-weights. Where R ranks an episode by how readable it is as well, a reward module of that kind joins `rewards`.
+imitation of the best beside it; `hybrid` alternates the two. Both seats share their weights. Where
+R ranks an episode by how readable it is as well, a reward module of that kind joins `rewards`.
 
 Left out: the tree search whose siblings make pairs (here whole plays of a task do), the term
 1 / (loss under the start model), the pool of formats of the first iteration, and starting again
