@@ -102,7 +102,7 @@ register(
     seats=3,
     metric="return_self_play",
     refs={"random": 0.24, "oracle": 1.0},
-    refs_source="random: 5230 plays of the speaker of skill 0, 0.240 with standard error 0.006; "
+    refs_source="random: 5230 episodes of the expert of skill 0, 0.240 with standard error 0.006; "
     "oracle: the plan's queries find every fact, and the last one is the answer",
 )
 register(

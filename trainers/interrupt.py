@@ -17,7 +17,7 @@ class Interrupt:
 
     def __enter__(self) -> Interrupt:
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._note) for number in STOPPING}
+            self._before = {n: signal.signal(n, self._note) for n in STOPPING if _heard(n)}
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -28,4 +28,9 @@ class Interrupt:
     def __exit__(self, *error: object) -> None:
         if threading.current_thread() is threading.main_thread():
             for number, handler in self._before.items():
-                signal.signal(number, handler)
+                signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+def _heard(number: signal.Signals) -> bool:
+    """Return whether a signal is listened to: `nohup` has SIGHUP ignored, and that stays."""
+    return number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN

@@ -152,7 +152,7 @@ def _parsed(line: str) -> dict[str, Any] | None:
     """Parse a line; the last one may have been cut by a kill."""
     try:
         data = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) else None
 

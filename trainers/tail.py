@@ -85,7 +85,7 @@ def records(lines: Iterable[bytes]) -> list[dict[str, Any]]:
     for line in lines:
         try:
             data = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(data, dict):
             found.append(data)

@@ -20,7 +20,7 @@ from torch import Tensor
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, near
 from coevo.benchmarks.reproductions.tabular import (
     REAL,
-    TabularPolicy,
+    SoftmaxTable,
     episodes,
     generators,
     moves,
@@ -94,7 +94,7 @@ def _bandits(
     """Return the ratio of the agents' gradient norms and agent 1's cosine, per seed."""
     sources = generators(seeds)
     quality = normal(sources, PROBLEMS, 2, ARMS).reshape(-1, ARMS)  # a context per agent
-    policy = TabularPolicy(torch.zeros_like(quality))
+    policy = SoftmaxTable(torch.zeros_like(quality))
     arm_CG = policy.draw(uniform(sources, PROBLEMS, 2, SIZE).reshape(-1, SIZE))
     noise_CG = normal(sources, PROBLEMS, 2, SIZE).reshape(-1, SIZE)
     context_C = torch.arange(len(quality))
@@ -108,7 +108,7 @@ def _bandits(
     return _summary(found_CA, expected_CA, len(seeds))
 
 
-def _gradient(policy: TabularPolicy, arm_CG: Tensor, advantage_CL: Tensor) -> Tensor:
+def _gradient(policy: SoftmaxTable, arm_CG: Tensor, advantage_CL: Tensor) -> Tensor:
     context_CG = torch.arange(len(arm_CG)).unsqueeze(1).expand_as(arm_CG)
     inputs = policy.inputs(moves(context_CG, arm_CG), advantage_CL)
     denom = Denominators(SIZE, SIZE, 1)  # every context is an update of its own

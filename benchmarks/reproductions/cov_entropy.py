@@ -19,7 +19,7 @@ from torch import Tensor
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps, near
 from coevo.benchmarks.reproductions.tabular import (
     REAL,
-    TabularPolicy,
+    SoftmaxTable,
     episodes,
     generators,
     moves,
@@ -71,7 +71,7 @@ def _learn(spec: LossConfig, seed: int) -> tuple[float, float]:
     """Train one policy and give its entropy and its success."""
     (source,) = generators([seed])
     reward_CA = _rewards(source)
-    policy = TabularPolicy(torch.zeros(CONTEXTS, ARMS))
+    policy = SoftmaxTable(torch.zeros(CONTEXTS, ARMS))
     context_CG = torch.arange(CONTEXTS).unsqueeze(1).expand(CONTEXTS, SIZE)
     for _ in range(STEPS):
         arm_CG = policy.draw(uniform([source], CONTEXTS, SIZE)[0])

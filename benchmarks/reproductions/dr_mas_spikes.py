@@ -35,7 +35,7 @@ from coevo.benchmarks.reproductions.search_team import (
 )
 from coevo.benchmarks.reproductions.tabular import (
     REAL,
-    TabularPolicy,
+    SoftmaxTable,
     episodes,
     generators,
     moves,
@@ -132,7 +132,7 @@ def _bandits(spec: AdvantageConfig, seeds: Sequence[int]) -> _Bandits:
     """Train both agents of every seed; a row of the tables is an agent of a seed."""
     sources, size = generators(seeds), len(seeds)
     quality_RA = normal(sources, 2, ARMS).reshape(-1, ARMS)
-    policy, loss = TabularPolicy(torch.zeros_like(quality_RA)), algorithm("dr_mas").loss
+    policy, loss = SoftmaxTable(torch.zeros_like(quality_RA)), algorithm("dr_mas").loss
     row_RP = torch.arange(2 * size).unsqueeze(1).expand(-1, EPISODES)
     norms = []
     for _ in range(UPDATES):

@@ -21,7 +21,7 @@ from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, R
 from coevo.benchmarks.reproductions.tabular import (
     REAL,
     Moves,
-    TabularPolicy,
+    SoftmaxTable,
     episodes,
     generators,
     uniform,
@@ -60,7 +60,7 @@ def run(seeds: Sequence[int]) -> Outcome:
 def _learn(spec: AdvantageConfig, seeds: Sequence[int]) -> tuple[float, ...]:
     """Return the probability of completion after learning; seeds learn side by side."""
     sources = generators(seeds)
-    policy = TabularPolicy(torch.zeros(len(seeds) * TURNS, 2))
+    policy = SoftmaxTable(torch.zeros(len(seeds) * TURNS, 2))
     for _ in range(UPDATES):
         played, reward_BTK = _play(policy, uniform(sources, SIZE, TURNS + 1))
         seed_B = torch.arange(len(seeds)).repeat_interleave(SIZE)
@@ -72,7 +72,7 @@ def _learn(spec: AdvantageConfig, seeds: Sequence[int]) -> tuple[float, ...]:
     return tuple((1 - stall_ST.prod(1)).tolist())
 
 
-def _play(policy: TabularPolicy, uniform_SGT: Tensor) -> tuple[Moves, Tensor]:
+def _play(policy: SoftmaxTable, uniform_SGT: Tensor) -> tuple[Moves, Tensor]:
     """Play all turns at once and cut every episode after its first submission."""
     seeds, size, _ = uniform_SGT.shape
     context_ST = torch.arange(seeds * TURNS).reshape(seeds, TURNS)

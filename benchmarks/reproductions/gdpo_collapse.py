@@ -22,7 +22,7 @@ from torch import Tensor
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps, near
 from coevo.benchmarks.reproductions.tabular import (
     REAL,
-    TabularPolicy,
+    SoftmaxTable,
     episodes,
     generators,
     moves,
@@ -84,7 +84,7 @@ def _compare(scale: float, seeds: Sequence[int]) -> tuple[tuple[float, ...], tup
 
 def _learn(spec: AdvantageConfig, pays_A2: Tensor, seed: int) -> float:
     """Train one policy and give its probability of the arm that pays both rewards."""
-    policy, (source,) = TabularPolicy(torch.zeros(CONTEXTS, 3)), generators([seed])
+    policy, (source,) = SoftmaxTable(torch.zeros(CONTEXTS, 3)), generators([seed])
     context_CG = torch.arange(CONTEXTS).unsqueeze(1).expand(CONTEXTS, SIZE)
     for _ in range(STEPS):
         arm_CG = policy.draw(uniform([source], CONTEXTS, SIZE)[0])

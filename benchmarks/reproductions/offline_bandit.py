@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import torch
 
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, near
-from coevo.benchmarks.reproductions.tabular import REAL, TabularPolicy, episodes, moves
+from coevo.benchmarks.reproductions.tabular import REAL, SoftmaxTable, episodes, moves
 from coevo.trainers.estimators import (
     AdvantageConfig,
     ExpWeight,
@@ -70,7 +70,7 @@ def run(seeds: Sequence[int]) -> Outcome:
 
 def _learn(loss: LossConfig, spec: AdvantageConfig = CENTRED, *, lr: float = 0.5) -> list[float]:
     """Return the policy after all steps on the same ten rows."""
-    policy = TabularPolicy(torch.tensor([BEHAVIOUR], dtype=REAL).log())
+    policy = SoftmaxTable(torch.tensor([BEHAVIOUR], dtype=REAL).log())
     played = moves(torch.zeros_like(ROWS), ROWS)
     advantage_CL = advantages(spec, episodes(REWARD[ROWS])).advantage_BS
     # the ratio is to the behaviour policy, where learning starts: one update of many epochs

@@ -17,7 +17,7 @@ import torch
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, near
 from coevo.benchmarks.reproductions.tabular import (
     REAL,
-    TabularPolicy,
+    SoftmaxTable,
     episodes,
     generators,
     moves,
@@ -62,7 +62,7 @@ def _learn(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return min(P1, P2) and P1 + P2 of every seed; seeds learn side by side."""
     sources = generators(seeds)
-    policy = TabularPolicy(torch.zeros(len(seeds), len(REWARD)))
+    policy = SoftmaxTable(torch.zeros(len(seeds), len(REWARD)))
     seed_CG = torch.arange(len(seeds)).unsqueeze(1).expand(-1, SIZE)
     set_CG = (torch.arange(SIZE) // MEMBERS).expand_as(seed_CG)
     for _ in range(STEPS):

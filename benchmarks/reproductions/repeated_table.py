@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from coevo.benchmarks.reproductions.tabular import REAL, Moves, TabularPolicy, episodes
+from coevo.benchmarks.reproductions.tabular import REAL, Moves, SoftmaxTable, episodes
 from coevo.envs.core.config import plain
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.algorithm import Algorithm
@@ -92,7 +92,7 @@ class Course:
 def learn(game: RoundGame, config: Algorithm, course: Course, seed: int) -> Tensor:
     """Train one policy from uniform play; give its probabilities [C, A]."""
     source = torch.Generator().manual_seed(seed)
-    policy = TabularPolicy(torch.zeros(game.contexts, game.arms))
+    policy = SoftmaxTable(torch.zeros(game.contexts, game.arms))
     optimiser = torch.optim.Adam([policy.logits_CA], lr=course.lr)
     past: list[Tensor] = []
     every, size, latest = _past_selves(config)
@@ -187,7 +187,7 @@ def trajectories(table: Table, spec: AdvantageConfig) -> Trajectories:
     return replace(batch, turn_of_BS=torch.where(learns_B[kept_B, None], batch.turn_of_BS, -1))
 
 
-def loss(policy: TabularPolicy, table: Table, config: Algorithm) -> Tensor:
+def loss(policy: SoftmaxTable, table: Table, config: Algorithm) -> Tensor:
     """Return the record's loss on what the policy did, with the record's advantages."""
     batch = trajectories(table, config.advantage)
     advantage_BT = advantages(config.advantage, batch).advantage_BS[batch.token_mask_BS.any(1)]

@@ -17,7 +17,7 @@ from math import inf
 import torch
 from torch import Tensor
 
-from coevo.benchmarks.reproductions.tabular import REAL, TabularPolicy, generators, moves, uniform
+from coevo.benchmarks.reproductions.tabular import REAL, SoftmaxTable, generators, moves, uniform
 from coevo.envs.core.apply import apply_batch
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.parsing import Status
@@ -65,7 +65,7 @@ class Course:
     """Mean of r(solution) + r(evaluation), less the share of readable scores: 0 in theory."""
 
 
-def start(margins: Sequence[float]) -> TabularPolicy:
+def start(margins: Sequence[float]) -> SoftmaxTable:
     """Return the agents of one world per margin: solvers that guess, judges better than chance.
 
     Args:
@@ -82,7 +82,7 @@ def start(margins: Sequence[float]) -> TabularPolicy:
         learnt = margin_W * of + SWAY * says
         logits[:, :, SCORE:, arm] = learnt.reshape(worlds, 1, -1)
     logits[:, :, SCORE:, 1], logits[:, :, SCORE:, 3] = 0.0, -READABLE
-    return TabularPolicy(logits.reshape(-1, ANSWERS))
+    return SoftmaxTable(logits.reshape(-1, ANSWERS))
 
 
 def learn(margins: Sequence[float], seeds: Sequence[int], setting: Setting) -> Course:
@@ -108,7 +108,7 @@ def learn(margins: Sequence[float], seeds: Sequence[int], setting: Setting) -> C
 
 
 def discuss(
-    policy: TabularPolicy, sources: Sequence[torch.Generator], size: int, roles: Sequence[str]
+    policy: SoftmaxTable, sources: Sequence[torch.Generator], size: int, roles: Sequence[str]
 ) -> list[Episode]:
     """Return one round of review on `size` questions in every world."""
     worlds = len(sources)
@@ -134,7 +134,7 @@ def discuss(
     ]
 
 
-def _sample(policy: TabularPolicy, context: Tensor, drawn: Tensor) -> Tensor:
+def _sample(policy: SoftmaxTable, context: Tensor, drawn: Tensor) -> Tensor:
     cumulative = policy.probabilities_CA()[context].cumsum(-1)
     return (cumulative <= drawn.unsqueeze(-1)).sum(-1).clamp(max=ANSWERS - 1)
 
@@ -157,7 +157,7 @@ def _episode(
     return Episode("tabular review", None, {}, seats, str(world), turns, StopReason.FINISHED)
 
 
-def _noted(policy: TabularPolicy, episodes: Sequence[Episode], worlds: int) -> Tensor:
+def _noted(policy: SoftmaxTable, episodes: Sequence[Episode], worlds: int) -> Tensor:
     """Return accuracy, reward, invalid rate and what pairs lack of their share: [4, worlds]."""
     p_WCA = policy.probabilities_CA().reshape(worlds, AGENTS, CONTEXTS, ANSWERS).mean(1)
     question_Q = torch.arange(QUESTIONS)
@@ -169,7 +169,7 @@ def _noted(policy: TabularPolicy, episodes: Sequence[Episode], worlds: int) -> T
     return torch.stack([right_W, pairs_W, invalid_W, 2 * pairs_W - (1 - invalid_W)])
 
 
-def _update(policy: TabularPolicy, batch: Batch, setting: Setting) -> None:
+def _update(policy: SoftmaxTable, batch: Batch, setting: Setting) -> None:
     """Credit, whiten and take one step; every row is one reply of one token."""
     rows = batch.sequences
     advantage_BS = advantages(setting.advantage, batch.trajectories).advantage_BS

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps
 from coevo.benchmarks.reproductions.tabular import (
-    TabularPolicy,
+    SoftmaxTable,
     episodes,
     generators,
     moves,
@@ -78,7 +78,7 @@ def run(seeds: Sequence[int]) -> Outcome:
 def _gradient(center: str, seed: int) -> Tensor:
     """Return one estimate of the gradient per group."""
     start = torch.tensor([GOOD, 1 - GOOD]).log().expand(GROUPS, 2)
-    policy = TabularPolicy(start)
+    policy = SoftmaxTable(start)
     arm_GK = policy.draw(uniform(generators([seed]), GROUPS, SIZE)[0])
     group_GK = torch.arange(GROUPS).unsqueeze(1).expand_as(arm_GK)
     batch = episodes((arm_GK == 0).double().reshape(-1), group=group_GK.reshape(-1))

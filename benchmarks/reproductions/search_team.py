@@ -20,7 +20,7 @@ from torch import Tensor
 
 from coevo.benchmarks.reproductions.tabular import (
     REAL,
-    TabularPolicy,
+    SoftmaxTable,
     episodes,
     generators,
     moves,
@@ -100,7 +100,7 @@ class SearchTeam:
             answerer[:, context, 0] = _logit(odds) + torch.tensor(s.answers - 1.0).log()
         tables = (router, torch.zeros(self.size, 2, s.queries, dtype=REAL), answerer)
         self.width = [t.shape[1] for t in tables]
-        self.tables = [TabularPolicy(t.reshape(-1, t.shape[-1])) for t in tables]
+        self.tables = [SoftmaxTable(t.reshape(-1, t.shape[-1])) for t in tables]
 
     def play(self) -> Played:
         """Play all rollouts of one update."""

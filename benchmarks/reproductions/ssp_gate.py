@@ -26,7 +26,7 @@ from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, R
 from coevo.benchmarks.reproductions.tabular import (
     REAL,
     Moves,
-    TabularPolicy,
+    SoftmaxTable,
     episodes,
     generators,
     moves,
@@ -117,8 +117,8 @@ def trained(variant: Variant, seeds: Sequence[int], steps: int = STEPS) -> Ended
     """
     sources, count = generators(seeds), len(seeds)
     right_ZR = (uniform(sources, RELATIONS) * ANSWERS).long()
-    proposer = TabularPolicy(_zipf().repeat(count, 1))
-    solver = TabularPolicy(torch.zeros(count * RELATIONS, ANSWERS))
+    proposer = SoftmaxTable(_zipf().repeat(count, 1))
+    solver = SoftmaxTable(torch.zeros(count * RELATIONS, ANSWERS))
     paid_Z, shown_Z, still_Z, groups_Z = (torch.zeros(count, dtype=REAL) for _ in range(4))
     for step in range(steps):
         asked_ZQ = proposer.draw(uniform(sources, QUESTIONS))
@@ -165,7 +165,7 @@ def _contexts(asked_ZQ: Tensor) -> Tensor:
     return seed_Z1 * RELATIONS + asked_ZQ.clamp(max=RELATIONS - 1)
 
 
-def _answered(solver: TabularPolicy, asked_ZQ: Tensor, drawn_ZQG: Tensor) -> Tensor:
+def _answered(solver: SoftmaxTable, asked_ZQ: Tensor, drawn_ZQG: Tensor) -> Tensor:
     cumulative_ZQA = solver.probabilities_CA()[_contexts(asked_ZQ)].cumsum(-1)
     said_ZQG = torch.searchsorted(cumulative_ZQA, drawn_ZQG.contiguous(), right=True)
     return said_ZQG.clamp(max=ANSWERS - 1)
@@ -201,7 +201,7 @@ def _advantages(payoff_ZQ: Tensor, reward_ZQG: Tensor, opened_ZQ: Tensor) -> tup
     return a_B[: payoff_ZQ.numel()].reshape(payoff_ZQ.shape), advantage_ZQG
 
 
-def _move_proposer(proposer: TabularPolicy, asked_ZQ: Tensor, advantage_ZQ: Tensor) -> None:
+def _move_proposer(proposer: SoftmaxTable, asked_ZQ: Tensor, advantage_ZQ: Tensor) -> None:
     seed_ZQ = torch.arange(len(asked_ZQ)).unsqueeze(1).expand_as(asked_ZQ)
     played = moves(seed_ZQ.reshape(-1), asked_ZQ.reshape(-1))
     denom = Denominators(QUESTIONS, QUESTIONS, 1)
@@ -209,7 +209,7 @@ def _move_proposer(proposer: TabularPolicy, asked_ZQ: Tensor, advantage_ZQ: Tens
 
 
 def _move_solver(
-    solver: TabularPolicy, asked_ZQ: Tensor, said_ZQG: Tensor, advantage_ZQG: Tensor
+    solver: SoftmaxTable, asked_ZQ: Tensor, said_ZQG: Tensor, advantage_ZQG: Tensor
 ) -> None:
     """Move the solver; an advantage of 0 is as good as not having played."""
     context_ZQG = _contexts(asked_ZQ).unsqueeze(-1).expand_as(said_ZQG)

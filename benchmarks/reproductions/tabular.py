@@ -53,10 +53,10 @@ def moves(context_B: Tensor, arm_B: Tensor) -> Moves:
     return Moves(context_B.reshape(-1, 1), arm_B1, torch.ones_like(arm_B1, dtype=torch.bool))
 
 
-class TabularPolicy:
+class SoftmaxTable:
     """A softmax over arms for every context, moved by plain gradient steps.
 
-    >>> policy = TabularPolicy(torch.zeros(1, 2))
+    >>> policy = SoftmaxTable(torch.zeros(1, 2))
     >>> policy.probabilities_CA().tolist()
     [[0.5, 0.5]]
     """

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps, near
-from coevo.benchmarks.reproductions.tabular import Moves, TabularPolicy, generators, moves, normal
+from coevo.benchmarks.reproductions.tabular import Moves, SoftmaxTable, generators, moves, normal
 from coevo.trainers.estimators import (
     Denominators,
     LossConfig,
@@ -37,8 +37,8 @@ def run(seeds: Sequence[int]) -> Outcome:
     """Measure the cosine with and without a correction."""
     sources = generators(seeds)
     logits, noise, reward = (normal(sources, DRAWS, ARMS) for _ in range(3))
-    policy = TabularPolicy(logits.reshape(-1, ARMS))
-    sampler = TabularPolicy((logits + NOISE * noise).reshape(-1, ARMS))
+    policy = SoftmaxTable(logits.reshape(-1, ARMS))
+    sampler = SoftmaxTable((logits + NOISE * noise).reshape(-1, ARMS))
     reward_CA = reward.reshape(-1, ARMS)
 
     true_CA = _gradient(policy, policy, LossConfig(surrogate=PG), reward_CA)
@@ -57,7 +57,7 @@ def run(seeds: Sequence[int]) -> Outcome:
 
 
 def _gradient(
-    policy: TabularPolicy, sampler: TabularPolicy, spec: LossConfig, reward_CA: Tensor
+    policy: SoftmaxTable, sampler: SoftmaxTable, spec: LossConfig, reward_CA: Tensor
 ) -> Tensor:
     """Return the expected gradient when the sampler plays: a row per arm, with its weight."""
     odds_CA = sampler.probabilities_CA()

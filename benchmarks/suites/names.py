@@ -8,7 +8,7 @@ from coevo.envs.core.errors import ConfigError, unknown
 SUITES = {
     "games": "games, most on OpenSpiel's rules",
     "dilemmas": "social dilemmas: what one gains, the others may lose",
-    "discussion": "debate, review, split evidence",
+    "discussion": "debate, peer review, solver and verifier",
     "search": "questions over corpora",
     "mars-train": "the games that MARS trains on (arXiv 2510.15414)",
     "mars-heldout": "the games that MARS holds out, one for each that it trains on",

@@ -68,8 +68,8 @@ def quote_line(text: str, limit: int = 60, bare: bool = False) -> str:
         limit: characters of it, marks not counted.
         bare: leave the marks out around plain words and numbers.
 
-    >>> quote_line('He said "no".\nRound 9'), quote_line("-3", bare=True), quote_line("7. Others:
-    9") ('"He said \'no\'. Round 9"', '-3', '"7. Others: 9"')
+    >>> quote_line('He said "no".\nRound 9'), quote_line("-3", bare=True), quote_line("7: 9")
+    ('"He said \'no\'. Round 9"', '-3', '"7: 9"')
     """
     line = visible(_BLANKS.sub(" ", text).strip(" ")[: limit + 1])
     line = _cut(line.translate(_LOOKALIKES).translate(_QUOTES), limit)

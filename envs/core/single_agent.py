@@ -79,7 +79,7 @@ class SeatView(gymnasium.Env[Obs, Act]):
         Where the others ended the episode before this seat's first turn, the first step ends it.
         """
         if self._over and self._told:
-            raise ConfigError("the play is over: call reset before the next step")
+            raise ConfigError("the episode is over: call reset before the next step")
         if not self._over:
             self._act(action)
             self._play_others()

@@ -41,13 +41,19 @@ from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer, normalise, parse_move
+from coevo.envs.core.quoting import quote_line
 from coevo.envs.core.task import Replies
 from coevo.envs.dilemmas.catalogue import Matrix, matrix_game
 from coevo.envs.dilemmas.experts import promises, reciprocal
 from coevo.envs.dilemmas.game_outcome import game_outcome
 from coevo.envs.dilemmas.matrices import MatrixGame, game_of_payoffs, payoff
 from coevo.envs.dilemmas.payoff_words import PayoffWords
-from coevo.envs.dilemmas.rounds import MESSAGE_FORMAT, RepeatedGame, RoundsConfig
+from coevo.envs.dilemmas.rounds import (
+    MESSAGE_FORMAT,
+    MESSAGE_LENGTH,
+    RepeatedGame,
+    RoundsConfig,
+)
 
 DEFAULT_GAME = "prisoners_dilemma"
 CELLS_SHOWN = 64
@@ -306,7 +312,7 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
             f"round {number}: {' '.join(self.labels[a] for a in joint)}"
             for number, joint in enumerate(self.history, start=1)
         ]
-        lines += [f'{a}: "{text}"' for a, text in self.said.items()]
+        lines += [f"{a}: {quote_line(text, MESSAGE_LENGTH)}" for a, text in self.said.items()]
         points = " ".join(f"{p:g}" for p in self.points)
         return "\n".join([*lines, f"{self.round} of {self.rounds} rounds played; points: {points}"])
 

@@ -183,12 +183,14 @@ def message(text: str) -> str:
     'I have "rock".'
     >>> message("[say: hello]"), message("<think>lie</think> [say: I have [paper]]")
     ('hello', 'I have [paper]')
+    >>> message("[say: a] or rather [say: b]")
+    'b'
     """
     said = spoken(text).rstrip()
     tagged = [mark for mark in marks(said, ("message",)) if mark.tag]
-    labelled = _SAY.search(said) if said.endswith("]") else None
+    labelled = list(_SAY.finditer(said)) if said.endswith("]") else []
     if labelled:
-        said = said[labelled.end() : -1]
+        said = said[labelled[-1].end() : -1]
     elif tagged:
         said = tagged[-1].text
     return " ".join(visible(said).split())[:MESSAGE_LENGTH]

@@ -33,6 +33,7 @@ from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.quoting import quote_line
 from coevo.envs.core.task import Replies
 from coevo.envs.dilemmas.experts import split_claim, told_hand
 from coevo.envs.dilemmas.rounds import (
@@ -282,7 +283,7 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
         ]
         if not self.over:
             lines.append(f"round {self.round + 1}: {' against '.join(self.hands[self.round])}")
-            lines += [f'{a}: "{text}"' for a, text in self.said.items()]
+            lines += [f"{a}: {quote_line(text, MESSAGE_LENGTH)}" for a, text in self.said.items()]
         return "\n".join([*lines, f"points: {' '.join(f'{p:.5g}' for p in self.points)}"])
 
 

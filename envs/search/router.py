@@ -13,7 +13,7 @@ Ends          after the answer. Each of `steps` steps starts with the router; af
 Options       world="fictional" (a new one every play): see coevo.envs.search.worlds; world_seed:
               keeps one world; hops=(1, 2): facts that questions need, drawn evenly; steps=4; k=1
               documents per search; longest=400 characters of each that are shown; penalty=0.01
-References    oracle 1; random: the speaker of skill 0, see the registry
+References    oracle 1; random: the expert of skill 0, see the registry
 
 The orchestration of Dr. MAS for search. A verdict that cannot be read counts as yes; a query that
 cannot be read finds nothing; both are counted, and no reply is illegal. What is found comes to

@@ -31,12 +31,13 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.config import LARGEST, config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, Parse, Status, answer, parse_move
+from coevo.envs.core.quoting import quote_line
 from coevo.envs.core.task import Replies
-from coevo.envs.dilemmas.rounds import message
+from coevo.envs.dilemmas.rounds import MESSAGE_LENGTH, message
 from coevo.envs.societies.donor_rules import Donation, most_units, pairs, survivors, trace
 from coevo.envs.societies.society import Society, listed, mostly
 
@@ -81,6 +82,12 @@ class DonorGameConfig:
         if self.generations > 1 and not self.strategies:
             raise ConfigError(
                 f"generations={self.generations} needs strategies: true, or nothing is inherited"
+            )
+        most = self.generations * most_units(self.endowment, self.multiplier, self.rounds)
+        if not most <= LARGEST:
+            raise ConfigError(
+                f"multiplier={self.multiplier:g} over rounds={self.rounds} lets somebody have "
+                f"{most:.3g} units; at most {LARGEST:g}: lower one of them"
             )
 
 
@@ -264,7 +271,7 @@ class DonorGame(Society[DonorGameConfig]):
         other = self.meetings[me]
         strategy = self.strategies[seat]
         lines = [self._game_in_words(seat)]
-        lines += [f'Your strategy: "{strategy}"'] * bool(strategy)
+        lines += [f"Your strategy: {quote_line(strategy, MESSAGE_LENGTH)}"] * bool(strategy)
         lines.append(
             f"Round {self.turn + 1}. You are the donor and have {self.resources[me]:.6g} units. "
             f"The recipient is {self.seats[other]}, who has {self.resources[other]:.6g}."
@@ -280,22 +287,25 @@ class DonorGame(Society[DonorGameConfig]):
         if not self.elders:
             return []
         head = "The players who did best in the last generation, their units and their strategies:"
-        return [head, *(f'- {score:.6g} units: "{text}"' for text, score in self.elders)]
+        rules = (f"{score:.6g} units: {quote_line(t, MESSAGE_LENGTH)}" for t, score in self.elders)
+        return [head, *(f"- {rule}" for rule in rules)]
 
     def terse(self, seat: str) -> str:
         """Return resources, reputation and what is asked."""
         if self.newcomers:
-            best = f' Best so far: "{self.elders[0][0][:TERSE_STRATEGY]}".' if self.elders else ""
+            best = ""
+            if self.elders:
+                best = f" Best so far: {quote_line(self.elders[0][0], TERSE_STRATEGY)}."
             return f"Donor game. Others know what you gave.{best} Write a rule. Answer [say: text]"
         me = self.seats.index(seat)
         other = self.meetings[me]
         past = ", ".join(f"{PUNISH * (d.share < 0)}{abs(d.share):.0%}" for d in self._trace(other))
-        rule = self.strategies[seat][:TERSE_STRATEGY]
+        rule = self.strategies[seat]
         parts = [
             f"A gift counts x{self.config.multiplier:g}.",
             f"You have {self.resources[me]:.4g}, it {self.resources[other]:.4g}.",
             f"It gave {past or 'nothing yet'}." if self.config.trace else "",
-            f'Your rule: "{rule}".' if rule else "",
+            f"Your rule: {quote_line(rule, TERSE_STRATEGY)}." if rule else "",
         ]
         moves = list(self.shares)
         shown = listed(moves, 4)

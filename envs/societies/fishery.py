@@ -33,8 +33,9 @@ from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, Parse, Status, answer, parse_move
+from coevo.envs.core.quoting import quote_line
 from coevo.envs.core.task import Replies
-from coevo.envs.dilemmas.rounds import MESSAGE_FORMAT, TERSE_MESSAGE, message
+from coevo.envs.dilemmas.rounds import MESSAGE_FORMAT, MESSAGE_LENGTH, TERSE_MESSAGE, message
 from coevo.envs.societies.society import Society, listed, mostly, points
 from coevo.envs.societies.stock import Doubling, Regrowth, lasting, shared_out
 
@@ -291,7 +292,7 @@ class Fishery(Society[FisheryConfig]):
             moves = listed(list(self.legal(seat) or ()))
             return "\n".join([*lines, f"How many tons do you catch? Legal moves: {moves}"])
         lines = self._catches(seat) if self.phase == "message" or not self.said else []
-        lines += [f'{a} said: "{text}"' for a, text in self._heard(seat)]
+        lines += self._told(seat)
         if self.phase == "message":
             return "\n".join([*lines, "Your message to all?"])
         moves = listed(list(self.legal(seat) or ()), 21)
@@ -301,6 +302,9 @@ class Fishery(Society[FisheryConfig]):
         order = list(self.said)
         since = order.index(seat) + 1 if seat in self.said else 0
         return [(a, self.said[a]) for a in order[since:]]
+
+    def _told(self, seat: str) -> list[str]:
+        return [f"{a} said: {quote_line(text, MESSAGE_LENGTH)}" for a, text in self._heard(seat)]
 
     def _catches(self, seat: str) -> list[str]:
         if not self.caught:
@@ -316,11 +320,13 @@ class Fishery(Society[FisheryConfig]):
         return lines if self.phase == "harvest" else [*lines, f"{self.left} tons are left."]
 
     def _news(self, seat: str) -> list[str]:
-        """Tell what the chat does not hold yet about the last month."""
+        """Return what the chat does not hold yet about the last month."""
         talked = self.config.messages or self.config.fine is not None
         lines = [] if talked else self._catches(seat)
         if self.config.messages and self.config.fine is None:
-            lines += [f'{a} said: "{text}"' for a, text in self._heard(seat)]
+            lines += [
+                f"{a} said: {quote_line(text, MESSAGE_LENGTH)}" for a, text in self._heard(seat)
+            ]
         if self.fines:
             imposed = [f"{a} fined {b}" for a, b in self.fines[-1].items()]
             lines.append(f"{', '.join(imposed) or 'Nobody was fined'}.")
@@ -342,7 +348,7 @@ class Fishery(Society[FisheryConfig]):
             parts.append(f"Limit {c.norm}.")
         if self.phase == "message":
             heard = self._heard(seat)[-1:]
-            parts += [f'{a}: "{text[:TERSE_MESSAGE]}"' for a, text in heard]
+            parts += [f"{a}: {quote_line(text, TERSE_MESSAGE)}" for a, text in heard]
             return " ".join([*parts, "Answer [say: text]"])
         if self.phase == "fine" and c.fine is not None:
             parts[0] = f"Fine a fisher: costs you {c.fine.cost:g}, it loses {c.fine.fine:g}."

@@ -53,6 +53,10 @@ class SteeringConfig(HerdCosts):
     def __post_init__(self) -> None:
         if not self.precisions or list(self.precisions) != sorted(set(self.precisions)):
             raise ConfigError(f"precisions={list(self.precisions)} must be rising numbers")
+        if len({f"{q:.4g}" for q in self.precisions}) < len(self.precisions):
+            raise ConfigError(
+                f"precisions={list(self.precisions)} must differ in their first four digits"
+            )
         if len(self.precisions) > MOST:
             raise ConfigError(
                 f"{len(self.precisions)} precisions; at most {MOST} are solved exactly in seconds"

@@ -69,7 +69,7 @@ def vector_of(name):
     return STRATEGIES[name]().vector(R, S, T, P)
 
 
-def test_the_sheets_scores_of_extortion():
+def test_scores_of_extortion_by_markov_chains():
     assert long_run(vector_of("extort2"), vector_of("always_c")) == pytest.approx((3.5, 2.25))
     assert long_run(vector_of("extort2"), vector_of("random_c50")) == pytest.approx(
         (2.471, 1.735), abs=1e-3

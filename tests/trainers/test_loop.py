@@ -14,6 +14,7 @@ from coevo.envs.core.errors import ConfigError, DataError
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.collect.collector import Collector
+from coevo.trainers.interrupt import STOPPING
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import credit, score
 
@@ -173,14 +174,15 @@ def test_metrics_tell_returns_by_seat_and_how_plays_ended(config, tmp_path):
     forfeit = {"prompt_style": "terse", "illegal": "forfeit"}
     run = loop.start(config(env_options=forfeit), RunFolder(tmp_path))
     metrics, episodes = loop.update(run)
-    assert metrics["return/player_0"] == np.mean([e.total("player_0", "payoff") for e in episodes])
+    paid = [e.total("player_0", "payoff") + e.total("player_0", "illegal") for e in episodes]
+    assert metrics["return/player_0"] == np.mean(paid) != 0
     assert metrics["forfeit_rate"] == np.mean([str(e.stop) == "forfeit" for e in episodes]) > 0
     assert 0 < metrics["illegal_rate/player_0"] <= 1
     assert sum(v for k, v in metrics.items() if k.startswith("stop/")) == pytest.approx(1)
     assert metrics["reward/format"] >= 0
 
 
-@pytest.mark.parametrize("number", loop.STOPPING)
+@pytest.mark.parametrize("number", STOPPING)
 def test_a_signal_to_stop_finishes_the_update_and_keeps_it(config, folder, number):
     given = config(steps=50, checkpoint_every=50)
     made = folder(given)

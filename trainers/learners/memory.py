@@ -94,10 +94,12 @@ def estimate(learners: Iterable[Learner]) -> dict[str, int]:
     """
     found = {"gradients": 0, "moments of AdamW": 0}
     for learner in learners:
+        kept = 2 if isinstance(learner.optimizer, torch.optim.AdamW) else 0
         for group in learner.optimizer.param_groups:
             for p in group["params"]:
                 found["gradients"] += _size(p) if p.grad is None else 0
-                found["moments of AdamW"] += 0 if p in learner.optimizer.state else 2 * _size(p)
+                known = p in learner.optimizer.state
+                found["moments of AdamW"] += 0 if known else kept * _size(p)
     return found
 
 

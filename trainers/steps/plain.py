@@ -1,4 +1,4 @@
-"""The steps that are taken in every update."""
+"""Steps without a condition, which `Every` and `When` may hold."""
 
 from typing import Annotated
 

@@ -18,7 +18,7 @@ from coevo.benchmarks.reproductions.repeated_table import (
     seated,
     trajectories,
 )
-from coevo.benchmarks.reproductions.tabular import TabularPolicy
+from coevo.benchmarks.reproductions.tabular import SoftmaxTable
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.estimators import Align, LeaveOneOut, SumOthers, advantages
@@ -140,7 +140,7 @@ def test_statistics_of_learners_do_not_depend_on_past_selves():
 
 def test_a_past_self_gets_no_gradient_and_moves_the_learner():
     record, made = mixed()
-    policy = TabularPolicy(torch.zeros(5, 2))
+    policy = SoftmaxTable(torch.zeros(5, 2))
     past_B = made.version_B > 0
 
     def gradient(which, changes=None):

@@ -10,7 +10,7 @@ import torch
 import coevo.benchmarks.reproductions as package
 from coevo.benchmarks.reproductions import REPRODUCTIONS, Outcome, Row, near
 from coevo.benchmarks.reproductions.tabular import (
-    TabularPolicy,
+    SoftmaxTable,
     episodes,
     generators,
     moves,
@@ -108,7 +108,7 @@ def test_an_outcome_holds_with_all_its_figures():
 
 
 def test_arms_come_up_as_often_as_the_policy_plays_them():
-    policy = TabularPolicy(torch.tensor([[0.3, 0.6, 0.1], [0.0, 0.5, 0.5]]).log())
+    policy = SoftmaxTable(torch.tensor([[0.3, 0.6, 0.1], [0.0, 0.5, 0.5]]).log())
     arm_CG = policy.draw(uniform(generators([0]), 2, 20_000)[0])
     shares = torch.stack([(arm_CG == k).double().mean(1) for k in range(3)], dim=1)
     assert shares == pytest.approx(policy.probabilities_CA(), abs=0.015)
@@ -117,7 +117,7 @@ def test_arms_come_up_as_often_as_the_policy_plays_them():
 
 def test_repeated_rows_give_the_expected_gradient():
     """Ten rows in the shares .3, .6, .1 give sum_a b(a) A(a) (1[a] - pi)."""
-    policy = TabularPolicy(torch.tensor([[0.2, 0.5, -0.1]]))
+    policy = SoftmaxTable(torch.tensor([[0.2, 0.5, -0.1]]))
     arm_B = torch.tensor([0] * 3 + [1] * 6 + [2])
     reward_A, odds_A = torch.tensor([0.0, 0.8, 1.0]).double(), torch.tensor([0.3, 0.6, 0.1])
     a_BL = advantages(
@@ -133,7 +133,7 @@ def test_repeated_rows_give_the_expected_gradient():
 
 def test_epochs_keep_the_probabilities_of_the_start():
     """With PPO's clip the ratio stops at its bound, counted from the start of the update."""
-    policy = TabularPolicy(torch.zeros(1, 2))
+    policy = SoftmaxTable(torch.zeros(1, 2))
     played = moves(torch.tensor([0]), torch.tensor([0]))
     ones, spec = torch.ones(1, 1).double(), LossConfig(surrogate=PpoClip())
     policy.update(spec, played, ones, Denominators(1, 1, 1), lr=0.01, epochs=200)
@@ -146,7 +146,7 @@ def test_a_seed_gives_the_same_numbers_alone():
 
 
 def test_entropy_of_a_uniform_policy():
-    assert float(TabularPolicy(torch.zeros(1, 8)).entropy_C()[0]) == pytest.approx(2.0794, abs=1e-4)
+    assert float(SoftmaxTable(torch.zeros(1, 8)).entropy_C()[0]) == pytest.approx(2.0794, abs=1e-4)
 
 
 def test_plays_of_several_components_and_turns():

@@ -128,6 +128,8 @@ ARGUMENTS = {
     "coevo/iterated_game-v0": {"messages": True, "rounds": 2},
     "coevo/trust_and_split-v0": {"rounds": 2},
     "coevo/peer_review-v0": {"rewards": ["interaction"]},
+    "coevo/fishery-v0": {"messages": True},
+    "coevo/donor_game-v0": {"strategies": True, "generations": 2, "rounds": 1},
 }
 MOST_TURNS = 12
 IDS = [spec.id for spec in coevo.envs.list_envs()]

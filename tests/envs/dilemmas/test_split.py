@@ -27,7 +27,7 @@ def test_all_claims_share_out_at_most_the_coins():
     assert total == pytest.approx(np.minimum(10, claims.sum(axis=-1)))
 
 
-def test_the_sheets_benchmarks():
+def test_benchmarks_of_known_players():
     assert split_payoff([10, 10], [10, 1]).sum() == 55
     assert split_payoff([10, 0], [10, 1]).sum() == 100
     assert split_payoff([[10, 10], [0, 10]], [[10, 1], [1, 10]]).tolist() == [[50, 5], [0, 100]]

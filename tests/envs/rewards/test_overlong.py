@@ -31,7 +31,7 @@ def paid(module, tokens):
 @pytest.mark.parametrize(
     ("tokens", "expected"), [(0, 0.0), (12, 0.0), (14, -0.25), (16, -0.5), (20, -1.0)]
 )
-def test_the_vector_of_the_sheet(tokens, expected):
+def test_worked_numbers(tokens, expected):
     """V10: limit 20, buffer 8."""
     for cap in (False, True):
         module = reward("overlong", longest=20, buffer=8, cap=cap)

@@ -70,7 +70,7 @@ def gaps(estimates, true):
 # ---- The formulas -------------------------------------------------------------------------------
 
 
-def test_the_vector_of_the_sheet():
+def test_worked_numbers():
     """V10: c and g give r, and the estimate misses the outcome 1 by .04."""
     c, g = [0.3, 0.1, 0.4], [1, 0, 1]
     assert redistribute(c, g) == pytest.approx([0.8, 0.1, 0.9])
@@ -83,7 +83,7 @@ def test_the_vector_of_the_sheet():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_increments_are_recovered_from_their_sums(seed):
-    """The sheet's check: 500 plays, rank correlation above .9, sums within .05 of the payoff."""
+    """500 episodes: rank correlation above .9, sums within .05 of the payoff."""
     module, fresh = learned(seed)
     estimates, true = [module.progress(e) for e, _ in fresh], [t for _, t in fresh]
     assert spearman(estimates, true) > 0.9

@@ -129,7 +129,7 @@ def test_any_text_is_read(text):
 # ---- Scoring ------------------------------------------------------------------------------------
 
 
-def test_the_vector_of_the_sheet():
+def test_worked_numbers():
     """V10: S = 1/2 + (1 + 1) = 2.5 of 6; nothing predicted is the worst."""
     assert score(TRUTH, "search(q=x, k=5)") == -0.5
     assert score(TRUTH, "") == -3.0

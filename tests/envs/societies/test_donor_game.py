@@ -124,9 +124,10 @@ def test_strategies_are_inherited_by_the_better_half():
 
 def test_an_outer_loop_may_hand_strategies_in():
     env = make(ID, strategies=True)
-    env.reset(seed=0, options={"strategies": ["a", "b", "c", "System: [d]"]})
+    env.reset(seed=0, options={"strategies": ["System: [d]"] * 4})
     assert env.infos[env.agent_selection]["legal_actions"]
-    assert env.task.strategies["player_3"] == "System - ⟦d⟧"
+    assert env.task.strategies["player_3"] == "System: [d]"
+    assert '"System: ⟦d⟧"' in env.chat(env.agent_selection)[-1]["content"]
     env.reset(seed=0, options={"strategies": ["too", "few"]})
     assert env.infos[env.agent_selection]["legal_actions"] is None
 
