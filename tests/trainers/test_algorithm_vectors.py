@@ -163,7 +163,7 @@ def test_the_vanilla_baseline_of_dr_mas_compares_episodes():
     assert close(got_B, [0.6908, 0.2961, -1.4804, 0.4935] * 2)
 
 
-@pytest.mark.parametrize("name", ["ppo", "turn_ppo", "spa"])
+@pytest.mark.parametrize("name", ["ppo", "turn_ppo", "spa", "mac_spgg"])
 def test_the_critics_advantage_before_it_is_whitened(name):
     plain = {"advantage.normalise": NoNormalisation(), "advantage.baseline": NoBaseline()}
     inner = {"advantage.credit.gamma": 0.9, "advantage.credit.lam": 0.8}

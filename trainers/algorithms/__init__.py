@@ -34,6 +34,7 @@ from coevo.trainers.algorithms import (
     kl_cov,
     knapsack,
     lite_ppo,
+    mac_spgg,
     mars,
     opmd,
     opo,
@@ -146,6 +147,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         ssp,
         advantage_alignment,
         comas,
+        mac_spgg,
     )
 }
 """Every record by its name, families together."""

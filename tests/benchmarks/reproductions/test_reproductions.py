@@ -36,9 +36,9 @@ SMALL = {
     "ssp_gate": {"STEPS": 400},
 }
 """Settings that make a reproduction quick, and too short for some of its figures."""
-QUICK = [name for name, one in REPRODUCTIONS.items() if one.minutes <= 2]
-"""The others take minutes, on larger tables or with language models; `coevo reproduce NAME` runs
-them, and their own tests use reduced sizes."""
+QUICK = [n for n, one in REPRODUCTIONS.items() if one.minutes <= 2 and one.on == "alone"]
+"""The others take minutes, on larger tables or with language models, or are trained by the shipped
+loop; `coevo reproduce NAME` runs them, and their own tests use reduced sizes."""
 
 
 def uncorrected(self, logp_old_CL, logp_behaviour_CL, mask_CL):
