@@ -258,6 +258,7 @@ class Consistency(Won):
 ON_KUHN = {
     **{name: {} for name in ALGORITHMS},
     "comas": {"population": Shared()},
+    "mac_spgg": {"population": Shared()},
     "ssl": {
         "rewards": ({"name": "won"}, {"name": "share"}),
         "advantage.compose": Tiered(outcome="won", tier="share", alpha=0.5),
