@@ -86,7 +86,7 @@ REPRODUCTION = Reproduction(
     "or where punishing costs the punisher.",
     source="Dasgupta and Musolesi 2023, arXiv 2301.08278 (rules and rewards of punishing; they "
     "train networks by Q-learning with partner choice); references: dominance, above",
-    minutes=3.0,
+    minutes=2.0,
     run=run,
     on="table",
 )

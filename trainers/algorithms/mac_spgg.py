@@ -8,8 +8,8 @@ penalty for all where too little comes together. That is the payoff of
 Inferred: the settings are those of the configuration in the released checkpoint
 (YunhaoLiang/MAC-SPGG). The paper's body could not be read and the released code has no reward, so
 that the formula of the payoff is our reading of its four parts (`envs/societies/sequential_goods`).
-Whether advantages are whitened is not told; here they are not, so that the entropy bonus is in
-units of the payoff.
+Whether advantages are whitened is not told; here every agent's are centred and not scaled, so that
+the entropy bonus is in units of the payoff.
 
 Left out: the policy of the paper chooses six sampling parameters of a frozen language model, and a
 judge scores its text as the contribution; here the policy is the language model, or a table. The
@@ -27,10 +27,10 @@ from coevo.trainers.algorithm import (
 )
 from coevo.trainers.estimators import (
     AdvantageConfig,
+    AgentMean,
     EntropyBonus,
     Gae,
     LossConfig,
-    NoBaseline,
     NoNormalisation,
     PpoClip,
     TokenMean,
@@ -42,14 +42,14 @@ ALGORITHM = Algorithm(
     name="mac_spgg",
     summary="PPO with a policy and a critic per agent, for sequential public goods",
     paper="Liang et al. 2025, MAC-SPGG, arXiv 2508.02076",
-    formula="A_t = delta_t + gamma lam A_{t+1} per agent; the payoff is the environment's",
+    formula="A_t = delta_t + gamma lam A_{t+1}, less the agent's mean; payoffs of the game",
     status="inferred",
     reproductions=("mac_spgg",),
     population=Separate(),
     collect=CollectConfig(episodes=50),
     advantage=AdvantageConfig(
         credit=Gae(level="token", gamma=0.99, lam=0.95),
-        baseline=NoBaseline(),
+        baseline=AgentMean(),
         normalise=NoNormalisation(),
     ),
     loss=LossConfig(

@@ -15,7 +15,7 @@ def test_the_payoffs_have_the_paths_that_are_named():
 
 @pytest.mark.parametrize(("goods", "sign"), [(mac_spgg.PLAIN, -1), (mac_spgg.PAPER, 1)])
 def test_contributions_move_to_the_equilibrium(goods, sign):
-    found = [sum(update) for update in mac_spgg.course(goods, seed=0, steps=10)]
+    found = [sum(update) for update in mac_spgg.course(goods, seed=0, steps=14)]
     assert sign * (found[-1] - found[0]) > 0.4
 
 
@@ -30,5 +30,5 @@ def test_contributions_move_to_the_equilibrium(goods, sign):
 )
 def test_strangers_cooperate_where_a_fine_is_paid(monkeypatch, mechanisms, low, high):
     monkeypatch.setattr(punishment, "ROUNDS", 1)
-    found = punishment.course(mechanisms, seed=0, steps=15)
+    found = punishment.course(mechanisms, seed=0, steps=30)
     assert low <= found[-1]["cooperation"] <= high
