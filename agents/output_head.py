@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from typing import Any, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 Head = Callable[[Tensor], Tensor]
@@ -32,7 +33,19 @@ def output_head(model: PreTrainedModel) -> Head | None:
     """
     if model not in _CHECKED:
         _CHECKED[model] = _agrees(model)
-    return _composed(model) if _CHECKED[model] else None
+    return _composed(_inner(model)) if _CHECKED[model] else None
+
+
+def trunk(model: PreTrainedModel) -> nn.Module:
+    """Return what makes the last hidden states, without the output layer."""
+    return cast("nn.Module", _inner(model).base_model)
+
+
+def _inner(model: PreTrainedModel) -> PreTrainedModel:
+    """Return the language model itself, where an adapter is wrapped around it."""
+    if hasattr(model, "peft_config"):
+        return cast("PreTrainedModel", cast("Any", model).get_base_model())
+    return model
 
 
 def _composed(model: PreTrainedModel) -> Head:
@@ -56,12 +69,13 @@ def _composed(model: PreTrainedModel) -> Head:
 
 @torch.no_grad()
 def _agrees(model: PreTrainedModel) -> bool:
-    if model.get_output_embeddings() is None or model.base_model is model:
+    inner = _inner(model)
+    if inner.get_output_embeddings() is None or trunk(model) is inner:
         return False
     vocabulary = model.config.get_text_config().vocab_size
     ids = torch.tensor([[i % vocabulary for i in PROBE]], device=model.device)
     whole = model(input_ids=ids, use_cache=False).logits[0].float()
-    hidden = model.base_model(input_ids=ids, use_cache=False).last_hidden_state[0]
-    parts = _composed(model)(hidden)
+    hidden = trunk(model)(input_ids=ids, use_cache=False).last_hidden_state[0]
+    parts = _composed(inner)(hidden)
     gap = (parts.log_softmax(-1) - whole.log_softmax(-1)).abs().max()
     return bool(gap < TOLERANCE * max(1.0, float(whole.abs().max())))

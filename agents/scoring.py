@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedModel
 
-from coevo.agents.output_head import output_head
+from coevo.agents.output_head import output_head, trunk
 
 PIECE = 2**24
 """Elements of a matrix [tokens, vocabulary] that exists at a time: 64 MiB in float32."""
@@ -160,7 +160,7 @@ def score(
             out = model(**given, output_hidden_states=True)
             hidden_BLH, logits_BLV = out.hidden_states[-1], out.logits
         else:
-            hidden_BLH = model.base_model(**given).last_hidden_state
+            hidden_BLH = trunk(model)(**given).last_hidden_state
     hidden_NH = hidden_BLH[row_N, column_N - 1]
 
     def logits(part: slice) -> Tensor:

@@ -49,3 +49,18 @@ def as_table(data: Any, path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise DataError(f"{path} is damaged: it holds no table")
     return data
+
+
+def within(folder: Path, *parts: str) -> Path:
+    """Return a path inside of a folder, its parts as a file of that folder names them.
+
+    Raises:
+        DataError: they lead out of it.
+
+    >>> within(Path("runs"), "..", "secret")
+    Traceback (most recent call last):
+    coevo.envs.core.errors.DataError: runs names a file outside of itself: ../secret
+    """
+    if any(part in ("", ".", "..") or "/" in part or "\\" in part for part in parts):
+        raise DataError(f"{folder} names a file outside of itself: {'/'.join(parts)}")
+    return folder.joinpath(*parts)

@@ -162,20 +162,5 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def within(folder: Path, *parts: str) -> Path:
-    """Return a path inside of a folder, its parts as a file of that folder names them.
-
-    Raises:
-        DataError: they lead out of it.
-
-    >>> within(Path("runs"), "..", "secret")
-    Traceback (most recent call last):
-    coevo.envs.core.errors.DataError: runs names a file outside of itself: ../secret
-    """
-    if any(part in ("", ".", "..") or "/" in part or "\\" in part for part in parts):
-        raise DataError(f"{folder} names a file outside of itself: {'/'.join(parts)}")
-    return folder.joinpath(*parts)
-
-
 def _shown(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else repr(value)

@@ -177,6 +177,7 @@ def _write(
     state: Mapping[str, Any],
 ) -> None:
     for name, learner in learners.items():
+        _check_finite(own_tensors(learner.output))
         learner.agent.write(work / name, learner.output)
         for part, module in learner.models().items():
             save_file(_own(own_tensors(module)), work / name / f"{part}.tensors")

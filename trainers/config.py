@@ -41,7 +41,7 @@ class TrainConfig:
     """`starter` for the shipped model, a folder with a causal LM, a Hub id, or `table`: a row of
     logits for every prompt, where every turn has a list of legal moves."""
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
-    seed: Annotated[int, whole(0)] = 0
+    seed: Annotated[int, whole(0, 2**63 - 1)] = 0
     """Root of every generator of the run."""
     steps: Annotated[int, whole(1)] | None = None
     """Updates; None stops by a budget."""

@@ -13,9 +13,9 @@ from coevo.agents.load import load_agent
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.seated import one_agent
 from coevo.benchmarks.compare.manifest import BASELINES, KIND, Manifest, read
-from coevo.benchmarks.files import read_json, short
+from coevo.benchmarks.files import read_json, short, within
 from coevo.benchmarks.metrics import metric
-from coevo.benchmarks.results_folder import ResultsFolder, within
+from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.envs.core.errors import CoevoError, DataError
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import updates

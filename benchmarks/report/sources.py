@@ -9,8 +9,7 @@ from typing import Any
 
 import yaml
 
-from coevo.benchmarks.files import as_table, read_if_there, read_json, short
-from coevo.benchmarks.results_folder import within
+from coevo.benchmarks.files import as_table, read_if_there, read_json, short, within
 from coevo.envs.core.errors import DataError, nearest
 
 EXPECTED = "a run (config.yaml), or a comparison or a tournament (manifest.json with its kind)"

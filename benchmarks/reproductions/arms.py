@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from coevo.agents.policy import Policy
 from coevo.agents.population import MakePolicy
 from coevo.agents.table import TabularPolicy
-from coevo.envs.core.config import config
+from coevo.envs.core.config import config, real
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT
 from coevo.envs.core.registry import register
@@ -38,7 +38,7 @@ SEAT = "player_0"
 class ArmsConfig:
     """What a choice among arms takes."""
 
-    payoffs: Annotated[tuple[float, ...], Field(min_length=2)] = (0.0, 1.0)
+    payoffs: Annotated[tuple[Annotated[float, real()], ...], Field(min_length=2)] = (0.0, 1.0)
     """Payoff of every arm."""
 
 

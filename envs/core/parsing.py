@@ -4,7 +4,7 @@ r"""What of a reply counts: one rule for every task.
    The rest is what was said.
 2. A mark is a pair of tags (`<answer>4</answer>`) or square brackets that end what was said
    (`[4]`). Names of tags may be in any case. Of pairs inside of each other the innermost is one;
-   brackets hold no brackets and no line end, and `\[` and `\]` are mathematics.
+   brackets hold no brackets and no line end, and what `\[` opens is mathematics.
 3. Of several marks the one that ends last counts, whatever it holds; nothing is repaired.
 4. Where moves are listed, the mark must also be the last thing that is said, and hold one of them,
    as it is spelled but for case and blanks.
@@ -174,7 +174,7 @@ def bracketed(said: str, longest: int = LONGEST) -> str | None:
         return None
     start = said.rfind("[", max(len(said) - longest - 2, 0))
     inside = said[start + 1 : -1]
-    mathematics = said[:start].endswith("\\") or inside.endswith("\\")
+    mathematics = said[:start].endswith("\\")
     if start < 0 or not inside or mathematics or set("]\n") & set(inside):
         return None
     return inside

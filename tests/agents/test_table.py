@@ -59,7 +59,7 @@ def test_the_same_words_with_other_moves_are_another_prompt(policy):
 
 
 @pytest.mark.parametrize(
-    ("legal", "words"), [(None, "needs a list of legal moves"), (("x",) * 99, "at most 64 moves")]
+    ("legal", "words"), [(None, "needs listed moves"), (("x",) * 99, "at most 64 moves")]
 )
 def test_what_a_table_cannot_play_is_refused(policy, legal, words):
     with pytest.raises(ConfigError, match=words):

@@ -32,7 +32,7 @@ def test_the_page_and_its_plots_go_where_they_are_wanted(cli, run_folder, tmp_pa
     [
         (("nowhere",), "no folder nowhere; expected a run (config.yaml)"),
         ((".",), "a comparison or a tournament (manifest.json"),
-        ((".", "--episodes", "-1"), "--episodes -1 must not be negative"),
+        ((".", "--episodes", "-1"), "--episodes -1 must be 1 or more"),
         ((".", "--episodes", "many"), "--episodes many is not a whole number"),
         ((".", "--out", "."), "--out . is a folder"),
         ((), "DIR"),

@@ -74,7 +74,7 @@ def test_the_end_of_a_run_is_told_in_words(finished):
     for part in (
         "before",
         "after",
-        "win rate against random",
+        "Win rate against random play",
         "reads: Kuhn poker",
         "learning_curve",
     ):

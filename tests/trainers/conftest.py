@@ -39,7 +39,9 @@ def config(tiny_model_dir):
             plain = {"loss.regularise": (), "magnet": None, "ema": 0.0}
             record = assign(record, plain | LEAGUE)
         elif name != "mars":
-            record, changes = algorithm(name), {"collect.episodes": 8, **(changes or {})}
+            record = algorithm(name)
+            group = record.collect.group_size
+            changes = {"collect.episodes": -(-8 // group) * group, **(changes or {})}
         usual = TrainConfig(
             algorithm=assign(record, changes or {}),
             env="coevo/kuhn_poker-v0",

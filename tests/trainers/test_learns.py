@@ -46,7 +46,8 @@ def odds(agent):
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
 def test_the_dominant_move_is_learnt(config, folder, name):
-    changes = {"collect.episodes": 32, "optim.lr": 0.01, "optim.warmup": 1}
+    group = ALGORITHMS[name].collect.group_size
+    changes = {"collect.episodes": -(-32 // group) * group, "optim.lr": 0.01, "optim.warmup": 1}
     if ALGORITHMS[name].critic is not None:
         changes["critic.lr"] = 0.05
     changes |= TASK.get(name, {})

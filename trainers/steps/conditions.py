@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from coevo.envs.core.config import config, whole
+from coevo.envs.core.config import config, real, whole
 from coevo.trainers.cycle import Page, Step
 from coevo.trainers.steps.plain import PlainStep
 
@@ -67,7 +67,7 @@ class When(Conditional):
     name: Literal["when"] = "when"
     metric: str
     """Name in the log, such as `items/pairs`; what was not logged counts as 0."""
-    least: float
+    least: Annotated[float, real()]
     """Smallest value at which the step is taken."""
     step: PlainStep
 
