@@ -8,6 +8,7 @@ import pytest
 
 from coevo.agents.agent import Request
 from coevo.agents.population import Shared
+from coevo.agents.population import Shared
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
 from coevo.trainers import loop
@@ -28,8 +29,9 @@ TASK = {
         "advantage.transform.share_set.high": 10.0,
     },
     "ssl": {"advantage.compose": WeightedSum()},  # grades answers, which a game does not
+    "mac_spgg": {"population": Shared()},  # one policy is asked here for both seats
 }
-"""What a record has to be told about this task."""
+"""What an algorithm has to be told about this task."""
 
 
 def odds(agent):

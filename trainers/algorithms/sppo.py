@@ -19,7 +19,7 @@ ALGORITHM = Algorithm(
     summary="log-ratios are regressed on win rates, with a new reference every update",
     paper="Wu et al. 2024, SPPO, arXiv 2405.00675",
     formula="1/2 [(log pi/pi_t (w) - (P_w - 1/2)/beta)^2 + (log pi/pi_t (l) - (P_l - 1/2)/beta)^2]",
-    status="table",
+    status="composed",
     reproductions=("spo_minimax",),
     cycle=(
         Renew(),
