@@ -60,7 +60,7 @@ def test_a_tournament_is_continued_by_its_folder_alone(cli, here):
         (("--env", KUHN, "--agents", "random,human"), "coevo play"),
         (("--env", KUHN, "--agents", "random,orakle"), "'oracle'"),
         (("--env", KUHN, "--agents", "random,./no/such"), "./no/such"),
-        (("--env", KUHN, "--agents", "random,oracle", "--games", "0"), "--games 0 must be 1 or more"),
+        (("--env", KUHN, "--agents", "random,oracle", "--games", "0"), "--games 0 must be 1"),
         (("--env", KUHN, "--agents", "random,oracle", "--games", "many"), "whole number"),
         (("--env", KUHN, "--agents", "random,oracle", "--exploiter", "soon"), "'soon'"),
         (("--env", KUHN, "--agents", "random,oracle", "--exploiter", "0"), "above 0"),

@@ -8,7 +8,6 @@ import pytest
 
 from coevo.agents.agent import Request
 from coevo.agents.population import Shared
-from coevo.agents.population import Shared
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
 from coevo.trainers import loop
@@ -29,7 +28,8 @@ TASK = {
         "advantage.transform.share_set.high": 10.0,
     },
     "ssl": {"advantage.compose": WeightedSum()},  # grades answers, which a game does not
-    "mac_spgg": {"population": Shared()},  # one policy is asked here for both seats
+    # one policy is asked here for both seats; steps of its own size belong to another learning rate
+    "mac_spgg": {"population": Shared(), "optim.epochs": 1, "optim.minibatches": 1},
 }
 """What an algorithm has to be told about this task."""
 
