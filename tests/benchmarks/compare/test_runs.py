@@ -1,5 +1,6 @@
 """Runs that really train: budgets, failures, kills, parallel workers."""
 
+import contextlib
 import json
 import os
 import signal
@@ -113,8 +114,9 @@ def test_a_worker_that_is_killed_costs_one_run(tmp_path, tiny):
         while not victim.exists():
             time.sleep(0.02)
         for child in psutil.Process().children():
-            if "spawn_main" in " ".join(child.cmdline()):
-                child.kill()
+            with contextlib.suppress(psutil.Error):  # one that has ended has no command line
+                if "spawn_main" in " ".join(child.cmdline()):
+                    child.kill()
 
     thread = threading.Thread(target=kill)
     thread.start()

@@ -100,7 +100,7 @@ def test_unknown_opponents_and_environments_list_the_near_ones():
 def test_a_step_after_the_end_is_refused():
     env = SingleAgentEnv(KUHN, opponents="first_legal")
     run(env, seed=0)
-    with pytest.raises(ConfigError, match="the play is over: call reset"):
+    with pytest.raises(ConfigError, match="the episode is over: call reset"):
         env.step("[check]")
     assert run(env)
 

@@ -229,7 +229,7 @@ def test_all_actions_are_open_where_nothing_is_to_decide():
     assert view.action_masks().tolist() == [False, True, True, True, False, *[True] * 4]
     view.step(4)
     assert view.action_masks().all()
-    with pytest.raises(ConfigError, match="the play is over"):
+    with pytest.raises(ConfigError, match="the episode is over"):
         view.step(0)
 
 
