@@ -38,7 +38,7 @@ def output_head(model: PreTrainedModel) -> Head | None:
 
 def trunk(model: PreTrainedModel) -> nn.Module:
     """Return what makes the last hidden states, without the output layer."""
-    return cast("nn.Module", _inner(model).base_model)
+    return _inner(model).base_model
 
 
 def _inner(model: PreTrainedModel) -> PreTrainedModel:
