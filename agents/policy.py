@@ -8,7 +8,7 @@ checkpoints ask for nothing else, so that language models and tables are trained
 from __future__ import annotations
 
 import copy
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from coevo.agents.scoring import Scored, Span
 from coevo.envs.core.errors import DataError
 
 
-class Policy(Agent):
+class Policy(Agent, ABC):
     """Base of the agents that can be trained.
 
     Args:

@@ -66,7 +66,7 @@ class TrainConfig:
     threads: Annotated[int, whole(0, 1024)] = 0
     """CPU threads of torch; 0 leaves torch's choice. Equal results need equal numbers."""
     gradient_checkpointing: bool = False
-    """Compute layers again for the gradient: less memory, a third more time."""
+    """Compute layers again for the gradient: less memory, more time."""
 
     def __post_init__(self) -> None:
         if all(getattr(self, name) is None for name in LIMITS):

@@ -2,7 +2,7 @@
 
 Setting   Four players meet in drawn pairs and play a prisoner's dilemma (3, 0, 4, 1) for two rounds
           (`coevo/sanctioned_dilemma-v0`). One table in every seat, by the shipped loop: `ppo` with
-          advantages over turns, 32 episodes an update, 40 updates; figures are of the last 10.
+          advantages over turns, 16 episodes an update, 40 updates; figures are of the last 10.
 Measured  How often anybody cooperates: without punishment; where partners, or players of another
           pair, punish and are paid for it (fine 3; 2 for a just verdict, -10 for an unjust one);
           and where punishing costs 1 and pays nothing.

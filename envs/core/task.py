@@ -15,7 +15,7 @@ import numpy as np
 
 from coevo.envs.core.config import changed, config
 from coevo.envs.core.episode import Turn
-from coevo.envs.core.parsing import Parse, parse_move
+from coevo.envs.core.parsing import Parse, answer, parse_move
 
 
 def role_of(seat: str) -> str:
@@ -34,6 +34,22 @@ class Replies(NamedTuple):
     """Whole replies, all different."""
     probabilities: np.ndarray
     """One for each; they sum to 1."""
+
+
+def mostly(moves: Sequence[str], good: Mapping[str, float], skill: float) -> Replies:
+    """Return the replies of an expert: a good move with probability `skill`, else any.
+
+    Args:
+        moves: legal moves.
+        good: move -> weight among the good ones; others have none.
+        skill: 0..1.
+
+    >>> mostly(["left", "right"], {"right": 3.0}, 0.5)
+    Replies(texts=('[left]', '[right]'), probabilities=array([0.25, 0.75]))
+    """
+    weights = np.array([good.get(move, 0.0) for move in moves])
+    odds = skill * weights / weights.sum() + (1 - skill) / len(weights)
+    return Replies(tuple(map(answer, moves)), odds)
 
 
 @config

@@ -42,7 +42,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer, normalise, parse_move
 from coevo.envs.core.quoting import quote_line
-from coevo.envs.core.task import Replies
+from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.catalogue import Matrix, matrix_game
 from coevo.envs.dilemmas.experts import promises, reciprocal
 from coevo.envs.dilemmas.game_outcome import game_outcome
@@ -180,7 +180,7 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         who = self.others(seat)[0] if self.predicting else seat
         moves = self.choices(who)
         good = reciprocal(self.history, self.seats.index(who), len(moves))
-        return Replies(tuple(map(answer, moves)), skill * good + (1 - skill) / len(moves))
+        return mostly(moves, dict(zip(moves, good, strict=True)), skill)
 
     def outcome(self) -> dict[str, float]:
         """Return mean payoffs and, with two choices, how often the first one was taken."""

@@ -34,7 +34,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.quoting import quote_line
-from coevo.envs.core.task import Replies
+from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.experts import split_claim, told_hand
 from coevo.envs.dilemmas.rounds import (
     MESSAGE_FORMAT,
@@ -164,7 +164,7 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
         if self.speaking(seat):
             return told_hand(self.hands[self.round][self.seats.index(seat)], skill)
         good = split_claim(self.info(seat), [int(c) for c in self.claims])
-        return Replies(tuple(map(answer, self.claims)), skill * good + (1 - skill) / len(good))
+        return mostly(self.claims, dict(zip(self.claims, good, strict=True)), skill)
 
     def outcome(self) -> dict[str, float]:
         """Return efficiency, mean claims by own value and mean rewards, over the rounds played."""
@@ -224,7 +224,7 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
         return "\n".join([*lines, f"How many coins do you keep? Legal moves: {moves}"])
 
     def _news(self, seat: str) -> list[str]:
-        """Tell of the last round and the new hand, once a round."""
+        """Return the last round and the new hand, once a round."""
         if self.messages and not self.speaking(seat):
             return []
         me, other = self.seats.index(seat), self.others(seat)[0]

@@ -66,7 +66,7 @@ class QuestionTask(Task[C]):
         """Return None: any text is legal."""
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
-        """Give the question another answer."""
+        """Replace the answer of the question."""
         self.question = replace(self.question, answer=str(rng.integers(10**6)))
         return True
 

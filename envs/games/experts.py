@@ -1,35 +1,15 @@
-"""What experts of games share: mixing good moves with random ones, and looking ahead."""
+"""What experts of games share: the best moves by value, and looking ahead."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
 import pyspiel
-
-from coevo.envs.core.parsing import answer
-from coevo.envs.core.task import Replies
 
 Worth = Callable[[pyspiel.State, int], float]
 """(state, player) -> how good the state looks for that player, between -DECIDED and DECIDED."""
 DECIDED = 1e6
 """What a game that is over counts for, times what it pays."""
-
-
-def mixed(moves: Mapping[str, int], good: Mapping[int, float], skill: float) -> Replies:
-    """Return the replies of an expert: a good move with probability `skill`, else any.
-
-    Args:
-        moves: name -> action of all legal moves.
-        good: action -> weight; others have none.
-        skill: 0..1.
-
-    >>> mixed({"left": 0, "right": 1}, {1: 3.0}, 0.5).probabilities.tolist()
-    [0.25, 0.75]
-    """
-    weights = np.array([good.get(action, 0.0) for action in moves.values()])
-    odds = skill * weights / weights.sum() + (1 - skill) / len(weights)
-    return Replies(tuple(map(answer, moves)), odds)
 
 
 def best(values: Mapping[int, float]) -> dict[int, float]:

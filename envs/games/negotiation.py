@@ -27,8 +27,7 @@ import numpy as np
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT
-from coevo.envs.core.task import Replies, Task
-from coevo.envs.games.experts import mixed
+from coevo.envs.core.task import Replies, Task, mostly
 
 GOODS = ("wood", "gold")
 WORTH = ({"wood": 5, "gold": 15}, {"wood": 15, "gold": 5})
@@ -71,7 +70,7 @@ class Negotiation(Task[NegotiationConfig]):
     seats = ("player_0", "player_1")
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Give both their stock; nothing is drawn."""
+        """Hand both their stock; nothing is drawn."""
         self.stocks = [dict.fromkeys(GOODS, self.config.stock) for _ in self.seats]
         self.log: list[str] = []
         self.offer: Offer | None = None
@@ -173,7 +172,7 @@ class Negotiation(Task[NegotiationConfig]):
         """Accept what brings more pieces than it costs and no loss; else ask for most for least."""
         legal = self.legal(seat)
         good = self._good(seat, legal)
-        return mixed({m: i for i, m in enumerate(legal)}, {legal.index(good): 1.0}, skill)
+        return mostly(legal, {good: 1.0}, skill)
 
     def _good(self, seat: str, legal: Sequence[str]) -> str:
         offered, worth = self.offer, WORTH[self.seats.index(seat)]

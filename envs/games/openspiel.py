@@ -26,8 +26,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.settings import PromptStyle
-from coevo.envs.core.task import Replies, Task
-from coevo.envs.games.experts import mixed
+from coevo.envs.core.task import Replies, Task, mostly
 from coevo.envs.games.openings import make_moves, opening_moves, random_moves, roll
 from coevo.envs.games.states import (
     CHANCE,
@@ -297,7 +296,9 @@ class OpenSpielTask(Task[OpenSpielConfig]):
     def expert(self, seat: str, skill: float) -> Replies | None:
         """Return the skin's good moves with probability `skill`, else any legal move."""
         good = self.good_moves(self.state, self.seats.index(seat))
-        return mixed(self._moves(seat), good, skill) if good else None
+        moves = self._moves(seat)
+        weights = {name: good[action] for name, action in moves.items() if action in good}
+        return mostly(list(moves), weights, skill) if good else None
 
     def info(self, seat: str) -> dict[str, Any]:
         """Return what the seat knows, for oracles."""

@@ -199,7 +199,7 @@ class Gate:
         return bundles
 
     def _tells(self, id: str, p: Proposal, path: Path | None) -> bool:
-        """Tell, where no path says what supports a question, if a document holds the answer."""
+        """Return whether a document holds the answer, where no path says what supports it."""
         if path is not None or self.spec.allow_support:
             return False
         return _mentions(self.world.by_id[id].contents.casefold(), p.answer)

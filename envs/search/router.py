@@ -184,7 +184,7 @@ class SearchRouter(Task[SearchRouterConfig]):
         return {"role": role_of(seat), "step": self._step}
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
-        """Give the question another answer, told elsewhere."""
+        """Replace the answer of the question by another, told elsewhere."""
         self.question = replace(self.question, answers=(f"X{rng.integers(10**6)}",), support=())
         return True
 

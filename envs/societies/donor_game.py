@@ -36,10 +36,10 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, Parse, Status, answer, parse_move
 from coevo.envs.core.quoting import quote_line
-from coevo.envs.core.task import Replies
+from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.rounds import MESSAGE_LENGTH, message
 from coevo.envs.societies.donor_rules import Donation, most_units, pairs, survivors, trace
-from coevo.envs.societies.society import Society, listed, mostly
+from coevo.envs.societies.society import Society, listed
 
 PUNISH = "punish "
 FACTOR = 2.0
@@ -213,7 +213,7 @@ class DonorGame(Society[DonorGameConfig]):
         wanted = max(known[0].share, 0.0) if known else 1.0
         moves = [move for move, share in self.shares.items() if share >= 0]
         nearest = min(moves, key=lambda move: abs(self.shares[move] - wanted))
-        return mostly(list(self.shares), nearest, skill)
+        return mostly(list(self.shares), {nearest: 1.0}, skill)
 
     def info(self, seat: str) -> dict[str, Any]:
         """Return resources and reputations that the donor is shown."""

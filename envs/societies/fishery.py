@@ -34,9 +34,9 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, Parse, Status, answer, parse_move
 from coevo.envs.core.quoting import quote_line
-from coevo.envs.core.task import Replies
+from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.rounds import MESSAGE_FORMAT, MESSAGE_LENGTH, TERSE_MESSAGE, message
-from coevo.envs.societies.society import Society, listed, mostly, points
+from coevo.envs.societies.society import Society, listed, points
 from coevo.envs.societies.stock import Doubling, Regrowth, lasting, shared_out
 
 NOBODY = "nobody"
@@ -216,7 +216,7 @@ class Fishery(Society[FisheryConfig]):
             return Replies(texts, np.array([skill, 0.0]) + (1 - skill) / 2)
         legal = list(self.legal(seat) or ())
         best = str(self.share) if self.phase == "harvest" else self._greediest(seat)
-        return mostly(legal, best, skill)
+        return mostly(legal, {best: 1.0}, skill)
 
     def _greediest(self, seat: str) -> str:
         seen = {a: self.caught[-1][self.seats.index(a)] for a in self.watched(seat)}

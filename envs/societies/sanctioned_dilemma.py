@@ -31,7 +31,7 @@ from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
-from coevo.envs.core.task import Replies
+from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.catalogue import Matrix, matrix_game
 from coevo.envs.dilemmas.matrices import payoff
 from coevo.envs.dilemmas.payoff_words import PayoffWords
@@ -42,7 +42,7 @@ from coevo.envs.societies.mechanisms import (
     Reputation,
     check_mechanisms,
 )
-from coevo.envs.societies.society import Society, listed, mostly, points
+from coevo.envs.societies.society import Society, listed, points
 
 DEFAULT_GAME = "prisoners_dilemma_partner_selection"
 CHOICES = ("A", "B")
@@ -215,7 +215,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
             best = self.last.get(self.pairs[seat], CHOICES[0])
         else:
             best = VERDICTS[0] if self.last[self.judged(seat)] == CHOICES[1] else VERDICTS[1]
-        return mostly(legal, best, skill)
+        return mostly(legal, {best: 1.0}, skill)
 
     def info(self, seat: str) -> dict[str, Any]:
         """Return the partner, whom one judges, the scores, and everybody's last choice."""

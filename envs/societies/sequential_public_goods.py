@@ -28,14 +28,14 @@ import numpy as np
 from coevo.envs.core.config import config
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
-from coevo.envs.core.task import Replies
+from coevo.envs.core.task import Replies, mostly
 from coevo.envs.societies.sequential_goods import (
     GoodsConfig,
     equilibrium,
     payoff_bounds,
     payoffs,
 )
-from coevo.envs.societies.society import Society, listed, mostly
+from coevo.envs.societies.society import Society, listed
 
 
 @config
@@ -87,7 +87,7 @@ class SequentialPublicGoods(Society[SequentialPublicGoodsConfig]):
     def expert(self, seat: str, skill: float) -> Replies:
         """Return the equilibrium's contribution after what was given, mostly."""
         best = int(self.solution.best[len(self.given), sum(self.given)])
-        return mostly(self.moves, self.moves[best], skill)
+        return mostly(self.moves, {self.moves[best]: 1.0}, skill)
 
     def info(self, seat: str) -> dict[str, Any]:
         """Return what the seat sees of the contributions before it."""

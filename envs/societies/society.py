@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
-
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.parsing import answer
-from coevo.envs.core.task import Replies, Task
+from coevo.envs.core.task import Task
 
 C = TypeVar("C")
 
@@ -41,16 +39,6 @@ class Society(Task[C]):
     def info(self, seat: str) -> dict[str, Any]:
         """Return the own number, the round and the phase."""
         return {"player": self.seats.index(seat), "round": self.round, "phase": self.phase}
-
-
-def mostly(moves: Sequence[str], best: str, skill: float) -> Replies:
-    """Return the best move with probability `skill`, else any.
-
-    >>> mostly(["a", "b"], "b", 0.5)
-    Replies(texts=('[a]', '[b]'), probabilities=array([0.25, 0.75]))
-    """
-    good = np.array([move == best for move in moves], dtype=float)
-    return Replies(tuple(map(answer, moves)), skill * good + (1 - skill) / len(moves))
 
 
 def listed(moves: Sequence[str], most: int = 12) -> str:

@@ -31,11 +31,11 @@ from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
-from coevo.envs.core.task import Replies
+from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.catalogue import Matrix, matrix_game
 from coevo.envs.dilemmas.matrices import MatrixGame, game_of_payoffs
 from coevo.envs.societies.commitment import best_on_grid, best_reply, mixtures, stackelberg
-from coevo.envs.societies.society import Society, listed, mostly
+from coevo.envs.societies.society import Society, listed
 
 DEFAULT_GAME = "commitment"
 MIXTURES = 300
@@ -128,9 +128,9 @@ class Stackelberg(Society[StackelbergConfig]):
         if seat == LEADER:
             wanted = np.array(self.best.mix)
             best = min(self.mixes, key=lambda m: float(np.abs(self.mixes[m] - wanted).sum()))
-            return mostly(list(self.mixes), best, skill)
+            return mostly(list(self.mixes), {best: 1.0}, skill)
         reply = best_reply(self.game, self.mixes[str(self.announced)])
-        return mostly(self.columns, self.columns[reply], skill)
+        return mostly(self.columns, {self.columns[reply]: 1.0}, skill)
 
     def info(self, seat: str) -> dict[str, Any]:
         """Return the payoffs, the announcement and what was played before."""

@@ -29,9 +29,9 @@ from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
-from coevo.envs.core.task import Replies
+from coevo.envs.core.task import Replies, mostly
 from coevo.envs.societies.herding import HerdCosts, best_line, informative, updated
-from coevo.envs.societies.society import Society, listed, mostly
+from coevo.envs.societies.society import Society, listed
 
 PLANNER = "planner_0"
 ACTIONS = ("good", "bad")
@@ -149,11 +149,11 @@ class Steering(Society[SteeringConfig]):
             line = best_line(
                 self.config.costs, round(self.belief, 12), left, self.config.precisions
             )
-            return mostly(list(self.precisions), f"{line.precision:.4g}", skill)
+            return mostly(list(self.precisions), {f"{line.precision:.4g}": 1.0}, skill)
         best = ACTIONS[0] if self.belief >= 0.5 else ACTIONS[1]
         if informative(self.belief, self.precisions[str(self.precision)]):
             best = self.signal
-        return mostly(ACTIONS, best, skill)
+        return mostly(ACTIONS, {best: 1.0}, skill)
 
     def info(self, seat: str) -> dict[str, Any]:
         """Return the public belief and past, and a citizen's own signal."""

@@ -32,8 +32,8 @@ from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
-from coevo.envs.core.task import Replies
-from coevo.envs.societies.society import Society, listed, mostly
+from coevo.envs.core.task import Replies, mostly
+from coevo.envs.societies.society import Society, listed
 from coevo.envs.societies.taxation import coins, evenness, tax_due
 
 PLANNER = "planner_0"
@@ -149,10 +149,10 @@ class TaxEconomy(Society[TaxEconomyConfig]):
     def expert(self, seat: str, skill: float) -> Replies:
         """Return the best flat rate, or the hours that a rate is worth; mostly."""
         if seat == PLANNER:
-            return mostly(self.rates, self.flat_optimum(), skill)
+            return mostly(self.rates, {self.flat_optimum(): 1.0}, skill)
         own = float(self.skills[self.workers.index(seat)])
         best = self.wanted_hours(own, [_share(rate) for rate in self.set])
-        return mostly(self.hours, best, skill)
+        return mostly(self.hours, {best: 1.0}, skill)
 
     def info(self, seat: str) -> dict[str, Any]:
         """Return the rates; the planner's skills, or the own one."""
