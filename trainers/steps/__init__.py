@@ -8,17 +8,14 @@ from coevo.trainers.steps.collect import Collect
 from coevo.trainers.steps.conditions import Every, When
 from coevo.trainers.steps.credit import Credit
 from coevo.trainers.steps.fit import Fit
+from coevo.trainers.steps.plain import Plain
 from coevo.trainers.steps.recall import Recall
 from coevo.trainers.steps.recycle import Best, Pairs, Recycle
 from coevo.trainers.steps.renew import Renew
 from coevo.trainers.steps.score import Score
 from coevo.trainers.steps.update import Update
 
-AnyStep = Annotated[
-    Collect | Score | Credit | Recycle | Update | Recall | Fit | Renew | Every | When,
-    choice(),
-    named(Step),
-]
+AnyStep = Annotated[Plain | Every | When, choice(), named(Step)]
 """One step of a cycle: a component, its bare name, or a step of one's own as an object."""
 
 POLICY_GRADIENT: tuple[AnyStep, ...] = (Collect(), Score(), Credit(), Update(), Recall(), Fit())

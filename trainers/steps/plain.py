@@ -12,5 +12,7 @@ from coevo.trainers.steps.renew import Renew
 from coevo.trainers.steps.score import Score
 from coevo.trainers.steps.update import Update
 
-PlainStep = Annotated[Collect | Score | Credit | Recycle | Update | Recall | Fit | Renew, choice()]
+Plain = Collect | Score | Credit | Recycle | Update | Recall | Fit | Renew
+"""The classes of such steps."""
+PlainStep = Annotated[Plain, choice()]
 """One step of a cycle, without a condition."""
