@@ -7,7 +7,7 @@ from math import isfinite
 
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import DataError
-from coevo.envs.core.rewards import RewardModule, Rewards
+from coevo.envs.core.rewards import RewardModule, Rewards, ScoreContext
 
 
 def apply_turn(modules: Sequence[RewardModule], episode: Episode, turn: Turn) -> list[Rewards]:
@@ -19,6 +19,7 @@ def apply_turn(modules: Sequence[RewardModule], episode: Episode, turn: Turn) ->
     earlier: list[Rewards] = []
     for module in (m for m in modules if m.per_turn):
         turn.pay(module.component, _checked(module, module.score_turn(episode, turn), episode))
+        turn.versions[module.component] = module.version
         for at, rewards in module.score_earlier(episode, turn).items():
             if not 0 <= at < len(episode.turns) - 1:
                 raise DataError(
@@ -30,15 +31,25 @@ def apply_turn(modules: Sequence[RewardModule], episode: Episode, turn: Turn) ->
     return earlier
 
 
-def apply_batch(modules: Sequence[RewardModule], episodes: Sequence[Episode]) -> list[Rewards]:
+def apply_batch(
+    modules: Sequence[RewardModule],
+    episodes: Sequence[Episode],
+    context: ScoreContext | None = None,
+) -> list[Rewards]:
     """Write into finished episodes how modules reward them, all scored at once.
+
+    Args:
+        modules: those that are scored per batch.
+        episodes: finished ones.
+        context: of the run; None is outside of training, where nobody can be asked.
 
     Returns:
         every reward that was given.
     """
     given: list[Rewards] = []
     for module in modules:
-        tables = module.score(episodes)
+        scores = module.score(episodes, context or ScoreContext())
+        tables = scores.table
         if [len(table) for table in tables] != [len(e.turns) for e in episodes]:
             raise DataError(
                 f"{_name(module)} scored {[len(t) for t in tables]} replies of episodes of "
@@ -47,7 +58,11 @@ def apply_batch(modules: Sequence[RewardModule], episodes: Sequence[Episode]) ->
         for episode, table in zip(episodes, tables, strict=True):
             for turn, rewards in zip(episode.turns, table, strict=True):
                 turn.pay(module.component, _checked(module, rewards, episode))
+                turn.versions[module.component] = scores.version
                 given.append(rewards)
+        for (at, number, agent), reason in scores.invalid.items():
+            missing = episodes[at].turns[number].invalid.setdefault(module.component, {})
+            missing[agent] = reason
     return given
 
 

@@ -57,6 +57,10 @@ class Turn:
     """The moves that were legal; None where any text is."""
     rewards: dict[str, dict[str, float]] = field(default_factory=dict)
     """Component name -> agent -> reward for this reply, or that fell due after it."""
+    versions: dict[str, int] = field(default_factory=dict)
+    """Component name -> version of the reward module that scored this reply."""
+    invalid: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Component name -> agent -> why no reward could be found."""
     player: str = ""
     """Who sat there: a policy's name, a scripted agent's name."""
     version: int = -1
@@ -127,6 +131,10 @@ class Episode:
             for name, paid in turn.rewards.items()
             if component is None or name == component
         )
+
+    def unrewarded(self, agent: str) -> bool:
+        """Return whether a reward module found no reward for something an agent did."""
+        return any(agent in missing for t in self.turns for missing in t.invalid.values())
 
     @property
     def offenders(self) -> tuple[str, ...]:

@@ -12,16 +12,64 @@ batch at once, by an environment in anybody else's hands to each episode when it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Protocol
 
 from pydantic import AfterValidator, PlainValidator
 
 from coevo.envs.core.config import by_name, read
 from coevo.envs.core.episode import Episode, Turn
-from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.core.errors import ConfigError, DataError, unknown
 
 Rewards = dict[str, float]
 """Agent -> reward."""
+Table = list[list[Rewards]]
+"""[episode][turn] -> agent -> reward."""
+
+
+class Judges(Protocol):
+    """Those who are asked for a role, as a run binds roles to parameter sets."""
+
+    def ask(self, role: str, questions: Sequence[Any]) -> list[Turn]:
+        """Return what a role answers to every question, a turn each."""
+
+    def worth(self, role: str, questions: Sequence[Any]) -> list[float]:
+        """Return what the reward head of a role gives every reply that is shown to it."""
+
+    def version(self, role: str) -> int:
+        """Return the version of the parameter set that a role is bound to."""
+
+
+@dataclass(frozen=True)
+class ScoreContext:
+    """What a module may use beside the episodes that it scores."""
+
+    step: int = 0
+    """Updates done; 0 outside of training."""
+    seed: int = 0
+    """Root of what a module draws."""
+    judges: Judges | None = None
+    """Who is asked; nobody outside of training."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a module says of a batch of episodes."""
+
+    table: Table
+    version: int
+    """Of the module when it said so."""
+    invalid: Mapping[tuple[int, int, str], str] = field(default_factory=dict)
+    """(episode, turn, agent) that no reward could be found for, and why: the table has none there,
+    and what the agent did in that episode is compared with nothing."""
+
+    def __post_init__(self) -> None:
+        for (episode, turn, agent), reason in self.invalid.items():
+            if agent in self.table[episode][turn]:
+                raise DataError(
+                    f"episode {episode}, turn {turn}: {agent} has a reward, which is invalid "
+                    f"({reason}); leave it out of the table"
+                )
 
 
 class RewardModule:
@@ -47,8 +95,18 @@ class RewardModule:
 
     @property
     def version(self) -> int:
-        """Goes up when a learning module changes. Rewards do not carry it yet."""
+        """Goes up when a learning module changes; written on every turn that it rewards."""
         return 0
+
+    @property
+    def roles_asked(self) -> tuple[str, ...]:
+        """Roles of judges that it asks; a run binds each to a parameter set."""
+        return ()
+
+    @property
+    def heads_asked(self) -> tuple[str, ...]:
+        """Those of the roles whose reward head it reads."""
+        return ()
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
         """Return the rewards that `turn`, the latest of `episode`, decides for itself."""
@@ -62,8 +120,12 @@ class RewardModule:
         """
         return {}
 
-    def score(self, episodes: Sequence[Episode]) -> list[list[Rewards]]:
-        """Return the reward table of finished episodes: [episode][turn] -> agent -> reward."""
+    def score(self, episodes: Sequence[Episode], context: ScoreContext) -> Scores:
+        """Return what finished episodes are rewarded with; modules that ask nobody have a table."""
+        return Scores(self.table(episodes), self.version)
+
+    def table(self, episodes: Sequence[Episode]) -> Table:
+        """Return the reward table of finished episodes."""
         return [self._table(episode) for episode in episodes]
 
     def _table(self, episode: Episode) -> list[Rewards]:

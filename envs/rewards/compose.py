@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from coevo.envs.core.config import config, real
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError, DataError
-from coevo.envs.core.rewards import Reward, RewardModule, Rewards
+from coevo.envs.core.rewards import Reward, RewardModule, Rewards, ScoreContext, Scores, Table
 
 
 class _Composed(RewardModule):
@@ -63,13 +63,34 @@ class _Composed(RewardModule):
         now = self.combine([_added(b, n) for b, n in zip(before, new, strict=True)])
         return {agent: reward - old.get(agent, 0.0) for agent, reward in now.items()}
 
-    def score(self, episodes: Sequence[Episode]) -> list[list[Rewards]]:
-        """Combine the parts' tables; each part sees the whole batch once."""
-        tables = [part.score(episodes) for part in self.modules]
-        return [
+    @property
+    def roles_asked(self) -> tuple[str, ...]:
+        """Those that the parts ask."""
+        return tuple(role for part in self.modules for role in part.roles_asked)
+
+    @property
+    def heads_asked(self) -> tuple[str, ...]:
+        """Those that the parts read."""
+        return tuple(role for part in self.modules for role in part.heads_asked)
+
+    def score(self, episodes: Sequence[Episode], context: ScoreContext) -> Scores:
+        """Combine the parts' tables; each part sees the whole batch once.
+
+        What is invalid for one part is invalid for the whole.
+        """
+        parts = [part.score(episodes, context) for part in self.modules]
+        table = [
             [self.combine(given) for given in zip(*turns, strict=True)]
-            for turns in zip(*tables, strict=True)
+            for turns in zip(*(part.table for part in parts), strict=True)
         ]
+        invalid = {at: reason for part in parts for at, reason in part.invalid.items()}
+        for episode, turn, agent in invalid:
+            table[episode][turn].pop(agent, None)
+        return Scores(table, sum(part.version for part in parts), invalid)
+
+    def table(self, episodes: Sequence[Episode]) -> Table:
+        """Return the combined table of parts that ask nobody."""
+        return self.score(episodes, ScoreContext()).table
 
     def fit(self, episodes: Sequence[Episode]) -> Mapping[str, float]:
         """Let every part learn; metrics are reported as `part/metric`."""

@@ -15,7 +15,7 @@ from typing import Literal
 
 from coevo.envs.core.config import config
 from coevo.envs.core.episode import Episode, Turn
-from coevo.envs.core.rewards import RewardModule, Rewards
+from coevo.envs.core.rewards import RewardModule, Rewards, Table
 
 Worth = dict[int, float]
 """Place of a turn -> its reward as far as it is decided."""
@@ -60,7 +60,7 @@ class InteractionReward(RewardModule):
             if i < at and worth != before.get(i)
         }
 
-    def score(self, episodes: Sequence[Episode]) -> list[list[Rewards]]:
+    def table(self, episodes: Sequence[Episode]) -> Table:
         """Return the reward table of finished episodes; the same sums as turn by turn."""
         tables = []
         for episode in episodes:

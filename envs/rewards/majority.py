@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Episode, StopReason, Turn
-from coevo.envs.core.rewards import RewardModule, Rewards
+from coevo.envs.core.rewards import RewardModule, Rewards, Table
 from coevo.envs.questions.answers import normalised
 
 Weights = Literal["votes", "consistency"]
@@ -89,7 +89,7 @@ class MajorityReward(RewardModule):
         """From 0 to 1."""
         return (0.0, 1.0)
 
-    def score(self, episodes: Sequence[Episode]) -> list[list[Rewards]]:
+    def table(self, episodes: Sequence[Episode]) -> Table:
         """Poll the answers, then reward every reply that voted."""
         polls: dict[Hashable, list[_Vote]] = {}
         for index, episode in enumerate(episodes):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import DataError
-from coevo.envs.core.rewards import RewardModule, Rewards
+from coevo.envs.core.rewards import RewardModule, Rewards, Table
 from coevo.envs.rewards.words import words
 
 Encoder = Callable[[Sequence[str]], Any]
@@ -92,7 +92,7 @@ class SemanticReward(RewardModule):
         wanted = self._wanted(episode)
         return {} if wanted is None else {turn.agent: self.likeness([turn.text], [wanted])[0]}
 
-    def score(self, episodes: Sequence[Episode]) -> list[list[Rewards]]:
+    def table(self, episodes: Sequence[Episode]) -> Table:
         """Reward every reply whose task has a reference, all of them embedded at once."""
         wanted = [self._wanted(e) for e in episodes]
         pairs = [(t.text, w) for e, w in zip(episodes, wanted, strict=True) if w for t in e.turns]

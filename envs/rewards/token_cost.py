@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from coevo.envs.core.config import config, real
 from coevo.envs.core.episode import Episode
-from coevo.envs.core.rewards import RewardModule, Rewards
+from coevo.envs.core.rewards import RewardModule, Rewards, Table
 
 
 @config
@@ -37,7 +37,7 @@ class TokenCost(RewardModule):
         """From the cost of the longest episode to 0."""
         return (0.0 - self.cost, 0.0)
 
-    def score(self, episodes: Sequence[Episode]) -> list[list[Rewards]]:
+    def table(self, episodes: Sequence[Episode]) -> Table:
         """Charge every reply whose tokens are known."""
         longest: dict[Hashable, int] = {}
         keys = [(e.env, e.task) if e.task else i for i, e in enumerate(episodes)]

@@ -12,7 +12,7 @@ import numpy as np
 from coevo.envs.core.config import choice, config
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.rewards import RewardModule, Rewards
+from coevo.envs.core.rewards import RewardModule, Rewards, Table
 
 
 @config
@@ -84,9 +84,9 @@ class WinRate(RewardModule):
         """Other episodes are needed."""
         return False
 
-    def score(self, episodes: Sequence[Episode]) -> list[list[Rewards]]:
+    def table(self, episodes: Sequence[Episode]) -> Table:
         """Return the win rate of every seat at its last turn."""
-        tables: list[list[Rewards]] = [[{} for _ in e.turns] for e in episodes]
+        tables: Table = [[{} for _ in e.turns] for e in episodes]
         groups: dict[tuple[object, ...], list[int]] = {}
         for i, episode in enumerate(episodes):
             if episode.stop is not StopReason.ERROR:

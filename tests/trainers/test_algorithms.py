@@ -230,7 +230,7 @@ class Won(RewardModule):
     name: Literal["won"] = "won"
     per_turn = False
 
-    def score(self, episodes):
+    def table(self, episodes):
         tables = []
         for episode in episodes:
             paid = {a: float(episode.total(a, "payoff") > 0) for a in episode.agents}

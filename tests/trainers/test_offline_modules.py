@@ -31,7 +31,7 @@ class Judge(RewardModule):
     def __init__(self):
         self.batches, self.seen = [], 0
 
-    def score(self, episodes):
+    def table(self, episodes):
         self.batches.append(len(episodes))
         self.seen += len(episodes)
         return [[{} for _ in e.turns[1:]] + [{e.agents[1]: 0.5}] for e in episodes]

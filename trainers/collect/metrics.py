@@ -25,7 +25,7 @@ def rollout_metrics(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[s
     competitive tasks alone would lose the generic environment, which is `mixed` and mostly plays
     zero-sum games. Where all seats are paid alike (`cooperative`) nobody can win, and no rate is
     given. Episodes in which somebody could not answer are counted (`stop/error`) and left out of
-    the rest.
+    the rest. `invalid/<component>` counts the replies that a reward module found no reward for.
     """
     stops = Counter(str(e.stop) for e in episodes)
     metrics = {f"stop/{name}": n / len(episodes) for name, n in sorted(stops.items())}
@@ -47,6 +47,8 @@ def rollout_metrics(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[s
     for component in sorted({c for e in episodes for t in e.turns for c in t.rewards}):
         total = sum(e.total(a, component) for e in episodes for a in e.agents)
         metrics[f"reward/{component}"] = total / count / len(seats)
+    missing = Counter(c for e in episodes for t in e.turns for c in t.invalid)
+    metrics |= {f"invalid/{component}": float(n) for component, n in sorted(missing.items())}
     return metrics
 
 

@@ -59,6 +59,9 @@ class AdvantageConfig:
     seats of an episode; their statistics are part of the batch, so keep them apart by `agent`."""
     kl_in_reward: Annotated[float, real()] = 0.0
     """Cost per nat of logp_old - logp_ref, taken off the reward at every token."""
+    invalid: Annotated[float, real()] | None = None
+    """Advantage of a trajectory that no reward could be found for, such as -1; None drops it.
+    Either way others are not compared with it."""
 
     def __post_init__(self) -> None:
         if not self.compose.keeps_apart:
@@ -109,6 +112,9 @@ def advantages(
     >>> result.advantage_BS.tolist()
     [[0.5, 0.5], [-0.5, 0.0]]
     """
+    valid_B = trajectories.valid_B
+    if valid_B is not None and not bool(valid_B.all()):
+        return _with_invalid(config, trajectories, valid_B, state)
     made, credit = _estimate(config, trajectories, state or {})
     dtype = torch.promote_types(trajectories.reward_BTK.dtype, torch.float32)
     advantage_BS = made.frame.to_tokens(made.a).to(dtype)
@@ -162,6 +168,25 @@ def _normalised(
     a, after = config.baseline(credit.y, frame, before)
     a = config.normalise(a, credit.y, frame)
     return AdvantageTable(a, frame, credit.y, rewards, after, frame), credit
+
+
+def _with_invalid(
+    config: AdvantageConfig, batch: Trajectories, valid_B: Tensor, state: State | None
+) -> Advantages:
+    """Compare those that have a reward with each other; the others get a fixed advantage."""
+    found = advantages(config, batch.chosen(valid_B), state)
+
+    def whole(value_VS: Tensor | None, fill: float) -> Tensor | None:
+        if value_VS is None:
+            return None
+        value_BS = value_VS.new_full(batch.turn_of_BS.shape, fill)
+        value_BS[valid_B] = value_VS
+        return torch.where(batch.token_mask_BS, value_BS, torch.zeros_like(value_BS))
+
+    advantage_BS = whole(found.advantage_BS, config.invalid or 0.0)
+    assert advantage_BS is not None
+    rest = whole(found.return_BS, 0.0), whole(found.return_mask_BS, 0.0)
+    return replace(found, advantage_BS=advantage_BS, return_BS=rest[0], return_mask_BS=rest[1])
 
 
 def _times(one: AdvantageTable, weight: float) -> AdvantageTable:

@@ -9,7 +9,7 @@ Padding  on the right; `turn_mask_BT` is False and `turn_of_BS` is -1 there. Wha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -65,6 +65,8 @@ class Trajectories:
     """Value of what was said in every turn, by C utterance-level critics."""
     v_BTC: Tensor | None = None
     """Value before every turn, by as many critics of what a turn is worth."""
+    valid_B: Tensor | None = None
+    """False where no reward could be found: compared with nothing; None where all are valid."""
 
     def __post_init__(self) -> None:
         _check_shapes(self)
@@ -98,6 +100,15 @@ class Trajectories:
         if name not in self.keys:
             raise unknown("trajectory key", name, self.keys)
         return self.keys[name]
+
+    def chosen(self, at_B: Tensor) -> Trajectories:
+        """Return some trajectories.
+
+        >>> from_lists([[1.0], [0.0]]).chosen(torch.tensor([False, True])).reward_BTK.flatten()
+        tensor([0.], dtype=torch.float64)
+        """
+        cut: dict[str, Any] = {n: v[at_B] for n, v in vars(self).items() if isinstance(v, Tensor)}
+        return replace(self, **cut, keys={name: key_B[at_B] for name, key_B in self.keys.items()})
 
     def needed(self, name: str, option: str) -> Tensor:
         """Return an optional field that an option cannot do without.
@@ -176,6 +187,7 @@ def _check_shapes(batch: Trajectories) -> None:
     for name in FLOATS_BS:
         _expect(name, getattr(batch, name), (rows, tokens), "float")
     _expect("baseline_B", batch.baseline_B, (rows,), "float")
+    _expect("valid_B", batch.valid_B, (rows,), "bool")
     for name in ("state_BT", "action_BT", "role_BT"):
         _expect(name, getattr(batch, name), (rows, turns), "int64")
     for name in ("q_BTC", "v_BTC"):

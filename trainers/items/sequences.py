@@ -125,6 +125,7 @@ def build(
     *,
     steps: str = "turn",
     others: bool = False,
+    invalid: bool = False,
 ) -> Batch | None:
     """Turn episodes into trajectories and sequences.
 
@@ -137,11 +138,13 @@ def build(
         steps: `turn`, or `round`: the replies of a seat in one round are one time-step.
         others: give other agents trajectories too, after the learners', without sequences or
             tokens: what a past self wrote is credited, but nobody learns it.
+        invalid: keep what a reward module found no reward for; `Trajectories.valid_B` tells it.
 
     Returns:
         None when no policy wrote anything.
     """
     found = [t for i, e in enumerate(episodes) for t in seat_records(i, e, learners, steps)]
+    found = [t for t in found if t.valid or invalid]
     found = [t for t in found if t.learns] + [t for t in found if others and not t.learns]
     if not any(t.learns for t in found):
         return None

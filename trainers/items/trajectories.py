@@ -32,6 +32,8 @@ class SeatRecord:
     """One table per step: component -> what fell due from its first turn until the next step's."""
     learns: bool
     """Whether its player learns; others are credited, but have no rows."""
+    valid: bool = True
+    """Whether every reward module found a reward for it."""
 
 
 def seat_records(
@@ -63,7 +65,8 @@ def seat_records(
         cuts = [0, *firsts[1:], len(episode.turns)]
         spans = [episode.turns[a:b] for a, b in itertools.pairwise(cuts)]
         rewards = [_due(span, agent) for span in spans]
-        out.append(SeatRecord(index, seat, turns[0].player, turns, steps, rewards, learns))
+        valid = not episode.unrewarded(agent)
+        out.append(SeatRecord(index, seat, turns[0].player, turns, steps, rewards, learns, valid))
     return out
 
 
@@ -111,6 +114,7 @@ def as_tensors(
             _numbered([["\n".join(map(_said, u)) for u in _by_step(t)] for t in found]), -1
         ),
         role_BT=padded(_numbered([[u[0].role for u in _by_step(t)] for t in found]), -1),
+        valid_B=torch.tensor([t.valid for t in found]),
     )
 
 

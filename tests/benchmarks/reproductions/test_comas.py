@@ -67,7 +67,7 @@ def test_the_written_discussion_is_that_of_the_environment():
         about = [t.about for t in episode.turns if t.role == role]
         assert {episode.turns[i].role for i in about} == {judged}
         assert len(set(about)) == 2, "a balanced deal"
-    (table,) = InteractionReward().score([episode])
+    (table,) = InteractionReward().table([episode])
     assert all(cell for cell in table)
 
 

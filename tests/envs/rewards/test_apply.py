@@ -41,7 +41,7 @@ class Judge(RewardModule):
 
     name, range, per_turn = "judge", (0.0, 2.0), False
 
-    def score(self, episodes):
+    def table(self, episodes):
         tables = [[{} for _ in e.turns] for e in episodes]
         for table in tables:
             table[0]["player_0"] = 0.5
@@ -70,7 +70,7 @@ class Gives(RewardModule):
 
     def __init__(self, paid, earlier=None, table=None, per_turn=True):
         self.per_turn = per_turn
-        self.paid, self.earlier, self.table = paid, earlier or {}, table
+        self.paid, self.earlier, self.given = paid, earlier or {}, table
 
     def score_turn(self, episode, turn):
         return self.paid
@@ -78,8 +78,8 @@ class Gives(RewardModule):
     def score_earlier(self, episode, turn):
         return self.earlier
 
-    def score(self, episodes):
-        return super().score(episodes) if self.table is None else self.table
+    def table(self, episodes):
+        return super().table(episodes) if self.given is None else self.given
 
 
 # ---- In everybody's hands -----------------------------------------------------------------------
@@ -204,7 +204,7 @@ def test_compositions_pay_later_what_their_parts_pay_later(which):
     """Paid reply by reply, a composition comes to what it pays for the finished play."""
     module = COMPOSED[which]()
     turns = [turn(a) for a in ("player_0", "player_1", "player_0", "player_0", "player_1")]
-    expected = module.score([episode(*copy.deepcopy(turns))])[0]
+    expected = module.table([episode(*copy.deepcopy(turns))])[0]
     assert online(module, turns) == expected
     assert any(any(paid.values()) for paid in expected)
 

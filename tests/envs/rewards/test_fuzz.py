@@ -135,9 +135,9 @@ def same(one, other):
 @given(batches)
 def test_tables_keep_their_promises(spec, plays):
     module, before = made(spec), copy.deepcopy(plays)
-    tables = module.score(plays)
+    tables = module.table(plays)
     check_table(module, plays, tables)
-    assert same(tables, module.score(plays)) and same(tables, made(spec).score(plays))
+    assert same(tables, module.table(plays)) and same(tables, made(spec).table(plays))
     assert [asdict(p) for p in plays] == [asdict(p) for p in before]
 
 
@@ -178,7 +178,7 @@ def compositions(draw, depth=2):
 @slow
 @given(compositions(), episodes)
 def test_what_is_paid_reply_by_reply_is_what_a_finished_play_is_paid(module, play):
-    (table,) = module.score([play])
+    (table,) = module.table([play])
     paid = reply_by_reply(module, play)
     assert len(paid) == len(table)
     assert all(nearly(one, other) for one, other in zip(paid, table, strict=True))
@@ -187,7 +187,7 @@ def test_what_is_paid_reply_by_reply_is_what_a_finished_play_is_paid(module, pla
 @slow
 @given(compositions(), batches)
 def test_compositions_keep_their_promises(module, plays):
-    check_table(module, plays, module.score(plays))
+    check_table(module, plays, module.table(plays))
 
 
 @slow
@@ -195,7 +195,7 @@ def test_compositions_keep_their_promises(module, plays):
 def test_episodes_from_a_file_are_paid_the_same(plays, random):
     again = [Episode.from_json(p.to_json()) for p in plays]
     for spec in random.sample(SPECS, 3):
-        assert same(made(spec).score(plays), made(spec).score(again))
+        assert same(made(spec).table(plays), made(spec).table(again))
 
 
 # ---- Arguments ----------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_odd_arguments_are_refused_or_work(name, data):
     assert not math.isnan(sum(map(abs, module.range))) and module.range[0] <= module.range[1]
     plays = data.draw(batches)
     if "encoder" not in params:
-        check_table(module, plays, module.score(plays))
+        check_table(module, plays, module.table(plays))
 
 
 nested = st.recursive(junk, lambda x: st.lists(x, max_size=2) | st.dictionaries(texts, x))

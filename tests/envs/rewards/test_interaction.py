@@ -32,7 +32,7 @@ def episode(*turns):
 
 def paid(module, *turns):
     """Return each turn's reward, all turns being of one agent."""
-    (table,) = module.score([episode(*turns)])
+    (table,) = module.table([episode(*turns)])
     return [sum(cell.values()) if cell else None for cell in table]
 
 
@@ -135,7 +135,7 @@ def test_an_environment_pays_the_same_as_it_goes_and_after_the_play(ablate, opti
     for seed in range(5):
         env.reset(seed=seed)
         episode = finish(env, rng)
-        (table,) = module.score([episode])
+        (table,) = module.table([episode])
         for made, cell in zip(episode.turns, table, strict=True):
             now = made.rewards.get("interaction", {})
             assert now == pytest.approx(cell)

@@ -35,7 +35,7 @@ def play(*turns, task="q", env="x", stop=StopReason.FINISHED):
 def paid(module, *plays):
     return [
         [row.get(t.agent) for row, t in zip(table, p.turns, strict=True)]
-        for table, p in zip(module.score(plays), plays, strict=True)
+        for table, p in zip(module.table(plays), plays, strict=True)
     ]
 
 

@@ -45,7 +45,7 @@ def play(*turns, task="q", env="x"):
 )
 def test_shares_of_a_joint_payoff(share, expected):
     module = reward("payoff", share=share, scale=2.0)
-    paid = module.score([play(turn(), turn(a_0=3.0, a_2=-1.5))])
+    paid = module.table([play(turn(), turn(a_0=3.0, a_2=-1.5))])
     assert paid == [[{}, dict(zip(SEATS, [2 * x for x in expected], strict=True))]]
     assert module.component == f"payoff_{share}" and module.per_turn
 
@@ -101,7 +101,7 @@ def test_the_longest_play_of_a_task_pays_the_whole_cost():
         play(turn(tokens=1), task="other"),
     ]
     module = reward("token_cost", cost=0.5)
-    assert module.score(plays) == [
+    assert module.table(plays) == [
         [{"a_0": -0.375}, {"a_1": -0.125}],
         [{"a_0": -0.125}, {}, {"a_1": 0.0}],
         [{"a_0": -0.5}],
@@ -112,7 +112,7 @@ def test_the_longest_play_of_a_task_pays_the_whole_cost():
 def test_a_team_pays_together():
     """Optima: R gets -lambda * tokens of the conversation / most tokens of a conversation."""
     plays = [play(turn(tokens=3), turn("a_1", tokens=1)), play(turn(tokens=8))]
-    tables = reward("token_cost", cost=0.6, payer="team").score(plays)
+    tables = reward("token_cost", cost=0.6, payer="team").table(plays)
     totals = [{a: sum(row.get(a, 0.0) for row in t) for a in SEATS} for t in tables]
     assert totals[0] == {a: pytest.approx(-0.6 * 4 / 8) for a in SEATS}
     assert totals[1] == {a: pytest.approx(-0.6) for a in SEATS}
@@ -120,20 +120,20 @@ def test_a_team_pays_together():
 
 def test_plays_without_tokens_or_tasks():
     module = reward("token_cost")
-    assert module.score([play(turn())]) == [[{}]]
-    assert module.score([play(turn(tokens=0))]) == [[{"a_0": 0.0}]]
-    assert str(module.score([play(turn(tokens=0))])[0][0]["a_0"]) == "0.0"
-    apart = module.score([play(turn(tokens=1), task=""), play(turn(tokens=9), task="")])
+    assert module.table([play(turn())]) == [[{}]]
+    assert module.table([play(turn(tokens=0))]) == [[{"a_0": 0.0}]]
+    assert str(module.table([play(turn(tokens=0))])[0][0]["a_0"]) == "0.0"
+    apart = module.table([play(turn(tokens=1), task=""), play(turn(tokens=9), task="")])
     assert apart == [[{"a_0": -0.5}]] * 2
-    envs = module.score([play(turn(tokens=1), env="x"), play(turn(tokens=9), env="y")])
+    envs = module.table([play(turn(tokens=1), env="x"), play(turn(tokens=9), env="y")])
     assert envs == apart
-    assert module.score([]) == []
+    assert module.table([]) == []
 
 
 @given(st.lists(st.lists(st.none() | st.integers(0, 50), max_size=4), max_size=4))
 def test_a_play_pays_between_nothing_and_the_cost(lengths):
     plays = [play(*(turn(tokens=n) for n in row)) for row in lengths]
-    for table in reward("token_cost", cost=2.0).score(plays):
+    for table in reward("token_cost", cost=2.0).table(plays):
         assert -2.0 - 1e-9 <= sum(r for row in table for r in row.values()) <= 0.0
 
 

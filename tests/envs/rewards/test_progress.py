@@ -195,17 +195,17 @@ def test_before_it_learned_it_pays_for_being_executed():
     given.turns[1].status = Status.LEGAL
     assert module.executed(given) == [1, 0, 1, 1, 0, 1], "the next message says nothing happened"
     assert ProgressReward(failed="").executed(given) == [1, 1, 1, 1, 0, 1]
-    paid = [table[t.agent] for table, t in zip(module.score([given])[0], turns, strict=True)]
+    paid = [table[t.agent] for table, t in zip(module.table([given])[0], turns, strict=True)]
     assert paid == [0.5, 0, 0.5, 0.5, 0, 0.5]
-    assert ProgressReward(grounding=2.0).score([given])[0][0] == {"player_0": 2.0}
+    assert ProgressReward(grounding=2.0).table([given])[0][0] == {"player_0": 2.0}
 
 
 def test_pay_is_the_estimate_and_the_grounding():
     module, fresh = learned(0, plays=50, batch=50)
     given = fresh[0][0]
     expected = [c + 0.5 for c in module.progress(given)]
-    assert [t["player_0"] for t in module.score([given])[0]] == pytest.approx(expected)
-    assert [module.score_turn(given, t) for t in given.turns] == module.score([given])[0]
+    assert [t["player_0"] for t in module.table([given])[0]] == pytest.approx(expected)
+    assert [module.score_turn(given, t) for t in given.turns] == module.table([given])[0]
     assert any(abs(c) > 0.05 for c in module.progress(given))
 
 
@@ -220,7 +220,7 @@ def test_plays_of_an_environment_are_learned_from_and_paid():
             env.step(f"[{env.infos[env.agent_selection]['legal_actions'][0]}]")
         episodes.append(env.episode)
     assert module.fit(episodes)["trajectories"] == 24
-    for episode, table in zip(episodes, module.score(episodes), strict=True):
+    for episode, table in zip(episodes, module.table(episodes), strict=True):
         assert [list(paid) for paid in table] == [[t.agent] for t in episode.turns]
         assert all(math.isfinite(r) for paid in table for r in paid.values())
 
@@ -249,7 +249,7 @@ def test_a_checkpoint_goes_on_where_it_stopped():
         each.fit(batch)
     assert other.state_dict() == module.state_dict(), "bit for bit"
     assert (
-        other.score(batch) == module.score(batch) == pickle.loads(pickle.dumps(module)).score(batch)
+        other.table(batch) == module.table(batch) == pickle.loads(pickle.dumps(module)).table(batch)
     )
 
 

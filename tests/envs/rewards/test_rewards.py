@@ -145,7 +145,7 @@ def test_length_refuses_what_makes_no_sense(params):
 
 def test_a_table_has_a_row_for_every_turn():
     plays = [episode(turn(), turn(status=ILLEGAL, agent="player_1")), episode()]
-    assert FormatReward().score(plays) == [[{"player_0": 0.05}, {"player_1": 0.0}], []]
+    assert FormatReward().table(plays) == [[{"player_0": 0.05}, {"player_1": 0.0}], []]
 
 
 # ---- The base class ---------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def test_a_table_has_a_row_for_every_turn():
 
 def test_a_module_without_a_score_says_so():
     with pytest.raises(NotImplementedError, match="RewardModule must define one score"):
-        RewardModule().score([episode(turn())])
+        RewardModule().table([episode(turn())])
 
 
 def test_a_module_that_does_not_learn_has_nothing_to_keep():
@@ -225,7 +225,7 @@ def test_batch_scores_equal_turn_scores():
         gated(LengthPenalty(), when=FormatReward(), least=0.05),
         weighted([gated(FormatReward(), when=LengthPenalty(), least=0), LengthPenalty()]),
     ):
-        assert module.score(plays) == [[module.score_turn(e, t) for t in e.turns] for e in plays]
+        assert module.table(plays) == [[module.score_turn(e, t) for t in e.turns] for e in plays]
 
 
 def test_parts_learn_and_are_saved():
@@ -323,7 +323,7 @@ def test_every_named_module_is_ready_to_use(name):
     assert type(module) is REWARDS[name]
     assert module.component.startswith(name), "payoff says whose: the rules' own has that name"
     assert module.range[0] <= module.range[1]
-    table = module.score([episode(turn(tokens=5000), turn(status=ILLEGAL, tokens=1))])
+    table = module.table([episode(turn(tokens=5000), turn(status=ILLEGAL, tokens=1))])
     assert all(module.range[0] <= r <= module.range[1] for row in table[0] for r in row.values())
 
 

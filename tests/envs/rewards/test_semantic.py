@@ -27,7 +27,7 @@ def play(*replies, task=""):
 
 
 def likeness(text, reference=REFERENCE, **params):
-    return reward("semantic", reference=reference, **params).score([play(text)])[0][0]["player_0"]
+    return reward("semantic", reference=reference, **params).table([play(text)])[0][0]["player_0"]
 
 
 class Letters:
@@ -83,7 +83,7 @@ def test_cosines_of_known_rows():
 def test_another_encoder_takes_its_place_and_sees_a_batch_at_once():
     encoder = Letters()
     module = reward("semantic", reference={"t": "aa"}, encoder=encoder)
-    table = module.score(
+    table = module.table(
         [play("aaa", "", task="t"), play("aa", task="other"), play("abb", task="t")]
     )
     assert table == [
@@ -97,20 +97,20 @@ def test_another_encoder_takes_its_place_and_sees_a_batch_at_once():
 def test_opposites_may_be_clipped():
     clipped = reward("semantic", reference="aa", encoder=Letters(), clip=True)
     assert clipped.range == (0, 1)
-    assert clipped.score([play("", "aaa")]) == [[{"player_0": 0.0}, {"player_1": 1.0}]]
+    assert clipped.table([play("", "aaa")]) == [[{"player_0": 0.0}, {"player_1": 1.0}]]
     assert reward("semantic").range == (-1, 1)
 
 
 def test_one_turn_is_paid_like_a_batch():
     module, given = reward("semantic", reference=REFERENCE), play("Plants need light.", "No.")
-    assert module.score([given]) == [[module.score_turn(given, t) for t in given.turns]]
+    assert module.table([given]) == [[module.score_turn(given, t) for t in given.turns]]
     assert not module.per_turn
 
 
 def test_without_a_reference_nobody_is_paid():
     for reference in (None, "", {}, {"": ""}):
         module = reward("semantic", reference=reference)
-        assert module.score([play("a", "b")]) == [[{}, {}]]
+        assert module.table([play("a", "b")]) == [[{}, {}]]
         assert module.score_turn(play("a"), play("a").turns[0]) == {}
 
 
@@ -118,9 +118,9 @@ def test_without_a_reference_nobody_is_paid():
 def test_an_encoder_that_fails_is_no_zero(rows):
     module = reward("semantic", reference="aa", encoder=lambda texts: rows)
     with pytest.raises(DataError, match="one row of finite numbers"):
-        module.score([play("a")])
+        module.table([play("a")])
 
 
 def test_it_travels():
     module = pickle.loads(pickle.dumps(reward("semantic", reference=REFERENCE)))
-    assert module.score([play(REFERENCE)])[0][0]["player_0"] == pytest.approx(1)
+    assert module.table([play(REFERENCE)])[0][0]["player_0"] == pytest.approx(1)

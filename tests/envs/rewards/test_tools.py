@@ -27,7 +27,7 @@ TRUTH = "search(q=x, k=3) calc(e=1+1)"
 def paid(reply, expected=TRUTH, task="", **params):
     turn = Turn("player_0", (), reply, None, Status.LEGAL, None)
     play = Episode("x", 0, {}, ("player_0",), task=task, turns=[turn])
-    return reward("toolrl", expected=expected, **params).score([play])[0][0].get("player_0")
+    return reward("toolrl", expected=expected, **params).table([play])[0][0].get("player_0")
 
 
 def score(truth, predicted):

@@ -31,7 +31,7 @@ def play(*turns):
 
 def paid(module, *turns):
     """Return what every reply earns, as a number; None where its speaker is not paid."""
-    (table,) = module.score([play(*turns)])
+    (table,) = module.table([play(*turns)])
     assert all(set(row) <= {t.agent} for row, t in zip(table, turns, strict=True))
     return [row.get(t.agent) for row, t in zip(table, turns, strict=True)]
 

@@ -19,7 +19,7 @@ def episode(move, paid=0.0, seed=1, stop=StopReason.FINISHED, version=0):
 
 
 def rates(module, episodes):
-    return [table[0].get("a_0") for table in module.score(episodes)]
+    return [table[0].get("a_0") for table in module.table(episodes)]
 
 
 def test_win_rates_are_means_over_the_others_of_the_task():
