@@ -1,19 +1,23 @@
-"""Items that are compared or imitated whole: pairs of replies, demonstrations.
+"""Items that are learnt from whole: pairs of replies, demonstrations, failures.
 
-An item is one or several trajectories and what each was worth. Its loss reads one number per
-trajectory, the sum of the log-probabilities of its tokens, so that neither the length of a reply,
-nor how many turns it has, nor how often it occurs in items changes how it is computed.
+An item is one or several trajectories and what each was worth. Its loss reads one or two numbers
+per trajectory: the sum of the log-probabilities of its tokens, and of what the loss makes of each,
+so that neither the length of a reply, nor how many turns it has, nor how often it occurs in items
+changes how it is computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from coevo.trainers.items.sequences import Sequences
+
+OfTokens = Callable[[Tensor, Tensor | None], Tensor | None]
+"""Log-probabilities of tokens, [C, L], and those under the reference -> what each costs."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +32,20 @@ class ItemInputs:
     """What each was worth, such as a reward or the probability that it is preferred."""
     logp_ref_NK: Tensor | None = None
     """The sum under the reference policy."""
+    cost_NK: Tensor | None = None
+    """Sum of what the loss says that each token costs by itself."""
 
     @property
     def log_ratio_NK(self) -> Tensor:
         """Log of the ratio of policy to reference, per trajectory."""
         assert self.logp_ref_NK is not None  # the loss declares that it needs a reference
         return self.logp_NK - self.logp_ref_NK
+
+    @property
+    def token_cost_NK(self) -> Tensor:
+        """Sum of the costs of the tokens, per trajectory."""
+        assert self.cost_NK is not None  # the loss gives a cost of each
+        return self.cost_NK
 
 
 @dataclass(frozen=True)
@@ -81,14 +93,26 @@ class Items:
         most = max(most, int(s.trajectory_C.max()) + 1 if len(s) else 0)
         return row_C.new_zeros(most).index_add(0, s.trajectory_C.to(row_C.device), row_C)
 
-    def inputs(self, logp_B: Tensor) -> ItemInputs:
-        """Return what a loss reads, from the summed log-probability of every trajectory."""
-        s, ref_NK = self.sequences, None
-        tokens_B = self.summed(torch.ones(s.mask_CL.shape, dtype=logp_B.dtype)).to(logp_B)
-        if s.logp_ref_CL is not None:
-            ref_NK = self.summed(s.logp_ref_CL).to(logp_B)[self.at_NK]
-        worth_NK = self.worth_NK.to(logp_B)
-        return ItemInputs(logp_B[self.at_NK], tokens_B[self.at_NK].clamp(min=1), worth_NK, ref_NK)
+    def inputs(self, logp_CL: Tensor, of_tokens: OfTokens | None = None) -> ItemInputs:
+        """Return what a loss reads.
+
+        Args:
+            logp_CL: log-probability of every token.
+            of_tokens: gives the cost of every token by itself, from its log-probability and that
+                under the reference; what it gives at padding does not count.
+        """
+        s, cost_CL = self.sequences, None
+        ref_CL = None if s.logp_ref_CL is None else s.logp_ref_CL.to(logp_CL)
+        if of_tokens is not None:
+            cost_CL = of_tokens(logp_CL, ref_CL)
+        counted_CL = torch.ones_like(logp_CL)
+        return ItemInputs(
+            self.summed(logp_CL)[self.at_NK],
+            self.summed(counted_CL)[self.at_NK].clamp(min=1),
+            self.worth_NK.to(logp_CL),
+            None if ref_CL is None else self.summed(ref_CL)[self.at_NK],
+            None if cost_CL is None else self.summed(cost_CL)[self.at_NK],
+        )
 
     def _over(self, sequences: Sequences) -> Items:
         kept = replace(self, sequences=sequences)

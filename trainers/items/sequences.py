@@ -88,6 +88,24 @@ class Sequences:
         cut |= {n: tuple(getattr(self, n)[i] for i in used.tolist()) for n in ("spans", "allowed")}
         return replace(self, **cut)
 
+    def by_turn(self) -> tuple[Sequences, Tensor]:
+        """Return the sequences cut so that every turn is a trajectory of its own.
+
+        Where a turn's tokens begin in its trajectory (`offset_C`) is not known of them.
+
+        Returns:
+            The sequences, and for every new trajectory the old one and the number of its turn,
+            [U, 2].
+        """
+        at_N, place_N = self.mask_CL.nonzero(as_tuple=True)
+        turn_N = self.turn_CL[at_N, place_N]
+        at_C, turn_C = torch.stack([at_N, turn_N], 1).unique(dim=0).unbind(1)
+        apart = self.chosen(at_C)
+        both_C2 = torch.stack([apart.trajectory_C, turn_C], 1)
+        of_U2, trajectory_C = both_C2.unique(dim=0, return_inverse=True)
+        mask_CL = apart.mask_CL & (apart.turn_CL == turn_C.unsqueeze(1))
+        return replace(apart, mask_CL=mask_CL, trajectory_C=trajectory_C), of_U2
+
     def cut(self, value_BS: Tensor) -> Tensor:
         """Cut values of trajectories into sequences: [B, S] -> [C, L], 0 at padding."""
         length = self.mask_CL.shape[1]

@@ -1,8 +1,8 @@
 """The loss of items, and its gradient: one pass to see how replies compare, one to move them.
 
-A loss of items reads the summed log-probability of each trajectory. Its derivative with respect to
-those sums is found first; the pass with gradient is then linear in the tokens, so that it may be
-cut into micro-batches anywhere, and a reply that is in many items is computed once.
+The derivative of a loss of items with respect to the log-probability of every token is found first;
+the pass with gradient is then linear in the tokens, so that it may be cut into micro-batches
+anywhere, and a reply that is in many items is computed once.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class ItemObjective(Lesson):
     @cached_property
     def share(self) -> float:
         """The part of the denominator of the whole update that a mini-batch is divided by."""
-        nothing_B = self.items.summed(torch.zeros(self.items.sequences.mask_CL.shape))
-        return float(self.loss.size(self.items.inputs(nothing_B)).sum()) / self.minibatches
+        nothing_CL = torch.zeros(self.items.sequences.mask_CL.shape)
+        return float(self.loss.size(self.items.inputs(nothing_CL)).sum()) / self.minibatches
 
     def add_gradients(
         self, units: Sequence[int], generator: torch.Generator | None = None
@@ -58,15 +58,13 @@ class ItemObjective(Lesson):
             return []
         items = self.items.chosen(units)
         sequences = items.sequences
-        logp_B = items.summed(self.passes.logp(sequences)).requires_grad_()
-        inputs = items.inputs(logp_B)
+        logp_CL = self.passes.logp(sequences).requires_grad_()
+        inputs = items.inputs(logp_CL, self.loss.of_tokens)
         loss = self.loss.weight * self.loss(inputs).sum() / self.share
-        (slope_B,) = torch.autograd.grad(loss, logp_B)
+        (slope_CL,) = torch.autograd.grad(loss, logp_CL)
         for part in self.passes.micro_batches(sequences):
             scored = self.passes.score(sequences, part)
-            logp_CL = part.spread(scored.logp_N(), sequences)
-            mask_CL = sequences.mask_CL[part.at].to(logp_CL.device)
-            slope_C = slope_B[sequences.trajectory_C[part.at]].to(logp_CL)
-            torch.where(mask_CL, slope_C.unsqueeze(1) * logp_CL, 0.0).sum().backward()
+            now_CL = part.spread(scored.logp_N(), sequences)
+            (slope_CL[part.at].to(now_CL) * now_CL).sum().backward()
         seen = {name: value.detach().mean() for name, value in self.loss.stats(inputs).items()}
         return [{"tokens": torch.tensor(float(len(units))), "loss/item": loss.detach(), **seen}]

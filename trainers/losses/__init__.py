@@ -1,12 +1,13 @@
 """Losses of what an update learns from: one file for each, mixed at will in the step `update`.
 
 `policy` reads the algorithm's setting `loss`, whose components are in `coevo.trainers.estimators`.
-The others read items: pairs and demonstrations.
+The others read items: pairs, demonstrations and failures.
 """
 
 from typing import Annotated
 
 from coevo.envs.core.config import choice
+from coevo.trainers.losses.adversarial import Adversarial
 from coevo.trainers.losses.dno import Dno
 from coevo.trainers.losses.dpo import Dpo
 from coevo.trainers.losses.ipo import Ipo
@@ -16,8 +17,24 @@ from coevo.trainers.losses.rpo import Rpo
 from coevo.trainers.losses.sft import Sft
 from coevo.trainers.losses.simpo import Simpo
 from coevo.trainers.losses.sppo import Sppo
+from coevo.trainers.losses.unlikelihood import Unlikelihood
 
-Loss = Annotated[Policy | Dpo | Ipo | Rpo | Simpo | Sppo | Dno | Sft, choice()]
+Loss = Annotated[
+    Policy | Dpo | Ipo | Rpo | Simpo | Sppo | Dno | Sft | Adversarial | Unlikelihood, choice()
+]
 """What an update minimises, one for each kind of items that it learns from."""
 
-__all__ = ["Dno", "Dpo", "Ipo", "ItemLoss", "Loss", "Policy", "Rpo", "Sft", "Simpo", "Sppo"]
+__all__ = [
+    "Adversarial",
+    "Dno",
+    "Dpo",
+    "Ipo",
+    "ItemLoss",
+    "Loss",
+    "Policy",
+    "Rpo",
+    "Sft",
+    "Simpo",
+    "Sppo",
+    "Unlikelihood",
+]

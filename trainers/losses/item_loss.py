@@ -31,6 +31,10 @@ class ItemLoss:
         """Return the loss of every item, [N]."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__")  # abstract
 
+    def of_tokens(self, logp_CL: Tensor, logp_ref_CL: Tensor | None) -> Tensor | None:
+        """Return what every token costs by itself, for losses that read `x.token_cost_NK`."""
+        return None
+
     def size(self, x: ItemInputs) -> Tensor:
         """Return what every item counts in the denominator of the update, [N]: 1 each."""
         return torch.ones_like(x.logp_NK[:, 0])
@@ -38,6 +42,17 @@ class ItemLoss:
     def stats(self, x: ItemInputs) -> dict[str, Tensor]:
         """Return what to log beside the loss: a value per item, averaged over the update."""
         return {"chosen": x.logp_NK[:, 0]}
+
+
+@config
+class FailureLoss(ItemLoss):
+    """Base of the losses of what must not be done again."""
+
+    kind: ClassVar[str] = "failures"
+
+    def stats(self, x: ItemInputs) -> dict[str, Tensor]:
+        """Return the log-probability of every failure."""
+        return {"rejected": x.logp_NK[:, 0]}
 
 
 @config

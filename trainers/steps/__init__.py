@@ -10,7 +10,7 @@ from coevo.trainers.steps.credit import Credit
 from coevo.trainers.steps.fit import Fit
 from coevo.trainers.steps.plain import Plain
 from coevo.trainers.steps.recall import Recall
-from coevo.trainers.steps.recycle import Best, Pairs, Recycle
+from coevo.trainers.steps.recycle import Best, Pairs, Recycle, Worst
 from coevo.trainers.steps.renew import Renew
 from coevo.trainers.steps.score import Score
 from coevo.trainers.steps.update import Update
@@ -26,6 +26,7 @@ GIVERS = {
     "advantages": "credit",
     "pairs": "recycle(pairs)",
     "demonstrations": "recycle(best)",
+    "failures": "recycle(worst)",
 }
 """What is given -> by which step."""
 
@@ -46,4 +47,5 @@ __all__ = [
     "Step",
     "Update",
     "When",
+    "Worst",
 ]

@@ -1,7 +1,8 @@
-"""Recycle: from scored episodes to pairs and demonstrations.
+"""Recycle: from scored episodes to pairs, demonstrations and failures.
 
 Trajectories are compared with those of the same task, seat and parameter set. What one is worth is
-the sum of its rewards, each component with its weight (`advantage.reward_weights`).
+the sum of its rewards, each component with its weight (`advantage.reward_weights`); what a turn is
+worth are those that it was paid.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import torch
 from coevo.envs.core.config import choice, config, real
 from coevo.trainers.cycle import Page, Step
 from coevo.trainers.items.items import Items
-from coevo.trainers.items.sequences import Batch
+from coevo.trainers.items.sequences import Batch, Sequences
 
 if TYPE_CHECKING:
     from coevo.trainers.run import Run
@@ -65,7 +66,23 @@ class Best:
         return [(best,)] if self.above is None or worth[best] > self.above else []
 
 
-Recycler = Annotated[Pairs | Best, choice()]
+@config
+class Worst:
+    """Trajectories that were worth too little, or single turns: not to be done again."""
+
+    kind: ClassVar[str] = "failures"
+    name: Literal["worst"] = "worst"
+    below: Annotated[float, real()] = 0.0
+    """What they are worth less than."""
+    of: Literal["episode", "turn"] = "episode"
+    """Whether all that a seat did in an episode is judged together, or each turn by itself."""
+
+    def __call__(self, worth: Sequence[float], group: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return what was not good enough."""
+        return [(b,) for b in group if worth[b] < self.below]
+
+
+Recycler = Annotated[Pairs | Best | Worst, choice()]
 """What is made of episodes."""
 
 
@@ -91,23 +108,45 @@ class Recycle(Step):
         """Write the items, and log how many there are."""
         if page.batch is None:
             return
-        worth = worths(page.batch, run.config.algorithm.advantage.reward_weights)
-        found = [x for group in groups(page.batch) for x in self.to(worth, group)]
-        found.sort(key=lambda places: -worth[places[0]])
-        found = found[: max(1, round(self.to.keep * len(found)))] if found else found
+        weights = run.config.algorithm.advantage.reward_weights
+        by_turn = isinstance(self.to, Worst) and self.to.of == "turn"
+        sequences, worth, alike = (_turns if by_turn else _trajectories)(page.batch, weights)
+        found = [x for group in alike for x in self.to(worth, group)]
+        if not isinstance(self.to, Worst):
+            found.sort(key=lambda places: -worth[places[0]])
+            found = found[: max(1, round(self.to.keep * len(found)))] if found else found
         page.metrics[f"items/{self.to.kind}"] = float(len(found))
         if found:
             at_NK = torch.tensor(found)
-            worth_B = torch.tensor(worth, dtype=torch.float64)
-            page.items[self.to.kind] = Items(page.batch.sequences, at_NK, worth_B[at_NK])
+            worth_U = torch.tensor(worth, dtype=torch.float64)
+            page.items[self.to.kind] = Items(sequences, at_NK, worth_U[at_NK])
+
+
+Units = tuple[Sequences, list[float], list[list[int]]]
+"""What items are made of: sequences, the worth of each trajectory, and which may be compared."""
+
+
+def _trajectories(batch: Batch, weights: Mapping[str, float]) -> Units:
+    return batch.sequences, worths(batch, weights), list(groups(batch))
+
+
+def _turns(batch: Batch, weights: Mapping[str, float]) -> Units:
+    sequences, of_U2 = batch.sequences.by_turn()
+    worth_U = _paid(batch, weights).sum(2)[of_U2[:, 0], of_U2[:, 1]]
+    return sequences, worth_U.tolist(), [[u] for u in range(len(of_U2))]
 
 
 def worths(batch: Batch, weights: Mapping[str, float]) -> list[float]:
     """Return the sum of the rewards of every trajectory, components weighted."""
+    worth: list[float] = _paid(batch, weights).sum((1, 2)).tolist()
+    return worth
+
+
+def _paid(batch: Batch, weights: Mapping[str, float]) -> torch.Tensor:
+    """Return what every turn was paid, [B, T, K]."""
     found = batch.trajectories
     weight_K = found.reward_BTK.new_tensor([weights.get(c, 1.0) for c in found.components])
-    worth: list[float] = (found.reward_BTK * weight_K).sum((1, 2)).tolist()
-    return worth
+    return found.reward_BTK * weight_K
 
 
 def groups(batch: Batch) -> Iterator[list[int]]:

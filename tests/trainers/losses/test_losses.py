@@ -6,17 +6,44 @@ TRL's formulas (`DPOTrainer.dpo_loss` for sigmoid, ipo, sppo_hard and rpo_alpha,
 """
 
 from dataclasses import replace
-from math import log
+from math import exp, log
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch.nn.functional import logsigmoid
 
+from coevo.benchmarks.reproductions.arms import distributions
+from coevo.benchmarks.reproductions.preferences import PLAIN
+from coevo.envs.core.episode import Episode, Turn
+from coevo.envs.core.parsing import Status
 from coevo.trainers import loop
+from coevo.trainers.algorithms import algorithm
 from coevo.trainers.items.items import ItemInputs, Items
-from coevo.trainers.losses import Dno, Dpo, Ipo, Policy, Rpo, Sft, Simpo, Sppo
+from coevo.trainers.losses import (
+    Adversarial,
+    Dno,
+    Dpo,
+    Ipo,
+    Policy,
+    Rpo,
+    Sft,
+    Simpo,
+    Sppo,
+    Unlikelihood,
+)
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.steps import Best, Pairs, Recycle, credit, score
+from coevo.trainers.steps import (
+    Best,
+    Collect,
+    Pairs,
+    Recycle,
+    Score,
+    Update,
+    Worst,
+    credit,
+    score,
+)
 from coevo.trainers.steps.recycle import groups, worths
 
 REAL = torch.float64
@@ -86,7 +113,21 @@ def test_worked_numbers():
     assert float(Dno(eta=1.0)(x)[2]) == pytest.approx(  # equal worth: half of either
         -0.5 * float(logsigmoid(torch.tensor(0.75))) - 0.5 * float(logsigmoid(torch.tensor(-0.75)))
     )
+    d_w, d_l = log(1 + exp(1.0)), log(1 + exp(-1.0))
+    assert float(Adversarial()(x)[0]) == pytest.approx(d_w)  # log(1 + pi / pi_ref)
+    one = replace(x, logp_NK=LOGP[:, 1:], logp_ref_NK=REF[:, 1:])
+    assert float(Adversarial()(one)[0]) == pytest.approx(d_l)
     assert Sft()(x).tolist() == [5.0, 3.5, 7.25] and Sft().size(x).tolist() == [5.0, 2.0, 8.0]
+
+
+def test_adversarial_imitation_is_bounded_where_likelihood_is_not():
+    """Its slope is sigmoid(D): the weight of a failure fades as it becomes unlikely."""
+    ratio = torch.tensor([[-20.0], [-2.0], [0.0], [3.0]], dtype=REAL, requires_grad=True)
+    x = ItemInputs(ratio, torch.ones(4, 1), torch.zeros(4, 1), torch.zeros(4, 1, dtype=REAL))
+    loss = Adversarial()(x)
+    (slope,) = torch.autograd.grad(loss.sum(), ratio)
+    torch.testing.assert_close(slope, ratio.sigmoid().detach())
+    assert (loss >= 0).all() and float(loss[0].detach()) < 1e-8
 
 
 def test_dno_is_lowest_where_log_ratios_differ_as_win_rates_do():
@@ -101,7 +142,8 @@ def test_dno_is_lowest_where_log_ratios_differ_as_win_rates_do():
 
 # ---- On a model ------------------------------------------------------------------------------
 
-LOSSES = [Dpo(), Ipo(), Rpo(), Rpo(per="token"), Simpo(), Sppo(beta=0.5), Dno(), Sft()]
+FAILURES = [Adversarial(), Adversarial(per="token"), Unlikelihood()]
+LOSSES = [Dpo(), Ipo(), Rpo(), Rpo(per="token"), Simpo(), Sppo(beta=0.5), Dno(), Sft(), *FAILURES]
 
 
 @pytest.fixture
@@ -128,7 +170,7 @@ def played(config, tmp_path):
     batch = score.scored(run.config.algorithm, run.learners, batch)
     worth = worths(batch, {})
     made = {}
-    for to in (Pairs(take="all", ties=True), Best()):
+    for to in (Pairs(take="all", ties=True), Best(), Worst(below=1e9)):
         at = torch.tensor([x for g in groups(batch) for x in to(worth, g)])
         made[to.kind] = Items(batch.sequences, at, torch.tensor(worth, dtype=REAL)[at] / 8)
     return run, batch, made
@@ -152,14 +194,14 @@ def test_the_gradient_is_that_of_the_formula(played, loss):
     (part,) = replace(learner.passes, token_budget=10**9).micro_batches(s)
     logp_CL = torch.zeros(s.mask_CL.shape)
     logp_CL = logp_CL.index_put((part.at,), part.spread(learner.passes.score(s, part).logp_N(), s))
-    x = items.inputs(items.summed(logp_CL))
+    x = items.inputs(logp_CL, loss.of_tokens)
     (loss(x).sum() / loss.size(x).sum()).backward()
     expected = torch.cat([p.grad.flatten() for p in learner.model.parameters()])
     torch.testing.assert_close(found, expected, atol=1e-6, rtol=1e-4)
     assert float(found.abs().max()) > 0
 
 
-@pytest.mark.parametrize("loss", [Dpo(), Sft()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", [Dpo(), Sft(), *FAILURES], ids=lambda loss: loss.name)
 def test_micro_batches_order_and_padding_change_nothing(played, loss):
     run, _, made = played
     learner, items = run.learners["policy"], made[loss.kind]
@@ -183,7 +225,8 @@ def test_a_mixed_update_is_the_sum_of_the_separate_gradients(played):
     learner, record = run.learners["policy"], run.config.algorithm
     taught = credit.credit(record, run.learners, batch, {}, rate=1.0).sequences
     lessons = [learner.objective_of(Policy(weight=0.7), taught, {})]
-    lessons += [learner.objective_of(x, made[x.kind], {}) for x in (Dpo(weight=0.5), Sft())]
+    others = (Dpo(weight=0.5), Sft(), Adversarial(weight=0.2, per="token"), Unlikelihood())
+    lessons += [learner.objective_of(x, made[x.kind], {}) for x in others]
     apart = sum(gradient(learner, lesson) for lesson in lessons)
     torch.testing.assert_close(gradient(learner, *lessons), apart, atol=1e-6, rtol=0)
     before = [p.clone() for p in learner.model.parameters()]
@@ -193,6 +236,23 @@ def test_a_mixed_update_is_the_sum_of_the_separate_gradients(played):
     assert any(not torch.equal(a, b) for a, b in moved)
 
 
+def test_padding_and_tokens_without_choice_cost_nothing(played):
+    """Log-probability 0: nothing else could be said there, and nothing can be unlearnt."""
+    _, _, made = played
+    failures = made["failures"]
+    logp_CL = torch.full(failures.sequences.mask_CL.shape, -0.25, dtype=REAL)
+    logp_CL[:, 0] = 0.0
+    logp_CL.requires_grad_()
+    x = failures.inputs(logp_CL, Unlikelihood().of_tokens)
+    loss_N = Unlikelihood()(x)
+    (slope_CL,) = torch.autograd.grad(loss_N.sum(), logp_CL)
+    counted_B = failures.summed((logp_CL.detach() < 0).to(REAL))
+    expected_N = counted_B[failures.at_NK[:, 0]] * -log(1 - exp(-0.25))
+    assert expected_N.any()
+    torch.testing.assert_close(loss_N.detach(), expected_N)
+    assert not slope_CL[:, 0].any() and not slope_CL[~failures.sequences.mask_CL].any()
+
+
 def test_items_of_another_parameter_set_are_left_out(played):
     _, _, made = played
     pairs = made["pairs"]
@@ -200,6 +260,23 @@ def test_items_of_another_parameter_set_are_left_out(played):
     assert len(none) == len(at) == 0
     own, at = pairs.written_by("policy")
     assert len(own) == len(pairs) == len(at)
+
+
+# ---- It learns -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", FAILURES, ids=["reply", "token", "unlikelihood"])
+def test_what_failed_becomes_unlikely_and_the_rest_keeps_its_proportions(loss):
+    """One arm of four is paid -1; a table in the shipped loop learns from its failures alone."""
+    update = Update(losses=(loss,))
+    cycle = (Collect(), Score(), Recycle(to=Worst()), update)
+    made = replace(
+        algorithm("grpo", None, {**PLAIN, "collect.episodes": 64, "optim.lr": 2.0}), cycle=cycle
+    )
+    course = torch.stack(list(distributions(made, [-1.0, 0.0, 0.0, 0.5], 25, seed=0)))
+    bad = torch.cat([torch.tensor([0.25], dtype=REAL), course[:, 0]])
+    assert (bad.diff() <= 0).all() and float(bad[-1]) < 0.05
+    torch.testing.assert_close(course[-1, 1:], course[-1, 1:].mean().expand(3))
 
 
 # ---- From episodes ---------------------------------------------------------------------------
@@ -215,6 +292,31 @@ def test_pairs_and_demonstrations_of_a_group():
     assert (1, 2) in Pairs(take="all", ties=True)(worth, group)
     assert Pairs()(worth, [1, 2]) == [] and Pairs()(worth, [3]) == []
     assert Best()(worth, group) == [(1,)] and Best(above=2.0)(worth, group) == []
+
+
+def test_failures_are_single_turns_or_whole_episodes():
+    def turn(agent, paid):
+        made = Turn(agent, (), "", None, Status.LEGAL, None)
+        made.player, made.prompt_ids, made.logprobs = "policy", [7], [-0.5, -0.5]
+        made.token_ids = [len(paid), 9]
+        made.pay("payoff", paid)
+        return made
+
+    turns = [turn("a", {}), turn("b", {"b": -1.0}), turn("a", {"a": -1.0}), turn("b", {"b": 3.0})]
+    batch = score.build([Episode("coevo/some-v0", 0, {}, ("a", "b"), turns=turns)], [0])
+
+    def recycled(of):
+        page = loop.Page(0, batch=batch)
+        run = SimpleNamespace(config=SimpleNamespace(algorithm=algorithm("grpo")))
+        Recycle(to=Worst(of=of))(run, page)
+        return page.items["failures"]
+
+    whole, apart = recycled("episode"), recycled("turn")
+    assert whole.worth_NK.tolist() == [[-1.0]] and whole.at_NK.tolist() == [[0]]
+    assert sorted(apart.worth_NK.flatten().tolist()) == [-1.0, -1.0]
+    # b's first turn is not all that b said: only its own two tokens are learnt from
+    x = apart.inputs(torch.where(apart.sequences.mask_CL, -0.5, 0.0))
+    assert x.tokens_NK.tolist() == [[2.0], [2.0]] and x.logp_NK.tolist() == [[-1.0], [-1.0]]
 
 
 def test_the_better_share_of_the_items_is_kept(played):
