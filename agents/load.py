@@ -297,12 +297,16 @@ def _unknown(source: str) -> ConfigError:
 
 
 def _by_seat(policies: dict[str, Policy], checkpoint: Path) -> dict[str, Agent]:
-    """Return the policy of every seat; without a word about seats, policies have their names."""
+    """Return the agent of every seat; without a word about seats, policies have their names.
+
+    What is no policy of the checkpoint is an agent that does not learn, by its own name.
+    """
     path = checkpoint / SEATS
     try:
         seats = json.loads(path.read_text("utf-8")) if path.is_file() else {n: n for n in policies}
-        return {seat: policies[policy] for seat, policy in seats.items()}
-    except (OSError, ValueError, KeyError, AttributeError) as error:
+        others = {n: load_agent(n) for n in set(seats.values()) - policies.keys()}
+        return {seat: {**policies, **others}[name] for seat, name in seats.items()}
+    except (OSError, ValueError, TypeError, AttributeError, ConfigError) as error:
         raise DataError(f"{path} does not say who sits where: {error!r}") from None
 
 

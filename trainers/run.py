@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 
+from coevo.agents.agent import Agent
 from coevo.agents.policy import Policy
 from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.population import MakePolicy, Population
@@ -19,6 +20,7 @@ from coevo.envs.core.errors import ConfigError, unknown
 from coevo.trainers import checkpoint
 from coevo.trainers.checkpoint import Progress
 from coevo.trainers.collect.collector import Collector
+from coevo.trainers.collect.members import check_members
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.memory import check_room
@@ -56,10 +58,10 @@ class Run:
             self.population.learners[name].version = step
         self.population.after_update(step)
 
-    def policies(self) -> dict[str, Policy]:
+    def policies(self) -> Mapping[str, Agent]:
         """Return what the run would hand out now: the ema weights where the algorithm keeps them.
 
-        Where every seat has its place, the policy of each seat, the frozen ones included.
+        Where every seat has its place, the agent of each seat, those that do not learn included.
         """
         own = {name: output_policy(learner) for name, learner in self.learners.items()}
         return self.population.by_seat(own)
@@ -70,6 +72,7 @@ class Run:
             "estimator": self.estimator_state,
             "rewards": {m.component: m.state_dict() for m in self.collector.modules},
             "collect": self.collector.state_dict(),
+            "population": self.population.state_dict(),
         }
         checkpoint.save(
             self.folder.checkpoints,
@@ -108,6 +111,7 @@ def start(
         trust_remote_code=trust_remote_code,
     )
     population = algorithm.population(env.possible_agents, maker)
+    check_members(population, config.env, config.env_options)
     _check_owners(algorithm.optim_of, population)
     learners = {
         name: Learner(
@@ -138,6 +142,8 @@ def _check_owners(names: Collection[str], population: Population) -> None:
         if name in population.learners:
             continue
         owner = seated.get(name, name)
+        if owner in population.fixed:
+            raise ConfigError(f"optim_of.{name}: {owner} does not learn and takes no step")
         if owner != name:
             others = ", ".join(s for s, p in seated.items() if p == owner and s != name)
             raise ConfigError(
@@ -145,8 +151,6 @@ def _check_owners(names: Collection[str], population: Population) -> None:
                 f"for all of them as optim_of.{owner}, or let every seat have its own "
                 "(population={name: separate})"
             )
-        if name in population.fixed:
-            raise ConfigError(f"optim_of.{name}: {name} is frozen and takes no step")
         raise unknown("learner in optim_of", name, population.learners)
 
 
@@ -167,6 +171,7 @@ def _restore(run: Run, loaded: tuple[Progress, dict[str, Any]]) -> None:
         module.load_state_dict(state["rewards"].get(module.component, {}))
     if "collect" in state:
         run.collector.load_state_dict(state["collect"])
+    run.population.load_state_dict(state.get("population", {}))
     for learner in run.learners.values():
         learner.agent.version = run.progress.step
 

@@ -37,6 +37,7 @@ from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.estimators import Kl
 from coevo.trainers.loop import train
+from coevo.trainers.run import output_policy
 from coevo.trainers.run_folder import RunFolder
 
 ENV = "coevo/iterated_game-v0"
@@ -189,7 +190,7 @@ def _learnt(variant: str | None, seed: int) -> Manners:
     with tempfile.TemporaryDirectory() as path:
         folder = RunFolder(Path(path) / "run")
         folder.create(config)
-        return manners(train(config, folder).policies()["policy"])
+        return manners(output_policy(train(config, folder).learners["policy"]))
 
 
 def _agent() -> LanguageModelAgent:

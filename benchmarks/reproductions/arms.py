@@ -27,7 +27,7 @@ from coevo.envs.core.task import Task
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import updates
-from coevo.trainers.run import start
+from coevo.trainers.run import output_policy, start
 from coevo.trainers.run_folder import RunFolder
 
 ID = "coevo/arms-v0"
@@ -134,8 +134,8 @@ def distributions(
         folder.create(given)
         run = start(given, folder, maker)
         for _ in updates(run):
-            (policy,) = run.policies().values()
-            yield odds(policy, len(payoffs))
+            (learner,) = run.learners.values()
+            yield odds(output_policy(learner), len(payoffs))
 
 
 @torch.no_grad()

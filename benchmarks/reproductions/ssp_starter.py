@@ -40,7 +40,7 @@ from coevo.trainers.config import TrainConfig
 from coevo.trainers.estimators import AdvantageConfig, advantages
 from coevo.trainers.items.sequences import Batch, build
 from coevo.trainers.loop import train
-from coevo.trainers.run import start
+from coevo.trainers.run import output_policy, start
 from coevo.trainers.run_folder import RunFolder
 
 ENV = "coevo/search_self_play-v0"
@@ -146,7 +146,7 @@ def trained(given: TrainConfig, folder: Path) -> tuple[HeldOut, HeldOut]:
     run_folder = RunFolder(folder / "run")
     run_folder.create(given)
     ended = train(given, run_folder)
-    return before, held_out(ended.policies()["policy"], HELD_OUT)
+    return before, held_out(output_policy(ended.learners["policy"]), HELD_OUT)
 
 
 def held_out(policy: Policy, episodes: int, seed: int = 50_000) -> HeldOut:

@@ -7,7 +7,7 @@ back episodes of earlier updates.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from coevo.agents.policy import Policy
-from coevo.agents.population import Population
+from coevo.agents.population import Population, Result
 from coevo.envs.core.apply import apply_batch
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.rewards import RewardModule
@@ -170,11 +169,10 @@ class Collector:
         """Play all groups at once and apply every reward module."""
         learners, agents = self.population.learners, self.population.agents
         for i, agent in enumerate(agents.values()):
-            if isinstance(agent, Policy):
-                entropy = [self.config.seed, step, i, *([batch] if batch else [])]
-                sequence = np.random.SeedSequence(entropy)
-                agent.reseed(int(sequence.generate_state(1, np.uint64)[0] >> 1))
-                agent.forget()
+            entropy = [self.config.seed, step, i, *([batch] if batch else [])]
+            sequence = np.random.SeedSequence(entropy)
+            agent.reseed(int(sequence.generate_state(1, np.uint64)[0] >> 1))
+            agent.forget()
         specs = [s for g in planned for s in g.specs]
         if self.config.algorithm.needs_greedy:
             agents |= {n + GREEDY: agent.greedy(n + GREEDY) for n, agent in learners.items()}
@@ -208,8 +206,16 @@ class Collector:
             if spec.players[seat] in self.population.learners
         ]
 
+    def _results(self, group: Group) -> Iterator[Result]:
+        """Return who earned what in the episodes of a group."""
+        component = self.config.algorithm.collect.component
+        for spec, episode in zip(group.specs, group.episodes, strict=True):
+            if episode.stop is not StopReason.ERROR:
+                yield Result(spec.players, {s: episode.total(s, component) for s in episode.agents})
+
     def _observe(self, groups: Sequence[Group]) -> None:
         """Note the outcomes of tasks, those of groups that were dropped included."""
+        self.population.observe(r for g in groups for r in self._results(g))
         if self.history is None:
             return
         low, high = self.history.low, self.history.high

@@ -1,0 +1,179 @@
+"""Learners against a pool: the policy of the start, past selves, other agents, one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from coevo.agents.copies import copy_weights, frozen_copy
+from coevo.agents.policy import Policy
+from coevo.agents.population.opponents import Draw, Uniform
+from coevo.agents.population.population import MakePolicy, Population, Result, member
+from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.errors import ConfigError
+
+PRIOR = 1.0
+"""Episodes, half of them won, that are assumed of an opponent before any was played."""
+
+
+@dataclass
+class Frozen(Population):
+    """One learner against the policy it started from, in rotating seats."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.fixed["frozen"] = self.make("frozen")
+
+    def assign(self, group: int, rng: np.random.Generator) -> dict[str, str]:
+        """Rotate the learner through the seats."""
+        learner = group % len(self.seats)
+        return {s: "policy" if i == learner else "frozen" for i, s in enumerate(self.seats)}
+
+
+@dataclass
+class Pool(Population):
+    """Learners against themselves, their past selves and agents that never learn."""
+
+    every: int = 20
+    """Updates between snapshots."""
+    size: int = 5
+    """Snapshots of each learner that are kept; the oldest goes first."""
+    latest: float = 0.5
+    """Share of groups in which learners play learners."""
+    count: int = 1
+    """Number of learners."""
+    members: tuple[str, ...] = ()
+    """Agents that never learn."""
+    draw: Draw = field(default_factory=Uniform)
+    """How the opponent is drawn from the pool."""
+    fade: float = 0.0
+    """What an update takes away of what is known of opponents."""
+    results: dict[str, list[float]] = field(default_factory=dict)
+    """Opponent -> [episodes won against it, episodes], faded."""
+
+    def __post_init__(self) -> None:
+        names = [f"policy_{i}" for i in range(self.count)] if self.count > 1 else ["policy"]
+        self.learners |= {name: self.make(name) for name in names}
+        self.fixed |= {name: member(name) for name in self.members}
+
+    def assign(self, group: int, rng: np.random.Generator) -> dict[str, str]:
+        """Rotate a learner; the other seats are learners, or one opponent from the pool."""
+        names, place = list(self.learners), group % len(self.seats)
+        learner = names[group // len(self.seats) % len(names)]
+        if not self.fixed or rng.random() < self.latest:
+            others = [names[int(rng.integers(len(names)))] if self.count > 1 else learner]
+            others *= len(self.seats)
+        else:
+            pool = sorted(self.fixed)
+            others = [pool[self.draw([self.won(n) for n in pool], rng)]] * len(self.seats)
+        return {s: learner if i == place else others[i] for i, s in enumerate(self.seats)}
+
+    def won(self, name: str) -> float:
+        """Return which share of episodes the learners won against an opponent; a draw is half."""
+        points, episodes = self.results.get(name, (0.0, 0.0))
+        return (points + PRIOR / 2) / (episodes + PRIOR)
+
+    def observe(self, results: Iterable[Result]) -> None:
+        """Count who earned more, the learners or their opponent."""
+        for players, scores in results:
+            rivals = {n for n in players.values() if n not in self.learners}
+            for rival in sorted(rivals & self.fixed.keys()):
+                ours = fmean(scores[s] for s, n in players.items() if n in self.learners)
+                theirs = fmean(scores[s] for s, n in players.items() if n == rival)
+                counted = self.results.setdefault(rival, [0.0, 0.0])
+                counted[0] += 0.5 * (1 + (ours > theirs) - (ours < theirs))
+                counted[1] += 1.0
+
+    def after_update(self, step: int) -> None:
+        """Keep a copy of every learner every so many updates; what is known of others fades."""
+        for counted in self.results.values():
+            counted[:] = [(1 - self.fade) * x for x in counted]
+        if not self.size or step % self.every:
+            return
+        for number, learner in enumerate(self.learners.values()):
+            end = f"_{number}" if self.count > 1 else ""
+            snapshot = self.restore_snapshot(f"past{step:06d}{end}")
+            copy_weights(snapshot.model, learner.model)
+            snapshot.version = step
+        past = sorted(self.snapshots())
+        for name in past[: -self.size * self.count]:
+            del self.fixed[name]
+            self.results.pop(name, None)
+
+    def snapshots(self) -> Mapping[str, Policy]:
+        """Return the past selves."""
+        past = {n: a for n, a in self.fixed.items() if n not in self.members}
+        return {n: a for n, a in past.items() if isinstance(a, Policy)}
+
+    def restore_snapshot(self, name: str) -> Policy:
+        """Add a past self whose weights are to be filled in."""
+        step, _, number = name.removeprefix("past").partition("_")
+        learner = self.learners[f"policy_{number}" if number else "policy"]
+        agent = learner.having(frozen_copy(learner.model), name)
+        agent.version = int(step)
+        agent.reseed(agent.version)  # a generator of its own
+        self.fixed[name] = agent
+        return agent
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what is known of opponents."""
+        return {"results": {name: list(counted) for name, counted in self.results.items()}}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take back what `state_dict` gave."""
+        self.results = {name: list(counted) for name, counted in state.get("results", {}).items()}
+
+
+@config
+class FrozenOpponent:
+    """One learner against the policy it started from."""
+
+    name: Literal["frozen"] = "frozen"
+
+    def __call__(self, seats: Sequence[str], make: MakePolicy) -> Population:
+        return Frozen(tuple(seats), make)
+
+
+@config
+class PastSelves:
+    """Learners against one another, their past selves and agents that never learn."""
+
+    name: Literal["pool"] = "pool"
+    every: Annotated[int, whole(1)] = 20
+    """Updates between snapshots."""
+    size: Annotated[int, whole(0)] = 5
+    """Snapshots of each learner that are kept, the oldest goes first; 0 keeps none."""
+    latest: Annotated[float, real(0, 1)] = 0.5
+    """Share of groups in which learners play learners."""
+    learners: Annotated[int, whole(1)] = 1
+    """Parameter sets that learn; each sits in every seat in turn."""
+    members: tuple[str, ...] = ()
+    """Agents of the pool that never learn, such as `[expert:0.8, tft, openai:MODEL]`."""
+    draw: Draw = field(default_factory=Uniform)
+    """How the opponent of a group is drawn from the pool."""
+    fade: Annotated[float, real(0, below=1)] = 0.0
+    """Share of what is known of opponents that every update forgets."""
+
+    def __post_init__(self) -> None:
+        if not self.size and not self.members:
+            raise ConfigError(
+                "pool.size=0 and pool.members=[] leave the pool empty: name members, such as "
+                "[expert:0.8], or keep past selves (size above 0); {name: shared} is self-play"
+            )
+
+    def __call__(self, seats: Sequence[str], make: MakePolicy) -> Population:
+        return Pool(
+            seats=tuple(seats),
+            make=make,
+            every=self.every,
+            size=self.size,
+            latest=self.latest,
+            count=self.learners,
+            members=tuple(dict.fromkeys(self.members)),
+            draw=self.draw,
+            fade=self.fade,
+        )
