@@ -16,7 +16,8 @@ NAMES = (
     *("comas_starter", "comas_tabular", "cov_entropy", "dno_monotone", "dr_mas_starter"),
     *("dr_mas_spikes", "gated_accumulation", "gdpo_collapse", "mac_spgg", "mars_centre"),
     *("offline_bandit", "optima_codes", "polychromic", "punishment", "rloo_unbiased"),
-    *("rpo_coverage", "spo_minimax", "ssp_gate", "ssp_starter", "tis_cosine"),
+    *("rpo_coverage", "spo_minimax", "ssp_gate", "ssp_starter", "steering"),
+    *("tis_cosine", "two_level"),
 )
 REPRODUCTIONS: dict[str, Reproduction] = {
     name: import_module(f"coevo.benchmarks.reproductions.{name}").REPRODUCTION for name in NAMES

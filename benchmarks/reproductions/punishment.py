@@ -16,10 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean
 
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
-from coevo.benchmarks.reproductions.table_run import QUICKLY, outcomes
+from coevo.benchmarks.reproductions.table_run import QUICKLY, at_end, outcomes
 from coevo.envs.core.config import plain
 from coevo.envs.societies.mechanisms import Mechanism, Punishment
 from coevo.trainers.algorithms import algorithm
@@ -77,7 +76,7 @@ def _first(courses: Sequence[Sequence[Mapping[str, float]]]) -> tuple[float, ...
 def _end(
     courses: Sequence[Sequence[Mapping[str, float]]], name: str = "cooperation"
 ) -> tuple[float, ...]:
-    return tuple(fmean(update[name] for update in one[-LAST:]) for one in courses)
+    return at_end(courses, name, LAST)
 
 
 REPRODUCTION = Reproduction(

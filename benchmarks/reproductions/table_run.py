@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from coevo.trainers.algorithm import Algorithm
@@ -25,7 +26,7 @@ QUICKLY = {
 def outcomes(
     record: Algorithm, env: str, options: Mapping[str, Any], steps: int, seed: int
 ) -> list[dict[str, float]]:
-    """Train a table, and return the outcomes of the episodes of every update.
+    """Train a table, and return outcomes and returns (`return/SEAT`) of the episodes per update.
 
     Args:
         record: the algorithm.
@@ -52,6 +53,17 @@ def outcomes(
         return [_outcomes(done.metrics) for done in updates(start(given, folder))]
 
 
+def at_end(
+    courses: Sequence[Sequence[Mapping[str, float]]], name: str, last: int
+) -> tuple[float, ...]:
+    """Return the mean of a figure over the last updates of every course.
+
+    >>> at_end([[{"hours": 1.0}, {"hours": 3.0}, {"hours": 5.0}]], "hours", last=2)
+    (4.0,)
+    """
+    return tuple(fmean(update[name] for update in one[-last:]) for one in courses)
+
+
 def _outcomes(metrics: Mapping[str, Any]) -> dict[str, float]:
-    head = "outcome/"
-    return {name.removeprefix(head): v for name, v in metrics.items() if name.startswith(head)}
+    found = {n: v for n, v in metrics.items() if n.startswith(("outcome/", "return/"))}
+    return {name.removeprefix("outcome/"): value for name, value in found.items()}

@@ -167,6 +167,8 @@ COMPOSITION = {
     "dno": "renew > collect > score > recycle(pairs) > update(dno) > fit | win_rate",
     "rpo": "collect > score > recycle(pairs) > update(rpo) > fit",
     "optima": "collect > score > recycle(best) > update(sft) > fit | token_cost",
+    "two_level": "collect > score > credit > update(not planner*) > every 1 from 50: "
+    "update(planner*) > recall > fit | entropy, critic",
     "mac_spgg": "gae / agent_group / none | token:ppo_clip 0.2 | token_mean | entropy, critic",
     "advantage_alignment": "to_go / group_loo(group+agent+turn) / none + align | token:pg"
     " | token_mean | entropy, token_tis",
@@ -259,6 +261,7 @@ ON_KUHN = {
     **{name: {} for name in ALGORITHMS},
     "comas": {"population": Shared()},
     "mac_spgg": {"population": Shared()},
+    "two_level": {"population": Shared()},
     "ssl": {
         "rewards": ({"name": "won"}, {"name": "share"}),
         "advantage.compose": Tiered(outcome="won", tier="share", alpha=0.5),

@@ -88,7 +88,7 @@ def test_what_a_cycle_needs_of_the_reference_is_known_without_a_run():
     assert hybrid.needs_reference, "a step that is taken now and then needs it too"
     assert in_words(hybrid.cycle) == (
         "collect > score > recycle(best) > recycle(pairs) > every 2: update(sft) > "
-        "every 2: update(rpo) > fit"
+        "every 2 from 1: update(rpo) > fit"
     )
 
 
@@ -176,3 +176,25 @@ def test_a_mixed_cycle_resumes_without_a_difference(config, folder):
     first, second, *_ = straight.read_metrics()
     assert {"grad_norm", "entropy", "dpo/accuracy", "sft/loss/item", "items/pairs"} <= set(first)
     assert "dpo/accuracy" in second and "entropy" not in second
+
+
+def test_an_update_moves_the_sets_that_it_names(config, folder):
+    given = config(
+        "grpo",
+        {"population": {"name": "separate"}, "cycle.update.besides": ("player_1",)},
+        steps=1,
+    )
+    run = loop.start(given, folder(given))
+    before = {
+        name: [p.detach().clone() for p in policy.model.parameters()]
+        for name, policy in run.population.learners.items()
+    }
+    next(loop.updates(run))
+    moved = {
+        name: any(
+            not old.equal(new)
+            for old, new in zip(before[name], policy.model.parameters(), strict=True)
+        )
+        for name, policy in run.population.learners.items()
+    }
+    assert moved == {"player_0": True, "player_1": False}

@@ -68,6 +68,7 @@ from coevo.trainers.algorithms import (
     topr,
     tree_grpo,
     turn_ppo,
+    two_level,
     vade,
     xrpo,
 )
@@ -148,6 +149,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         advantage_alignment,
         comas,
         mac_spgg,
+        two_level,
     )
 }
 """Every record by its name, families together."""

@@ -57,7 +57,8 @@ class Every(Conditional):
 
     def __str__(self) -> str:
         """Return it as tables show it."""
-        return f"every {self.updates}: {self.step}"
+        since = f" from {self.first}" if self.first else ""
+        return f"every {self.updates}{since}: {self.step}"
 
 
 @config

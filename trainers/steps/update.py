@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -29,6 +30,10 @@ class Update(Step):
     name: Literal["update"] = "update"
     losses: Annotated[tuple[Loss, ...], Field(min_length=1)] = (Policy(),)
     """What is minimised together; each learns from items of its kind."""
+    sets: tuple[str, ...] = ()
+    """Parameter sets that learn, by name or by a pattern such as `worker_*`; empty: all."""
+    besides: tuple[str, ...] = ()
+    """Those of them that do not; a name that nobody has counts for nothing."""
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -42,8 +47,18 @@ class Update(Step):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The losses, where they are not the policy loss alone."""
-        return () if self.losses == (Policy(),) else tuple(loss.name for loss in self.losses)
+        """The losses, where they are not the policy loss alone, and who learns."""
+        losses = () if self.losses == (Policy(),) else tuple(loss.name for loss in self.losses)
+        return (*losses, *self.sets, *(f"not {name}" for name in self.besides))
+
+    def moves_set(self, name: str) -> bool:
+        """Return whether a parameter set learns in this step.
+
+        >>> [Update(besides=("planner_*",)).moves_set(n) for n in ("planner_0", "worker_0")]
+        [False, True]
+        """
+        named = any(fnmatch(name, pattern) for pattern in self.sets or ("*",))
+        return named and not any(fnmatch(name, pattern) for pattern in self.besides)
 
     def __call__(self, run: Run, page: Page) -> None:
         """Let every parameter set learn what there is to learn."""
@@ -55,6 +70,7 @@ class Update(Step):
             run.estimator_state,
             rate=run.rate,
             seed=run.config.seed + page.step,
+            sets=[name for name in run.learners if self.moves_set(name)],
         )
         run.estimator_state |= state
         page.metrics |= metrics
@@ -72,6 +88,7 @@ def learn(
     *,
     rate: float,
     seed: int,
+    sets: Collection[str] | None = None,
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Update every parameter set with what it wrote, and role after role where they alternate.
 
@@ -82,6 +99,7 @@ def learn(
         state: of the losses, such as an adaptive coefficient.
         rate: factor on the learning rates.
         seed: of the order of mini-batches.
+        sets: parameter sets that learn; None means all.
 
     Returns:
         Metrics, and the state that the losses leave behind.
@@ -97,7 +115,8 @@ def learn(
                 for loss, items in lessons
             ]
         here = [(loss, items.said_as(roles)) for loss, items in lessons]
-        for name, learner in learners.items():
+        for name in learners if sets is None else sets:
+            learner = learners[name]
             own = [(loss, items.written_by(name)[0]) for loss, items in here]
             known = after.get(f"loss/{name}", state.get(f"loss/{name}", {}))
             objectives = [learner.objective_of(x, items, known) for x, items in own if len(items)]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from coevo.benchmarks.reproductions import mac_spgg, punishment
+from coevo.benchmarks.reproductions import mac_spgg, punishment, steering, two_level
 from coevo.envs.societies.sequential_goods import equilibrium
 
 
@@ -32,3 +32,25 @@ def test_strangers_cooperate_where_a_fine_is_paid(monkeypatch, mechanisms, low, 
     monkeypatch.setattr(punishment, "ROUNDS", 1)
     found = punishment.course(mechanisms, seed=0, steps=30)
     assert low <= found[-1]["cooperation"] <= high
+
+
+def test_more_brackets_are_worth_more_to_the_planner():
+    flat, two = (two_level.economy(b) for b in (two_level.FLAT, two_level.BRACKETS))
+    untaxed = two_level.planned(flat, (0.0,))
+    assert two_level.optimum(two)[0] - 3 > two_level.optimum(flat)[0] > untaxed + 3
+    # A worker of skill 2 without taxes maximises 2 L - 0.02 L^2 at 50 hours.
+    assert two_level.best_hours(flat, (0.0,))[2] == 50.0
+
+
+def test_the_planner_rests_while_workers_adapt():
+    found = two_level.course(two_level.FLAT, seed=0, steps=24)
+    first, drawn = found[0], found[-1]
+    workers = [f"return/worker_{i}" for i in range(4)]
+    assert sum(drawn[w] for w in workers) > sum(first[w] for w in workers) + 20
+    assert abs(drawn["tax_rate"] - 0.5) < 0.15  # drawn evenly from five rates
+
+
+def test_citizens_learn_what_their_signals_are_worth():
+    case = steering.CASES["altruist, belief 0.3"]
+    found = steering.course(case, seed=0, steps=40)
+    assert found[-1]["errors"] < found[0]["errors"] - 0.05
