@@ -98,6 +98,12 @@ class LanguageModelAgent(Policy):
             self.sampled_tokens += len(s.ids)
         return replies
 
+    def read_without(self, request: Request, reply: Reply) -> list[int]:
+        """Return the ids of a prompt; the reply is remembered as if it had been given to it."""
+        ids = self._context(request)
+        self._remember(request, [*ids, *(reply.token_ids or ())], reply.text)
+        return ids
+
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
         """Return each legal move's share of the probability of all legal moves' usual spellings."""
         return [np.exp(lp - np.logaddexp.reduce(lp)) for lp in self.move_logprobs(requests)]

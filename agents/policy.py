@@ -17,7 +17,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from coevo.agents.agent import Agent
+from coevo.agents.agent import Agent, Reply, Request
 from coevo.agents.base_model import BaseModel
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.scoring import Scored, Span
@@ -64,6 +64,16 @@ class Policy(Agent, ABC):
     @abstractmethod
     def hidden_size(self) -> int:
         """Width of the hidden states that critics read."""
+
+    @abstractmethod
+    def read_without(self, request: Request, reply: Reply) -> list[int]:
+        """Return the prompt's ids of a request under which a reply is learnt, not sampled.
+
+        Args:
+            request: what was asked, without the text that a trainer had added; its conversation
+                is one of its own.
+            reply: what was sampled, with that text.
+        """
 
     @abstractmethod
     def score(

@@ -125,6 +125,10 @@ class TabularPolicy(Policy):
         """Return the probability of every legal move."""
         return [np.exp(logp) for logp in self.move_logprobs(requests)]
 
+    def read_without(self, request: Request, reply: Reply) -> list[int]:
+        """Return the row of a prompt."""
+        return [self.rows.row(request)]
+
     def score(
         self,
         spans: Sequence[Span],

@@ -102,6 +102,7 @@ def save(
     progress: Progress,
     state: Mapping[str, Any],
     most: int,
+    tensors: Mapping[str, Mapping[str, Tensor]] | None = None,
 ) -> Path:
     """Write a checkpoint and drop the oldest beyond `most`.
 
@@ -112,12 +113,16 @@ def save(
         progress: counters.
         state: JSON-able state of estimators, reward modules and, as `collect`, of the collector.
         most: complete checkpoints to leave on disk.
+        tensors: state that is no JSON, by the name of its owner.
     """
 
     def fill(work: Path) -> None:
         work.mkdir(parents=True)
         with no_progress_bars():
             _write(work, learners, population, progress, state)
+        for name, owned in (tensors or {}).items():
+            if owned:
+                save_file(_own(owned), work / f"{name}.tensors")
 
     return write(folder, progress.step, fill, most)
 
@@ -336,6 +341,10 @@ def load(
     progress = Progress(data["step"], data["seconds"], data["tokens"], data.get("turns", 0))
     if COLLECT in files:
         data["state"]["collect"] = json.loads(gzip.decompress((checkpoint / COLLECT).read_bytes()))
+    owners = [n.removesuffix(".tensors") for n in files if n.endswith(".tensors") and "/" not in n]
+    if owners:
+        found = {name: load_file(checkpoint / f"{name}.tensors") for name in owners}
+        data["state"]["tensors"] = found
     return progress, data["state"]
 
 

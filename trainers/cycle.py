@@ -17,6 +17,7 @@ from coevo.trainers.items.items import Items
 from coevo.trainers.items.sequences import Batch, Sequences
 
 if TYPE_CHECKING:
+    from coevo.trainers.collect.cast import Cast
     from coevo.trainers.collect.collector import Collected
     from coevo.trainers.run import Run
 
@@ -27,6 +28,8 @@ class Page:
 
     step: int
     """Updates done before this one."""
+    cast: Cast | None = None
+    """What the outer loop changes about the episodes that are going to be played."""
     collected: Collected | None = None
     """Episodes of this update, fresh ones first; given as `episodes`."""
     batch: Batch | None = None

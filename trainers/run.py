@@ -18,6 +18,7 @@ from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError, unknown
 from coevo.trainers import checkpoint
+from coevo.trainers.archive.archive import Archive
 from coevo.trainers.checkpoint import Progress
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.collect.members import check_members
@@ -40,6 +41,8 @@ class Run:
     collector: Collector
     progress: Progress = field(default_factory=Progress)
     estimator_state: dict[str, Any] = field(default_factory=dict)
+    archive: Archive = field(default_factory=Archive)
+    """What outer loops have tried."""
     moving: bool = False
     """Whether an update is between its first and its last change of weights."""
 
@@ -73,6 +76,7 @@ class Run:
             "rewards": {m.component: m.state_dict() for m in self.collector.modules},
             "collect": self.collector.state_dict(),
             "population": self.population.state_dict(),
+            "archive": self.archive.state_dict(),
         }
         checkpoint.save(
             self.folder.checkpoints,
@@ -81,6 +85,7 @@ class Run:
             self.progress,
             state,
             self.config.keep_checkpoints,
+            {"archive": self.archive.tensors()},
         )
 
 
@@ -169,6 +174,9 @@ def _restore(run: Run, loaded: tuple[Progress, dict[str, Any]]) -> None:
     run.estimator_state = state["estimator"]
     for module in run.collector.modules:
         module.load_state_dict(state["rewards"].get(module.component, {}))
+    run.archive.load_state_dict(
+        state.get("archive", ()), state.get("tensors", {}).get("archive", {})
+    )
     if "collect" in state:
         run.collector.load_state_dict(state["collect"])
     run.population.load_state_dict(state.get("population", {}))

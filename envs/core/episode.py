@@ -73,6 +73,13 @@ class Turn:
     """Log-probability of each sampled id under the behaviour policy, in nats."""
     allowed: list[list[int]] | None = None
     """For masked sampling: the ids that were allowed at each position."""
+    injected: list[str] = field(default_factory=list)
+    """Ids of the artifacts whose text a trainer added to what the seat saw."""
+    trained: str = ""
+    """Where text was injected, the prompt that the reply is learnt under: `as_seen`, or `stripped`
+    of that text."""
+    stripped_ids: list[int] | None = None
+    """Token ids of the prompt without the injected text, where it is learnt so."""
     advantage: float | None = None
     """Mean advantage of its tokens in the update that learnt from it; None where none did."""
     role: str = ""

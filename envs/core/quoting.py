@@ -60,6 +60,18 @@ def quote(text: str, limit: int = 4000) -> str:
     return "\n".join((MARK + line).rstrip() for line in lines) if any(lines) else NOTHING
 
 
+def own_words(text: str, limit: int = 4000) -> str:
+    r"""Return text that was written by a model to stand in prompts as an instruction, unquoted.
+
+    It can steer whoever reads it, which is what it is for; it cannot forge tags, answers or special
+    tokens.
+
+    >>> own_words(" Look first.\n<|end|>[bet] ")
+    'Look first.\n‹|end|›⟦bet⟧'
+    """
+    return _cut(visible(text.strip()[: 2 * limit + 2]).translate(_LOOKALIKES), limit)
+
+
 def quote_line(text: str, limit: int = 60, bare: bool = False) -> str:
     r"""Return text on one line between quotation marks, cut to `limit` characters and an ellipsis.
 

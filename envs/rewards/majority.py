@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Episode, StopReason, Turn
-from coevo.envs.core.rewards import RewardModule, Rewards, Table
+from coevo.envs.core.rewards import RewardModule, Table
 from coevo.envs.questions.answers import normalised
 
 Weights = Literal["votes", "consistency"]

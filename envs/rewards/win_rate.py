@@ -12,7 +12,7 @@ import numpy as np
 from coevo.envs.core.config import choice, config
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.rewards import RewardModule, Rewards, Table
+from coevo.envs.core.rewards import RewardModule, Table
 
 
 @config

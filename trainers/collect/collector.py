@@ -6,7 +6,6 @@ back episodes of earlier updates.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from coevo.agents.population import Population, Result
 from coevo.envs.core.apply import apply_batch
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.rewards import RewardModule
+from coevo.trainers.collect.cast import Cast
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 from coevo.trainers.items.sequences import Batch, build
 from coevo.trainers.samplers import Kept, Mix, ReplayBuffer, TaskHistory, TaskStore, refill
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 GREEDY = "@greedy"
 """Ending of the names of greedy twins."""
+HELD_OUT = 2**20
+"""Marks the random streams of episodes that judge something, not to be learnt from."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,12 @@ class Collector:
         self.replay = ReplayBuffer() if spec.replay is None else spec.replay.buffer()
         self.task_buffer = TaskStore() if spec.task_buffer is None else spec.task_buffer.store()
 
-    def collect(self, step: int) -> Collected:
+    def collect(self, step: int, cast: Cast | None = None) -> Collected:
         """Return the episodes that update number `step` learns from.
+
+        Args:
+            step: updates done.
+            cast: what an outer loop changes about them.
 
         Raises:
             RefillError: too few informative groups were found.
@@ -105,7 +111,7 @@ class Collector:
 
         def draw(batch: int) -> list[Group]:
             planned = first if batch == 0 else self.plan(step, mix.fresh, batch)
-            found = self._play(planned, step, batch)
+            found = self._play(planned, step, batch, cast)
             played.extend(found)
             return found
 
@@ -119,12 +125,29 @@ class Collector:
         baselines = greedy_baselines(found.groups, weights)
         return _joined(found.groups, mix, self._tokens(played), metrics, baselines)
 
+    def held_out(self, tasks: int, step: int, casts: Sequence[Cast]) -> list[list[Episode]]:
+        """Return episodes of the same tasks under every cast, for it to be judged by.
+
+        No update has these tasks: their seeds lie beyond those that training draws. Everybody draws
+        alike under every cast.
+        """
+        rng = np.random.default_rng([self.config.seed, step, HELD_OUT])
+        seeds = rng.integers(2**31, 2**32, size=tasks)
+        specs = [
+            EpisodeSpec(int(s), self.population.assign(i, rng), i) for i, s in enumerate(seeds)
+        ]
+        planned = [Group(i, -1, (spec,)) for i, spec in enumerate(specs)]
+        played = [self._play(planned, step, HELD_OUT, cast) for cast in casts]
+        return [[e for g in groups for e in g.episodes] for groups in played]
+
     def _tokens(self, groups: Sequence[Group]) -> int:
-        turns = (t for g in groups for e in g.episodes for t in e.turns)
-        own = {n + end for n in self.population.learners for end in ("", GREEDY)}
-        greedy = (t for g in groups if g.greedy is not None for t in g.greedy.turns)
-        spoken = itertools.chain(turns, greedy)
-        return sum(len(t.token_ids or ()) for t in spoken if t.player in own)
+        greedy = [g.greedy for g in groups if g.greedy is not None]
+        return self.tokens([*(e for g in groups for e in g.episodes), *greedy])
+
+    def tokens(self, episodes: Sequence[Episode]) -> int:
+        """Count what learners, or variants of them, have written."""
+        own, turns = self.population.learners, (t for e in episodes for t in e.turns)
+        return sum(len(t.token_ids or ()) for t in turns if t.player.partition("@")[0] in own)
 
     def plan(self, step: int, groups: int, batch: int = 0) -> list[Group]:
         """Decide which tasks are played how often, and who sits where.
@@ -165,9 +188,17 @@ class Collector:
         at = rng.choice(size, groups, replace=groups > size)
         return at, every[at]
 
-    def _play(self, planned: Sequence[Group], step: int, batch: int) -> list[Group]:
+    def _play(
+        self, planned: Sequence[Group], step: int, batch: int, cast: Cast | None
+    ) -> list[Group]:
         """Play all groups at once and apply every reward module."""
         learners, agents = self.population.learners, self.population.agents
+        if cast is not None:
+            planned = [
+                replace(g, specs=tuple(cast(s, g.key, i) for i, s in enumerate(g.specs)))
+                for g in planned
+            ]
+            agents |= cast.agents
         for i, agent in enumerate(agents.values()):
             entropy = [self.config.seed, step, i, *([batch] if batch else [])]
             sequence = np.random.SeedSequence(entropy)

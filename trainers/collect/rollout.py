@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from coevo.agents.agent import Agent, Reply, Request, request_of
+from coevo.agents.policy import Policy
 from coevo.agents.unanswered import Unanswered
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
-from coevo.envs.core.episode import Episode
+from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError
+from coevo.trainers.collect.injected import Injected
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +30,39 @@ class EpisodeSpec:
     """Tells episodes of one seed apart in the randomness of scripted agents."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the reset, such as what earlier episodes have left."""
+    injected: Mapping[str, Injected] = field(default_factory=dict)
+    """Seat -> text that is added to what it sees."""
 
 
 @dataclass(slots=True)
 class _Live:
+    number: int
     spec: EpisodeSpec
     env: TextEnv
     rng: np.random.Generator
-    waiting: dict[str, Reply] = field(default_factory=dict)
+    waiting: dict[str, tuple[Request, Reply]] = field(default_factory=dict)
     """Replies of a simultaneous round that the environment has not taken yet."""
+
+    def asked(self, seat: str) -> Request:
+        """Return the request of a seat, with what is added to its prompts."""
+        plain = request_of(self.env, seat, self.rng, f"{self.number}/{seat}")
+        told = self.spec.injected.get(seat)
+        return plain if told is None else replace(plain, chat=told.added(plain.chat))
+
+    def note(self, turn: Turn, request: Request, reply: Reply, agent: Agent) -> None:
+        """Write down who wrote a turn, from which tokens, and what was added to its prompt."""
+        turn.player, turn.version = self.spec.players[turn.agent], agent.version
+        turn.prompt_ids, turn.token_ids = reply.prompt_ids, reply.token_ids
+        turn.logprobs, turn.allowed = reply.logprobs, reply.allowed
+        told = self.spec.injected.get(turn.agent)
+        if told is None:
+            return
+        plain, turn.seen = turn.chat, request.chat
+        turn.injected, turn.trained = [told.id], told.trained
+        if told.trained == "stripped" and isinstance(agent, Policy):
+            name = f"{request.conversation}/stripped"
+            without = replace(request, chat=plain, conversation=name)
+            turn.stripped_ids = agent.read_without(without, reply)
 
 
 def rollout(
@@ -62,30 +88,29 @@ def rollout(
         raise ConfigError(f"no agent {sorted(missing)}; agents: {sorted(agents)}")
     template = make(env_id, **(env_options or {}))
     template.applies_batch_rewards = False
-    every = [_start(template.fresh(), spec) for spec in specs]
-    while live := [(i, e) for i, e in enumerate(every) if e.env.awaiting]:
+    every = [_start(number, template.fresh(), spec) for number, spec in enumerate(specs)]
+    while live := [e for e in every if e.env.awaiting]:
         for name, asked in _requests(live).items():
             replies = agents[name].act([request for _, request in asked])
             for (one, request), reply in zip(asked, replies, strict=True):
-                one.waiting[request.seat] = reply
-        for _, one in live:
+                one.waiting[request.seat] = (request, reply)
+        for one in live:
             _advance(one, agents)
     return [e.env.episode for e in every]
 
 
-def _start(env: TextEnv, spec: EpisodeSpec) -> _Live:
+def _start(number: int, env: TextEnv, spec: EpisodeSpec) -> _Live:
     env.reset(seed=spec.seed, options=dict(spec.options))
-    return _Live(spec, env, np.random.default_rng([spec.seed, spec.stream, 7]))
+    return _Live(number, spec, env, np.random.default_rng([spec.seed, spec.stream, 7]))
 
 
-def _requests(live: list[tuple[int, _Live]]) -> dict[str, list[tuple[_Live, Request]]]:
+def _requests(live: list[_Live]) -> dict[str, list[tuple[_Live, Request]]]:
     """Return the open requests by agent, in the order of the episodes."""
     asked: dict[str, list[tuple[_Live, Request]]] = {}
-    for i, one in live:
+    for one in live:
         for seat in one.env.awaiting:
             if seat not in one.waiting:
-                request = request_of(one.env, seat, one.rng, f"{i}/{seat}")
-                asked.setdefault(one.spec.players[seat], []).append((one, request))
+                asked.setdefault(one.spec.players[seat], []).append((one, one.asked(seat)))
     return asked
 
 
@@ -94,13 +119,9 @@ def _advance(one: _Live, agents: Mapping[str, Agent]) -> None:
     env = one.env
     while env.awaiting and env.agent_selection in one.waiting:
         seat = env.agent_selection
-        reply = one.waiting.pop(seat)
+        request, reply = one.waiting.pop(seat)
         if isinstance(reply, Unanswered):
             env.abandon(f"{seat}: {reply.reason}")
             return
         env.step(reply.text)
-        turn = env.episode.turns[-1]
-        turn.player = one.spec.players[seat]
-        turn.version = agents[turn.player].version
-        turn.prompt_ids, turn.token_ids = reply.prompt_ids, reply.token_ids
-        turn.logprobs, turn.allowed = reply.logprobs, reply.allowed
+        one.note(env.episode.turns[-1], request, reply, agents[one.spec.players[seat]])

@@ -243,17 +243,22 @@ def _contexts(turns: Sequence[Turn]) -> list[tuple[int, int]]:
     """Cut turns where a prompt does not only append to what was read and written before."""
     cuts = [0]
     for k in range(1, len(turns)):
-        before = [*(turns[k - 1].prompt_ids or ()), *(turns[k - 1].token_ids or ())]
-        if (turns[k].prompt_ids or [])[: len(before)] != before:
+        before = [*_prompt(turns[k - 1]), *(turns[k - 1].token_ids or ())]
+        if _prompt(turns[k])[: len(before)] != before:
             cuts.append(k)
     return list(zip(cuts, [*cuts[1:], len(turns)], strict=True))
 
 
 def _span(turns: Sequence[Turn]) -> Span:
-    starts = [len(t.prompt_ids or ()) for t in turns]
-    ends = [len(t.prompt_ids or ()) + len(t.token_ids or ()) for t in turns]
-    ids = (*(turns[-1].prompt_ids or ()), *(turns[-1].token_ids or ()))
+    starts = [len(_prompt(t)) for t in turns]
+    ends = [len(_prompt(t)) + len(t.token_ids or ()) for t in turns]
+    ids = (*_prompt(turns[-1]), *(turns[-1].token_ids or ()))
     return Span(ids, tuple(starts), tuple(ends))
+
+
+def _prompt(turn: Turn) -> list[int]:
+    """Return the prompt that a turn is learnt under: injected text may be stripped from it."""
+    return (turn.prompt_ids if turn.stripped_ids is None else turn.stripped_ids) or []
 
 
 def _allowed(turns: Sequence[Turn]) -> tuple[list[int], ...] | None:

@@ -123,10 +123,12 @@ def _keys(
 ) -> Mapping[str, Tensor]:
     games = _codes([episodes[t.episode].env for t in found])
     seats = [t.seat for t in found]
+    # What was injected is part of a task: how good a text is must not look like a good reply.
+    tasks = [(groups[t.episode], *sorted({i for u in t.turns for i in u.injected})) for t in found]
     # Running statistics are kept by these numbers: they must not depend on who learns this time.
     most = max(len(e.agents) for e in episodes)
     keys = {
-        "group": _codes([groups[t.episode] for t in found]),
+        "group": _codes(tasks),
         "trajectory": list(range(len(found))),
         "seat": seats,
         "game": games,
@@ -137,7 +139,7 @@ def _keys(
         "play": [t.episode for t in found],
         "role": _codes([t.turns[0].role for t in found]),
         # Plays of one start that share a seat's first move have a beginning in common.
-        "tree": _codes([(groups[t.episode], t.seat, _said(t.turns[0])) for t in found]),
+        "tree": _codes([(g, t.seat, _said(t.turns[0])) for g, t in zip(tasks, found, strict=True)]),
         "truncated": [int(episodes[t.episode].stop is StopReason.TURN_LIMIT) for t in found],
     }
     return {name: torch.tensor(key, dtype=torch.int64) for name, key in keys.items()}

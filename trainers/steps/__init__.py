@@ -4,13 +4,16 @@ from typing import Annotated
 
 from coevo.envs.core.config import choice, named
 from coevo.trainers.cycle import Step
+from coevo.trainers.steps.appraise import Appraise
 from coevo.trainers.steps.collect import Collect
 from coevo.trainers.steps.conditions import Every, When
 from coevo.trainers.steps.credit import Credit
+from coevo.trainers.steps.draw import Draw
 from coevo.trainers.steps.fit import Fit
 from coevo.trainers.steps.plain import Plain
 from coevo.trainers.steps.recall import Recall
 from coevo.trainers.steps.recycle import Best, Pairs, Recycle, Worst
+from coevo.trainers.steps.refresh import Refresh
 from coevo.trainers.steps.renew import Renew
 from coevo.trainers.steps.score import Score
 from coevo.trainers.steps.update import Update
@@ -27,6 +30,7 @@ GIVERS = {
     "pairs": "recycle(pairs)",
     "demonstrations": "recycle(best)",
     "failures": "recycle(worst)",
+    "texts": "draw",
 }
 """What is given -> by which step."""
 
@@ -34,14 +38,17 @@ __all__ = [
     "GIVERS",
     "POLICY_GRADIENT",
     "AnyStep",
+    "Appraise",
     "Best",
     "Collect",
     "Credit",
+    "Draw",
     "Every",
     "Fit",
     "Pairs",
     "Recall",
     "Recycle",
+    "Refresh",
     "Renew",
     "Score",
     "Step",

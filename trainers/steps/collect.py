@@ -26,7 +26,7 @@ class Collect(Step):
         if run.collector.replay.reincarnates(page.step):
             for learner in run.learners.values():
                 learner.move_reference()
-        page.collected = found = run.collector.collect(page.step)
+        page.collected = found = run.collector.collect(page.step, page.cast)
         page.metrics["seconds/play"] = time.monotonic() - began
         fresh = found.episodes[: found.fresh]
         run.progress = run.progress.plus(

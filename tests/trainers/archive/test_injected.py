@@ -1,0 +1,171 @@
+"""Text of the archive in prompts: what the record says of it, and under which prompt it is learnt.
+
+1. A turn holds what its seat saw, the artifact's id, and how it is learnt.
+2. `as_seen` learns under the prompt that was sampled under; `stripped` under the one without.
+3. What was injected is part of what makes a group.
+4. A killed run goes on with the same draws.
+"""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from coevo.agents.load import load_agent
+from coevo.agents.sampling import SamplingConfig
+from coevo.agents.table import Rows, Table, TabularPolicy
+from coevo.envs.core.config import assign
+from coevo.envs.core.episode import Episode
+from coevo.envs.core.errors import CoevoError
+from coevo.trainers import checkpoint, loop
+from coevo.trainers.collect.injected import Injected
+from coevo.trainers.collect.rollout import EpisodeSpec, rollout
+from coevo.trainers.items.sequences import build
+from coevo.trainers.steps import POLICY_GRADIENT, Appraise, Draw
+
+KUHN = "coevo/kuhn_poker-v0"
+SEATS = ("player_0", "player_1")
+LOOK = Injected("instruction-0", "Look twice.")
+STRIPPED = replace(LOOK, trained="stripped")
+
+
+@pytest.fixture(scope="module")
+def language_model(tiny_model_dir):
+    return load_agent(str(tiny_model_dir), sampling=SamplingConfig(max_new_tokens=8), device="cpu")
+
+
+def table():
+    return TabularPolicy(Table(), Rows(), name="policy")
+
+
+def played(agent, told, style="terse", seeds=(3,), env=KUHN, seats=SEATS):
+    specs = [
+        EpisodeSpec(s, dict.fromkeys(seats, "policy"), i, injected=told)
+        for i, s in enumerate(seeds)
+    ]
+    return rollout(env, specs, {"policy": agent}, {"prompt_style": style, "illegal": "mask"})
+
+
+def test_a_turn_says_what_was_seen_what_was_added_and_how_it_is_learnt():
+    (episode,) = played(table(), {"player_1": LOOK})
+    for turn in episode.turns:
+        told = turn.agent == "player_1"
+        system = [m["content"] for m in turn.chat if m["role"] == "system"]
+        assert system == (["Look twice."] if told else [])
+        assert (turn.injected, turn.trained) == (
+            (["instruction-0"], "as_seen") if told else ([], "")
+        )
+    again = Episode.from_json(episode.to_json())
+    assert [(t.chat, t.injected, t.trained) for t in again.turns] == [
+        (t.chat, t.injected, t.trained) for t in episode.turns
+    ]
+
+
+def test_text_joins_the_system_message_that_there_is():
+    chat = ({"role": "system", "content": "Rules."}, {"role": "user", "content": "Go"})
+    assert LOOK.added(chat)[0]["content"] == "Look twice.\n\nRules."
+    assert len(LOOK.added(chat)) == 2
+
+
+@pytest.mark.parametrize("told", [LOOK, STRIPPED])
+def test_a_table_learns_the_row_of_the_prompt_that_counts(told):
+    agent = table()
+    (plain,) = played(agent, {})
+    (episode,) = played(agent, dict.fromkeys(SEATS, told))
+    with_text = {row for key, row in agent.rows.of.items() if "Look twice." in key}
+    learnt = {span.ids[0] for span in build([episode], [0]).sequences.spans}
+    assert learnt and (learnt <= with_text) == (told is LOOK)
+    assert {t.prompt_ids[0] for t in episode.turns} <= with_text
+    if told is STRIPPED:
+        (first,) = (t.prompt_ids for t in plain.turns[:1])
+        assert episode.turns[0].stripped_ids == first, "equal cards, equal prompt"
+
+
+@pytest.mark.parametrize("style", ["terse", "full"])
+def test_a_model_learns_under_the_tokens_of_the_chat_without_the_text(language_model, style):
+    env = "coevo/iterated_game-v0"
+    (episode,) = played(language_model, {"player_0": STRIPPED}, style, env=env)
+    own = [t for t in episode.turns if t.agent == "player_0"]
+    assert len(own) > 1
+    encode = language_model.tokens.prompt
+    for turn in own:
+        assert turn.prompt_ids != turn.stripped_ids
+        assert language_model.tokens.tokenizer.decode(turn.prompt_ids).count("Look twice.") == 1
+        assert "Look twice." not in language_model.tokens.tokenizer.decode(turn.stripped_ids)
+    first = own[0]
+    without = tuple(
+        {**m, "content": m["content"].removeprefix("Look twice.\n\n")}
+        for m in first.chat
+        if m["content"] != "Look twice."
+    )
+    assert first.stripped_ids == encode(without)
+    if style == "full":  # a growing chat stays one sequence
+        for before, turn in itertools.pairwise(own):
+            grown = [*before.stripped_ids, *before.token_ids]
+            assert turn.stripped_ids[: len(grown)] == grown
+    batch = build([episode], [0])
+    spans = {s.ids for s in batch.sequences.spans}
+    assert (*own[-1].stripped_ids, *own[-1].token_ids) in spans
+
+
+def test_texts_part_a_group():
+    agent = table()
+    one, same = played(agent, dict.fromkeys(SEATS, LOOK), seeds=(3, 3))
+    other, none = (
+        played(agent, told)[0]
+        for told in ({s: replace(LOOK, id="instruction-1") for s in SEATS}, {})
+    )
+    batch = build([one, same, other, none], [7, 7, 7, 7])
+    group = {}
+    for (at, _), key in zip(batch.origin_B, batch.trajectories.keys["group"].tolist(), strict=True):
+        group.setdefault(at, set()).add(key)
+    assert group[0] == group[1]
+    assert len(group[0] | group[2] | group[3]) == 3
+
+
+@pytest.fixture
+def told(config):
+    cycle = (Draw(first=("Look.", "Guess."), trained="stripped"), *POLICY_GRADIENT, Appraise())
+    changes = {"cycle": cycle, "collect.episodes": 16, "collect.group_size": 4}
+    return config("rloo", changes, model="table", steps=6, checkpoint_every=2)
+
+
+def test_all_episodes_of_a_group_are_told_the_same_and_their_reward_is_credited(told, folder):
+    run = loop.start(told, folder(told))
+    metrics, episodes = loop.update(run)
+    by_task = [
+        {(*t.injected, t.trained) for e in episodes[i : i + 4] for t in e.turns}
+        for i in range(0, 16, 4)
+    ]
+    assert all(len(found) == 1 for found in by_task)
+    assert {i for found in by_task for i, _ in found} == {"instruction-0", "instruction-1"}
+    for one in run.archive.living("instruction"):
+        own = [e for e in episodes if e.turns[0].injected == [one.id]]
+        mean = sum(e.total(s, "payoff") for e in own for s in SEATS) / (2 * len(own))
+        assert one.uses == 2 * len(own) and one.weight == pytest.approx(0.3 * mean)
+    assert metrics["archive/instruction"] == 2.0
+
+
+def test_a_run_that_was_stopped_goes_on_with_the_same_archive(told, folder):
+    calm, stopped = folder(told, "calm"), folder(told, "stopped")
+    whole = loop.train(told, calm)
+    for done in loop.updates(loop.start(told, stopped)):
+        if done.step == 3:
+            break
+    again = loop.start(told, stopped)
+    assert again.progress.step == 2
+    for _ in loop.updates(again):
+        pass
+    assert again.archive.state_dict() == whole.archive.state_dict()
+    ends = [
+        checkpoint.latest(f.checkpoints) / "policy" / "table.safetensors" for f in (calm, stopped)
+    ]
+    assert ends[0].read_bytes() == ends[1].read_bytes()
+
+
+def test_an_archive_with_nothing_to_draw_is_refused(told, folder):
+    empty = assign(told, {"algorithm.cycle.draw.first": []})
+    with pytest.raises(
+        CoevoError, match=r"no instruction to draw; give some in cycle\.draw\.first"
+    ):
+        loop.update(loop.start(empty, folder(empty)))

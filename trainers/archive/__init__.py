@@ -1,0 +1,1 @@
+"""Artifacts that outlive an update: instructions, formulas, genomes, and where they came from."""

@@ -1,0 +1,117 @@
+"""Where new texts come from: somebody looks at what went badly, and writes a better one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+
+from coevo.agents.agent import Agent, Request
+from coevo.agents.load import load_agent
+from coevo.agents.unanswered import Unanswered
+from coevo.envs.core.chat import Chat
+from coevo.envs.core.config import config, named, whole
+from coevo.envs.core.episode import Episode
+from coevo.envs.core.quoting import own_words, quote, quote_line
+from coevo.trainers.archive.archive import Artifact
+
+if TYPE_CHECKING:
+    from coevo.trainers.run import Run
+
+
+@dataclass(frozen=True)
+class Written:
+    """A new text, or why there is none."""
+
+    text: str
+    failure: str = ""
+
+
+class Proposer:
+    """Base of those who write; subclasses are components with a name."""
+
+    name: str
+
+    def __call__(
+        self,
+        run: Run,
+        parent: Artifact,
+        found: Sequence[tuple[float, Episode]],
+        rng: np.random.Generator,
+    ) -> Written:
+        """Write a text that is to do better than another.
+
+        Args:
+            run: whose policies may be asked.
+            parent: the text that is to be improved.
+            found: what its episodes of this update were worth, the worst first.
+            rng: of this proposal.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define __call__")  # abstract
+
+
+@config
+class Reflect(Proposer):
+    """Asks an agent, which is shown the text and some of the worst episodes, quoted."""
+
+    name: Literal["reflect"] = "reflect"
+    agent: str = ""
+    """Who is asked, such as `openai:MODEL`; empty for the first policy of the run."""
+    shown: Annotated[int, whole(1)] = 3
+    """Episodes that it sees."""
+    longest: Annotated[int, whole(1)] = 600
+    """Characters of its text; what is beyond is cut."""
+
+    def __call__(
+        self,
+        run: Run,
+        parent: Artifact,
+        found: Sequence[tuple[float, Episode]],
+        rng: np.random.Generator,
+    ) -> Written:
+        """Ask for a better text."""
+        chat = self.asked(str(parent.payload), found[: self.shown])
+        (reply,) = self._agent(run).act([Request("reflector", chat, {"legal_actions": None}, rng)])
+        if isinstance(reply, Unanswered):
+            return Written("", reply.reason)
+        text = own_words(reply.text, self.longest)
+        return Written(text, "" if text else "the reply was empty")
+
+    def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
+        """Return the question as a chat."""
+        told = "\n\n".join(f"Worth {worth:g}:\n{quote(_transcript(e))}" for worth, e in found)
+        return (
+            {
+                "role": "system",
+                "content": "You improve the instruction that the players of a task are given. "
+                f"Reply with a new instruction alone, in at most {self.longest} characters.",
+            },
+            {
+                "role": "user",
+                "content": f"The instruction now:\n{quote(text)}\n\nEpisodes that went badly with "
+                f"it:\n{told}",
+            },
+        )
+
+    def _agent(self, run: Run) -> Agent:
+        if self.agent:
+            return load_agent(self.agent, seed=run.config.seed, device=run.config.device)
+        return next(iter(run.population.learners.values()))
+
+
+def _transcript(episode: Episode) -> str:
+    """Return what was asked and said, a turn on two lines."""
+    lines = []
+    for turn in episode.turns:
+        asked = turn.chat[-1]["content"] if turn.chat else ""
+        lines += [
+            f"{turn.agent} sees {quote_line(asked, 300)}",
+            f"  says {quote_line(turn.text, 300)}",
+        ]
+    return "\n".join(lines)
+
+
+Proposing = Annotated[Reflect, named(Proposer)]
+"""Who writes: a component, or an object of one's own."""

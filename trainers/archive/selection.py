@@ -1,0 +1,54 @@
+"""Selection: which artifacts are used, and which are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import numpy as np
+
+from coevo.envs.core.config import config, real, whole
+from coevo.trainers.archive.archive import Artifact
+
+
+@config
+class Softmax:
+    """Draws artifact j with probability exp(w_j / tau) / sum_i exp(w_i / tau)."""
+
+    name: Literal["softmax"] = "softmax"
+    tau: Annotated[float, real(above=0)] = 0.2
+    """Temperature; the lower, the more often the best is drawn."""
+
+    def odds(self, weights: Sequence[float]) -> np.ndarray:
+        """Return the probability of every artifact.
+
+        >>> Softmax(tau=0.5).odds([1.0, 1.0]).tolist()
+        [0.5, 0.5]
+        """
+        logits = np.asarray(weights) / self.tau
+        odds: np.ndarray = np.exp(logits - np.logaddexp.reduce(logits))
+        return odds / odds.sum()
+
+    def __call__(self, artifacts: Sequence[Artifact], rng: np.random.Generator) -> Artifact:
+        """Draw one."""
+        odds = self.odds([a.weight for a in artifacts])
+        return artifacts[int(rng.choice(len(artifacts), p=odds))]
+
+
+@config
+class Truncation:
+    """Keeps those of the highest weights; of equal ones the younger."""
+
+    name: Literal["truncation"] = "truncation"
+    keep: Annotated[int, whole(1)] = 4
+    """How many."""
+
+    def __call__(self, artifacts: Sequence[Artifact]) -> list[Artifact]:
+        """Return those that are kept, the best first.
+
+        >>> one, two = (Artifact(str(i), "program", "", weight=i) for i in range(2))
+        >>> [a.id for a in Truncation(keep=1)([one, two])]
+        ['1']
+        """
+        ranked = sorted(enumerate(artifacts), key=lambda pair: (-pair[1].weight, -pair[0]))
+        return [artifact for _, artifact in ranked[: self.keep]]

@@ -1,0 +1,33 @@
+"""Text that an artifact adds to the prompts of a seat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from coevo.envs.core.chat import Chat
+
+Trained = Literal["as_seen", "stripped"]
+"""The prompt that a reply is learnt under: with the injected text, or without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """System text before everything that a seat sees."""
+
+    id: str
+    """Of the artifact that the text is from; it is part of what makes a group."""
+    text: str
+    """Of the trainer; what it holds of others was quoted before."""
+    trained: Trained = "as_seen"
+
+    def added(self, chat: Chat) -> Chat:
+        """Return a chat with the text before it, in its system message if it has one.
+
+        >>> Injected("i", "Be brief.").added(({"role": "user", "content": "2+2?"},))[0]
+        {'role': 'system', 'content': 'Be brief.'}
+        """
+        if chat and chat[0]["role"] == "system":
+            text = f"{self.text}\n\n{chat[0]['content']}"
+            return ({"role": "system", "content": text}, *chat[1:])
+        return ({"role": "system", "content": self.text}, *chat)
