@@ -28,6 +28,7 @@ from coevo.agents import adapters
 from coevo.agents.agent import Agent
 from coevo.agents.base_model import FILE as BASE
 from coevo.agents.base_model import BaseModel, digest
+from coevo.agents.contexts import cache_name
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.policy import Policy
 from coevo.agents.registry import is_scripted, names, scripted
@@ -114,7 +115,12 @@ class _Loader:
             raise DataError(
                 f"cannot load a causal language model from {source!r}: {reason}"
             ) from None
-        return model.to(self.place).eval(), tokenizer
+        model = model.to(self.place).eval()
+        try:
+            cache_name(model)
+        except ConfigError as error:
+            raise DataError(f"{source!r}: {error}") from None
+        return model, tokenizer
 
 
 def base_model(source: str) -> BaseModel:

@@ -76,6 +76,9 @@ def _agrees(model: PreTrainedModel) -> bool:
     ids = torch.tensor([[i % vocabulary for i in PROBE]], device=model.device)
     whole = model(input_ids=ids, use_cache=False).logits[0].float()
     hidden = trunk(model)(input_ids=ids, use_cache=False).last_hidden_state[0]
+    layer = inner.get_output_embeddings()
+    if hidden.shape[-1] != getattr(layer, "in_features", hidden.shape[-1]):
+        return False  # there is more between them than the output layer
     parts = _composed(inner)(hidden)
     gap = (parts.log_softmax(-1) - whole.log_softmax(-1)).abs().max()
     return bool(gap < TOLERANCE * max(1.0, float(whole.abs().max())))

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
 import torch
 from torch import Tensor
-from transformers import DynamicCache, PreTrainedModel
+from transformers import PreTrainedModel
 
-from coevo.agents.scoring import left_padded, micro_batches, positions
+from coevo.agents.contexts import contexts
+from coevo.agents.scoring import micro_batches
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError, UndefinedError
 
@@ -101,7 +102,7 @@ def sample(
 def _check_room(model: PreTrainedModel, prompts: Sequence[Prompt], config: SamplingConfig) -> None:
     limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     longest = max(len(p.ids) for p in prompts)
-    if limit is not None and longest + config.max_new_tokens > limit:
+    if limit is not None and 0 < limit < longest + config.max_new_tokens:
         raise ConfigError(
             f"a prompt of {longest} tokens and max_new_tokens={config.max_new_tokens} exceed the "
             f"model's context of {limit}: use prompt_style='terse' or a model with a longer context"
@@ -127,40 +128,21 @@ class _Wave:
     ) -> None:
         self.model, self.prompts, self.end_ids = model, prompts, end_ids
         self.config, self.generator = config, generator
-        self.cache = DynamicCache(config=model.config)
-        self.mask = torch.empty(0)
 
     @torch.no_grad()
     def run(self, members: list[list[int]], samples: list[Sample]) -> None:
         """Fill `samples`; `members[i]` are the rows that continue prompt i."""
-        ids, self.mask = left_padded([p.ids for p in self.prompts], self.model.device)
+        written = contexts(self.model, [p.ids for p in self.prompts])
         nodes = [(p, tuple(rows)) for p, rows in zip(self.prompts, members, strict=True)]
         for step in range(self.config.max_new_tokens):
-            logits = self._forward(ids, positions(self.mask)[:, -ids.shape[1] :])
+            logits = written.logits().float().cpu()
+            if bool(logits.isnan().any()) or bool((logits == torch.inf).any()):
+                raise UndefinedError("the policy's next-token scores are not numbers any more")
             tokens = self._draw(logits, nodes, samples)
             nodes, parents, last = self._split(nodes, tokens)
             if not nodes or step + 1 == self.config.max_new_tokens:
                 return
-            index = torch.tensor(parents, device=self.model.device)
-            # Of the ways to pick rows, the one that every kind of layer has.
-            self.cache.reorder_cache(cast("torch.LongTensor", index))
-            grown = self.mask.new_ones((len(parents), 1))
-            self.mask = torch.cat([self.mask[index], grown], dim=1)
-            ids = torch.tensor(last, device=self.model.device)[:, None]
-
-    def _forward(self, ids: Tensor, position_ids: Tensor) -> Tensor:
-        out = self.model(
-            input_ids=ids,
-            attention_mask=self.mask,
-            position_ids=position_ids,
-            past_key_values=self.cache,
-            use_cache=True,
-            logits_to_keep=1,
-        )
-        logits = out.logits[:, -1].float().cpu()
-        if bool(logits.isnan().any()) or bool((logits == torch.inf).any()):
-            raise UndefinedError("the policy's next-token scores are not numbers any more")
-        return logits
+            written.grow(parents, last)
 
     def _draw(
         self, logits: Tensor, nodes: list[tuple[Prompt, tuple[int, ...]]], samples: list[Sample]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -130,7 +131,10 @@ def score(
     hidden: bool = False,
     autocast: torch.dtype | None = None,
 ) -> Scored:
-    """Run one left-padded forward pass and keep what predicts the reply tokens.
+    """Run one forward pass and keep what predicts the reply tokens.
+
+    Padding stands behind the tokens, where no token of a causal model sees it: positions and masks
+    are the model's own, whatever its architecture.
 
     Args:
         model: a causal language model.
@@ -139,37 +143,27 @@ def score(
         hidden: whether to return hidden states, for a critic.
         autocast: compute matrix products in this type.
     """
-    longest = max(len(s.ids) for s in spans)
     device = model.device
-    ids_BL, mask_BL = left_padded([s.ids for s in spans], device)
-    rows, columns = [], []
-    for b, s in enumerate(spans):
-        at = s.positions()
-        rows += [b] * len(at)
-        columns += [p + longest - len(s.ids) for p in at]
-    row_N, column_N = torch.tensor(rows, device=device), torch.tensor(columns, device=device)
-    given = {
-        "input_ids": ids_BL,
-        "attention_mask": mask_BL,
-        "position_ids": positions(mask_BL),
-        "use_cache": False,
-    }
+    ids_BL = right_padded([s.ids for s in spans], device)
+    places = [(b, p) for b, s in enumerate(spans) for p in s.positions()]
+    row_N, column_N = torch.tensor(places, device=device).T
     head = output_head(model)
     with _precision(device, autocast):
         if head is None:
-            out = model(**given, output_hidden_states=True)
-            hidden_BLH, logits_BLV = out.hidden_states[-1], out.logits
+            out = model(input_ids=ids_BL, use_cache=False, output_hidden_states=hidden)
+            hidden_BLH, logits_BLV = out.hidden_states[-1] if hidden else None, out.logits
         else:
-            hidden_BLH = trunk(model)(**given).last_hidden_state
-    hidden_NH = hidden_BLH[row_N, column_N - 1]
+            hidden_BLH = trunk(model)(input_ids=ids_BL, use_cache=False).last_hidden_state
+    hidden_NH = None if hidden_BLH is None else hidden_BLH[row_N, column_N - 1]
 
     def logits(part: slice) -> Tensor:
         if head is None:
             return logits_BLV[row_N[part], column_N[part] - 1].float() / temperature
         with _precision(device, autocast):
-            return head(hidden_NH[part]) / temperature
+            return head(cast("Tensor", hidden_NH)[part]) / temperature
 
-    return Scored(logits, ids_BL[row_N, column_N], hidden_NH.float() if hidden else None)
+    seen = hidden_NH.float() if hidden and hidden_NH is not None else None
+    return Scored(logits, ids_BL[row_N, column_N], seen)
 
 
 def _precision(
@@ -178,6 +172,12 @@ def _precision(
     if autocast is None:
         return contextlib.nullcontext()
     return torch.autocast(device.type, autocast)
+
+
+def right_padded(rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
+    """Return ids, [rows, longest], padded on the right with id 0."""
+    longest = max(map(len, rows))
+    return torch.tensor([[*r, *[0] * (longest - len(r))] for r in rows], device=device)
 
 
 def left_padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:

@@ -3,6 +3,7 @@ import shutil
 
 import pytest
 import torch
+from transformers import BertConfig, BertLMHeadModel
 
 from coevo.agents import RandomAgent, load
 from coevo.agents.api.agent import ApiAgent
@@ -143,3 +144,17 @@ def test_a_reseeded_agent_repeats_itself_and_leaves_the_first_alone(tiny_model_d
     twins = [agent.reseeded(seed)._generator.initial_seed() for seed in (3, 3, 4)]
     assert twins == [3, 3, 4]
     assert agent._generator.get_state().equal(before)
+
+
+def test_a_model_that_cannot_be_a_policy_is_refused_by_its_name(tiny_model_dir, tmp_path):
+    config = BertConfig(
+        vocab_size=512,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        initializer_range=1.0,
+    )
+    shutil.copytree(tiny_model_dir, tmp_path / "bert")
+    BertLMHeadModel(config).save_pretrained(tmp_path / "bert")
+    with pytest.raises(DataError, match=r"bert': a bert model cannot be a policy: what it says"):
+        load_model(str(tmp_path / "bert"), device="cpu")
