@@ -9,6 +9,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from coevo.trainers.losses import ItemLoss
+
 VOCABULARY, END = 13, 12
 """Token ids; `END` closes a reply."""
 
@@ -126,10 +128,14 @@ class Case:
     """Row of the table."""
     trl: Mapping[str, Any]
     """Arguments of TRL's config."""
-    trainer: Literal["GRPOTrainer", "RLOOTrainer"] = "GRPOTrainer"
-    """Class of TRL."""
+    trainer: Literal["GRPOTrainer", "RLOOTrainer", "DPOTrainer", "CPOTrainer"] = "GRPOTrainer"
+    """Class of TRL; the latter two compare every row with the one after it, which lost."""
     record: str
-    """Algorithm of ours."""
+    """Algorithm of ours, or loss."""
+    pairs: tuple[ItemLoss, ...] = ()
+    """Losses of pairs and demonstrations that ask for the same as `trl`, in the record's place."""
+    pairs_same: tuple[ItemLoss, ...] = ()
+    """Losses that take over what TRL does differently; empty where nothing is."""
     asked: Mapping[str, Any] = field(default_factory=dict)
     """Changes of the record that ask for the same algorithm as `trl`."""
     same: Mapping[str, Any] = field(default_factory=dict)

@@ -2,6 +2,8 @@
 
 from trl_batch import Case
 
+from coevo.trainers.losses import Dpo, Ipo, Rpo, Sft, Simpo, Sppo
+
 EPS = {"advantage.eps": 1e-4}
 EPS_WHY = "TRL adds 1e-4 to the deviation, the record 1e-6"
 ROWS = {"importance_sampling_level": "sequence"}
@@ -297,4 +299,49 @@ RLOO = (
     ),
 )
 
-CASES = (*LOSSES, *RLOO, *TERMS, *CUTS)
+PAIRS = (
+    Case(
+        name="dpo",
+        record="dpo",
+        trainer="DPOTrainer",
+        trl={"loss_type": ["sigmoid"], "beta": 0.3},
+        pairs=(Dpo(beta=0.3),),
+    ),
+    Case(
+        name="ipo",
+        record="ipo",
+        trainer="DPOTrainer",
+        trl={"loss_type": ["ipo"], "beta": 0.3},
+        pairs=(Ipo(beta=0.3),),
+        pairs_same=(Ipo(beta=0.3, per="token"),),
+        why="TRL divides the log-ratio of a reply by its tokens, ours is the paper's sum",
+    ),
+    Case(
+        name="simpo",
+        record="simpo",
+        trainer="CPOTrainer",
+        trl={"loss_type": "simpo", "beta": 2.0, "simpo_gamma": 1.4, "cpo_alpha": 0.0},
+        pairs=(Simpo(beta=2.0, margin=1.4),),
+    ),
+    Case(
+        name="rpo",
+        record="rpo",
+        trainer="DPOTrainer",
+        trl={"loss_type": ["sigmoid", "sft"], "loss_weights": [1.0, 0.7], "beta": 0.3},
+        pairs=(Rpo(beta=0.3, eta=0.7, per="token"),),
+        pairs_same=(Dpo(beta=0.3), Sft(weight=0.7)),
+        why="TRL's likelihood is a mean over the preferred tokens of the batch, ours over replies "
+        "of the means of their tokens; the losses dpo and sft in one update are TRL's",
+    ),
+    Case(
+        name="sppo, hard",
+        record="sppo",
+        trainer="DPOTrainer",
+        trl={"loss_type": ["sppo_hard"], "beta": 0.3},
+        pairs=(Sppo(beta=0.3, hard=True),),
+        pairs_same=(Sppo(beta=0.3, hard=True, weight=2.0),),
+        why="TRL leaves out the factor 1/2 of the paper",
+    ),
+)
+
+CASES = (*LOSSES, *RLOO, *TERMS, *CUTS, *PAIRS)

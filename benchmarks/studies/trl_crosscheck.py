@@ -171,6 +171,7 @@ def report(lines: Sequence[Line]) -> str:
     for line in lines:
         case, a, same = line.case, line.asked, line.same
         kind = case.trl.get("loss_type", case.trainer)
+        kind = kind if isinstance(kind, str) else " + ".join(kind)
         left = "" if a.closed else f"{max(same.loss, same.gradient, same.advantage):.1e}"
         numbers = f"{a.loss:.1e} | {a.gradient:.1e} | {a.advantage:.1e} | {left}"
         rows.append(f"| {case.name} | {kind} | {case.record} | {numbers} | {line.verdict} |")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +25,9 @@ from coevo.trainers.estimators import (
     policy_loss,
 )
 from coevo.trainers.estimators.trajectories import KEYS
+from coevo.trainers.items.items import Items
+from coevo.trainers.items.sequences import Sequences
+from coevo.trainers.losses import ItemLoss
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,8 @@ def ours(case: Case, batch: Batch, same: bool) -> Answer:
         batch: the recorded replies.
         same: with what TRL does differently, or only what was asked for.
     """
+    if case.pairs:
+        return _of_pairs((same and case.pairs_same) or case.pairs, batch)
     changes = {**case.asked, **(case.same if same else {})}
     record = algorithm(case.record, None, changes)
     row_B = advantages(record.advantage, trajectories(case, batch)).advantage_BS[:, 0]
@@ -153,3 +159,40 @@ def _denominators(
         return found, case.windows / case.micro_batches
     steps = case.windows
     return replace(found, tokens=found.tokens / steps, rows=found.rows / steps), 1.0
+
+
+def _of_pairs(losses: Sequence[ItemLoss], batch: Batch) -> Answer:
+    """Return the sum of losses on neighbouring rows, each over its own denominator."""
+    leaf_BLV = batch.logits_BLV.clone().requires_grad_()
+    log_BLV = leaf_BLV.log_softmax(-1)
+    logp_CL = log_BLV.gather(2, batch.tokens_BL.unsqueeze(2)).squeeze(2)
+    total = leaf_BLV.new_zeros(())
+    for loss in losses:
+        items = _items(batch, loss.kind)
+        x = items.inputs(logp_CL, loss.of_tokens)
+        total = total + loss.weight * loss(x).sum() / loss.size(x).sum()
+    (gradient_BLV,) = torch.autograd.grad(total, leaf_BLV)
+    return Answer(float(total.detach()), gradient_BLV, torch.zeros(len(batch.length_B)))
+
+
+def _items(batch: Batch, kind: str) -> Items:
+    """Return pairs of rows, or the preferred one of each pair, as losses read them."""
+    rows = len(batch.length_B)
+    row_B, none_BL = torch.arange(rows), torch.zeros_like(batch.tokens_BL)
+    sequences = Sequences(
+        spans=(),
+        span_C=row_B,
+        trajectory_C=row_B,
+        offset_C=torch.zeros_like(row_B),
+        mask_CL=batch.mask_CL,
+        turn_CL=none_BL,
+        role_CL=none_BL,
+        logp_roll_CL=batch.logp_behaviour_CL,
+        policy_C=("policy",) * rows,
+        allowed=(),
+        roles=("player",),
+        logp_ref_CL=batch.logp_ref_CL,
+    )
+    pair_N2 = row_B.reshape(-1, 2)
+    at_NK = pair_N2 if kind == "pairs" else pair_N2[:, :1]
+    return Items(sequences, at_NK, torch.zeros(at_NK.shape))

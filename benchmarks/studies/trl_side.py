@@ -4,8 +4,9 @@
 
 FOLDER holds `batch.npz` (see `trl_batch.Batch`) and `cases.json`, a list of {name, trainer,
 config, rewards, micro_batches, windows, holes, fresh}. Advantages come from TRL's
-`_generate_and_score_completions`, losses from its `_compute_loss`; only generation and the forward
-pass are replaced, by the tokens and logits of the file. Written: `answers.npz` with
+`_generate_and_score_completions`, losses from its `_compute_loss` (of pairs: that of `DPOTrainer`,
+and `get_batch_logps` and `cpo_loss` of `CPOTrainer`); only generation and the forward pass are
+replaced, by the tokens and logits of the file. Written: `answers.npz` with
 `<name>/loss`, `<name>/gradient` [B, L, V] with respect to the logits and `<name>/advantage` [B],
 and `versions.json`.
 """
@@ -110,6 +111,73 @@ def build(case: Mapping[str, Any], batch: Arrays, folder: Path) -> Any:
     return trainer
 
 
+def answer_pairs(case: Mapping[str, Any], batch: Arrays, folder: Path) -> dict[str, Any]:
+    """Let TRL compare every even row with the row after it, which lost."""
+    name, config = case["trainer"], dict(case["config"])
+    places = {"DPOTrainer": "trl.trainer.dpo", "CPOTrainer": "trl.experimental.cpo.cpo"}
+    args = getattr(import_module(f"{places[name]}_config"), name.replace("Trainer", "Config"))(
+        output_dir=str(folder / "unused"), report_to="none", use_cpu=True, bf16=False, **config
+    )
+    trainer = object.__new__(getattr(import_module(f"{places[name]}_trainer"), name))
+    trainer.__dict__.update({k: v for k, v in vars(args).items() if not k.startswith("_")})
+    trainer.__dict__.update(
+        args=args,
+        accelerator=import_module("accelerate").Accelerator(cpu=True),
+        aux_loss_enabled=False,
+        loss_types=args.loss_type,
+        loss_weights=getattr(args, "loss_weights", None) or [1.0],
+        precompute_ref_logps=False,
+        _metrics={"train": defaultdict(list), "eval": defaultdict(list)},
+        _total_train_tokens=0,
+        _tp_size=1,
+    )
+    leaf_BLV = torch.as_tensor(batch["now"]).clone().requires_grad_()
+    rows = len(leaf_BLV)
+    sides = torch.cat([torch.arange(0, rows, 2), torch.arange(1, rows, 2)])
+    tokens_BL, own_BL = torch.as_tensor(batch["tokens"])[sides], _own(batch)[sides]
+    prompt_BP = torch.tensor(PROMPT).expand(rows, -1)
+    ids_BN = torch.cat([prompt_BP, tokens_BL], 1)
+    mask_BN = torch.cat([torch.zeros_like(prompt_BP), own_BL], 1)
+    width = len(PROMPT) - 1
+    if name == "CPOTrainer":
+        logits_BNV = nn.functional.pad(leaf_BLV[sides], (0, 0, width, 1))
+        labels_BN = ids_BN.masked_fill(mask_BN == 0, -100)
+        logp_B = trainer.get_batch_logps(logits_BNV, labels_BN, average_log_prob=True)
+        loss = trainer.cpo_loss(*logp_B.chunk(2))[0].mean()
+    else:
+        trainer.model = _Spoken(Rows(leaf_BLV[sides]).read(tokens_BL)[0], own_BL, width)
+        trainer.ref_model = _Spoken(torch.as_tensor(batch["logp_ref"])[sides], own_BL, width)
+        inputs = {"input_ids": ids_BN, "attention_mask": mask_BN, "completion_mask": mask_BN}
+        loss = trainer._compute_loss(trainer.model, inputs, False)
+    loss.backward()
+    none_B = torch.zeros(rows)
+    return {"loss": float(loss.detach()), "gradient": leaf_BLV.grad, "advantage": none_B}
+
+
+def _own(batch: Arrays) -> Tensor:
+    """Mark the tokens of every reply with 1, padding with 0."""
+    at_L = torch.arange(batch["tokens"].shape[1])
+    return (at_L < torch.as_tensor(batch["lengths"]).unsqueeze(1)).long()
+
+
+class _Spoken(nn.Module):
+    """A model that gives recorded log-probabilities of replies behind a prompt."""
+
+    is_gradient_checkpointing = False
+
+    def __init__(self, logp_CL: Tensor, own_BL: Tensor, width: int) -> None:
+        """Keep the log-probabilities; those of the prompt and of padding are 0."""
+        super().__init__()
+        self.logp_BN = nn.functional.pad(torch.where(own_BL.bool(), logp_CL, 0.0), (width, 0))
+
+    def forward(self, **_: Any) -> SimpleNamespace:
+        """Return what TRL's fused head returns; the rest is for its log."""
+        rest = torch.zeros_like(self.logp_BN)
+        return SimpleNamespace(
+            log_probs=self.logp_BN, entropy=rest, mean_logits=rest, is_top1=rest.bool()
+        )
+
+
 def answer(case: Mapping[str, Any], batch: Arrays, folder: Path) -> dict[str, Any]:
     """Let TRL score one batch and compute the loss of its first optimiser step."""
     if case["fresh"]:
@@ -188,7 +256,8 @@ def main(folder: Path) -> None:
     cases = json.loads((folder / "cases.json").read_text(encoding="utf-8"))
     answers: dict[str, Any] = {}
     for case in cases:
-        for key, value in answer(case, batch, folder).items():
+        way = answer_pairs if case["trainer"] in ("DPOTrainer", "CPOTrainer") else answer
+        for key, value in way(case, batch, folder).items():
             answers[f"{case['name']}/{key}"] = np.asarray(value)
     np.savez(folder / "answers.npz", **answers)
     versions = {name: version(name) for name in ("trl", "torch", "transformers", "accelerate")}

@@ -75,7 +75,8 @@ def test_cases_have_names_of_their_own_and_travel_as_json():
     assert len(BY_NAME) == len(CASES)
     wanted = {"grpo", "dr_grpo", "dapo", "gspo", "rloo", "cispo", "sapo", "gdpo"}
     assert wanted <= {case.record for case in CASES}
-    assert {"grpo", "dr_grpo", "dapo", "bnpo"} <= {case.trl.get("loss_type") for case in CASES}
+    kinds = {str(case.trl.get("loss_type")) for case in CASES}
+    assert {"grpo", "dr_grpo", "dapo", "bnpo", "simpo", "['sigmoid']", "['ipo']"} <= kinds
     for case in CASES:
         assert json.loads(json.dumps(case.asked_of_trl()))["name"] == case.name
 
@@ -121,6 +122,14 @@ def by_hand(batch, loss_type, eps=1e-4, high=0.2, divide=True):
 def test_our_side_is_the_formula(name, loss_type, divide):
     found = ours(BY_NAME[name], WIDE, same=True).loss
     assert found == pytest.approx(by_hand(WIDE, loss_type, divide=divide), abs=1e-12)
+
+
+def test_pairs_are_neighbouring_rows_the_first_preferred():
+    """DPO by hand, token by token in Python."""
+    logp, ref, lengths = (x.tolist() for x in (WIDE.logp_CL, WIDE.logp_ref_CL, WIDE.length_B))
+    gain = [sum(logp[i][:n]) - sum(ref[i][:n]) for i, n in enumerate(lengths)]
+    losses = [np.log1p(np.exp(-0.3 * (gain[i] - gain[i + 1]))) for i in range(0, len(gain), 2)]
+    assert ours(BY_NAME["dpo"], WIDE, same=False).loss == pytest.approx(sum(losses) / len(losses))
 
 
 def test_gradients_are_those_of_the_loss():
