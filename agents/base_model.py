@@ -49,7 +49,7 @@ class BaseModel:
             if foreign.is_file():
                 data = json.loads(foreign.read_text(encoding="utf-8"))
                 return cls(str(data["base_model_name_or_path"]))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
             raise DataError(f"{folder} does not say what it rests on: {error!r}") from None
         return None
 

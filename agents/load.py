@@ -36,7 +36,14 @@ from coevo.agents.sampling import SamplingConfig
 from coevo.agents.sb3 import CARD, load_sb3
 from coevo.agents.seated import SeatedPolicies
 from coevo.agents.table import PROMPTS, load_table
-from coevo.envs.core.errors import CoevoError, ConfigError, DataError, missing_extra, nearest
+from coevo.envs.core.errors import (
+    CoevoError,
+    ConfigError,
+    DataError,
+    legible,
+    missing_extra,
+    nearest,
+)
 
 STARTER_MODEL = Path(__file__).parent / "starter_model"
 """The shipped model."""
@@ -94,7 +101,8 @@ class _Loader:
         if (path / adapters.CONFIG).is_file():
             model = adapters.load_adapter(model, path)
         if (path / "tokenizer_config.json").is_file():
-            tokenizer = AutoTokenizer.from_pretrained(str(path), local_files_only=True)
+            with legible(path):
+                tokenizer = AutoTokenizer.from_pretrained(str(path), local_files_only=True)
         return model, tokenizer
 
     def _whole(self, path: Path, source: str) -> Loaded:
@@ -312,7 +320,7 @@ def _by_seat(policies: dict[str, Policy], checkpoint: Path) -> dict[str, Agent]:
         seats = json.loads(path.read_text("utf-8")) if path.is_file() else {n: n for n in policies}
         others = {n: load_agent(n) for n in set(seats.values()) - policies.keys()}
         return {seat: {**policies, **others}[name] for seat, name in seats.items()}
-    except (OSError, ValueError, TypeError, AttributeError, ConfigError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"{path} does not say who sits where: {error!r}") from None
 
 

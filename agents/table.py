@@ -21,7 +21,7 @@ from torch.nn.functional import one_hot
 from coevo.agents.agent import Reply, Request
 from coevo.agents.policy import Policy
 from coevo.agents.scoring import Scored, Span
-from coevo.envs.core.errors import ConfigError, DataError
+from coevo.envs.core.errors import ConfigError, legible
 from coevo.envs.core.parsing import answer
 
 ROWS, MOVES = 4096, 64
@@ -159,17 +159,22 @@ class TabularPolicy(Policy):
 
     def read(self, folder: Path) -> Mapping[str, Tensor]:
         """Return the table that `write` wrote."""
-        try:
+        with legible(folder / PROMPTS):
             known = json.loads((folder / PROMPTS).read_text(encoding="utf-8"))
-            self.rows.of = {key: row for row, key in enumerate(known["prompts"])}
+            self.rows.of = {str(key): row for row, key in enumerate(known["prompts"])}
             self.rows.moves = [int(n) for n in known["moves"]]
+            if len(self.rows.of) != len(self.rows.moves):
+                raise ValueError("as many prompts as numbers of moves were expected")
+            if not all(1 <= n <= MOVES for n in self.rows.moves):
+                raise ValueError(f"numbers of moves from 1 to {MOVES} were expected")
+        with legible(folder / WEIGHTS):
             return dict(load_file(folder / WEIGHTS))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{folder} holds no table: {' '.join(str(error).split())}") from None
 
 
 def load_table(folder: Path, **common: Any) -> TabularPolicy:
     """Return the tabular policy of a folder."""
     policy = TabularPolicy(Table(), **common)
-    policy.model.load_state_dict(dict(policy.read(folder)))
+    tensors = dict(policy.read(folder))
+    with legible(folder / WEIGHTS):
+        policy.model.load_state_dict(tensors)
     return policy

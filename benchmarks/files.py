@@ -33,6 +33,8 @@ def file_name(name: str) -> str:
 def read_json(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file; raise DataError where it is damaged."""
     try:
+        if path.exists() and not path.is_file():  # a pipe may never end
+            raise OSError("it is not a file")
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} is damaged: {error}") from None
@@ -41,7 +43,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def read_if_there(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file that need not be there yet; empty without one."""
-    return read_json(path) if path.is_file() else {}
+    return read_json(path) if path.exists() or path.is_symlink() else {}
 
 
 def as_table(data: Any, path: Path) -> dict[str, Any]:

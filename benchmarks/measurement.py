@@ -13,6 +13,7 @@ from coevo.benchmarks.outcomes import Outcome
 from coevo.benchmarks.statistics.normalise import References, normalise
 from coevo.benchmarks.statistics.standard_errors import suite_score
 from coevo.benchmarks.usage import Usage
+from coevo.envs.core.config import read
 
 RETURN = "mean_return"
 """Metric of a measurement that is a mean payoff and nothing more special."""
@@ -115,13 +116,7 @@ class Measurement:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read what `to_dict` gave."""
-        given = dict(data)
-        for pair in ("interval", "normalised_interval", "task_scores"):
-            given[pair] = None if given.get(pair) is None else tuple(given[pair])
-        given["task_scores"] = given["task_scores"] or ()
-        given["usage"] = Usage(**given.get("usage", {}))
-        given["seats"] = {s: cls.from_dict(own) for s, own in given.get("seats", {}).items()}
-        return cls(**given)
+        return read(cls, dict(data))
 
 
 OF_A_SEAT = (

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from filelock import FileLock, Timeout
 
-from coevo.benchmarks.files import file_name, read_json
+from coevo.benchmarks.files import as_table, file_name, read_json
 from coevo.benchmarks.provenance import provenance
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.trainers.run_folder import replace_text, storage
@@ -60,7 +60,7 @@ class ResultsFolder:
         if self.path is None:
             return
         wanted = json.loads(json.dumps({**settings, "weights": dict(weights or {})}))
-        if (self.path / MANIFEST).exists():
+        if (self.path / MANIFEST).exists() or (self.path / MANIFEST).is_symlink():
             self._check_same(self.manifest(), wanted)
             return
         if self.path.exists() and not self.path.is_dir():
@@ -77,7 +77,7 @@ class ResultsFolder:
         """
         assert self.path is not None  # nothing is kept nowhere
         path = self.path / MANIFEST
-        if not path.is_file():
+        if not path.exists() and not path.is_symlink():
             raise DataError(f"{self.path} holds no {self.kind}: there is no {path}")
         found = read_json(path)
         if found.get("kind") != self.kind:
@@ -91,7 +91,7 @@ class ResultsFolder:
                     f"{self.path} holds {self._what} with {name}="
                     f"{_shown(there.get(name))}, not {_shown(value)}; give another --out"
                 )
-        before = there.get("weights", {})
+        before = as_table(there.get("weights", {}), Path(self.path or "") / MANIFEST)
         for agent, digest in wanted["weights"].items():
             if before.get(agent) != digest:
                 raise ConfigError(
@@ -129,13 +129,17 @@ class ResultsFolder:
         """
         if self.path is None:
             return compute()
-        place = f"parts/{file_name(name)}.json"
-        if (self.path / place).is_file():
-            return read_json(self.path / place)
+        place = self.place(name)
+        if place.exists() or place.is_symlink():
+            return read_json(place)
         found = compute()
         if not found.get("failed"):
-            self.write(place, found)
+            self.write(str(place.relative_to(self.path)), found)
         return found
+
+    def place(self, name: str) -> Path:
+        """Return the file of a part."""
+        return (self.path or Path()) / "parts" / f"{file_name(name)}.json"
 
     def write(self, place: str, data: Any) -> None:
         """Write a JSON file in one step; its folder is made if it is missing."""

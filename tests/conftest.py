@@ -25,12 +25,26 @@ settings.load_profile("coevo")
 
 def pytest_addoption(parser):
     parser.addoption("--games", type=int, default=2, help="random games of each skin of a game")
+    parser.addoption("--fault-seed", type=int, default=0, help="of the faults that are injected")
+    parser.addoption("--every-fault", action="store_true", help="all of them, not a sample")
 
 
 @pytest.fixture(scope="session")
 def games(request):
     """Number of random games that a skin is compared with its engine in."""
     return request.config.getoption("--games")
+
+
+@pytest.fixture(scope="session")
+def fault_seed(request) -> int:
+    """Seed of the faults."""
+    return request.config.getoption("--fault-seed")
+
+
+@pytest.fixture(scope="session")
+def every_fault(request) -> bool:
+    """Whether all faults are injected, not a sample of them."""
+    return request.config.getoption("--every-fault")
 
 
 CHAT_TEMPLATE = (

@@ -14,10 +14,10 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import torch
 from safetensors import SafetensorError
@@ -30,7 +30,8 @@ from coevo.agents.base_model import BaseModel
 from coevo.agents.load import SEATS, no_progress_bars
 from coevo.agents.policy import Policy
 from coevo.agents.population import Population, Team
-from coevo.envs.core.errors import DataError, UndefinedError
+from coevo.envs.core.config import config, read, real, whole
+from coevo.envs.core.errors import DataError, UndefinedError, legible
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.run_folder import StorageError, storage
 
@@ -93,6 +94,69 @@ class Progress:
             (self.turns, limits.budget_turns),
         )
         return min(max(at / limit if limit else 0.0 for at, limit in done), 1.0)
+
+
+@config
+class Entry:
+    """What a manifest says about a file."""
+
+    bytes: Annotated[int, whole(0)]
+    sha256: str
+
+
+@config
+class Manifest:
+    """What a checkpoint consists of."""
+
+    schema: Annotated[int, whole(1)]
+    files: Mapping[str, Entry]
+
+
+@config
+class Recorded:
+    """What `progress.json` holds."""
+
+    schema: Annotated[int, whole(1)]
+    step: Annotated[int, whole(0)]
+    seconds: Annotated[float, real(0)]
+    tokens: Annotated[int, whole(0)]
+    turns: Annotated[int, whole(0)] = 0
+    learners: tuple[str, ...]
+    state: Mapping[str, Any]
+    """What the run carries beside its weights, by part: `estimator`, `rewards`, ..."""
+
+    @property
+    def progress(self) -> Progress:
+        """Where the run stood."""
+        return Progress(self.step, self.seconds, self.tokens, self.turns)
+
+
+def recorded(checkpoint: Path) -> Recorded:
+    """Return what a checkpoint says about its run.
+
+    Raises:
+        DataError: it is damaged, or of a version that is not read.
+    """
+    try:
+        text = (checkpoint / "progress.json").read_text(encoding="utf-8")
+        data = json.loads(text)
+        if isinstance(data, dict) and data.get("schema") not in READABLE:
+            known = " and ".join(map(str, READABLE))
+            raise DataError(
+                f"{checkpoint} has schema {data.get('schema')!r}, this version reads {known}"
+            )
+        found: Recorded = read(Recorded, data)
+    except (OSError, ValueError, RecursionError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(_damaged(checkpoint, f"progress.json: {_said(error)}")) from None
+    return found
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return " ".join(str(error).split())[:200]
 
 
 def save(
@@ -282,10 +346,16 @@ def verify(checkpoint: Path) -> list[str]:
         DataError: a file is missing or differs; the message names the first.
     """
     try:
-        manifest = json.loads((checkpoint / MANIFEST).read_text(encoding="utf-8"))
-        files = {n: (int(e["bytes"]), str(e["sha256"])) for n, e in manifest["files"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(_damaged(checkpoint, f"{MANIFEST} is not readable ({error})")) from None
+        text = (checkpoint / MANIFEST).read_text(encoding="utf-8")
+        manifest: Manifest = read(Manifest, json.loads(text))
+    except (OSError, ValueError, RecursionError) as error:
+        what = f"{MANIFEST} is not readable ({_said(error)})"
+        raise DataError(_damaged(checkpoint, what)) from None
+    if manifest.schema not in READABLE:
+        raise DataError(_damaged(checkpoint, f"{MANIFEST} has schema {manifest.schema}"))
+    if not manifest.files:
+        raise DataError(_damaged(checkpoint, f"{MANIFEST} is not readable (it names no file)"))
+    files = {name: (entry.bytes, entry.sha256) for name, entry in manifest.files.items()}
     for name, (size, digest) in files.items():
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
             raise DataError(_damaged(checkpoint, f"{MANIFEST} names {name!r}, outside of it"))
@@ -306,9 +376,34 @@ def _difference(path: Path, size: int, digest: str) -> str:
 def _damaged(checkpoint: Path, what: str) -> str:
     others = [p.name for p in complete(checkpoint.parent) if p.name != checkpoint.name]
     return (
-        f"checkpoint {checkpoint} is damaged: {what}. Remove that folder to continue from "
-        f"{others[-1] if others else 'the start'}"
+        f"checkpoint {checkpoint} is damaged: {what}. With --skip-damaged `coevo train --resume` "
+        f"sets it aside to continue from {others[-1] if others else 'the start'}"
     )
+
+
+def set_aside(folder: Path) -> list[tuple[Path, str]]:
+    """Rename the newest checkpoints that are damaged until one is whole, and return what was done.
+
+    Nothing is deleted: `step_000004` becomes `step_000004.damaged`, which is no checkpoint.
+
+    Args:
+        folder: `checkpoints/` of a run that nobody writes to.
+
+    Returns:
+        The new name of each, and what is wrong with it.
+    """
+    found = []
+    while (newest := latest(folder)) is not None:
+        try:
+            verify(newest)
+            break
+        except DataError as error:
+            number = sum(p.name.startswith(f"{newest.name}.damaged") for p in folder.iterdir())
+            place = newest.with_name(f"{newest.name}.damaged{number or ''}")
+            with storage(place):
+                newest.rename(place)
+            found.append((place, str(error).partition(" is damaged: ")[2].partition(". With ")[0]))
+    return found
 
 
 def load(
@@ -316,15 +411,32 @@ def load(
 ) -> tuple[Progress, dict[str, Any]]:
     """Fill learners and population from a verified checkpoint; give counters and state."""
     files = verify(checkpoint)
-    data = json.loads((checkpoint / "progress.json").read_text(encoding="utf-8"))
-    if data["schema"] not in READABLE:
-        known = " and ".join(map(str, READABLE))
-        raise DataError(f"{checkpoint} has schema {data['schema']}, this version reads {known}")
-    if data["learners"] != sorted(learners):
+    data = recorded(checkpoint)
+    if list(data.learners) != sorted(learners):
         raise DataError(
-            f"{checkpoint} holds the policies {data['learners']}, the configuration "
+            f"{checkpoint} holds the policies {list(data.learners)}, the configuration "
             f"{sorted(learners)}"
         )
+    with legible(checkpoint):
+        _fill(checkpoint, files, learners, population)
+        state: dict[str, Any] = dict(data.state)
+        if COLLECT in files:
+            packed = (checkpoint / COLLECT).read_bytes()
+            state["collect"] = json.loads(gzip.decompress(packed))
+        owners = [n.removesuffix(".tensors") for n in files if n.endswith(".tensors")]
+        own = [n for n in owners if "/" not in n]
+        if own:
+            state["tensors"] = {name: load_file(checkpoint / f"{name}.tensors") for name in own}
+    return data.progress, state
+
+
+def _fill(
+    checkpoint: Path,
+    files: Sequence[str],
+    learners: Mapping[str, Learner],
+    population: Population,
+) -> None:
+    """Put the tensors of a checkpoint where they belong."""
     for name, learner in learners.items():
         _check_base(checkpoint / name, learner.agent)
         with no_progress_bars():
@@ -338,14 +450,6 @@ def load(
     for name in sorted(f for f in files if f.endswith(".snapshot")):
         snapshot = population.restore_snapshot(name.removesuffix(".snapshot"))
         snapshot.model.load_state_dict(load_file(checkpoint / name))
-    progress = Progress(data["step"], data["seconds"], data["tokens"], data.get("turns", 0))
-    if COLLECT in files:
-        data["state"]["collect"] = json.loads(gzip.decompress((checkpoint / COLLECT).read_bytes()))
-    owners = [n.removesuffix(".tensors") for n in files if n.endswith(".tensors") and "/" not in n]
-    if owners:
-        found = {name: load_file(checkpoint / f"{name}.tensors") for name in owners}
-        data["state"]["tensors"] = found
-    return progress, data["state"]
 
 
 def _policy(agent: Agent) -> Policy:

@@ -13,8 +13,8 @@ from pydantic import AfterValidator
 from coevo.agents.load import DEVICES
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.config import config as component
-from coevo.envs.core.config import plain, read, real, whole
-from coevo.envs.core.errors import ConfigError, DataError
+from coevo.envs.core.config import plain, read, read_tree, real, whole
+from coevo.envs.core.errors import ConfigError
 from coevo.trainers.algorithm import Algorithm
 
 LIMITS = ("steps", "budget_seconds", "budget_tokens", "budget_turns")
@@ -80,15 +80,7 @@ def config_text(config: TrainConfig) -> str:
 
 def load_config(path: Path) -> TrainConfig:
     """Read a configuration; a broken file or key gives one clear line."""
-    if path.exists() and not path.is_file():
-        raise DataError(f"cannot read {path}: it is not a file")
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}") from None
-    except RecursionError:
-        raise DataError(f"{path} is not a configuration: it is nested too deeply") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        line = str(error).replace("\n", " ")
-        raise DataError(f"{path} is not YAML: {line}") from None
-    return read(TrainConfig, data)
+        return read(TrainConfig, read_tree(path))
+    except ConfigError as error:
+        raise type(error)(f"{path}: {error}") from None

@@ -88,7 +88,7 @@ def drive(
                     run.save()  # no weight has moved since the last update
                 raise
             run.progress = run.progress.plus(step=1, seconds=time.monotonic() - began)
-            logged = log(run, metrics, episodes, hooks, share, interrupt.asked)
+            logged = log(run, metrics, episodes, hooks, share)
             if run.progress.step % run.config.checkpoint_every == 0:
                 run.save()
                 saved = run.progress.step

@@ -82,11 +82,14 @@ def log(
     episodes: Sequence[Episode],
     hooks: Sequence[EvaluationHook],
     share_before: float,
-    interrupted: bool,
 ) -> Sequence[Episode]:
-    """Measure where it is due, and write metrics and some episodes."""
+    """Measure where it is due, and write metrics and some episodes.
+
+    Where a run is interrupted decides nothing here, so that its metrics are those of one that ran
+    through.
+    """
     progress = run.progress
-    last = progress.share(run.config) >= 1.0 or interrupted
+    last = progress.share(run.config) >= 1.0
     due = last or evaluation_due(run.config, progress, share_before)
     if due and hooks:
         policies = run.policies()

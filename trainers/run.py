@@ -16,7 +16,7 @@ from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.population import MakePolicy, Population
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
-from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.core.errors import ConfigError, legible, unknown
 from coevo.trainers import checkpoint
 from coevo.trainers.archive.archive import Archive
 from coevo.trainers.checkpoint import Progress
@@ -136,7 +136,9 @@ def start(
     run = Run(config, folder, env, population, learners, Collector(config, population, modules))
     newest = checkpoint.latest(folder.checkpoints)
     if newest is not None:
-        _restore(run, checkpoint.load(newest, learners, population))
+        loaded = checkpoint.load(newest, learners, population)
+        with legible(newest):
+            _restore(run, loaded)
     return run
 
 

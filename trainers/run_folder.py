@@ -118,11 +118,21 @@ class RunFolder:
         truncate_lines(self.metrics, lambda line: line.get("step", 0) <= step)
         truncate_lines(self.episodes, lambda line: line.get("outcome", {}).get("step", 0) <= step)
 
+    @property
+    def damaged_lines(self) -> list[Path]:
+        """Files of lines that could be no part of the log, kept beside it."""
+        found = (_aside(path) for path in (self.metrics, self.episodes))
+        return [path for path in found if path.exists()]
+
     def read_metrics(self) -> list[dict[str, Any]]:
         """Read all complete lines of the metrics."""
         if not self.metrics.exists():
             return []
-        return [data for line in _lines(self.metrics) if (data := _parsed(line)) is not None]
+        found = [_parsed(line) for line in _lines(self.metrics)]
+        for number, data in enumerate(found[:-1], start=1):
+            if data is None or type(data.get("step")) is not int:
+                raise DataError(f"{self.metrics}, line {number} is damaged: not of an update")
+        return [data for data in found if data is not None and type(data.get("step")) is int]
 
     def write_json(self, path: Path, data: Mapping[str, Any]) -> None:
         """Write a JSON file in one step."""
@@ -131,12 +141,33 @@ class RunFolder:
 
 
 def truncate_lines(path: Path, keep: Callable[[dict[str, Any]], bool]) -> None:
-    """Keep the lines of a JSON-lines file that parse and satisfy a condition."""
+    """Keep the lines of a JSON-lines file that satisfy a condition.
+
+    A last line that a kill has cut is dropped. Lines before it that cannot be read are no work of
+    ours: they are moved to a file beside it.
+    """
     if not path.exists():
         return
-    kept = [line for line in _lines(path) if (data := _parsed(line)) is not None and keep(data)]
+    kept, damaged = [], []
+    lines = _lines(path)
+    for number, line in enumerate(lines):
+        try:
+            data = _parsed(line)
+            if data is not None and keep(data):
+                kept.append(line)
+            elif data is None and number < len(lines) - 1:
+                damaged.append(line)
+        except (TypeError, AttributeError):  # a step that is no number
+            damaged.append(line)
     with storage(path):
+        if damaged:
+            with _aside(path).open("a", encoding="utf-8") as file:
+                file.writelines(line + "\n" for line in damaged)
         replace_text(path, "".join(line + "\n" for line in kept))
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.damaged")
 
 
 def _lines(path: Path) -> list[str]:
@@ -144,7 +175,10 @@ def _lines(path: Path) -> list[str]:
 
     Only a line feed ends a line: agents may say any other character that ends lines elsewhere.
     """
-    text = path.read_bytes().decode("utf-8", errors="replace")
+    try:
+        text = path.read_bytes().decode("utf-8", errors="replace")
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from None
     return text.removesuffix("\n").split("\n") if text else []
 
 

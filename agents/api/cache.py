@@ -15,6 +15,7 @@ from typing import Any
 from coevo.agents.api.outcome import Answer
 from coevo.agents.api.settings import ApiSettings
 from coevo.envs.core.chat import Message
+from coevo.envs.core.config import read
 from coevo.envs.core.errors import DataError
 
 _TABLE = (
@@ -55,7 +56,13 @@ class ReplyCache:
     def get(self, key: str) -> Answer | None:
         """Return the answer of an earlier request, or None."""
         row = self._run("SELECT answer FROM replies WHERE key = ?", key).fetchone()
-        return None if row is None else Answer(**json.loads(row[0]))
+        if row is None:
+            return None
+        try:
+            found: Answer = read(Answer, json.loads(row[0]))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise self._failed(error) from None
+        return found
 
     def put(self, key: str, answer: Answer) -> None:
         """Keep an answer; it is in the file when this returns."""
@@ -71,7 +78,8 @@ class ReplyCache:
 
     def _failed(self, error: Exception) -> DataError:
         hint = "COEVO_API_CACHE names another folder, or none"
-        return DataError(f"cannot use the cache {self._path}: {error}; {hint}")
+        said = " ".join(str(error).split())
+        return DataError(f"cannot use the cache {self._path}: {said}; {hint}")
 
 
 class Keys:

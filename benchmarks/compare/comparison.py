@@ -23,6 +23,8 @@ from coevo.benchmarks.compare.workers import WHERE
 from coevo.benchmarks.metrics import metric
 from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.envs.core.errors import ConfigError
+from coevo.trainers.checkpoint import set_aside
+from coevo.trainers.run_folder import RunFolder
 
 Ended = Callable[[Run, Result, int, int], None]
 """Told after every run: which, how, how many have ended, how many there are."""
@@ -97,9 +99,10 @@ def compare(
 
 
 def forget_failures(root: Path, manifest: Manifest) -> None:
-    """Remove the results of failed runs, which continue from what they saved."""
+    """Remove the results of failed runs, which continue from what they saved and is whole."""
     for run, result in results(root, manifest).items():
         if result.status == "failed":
+            set_aside(RunFolder(run.folder(root)).checkpoints)
             (run.folder(root) / RESULT).unlink()
 
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import TypedDict  # pydantic wants this one under Python 3.12
+
 from coevo.benchmarks.files import short
-from coevo.benchmarks.results_folder import ResultsFolder
+from coevo.benchmarks.results_folder import MANIFEST, ResultsFolder
 from coevo.envs.core.config import plain
 from coevo.envs.core.config import read as read_config
-from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.core.errors import ConfigError, DataError, unknown
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import ALGORITHMS
 from coevo.trainers.algorithms import algorithm as registered
@@ -99,6 +101,14 @@ class Manifest:
         return found
 
 
+class Measured(TypedDict):
+    """What the manifest says about the metric of an environment."""
+
+    metric: str
+    higher_is_better: bool
+    references: Mapping[str, float]
+
+
 def write(folder: Path, manifest: Manifest, metrics: Callable[[], Mapping[str, Any]]) -> None:
     """Write the manifest of a new comparison, or check that the one there is the same.
 
@@ -114,9 +124,19 @@ def write(folder: Path, manifest: Manifest, metrics: Callable[[], Mapping[str, A
 
 def read(folder: Path) -> tuple[Manifest, dict[str, Any]]:
     """Read a manifest: the plan, and everything that the file holds."""
-    facts = ResultsFolder(folder, KIND).manifest()
+    results = ResultsFolder(folder, KIND)
+    facts = results.manifest()
     plan = {f.name: facts[f.name] for f in fields(Manifest) if f.name in facts}
-    return read_config(Manifest, plan), facts
+    try:
+        found: Manifest = read_config(Manifest, plan)
+        measured: dict[str, Measured] = read_config(
+            dict[str, Measured], facts.get("metrics"), "metrics"
+        )
+        if missing := set(found.environments) - set(measured):
+            raise ConfigError(f"metrics says nothing about {sorted(missing)[0]}")
+    except ConfigError as error:
+        raise DataError(f"{folder / MANIFEST} cannot be continued: {error}") from None
+    return found, facts
 
 
 def per_environment(environments: Sequence[str], limits: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from coevo.agents.agent import Agent
 from coevo.agents.load import load_agent
@@ -16,7 +16,8 @@ from coevo.benchmarks.compare.manifest import BASELINES, KIND, Manifest, read
 from coevo.benchmarks.files import read_json, short, within
 from coevo.benchmarks.metrics import metric
 from coevo.benchmarks.results_folder import ResultsFolder
-from coevo.envs.core.errors import CoevoError, DataError
+from coevo.envs.core.config import read as read_config
+from coevo.envs.core.errors import CoevoError, ConfigError, DataError
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import updates
 from coevo.trainers.run import start
@@ -53,8 +54,7 @@ class Run:
 class Result:
     """How a run ended."""
 
-    status: str
-    """`done` or `failed`."""
+    status: Literal["done", "failed"]
     reason: str = ""
     """Why it failed, in one line."""
     value: float | None = None
@@ -85,8 +85,9 @@ def result(root: Path, run: Run) -> Result | None:
     if not path.exists():
         return None
     try:
-        return Result(**read_json(path))
-    except (DataError, TypeError) as error:
+        found: Result = read_config(Result, read_json(path))
+        return found
+    except (DataError, ConfigError) as error:
         raise DataError(f"{path} is damaged ({error}); remove it to repeat the run") from None
 
 

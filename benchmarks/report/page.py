@@ -21,6 +21,7 @@ from coevo.benchmarks.report.gallery import Gallery
 from coevo.benchmarks.report.sources import kind
 from coevo.benchmarks.report.style import SERIES
 from coevo.benchmarks.report.transcripts import for_script, transcripts
+from coevo.envs.core.errors import legible
 from coevo.envs.core.quoting import visible
 
 EPISODES = 400
@@ -57,12 +58,13 @@ def report(folder: Path, out: Path | None = None, episodes: int = EPISODES) -> R
         DataError: the folder holds none of these, or a file in it is damaged.
     """
     found, gallery = kind(folder), Gallery()
-    content = KINDS[found](folder, gallery)
-    recorded = index(content["sources"])
-    shown = transcripts(recorded, pick(recorded, episodes))
-    text = render(
-        content | {"kind": found, "recorded": recorded, "shown": shown, "plots": gallery.files}
-    )
+    with legible(folder):
+        content = KINDS[found](folder, gallery)
+        recorded = index(content["sources"])
+        shown = transcripts(recorded, pick(recorded, episodes))
+        text = render(
+            content | {"kind": found, "recorded": recorded, "shown": shown, "plots": gallery.files}
+        )
     page = out or folder / "report.html"
     page.parent.mkdir(parents=True, exist_ok=True)
     plots = gallery.write(page.parent / "plots")

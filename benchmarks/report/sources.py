@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from coevo.benchmarks.files import as_table, read_if_there, read_json, short, within
+from coevo.envs.core.config import read_tree
 from coevo.envs.core.errors import DataError, nearest
 
 EXPECTED = "a run (config.yaml), or a comparison or a tournament (manifest.json with its kind)"
@@ -71,11 +70,7 @@ def beside(folder: Path) -> list[str]:
 def read_config(folder: Path) -> dict[str, Any]:
     """Read `config.yaml` as plain values: a run of another version is shown, too."""
     path = folder / "config.yaml"
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} is damaged: {' '.join(str(error).split())}") from None
-    return as_table(data, path)
+    return as_table(read_tree(path), path)
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:

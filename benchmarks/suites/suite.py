@@ -17,7 +17,7 @@ from coevo.benchmarks.repeats import Repeats, repeat
 from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.benchmarks.suites.totals import Totals, totals
 from coevo.envs import make
-from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.errors import ConfigError, DataError
 
 PLAYED_INSTEAD = "return_vs_oracle"
 """What is measured where an agent gives no probabilities to be evaluated exactly by."""
@@ -44,7 +44,12 @@ class Settings:
 
 def kept(results: ResultsFolder, name: str, compute: Callable[[], Measurement]) -> Measurement:
     """Return a measurement: read it where it was finished before, else compute and keep it."""
-    return Measurement.from_dict(results.part(name, lambda: compute().to_dict()))
+    found = results.part(name, lambda: compute().to_dict())
+    try:
+        return Measurement.from_dict(found)
+    except ConfigError as error:
+        place = results.place(name)
+        raise DataError(f"{place} is damaged ({error}); remove it to measure again") from None
 
 
 def run_suite(

@@ -11,6 +11,7 @@ from typing import Any
 
 from coevo.benchmarks.outcomes import outcomes, seat_score
 from coevo.benchmarks.tournament.schedule import Block, Pair, Schedule, first_of
+from coevo.envs.core.config import read
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.errors import DataError
@@ -66,8 +67,7 @@ class EpisodeRecord:
         """Read a line; None where it is torn or something else."""
         try:
             data = json.loads(line)
-            known = {f.name: data[f.name] for f in fields(cls)}
-            return cls(**known | {"pair": tuple(data["pair"]), "stop": StopReason(data["stop"])})
+            return read(cls, {f.name: data[f.name] for f in fields(cls)})
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
 
@@ -153,7 +153,7 @@ class EpisodeLog:
 
     def read(self) -> list[EpisodeRecord]:
         """Read every line that is whole."""
-        if not self.path.exists():
+        if not self.path.exists() and not self.path.is_symlink():
             return []
         try:
             text = self.path.read_bytes().decode("utf-8", errors="replace")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
@@ -50,6 +49,8 @@ class Job:
     folder: RunFolder
     fresh: bool
     """Whether the folder is still to be made."""
+    notes: tuple[str, ...] = ()
+    """What to say about the folder before anything is done."""
     loggers: tuple[str, ...] = ()
     """Where the metrics are shown beside the run's own files."""
 
@@ -57,8 +58,10 @@ class Job:
 def prepare(args: Train) -> Job:
     """Plan a new run, the repeat of one, or the rest of one; contradictions raise ConfigError."""
     if args.resume is not None:
-        _only(args, "--resume", {"resume", "log", TRUST, *LIMITS, *EVALUATION})
+        _only(args, "--resume", {"resume", "skip_damaged", "log", TRUST, *LIMITS, *EVALUATION})
         return _resumed(args, RunFolder(Path(args.resume)))
+    if args.skip_damaged:
+        raise ConfigError("--skip-damaged belongs to --resume DIR: a new run has no checkpoints")
     if args.config is not None:
         _only(args, "--config", {"config", "out", "log", TRUST, *EVALUATION})
         config = load_config(Path(args.config))
@@ -195,6 +198,7 @@ def _resumed(args: Train, folder: RunFolder) -> Job:
     if not folder.path.is_dir():
         raise DataError(_no_run(folder.path))
     config = folder.config()
+    notes = _set_aside(folder) if args.skip_damaged else ()
     names = ",".join(recorded(folder)) or "none"
     loggers = read_names(names if args.log is None else args.log)
     new = limits(args)
@@ -203,7 +207,19 @@ def _resumed(args: Train, folder: RunFolder) -> Job:
         config = replace(config, **(none | new))
         _check_ahead(config, reached(folder))
         _save(config, folder)
-    return Job(config, folder, fresh=False, loggers=loggers)
+    return Job(config, folder, fresh=False, loggers=loggers, notes=tuple(notes))
+
+
+def _set_aside(folder: RunFolder) -> list[str]:
+    """Pass over damaged checkpoints, and return what to say about it."""
+    with folder.lock():
+        found = checkpoint.set_aside(folder.checkpoints)
+    if not found:
+        return ["no checkpoint is damaged, so none was passed over"]
+    newest = checkpoint.latest(folder.checkpoints)
+    left = "the start" if newest is None else newest.name
+    said = [f"set aside as {place}: {what}" for place, what in found]
+    return [*said, f"the run continues from {left}; updates after it are made again"]
 
 
 def _no_run(path: Path) -> str:
@@ -218,13 +234,7 @@ def reached(folder: RunFolder) -> checkpoint.Progress:
     newest = checkpoint.latest(folder.checkpoints)
     if newest is None:
         return checkpoint.Progress()
-    try:
-        data = json.loads((newest / "progress.json").read_text(encoding="utf-8"))
-        return checkpoint.Progress(
-            data["step"], data["seconds"], data["tokens"], data.get("turns", 0)
-        )
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"checkpoint {newest} is damaged: progress.json: {error}") from None
+    return checkpoint.recorded(newest).progress
 
 
 def _check_ahead(config: TrainConfig, now: checkpoint.Progress) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from coevo.agents.agent import Agent
 from coevo.benchmarks.files import short
-from coevo.benchmarks.results_folder import ResultsFolder
+from coevo.benchmarks.results_folder import MANIFEST, ResultsFolder
 from coevo.benchmarks.tournament.exploitability import exploit_all
 from coevo.benchmarks.tournament.exploiter import ExploiterPlan
 from coevo.benchmarks.tournament.plan import KIND, Plan
@@ -25,7 +26,8 @@ from coevo.commands.run_display import LINE_EVERY, Interrupted
 from coevo.commands.run_setup import seconds
 from coevo.commands.screen import Screen, print_json, share
 from coevo.envs import spec
-from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.config import plain, read
+from coevo.envs.core.errors import ConfigError, DataError
 
 GAMES = 400
 """Episodes per pair where nothing is said."""
@@ -68,8 +70,14 @@ def _folder(args: Arguments) -> tuple[Path, Mapping[str, Any]]:
         folder = Path(args.out)
     else:
         folder = Path("runs") / f"tournament-{short(spec(str(args.env)).id)}"
-    exists = (folder / "manifest.json").exists()
-    return folder, ResultsFolder(folder, KIND).manifest() if exists else {}
+    if not (folder / MANIFEST).exists():
+        return folder, {}
+    old = ResultsFolder(folder, KIND).manifest()
+    known = {f.name: old[f.name] for f in fields(Plan) if f.name in old}
+    try:
+        return folder, plain(read(Plan, known))
+    except ConfigError as error:
+        raise DataError(f"{folder / MANIFEST} cannot be continued: {error}") from None
 
 
 def _plan(args: Arguments, old: Mapping[str, Any]) -> Plan:

@@ -53,6 +53,8 @@ def _carry_out(args: Train, job: Job, screen: Screen) -> None:
     start = _start_agent(args, config) if first or job.fresh else None
     if job.fresh:
         folder.create(config)  # not earlier: a model that does not load leaves no folder behind
+    for note in job.notes:
+        screen.say(note)
     screen.say(f"{_title(config)}; everything is written to {folder.path}")
     if unfamiliar(config):
         screen.say(
@@ -85,11 +87,15 @@ def _train(args: Train, job: Job, screen: Screen) -> Run:
     loggers = Loggers(
         job.loggers, job.folder, config, elapsed=elapsed, tell=excerpt, say=screen.say
     )
+    torn = job.folder.damaged_lines
     with loggers, RunDisplay(screen, _title(config), _limits(config)) as display:
         for place in loggers.places:
             screen.say(f"follow it: {place}")
         run = start(config, job.folder, trust_remote_code=args.trust_remote_code)
         for update in updates(run, [probe]):
+            for path in set(job.folder.damaged_lines) - set(torn):
+                screen.say(f"some lines of the log were damaged; they lie in {path} now")
+                torn.append(path)
             try:
                 display.report(update.step, update.metrics, update.done)
                 loggers.catch_up()

@@ -20,7 +20,7 @@ from coevo.commands.run_display import INTERRUPTED, LINE_EVERY
 from coevo.commands.screen import Screen
 from coevo.commands.watch_comparison import ComparisonView
 from coevo.commands.watch_run import RunView
-from coevo.envs.core.errors import ConfigError, DataError
+from coevo.envs.core.errors import ConfigError, DataError, legible
 
 View = RunView | ComparisonView
 """What can be watched."""
@@ -30,7 +30,12 @@ def run(args: Watch) -> int:
     """Show a folder once, or until what it holds is finished."""
     if not 0 < args.every < math.inf:
         raise ConfigError(f"--every {args.every:g} must be above 0 seconds, and finite")
-    screen, view = Screen(), opened(Path(args.folder))
+    screen, path = Screen(), Path(args.folder)
+    with legible(path):
+        return _watch(args, screen, opened(path))
+
+
+def _watch(args: Watch, screen: Screen, view: View) -> int:
     if args.once:
         screen.print(view.render())
         return 0

@@ -12,6 +12,7 @@ import functools
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform, get_args
 
 import yaml
@@ -25,12 +26,16 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
-from coevo.envs.core.errors import CoevoError, ConfigError, unknown
+from coevo.envs.core.errors import CoevoError, ConfigError, DataError, unknown
 
 T = TypeVar("T")
 LARGEST = 10**12
 """Largest number of a setting that states no other bound: far beyond what any means, and small
 enough for arithmetic with floats to be exact."""
+DEEPEST = 64
+"""Most brackets within brackets of a configuration: more take the parser minutes."""
+LONGEST = 4 * 2**20
+"""Most characters of a configuration."""
 _RULES = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
 
@@ -245,10 +250,57 @@ def parse(text: str) -> Any:
     (0.001, {'name': 'gae', 'lam': 0.95}, 'cosine')
     """
     try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{text!r} is not YAML: {' '.join(str(error).split())}") from None
-    return _numbers(value)
+        return _numbers(_tree(text))
+    except (yaml.YAMLError, ValueError) as error:
+        raise ConfigError(f"{_start(text)!r} is not YAML: {_line(error)}") from None
+
+
+def read_tree(path: Path) -> Any:
+    """Return what a YAML file holds, as plain values.
+
+    Raises:
+        DataError: it cannot be read, or holds no YAML; in one line.
+    """
+    if path.exists() and not path.is_file():  # a pipe may never end
+        raise DataError(f"cannot read {path}: it is not a file")
+    try:
+        if path.stat().st_size > LONGEST:
+            raise ValueError(f"it is longer than {LONGEST >> 20} MiB")
+        return _tree(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise DataError(f"{path} is not YAML: {_line(error)}") from None
+
+
+class _Loader(yaml.SafeLoader):
+    """Takes no references: a few lines of them stand for more than any memory holds."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Return the next node."""
+        if self.check_event(yaml.AliasEvent):
+            raise ValueError("it refers to another part of itself by *")
+        return super().compose_node(parent, index)
+
+
+def _tree(text: str) -> Any:
+    depth = 0
+    for sign in text:
+        depth += (sign in "[{") - (sign in "]}")
+        if depth > DEEPEST:
+            raise ValueError("it is nested too deeply")
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except RecursionError:  # by indentation
+        raise ValueError("it is nested too deeply") from None
+
+
+def _start(text: str) -> str:
+    return text if len(text) <= 100 else f"{text[:100]}..."
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
 
 
 def _numbers(value: Any) -> Any:

@@ -6,8 +6,10 @@ The command line prints the message alone and exits with `exit_code`.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 
 class CoevoError(Exception):
@@ -41,6 +43,24 @@ class UnknownNameError(ConfigError, KeyError):
     def __str__(self) -> str:
         """Return the message without the quotes that KeyError adds."""
         return str(self.args[0]) if self.args else ""
+
+
+@contextlib.contextmanager
+def legible(path: Path) -> Iterator[None]:
+    """Turn whatever a reader trips over into one line that names what it read.
+
+    Raises:
+        DataError: what is read is not what we write.
+    """
+    try:
+        yield
+    except (CoevoError, MemoryError, BrokenPipeError):
+        raise
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+    except Exception as error:  # a value of any other kind fails in a way of its own
+        said = " ".join(str(error).split())[:200]
+        raise DataError(f"{path} is damaged ({type(error).__name__}: {said})") from error
 
 
 def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:

@@ -41,6 +41,12 @@ def cli(capsys):
     return call
 
 
+def quietly(*words: str) -> int:
+    """Run `coevo ...` in this process without a word."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        return main(list(words))
+
+
 @pytest.fixture
 def here(tmp_path, monkeypatch) -> Path:
     """Work in a new folder."""

@@ -348,7 +348,7 @@ def test_a_folder_of_another_run_is_refused(tmp_path):
         with pytest.raises(ConfigError, match="holds a run with"):
             short(tmp_path, **({"turns": 60} | change))
     (tmp_path / "config.yaml").write_text("a: [")
-    with pytest.raises(DataError, match="is damaged"):
+    with pytest.raises(DataError, match="is not YAML"):
         short(tmp_path, turns=60)
 
 

@@ -14,6 +14,7 @@ from coevo.agents.sb3 import ARCHIVE, Card, SB3Agent, network_of, save_sb3
 from coevo.agents.seated import stream_seed
 from coevo.envs import make
 from coevo.envs.core.episode import Episode
+from coevo.envs.core.errors import legible
 from coevo.envs.games.tensors import encoding
 from coevo.envs.games.vector import LEARNER, VectorView, numbered, vector_env
 from coevo.trainers.checkpoint import Progress
@@ -50,15 +51,19 @@ class SB3Learner:
         self._finished: list[Episode] = []
         self._played = 0
         self.views = [self._view() for _ in range(config.learner.envs)]
-        facts = {} if start is None else json.loads((start / PROGRESS).read_text(encoding="utf-8"))
-        done = int(facts.pop("timesteps", 0))
-        self.progress = Progress(**facts)
+        self.progress, done = Progress(), 0
+        if start is not None:
+            with legible(start / PROGRESS):
+                facts = json.loads((start / PROGRESS).read_text(encoding="utf-8"))
+                done = int(facts.pop("timesteps"))
+                self.progress = Progress(**facts)
         # Cells of neighbouring seeds and parts of one run must not see each other's deals again.
         self.model = self._model(stream_seed(config.seed, self.progress.turns) % 2**31)
         if start is None:
             self.past.renew(network_of(self.model), 0)
         else:
-            self._restore(start, done)
+            with legible(start):
+                self._restore(start, done)
 
     def update(self, share: float) -> dict[str, Any]:
         """Play and learn once; return metrics.

@@ -19,7 +19,8 @@ from typing import Any
 import yaml
 
 from coevo.agents.sb3 import SB3Agent
-from coevo.envs.core.errors import ConfigError, DataError
+from coevo.envs.core.config import read_tree
+from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint
 from coevo.trainers.checkpoint import Progress
 from coevo.trainers.loop import EvaluationHook, Update, drive
@@ -102,10 +103,7 @@ def _check_same(config: SB3Config, folder: RunFolder) -> None:
             folder.checkpoints.mkdir(parents=True, exist_ok=True)
             replace_text(path, str(yaml.safe_dump(wanted, sort_keys=False, allow_unicode=True)))
         return
-    try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise DataError(f"{path} is damaged: {' '.join(str(error).split())}") from None
+    found = read_tree(path)
     for name, value in wanted.items():
         before = found.get(name) if isinstance(found, dict) else None
         if name != "sb3_defaults" and before != value:

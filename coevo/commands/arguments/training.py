@@ -63,6 +63,8 @@ class Train(Command):
     """Run code that comes with the model; said anew in every call, as no file can say it."""
     resume: Annotated[str | None, Shown("DIR")] = None
     """Continue this run; a limit given here replaces the old ones, counted from the start."""
+    skip_damaged: Switch = False
+    """With --resume: set damaged checkpoints aside and continue from the newest whole one."""
     config: Annotated[str | None, Shown("FILE")] = None
     """Repeat the run that this config.yaml describes."""
     no_eval: Switch = False
