@@ -104,6 +104,24 @@ class LanguageModelAgent(Policy):
         self._remember(request, [*ids, *(reply.token_ids or ())], reply.text)
         return ids
 
+    def spell(self, request: Request, text: str) -> Reply:
+        """Return a reply in its usual spelling, end token included."""
+        ids = self.tokens.answer(text)
+        return Reply(text, self.tokens.prompt(request.chat), ids, [0.0] * len(ids))
+
+    def reward_head(self) -> nn.Module:
+        """Return a linear head on the last hidden state."""
+        head = nn.Linear(self.hidden_size, 1)
+        nn.init.zeros_(head.weight)
+        nn.init.zeros_(head.bias)
+        return head.to(next(self.model.parameters()).device)
+
+    def reward_N(self, scored: Scored, head: nn.Module) -> Tensor:
+        """Read the states; that before the end token has seen the whole reply."""
+        assert scored.hidden_NH is not None  # asked for
+        found: Tensor = head(scored.hidden_NH.to(next(head.parameters()))).squeeze(-1)
+        return found
+
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
         """Return each legal move's share of the probability of all legal moves' usual spellings."""
         return [np.exp(lp - np.logaddexp.reduce(lp)) for lp in self.move_logprobs(requests)]

@@ -76,6 +76,18 @@ class Policy(Agent, ABC):
         """
 
     @abstractmethod
+    def spell(self, request: Request, text: str) -> Reply:
+        """Return a given reply in the tokens of this policy, as if it had been written by it."""
+
+    @abstractmethod
+    def reward_head(self) -> nn.Module:
+        """Return a new head that reads a number from this policy's states, 0 at first."""
+
+    @abstractmethod
+    def reward_N(self, scored: Scored, head: nn.Module) -> Tensor:
+        """Return what a reward head reads before each token; the last has seen the reply."""
+
+    @abstractmethod
     def score(
         self,
         spans: Sequence[Span],

@@ -22,7 +22,7 @@ from coevo.agents.agent import Reply, Request
 from coevo.agents.policy import Policy
 from coevo.agents.scoring import Scored, Span
 from coevo.envs.core.errors import ConfigError, legible
-from coevo.envs.core.parsing import answer
+from coevo.envs.core.parsing import answer, parse_move
 
 ROWS, MOVES = 4096, 64
 """Most prompts and most legal moves of a table."""
@@ -128,6 +128,25 @@ class TabularPolicy(Policy):
     def read_without(self, request: Request, reply: Reply) -> list[int]:
         """Return the row of a prompt."""
         return [self.rows.row(request)]
+
+    def spell(self, request: Request, text: str) -> Reply:
+        """Return the row of a prompt and the column of a move."""
+        legal = request.info["legal_actions"] or ()
+        move = parse_move(text, legal).move
+        if move not in legal:
+            raise ConfigError(f"a table has no move for {text[:60]!r}; expected one of {legal[:6]}")
+        return Reply(text, [self.rows.row(request)], [list(legal).index(move)], [0.0])
+
+    def reward_head(self) -> nn.Module:
+        """Return a table of its own: a number for every prompt and move."""
+        return Table()
+
+    def reward_N(self, scored: Scored, head: nn.Module) -> Tensor:
+        """Look the numbers up."""
+        assert scored.hidden_NH is not None  # asked for
+        row_N = scored.hidden_NH.argmax(-1)
+        found: Tensor = head(row_N).gather(1, scored.ids_N.unsqueeze(1)).squeeze(1)
+        return found
 
     def score(
         self,

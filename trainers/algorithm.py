@@ -17,6 +17,7 @@ from coevo.envs.rewards import RewardModules
 from coevo.trainers.collect.settings import CollectConfig
 from coevo.trainers.cycle import check
 from coevo.trainers.estimators import AdvantageConfig, LossConfig
+from coevo.trainers.judges.roles import JudgeRole, no_set
 from coevo.trainers.learners.settings import (
     Critic,
     EmaMagnet,
@@ -88,6 +89,8 @@ class Algorithm:
     """Who has parameters of their own, and who plays whom."""
     rewards: RewardModules = ()
     """Reward modules added to the rules' payoff, each its own component."""
+    judges: Mapping[str, JudgeRole] = field(default_factory=dict)
+    """Role that reward modules or steps ask -> the parameter set that answers for it."""
     collect: CollectConfig = field(default_factory=CollectConfig)
     advantage: AdvantageConfig = field(default_factory=AdvantageConfig)
     loss: LossConfig = field(default_factory=LossConfig)
@@ -116,9 +119,28 @@ class Algorithm:
         check(self.cycle, GIVERS)
         for name in self.optim_of:
             self.optim_for(name)
+        for module in self.rewards:
+            for role in module.roles_asked:
+                if role not in self.judges:
+                    raise no_set(module.component, role, self.judges)
+        self._check_step_roles()
         object.__setattr__(self, "variants", plain(self.variants))
         for conflict in self._conflicts():
             raise ConfigError(conflict)
+
+    def _check_step_roles(self) -> None:
+        """Refuse a step that asks a role which nobody answers for, or trains a head of none."""
+        heads = {self.judges[r].policy for m in self.rewards for r in m.heads_asked}
+        for step in self.cycle:
+            for role in step.roles_asked:
+                if role not in self.judges:
+                    raise no_set(str(step), role, self.judges)
+            for role in step.heads_asked:
+                if self.judges[role].policy not in heads:
+                    raise ConfigError(
+                        f"cycle: {step} fits the reward head of {role!r}, which no reward module "
+                        f"reads; add {{name: reward_model, role: {role}}} to rewards"
+                    )
 
     def optim_for(self, name: str) -> OptimConfig:
         """Return the settings by which a parameter set moves.

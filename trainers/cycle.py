@@ -66,6 +66,16 @@ class Step:
         return ()
 
     @property
+    def roles_asked(self) -> tuple[str, ...]:
+        """Roles of judges that it asks, or makes items for."""
+        return ()
+
+    @property
+    def heads_asked(self) -> tuple[str, ...]:
+        """Those of the roles whose reward head its items are for."""
+        return ()
+
+    @property
     def needs_reference(self) -> bool:
         """Whether it reads log-probabilities of the reference policy."""
         return False

@@ -23,6 +23,7 @@ from coevo.trainers.checkpoint import Progress
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.collect.members import check_members
 from coevo.trainers.config import TrainConfig
+from coevo.trainers.judges.roles import Roles, bind
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.memory import check_room
 from coevo.trainers.learners.settings import schedule
@@ -39,6 +40,7 @@ class Run:
     population: Population
     learners: dict[str, Learner]
     collector: Collector
+    judges: Roles
     progress: Progress = field(default_factory=Progress)
     estimator_state: dict[str, Any] = field(default_factory=dict)
     archive: Archive = field(default_factory=Archive)
@@ -61,12 +63,20 @@ class Run:
             self.population.learners[name].version = step
         self.population.after_update(step)
 
+    def count_judges(self, metrics: dict[str, Any]) -> None:
+        """Log what judges were asked since the last time; what learners wrote counts as theirs."""
+        counts, tokens = self.judges.spent()
+        for name, count in counts.items():
+            metrics[name] = metrics.get(name, 0.0) + count
+        self.progress = self.progress.plus(tokens=tokens)
+
     def policies(self) -> Mapping[str, Agent]:
         """Return what the run would hand out now: the ema weights where the algorithm keeps them.
 
         Where every seat has its place, the agent of each seat, those that do not learn included.
         """
-        own = {name: output_policy(learner) for name, learner in self.learners.items()}
+        seated = {n: x for n, x in self.learners.items() if n not in self.judges.apart}
+        own = {name: output_policy(learner) for name, learner in seated.items()}
         return self.population.by_seat(own)
 
     def save(self) -> None:
@@ -77,6 +87,7 @@ class Run:
             "collect": self.collector.state_dict(),
             "population": self.population.state_dict(),
             "archive": self.archive.state_dict(),
+            "judges": self.judges.state_dict(),
         }
         checkpoint.save(
             self.folder.checkpoints,
@@ -117,10 +128,17 @@ def start(
     )
     population = algorithm.population(env.possible_agents, maker)
     check_members(population, config.env, config.env_options)
+    every = [*algorithm.rewards, *env.reward_modules]
+    apart = bind(population, algorithm.judges, every)
+    heads = {algorithm.judges[role].policy for module in every for role in module.heads_asked}
     _check_owners(algorithm.optim_of, population)
     learners = {
         name: Learner(
-            agent, algorithm, algorithm.optim_for(name), recompute=config.gradient_checkpointing
+            agent,
+            algorithm,
+            algorithm.optim_for(name),
+            recompute=config.gradient_checkpointing,
+            rewards=name in heads,
         )
         for name, agent in population.learners.items()
     }
@@ -133,7 +151,9 @@ def start(
     _check_names([m.component for m in [*modules, *applied]])
     for agent in population.learners.values():
         agent.version = 0
-    run = Run(config, folder, env, population, learners, Collector(config, population, modules))
+    judges = Roles(algorithm.judges, population.agents, learners, apart)
+    collector = Collector(config, population, modules, judges)
+    run = Run(config, folder, env, population, learners, collector, judges)
     newest = checkpoint.latest(folder.checkpoints)
     if newest is not None:
         loaded = checkpoint.load(newest, learners, population)
@@ -182,6 +202,7 @@ def _restore(run: Run, loaded: tuple[Progress, dict[str, Any]]) -> None:
     if "collect" in state:
         run.collector.load_state_dict(state["collect"])
     run.population.load_state_dict(state.get("population", {}))
+    run.judges.load_state_dict(state.get("judges", {}))
     for learner in run.learners.values():
         learner.agent.version = run.progress.step
 

@@ -13,7 +13,14 @@ from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, R
 
 NAMES = (
     *("aa_ipd", "aa_starter", "aa_split", "agent_norm", "bnpo_optimum", "comas_lm"),
-    *("comas_starter", "comas_tabular", "cov_entropy", "dno_monotone", "dr_mas_starter"),
+    *(
+        "comas_starter",
+        "comas_tabular",
+        "cooper_hack",
+        "cov_entropy",
+        "dno_monotone",
+        "dr_mas_starter",
+    ),
     *("dr_mas_spikes", "gated_accumulation", "gdpo_collapse", "mac_spgg", "mars_centre"),
     *("offline_bandit", "optima_codes", "polychromic", "punishment", "rloo_unbiased"),
     *("rpo_coverage", "spo_minimax", "ssp_gate", "ssp_starter", "steering"),

@@ -15,6 +15,7 @@ from coevo.trainers.algorithms import (
     cispo,
     clip_cov,
     comas,
+    cooper,
     copo,
     dagrpo,
     dapo,
@@ -135,6 +136,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         ssl,
         toolrl,
         semantic,
+        # Rewards and judges that learn
+        cooper,
         # Comparisons and demonstrations
         spo,
         sppo,

@@ -17,7 +17,7 @@ from torch import Tensor
 from coevo.agents.population import Population, Result
 from coevo.envs.core.apply import apply_batch
 from coevo.envs.core.episode import Episode, StopReason
-from coevo.envs.core.rewards import RewardModule
+from coevo.envs.core.rewards import Judges, RewardModule, ScoreContext
 from coevo.trainers.collect.cast import Cast
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 from coevo.trainers.items.sequences import Batch, build
@@ -76,11 +76,13 @@ class Collector:
         config: the run.
         population: who plays.
         modules: reward modules that are applied to finished episodes.
+        judges: whom they ask.
     """
 
     config: TrainConfig
     population: Population
     modules: Sequence[RewardModule]
+    judges: Judges | None = None
     history: TaskHistory | None = field(init=False, default=None)
     replay: ReplayBuffer = field(init=False)
     task_buffer: TaskStore = field(init=False)
@@ -209,7 +211,7 @@ class Collector:
             agents |= {n + GREEDY: agent.greedy(n + GREEDY) for n, agent in learners.items()}
             specs += [_greedily(g.specs[0], learners) for g in planned]
         episodes = rollout(self.config.env, specs, agents, self.config.env_options)
-        apply_batch(self.modules, episodes)
+        apply_batch(self.modules, episodes, ScoreContext(step, self.config.seed, self.judges))
         rest = iter(episodes)
         played = [replace(g, episodes=tuple(next(rest) for _ in g.specs)) for g in planned]
         return [replace(g, greedy=next(rest, None)) for g in played]

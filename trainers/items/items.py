@@ -36,6 +36,11 @@ class ItemInputs:
     """Sum of what the loss says that each token costs by itself."""
 
     @property
+    def reward_NK(self) -> Tensor:
+        """What the reward head gives: it stands in the place of the log-probability."""
+        return self.logp_NK
+
+    @property
     def log_ratio_NK(self) -> Tensor:
         """Log of the ratio of policy to reference, per trajectory."""
         assert self.logp_ref_NK is not None  # the loss declares that it needs a reference

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from coevo.trainers.items.items import Items
 from coevo.trainers.learners.lesson import Lesson
-from coevo.trainers.learners.passes import Passes
+from coevo.trainers.learners.passes import Passes, last_tokens
 from coevo.trainers.losses import ItemLoss
 
 
@@ -58,13 +58,18 @@ class ItemObjective(Lesson):
             return []
         items = self.items.chosen(units)
         sequences = items.sequences
-        logp_CL = self.passes.logp(sequences).requires_grad_()
-        inputs = items.inputs(logp_CL, self.loss.of_tokens)
+        rewards = self.loss.reads_rewards
+        read_CL = self.passes.rewards(sequences) if rewards else self.passes.logp(sequences)
+        read_CL.requires_grad_()
+        inputs = items.inputs(read_CL, self.loss.of_tokens)
         loss = self.loss.weight * self.loss(inputs).sum() / self.share
-        (slope_CL,) = torch.autograd.grad(loss, logp_CL)
+        (slope_CL,) = torch.autograd.grad(loss, read_CL)
+        if rewards:
+            slope_CL = slope_CL * last_tokens(sequences)
         for part in self.passes.micro_batches(sequences):
-            scored = self.passes.score(sequences, part)
-            now_CL = part.spread(scored.logp_N(), sequences)
+            scored = self.passes.score(sequences, part, rewards=rewards)
+            read_N = self.passes.reward_N(scored) if rewards else scored.logp_N()
+            now_CL = part.spread(read_N, sequences)
             (slope_CL[part.at].to(now_CL) * now_CL).sum().backward()
         seen = {name: value.detach().mean() for name, value in self.loss.stats(inputs).items()}
         return [{"tokens": torch.tensor(float(len(units))), "loss/item": loss.detach(), **seen}]

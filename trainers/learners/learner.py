@@ -37,6 +37,7 @@ class Learner:
         algorithm: whose loss and optimiser are used.
         optim: settings of this parameter set; None takes the algorithm's.
         recompute: compute layers again for the gradient instead of keeping what is in them.
+        rewards: whether a reward module reads a head of it.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Learner:
         optim: OptimConfig | None = None,
         *,
         recompute: bool = False,
+        rewards: bool = False,
     ) -> None:
         self.agent, self.algorithm = agent, algorithm
         self.optim = optim or algorithm.optim
@@ -53,7 +55,9 @@ class Learner:
         self.head = self._make_head()
         if recompute:
             allow_recomputing(self.model)
-        self.passes = Passes(agent, self.head, self.optim.token_budget, recompute)
+        self.reward_head = agent.reward_head() if rewards else None
+        budget = self.optim.token_budget
+        self.passes = Passes(agent, self.head, budget, recompute, self.reward_head)
         self.reference = frozen_copy(self.model) if algorithm.needs_reference else None
         self.magnet = frozen_copy(self.model) if algorithm.magnet is not None else None
         self.ema = frozen_copy(self.model) if algorithm.ema else None
@@ -72,7 +76,8 @@ class Learner:
 
     def _make_optimizer(self) -> torch.optim.Optimizer:
         optim = self.optim
-        groups = [{"params": self._trained(), "peak": optim.lr}]
+        rewards = [] if self.reward_head is None else [*self.reward_head.parameters()]
+        groups = [{"params": [*self._trained(), *rewards], "peak": optim.lr}]
         if self.head is not None and self.algorithm.critic is not None:
             groups.append(
                 {
@@ -281,6 +286,7 @@ class Learner:
         parts = {
             "iterate": iterate,
             "head": self.head,
+            "rewards": self.reward_head,
             "magnet": self.magnet,
             "reference": reference,
         }

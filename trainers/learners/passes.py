@@ -50,6 +50,8 @@ class Passes:
     """Tokens of one pass, padding included; halved where memory runs out."""
     recompute: bool = False
     """Whether layers are computed again for the gradient instead of kept."""
+    reward_head: nn.Module | None = None
+    """What reads rewards from the states, where the policy is a reward model."""
 
     @torch.no_grad()
     def logp(self, sequences: Sequences, of: nn.Module | None = None) -> Tensor:
@@ -60,6 +62,17 @@ class Passes:
     def values(self, sequences: Sequences) -> Tensor:
         """Return the critic's value before every response token: [C, L]."""
         return self._each(sequences, self.value_N)
+
+    @torch.no_grad()
+    def rewards(self, sequences: Sequences) -> Tensor:
+        """Return what the reward head says of every sequence, at its last token: [C, L]."""
+        read_CL = self._each(sequences, self.reward_N, rewards=True)
+        return torch.where(last_tokens(sequences), read_CL, 0.0)
+
+    def reward_N(self, scored: Scored) -> Tensor:
+        """Return what the reward head reads before the tokens of a micro-batch."""
+        assert self.reward_head is not None  # the run was checked
+        return self.agent.reward_N(scored, self.reward_head)
 
     def value_N(self, scored: Scored) -> Tensor:
         """Return the critic's value before the tokens of a micro-batch."""
@@ -96,11 +109,14 @@ class Passes:
         sequences: Sequences,
         read: Callable[[Scored], Tensor],
         model: nn.Module | None = None,
+        *,
+        rewards: bool = False,
     ) -> Tensor:
         def every() -> Tensor:
             out_CL = torch.zeros(sequences.mask_CL.shape)
             for number, part in enumerate(self.micro_batches(sequences)):
-                value_CL = part.spread(read(self.score(sequences, part, model)).cpu(), sequences)
+                scored = self.score(sequences, part, model, rewards=rewards)
+                value_CL = part.spread(read(scored).cpu(), sequences)
                 if not number:
                     out_CL = out_CL.to(value_CL)
                 out_CL[part.at] = value_CL
@@ -123,12 +139,17 @@ class Passes:
             yield MicroBatch(here, at, local_C[at])
 
     def score(
-        self, sequences: Sequences, part: MicroBatch, model: nn.Module | None = None
+        self,
+        sequences: Sequences,
+        part: MicroBatch,
+        model: nn.Module | None = None,
+        *,
+        rewards: bool = False,
     ) -> Scored:
         """Run this or another model once; ids that masked sampling did not allow are ruled out."""
         model = model or self.agent.model
         spans = [sequences.spans[s] for s in part.spans]
-        hidden = self.head is not None and model is self.agent.model
+        hidden = rewards or (self.head is not None and model is self.agent.model)
         kept = self.recompute and torch.is_grad_enabled()
         with recomputed(model) if kept else contextlib.nullcontext():
             scored = self.agent.score(spans, model, hidden, autocast=_precision(model))
@@ -138,6 +159,13 @@ class Passes:
         given = zip(spans, allowed, strict=True)
         every = [i for span, ids in given for i in ids or [[]] * len(span.positions())]
         return replace(scored, allowed=every)
+
+
+def last_tokens(sequences: Sequences) -> Tensor:
+    """Return where the last token of every sequence is that is learnt from."""
+    mask_CL = sequences.mask_CL
+    later_CL = mask_CL.flip(1).cumsum(1).flip(1)
+    return mask_CL & (later_CL == 1)
 
 
 def _precision(model: nn.Module) -> torch.dtype | None:

@@ -19,6 +19,8 @@ class ItemLoss:
     """Which items it learns from."""
     needs_reference: ClassVar[bool] = False
     """Whether it reads log-probabilities of the reference policy."""
+    reads_rewards: ClassVar[bool] = False
+    """Whether it reads what the reward head says of a reply, not how likely the reply is."""
     weight: Annotated[float, real(above=0)] = 1.0
     """Factor on the loss, where an update mixes several."""
 

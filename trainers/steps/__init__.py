@@ -13,6 +13,7 @@ from coevo.trainers.steps.fit import Fit
 from coevo.trainers.steps.plain import Plain
 from coevo.trainers.steps.recall import Recall
 from coevo.trainers.steps.recycle import Best, Pairs, Recycle, Worst
+from coevo.trainers.steps.recyclers import Certified, Verdicts
 from coevo.trainers.steps.refresh import Refresh
 from coevo.trainers.steps.renew import Renew
 from coevo.trainers.steps.score import Score
@@ -31,6 +32,8 @@ GIVERS = {
     "demonstrations": "recycle(best)",
     "failures": "recycle(worst)",
     "texts": "draw",
+    "reward_pairs": "recycle(certified)",
+    "reward_targets": "recycle(verdicts)",
 }
 """What is given -> by which step."""
 
@@ -40,6 +43,7 @@ __all__ = [
     "AnyStep",
     "Appraise",
     "Best",
+    "Certified",
     "Collect",
     "Credit",
     "Draw",
@@ -53,6 +57,7 @@ __all__ = [
     "Score",
     "Step",
     "Update",
+    "Verdicts",
     "When",
     "Worst",
 ]

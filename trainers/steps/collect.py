@@ -33,3 +33,4 @@ class Collect(Step):
             tokens=found.tokens, turns=sum(len(e.turns) for e in fresh)
         )
         page.metrics |= rollout_metrics(run.env.possible_agents, fresh) | found.metrics
+        run.count_judges(page.metrics)

@@ -23,6 +23,16 @@ class Conditional(Step):
         return tuple(self.step.needs)
 
     @property
+    def roles_asked(self) -> tuple[str, ...]:
+        """Those that the step asks."""
+        return tuple(self.step.roles_asked)
+
+    @property
+    def heads_asked(self) -> tuple[str, ...]:
+        """Those that the step's items are for."""
+        return tuple(self.step.heads_asked)
+
+    @property
     def needs_reference(self) -> bool:
         """Whether the step does."""
         return bool(self.step.needs_reference)

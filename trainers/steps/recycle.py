@@ -1,4 +1,4 @@
-"""Recycle: from scored episodes to pairs, demonstrations and failures.
+"""Recycle: from scored episodes to items of other kinds: pairs, demonstrations, failures and more.
 
 Trajectories are compared with those of the same task, seat and parameter set. What one is worth is
 the sum of its rewards, each component with its weight (`advantage.reward_weights`); what a turn is
@@ -8,22 +8,55 @@ worth are those that it was paid.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import torch
 
 from coevo.envs.core.config import choice, config, real
 from coevo.trainers.cycle import Page, Step
+from coevo.trainers.items.groups import Units, groups, turns, worths
 from coevo.trainers.items.items import Items
-from coevo.trainers.items.sequences import Batch, Sequences
+from coevo.trainers.items.sequences import Batch
+from coevo.trainers.steps.recyclers import Certified, Verdicts
 
 if TYPE_CHECKING:
     from coevo.trainers.run import Run
 
 
+class _OfGroups:
+    """What is made of the trajectories of a group, told by their places in it."""
+
+    kind: ClassVar[str]
+    keep: float | None = None
+    roles_asked: ClassVar[tuple[str, ...]] = ()
+    heads_asked: ClassVar[tuple[str, ...]] = ()
+
+    def __call__(self, worth: Sequence[float], group: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return places in a group that belong together."""
+        raise NotImplementedError  # abstract
+
+    def units(self, batch: Batch, weights: Mapping[str, float]) -> Units:
+        """Return what the items are made of."""
+        return batch.sequences, worths(batch, weights), list(groups(batch))
+
+    def made(self, run: Run, page: Page) -> Items | None:
+        """Return the items of all groups, or None; a share of them is that of the best."""
+        assert page.batch is not None  # the step looked
+        weights = run.config.algorithm.advantage.reward_weights
+        sequences, worth, alike = self.units(page.batch, weights)
+        found = [x for group in alike for x in self(worth, group)]
+        if self.keep is not None:
+            found.sort(key=lambda places: -worth[places[0]])
+            found = found[: max(1, round(self.keep * len(found)))] if found else found
+        if not found:
+            return None
+        at_NK, worth_U = torch.tensor(found), torch.tensor(worth, dtype=torch.float64)
+        return Items(sequences, at_NK, worth_U[at_NK])
+
+
 @config
-class Pairs:
+class Pairs(_OfGroups):
     """Pairs of two trajectories of a group, the one that is worth more first."""
 
     kind: ClassVar[str] = "pairs"
@@ -50,7 +83,7 @@ class Pairs:
 
 
 @config
-class Best:
+class Best(_OfGroups):
     """The best trajectory of every group, to be imitated."""
 
     kind: ClassVar[str] = "demonstrations"
@@ -67,7 +100,7 @@ class Best:
 
 
 @config
-class Worst:
+class Worst(_OfGroups):
     """Trajectories that were worth too little, or single turns: not to be done again."""
 
     kind: ClassVar[str] = "failures"
@@ -81,8 +114,12 @@ class Worst:
         """Return what was not good enough."""
         return [(b,) for b in group if worth[b] < self.below]
 
+    def units(self, batch: Batch, weights: Mapping[str, float]) -> Units:
+        """Return whole trajectories, or single turns."""
+        return turns(batch, weights) if self.of == "turn" else super().units(batch, weights)
 
-Recycler = Annotated[Pairs | Best | Worst, choice()]
+
+Recycler = Annotated[Pairs | Best | Worst | Certified | Verdicts, choice()]
 """What is made of episodes."""
 
 
@@ -100,6 +137,16 @@ class Recycle(Step):
         return (self.to.kind,)
 
     @property
+    def roles_asked(self) -> tuple[str, ...]:
+        """Those that its items are for."""
+        return self.to.roles_asked
+
+    @property
+    def heads_asked(self) -> tuple[str, ...]:
+        """Those whose reward head its items are for."""
+        return self.to.heads_asked
+
+    @property
     def parts(self) -> tuple[str, ...]:
         """What is made."""
         return (self.to.name,)
@@ -108,54 +155,8 @@ class Recycle(Step):
         """Write the items, and log how many there are."""
         if page.batch is None:
             return
-        weights = run.config.algorithm.advantage.reward_weights
-        by_turn = isinstance(self.to, Worst) and self.to.of == "turn"
-        sequences, worth, alike = (_turns if by_turn else _trajectories)(page.batch, weights)
-        found = [x for group in alike for x in self.to(worth, group)]
-        if not isinstance(self.to, Worst):
-            found.sort(key=lambda places: -worth[places[0]])
-            found = found[: max(1, round(self.to.keep * len(found)))] if found else found
-        page.metrics[f"items/{self.to.kind}"] = float(len(found))
-        if found:
-            at_NK = torch.tensor(found)
-            worth_U = torch.tensor(worth, dtype=torch.float64)
-            page.items[self.to.kind] = Items(sequences, at_NK, worth_U[at_NK])
-
-
-Units = tuple[Sequences, list[float], list[list[int]]]
-"""What items are made of: sequences, the worth of each trajectory, and which may be compared."""
-
-
-def _trajectories(batch: Batch, weights: Mapping[str, float]) -> Units:
-    return batch.sequences, worths(batch, weights), list(groups(batch))
-
-
-def _turns(batch: Batch, weights: Mapping[str, float]) -> Units:
-    sequences, of_U2 = batch.sequences.by_turn()
-    worth_U = _paid(batch, weights).sum(2)[of_U2[:, 0], of_U2[:, 1]]
-    return sequences, worth_U.tolist(), [[u] for u in range(len(of_U2))]
-
-
-def worths(batch: Batch, weights: Mapping[str, float]) -> list[float]:
-    """Return the sum of the rewards of every trajectory, components weighted."""
-    worth: list[float] = _paid(batch, weights).sum((1, 2)).tolist()
-    return worth
-
-
-def _paid(batch: Batch, weights: Mapping[str, float]) -> torch.Tensor:
-    """Return what every turn was paid, [B, T, K]."""
-    found = batch.trajectories
-    weight_K = found.reward_BTK.new_tensor([weights.get(c, 1.0) for c in found.components])
-    return found.reward_BTK * weight_K
-
-
-def groups(batch: Batch) -> Iterator[list[int]]:
-    """Return the trajectories with tokens that may be compared, task by task."""
-    keys = batch.trajectories.keys
-    learns = set(batch.sequences.trajectory_C.tolist())
-    found: dict[tuple[int, ...], list[int]] = {}
-    names = [keys[k].tolist() for k in ("group", "seat", "policy")]
-    for b, key in enumerate(zip(*names, strict=True)):
-        if b in learns:
-            found.setdefault(key, []).append(b)
-    yield from found.values()
+        items = self.to.made(run, page)
+        run.count_judges(page.metrics)
+        page.metrics[f"items/{self.to.kind}"] = float(0 if items is None else len(items))
+        if items is not None:
+            page.items[self.to.kind] = items

@@ -19,6 +19,7 @@ from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.parsing import Status
 from coevo.trainers import loop
 from coevo.trainers.algorithms import algorithm
+from coevo.trainers.items.groups import groups, worths
 from coevo.trainers.items.items import ItemInputs, Items
 from coevo.trainers.losses import (
     Adversarial,
@@ -44,7 +45,6 @@ from coevo.trainers.steps import (
     credit,
     score,
 )
-from coevo.trainers.steps.recycle import groups, worths
 
 REAL = torch.float64
 LOGP = torch.tensor([[-5.0, -9.0], [-3.5, -2.0], [-7.25, -7.0]], dtype=REAL)

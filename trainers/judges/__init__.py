@@ -1,0 +1,15 @@
+"""Reward modules that ask: a role that a run binds to a parameter set, of its own or a player's.
+
+Read `question` (what is asked), `roles` (who answers), then `judge` (a language model's word) and
+`reward_model` (a head on a model). `recyclers` make of episodes what judges learn from.
+"""
+
+from coevo.envs.core.rewards import REWARDS
+from coevo.trainers.judges.judge import JudgeReward
+from coevo.trainers.judges.question import JudgeError, Question
+from coevo.trainers.judges.reward_model import RewardModel
+from coevo.trainers.judges.roles import JudgeRole, Roles
+
+REWARDS |= {"judge": JudgeReward, "reward_model": RewardModel}
+
+__all__ = ["JudgeError", "JudgeReward", "JudgeRole", "Question", "RewardModel", "Roles"]

@@ -1,0 +1,194 @@
+"""A judge that answers in words: yes or no, which of two, or an order of a group."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from statistics import fmean
+from typing import Annotated, Literal
+
+import numpy as np
+
+from coevo.envs.core.config import config, whole
+from coevo.envs.core.episode import Episode, Turn
+from coevo.envs.core.rewards import Judges, RewardModule, Rewards, ScoreContext, Scores
+from coevo.trainers.judges import question as q
+from coevo.trainers.judges.reward_model import asked, last_turns
+
+Place = tuple[int, int]
+"""Episode and turn."""
+Opinion = tuple[Place, float]
+"""What one answer says of a reply, from 0 to 1."""
+
+
+@dataclass
+class _Inquiry:
+    """Questions of a batch, and what each answer says of which replies."""
+
+    questions: list[q.Question] = field(default_factory=list)
+    readers: list[Callable[[str], list[Opinion]]] = field(default_factory=list)
+    about: list[tuple[Place, ...]] = field(default_factory=list)
+    settled: list[Opinion] = field(default_factory=list)
+    """What needs no question: equal replies tie."""
+
+    def add(
+        self, question: q.Question, about: tuple[Place, ...], read: Callable[[str], list[Opinion]]
+    ) -> None:
+        """Note a question."""
+        self.questions.append(question)
+        self.about.append(about)
+        self.readers.append(read)
+
+
+@config
+class JudgeReward(RewardModule):
+    """Pays every seat, at its last turn, what a role thinks of its final answer, from 0 to 1.
+
+    `pointwise`: the share of its answers that say it is right. `pairwise`: how often it is
+    preferred to the others of its task, each pair asked in both orders, so that who stands first
+    gains nothing. `groupwise`: its mean rank in orders of up to `size` replies of its task, 1 for
+    the best. Equal replies of a pair tie and are not asked about.
+    """
+
+    name: Literal["judge"] = "judge"
+    role: str = "judge"
+    """Who is asked."""
+    how: Literal["pointwise", "pairwise", "groupwise"] = "pointwise"
+    samples: Annotated[int, whole(1, 1000)] = 1
+    """Times that a question is asked."""
+    size: Annotated[int, whole(2, q.MOST)] = 4
+    """Replies that are put in order at once."""
+    of: Literal["all", "unverified"] = "all"
+    """Whose replies: everybody's, or those that no verifier has judged."""
+    on_failure: Literal["raise", "tie", "drop"] = "drop"
+    """What an answer that cannot be read does: it ends the run, it counts as a tie (1/2), or it
+    counts for nothing, so that a reply without any other answer has no valid reward."""
+    per_turn = False
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """From 0 to 1."""
+        return (0.0, 1.0)
+
+    @property
+    def roles_asked(self) -> tuple[str, ...]:
+        """The role."""
+        return (self.role,)
+
+    def score(self, episodes: Sequence[Episode], context: ScoreContext) -> Scores:
+        """Ask about the last turn of every seat, all questions of a batch at once."""
+        judges = asked(self.component, self.role, context)
+        at = [x for i, e in enumerate(episodes) for x in last_turns(i, e)]
+        at = [(i, k) for i, k in at if self._counts(episodes[i].turns[k])]
+        rng = np.random.default_rng([context.seed, context.step, 11])
+        inquiry = _Inquiry()
+        {"pointwise": self._points, "pairwise": self._pairs, "groupwise": self._orders}[self.how](
+            inquiry, episodes, at, rng
+        )
+        opinions = self._opinions(inquiry, judges)
+        table: list[list[Rewards]] = [[{} for _ in e.turns] for e in episodes]
+        invalid = {}
+        for i, k in at:
+            seat = episodes[i].turns[k].agent
+            if opinions.get((i, k)):
+                table[i][k][seat] = fmean(opinions[i, k])
+            else:
+                invalid[i, k, seat] = f"{self.role} gave no answer that can be read"
+        return Scores(table, judges.version(self.role), invalid)
+
+    def _counts(self, turn: Turn) -> bool:
+        return self.of == "all" or turn.verified is None
+
+    def _opinions(self, inquiry: _Inquiry, judges: Judges) -> Mapping[Place, list[float]]:
+        found: dict[Place, list[float]] = {}
+        questions = [x for x in inquiry.questions for _ in range(self.samples)]
+        turns = iter(judges.ask(self.role, questions))
+        said = list(inquiry.settled)
+        for about, read in zip(inquiry.about, inquiry.readers, strict=True):
+            for turn in itertools.islice(turns, self.samples):
+                if turn.move is not None:
+                    said += read(turn.move)
+                elif self.on_failure == "tie":
+                    said += [(place, 0.5) for place in about]
+                elif self.on_failure == "raise":
+                    raise q.JudgeError(
+                        f"reward {self.component!r}: {self.role} answered {turn.text[:60]!r}, "
+                        f"expected one of {', '.join((turn.legal or ())[:6])}; or choose "
+                        "on_failure=tie or drop"
+                    )
+        for place, opinion in said:
+            found.setdefault(place, []).append(opinion)
+        return found
+
+    def _points(
+        self,
+        inquiry: _Inquiry,
+        episodes: Sequence[Episode],
+        at: Sequence[Place],
+        rng: np.random.Generator,
+    ) -> None:
+        for i, k in at:
+            turn, place = episodes[i].turns[k], (i, k)
+            asked = q.pointwise(q.asked_of(turn), q.answer_of(turn))
+            inquiry.add(asked, (place,), partial(_told, (place,), (q.YES,)))
+
+    def _pairs(
+        self,
+        inquiry: _Inquiry,
+        episodes: Sequence[Episode],
+        at: Sequence[Place],
+        rng: np.random.Generator,
+    ) -> None:
+        for group in groups(episodes, at):
+            turns = {p: episodes[p[0]].turns[p[1]] for p in group}
+            if len(group) == 1:
+                inquiry.settled.append((group[0], 0.5))
+            for pair in itertools.combinations(group, 2):
+                answers = [q.answer_of(turns[p]) for p in pair]
+                if answers[0] == answers[1]:
+                    # As often as others are asked, so that every pair weighs alike.
+                    inquiry.settled += [(p, 0.5) for p in pair] * (2 * self.samples)
+                    continue
+                for one, other in (pair, pair[::-1]):
+                    words = [q.answer_of(turns[p]) for p in (one, other)]
+                    both = (one, other)
+                    asked = q.pairwise(q.asked_of(turns[one]), *words)
+                    inquiry.add(asked, both, partial(_told, both, (q.FIRST, q.SECOND)))
+
+    def _orders(
+        self,
+        inquiry: _Inquiry,
+        episodes: Sequence[Episode],
+        at: Sequence[Place],
+        rng: np.random.Generator,
+    ) -> None:
+        for group in groups(episodes, at):
+            shuffled = [group[int(n)] for n in rng.permutation(len(group))]
+            for first in range(0, len(shuffled), self.size):
+                part = tuple(shuffled[first : first + self.size])
+                if len(part) == 1:
+                    inquiry.settled.append((part[0], 0.5))
+                    continue
+                turns = [episodes[i].turns[k] for i, k in part]
+                asked = q.groupwise(q.asked_of(turns[0]), [q.answer_of(t) for t in turns])
+                inquiry.add(asked, part, partial(_ranked, part))
+
+
+def _told(about: tuple[Place, ...], words: tuple[str, ...], said: str) -> list[Opinion]:
+    """Return 1 for the reply that an answer stands for, 0 for others."""
+    return [(place, float(said == word)) for place, word in zip(about, words, strict=True)]
+
+
+def _ranked(about: tuple[Place, ...], said: str) -> list[Opinion]:
+    return list(zip(about, q.ranks(said), strict=True))
+
+
+def groups(episodes: Sequence[Episode], at: Sequence[Place]) -> Iterator[list[Place]]:
+    """Return the places that may be compared: one seat's in the episodes of one task."""
+    found: dict[tuple[object, ...], list[Place]] = {}
+    for i, k in at:
+        e = episodes[i]
+        found.setdefault((e.env, e.seed, e.task, e.turns[k].agent), []).append((i, k))
+    yield from found.values()
