@@ -50,7 +50,7 @@ ALGORITHM = Algorithm(
     advantage=AdvantageConfig(reward_weights={"payoff": 0.0}),
     loss=LossConfig(regularise=(Kl(kind="k3", coef=0.001),)),
     optim=OptimConfig(lr=1e-4),
-    optim_of={"judge": {"lr": 1e-3}},
+    optim_of={"judge": {"lr": 1e-3, "weight_decay": 0.01}},
     published={
         "collect.group_size": Published(value=16, source=PAPER),
         "collect.episodes": Published(value="prompts of a batch, 16 each", source=PAPER, why=CHEAP),

@@ -156,7 +156,6 @@ class Recycle(Step):
         if page.batch is None:
             return
         items = self.to.made(run, page)
-        run.count_judges(page.metrics)
         page.metrics[f"items/{self.to.kind}"] = float(0 if items is None else len(items))
         if items is not None:
             page.items[self.to.kind] = items

@@ -71,6 +71,7 @@ class Certified(_ForHead):
         pairs = list(self._wrong_own(certified)) if self.negatives != "rewrite" else []
         if self.negatives != "own_wrong":
             pairs += self._rewritten(run, [best for _, best in certified])
+            run.count_judges(page.metrics)
         own = {id(best) for best, _ in pairs}
         page.metrics["pairs/valid"] = len(own) / max(len(every), 1)
         if not pairs:
