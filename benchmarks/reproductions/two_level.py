@@ -58,7 +58,8 @@ def run(seeds: Sequence[int]) -> Outcome:
         ),
         note="the best two rates are "
         + " and ".join(f"{rate:.0%}" for rate in best_two[1])
-        + f", the best one {best_flat[1][0]:.0%}",
+        + f", the best one {best_flat[1][0]:.0%}; an objective above the reference means "
+        "workers who settled on more hours than are best for them",
     )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from coevo.agents.load import STARTER_MODEL
 from coevo.commands import players
-from coevo.commands.arguments import StarterBuild
+from coevo.commands.arguments import StarterBuild, StarterLesson
 from coevo.commands.run_display import LINE_EVERY
 from coevo.commands.screen import Screen, share
 from coevo.envs.core.errors import ConfigError
@@ -31,19 +33,37 @@ def run(args: StarterBuild) -> int:
 
 
 def _config(args: StarterBuild) -> SeedConfig:
+    return SeedConfig(**limits(args))
+
+
+def limits(args: StarterBuild | StarterLesson) -> dict[str, Any]:
+    """Return the limits of a training that were given."""
     asked = {"minutes": args.minutes, "turns": args.turns}
     for name, value in asked.items():
         if value is not None and value <= 0:
             raise ConfigError(f"--{name} {value:g} must be above 0")
-    return SeedConfig(**{k: v for k, v in asked.items() if v is not None})  # type: ignore[arg-type]
+    return {k: v for k, v in asked.items() if v is not None}
 
 
 def _build(config: SeedConfig, out: Path) -> None:
+    watched(
+        f"playing {config.turns:,} turns of every environment",
+        lambda report: build(config, out, report),
+    )
+
+
+def watched(first: str, work: Callable[[Callable[[float, float], None]], Any]) -> None:
+    """Do a training while a bar, or a line now and then, shows how far it is.
+
+    Args:
+        first: what happens before the training begins.
+        work: does it all, and tells what it is given the share done and the running loss.
+    """
     screen = Screen()
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=screen, disable=not screen.is_terminal) as bar:
-        task = bar.add_task(f"playing {config.turns:,} turns", total=None)
-        screen.say(f"playing {config.turns:,} turns of every environment ...")
+        task = bar.add_task(first, total=None)
+        screen.say(f"{first} ...")
         written = time.monotonic()
 
         def report(done: float, loss: float) -> None:
@@ -54,5 +74,5 @@ def _build(config: SeedConfig, out: Path) -> None:
                 written = time.monotonic()
                 screen.say(f"{text} | {share(done)}")
 
-        build(config, out, report)
+        work(report)
         bar.update(task, completed=1.0)

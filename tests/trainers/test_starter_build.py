@@ -9,10 +9,12 @@ from coevo.agents.agent import Request
 from coevo.agents.chat_tokens import ChatTokens
 from coevo.agents.load import load_agent
 from coevo.envs import list_envs
+from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status, parse_move
 from coevo.trainers.starter import build, muon
 from coevo.trainers.starter.build import Encoded, SeedConfig
 from coevo.trainers.starter.corpus import Source, sources, turns
+from coevo.trainers.starter.lesson import LessonConfig, teach
 
 KUHN = Source(env="coevo/kuhn_poker-v0")
 
@@ -182,3 +184,23 @@ def test_a_built_model_loads_and_answers_in_form(tmp_path, monkeypatch):
     replies = agent.act([Request("player_0", e.chat, {"legal_actions": ["x"]}, rng) for e in asked])
     legal = {"[check]", "[bet]", "[fold]", "[call]"}
     assert sum(r.text in legal for r in replies) > 25
+
+
+def test_a_lesson_continues_a_model_in_one_environment(tmp_path):
+    lesson = LessonConfig(source=KUHN, turns=200, minutes=0.2, epochs=2)
+    start, heard = load_agent("starter"), encoded_with_the_starter(turns(KUHN, 300, seed=9))
+    taught = load_agent(str(teach(lesson, tmp_path / "model")))
+    with torch.no_grad():
+        before, after = (
+            float(build.loss_of(a.model, heard, lesson.training)) for a in (start, taught)
+        )
+    assert after < before
+
+
+def encoded_with_the_starter(examples):
+    return build.encode(examples, load_agent("starter").tokens, np.random.default_rng(0))
+
+
+def test_a_lesson_is_for_language_models(tmp_path):
+    with pytest.raises(ConfigError, match="--model random: a lesson continues a language model"):
+        teach(LessonConfig(source=KUHN, model="random"), tmp_path / "model")

@@ -16,7 +16,12 @@ import numpy as np
 import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
+)
 
 from coevo.agents.chat_tokens import ChatTokens
 from coevo.agents.load import no_progress_bars
@@ -307,6 +312,11 @@ def build(
 
         heard = examples if number == 1 else collect(part, lesson=number)
         fit(model, encode(heard, tokens, rng), part, report_all)
+    return save(model, tokenizer, out)
+
+
+def save(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, out: Path) -> Path:
+    """Write a model as a folder that `--model` takes, with the prompts that it was taught with."""
     out.mkdir(parents=True, exist_ok=True)
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     model.config.coevo = {"prompt_style": "terse", "max_new_tokens": 16}

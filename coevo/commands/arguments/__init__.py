@@ -17,6 +17,7 @@ from coevo.commands.arguments.house import (
     Reproduce,
     StarterBuild,
     StarterCheck,
+    StarterLesson,
 )
 from coevo.commands.arguments.measuring import Evaluate, Exploitability
 from coevo.commands.arguments.training import Train
@@ -36,6 +37,7 @@ COMMANDS: dict[str, type[Command]] = {
     "reproduce": Reproduce,
     "starter build": StarterBuild,
     "starter check": StarterCheck,
+    "starter lesson": StarterLesson,
 }
 
 

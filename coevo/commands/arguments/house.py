@@ -102,6 +102,32 @@ class StarterBuild(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class StarterLesson(Command):
+    """Let the starter model imitate experts of one environment for some minutes more."""
+
+    runs: ClassVar[str] = "coevo.commands.starter_lesson"
+    example: ClassVar[str] = (
+        "coevo starter lesson --env coevo/search_self_play-v0 --env-option world_seed=0 "
+        "--out models/proposer"
+    )
+
+    env: Annotated[str, Shown("ID", "coevo/search_self_play-v0")] = "coevo/search_self_play-v0"
+    """Environment whose expert is imitated."""
+    out: Annotated[str | None, Shown("DIR")] = None
+    """Folder of the new model."""
+    model: Annotated[str, Shown("PATH", "starter, the shipped model")] = "starter"
+    """What goes on learning; it stays as it is."""
+    skill: Annotated[float, Shown("S", "1")] = 1.0
+    """Skill that is imitated, from 0 to 1."""
+    minutes: Annotated[float | None, Shown("M", "15")] = None
+    """Limit of the training time."""
+    turns: Annotated[int | None, Shown("N", "30000")] = None
+    """Transcript turns."""
+    env_option: Pairs = ()
+    """Arguments of the environment, such as world_seed=0."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class StarterCheck(Command):
     """Check what the starter model promises: legal answers, better than random, room to learn."""
 
