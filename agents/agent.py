@@ -15,6 +15,7 @@ import numpy as np
 
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.env import TextEnv
+from coevo.envs.core.episode import PolicyRef
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.task import Replies
 
@@ -71,6 +72,8 @@ class Reply:
     token_ids: list[int] | None = None
     logprobs: list[float] | None = None
     allowed: list[list[int]] | None = None
+    policy: PolicyRef | None = None
+    """Which weights wrote it."""
 
 
 class Account(Protocol):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -16,36 +15,28 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from coevo.agents.adapters import WEIGHTS, is_adapted, save_adapter
 from coevo.agents.agent import Reply, Request
 from coevo.agents.chat_tokens import ChatTokens
+from coevo.agents.engines.engine import Engine, Prompt
+from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.policy import Policy
-from coevo.agents.sampling import Ids, Prompt, SamplingConfig, allowed_next, sample
-from coevo.agents.scoring import Scored, Span, micro_batches, score
+from coevo.agents.sampling import Ids, SamplingConfig
+from coevo.agents.scoring import Scored, Span, score
+from coevo.agents.weights import Weights
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import answer
 
 
-class LanguageModelAgent(Policy):
-    """Samples replies in batches and keeps the sampled ids and log-probabilities.
+class LanguageModelWeights(Weights):
+    """Weights of a causal language model, or its adapter.
 
     Args:
-        model: a causal language model; it is put into eval mode.
-        tokenizer: with its chat template, if it has one.
-        name: shown in records.
-        sampling: temperature and limits.
-        seed: of the sampling.
+        model: a causal language model.
+        tokenizer: written beside the weights.
     """
 
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerBase,
-        *,
-        name: str = "policy",
-        sampling: SamplingConfig | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.tokens = ChatTokens(tokenizer)
-        super().__init__(model, name=name, sampling=sampling, seed=seed)
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+        super().__init__(model)
+        self.tokenizer = tokenizer
 
     @property
     def hidden_size(self) -> int:
@@ -55,59 +46,14 @@ class LanguageModelAgent(Policy):
     def score(
         self,
         spans: Sequence[Span],
+        sampling: SamplingConfig,
         model: nn.Module | None = None,
         hidden: bool = False,
         autocast: torch.dtype | None = None,
     ) -> Scored:
         """Run one forward pass over sequences."""
         given = cast("PreTrainedModel", model or self.model)
-        temperature = self.sampling.temperature or 1.0
-        return score(given, spans, temperature, hidden=hidden, autocast=autocast)
-
-    def write(self, folder: Path, model: nn.Module) -> None:
-        """Write a folder that loads as it is; of an adapted model, its adapter."""
-        if is_adapted(model):
-            save_adapter(model, folder)
-            self.known_base.write(folder)
-        else:
-            cast("PreTrainedModel", model).save_pretrained(folder)
-        self.tokens.tokenizer.save_pretrained(folder)
-
-    def read(self, folder: Path) -> Mapping[str, Tensor]:
-        """Return the weights of a folder, tied ones filled in from their partner."""
-        if is_adapted(self.model):
-            return load_file(folder / WEIGHTS)
-        loaded = type(self.model).from_pretrained(folder, dtype=self.model.dtype)
-        return dict(loaded.state_dict())
-
-    def forget(self) -> None:
-        """Drop what was remembered of earlier conversations."""
-        self._spoken: dict[str, tuple[Chat, list[int]]] = {}
-        """Conversation -> (chat up to and including the last reply, its ids)."""
-
-    def act(self, requests: Sequence[Request]) -> list[Reply]:
-        """Sample one reply per request; the ids given are the ids that were sampled."""
-        prompts = [self._prompt(r) for r in requests]
-        samples = sample(self.model, prompts, self.tokens.end_ids, self.sampling, self._generator)
-        replies = []
-        for request, prompt, s in zip(requests, prompts, samples, strict=True):
-            text = self.tokens.text(s.ids)
-            self._remember(request, [*prompt.ids, *s.ids], text)
-            allowed = s.allowed if request.masked else None
-            replies.append(Reply(text, list(prompt.ids), s.ids, s.logprobs, allowed))
-            self.sampled_tokens += len(s.ids)
-        return replies
-
-    def read_without(self, request: Request, reply: Reply) -> list[int]:
-        """Return the ids of a prompt; the reply is remembered as if it had been given to it."""
-        ids = self._context(request)
-        self._remember(request, [*ids, *(reply.token_ids or ())], reply.text)
-        return ids
-
-    def spell(self, request: Request, text: str) -> Reply:
-        """Return a reply in its usual spelling, end token included."""
-        ids = self.tokens.answer(text)
-        return Reply(text, self.tokens.prompt(request.chat), ids, [0.0] * len(ids))
+        return score(given, spans, sampling.temperature or 1.0, hidden=hidden, autocast=autocast)
 
     def reward_head(self) -> nn.Module:
         """Return a linear head on the last hidden state."""
@@ -122,43 +68,104 @@ class LanguageModelAgent(Policy):
         found: Tensor = head(scored.hidden_NH.to(next(head.parameters()))).squeeze(-1)
         return found
 
+    def write(self, folder: Path, model: nn.Module) -> None:
+        """Write a folder that loads as it is; of an adapted model, its adapter."""
+        if is_adapted(model):
+            save_adapter(model, folder)
+            self.known_base.write(folder)
+        else:
+            cast("PreTrainedModel", model).save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def read(self, folder: Path) -> Mapping[str, Tensor]:
+        """Return the weights of a folder, tied ones filled in from their partner."""
+        if is_adapted(self.model):
+            return load_file(folder / WEIGHTS)
+        loaded = type(self.model).from_pretrained(folder, dtype=self.model.dtype)
+        return dict(loaded.state_dict())
+
+
+class LanguageModelAgent(Policy):
+    """Samples replies in batches and keeps the sampled ids and log-probabilities.
+
+    Args:
+        model: a causal language model; it is put into eval mode.
+        tokenizer: with its chat template, if it has one.
+        name: shown in records.
+        sampling: temperature and limits.
+        seed: of the sampling.
+        engine: samples its tokens; None runs the model itself.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        name: str = "policy",
+        sampling: SamplingConfig | None = None,
+        seed: int = 0,
+        engine: Engine | None = None,
+    ) -> None:
+        self.tokens = ChatTokens(tokenizer)
+        weights = LanguageModelWeights(model, tokenizer)
+        super().__init__(weights, engine or TorchEngine(), name=name, sampling=sampling, seed=seed)
+
+    def forget(self) -> None:
+        """Drop what was remembered of earlier conversations."""
+        self._spoken: dict[str, tuple[Chat, list[int]]] = {}
+        """Conversation -> (chat up to and including the last reply, its ids)."""
+
+    def act(self, requests: Sequence[Request]) -> list[Reply]:
+        """Sample one reply per request; the ids given are the ids that were sampled."""
+        prompts = [self._prompt(r) for r in requests]
+        samples = self._generate(prompts, self.tokens.end_ids)
+        replies = []
+        for request, prompt, s in zip(requests, prompts, samples, strict=True):
+            text = self.tokens.text(s.ids)
+            self._remember(request, [*prompt.ids, *s.ids], text)
+            allowed = s.allowed if request.masked else None
+            ids = list(prompt.ids)
+            replies.append(Reply(text, ids, s.ids, s.logprobs, allowed, self.ref))
+        return replies
+
+    def read_without(self, request: Request, reply: Reply) -> list[int]:
+        """Return the ids of a prompt; the reply is remembered as if it had been given to it."""
+        ids = self._context(request)
+        self._remember(request, [*ids, *(reply.token_ids or ())], reply.text)
+        return ids
+
+    def spell(self, request: Request, text: str) -> Reply:
+        """Return a reply in its usual spelling, end token included."""
+        ids = self.tokens.answer(text)
+        return Reply(text, self.tokens.prompt(request.chat), ids, [0.0] * len(ids))
+
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
         """Return each legal move's share of the probability of all legal moves' usual spellings."""
         return [np.exp(lp - np.logaddexp.reduce(lp)) for lp in self.move_logprobs(requests)]
 
-    @torch.no_grad()
     def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray]:
         """Return the log-probability of each legal move's usual spelling, in nats.
 
         Their sum of exponentials is below 1 by what the policy says otherwise; under a mask, where
         it can say nothing else, it is 1.
         """
-        distinct: dict[_Move, int] = {}
+        distinct: dict[tuple[Prompt, Ids], int] = {}
         wanted = []
         for request in requests:
             moves = self._moves(request)
             wanted.append([distinct.setdefault(m, len(distinct)) for m in moves])
-        logp = self._sequence_logprobs(list(distinct))
+        prompts, replies = [p for p, _ in distinct], [ids for _, ids in distinct]
+        found = self.engine.logprobs(self.ref, prompts, replies, self.sampling)
+        logp = np.array([float(logp_N.sum()) for logp_N in found])
         return [logp[rows] for rows in wanted]
 
-    def _moves(self, request: Request) -> list[_Move]:
+    def _moves(self, request: Request) -> list[tuple[Prompt, Ids]]:
         legal = request.info["legal_actions"]
         if not legal:
             raise ConfigError(f"seat {request.seat} has no list of legal moves to score")
         prompt = self._prompt(request)
-        ways = [tuple(self.tokens.answer(answer(m))) for m in legal]
-        return [(_span(prompt.ids, way), prompt.choices) for way in ways]
-
-    def _sequence_logprobs(self, moves: list[_Move]) -> np.ndarray:
-        logp = np.zeros(len(moves))
-        temperature = self.sampling.temperature or 1e-6
-        for batch in micro_batches([len(s.ids) for s, _ in moves], self.sampling.token_budget):
-            chosen = [moves[i] for i in batch]
-            scored = score(self.model, [s for s, _ in chosen], temperature)
-            scored = replace(scored, allowed=[ids for move in chosen for ids in _allowed(move)])
-            sizes = [len(s.positions()) for s, _ in chosen]
-            logp[batch] = [float(part.sum()) for part in scored.logp_N().split(sizes)]
-        return logp
+        return [(prompt, tuple(self.tokens.answer(answer(m)))) for m in legal]
 
     def _prompt(self, request: Request) -> Prompt:
         ids = tuple(self._context(request))
@@ -179,17 +186,3 @@ class LanguageModelAgent(Policy):
         if request.conversation:
             said = (*request.chat, {"role": "assistant", "content": text})
             self._spoken[request.conversation] = (said, ids)  # type: ignore[assignment]
-
-
-_Move = tuple[Span, tuple[Ids, ...]]
-"""A move as a sequence, and what else masked sampling would allow there."""
-
-
-def _allowed(move: _Move) -> list[list[int]]:
-    span, choices = move
-    reply = span.ids[span.starts[0] :]
-    return [allowed_next(choices, reply[:i]) for i in range(len(reply))]
-
-
-def _span(prompt: tuple[int, ...], reply: Sequence[int]) -> Span:
-    return Span((*prompt, *reply), (len(prompt),), (len(prompt) + len(reply),))

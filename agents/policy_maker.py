@@ -70,7 +70,7 @@ class PolicyMaker:
             own = adapted(start, adapter, name=name, seed=self.seed, source=place)
         agent = LanguageModelAgent(own, tokenizer, name=name, sampling=self.sampling)
         if adapter is not None or not learns:
-            agent.base = base_model(source)
+            agent.weights.base = base_model(source)
         return agent
 
     def _start(self, source: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:

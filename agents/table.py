@@ -7,6 +7,7 @@ number of the row and the number of the move. It needs a list of legal moves at 
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,16 +20,18 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from coevo.agents.agent import Reply, Request
+from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.table_engine import TableEngine, open_logits
 from coevo.agents.policy import Policy
+from coevo.agents.sampling import Ids, SamplingConfig
 from coevo.agents.scoring import Scored, Span
+from coevo.agents.weights import Weights
 from coevo.envs.core.errors import ConfigError, legible
 from coevo.envs.core.parsing import answer, parse_move
 
 ROWS, MOVES = 4096, 64
 """Most prompts and most legal moves of a table."""
 WEIGHTS, PROMPTS = "table.safetensors", "table.json"
-CLOSED = -1e30
-"""Logit of a column without a move: finite, so that 0 times it is 0."""
 
 
 class Table(nn.Module):
@@ -75,67 +78,22 @@ class Rows:
         return row
 
 
-class TabularPolicy(Policy):
-    """Draws a legal move from the row of its prompt.
+class TableWeights(Weights):
+    """A table, and which prompt has which row.
 
     Args:
         model: the table, or anything else that maps rows to logits.
         rows: shared by all tables of a run.
-        **common: as of `Policy`.
     """
 
-    def __init__(self, model: nn.Module, rows: Rows | None = None, **common: Any) -> None:
-        super().__init__(model, **common)
-        self.rows = rows or Rows()
+    def __init__(self, model: nn.Module, rows: Rows) -> None:
+        super().__init__(model)
+        self.rows = rows
 
     @property
     def hidden_size(self) -> int:
         """A critic sees which row it is."""
         return ROWS
-
-    def act(self, requests: Sequence[Request]) -> list[Reply]:
-        """Draw one move per request."""
-        rows = [self.rows.row(r) for r in requests]
-        with torch.no_grad():
-            logp_NA = self._logits(torch.tensor(rows), self.model).log_softmax(-1)
-        if self.sampling.temperature:
-            arm_N = torch.multinomial(logp_NA.exp(), 1, generator=self._generator).squeeze(1)
-        else:
-            arm_N = logp_NA.argmax(1)
-        drawn = zip(requests, rows, arm_N.tolist(), logp_NA, strict=True)
-        self.sampled_tokens += len(rows)
-        return [
-            Reply(answer(r.info["legal_actions"][arm]), [row], [arm], [float(logp_A[arm])])
-            for r, row, arm, logp_A in drawn
-        ]
-
-    def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Return the log-probability of every legal move; a prompt not met yet is uniform."""
-        out = []
-        for request in requests:
-            moves = len(request.info["legal_actions"])
-            row = self.rows.known(request)[1]
-            logits_A = torch.zeros(1, moves, dtype=torch.float64)
-            if row is not None:
-                logits_A = self._logits(torch.tensor([row]), self.model)[:, :moves].detach()
-            out.append(logits_A.log_softmax(-1)[0].numpy())
-        return out
-
-    def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Return the probability of every legal move."""
-        return [np.exp(logp) for logp in self.move_logprobs(requests)]
-
-    def read_without(self, request: Request, reply: Reply) -> list[int]:
-        """Return the row of a prompt."""
-        return [self.rows.row(request)]
-
-    def spell(self, request: Request, text: str) -> Reply:
-        """Return the row of a prompt and the column of a move."""
-        legal = request.info["legal_actions"] or ()
-        move = parse_move(text, legal).move
-        if move not in legal:
-            raise ConfigError(f"a table has no move for {text[:60]!r}; expected one of {legal[:6]}")
-        return Reply(text, [self.rows.row(request)], [list(legal).index(move)], [0.0])
 
     def reward_head(self) -> nn.Module:
         """Return a table of its own: a number for every prompt and move."""
@@ -151,22 +109,18 @@ class TabularPolicy(Policy):
     def score(
         self,
         spans: Sequence[Span],
+        sampling: SamplingConfig,
         model: nn.Module | None = None,
         hidden: bool = False,
         autocast: torch.dtype | None = None,
     ) -> Scored:
         """Look the moves up."""
         row_N = torch.tensor([s.ids[0] for s in spans])
-        logits_NA = self._logits(row_N, model or self.model)
+        moves = [self.rows.moves[row] for row in row_N.tolist()]
+        logits_NA = open_logits(model or self.model, row_N, moves, sampling)
         hidden_NH = one_hot(row_N, ROWS).float() if hidden else None
         ids_N = torch.tensor([s.ids[1] for s in spans])
         return Scored(lambda part: logits_NA[part], ids_N, hidden_NH)
-
-    def _logits(self, row_N: Tensor, model: nn.Module) -> Tensor:
-        """Return logits over the temperature; columns without a move are closed."""
-        logits_NA = model(row_N) / (self.sampling.temperature or 1.0)
-        moves_N1 = torch.tensor([self.rows.moves[row] for row in row_N.tolist()]).unsqueeze(1)
-        return logits_NA.masked_fill(torch.arange(logits_NA.shape[1]) >= moves_N1, CLOSED)
 
     def write(self, folder: Path, model: nn.Module) -> None:
         """Write the table, and which prompt has which row."""
@@ -190,10 +144,78 @@ class TabularPolicy(Policy):
             return dict(load_file(folder / WEIGHTS))
 
 
+class TabularPolicy(Policy):
+    """Draws a legal move from the row of its prompt.
+
+    Args:
+        model: the table, or anything else that maps rows to logits.
+        rows: shared by all tables of a run.
+        **common: as of `Policy`.
+    """
+
+    def __init__(self, model: nn.Module, rows: Rows | None = None, **common: Any) -> None:
+        self.rows = rows or Rows()
+        super().__init__(TableWeights(model, self.rows), TableEngine(), **common)
+
+    def act(self, requests: Sequence[Request]) -> list[Reply]:
+        """Draw one move per request."""
+        prompts = [self._prompt(r, self.rows.row(r)) for r in requests]
+        drawn = zip(requests, prompts, self._generate(prompts), strict=True)
+        return [
+            Reply(
+                answer(r.info["legal_actions"][s.ids[0]]),
+                list(p.ids),
+                s.ids,
+                s.logprobs,
+                policy=self.ref,
+            )
+            for r, p, s in drawn
+        ]
+
+    def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray]:
+        """Return the log-probability of every legal move; a prompt not met yet is uniform."""
+        out = []
+        for request in requests:
+            row = self.rows.known(request)[1]
+            moves = len(request.info["legal_actions"])
+            logp_A = torch.full((moves,), -float(np.log(moves)), dtype=torch.float64)
+            if row is not None:
+                prompt = self._prompt(request, row)
+                each = [prompt] * moves
+                found = self.engine.logprobs(self.ref, each, prompt.choices, self.sampling)
+                logp_A = torch.cat(found)
+            out.append(logp_A.numpy())
+        return out
+
+    def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
+        """Return the probability of every legal move."""
+        return [np.exp(logp) for logp in self.move_logprobs(requests)]
+
+    def read_without(self, request: Request, reply: Reply) -> list[int]:
+        """Return the row of a prompt."""
+        return [self.rows.row(request)]
+
+    def spell(self, request: Request, text: str) -> Reply:
+        """Return the row of a prompt and the column of a move."""
+        legal = request.info["legal_actions"] or ()
+        move = parse_move(text, legal).move
+        if move not in legal:
+            raise ConfigError(f"a table has no move for {text[:60]!r}; expected one of {legal[:6]}")
+        return Reply(text, [self.rows.row(request)], [list(legal).index(move)], [0.0])
+
+    def _prompt(self, request: Request, row: int) -> Prompt:
+        return Prompt((row,), _choices(len(request.info["legal_actions"])))
+
+
+@functools.cache
+def _choices(moves: int) -> tuple[Ids, ...]:
+    return tuple((arm,) for arm in range(moves))
+
+
 def load_table(folder: Path, **common: Any) -> TabularPolicy:
     """Return the tabular policy of a folder."""
     policy = TabularPolicy(Table(), **common)
-    tensors = dict(policy.read(folder))
+    tensors = dict(policy.weights.read(folder))
     with legible(folder / WEIGHTS):
         policy.model.load_state_dict(tensors)
     return policy

@@ -247,14 +247,14 @@ def _write(
 ) -> None:
     for name, learner in learners.items():
         _check_finite(own_tensors(learner.output))
-        learner.agent.write(work / name, learner.output)
+        learner.agent.weights.write(work / name, learner.output)
         for part, module in learner.models().items():
             save_file(_own(own_tensors(module)), work / name / f"{part}.tensors")
         save_file(_optimizer_tensors(learner.optimizer), work / name / "optimizer.tensors")
     if isinstance(population, Team):
         (work / SEATS).write_text(json.dumps(dict(population.set_of), indent=2), encoding="utf-8")
         for name in population.frozen:
-            _policy(population.fixed[name]).known_base.write(work / name)
+            _policy(population.fixed[name]).weights.known_base.write(work / name)
     for name, snapshot in population.snapshots().items():
         save_file(_own(snapshot.model.state_dict()), work / f"{name}.snapshot")
     small = {name: part for name, part in state.items() if name != "collect"}
@@ -440,7 +440,7 @@ def _fill(
     for name, learner in learners.items():
         _check_base(checkpoint / name, learner.agent)
         with no_progress_bars():
-            load_own(learner.output, learner.agent.read(checkpoint / name))
+            load_own(learner.output, learner.agent.weights.read(checkpoint / name))
         for part, module in learner.models().items():
             load_own(module, load_file(checkpoint / name / f"{part}.tensors"))
         _load_optimizer(learner.optimizer, load_file(checkpoint / name / "optimizer.tensors"))
@@ -450,6 +450,7 @@ def _fill(
     for name in sorted(f for f in files if f.endswith(".snapshot")):
         snapshot = population.restore_snapshot(name.removesuffix(".snapshot"))
         snapshot.model.load_state_dict(load_file(checkpoint / name))
+        snapshot.publish(snapshot.version)
 
 
 def _policy(agent: Agent) -> Policy:
@@ -461,7 +462,7 @@ def _check_base(folder: Path, agent: Agent) -> None:
     """Refuse to go on upon another base than the one that was trained on."""
     base = BaseModel.read(folder)
     if base is not None:
-        base.check(_policy(agent).known_base, folder)
+        base.check(_policy(agent).weights.known_base, folder)
 
 
 def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:

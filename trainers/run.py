@@ -60,7 +60,7 @@ class Run:
         step = self.progress.step + 1
         for name, learner in self.learners.items():
             learner.after_update(step)
-            self.population.learners[name].version = step
+            self.population.learners[name].publish(step)
         self.population.after_update(step)
 
     def count_judges(self, metrics: dict[str, Any]) -> None:
@@ -150,7 +150,7 @@ def start(
     applied = [m for m in env.reward_modules if m.per_turn]
     _check_names([m.component for m in [*modules, *applied]])
     for agent in population.learners.values():
-        agent.version = 0
+        agent.publish(0)
     judges = Roles(algorithm.judges, population.agents, learners, apart)
     collector = Collector(config, population, modules, judges)
     run = Run(config, folder, env, population, learners, collector, judges)
@@ -204,7 +204,7 @@ def _restore(run: Run, loaded: tuple[Progress, dict[str, Any]]) -> None:
     run.population.load_state_dict(state.get("population", {}))
     run.judges.load_state_dict(state.get("judges", {}))
     for learner in run.learners.values():
-        learner.agent.version = run.progress.step
+        learner.agent.publish(run.progress.step)
 
 
 def output_policy(learner: Learner) -> Policy:

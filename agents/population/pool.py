@@ -98,9 +98,10 @@ class Pool(Population):
             end = f"_{number}" if self.count > 1 else ""
             snapshot = self.restore_snapshot(f"past{step:06d}{end}")
             copy_weights(snapshot.model, learner.model)
-            snapshot.version = step
+            snapshot.publish(step)
         past = sorted(self.snapshots())
         for name in past[: -self.size * self.count]:
+            self.snapshots()[name].retire()
             del self.fixed[name]
             self.results.pop(name, None)
 
@@ -114,7 +115,7 @@ class Pool(Population):
         step, _, number = name.removeprefix("past").partition("_")
         learner = self.learners[f"policy_{number}" if number else "policy"]
         agent = learner.having(frozen_copy(learner.model), name)
-        agent.version = int(step)
+        agent.publish(int(step))
         agent.reseed(agent.version)  # a generator of its own
         self.fixed[name] = agent
         return agent

@@ -39,6 +39,19 @@ class StopReason(StrEnum):
     """An agent could not answer (server down, budget spent); never scored as a zero."""
 
 
+@dataclass(frozen=True, slots=True)
+class PolicyRef:
+    """Which parameter set: its name, and how many updates have moved it."""
+
+    name: str
+    version: int = -1
+    """Update count; -1 where nothing is learnt."""
+
+    def __str__(self) -> str:
+        """Return `name@version`."""
+        return f"{self.name}@{self.version}"
+
+
 @dataclass(slots=True)
 class Turn:
     """One reply of one agent, and what it caused."""
@@ -94,6 +107,11 @@ class Turn:
     """What a verifier gives that answer, 0..1; None where nothing was verified."""
     notes: dict[str, Any] = field(default_factory=dict)
     """What else the environment has to say about it, JSON-able: retrieved documents, reasons."""
+
+    @property
+    def policy(self) -> PolicyRef:
+        """Who wrote it, and after how many updates."""
+        return PolicyRef(self.player, self.version)
 
     @property
     def chat(self) -> Chat:

@@ -19,7 +19,9 @@ from transformers import (
 
 from coevo.agents import contexts as module
 from coevo.agents.contexts import Cached, ReadAnew, cache_name, contexts
-from coevo.agents.sampling import Prompt, SamplingConfig, sample
+from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.wave import sample
+from coevo.agents.sampling import SamplingConfig
 from coevo.agents.scoring import Span, score
 from coevo.envs.core.errors import ConfigError, UndefinedError
 

@@ -45,7 +45,7 @@ def test_moves_are_drawn_from_the_row_of_the_prompt(policy):
 def test_what_is_scored_is_what_was_drawn(policy):
     replies = policy.act([request("first"), request("second", ("a", "b"))])
     spans = [Span((*r.prompt_ids, *r.token_ids), (1,), (2,)) for r in replies]
-    logp = policy.score(spans).logp_N()
+    logp = policy.weights.score(spans, policy.sampling).logp_N()
     assert logp.tolist() == pytest.approx([r.logprobs[0] for r in replies], abs=1e-12)
     assert logp[1].item() == pytest.approx(np.log(0.5))
 
@@ -67,7 +67,7 @@ def test_what_a_table_cannot_play_is_refused(policy, legal, words):
 
 
 def test_a_table_comes_back_from_its_folder(policy, tmp_path):
-    policy.write(tmp_path / "policy", policy.model)
+    policy.weights.write(tmp_path / "policy", policy.model)
     again = load_agent(str(tmp_path / "policy"))
     one, two = (p.probabilities([request("first")])[0] for p in (policy, again))
     np.testing.assert_array_equal(one, two)

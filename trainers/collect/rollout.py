@@ -51,7 +51,7 @@ class _Live:
 
     def note(self, turn: Turn, request: Request, reply: Reply, agent: Agent) -> None:
         """Write down who wrote a turn, from which tokens, and what was added to its prompt."""
-        turn.player, turn.version = self.spec.players[turn.agent], agent.version
+        turn.player, turn.version = self.spec.players[turn.agent], (reply.policy or agent).version
         turn.prompt_ids, turn.token_ids = reply.prompt_ids, reply.token_ids
         turn.logprobs, turn.allowed = reply.logprobs, reply.allowed
         told = self.spec.injected.get(turn.agent)

@@ -55,7 +55,7 @@ class Learner:
         self.head = self._make_head()
         if recompute:
             allow_recomputing(self.model)
-        self.reward_head = agent.reward_head() if rewards else None
+        self.reward_head = agent.weights.reward_head() if rewards else None
         budget = self.optim.token_budget
         self.passes = Passes(agent, self.head, budget, recompute, self.reward_head)
         self.reference = frozen_copy(self.model) if algorithm.needs_reference else None
@@ -66,7 +66,7 @@ class Learner:
     def _make_head(self) -> nn.Linear | UtteranceCritic | None:
         if self.algorithm.critic is None:
             return None
-        size = self.agent.hidden_size
+        size = self.agent.weights.hidden_size
         if isinstance(self.algorithm.critic, UtteranceCriticConfig):
             return UtteranceCritic(size).to(self.device)
         head = nn.Linear(size, 1)

@@ -72,7 +72,7 @@ class Passes:
     def reward_N(self, scored: Scored) -> Tensor:
         """Return what the reward head reads before the tokens of a micro-batch."""
         assert self.reward_head is not None  # the run was checked
-        return self.agent.reward_N(scored, self.reward_head)
+        return self.agent.weights.reward_N(scored, self.reward_head)
 
     def value_N(self, scored: Scored) -> Tensor:
         """Return the critic's value before the tokens of a micro-batch."""
@@ -90,7 +90,7 @@ class Passes:
         Returns:
             Two tensors [B, T, H]; 0 at turns that this parameter set did not write.
         """
-        size = self.agent.hidden_size
+        size = self.agent.weights.hidden_size
         before_BTH, after_BTH = (torch.zeros(*shape, size) for _ in range(2))
         for part in self.micro_batches(sequences):
             scored = self.score(sequences, part)
@@ -152,7 +152,8 @@ class Passes:
         hidden = rewards or (self.head is not None and model is self.agent.model)
         kept = self.recompute and torch.is_grad_enabled()
         with recomputed(model) if kept else contextlib.nullcontext():
-            scored = self.agent.score(spans, model, hidden, autocast=_precision(model))
+            weights, sampling = self.agent.weights, self.agent.sampling
+            scored = weights.score(spans, sampling, model, hidden, autocast=_precision(model))
         allowed = [sequences.allowed[s] for s in part.spans]
         if all(ids is None for ids in allowed):
             return scored

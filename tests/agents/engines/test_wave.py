@@ -12,7 +12,9 @@ from transformers import (
     MistralForCausalLM,
 )
 
-from coevo.agents.sampling import Prompt, SamplingConfig, allowed_next, sample
+from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.wave import sample
+from coevo.agents.sampling import SamplingConfig, allowed_next
 from coevo.agents.scoring import Span, score
 from coevo.envs.core.errors import ConfigError
 

@@ -1,0 +1,1 @@
+"""Engines: from prompts of token ids to sampled tokens with their log-probabilities."""

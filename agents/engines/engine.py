@@ -1,0 +1,127 @@
+"""What samples and scores tokens for policies: `generate`, `logprobs`, `publish`, `retire`.
+
+An engine knows parameter sets by name and version, and no chats. A learner moves weights and
+publishes them; a policy asks for what a version says. Each name has one version at a time, so that
+nothing can be asked of weights that have been replaced.
+"""
+
+from __future__ import annotations
+
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from coevo.agents.sampling import Ids, SamplingConfig
+from coevo.envs.core.episode import PolicyRef
+from coevo.envs.core.errors import CoevoError
+
+
+class EngineError(CoevoError):
+    """An engine cannot answer: it does not know a policy, or has stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One context to be continued."""
+
+    ids: Ids
+    choices: tuple[Ids, ...] = ()
+    """For masked sampling: the only replies that may be written, end token included."""
+
+
+@dataclass(slots=True)
+class Sample:
+    """One sampled reply."""
+
+    ids: list[int]
+    logprobs: list[float]
+    """Under the distribution that was sampled from: temperature and mask included."""
+    allowed: list[list[int]]
+    """Ids allowed at each position; empty lists where sampling was free."""
+
+
+class Engine(ABC):
+    """Samples and scores tokens of every parameter set that was published to it."""
+
+    @abstractmethod
+    def publish(self, policy: PolicyRef, model: nn.Module) -> None:
+        """Let weights answer for a name and version from now on, and forget that name's others."""
+
+    @abstractmethod
+    def retire(self, name: str) -> None:
+        """Forget the weights of a name."""
+
+    @abstractmethod
+    def generate(
+        self,
+        policy: PolicyRef,
+        prompts: Sequence[Prompt],
+        sampling: SamplingConfig,
+        generator: torch.Generator,
+        end_ids: Sequence[int] = (),
+    ) -> list[Sample]:
+        """Draw one reply per prompt; equal states of the generator give equal replies.
+
+        Args:
+            policy: whose weights.
+            prompts: contexts.
+            sampling: how replies are drawn.
+            generator: on the CPU.
+            end_ids: tokens that end a reply.
+
+        Raises:
+            EngineError: this version of the policy was never published, or is no more.
+        """
+
+    @abstractmethod
+    def logprobs(
+        self,
+        policy: PolicyRef,
+        prompts: Sequence[Prompt],
+        replies: Sequence[Ids],
+        sampling: SamplingConfig,
+    ) -> list[Tensor]:
+        """Return the log-probability of every token of given replies, in nats.
+
+        Args:
+            policy: whose weights.
+            prompts: contexts; their choices are a mask here as well.
+            replies: one per prompt.
+            sampling: how replies would be drawn.
+        """
+
+
+class InProcess(Engine):
+    """Base of the engines that run the learner's own modules: publishing copies nothing.
+
+    They keep no module alive: what nobody else holds any more cannot be asked for.
+    """
+
+    def __init__(self) -> None:
+        self._modules: dict[str, tuple[PolicyRef, weakref.ref[nn.Module]]] = {}
+
+    def publish(self, policy: PolicyRef, model: nn.Module) -> None:
+        """Let a module answer for a name and version."""
+        self._modules[policy.name] = policy, weakref.ref(model)
+
+    def retire(self, name: str) -> None:
+        """Forget the module of a name."""
+        self._modules.pop(name, None)
+
+    def module(self, policy: PolicyRef) -> nn.Module:
+        """Return the module that answers for a policy."""
+        known, module = self._modules.get(policy.name, (None, lambda: None))
+        found = module()
+        if known != policy or found is None:
+            raise unpublished(policy, [known for known, _ in self._modules.values()])
+        return found
+
+
+def unpublished(policy: PolicyRef, known: Iterable[PolicyRef]) -> EngineError:
+    """Return the error that names a policy, and what an engine has instead."""
+    there = ", ".join(map(str, known)) or "nothing"
+    return EngineError(f"{policy} was never published here, or is no more; there is {there}")

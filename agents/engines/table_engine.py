@@ -1,0 +1,74 @@
+"""The engine of tables: one token is a whole move, a prompt is the number of its row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from coevo.agents.engines.engine import InProcess, Prompt, Sample
+from coevo.agents.sampling import Ids, SamplingConfig
+from coevo.envs.core.episode import PolicyRef
+
+CLOSED = -1e30
+"""Logit of a column without a move: finite, so that 0 times it is 0."""
+
+
+class TableEngine(InProcess):
+    """Draws moves from rows of logits; the choices of a prompt are the moves of its row."""
+
+    def generate(
+        self,
+        policy: PolicyRef,
+        prompts: Sequence[Prompt],
+        sampling: SamplingConfig,
+        generator: torch.Generator,
+        end_ids: Sequence[int] = (),
+    ) -> list[Sample]:
+        """Draw one move per prompt."""
+        if not prompts:
+            return []
+        logp_NA = self._logp(policy, prompts, sampling)
+        if sampling.temperature:
+            arm_N = torch.multinomial(logp_NA.exp(), 1, generator=generator).squeeze(1)
+        else:
+            arm_N = logp_NA.argmax(1)
+        pairs = zip(arm_N.tolist(), logp_NA, strict=True)
+        return [Sample([arm], [float(logp_A[arm])], [[]]) for arm, logp_A in pairs]
+
+    def logprobs(
+        self,
+        policy: PolicyRef,
+        prompts: Sequence[Prompt],
+        replies: Sequence[Ids],
+        sampling: SamplingConfig,
+    ) -> list[Tensor]:
+        """Look the moves up."""
+        logp_NA = self._logp(policy, prompts, sampling)
+        return [logp_A[list(reply)] for logp_A, reply in zip(logp_NA, replies, strict=True)]
+
+    @torch.no_grad()
+    def _logp(
+        self, policy: PolicyRef, prompts: Sequence[Prompt], sampling: SamplingConfig
+    ) -> Tensor:
+        row_N = torch.tensor([p.ids[0] for p in prompts])
+        moves = [len(p.choices) for p in prompts]
+        return open_logits(self.module(policy), row_N, moves, sampling).log_softmax(-1)
+
+
+def open_logits(
+    model: nn.Module, row_N: Tensor, moves: Sequence[int], sampling: SamplingConfig
+) -> Tensor:
+    """Return logits over the temperature, [N, A]; columns without a move are closed.
+
+    Args:
+        model: maps rows to logits.
+        row_N: which rows.
+        moves: how many moves each of them has.
+        sampling: with the temperature.
+    """
+    logits_NA = model(row_N) / (sampling.temperature or 1.0)
+    return logits_NA.masked_fill(
+        torch.arange(logits_NA.shape[1]) >= torch.tensor(moves).unsqueeze(1), CLOSED
+    )

@@ -1,0 +1,65 @@
+"""The reference engine: causal language models in this process, in the learner's numerics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from coevo.agents.engines.engine import InProcess, Prompt, Sample
+from coevo.agents.engines.wave import sample
+from coevo.agents.sampling import Ids, SamplingConfig, allowed_next
+from coevo.agents.scoring import Span, micro_batches, score
+from coevo.envs.core.episode import PolicyRef
+
+COLD = 1e-6
+"""Temperature at which given replies are scored for greedy play."""
+
+
+class TorchEngine(InProcess):
+    """Runs the very modules that learners move."""
+
+    def generate(
+        self,
+        policy: PolicyRef,
+        prompts: Sequence[Prompt],
+        sampling: SamplingConfig,
+        generator: torch.Generator,
+        end_ids: Sequence[int] = (),
+    ) -> list[Sample]:
+        """Draw one reply per prompt, by the model in force."""
+        return sample(self._model(policy), prompts, end_ids, sampling, generator)
+
+    @torch.no_grad()
+    def logprobs(
+        self,
+        policy: PolicyRef,
+        prompts: Sequence[Prompt],
+        replies: Sequence[Ids],
+        sampling: SamplingConfig,
+    ) -> list[Tensor]:
+        """Return the log-probability of every token of given replies, in nats."""
+        model, found = self._model(policy), [torch.empty(0)] * len(replies)
+        spans = [_span(p.ids, reply) for p, reply in zip(prompts, replies, strict=True)]
+        for batch in micro_batches([len(s.ids) for s in spans], sampling.token_budget):
+            scored = score(model, [spans[i] for i in batch], sampling.temperature or COLD)
+            given = [ids for i in batch for ids in _allowed(prompts[i], replies[i])]
+            parts = replace(scored, allowed=given).logp_N().split([len(replies[i]) for i in batch])
+            for i, logp_N in zip(batch, parts, strict=True):
+                found[i] = logp_N
+        return found
+
+    def _model(self, policy: PolicyRef) -> PreTrainedModel:
+        return cast("PreTrainedModel", self.module(policy))
+
+
+def _allowed(prompt: Prompt, reply: Ids) -> list[list[int]]:
+    return [allowed_next(prompt.choices, reply[:i]) for i in range(len(reply))]
+
+
+def _span(prompt: Ids, reply: Ids) -> Span:
+    return Span((*prompt, *reply), (len(prompt),), (len(prompt) + len(reply),))

@@ -1,0 +1,140 @@
+"""Sampling replies from a causal language model, computing every distinct context once.
+
+Requests that share a prompt, and samples that share what was written so far, are one row of
+the batch: a thousand plays of a small game cost as much as its few information states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from coevo.agents.contexts import contexts
+from coevo.agents.engines.engine import Prompt, Sample
+from coevo.agents.sampling import SamplingConfig, allowed_next
+from coevo.agents.scoring import micro_batches
+from coevo.envs.core.errors import ConfigError, UndefinedError
+
+
+def sample(
+    model: PreTrainedModel,
+    prompts: Sequence[Prompt],
+    end_ids: Sequence[int],
+    config: SamplingConfig,
+    generator: torch.Generator,
+) -> list[Sample]:
+    """Draw one reply per prompt.
+
+    Args:
+        model: in eval mode.
+        prompts: contexts; equal ones are computed once and sampled independently.
+        end_ids: tokens that end a reply.
+        config: temperature and limits.
+        generator: on the CPU; equal states give equal replies.
+
+    Raises:
+        ConfigError: a prompt and its reply do not fit into the model's context, or a choice of
+            masked sampling is longer than `max_new_tokens`.
+    """
+    if not prompts:
+        return []
+    _check_room(model, prompts, config)
+    distinct = list(dict.fromkeys(prompts))
+    members: dict[Prompt, list[int]] = {p: [] for p in distinct}
+    for row, prompt in enumerate(prompts):
+        members[prompt].append(row)
+    samples = [Sample([], [], []) for _ in prompts]
+    for batch in micro_batches([len(p.ids) for p in distinct], config.token_budget):
+        _Wave(model, [distinct[i] for i in batch], set(end_ids), config, generator).run(
+            [members[distinct[i]] for i in batch], samples
+        )
+    return samples
+
+
+def _check_room(model: PreTrainedModel, prompts: Sequence[Prompt], config: SamplingConfig) -> None:
+    limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    longest = max(len(p.ids) for p in prompts)
+    if limit is not None and 0 < limit < longest + config.max_new_tokens:
+        raise ConfigError(
+            f"a prompt of {longest} tokens and max_new_tokens={config.max_new_tokens} exceed the "
+            f"model's context of {limit}: use prompt_style='terse' or a model with a longer context"
+        )
+    choice = max((len(c) for p in prompts for c in p.choices), default=0)
+    if choice > config.max_new_tokens:
+        raise ConfigError(
+            f"max_new_tokens={config.max_new_tokens} is too short to write a legal move of "
+            f"{choice} tokens, as masked sampling must: use at least {choice}"
+        )
+
+
+class _Wave:
+    """Continues one batch of distinct prompts until every reply has ended."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        prompts: list[Prompt],
+        end_ids: set[int],
+        config: SamplingConfig,
+        generator: torch.Generator,
+    ) -> None:
+        self.model, self.prompts, self.end_ids = model, prompts, end_ids
+        self.config, self.generator = config, generator
+
+    @torch.no_grad()
+    def run(self, members: list[list[int]], samples: list[Sample]) -> None:
+        """Fill `samples`; `members[i]` are the rows that continue prompt i."""
+        written = contexts(self.model, [p.ids for p in self.prompts])
+        nodes = [(p, tuple(rows)) for p, rows in zip(self.prompts, members, strict=True)]
+        for step in range(self.config.max_new_tokens):
+            logits = written.logits().float().cpu()
+            if bool(logits.isnan().any()) or bool((logits == torch.inf).any()):
+                raise UndefinedError("the policy's next-token scores are not numbers any more")
+            tokens = self._draw(logits, nodes, samples)
+            nodes, parents, last = self._split(nodes, tokens)
+            if not nodes or step + 1 == self.config.max_new_tokens:
+                return
+            written.grow(parents, last)
+
+    def _draw(
+        self, logits: Tensor, nodes: list[tuple[Prompt, tuple[int, ...]]], samples: list[Sample]
+    ) -> dict[int, int]:
+        """Draw the next token of every row; give row -> token."""
+        node_of_row = [n for n, (_, rows) in enumerate(nodes) for _ in rows]
+        rows = [r for _, members in nodes for r in members]
+        allowed = [allowed_next(p.choices, samples[members[0]].ids) for p, members in nodes]
+        for n, ids in enumerate(allowed):
+            if ids:
+                closed = torch.ones(logits.shape[1], dtype=torch.bool)
+                closed[list(ids)] = False
+                logits[n, closed] = -torch.inf
+        greedy = self.config.temperature == 0
+        logp_NV = (logits if greedy else logits / self.config.temperature).log_softmax(-1)
+        index = torch.tensor(node_of_row)
+        if greedy:
+            tokens = logp_NV.argmax(-1)[index]
+        else:
+            tokens = torch.multinomial(logp_NV.exp()[index], 1, generator=self.generator)[:, 0]
+        logp = logp_NV[index, tokens]
+        for row, n, token, lp in zip(
+            rows, node_of_row, tokens.tolist(), logp.tolist(), strict=True
+        ):
+            samples[row].ids.append(token)
+            samples[row].logprobs.append(lp)
+            samples[row].allowed.append(allowed[n])
+        return dict(zip(rows, tokens.tolist(), strict=True))
+
+    def _split(
+        self, nodes: list[tuple[Prompt, tuple[int, ...]]], tokens: dict[int, int]
+    ) -> tuple[list[tuple[Prompt, tuple[int, ...]]], list[int], list[int]]:
+        """Group unfinished rows by (context, token): new nodes, their parents, their tokens."""
+        grown: dict[tuple[int, int], list[int]] = {}
+        for n, (_, rows) in enumerate(nodes):
+            for row in rows:
+                if tokens[row] not in self.end_ids:
+                    grown.setdefault((n, tokens[row]), []).append(row)
+        new = [(nodes[n][0], tuple(rows)) for (n, _), rows in grown.items()]
+        return new, [n for n, _ in grown], [t for _, t in grown]
