@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from coevo.agents.load import DEVICES
 from coevo.agents.sampling import SamplingConfig
@@ -28,15 +28,41 @@ def _device(given: str) -> str:
 
 
 @component
+class Environment:
+    """One of several environments of a run."""
+
+    weight: Annotated[float, real(above=0)] = 1.0
+    """Its share of the tasks, before the weights are normalised."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Its own arguments, beside the run's `env_options`."""
+    skill: str = ""
+    """What its tasks train, for statistics; empty takes its name."""
+
+
+def _environments(given: Any) -> Any:
+    """Read a mapping of environments; a bare number is a weight."""
+    if not isinstance(given, Mapping):
+        return given
+    if not given:
+        raise ConfigError("env={} must name an environment")
+    return {
+        str(id): own
+        if isinstance(own, Environment)
+        else read(Environment, own if isinstance(own, Mapping) else {"weight": own}, f"env.{id}")
+        for id, own in given.items()
+    }
+
+
+@component
 class TrainConfig:
     """Everything that a run depends on; saved as `config.yaml` and enough to repeat it."""
 
     algorithm: Algorithm
     """The algorithm, every setting spelled out."""
-    env: str
-    """Registered environment id."""
+    env: Annotated[str | Mapping[str, Environment], BeforeValidator(_environments)]
+    """Registered environment id; or several, each with its weight or its settings."""
     env_options: Mapping[str, Any] = field(default_factory=lambda: {"prompt_style": "terse"})
-    """Arguments of the environment."""
+    """Arguments of the environment, or of all of them."""
     model: str = "starter"
     """`starter` for the shipped model, a folder with a causal LM, a Hub id, or `table`: a row of
     logits for every prompt, where every turn has a list of legal moves."""
@@ -71,6 +97,23 @@ class TrainConfig:
     def __post_init__(self) -> None:
         if all(getattr(self, name) is None for name in LIMITS):
             raise ConfigError(f"a run needs an end: give one of {', '.join(LIMITS)}")
+
+    @property
+    def environments(self) -> Mapping[str, Environment]:
+        """Return every environment of the run with all its arguments."""
+        if isinstance(self.env, str):
+            return {self.env: Environment(options=self.env_options)}
+        joined = {id: {**self.env_options, **own.options} for id, own in self.env.items()}
+        return {id: replace(own, options=joined[id]) for id, own in self.env.items()}
+
+    @property
+    def env_names(self) -> str:
+        """Return the environments on one line."""
+        return ", ".join(self.environments)
+
+    def skill(self, env: str) -> str:
+        """Return what the tasks of an environment train."""
+        return self.environments[env].skill or env
 
 
 def config_text(config: TrainConfig) -> str:

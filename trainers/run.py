@@ -17,12 +17,13 @@ from coevo.agents.population import MakePolicy, Population
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError, legible, unknown
+from coevo.envs.core.rewards import RewardModule
 from coevo.trainers import checkpoint
 from coevo.trainers.archive.archive import Archive
 from coevo.trainers.checkpoint import Progress
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.collect.members import check_members
-from coevo.trainers.config import TrainConfig
+from coevo.trainers.config import Environment, TrainConfig
 from coevo.trainers.judges.roles import Roles, bind
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.memory import check_room
@@ -36,7 +37,8 @@ class Run:
 
     config: TrainConfig
     folder: RunFolder
-    env: TextEnv
+    envs: Mapping[str, TextEnv]
+    """Environment id -> one of it that was never reset."""
     population: Population
     learners: dict[str, Learner]
     collector: Collector
@@ -117,7 +119,7 @@ def start(
     """
     if config.threads:
         torch.set_num_threads(config.threads)
-    env = make(config.env, **config.env_options)
+    envs = _made(config.environments)
     algorithm = config.algorithm
     maker = maker or PolicyMaker(
         config.model,
@@ -126,9 +128,9 @@ def start(
         device=config.device,
         trust_remote_code=trust_remote_code,
     )
-    population = algorithm.population(env.possible_agents, maker)
-    check_members(population, config.env, config.env_options)
-    every = [*algorithm.rewards, *env.reward_modules]
+    population = algorithm.population(next(iter(envs.values())).possible_agents, maker)
+    check_members(population, envs)
+    every = [*algorithm.rewards, *(m for env in envs.values() for m in env.reward_modules)]
     apart = bind(population, algorithm.judges, every)
     heads = {algorithm.judges[role].policy for module in every for role in module.heads_asked}
     _check_owners(algorithm.optim_of, population)
@@ -146,20 +148,49 @@ def start(
     # What a module learned stays with one run.
     modules = [copy.deepcopy(module) for module in algorithm.rewards]
     # The environment applies its per-turn modules as it goes and leaves the others to us.
-    modules += [module for module in env.reward_modules if not module.per_turn]
-    applied = [m for m in env.reward_modules if m.per_turn]
-    _check_names([m.component for m in [*modules, *applied]])
+    modules += _batch_modules(envs)
+    for env in envs.values():
+        applied = [m for m in env.reward_modules if m.per_turn]
+        _check_names([m.component for m in [*modules, *applied]])
     for agent in population.learners.values():
         agent.publish(0)
     judges = Roles(algorithm.judges, population.agents, learners, apart)
-    collector = Collector(config, population, modules, judges)
-    run = Run(config, folder, env, population, learners, collector, judges)
+    collector = Collector(config, population, modules, envs, judges)
+    run = Run(config, folder, envs, population, learners, collector, judges)
     newest = checkpoint.latest(folder.checkpoints)
     if newest is not None:
         loaded = checkpoint.load(newest, learners, population)
         with legible(newest):
             _restore(run, loaded)
     return run
+
+
+def _made(given: Mapping[str, Environment]) -> dict[str, TextEnv]:
+    """Make the environments of a run, whose seats must be the same."""
+    envs = {id: make(id, **own.options) for id, own in given.items()}
+    first, *others = envs
+    for other in others:
+        if envs[other].possible_agents != envs[first].possible_agents:
+            seats = [", ".join(envs[id].possible_agents) for id in (first, other)]
+            raise ConfigError(
+                f"environments of one run need the same seats: {first} has {seats[0]}; {other} has "
+                f"{seats[1]}"
+            )
+    return envs
+
+
+def _batch_modules(envs: Mapping[str, TextEnv]) -> list[RewardModule]:
+    """Return the modules that environments leave to the trainer, which scores all episodes."""
+    found = {id: [m for m in env.reward_modules if not m.per_turn] for id, env in envs.items()}
+    first, *others = found
+    for other in others:
+        if found[other] != found[first]:
+            raise ConfigError(
+                f"environments of one run need the same rewards over whole episodes: {first} has "
+                f"{[m.name for m in found[first]]}, {other} {[m.name for m in found[other]]}; give "
+                "them in env_options or as rewards of the algorithm"
+            )
+    return found[first]
 
 
 def _check_owners(names: Collection[str], population: Population) -> None:

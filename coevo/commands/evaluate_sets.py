@@ -184,19 +184,25 @@ def run_a_series(args: Evaluate) -> int:
     config, steps = folder.config(), _checkpoints(folder)
     options = {k: v for k, v in config.env_options.items() if k not in TRAINING_ONLY}
     options |= players.settings(args.env_option, "--env-option")
-    players.check_env(config.env, options)
+    env = config.env
+    if not isinstance(env, str):
+        raise ConfigError(
+            f"{args.generations} was trained on {config.env_names}; a series of checkpoints is "
+            "measured in runs of one environment; use `coevo evaluate --agent RUN --env ID`"
+        )
+    players.check_env(env, options)
     agents = {path.name: _agent(args, str(path)) for path in steps}
     weights = {path.name: fingerprint(str(path)) for path in steps}
-    opponents = _opponents(args, config.model, config.env, options)
+    opponents = _opponents(args, config.model, env, options)
     what = {
         "generations_of": args.generations,
-        "env": config.env,
+        "env": env,
         "opponents": list(opponents),
     }
     settings = _settings(args, SET_GAMES, options)
     told = _progress(args, lambda name: name)
     with evaluation(args, next(iter(agents.values())), what, options, weights) as evaluated:
-        found = run_generations(agents, config.env, settings, evaluated.folder, opponents, told)
+        found = run_generations(agents, env, settings, evaluated.folder, opponents, told)
         evaluated.finish(found.to_dict())
         paths: list[Path] = []
         if args.out is not None:

@@ -41,7 +41,7 @@ def start_agent(config: TrainConfig, *, trust_remote_code: bool = False) -> Poli
 
 
 def table(agent: Agent, start: Agent, config: TrainConfig, games: int) -> dict[str, Any]:
-    """Measure an agent in the environment of a run.
+    """Measure an agent in the environment of a run, or in every one, whose ids then come first.
 
     Args:
         agent: who is measured.
@@ -51,7 +51,13 @@ def table(agent: Agent, start: Agent, config: TrainConfig, games: int) -> dict[s
     """
     seed = config.seed
     players = agent.reseeded(seed), start.reseeded(seed)
-    return standard_table(players[0], config.env, players[1], games, seed, config.env_options)
+    found = {
+        id: standard_table(players[0], id, players[1], games, seed, own.options)
+        for id, own in config.environments.items()
+    }
+    if len(found) == 1:
+        return next(iter(found.values()))
+    return {f"{id}/{name}": value for id, own in found.items() for name, value in own.items()}
 
 
 class ExploitabilityProbe:
@@ -64,23 +70,25 @@ class ExploitabilityProbe:
 
     def __init__(self, config: TrainConfig) -> None:
         self.config = config
-        self.active = is_small(config.env, config.env_options)
+        given = config.environments.items()
+        self.small = {id: own.options for id, own in given if is_small(id, own.options)}
         self._began = time.monotonic()
         self._spent = 0.0
 
     def __call__(self, policies: Mapping[str, Agent]) -> dict[str, float]:
         """Measure the policies of a run, unless too much time went into that already."""
         now = time.monotonic()
-        if not self.active or self._spent > PROBE_SHARE * (now - self._began):
+        if not self.small or self._spent > PROBE_SHARE * (now - self._began):
             return {}
-        found = exploitability(one_agent(policies), self.config.env, self.config.env_options)
+        agent, measured = one_agent(policies), dict[str, float]()
+        for id, options in self.small.items():
+            found = exploitability(agent, id, options)
+            before = "" if len(self.config.environments) == 1 else f"{id}/"
+            if found.exploitability is not None and found.conditional is not None:
+                measured[f"{before}exploitability"] = found.exploitability
+                measured[f"{before}exploitability_if_legal"] = found.conditional
         self._spent += time.monotonic() - now
-        if found.exploitability is None or found.conditional is None:
-            return {}
-        return {
-            "exploitability": found.exploitability,
-            "exploitability_if_legal": found.conditional,
-        }
+        return measured
 
 
 def is_small(env_id: str, options: Mapping[str, Any]) -> bool:

@@ -132,10 +132,14 @@ def settings(given: tuple[str, ...], option: str) -> dict[str, Any]:
 
 
 def env_options(env_id: str, given: tuple[str, ...], sources: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments of an environment, prompt style spelled out; wrong ones raise here."""
+    """Return the arguments of an environment, prompt style spelled out; wrong ones raise here.
+
+    Of several, without an id, they are not tried.
+    """
     options = settings(given, "--env-option")
     options.setdefault("prompt_style", common_style(sources))
-    check_env(env_id, options)
+    if env_id:
+        check_env(env_id, options)
     return options
 
 

@@ -14,7 +14,7 @@ from coevo.benchmarks.files import short
 from coevo.commands.arguments import POSITIONAL, Train, flag, given
 from coevo.commands.players import check_env, env_options, sampling, settings
 from coevo.envs import make, spec
-from coevo.envs.core.config import LARGEST, assign
+from coevo.envs.core.config import LARGEST, assign, parse
 from coevo.envs.core.errors import ConfigError, DataError, nearest, unknown
 from coevo.trainers import checkpoint
 from coevo.trainers.algorithm import Algorithm
@@ -65,7 +65,8 @@ def prepare(args: Train) -> Job:
     if args.config is not None:
         _only(args, "--config", {"config", "out", "log", TRUST, *EVALUATION})
         config = load_config(Path(args.config))
-        check_env(config.env, config.env_options)
+        for id, own in config.environments.items():
+            check_env(id, own.options)
     else:
         config = _new(args)
     _check_roles(config)
@@ -98,12 +99,15 @@ def _new(args: Train) -> TrainConfig:
     chosen = _algorithm(args.algo, args.variant, changes)
     if args.env is None:
         raise ConfigError("coevo train needs --env ID; `coevo envs` lists them")
-    spec(args.env)
+    env = parse(args.env) if args.env.startswith("{") else args.env
+    for id in env if isinstance(env, dict) else [env]:
+        spec(id)
     model = _model(args.model or "starter")
+    several = isinstance(env, dict)
     config = TrainConfig(
         algorithm=chosen,
-        env=args.env,
-        env_options=env_options(args.env, args.env_option, [model]),
+        env=env,
+        env_options=env_options("" if several else env, args.env_option, [model]),
         model=model,
         sampling=sampling(model, args.temperature, args.max_new_tokens),
         seed=args.seed or 0,
@@ -111,6 +115,8 @@ def _new(args: Train) -> TrainConfig:
         threads=args.threads or 0,
         **(limits(args) or {"budget_seconds": seconds(BUDGET)}),
     )
+    for id, own in config.environments.items():
+        check_env(id, own.options)
     return assign(config, {k: v for k, v in changes.items() if k.split(".")[0] in RUN_SETTINGS})
 
 
@@ -170,7 +176,7 @@ def seconds(text: str) -> float:
 
 def free_folder(config: TrainConfig) -> Path:
     """Return `runs/<algorithm>-<environment>-<seed>`, with a number behind it if that is taken."""
-    game = short(config.env)
+    game = "-".join(map(short, config.environments))
     wanted = Path("runs") / f"{config.algorithm.name}-{game}-{config.seed}"
     path, number = wanted, 1
     while path.exists():
@@ -181,7 +187,8 @@ def free_folder(config: TrainConfig) -> Path:
 
 def _check_roles(config: TrainConfig) -> None:
     """Refuse to alternate or freeze roles of nobody; an algorithm may name those of its tasks."""
-    roles = set(make(config.env, **config.env_options).task.roles)
+    made = (make(id, **own.options) for id, own in config.environments.items())
+    roles = {role for env in made for role in env.task.roles}
     known = ALGORITHMS.get(config.algorithm.name)
     ours = [known, *(assign(known, v) for v in known.variants.values())] if known else []
     roles |= {r for record in ours for r in (*record.optim.alternate, *record.optim.frozen)}

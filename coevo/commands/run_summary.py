@@ -19,7 +19,7 @@ def origin(config: TrainConfig, command: str) -> dict[str, Any]:
     return {
         "command": command,
         "algorithm": config.algorithm.name,
-        "env": config.env,
+        "env": config.env_names,
         "model": config.model,
         "seed": config.seed,
         "config_hash": config_hash(config),

@@ -58,8 +58,8 @@ def _carry_out(args: Train, job: Job, screen: Screen) -> None:
     screen.say(f"{_title(config)}; everything is written to {folder.path}")
     if unfamiliar(config):
         screen.say(
-            f"the starter model never saw {config.env}: expect forfeits at first. Where moves are "
-            "listed, --env-option illegal=mask lets it sample legal ones alone"
+            f"the starter model never saw {config.env_names}: expect forfeits at first. Where "
+            "moves are listed, --env-option illegal=mask lets it sample legal ones alone"
         )
     if first and start is not None:
         screen.say("measuring the start model ...")
@@ -107,8 +107,10 @@ def _train(args: Train, job: Job, screen: Screen) -> Run:
 
 def unfamiliar(config: TrainConfig) -> bool:
     """Return whether a run starts from the starter model where that did not learn to reply."""
-    masked = make(config.env, **config.env_options).illegal.masked
-    return config.model == "starter" and not spec(config.env).starter_trained and not masked
+    return config.model == "starter" and any(
+        not spec(id).starter_trained and not make(id, **own.options).illegal.masked
+        for id, own in config.environments.items()
+    )
 
 
 def _counters(trained: Run) -> dict[str, Any]:
@@ -121,7 +123,7 @@ def _counters(trained: Run) -> dict[str, Any]:
 
 
 def _title(config: TrainConfig) -> str:
-    return f"{config.algorithm.name} on {config.env}, seed {config.seed}"
+    return f"{config.algorithm.name} on {config.env_names}, seed {config.seed}"
 
 
 def _limits(config: TrainConfig) -> str:
@@ -162,19 +164,26 @@ def _conclude(job: Job, summary: Mapping[str, Any], screen: Screen) -> None:
     )
     for path in _written(job, pictures):
         screen.say(f"  {path}")
-    screen.say(f"Play it: coevo play --env {job.config.env} --agent {job.folder.path}")
+    env = next(iter(job.config.environments))
+    screen.say(f"Play it: coevo play --env {env} --agent {job.folder.path}")
     screen.say(f"Read it: coevo replay {job.folder.path} --episode -1")
 
 
 def _compare(summary: Mapping[str, Any], screen: Screen) -> None:
-    before, after = summary["before"], summary["after"]
-    rows = [
-        (text, _shown(key, before.get(key)), _shown(key, after.get(key)))
-        for key, text in MEASURES.items()
-        if after.get(key) is not None
-    ]
-    title = f"before and after (the oracle: {after.get('oracle') or 'none here'})"
-    screen.table(title, ("measure", "before", "after"), rows)
+    ends = tuple(MEASURES)
+    for env in dict.fromkeys(k.rpartition("/")[0] for k in summary["after"] if k.endswith(ends)):
+        head = f"{env}/" if env else ""
+        before, after = (
+            {k.removeprefix(head): v for k, v in summary[when].items() if k.startswith(head)}
+            for when in ("before", "after")
+        )
+        rows = [
+            (text, _shown(key, before.get(key)), _shown(key, after.get(key)))
+            for key, text in MEASURES.items()
+            if after.get(key) is not None
+        ]
+        title = f"before and after (the oracle: {after.get('oracle') or 'none here'})"
+        screen.table(f"{env}: {title}" if env else title, ("measure", "before", "after"), rows)
 
 
 def _shown(key: str, value: float | None) -> str:

@@ -153,6 +153,13 @@ class Task(ABC, Generic[C]):
         """Return what this seat loses by the rules if it gives up now."""
         return 1.0
 
+    def variation(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Return options of a reset that set up a task like that of this episode, a little changed.
+
+        With the same seed they stand for that task alone; empty where no variation is known.
+        """
+        return {}
+
     def outcome(self) -> dict[str, float]:
         """Return further metrics of a finished episode."""
         return {}

@@ -55,12 +55,15 @@ class QuestionTask(Task[C]):
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
         """Draw the question."""
         item = options.get("item")
-        if item is None:
-            self.question = self.source.draw(rng)
-        else:
-            self.question = self.source.item(_place(item, len(self.source)))
+        count = len(self.source)
+        self.item = int(rng.integers(count)) if item is None else _place(item, count)
+        self.question = self.source.item(self.item)
         self.task_id = f"{self.source.name}:{self.question.id}"
         self.turns: list[Turn] = []
+
+    def variation(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Return the place of a question that is near, as the source understands it."""
+        return {"item": self.source.near(self.item, rng)}
 
     def legal(self, seat: str) -> None:
         """Return None: any text is legal."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
@@ -21,9 +23,24 @@ class _Numbers(SplitSource):
             raise ConfigError(f"{self.name}: low={self.low} must be at most high={self.high}")
         super().__post_init__()
 
+    numbers: ClassVar[int]
+    """How many numbers a question has."""
+
     @property
     def _size(self) -> int:
         return self.high - self.low + 1
+
+    @property
+    def _count(self) -> int:
+        return self._size**self.numbers
+
+    def near(self, index: int, rng: np.random.Generator) -> int:
+        """Return the place of a question of which one number is one larger or smaller.
+
+        Of a split, the place as many questions further on.
+        """
+        step = self._size ** int(rng.integers(self.numbers))
+        return (index + step * int(rng.choice([-1, 1]))) % len(self)
 
 
 @config
@@ -36,10 +53,7 @@ class Digits(_Numbers):
 
     name: Literal["digits"] = "digits"
     task: Literal["larger", "sum"] = "larger"
-
-    @property
-    def _count(self) -> int:
-        return self._size**2
+    numbers: ClassVar = 2
 
     def _at(self, place: int) -> Question:
         """Return one pair's question; pairs are ordered by the first number."""
@@ -57,15 +71,12 @@ class Sums(_Numbers):
 
     name: Literal["sums"] = "sums"
     high: Annotated[int, whole(0)] = 29
+    numbers: ClassVar = 6
 
     def __post_init__(self) -> None:
         if self._count >= 2**62:
             raise ConfigError(f"low={self.low}, high={self.high}: at most 1400 different numbers")
         super().__post_init__()
-
-    @property
-    def _count(self) -> int:
-        return self._size**6
 
     def _at(self, place: int) -> Question:
         """Return one choice of six numbers; the last one changes first."""

@@ -57,9 +57,9 @@ class QuestionSource:
         """Return question number `index`, the same at every call."""
         raise NotImplementedError  # abstract
 
-    def draw(self, rng: np.random.Generator) -> Question:
-        """Return a question, each with the same probability."""
-        return self.item(int(rng.integers(len(self))))
+    def near(self, index: int, rng: np.random.Generator) -> int:
+        """Return the place of a question like another; any, where nothing says which are alike."""
+        return int(rng.integers(len(self)))
 
     def grade(self, question: Question, answer: str | None) -> float:
         """Return how right a final answer (see `final_answer`) is, 0..1; the gold answer gives 1.

@@ -56,15 +56,15 @@ def test_plays_are_shared_out_by_what_is_known_about_a_start(started):
         "collect.allocate": Knapsack(),
     }
     run = started(changes)
-    run.collector.history.after_update(
+    run.collector.curriculum.history.after_update(
         [0] * 8 + [1] * 8 + [2] * 8, [-1] * 8 + [1, -1] * 4 + [1] * 8
     )
-    plays = {g.task: len(g.specs) for g in run.collector.plan(1, 3)}
+    plays = {g.task.place: len(g.specs) for g in run.collector.plan(1, 3)}
     assert sum(plays.values()) == 24
     assert plays[2] == 2 < plays[1], "what is always won gets the least"
     collected = run.collector.collect(1)
     assert sorted(Counter(collected.groups).values()) == sorted(plays.values())
-    assert run.collector.history.stats().visits_P.sum() == 6
+    assert run.collector.curriculum.history.stats().visits_P.sum() == 6
 
 
 def test_an_allocator_that_leaves_starts_out_chooses_among_all_of_them(started):
@@ -77,12 +77,12 @@ def test_an_allocator_that_leaves_starts_out_chooses_among_all_of_them(started):
     }
     run = started(changes)
     outcomes = [-1] * 8 + [1, -1] * 4
-    run.collector.history.after_update(
+    run.collector.curriculum.history.after_update(
         [i % 6 for i in range(96)], [outcomes[i % 16] for i in range(96)]
     )
     planned = run.collector.plan(1, 2)
     assert sum(len(g.specs) for g in planned) == 8 and all(g.specs for g in planned)
-    assert len({g.key for g in planned}) == len({g.task for g in planned}) == len(planned)
+    assert len({g.key for g in planned}) == len({g.task.place for g in planned}) == len(planned)
     collected = run.collector.collect(1)
     assert len(collected.episodes) == 8
 

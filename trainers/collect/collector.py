@@ -16,12 +16,23 @@ from torch import Tensor
 
 from coevo.agents.population import Population, Result
 from coevo.envs.core.apply import apply_batch
+from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.rewards import Judges, RewardModule, ScoreContext
 from coevo.trainers.collect.cast import Cast
-from coevo.trainers.collect.rollout import EpisodeSpec, rollout
+from coevo.trainers.collect.rollout import EpisodeSpec, rollout_of
 from coevo.trainers.items.sequences import Batch, build
-from coevo.trainers.samplers import Kept, Mix, ReplayBuffer, TaskHistory, TaskStore, refill
+from coevo.trainers.samplers import (
+    Curriculum,
+    Kept,
+    Mix,
+    Proposal,
+    ReplayBuffer,
+    Source,
+    TaskStore,
+    refill,
+    shared_out,
+)
 
 if TYPE_CHECKING:
     from coevo.trainers.config import TrainConfig
@@ -38,8 +49,8 @@ class Group:
 
     key: int
     """Tells the groups of one update apart."""
-    task: int
-    """Place in the list of tasks; -1 where tasks are endless."""
+    task: Proposal
+    """What is played."""
     specs: tuple[EpisodeSpec, ...]
     episodes: tuple[Episode, ...] = ()
     """One per spec, once they are played."""
@@ -76,21 +87,26 @@ class Collector:
         config: the run.
         population: who plays.
         modules: reward modules that are applied to finished episodes.
+        envs: id -> an environment that was never reset.
         judges: whom they ask.
     """
 
     config: TrainConfig
     population: Population
     modules: Sequence[RewardModule]
+    envs: Mapping[str, TextEnv]
     judges: Judges | None = None
-    history: TaskHistory | None = field(init=False, default=None)
+    curriculum: Curriculum = field(init=False)
     replay: ReplayBuffer = field(init=False)
     task_buffer: TaskStore = field(init=False)
 
     def __post_init__(self) -> None:
         spec = self.config.algorithm.collect
-        if spec.tasks:
-            self.history = spec.allocate.history(spec.tasks, spec.low, spec.high)
+        sources = {
+            id: Source(env, self.config.environments[id].weight, self.config.skill(id))
+            for id, env in self.envs.items()
+        }
+        self.curriculum = spec.curriculum.start(sources, spec, self.config.seed)
         self.replay = ReplayBuffer() if spec.replay is None else spec.replay.buffer()
         self.task_buffer = TaskStore() if spec.task_buffer is None else spec.task_buffer.store()
 
@@ -118,10 +134,10 @@ class Collector:
             return found
 
         found = refill(draw, len(first), self._selected, spec.select.tries)
-        self._observe(played)
+        self._observe(played, step)
         every = [e for g in played for e in g.episodes]
         self.task_buffer.take(every, step)
-        metrics = outcomes(every) | self.task_buffer.metrics()
+        metrics = outcomes(every) | self.task_buffer.metrics() | self.curriculum.metrics()
         metrics |= found.metrics() if spec.select.refills else {}
         weights = self.config.algorithm.advantage.reward_weights
         baselines = greedy_baselines(found.groups, weights)
@@ -135,10 +151,11 @@ class Collector:
         """
         rng = np.random.default_rng([self.config.seed, step, HELD_OUT])
         seeds = rng.integers(2**31, 2**32, size=tasks)
-        specs = [
-            EpisodeSpec(int(s), self.population.assign(i, rng), i) for i, s in enumerate(seeds)
-        ]
-        planned = [Group(i, -1, (spec,)) for i, spec in enumerate(specs)]
+        envs = shared_out(self.curriculum.sources, tasks, [self.config.seed, step, HELD_OUT])
+        planned = []
+        for i, (seed, env) in enumerate(zip(seeds.tolist(), envs, strict=True)):
+            spec = EpisodeSpec(seed, self.population.assign(i, rng), i, env=env)
+            planned.append(Group(i, Proposal(env, seed), (spec,)))
         played = [self._play(planned, step, HELD_OUT, cast) for cast in casts]
         return [[e for g in groups for e in g.episodes] for groups in played]
 
@@ -152,43 +169,23 @@ class Collector:
         return sum(len(t.token_ids or ()) for t in turns if t.player.partition("@")[0] in own)
 
     def plan(self, step: int, groups: int, batch: int = 0) -> list[Group]:
-        """Decide which tasks are played how often, and who sits where.
-
-        Allocators that may leave tasks out choose among all of them, the others among `groups`.
-        """
-        spec, seed = self.config.algorithm.collect, self.config.seed
-        rng = np.random.default_rng([seed, step, *([batch] if batch else [])])
-        tasks, seeds = self._tasks(groups, rng)
-        counts = np.full(len(tasks), spec.group_size)
-        if self.history is not None:
-            stats = self.history.stats(tasks.tolist())
-            total = groups * spec.group_size
-            counts = spec.allocate(stats, total, rng)
+        """Decide which tasks are played how often, and who sits where."""
+        seed, tasks = self.config.seed, self.curriculum.propose(step, groups, batch)
         planned: list[Group] = []
         stream = 0
-        for i in np.flatnonzero(counts):
+        for task in (t for t in tasks if t.episodes):
             key = batch * len(tasks) + len(planned)
             # All episodes of a group share their seats, which rotate from group to group.
             seated = np.random.default_rng([seed, step, key])
             players = self.population.assign(step * groups + key, seated)
-            ahead = range(stream, stream + int(counts[i]))
+            ahead = range(stream, stream + task.episodes)
             # They share what earlier episodes left as well: a task is more than its seed.
             left = self.task_buffer.give(np.random.default_rng([seed, step, key, 3]))
-            specs = tuple(EpisodeSpec(int(seeds[i]), players, s, left) for s in ahead)
-            planned.append(Group(key, int(tasks[i]), specs))
-            stream += int(counts[i])
+            options = {**left, **task.options}
+            specs = tuple(EpisodeSpec(task.seed, players, s, options, env=task.env) for s in ahead)
+            planned.append(Group(key, task, specs))
+            stream += task.episodes
         return planned
-
-    def _tasks(self, groups: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return places in the list of tasks, and their seeds."""
-        if self.history is None:
-            return np.full(groups, -1), rng.integers(2**31, size=groups)
-        size = len(self.history)
-        every = np.random.default_rng([self.config.seed, 2**31]).integers(2**31, size=size)
-        if not self.config.algorithm.collect.allocate.n_min:
-            return np.arange(size), every
-        at = rng.choice(size, groups, replace=groups > size)
-        return at, every[at]
 
     def _play(
         self, planned: Sequence[Group], step: int, batch: int, cast: Cast | None
@@ -210,7 +207,7 @@ class Collector:
         if self.config.algorithm.needs_greedy:
             agents |= {n + GREEDY: agent.greedy(n + GREEDY) for n, agent in learners.items()}
             specs += [_greedily(g.specs[0], learners) for g in planned]
-        episodes = rollout(self.config.env, specs, agents, self.config.env_options)
+        episodes = rollout_of(self.envs, specs, agents)
         apply_batch(self.modules, episodes, ScoreContext(step, self.config.seed, self.judges))
         rest = iter(episodes)
         played = [replace(g, episodes=tuple(next(rest) for _ in g.specs)) for g in planned]
@@ -246,14 +243,10 @@ class Collector:
             if episode.stop is not StopReason.ERROR:
                 yield Result(spec.players, {s: episode.total(s, component) for s in episode.agents})
 
-    def _observe(self, groups: Sequence[Group]) -> None:
+    def _observe(self, groups: Sequence[Group], step: int) -> None:
         """Note the outcomes of tasks, those of groups that were dropped included."""
         self.population.observe(r for g in groups for r in self._results(g))
-        if self.history is None:
-            return
-        low, high = self.history.low, self.history.high
-        seen = [(g.task, s[0]) for g in groups for s in self._scores(g)]
-        self.history.after_update([i for i, _ in seen], [min(max(s, low), high) for _, s in seen])
+        self.curriculum.observe([(g.task, [s[0] for s in self._scores(g)]) for g in groups], step)
 
     def remember(self, collected: Collected, batch: Batch, advantage_BS: Tensor, step: int) -> None:
         """Hand the fresh episodes, with the mean advantage of each seat, to the replay buffer."""
@@ -288,17 +281,15 @@ class Collector:
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a checkpoint must keep; JSON-able."""
-        tasks = {} if self.history is None else self.history.state_dict()
         return {
-            "tasks": tasks,
+            "tasks": self.curriculum.state_dict(),
             "replay": self.replay.state_dict(),
             "task_buffer": self.task_buffer.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take back what `state_dict` gave."""
-        if self.history is not None:
-            self.history.load_state_dict(state["tasks"])
+        self.curriculum.load_state_dict(state["tasks"])
         self.replay.load_state_dict(state["replay"])
         self.task_buffer.load_state_dict(state.get("task_buffer", {}))
 

@@ -33,7 +33,7 @@ def rollout_metrics(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[s
     count = len(episodes)
     if not count:
         return metrics
-    contest = len(seats) > 1 and spec(episodes[0].env).kind != "cooperative"
+    contest = len(seats) > 1 and any(spec(e.env).kind != "cooperative" for e in episodes)
     for seat in seats:
         metrics[f"return/{seat}"] = float(np.mean([score(e, seat) for e in episodes]))
         if contest:

@@ -32,6 +32,8 @@ class EpisodeSpec:
     """Options of the reset, such as what earlier episodes have left."""
     injected: Mapping[str, Injected] = field(default_factory=dict)
     """Seat -> text that is added to what it sees."""
+    env: str = ""
+    """Environment, where episodes of several are played at once."""
 
 
 @dataclass(slots=True)
@@ -83,12 +85,24 @@ def rollout(
         One finished episode per spec, in order, with tokens where the agent is a policy. An
         episode in which somebody could not answer has stopped with `StopReason.ERROR`.
     """
+    template = make(env_id, **(env_options or {}))
+    return rollout_of({spec.env: template for spec in specs}, specs, agents)
+
+
+def rollout_of(
+    templates: Mapping[str, TextEnv], specs: Sequence[EpisodeSpec], agents: Mapping[str, Agent]
+) -> list[Episode]:
+    """Play episodes of several environments to their ends, all at once; see `rollout`.
+
+    Args:
+        templates: what specs call it -> an environment that was never reset.
+        specs: what to play.
+        agents: name -> agent; every name in `specs` must be there.
+    """
     missing = {name for s in specs for name in s.players.values()} - agents.keys()
     if missing:
         raise ConfigError(f"no agent {sorted(missing)}; agents: {sorted(agents)}")
-    template = make(env_id, **(env_options or {}))
-    template.applies_batch_rewards = False
-    every = [_start(number, template.fresh(), spec) for number, spec in enumerate(specs)]
+    every = [_start(number, templates[s.env].fresh(), s) for number, s in enumerate(specs)]
     while live := [e for e in every if e.env.awaiting]:
         for name, asked in _requests(live).items():
             replies = agents[name].act([request for _, request in asked])
@@ -100,6 +114,7 @@ def rollout(
 
 
 def _start(number: int, env: TextEnv, spec: EpisodeSpec) -> _Live:
+    env.applies_batch_rewards = False
     env.reset(seed=spec.seed, options=dict(spec.options))
     return _Live(number, spec, env, np.random.default_rng([spec.seed, spec.stream, 7]))
 

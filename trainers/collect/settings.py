@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Annotated
 
-from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.samplers import (
     Allocation,
+    Drawn,
+    Evolve,
     KeepAll,
     Replay,
     Selection,
@@ -25,6 +27,8 @@ class CollectConfig:
     """Episodes per update; an episode gives one trajectory per learning seat."""
     group_size: Annotated[int, whole(1)] = 1
     """Episodes of the same task; group statistics compare them."""
+    curriculum: Annotated[Drawn | Evolve, choice()] = field(default_factory=Drawn)
+    """Which tasks are played."""
     tasks: Annotated[int, whole(0)] = 0
     """Tasks of the whole run; 0 draws new ones for every update."""
     allocate: Allocation = field(default_factory=Uniform)

@@ -144,6 +144,7 @@ def build(
     steps: str = "turn",
     others: bool = False,
     invalid: bool = False,
+    envs: Collection[str] = (),
 ) -> Batch | None:
     """Turn episodes into trajectories and sequences.
 
@@ -157,6 +158,7 @@ def build(
         others: give other agents trajectories too, after the learners', without sequences or
             tokens: what a past self wrote is credited, but nobody learns it.
         invalid: keep what a reward module found no reward for; `Trajectories.valid_B` tells it.
+        envs: environments that may be missing in this batch; their seats keep their numbers.
 
     Returns:
         None when no policy wrote anything.
@@ -167,7 +169,7 @@ def build(
     if not any(t.learns for t in found):
         return None
     origin = tuple((t.episode, episodes[t.episode].agents[t.seat]) for t in found)
-    trajectories = as_tensors(found, episodes, groups)
+    trajectories = as_tensors(found, episodes, groups, envs)
     if baselines is not None:
         value = [baselines[groups[at], seat] for at, seat in origin]
         trajectories = replace(trajectories, baseline_B=torch.tensor(value, dtype=torch.float64))

@@ -83,7 +83,10 @@ def _due(turns: Sequence[Turn], agent: str) -> dict[str, float]:
 
 
 def as_tensors(
-    found: list[SeatRecord], episodes: Sequence[Episode], groups: Sequence[int]
+    found: list[SeatRecord],
+    episodes: Sequence[Episode],
+    groups: Sequence[int],
+    envs: Collection[str] = (),
 ) -> Trajectories:
     """Lay records side by side, padded on the right, with every key that estimators may ask for."""
     components = tuple(sorted({c for t in found for table in t.rewards for c in table}))
@@ -108,7 +111,7 @@ def as_tensors(
         components=components,
         turn_mask_BT=torch.tensor(turn_mask),
         turn_of_BS=padded(stream, -1),
-        keys=_keys(found, episodes, groups),
+        keys=_keys(found, episodes, groups, envs),
         state_BT=padded([[_digest(str(u[0].chat)) for u in _by_step(t)] for t in found], -1),
         action_BT=padded(
             _numbered([["\n".join(map(_said, u)) for u in _by_step(t)] for t in found]), -1
@@ -119,9 +122,13 @@ def as_tensors(
 
 
 def _keys(
-    found: list[SeatRecord], episodes: Sequence[Episode], groups: Sequence[int]
+    found: list[SeatRecord],
+    episodes: Sequence[Episode],
+    groups: Sequence[int],
+    envs: Collection[str],
 ) -> Mapping[str, Tensor]:
-    games = _codes([episodes[t.episode].env for t in found])
+    # Nor on which environments were drawn this time.
+    games = _codes([episodes[t.episode].env for t in found], envs)
     seats = [t.seat for t in found]
     # What was injected is part of a task: how good a text is must not look like a good reply.
     tasks = [(groups[t.episode], *sorted({i for u in t.turns for i in u.injected})) for t in found]
@@ -173,8 +180,8 @@ def _numbered(rows: Sequence[Sequence[str]]) -> list[list[int]]:
     return [[table.setdefault(text, len(table)) for text in row] for row in rows]
 
 
-def _codes(values: Sequence[Any]) -> list[int]:
-    table = {value: code for code, value in enumerate(sorted(set(values)))}
+def _codes(values: Sequence[Any], known: Collection[Any] = ()) -> list[int]:
+    table = {value: code for code, value in enumerate(sorted({*values, *known}))}
     return [table[v] for v in values]
 
 

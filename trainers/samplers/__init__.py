@@ -1,6 +1,7 @@
 """What an update is given to learn from: how often a task is played, what is kept, what returns.
 
-Read `tasks` (what is known about a task), `allocate` (episodes per task), `selection` (which groups
+Read `tasks` (what is known about a task), `curriculum` and `evolve` (which tasks are proposed),
+`allocate` (episodes per task), `selection` (which groups
 are learnt from), `replay` (episodes of earlier updates) and `task_buffer` (what episodes leave for
 later ones).
 """
@@ -13,6 +14,8 @@ from coevo.trainers.samplers.allocate import (
     Xrpo,
     knapsack_cost,
 )
+from coevo.trainers.samplers.curriculum import Curriculum, Drawn, Proposal, Source, shared_out
+from coevo.trainers.samplers.evolve import Evolve
 from coevo.trainers.samplers.kept import Kept, alone
 from coevo.trainers.samplers.replay import (
     Extra,

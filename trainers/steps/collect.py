@@ -32,5 +32,9 @@ class Collect(Step):
         run.progress = run.progress.plus(
             tokens=found.tokens, turns=sum(len(e.turns) for e in fresh)
         )
-        page.metrics |= rollout_metrics(run.env.possible_agents, fresh) | found.metrics
+        seats = run.population.seats
+        page.metrics |= rollout_metrics(seats, fresh) | found.metrics
+        for env in run.envs if len(run.envs) > 1 else ():
+            own = rollout_metrics(seats, [e for e in fresh if e.env == env])
+            page.metrics |= {f"{env}/{name}": value for name, value in own.items()}
         run.count_judges(page.metrics)

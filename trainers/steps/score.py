@@ -38,6 +38,7 @@ class Score(Step):
             found.baselines,
             steps=advantage.steps,
             others=advantage.others,
+            envs=run.envs,
             invalid=advantage.invalid is not None,
         )
         page.batch = None if batch is None else scored(algorithm, run.learners, batch)
