@@ -79,6 +79,7 @@ register(
     "coevo.envs.games.openspiel",
     "any sequential or simultaneous OpenSpiel game (game=...; Pig by default), generic text",
     kind="mixed",
+    parallel=True,
     starter_trained=True,
     suites=(),
 )
@@ -152,6 +153,7 @@ register(
     "coevo.envs.dilemmas.trust_and_split",
     "talk about hidden hands, then claim coins that one of the two values more",
     kind="mixed",
+    parallel=True,
     starter_trained=True,
     metric="return_self_play",
     refs={"random": 225.0, "oracle": 500.0},

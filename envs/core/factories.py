@@ -32,6 +32,11 @@ class ParallelView(aec_to_parallel_wrapper):
     after it go on waiting and reply once more with it; other seats' replies are not read.
     """
 
+    def __init__(self, env: TextEnv) -> None:
+        if not env.task.simultaneous:
+            raise ConfigError(f"{env} has no parallel form with these arguments: seats take turns")
+        super().__init__(env)
+
     @property
     def max_cycles(self) -> int | None:
         """Rounds after which play is truncated; None for no limit."""

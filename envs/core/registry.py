@@ -31,6 +31,8 @@ class EnvSpec:
     """`competitive`, `cooperative` or `mixed`."""
     simultaneous: bool = False
     """Whether all seats move at once, so that a parallel form exists."""
+    parallel: bool = False
+    """Whether a parallel form exists with other arguments than the default ones."""
     seats: int = 2
     """Number of seats with the default arguments."""
     metric: str = ""
@@ -81,7 +83,7 @@ def register(id: str, module: str, summary: str, **fields: Any) -> EnvSpec:
         raise ConfigError(f"environment {id!r} is registered already, from {ENVS[id].module}")
     ENVS[id] = spec
     pettingzoo.register("aec", id, f"{module}:env")
-    if spec.simultaneous:
+    if spec.simultaneous or spec.parallel:
         pettingzoo.register("parallel", id, f"{module}:parallel_env")
     gymnasium.register(
         id, entry_point="coevo.envs.core.single_agent:SingleAgentEnv", kwargs={"env_id": id}

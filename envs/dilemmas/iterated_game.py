@@ -107,7 +107,6 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         totals = [rounds * edge for rounds in (least, self.rounds) for edge in (low, high)]
         self.payoff_range = (min(totals), max(totals))
         self.zero_sum = self.game.zero_sum
-        self.simultaneous = not self.messages
 
     # ---- Rules ----------------------------------------------------------------------------------
 

@@ -57,6 +57,7 @@ class RepeatedGame(Task[C]):
     def __init__(self, config: C) -> None:
         super().__init__(config)
         self.rounds, self.messages = config.rounds, config.messages
+        self.simultaneous = not self.messages
         if config.unparsable is not None:
             self.default_move = self._choice_of_all(str(config.unparsable))
 

@@ -6,6 +6,7 @@ Everything here is a pure function of its arguments.
 from __future__ import annotations
 
 import functools
+import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -16,6 +17,9 @@ from coevo.envs.core.errors import ConfigError, unknown
 
 CHANCE = -1
 """OpenSpiel's player id of chance."""
+
+PYTHON = "python_"
+"""Beginning of the names of games that OpenSpiel has in Python."""
 
 _BREAKS = re.compile(r"[\[\]{};:,\"'\s\x00-\x1f\x7f]+")
 _SEAT = re.compile(r"^\[P\d+\]\s*")
@@ -33,6 +37,8 @@ def load_game(game: str) -> pyspiel.Game:
             own, which two copies of a state would share.
     """
     name, _ = game_parameters(game)
+    if name.startswith(PYTHON) and name not in pyspiel.registered_names():
+        importlib.import_module("open_spiel.python.games")  # registers those written in Python
     if name not in pyspiel.registered_names():
         raise unknown("OpenSpiel game", name, pyspiel.registered_names())
     try:
@@ -80,9 +86,10 @@ def named(values: Sequence[Any]) -> str:
 def _check_actions(name: str, game: pyspiel.Game) -> None:
     state = game.new_initial_state()
     try:
-        state.legal_actions()
+        movers(state) if state.is_simultaneous_node() else state.legal_actions()
     except Exception as error:
-        raise ConfigError(f"{name} has no numbered actions: {error}") from None
+        reason = str(error) or type(error).__name__
+        raise ConfigError(f"{name} has no numbered actions: {reason}") from None
 
 
 def movers(state: pyspiel.State) -> list[int]:

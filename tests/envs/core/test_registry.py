@@ -124,3 +124,21 @@ def test_rendering_needs_a_mode():
     env.reset(seed=0)
     with pytest.raises(ConfigError, match="render needs render_mode"):
         env.render()
+
+
+@pytest.mark.parametrize(
+    ("id", "at_once", "in_turn"),
+    [
+        ("coevo/openspiel-v0", {"game": "goofspiel(num_cards=4)"}, {"game": "pig"}),
+        ("coevo/trust_and_split-v0", {"messages": False}, {}),
+    ],
+)
+def test_a_parallel_form_exists_where_the_arguments_make_moves_simultaneous(id, at_once, in_turn):
+    env = pettingzoo.make("parallel", id, **at_once)
+    env.reset(seed=0)
+    while env.agents:
+        legal = {a: env.unwrapped.task.legal(a)[0] for a in env.agents}
+        env.step({a: f"[{move}]" for a, move in legal.items()})
+    assert env.unwrapped.episode.stop == "finished"
+    with pytest.raises(ConfigError, match="no parallel form with these arguments: seats take turn"):
+        pettingzoo.make("parallel", id, **in_turn)

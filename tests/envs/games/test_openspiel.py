@@ -109,6 +109,25 @@ def test_a_simultaneous_game_taken_in_turns_hides_the_first_move(stage, walks):
     assert len(looks) == 1
 
 
+@pytest.mark.parametrize(
+    ("game", "at_once"),
+    [
+        ("python_tic_tac_toe", False),
+        ("python_kuhn_poker", False),
+        ("python_iterated_prisoners_dilemma", True),
+    ],
+)
+def test_games_that_openspiel_has_in_python_can_be_played(game, at_once):
+    env, rng = raw_factory(OpenSpielTask)(game=game), np.random.default_rng(0)
+    env.reset(seed=0)
+    assert env.task.simultaneous == at_once
+    while env.awaiting:
+        env.step(answer(str(rng.choice(env.task.legal(env.agent_selection)))))
+    assert env.episode.stop == "finished"
+    returns = [env.episode.outcome[f"return/{a}"] for a in env.possible_agents]
+    assert returns == pytest.approx(list(env.task.state.returns()))
+
+
 class SameName(OpenSpielTask):
     """A skin that cannot tell moves apart."""
 

@@ -1,0 +1,241 @@
+"""Numbers instead of text for all seats at once: what learners of many agents expect.
+
+A view of a text environment, as `vector` is for one seat: PettingZoo's AEC or parallel form with
+`Discrete` actions and masks, so that the tutorials of TorchRL, RLlib, Tianshou and others run on it
+as on PettingZoo's own board games.
+
+Observation   {"observation": what the seat knows, see `coevo.envs.games.tensors`; "action_mask":
+              1 for every action that is legal now}; zeros where the seat has nothing to decide
+Action        Discrete: OpenSpiel's distinct actions
+State         the observations of all seats in order, for a critic that sees everything
+Reward        as the text environment pays it; so are ends and what an illegal action costs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from pettingzoo import AECEnv, ParallelEnv
+
+from coevo.envs.core.env import TextEnv
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.factories import ParallelView
+from coevo.envs.core.registry import make
+from coevo.envs.games.tensors import encode, size
+from coevo.envs.games.vector import BOUND, illegal_reply, legal_mask, numbered, reply_of
+
+Seen = dict[str, np.ndarray]
+Results = tuple[dict[str, Seen], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]]
+
+
+class _Numbers:
+    """Spaces, observations and replies of a text environment whose actions are numbered."""
+
+    def __init__(self, env: TextEnv) -> None:
+        self.env, self.task = env, numbered(env)
+        self.size = int(self.task.game.num_distinct_actions())
+        width = size(self.task.game)
+        self.action_spaces = {a: spaces.Discrete(self.size) for a in env.possible_agents}
+        self.observation_spaces = {a: self._space(width) for a in env.possible_agents}
+        self.state_space = self._box(width * len(env.possible_agents))
+
+    def _space(self, width: int) -> spaces.Dict:
+        mask = spaces.Box(0, 1, (self.size,), np.int8)
+        return spaces.Dict({"observation": self._box(width), "action_mask": mask})
+
+    def _box(self, width: int) -> spaces.Box:
+        return spaces.Box(-BOUND, BOUND, (width,), np.float32)
+
+    def observe(self, seat: str) -> Seen:
+        """Return fresh arrays of what a seat knows and may do."""
+        mask = np.zeros(self.size, dtype=np.int8)
+        if seat in self.env.awaiting:
+            mask[:] = legal_mask(self.task, self.task.seats.index(seat))
+        return {"observation": self._known(seat), "action_mask": mask}
+
+    def _known(self, seat: str) -> np.ndarray:
+        if self.task.state.is_terminal() or self.env.terminations.get(seat, True):
+            return np.zeros(size(self.task.game), dtype=np.float32)
+        return encode(self.task.state, self.task.seats.index(seat))
+
+    def state(self) -> np.ndarray:
+        """Return what all seats know, in their order."""
+        return np.concatenate([self._known(a) for a in self.env.possible_agents])
+
+    def reply(self, seat: str, action: int) -> str:
+        """Return what a seat says for an action."""
+        number = int(action)
+        if not 0 <= number < self.size:
+            raise ConfigError(f"action={number} of {seat} must be from 0 to {self.size - 1}")
+        said = reply_of(self.task, self.task.seats.index(seat), number)
+        return said or illegal_reply(number)
+
+
+class ArrayEnv(AECEnv[str, Seen, int]):
+    """A text environment as numbers, seat after seat; made by `array_env`.
+
+    Args:
+        env: the environment; `unwrapped.text` gives it back, with its record.
+    """
+
+    def __init__(self, env: TextEnv) -> None:
+        super().__init__()
+        self.text, self._numbers = env, _Numbers(env)
+        self.metadata = env.metadata
+        self.render_mode = env.render_mode
+        self.possible_agents = list(env.possible_agents)
+        self.agents: list[str] = []
+        self.observation_spaces = self._numbers.observation_spaces
+        self.action_spaces = self._numbers.action_spaces
+        self.state_space = self._numbers.state_space
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the space of a seat's observations; the same object at every call."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the space of a seat's actions; the same object at every call."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start an episode; equal seeds give the initial states of the text environment."""
+        self.text.reset(seed=seed, options=options)
+        self._follow()
+
+    def step(self, action: int | None) -> None:
+        """Take the action of `agent_selection`; None where it has left the game."""
+        seat = self.agent_selection
+        gone = self.terminations[seat] or self.truncations[seat]
+        if gone or action is None:
+            self.text.step(action)  # type: ignore[arg-type]  # the text environment checks it
+        else:
+            self.text.step(self._numbers.reply(seat, action))
+        self._follow()
+
+    def observe(self, agent: str) -> Seen:
+        """Return fresh arrays of what a seat knows and may do."""
+        return self._numbers.observe(agent)
+
+    def state(self) -> np.ndarray:
+        """Return what all seats know, in their order."""
+        return self._numbers.state()
+
+    def render(self) -> Any:
+        """Draw the state as the text environment does."""
+        return self.text.render()
+
+    def close(self) -> None:
+        """Release nothing; may be called again."""
+
+    def __str__(self) -> str:
+        """Return the registered id."""
+        return str(self.text)
+
+    def _follow(self) -> None:
+        text = self.text
+        self.agents, self.agent_selection = text.agents, text.agent_selection
+        self.rewards, self._cumulative_rewards = text.rewards, text._cumulative_rewards
+        self.terminations, self.truncations = text.terminations, text.truncations
+        # Empty, since learners turn infos into tensors; `text.episode` has the record.
+        self.infos: dict[str, dict[str, Any]] = {a: {} for a in text.agents}
+
+
+class ParallelArrayEnv(ParallelEnv[str, Seen, int]):
+    """A text environment with simultaneous moves as numbers; made by `parallel_array_env`.
+
+    Args:
+        env: the environment; `unwrapped.text` gives it back, with its record.
+    """
+
+    def __init__(self, env: TextEnv) -> None:
+        self._view, self._numbers = ParallelView(env), _Numbers(env)
+        self.text = env
+        self.metadata = env.metadata
+        self.render_mode = env.render_mode
+        self.possible_agents = list(env.possible_agents)
+        self.agents: list[str] = []
+        self.observation_spaces = self._numbers.observation_spaces
+        self.action_spaces = self._numbers.action_spaces
+        self.state_space = self._numbers.state_space
+
+    @property
+    def max_cycles(self) -> int | None:
+        """Rounds after which play is truncated; None for no limit."""
+        return self.text.max_cycles
+
+    @max_cycles.setter
+    def max_cycles(self, rounds: int | None) -> None:
+        self.text.max_cycles = rounds
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the space of a seat's observations; the same object at every call."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the space of a seat's actions; the same object at every call."""
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Seen], dict[str, Any]]:
+        """Start an episode; return observations and infos by seat."""
+        self._view.reset(seed=seed, options=options)
+        self.agents = list(self.text.agents)
+        return {a: self._numbers.observe(a) for a in self.agents}, {a: {} for a in self.agents}
+
+    def step(self, actions: Mapping[str, int]) -> Results:
+        """Carry out the actions of all seats; where one has to try again, so do those after it."""
+        said = {a: self._numbers.reply(a, actions[a]) for a in self.text.awaiting if a in actions}
+        seats = list(self.text.agents)
+        _, rewards, ended, cut, _ = self._view.step(said)
+        self.agents = list(self.text.agents)
+        seen = {a: self._numbers.observe(a) for a in seats}
+        return seen, rewards, ended, cut, {a: {} for a in seats}
+
+    def state(self) -> np.ndarray:
+        """Return what all seats know, in their order."""
+        return self._numbers.state()
+
+    def render(self) -> Any:
+        """Draw the state as the text environment does."""
+        return self.text.render()
+
+    def close(self) -> None:
+        """Release nothing; may be called again."""
+
+    def __str__(self) -> str:
+        """Return the registered id."""
+        return str(self.text)
+
+
+def array_env(env_id: str, *, render_mode: str | None = None, **options: Any) -> ArrayEnv:
+    """Return a registered environment as a PettingZoo AEC environment of numbers.
+
+    Args:
+        env_id: its moves must be numbered, as OpenSpiel's are.
+        render_mode: as in the environment.
+        **options: of the environment; prompts are terse unless they say otherwise.
+
+    Raises:
+        ConfigError: the environment has no numbered actions, or an argument makes no sense.
+    """
+    return ArrayEnv(make(env_id, render_mode=render_mode, **_quiet(options)))
+
+
+def parallel_array_env(
+    env_id: str, *, render_mode: str | None = None, **options: Any
+) -> ParallelArrayEnv:
+    """Return the same for an environment in which all seats move at once.
+
+    Raises:
+        ConfigError: as `array_env`, or seats take turns with these arguments.
+    """
+    return ParallelArrayEnv(make(env_id, render_mode=render_mode, **_quiet(options)))
+
+
+def _quiet(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Nobody reads the prompts, so they are kept short."""
+    return {"prompt_style": "terse", **options}
