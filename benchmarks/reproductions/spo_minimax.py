@@ -2,7 +2,7 @@
 
 Setting   Four arms (`preferences`), one table, the shipped loop. `spo` with groups of 8 whose
           comparisons are drawn; `sppo` with groups of 16, beta 5 and probabilities that are known,
-          on every two replies of a group (variant `all`), and on the best and worst of 5.
+          on every two replies of a group, and on the best and worst of 5 (variant `extremes`).
 Measured  How often the average policy, and the last, is preferred to the arm that beats it most.
 Chosen    Step sizes, 1000 and 400 updates; the papers have no such figure. SPO's guarantee is for
           the average policy; the last one goes round.
@@ -35,8 +35,8 @@ STEPS, SQUARES, FITTED = 1000, 400, 200
 def run(seeds: Sequence[int]) -> Outcome:
     """Train on comparisons by two algorithms, and on fitted scores."""
     spo = [course(record("spo", None, True, SPO), STEPS, s) for s in seeds]
-    every = [course(record("sppo", "all", False, SPPO), SQUARES, s) for s in seeds]
-    ends = [course(record("sppo", None, False, EXTREMES), SQUARES, s) for s in seeds]
+    every = [course(record("sppo", None, False, SPPO), SQUARES, s) for s in seeds]
+    ends = [course(record("sppo", "extremes", False, EXTREMES), SQUARES, s) for s in seeds]
     fitted = [fitted_scores(FITTED, s) for s in seeds]
     return Outcome(
         (

@@ -166,6 +166,7 @@ COMPOSITION = {
     "sppo": "renew > collect > score > recycle(pairs) > update(sppo) > fit | win_rate",
     "dno": "renew > collect > score > recycle(pairs) > update(dno) > fit | win_rate",
     "rpo": "collect > score > recycle(pairs) > update(rpo) > fit",
+    "upo": "renew > collect > score > recycle(pairs) > sift > update(dpo) > fit",
     "optima": "collect > score > recycle(best) > update(sft) > fit | token_cost",
     "two_level": "collect > score > credit > update(not planner*) > every 1 from 50: "
     "update(planner*) > recall > fit | entropy, critic",

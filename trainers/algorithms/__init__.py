@@ -70,6 +70,7 @@ from coevo.trainers.algorithms import (
     tree_grpo,
     turn_ppo,
     two_level,
+    upo,
     vade,
     xrpo,
 )
@@ -143,6 +144,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         sppo,
         dno,
         rpo,
+        upo,
         optima,
         # Several agents
         mars,

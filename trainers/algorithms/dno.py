@@ -31,7 +31,7 @@ ALGORITHM = Algorithm(
     summary="differences of log-ratios are regressed on differences of win rates",
     paper="Rosset et al. 2024, DNO, arXiv 2404.03715",
     formula="-p log s(d) - (1-p) log s(-d), d = eta (D_1 - D_2), D = log pi/pi_t, p = s(r_1 - r_2)",
-    status="composed",
+    status="table",
     reproductions=("dno_monotone",),
     cycle=(
         Renew(),

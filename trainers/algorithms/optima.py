@@ -37,7 +37,7 @@ ALGORITHM = Algorithm(
     summary="the best plays of a task, right and short, are imitated or preferred",
     paper="Chen et al. 2024, Optima, arXiv 2410.08115",
     formula="R = R_task - lambda tokens; SFT on argmax R if R > theta, or DPO + alpha NLL on pairs",
-    status="composed",
+    status="table",
     reproductions=("optima_codes",),
     cycle=(Collect(), Score(), SELECT, IMITATE, Fit()),
     rewards=(TokenCost(cost=0.6, payer="team"),),

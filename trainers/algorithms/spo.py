@@ -25,7 +25,7 @@ ALGORITHM = Algorithm(
     summary="win rate against the other episodes of the task, instead of a reward",
     paper="Swamy et al. 2024, SPO, arXiv 2401.04056",
     formula="r_i = 1/(G-1) sum_{j != i} P(i preferred to j), A = r - mean over the task",
-    status="composed",
+    status="table",
     reproductions=("spo_minimax",),
     rewards=(WinRate(),),
     collect=CollectConfig(episodes=64, group_size=8, component="win_rate"),

@@ -1,8 +1,12 @@
 """SPPO: exponential weights on win rates, by regression (arXiv 2405.00675).
 
-Five replies to a prompt are compared with each other; the log-ratio of the best and of the worst to
-the policy that drew them is moved towards (P - 1/2) / beta. That policy is the reference of the
-iteration: `renew` makes it so at the start of every update.
+Five replies to a prompt are compared with each other; the log-ratio of each to the policy that drew
+them is moved towards (P - 1/2) / beta. That policy is the reference of the iteration: `renew` makes
+it so at the start of every update.
+
+Algorithm 1 learns from all replies. The released code keeps the best and the worst of a prompt, the
+variant `extremes`: a biased sample of win rates, which costs the guarantee where preferences go in
+a circle (`spo_minimax`).
 """
 
 from coevo.envs.rewards import WinRate
@@ -19,13 +23,13 @@ ALGORITHM = Algorithm(
     summary="log-ratios are regressed on win rates, with a new reference every update",
     paper="Wu et al. 2024, SPPO, arXiv 2405.00675",
     formula="1/2 [(log pi/pi_t (w) - (P_w - 1/2)/beta)^2 + (log pi/pi_t (l) - (P_l - 1/2)/beta)^2]",
-    status="composed",
+    status="table",
     reproductions=("spo_minimax",),
     cycle=(
         Renew(),
         Collect(),
         Score(),
-        Recycle(to=Pairs()),
+        Recycle(to=Pairs(take="all", ties=True)),
         Update(losses=(Sppo(beta=0.01),)),
         Fit(),
     ),
@@ -40,7 +44,7 @@ ALGORITHM = Algorithm(
         "optim.epochs": Published(value=1, source=CODE, why="few prompts per iteration"),
     },
     variants={
-        "all": {"cycle.recycle.to": Pairs(take="all", ties=True)},
+        "extremes": {"cycle.recycle.to": Pairs()},
         "hard": {"cycle.update.losses.sppo.hard": True},
     },
 )

@@ -25,7 +25,7 @@ class Unlikelihood(FailureLoss):
     >>> float(Unlikelihood()(x))
     1.5
     >>> Unlikelihood().of_tokens(torch.tensor([[0.5, 1.0]]).log(), None).tolist()
-    [[0.6931471824645996, -0.0]]
+    [[0.6931471824645996, 0.0]]
     """
 
     name: Literal["unlikelihood"] = "unlikelihood"

@@ -17,6 +17,7 @@ from coevo.trainers.steps.recyclers import Certified, Verdicts
 from coevo.trainers.steps.refresh import Refresh
 from coevo.trainers.steps.renew import Renew
 from coevo.trainers.steps.score import Score
+from coevo.trainers.steps.sift import Sift
 from coevo.trainers.steps.update import Update
 
 AnyStep = Annotated[Plain | Every | When, choice(), named(Step)]
@@ -55,6 +56,7 @@ __all__ = [
     "Refresh",
     "Renew",
     "Score",
+    "Sift",
     "Step",
     "Update",
     "Verdicts",

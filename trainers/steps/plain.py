@@ -13,10 +13,22 @@ from coevo.trainers.steps.recycle import Recycle
 from coevo.trainers.steps.refresh import Refresh
 from coevo.trainers.steps.renew import Renew
 from coevo.trainers.steps.score import Score
+from coevo.trainers.steps.sift import Sift
 from coevo.trainers.steps.update import Update
 
 Plain = (
-    Collect | Score | Credit | Recycle | Update | Recall | Fit | Renew | Draw | Appraise | Refresh
+    Collect
+    | Score
+    | Credit
+    | Recycle
+    | Sift
+    | Update
+    | Recall
+    | Fit
+    | Renew
+    | Draw
+    | Appraise
+    | Refresh
 )
 """The classes of such steps."""
 PlainStep = Annotated[Plain, choice()]

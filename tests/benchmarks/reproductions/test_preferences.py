@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from coevo.benchmarks.reproductions import dno_monotone, rpo_coverage, spo_minimax
+from coevo.benchmarks.reproductions import dno_monotone, rpo_coverage, spo_minimax, upo_noise
 from coevo.benchmarks.reproductions.preferences import (
     P_AA,
     course,
@@ -38,6 +38,13 @@ def test_imitation_keeps_the_preferred_replies(monkeypatch):
     monkeypatch.setattr(rpo_coverage, "CHANGES", changes)
     dpo, rpo = (rpo_coverage.drift(eta, seed=4) for eta in (0.0, 0.2))
     assert rpo.chosen > dpo.chosen + 0.5
+
+
+def test_sifted_labels_are_right_more_often_and_equal_seeds_sift_alike(monkeypatch):
+    monkeypatch.setattr(upo_noise, "STEPS", 2)
+    found, again = (upo_noise.learn(None, seed=1) for _ in range(2))
+    assert min(now - before for now, before in zip(found.right, found.made, strict=True)) > 0.05
+    assert found == again
 
 
 def test_toys_are_not_offered():

@@ -1,0 +1,57 @@
+"""UPO: preference optimisation on pairs whose labels an estimator is certain of.
+
+In every round replies of the policy are compared, which labels pairs. An estimator with dropout is
+asked ten times about each: pairs whose label most answers contradict are dropped; of the others,
+half are drawn by how certain it is (1 - BALD) and half by how uncertain (BALD). DPO learns from
+them, with the policy at the start of the round as reference. The released trainer is plain DPO:
+uncertainty enters by the choice of pairs alone.
+
+Left out: the estimator is fitted to the labels of its own round, a small network on the tokens of
+replies; the paper fine-tunes a language model on labelled pairs first. A loss weighted by
+uncertainty, of which the abstract speaks, could not be read.
+"""
+
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.algorithms.reasons import CHEAP, SMALL
+from coevo.trainers.losses import Dpo
+from coevo.trainers.steps import Collect, Fit, Pairs, Recycle, Renew, Score, Sift, Update
+
+CODE = "released code, wjn1996/UPO2"
+
+ALGORITHM = Algorithm(
+    name="upo",
+    summary="DPO on pairs whose labels an estimator under dropout agrees with",
+    paper="Wang et al. 2024, UPO, arXiv 2409.11212",
+    formula="BALD = H[mean p_t] - mean H[p_t]; agreed pairs by 1 - BALD and by BALD; "
+    "-log s(beta (D_w - D_l))",
+    status="table",
+    reproductions=("upo_noise",),
+    cycle=(
+        Renew(),
+        Collect(),
+        Score(),
+        Recycle(to=Pairs()),
+        Sift(),
+        Update(losses=(Dpo(beta=0.1),)),
+        Fit(),
+    ),
+    collect=CollectConfig(episodes=384, group_size=6),
+    optim=OptimConfig(lr=1e-4),
+    published={
+        "collect.group_size": Published(value=6, source=CODE),
+        "collect.episodes": Published(value="all prompts, 3 rounds", source=CODE, why=CHEAP),
+        "optim.lr": Published(value=5e-6, source=CODE, why=SMALL),
+    },
+    variants={
+        "dpo": {
+            "cycle": (
+                Renew(),
+                Collect(),
+                Score(),
+                Recycle(to=Pairs()),
+                Update(losses=(Dpo(beta=0.1),)),
+                Fit(),
+            )
+        }
+    },
+)
