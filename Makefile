@@ -7,11 +7,12 @@ BIN := $(VENV)/bin
 QUICK := $(VENV)/.quickstart
 FULL := $(VENV)/.installed
 
-.PHONY: help quickstart test lint browser docs
+.PHONY: help quickstart test test-vllm lint browser docs
 
 help:
 	@echo "make quickstart   train on Kuhn poker for four minutes and compare before and after"
 	@echo "make test         lint, types, import direction, tests"
+	@echo "make test-vllm    the vLLM engine against the learner, where vLLM is installed"
 	@echo "make lint         the same without the tests"
 	@echo "make docs         the documentation site, in docs/_build/html"
 	@echo "PYTHON=python3.12 names another interpreter for the first install"
@@ -21,6 +22,10 @@ quickstart: $(if $(wildcard $(FULL)),$(FULL),$(QUICK))
 
 test: lint browser docs
 	$(BIN)/pytest $(PYTEST_FLAGS)
+
+# In an environment that has vLLM (docs/tutorials/engines.md), outside of the default tests.
+test-vllm:
+	OMP_NUM_THREADS=1 $(PYTHON) -P -m pytest -q -s tests/trainers/test_vllm.py
 
 lint: $(FULL)
 	$(BIN)/ruff check .

@@ -139,6 +139,18 @@ def base_model(source: str) -> BaseModel:
     return BaseModel(str(path.resolve()), digest(path))
 
 
+def whole_model(source: str) -> str:
+    """Return the folder or Hub id of a start model for those who load it themselves.
+
+    Raises:
+        ConfigError: it is an adapter, whose base lies elsewhere.
+    """
+    path = model_folder(source)
+    if BaseModel.read(path) is not None:
+        raise ConfigError(f"engine=vllm starts from whole models, not from the adapter {source!r}")
+    return str(path)
+
+
 @contextlib.contextmanager
 def no_progress_bars() -> Iterator[None]:
     """Keep the bars that the model library draws for every file out of our own display."""

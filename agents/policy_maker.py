@@ -6,8 +6,11 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from coevo.agents.adapters import Adapter, adapted
 from coevo.agents.copies import shared_copy
+from coevo.agents.engines.engine import Engine
+from coevo.agents.engines.settings import EngineConfig, TorchConfig
+from coevo.agents.engines.vllm_engine import VllmEngine
 from coevo.agents.language_model import LanguageModelAgent
-from coevo.agents.load import STARTER_MODEL, base_model, load_model
+from coevo.agents.load import STARTER_MODEL, base_model, load_model, whole_model
 from coevo.agents.policy import Policy
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.table import Rows, Table, TabularPolicy
@@ -23,6 +26,7 @@ class PolicyMaker:
         seed: of the start weights of adapters.
         device: where models are.
         trust_remote_code: run code that comes with a model.
+        engine: where tokens come from; None runs the models themselves.
     """
 
     def __init__(
@@ -33,9 +37,12 @@ class PolicyMaker:
         seed: int = 0,
         device: str = "auto",
         trust_remote_code: bool = False,
+        engine: EngineConfig | None = None,
     ) -> None:
         self.source, self.sampling, self.seed = source, sampling, seed
         self.device, self.trust = device, trust_remote_code
+        self.engine = engine or TorchConfig()
+        self._engines: dict[str, Engine] = {}
         self._rows = Rows()
         self._loaded: dict[str, tuple[PreTrainedModel, PreTrainedTokenizerBase]] = {}
 
@@ -59,6 +66,8 @@ class PolicyMaker:
         if source == "table":
             if adapter is not None:
                 raise ConfigError("a table has no layers to adapt; leave population.adapters out")
+            if not isinstance(self.engine, TorchConfig):
+                raise ConfigError(f"engine={self.engine.name!r} runs no table; leave it out")
             return TabularPolicy(Table(), self._rows, name=name, sampling=self.sampling)
         start, tokenizer = self._start(source)
         if not learns:
@@ -68,10 +77,19 @@ class PolicyMaker:
         else:
             place = str(STARTER_MODEL) if source == "starter" else base_model(source).source
             own = adapted(start, adapter, name=name, seed=self.seed, source=place)
-        agent = LanguageModelAgent(own, tokenizer, name=name, sampling=self.sampling)
+        engine = self._engine(source)
+        agent = LanguageModelAgent(own, tokenizer, name=name, sampling=self.sampling, engine=engine)
         if adapter is not None or not learns:
             agent.weights.base = base_model(source)
         return agent
+
+    def _engine(self, source: str) -> Engine | None:
+        """Return the engine that the policies of a start model share; None: each its own."""
+        if isinstance(self.engine, TorchConfig):
+            return None
+        if source not in self._engines:
+            self._engines[source] = VllmEngine(whole_model(source), self.engine)
+        return self._engines[source]
 
     def _start(self, source: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
         if source not in self._loaded:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import AfterValidator, BeforeValidator
 
+from coevo.agents.engines.settings import EngineConfig, TorchConfig
 from coevo.agents.load import DEVICES
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.config import config as component
@@ -67,6 +68,8 @@ class TrainConfig:
     """`starter` for the shipped model, a folder with a causal LM, a Hub id, or `table`: a row of
     logits for every prompt, where every turn has a list of legal moves."""
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    engine: EngineConfig = field(default_factory=TorchConfig)
+    """Where the tokens of policies come from: `torch`, or `{name: vllm, ...}`."""
     seed: Annotated[int, whole(0, 2**63 - 1)] = 0
     """Root of every generator of the run."""
     steps: Annotated[int, whole(1)] | None = None

@@ -127,6 +127,7 @@ def start(
         seed=config.seed,
         device=config.device,
         trust_remote_code=trust_remote_code,
+        engine=config.engine,
     )
     population = algorithm.population(next(iter(envs.values())).possible_agents, maker)
     check_members(population, envs)

@@ -1,0 +1,75 @@
+"""What vLLM loads by name: weights in place, and replies that must be one of a list.
+
+vLLM 0.32 packs matrices for the CPU when it loads them and forgets the originals: afterwards
+`load_weights` fails half way, and `reload_weights` leaves a tied output layer as it was without a
+word. This module is imported before the model is made and asks for plain matrix products instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from vllm.platforms import current_platform
+from vllm.v1.sample.logits_processor import LogitsProcessor
+
+from coevo.agents.sampling import Ids, allowed_next
+
+
+def _unpacked(layer: Any, remove_weight: bool) -> None:
+    layer.cpu_linear = torch.nn.functional.linear
+
+
+if current_platform.is_cpu():
+    import vllm.model_executor.layers.utils as layers
+
+    layers.dispatch_cpu_unquantized_gemm = _unpacked
+
+
+class InPlace:
+    """What becomes a part of vLLM's worker, called by name."""
+
+    model_runner: Any
+
+    def load_files(self, paths: list[str]) -> None:
+        """Overwrite the model's weights by those of safetensors files, named as transformers do."""
+        for path in paths:
+            self.model_runner.model.load_weights(load_file(path).items())
+
+
+class Choices(LogitsProcessor):
+    """Rules out what begins none of a request's `choices`; free where it has none."""
+
+    def __init__(self, vllm_config: Any, device: torch.device, is_pin_memory: bool) -> None:
+        self.rows: dict[int, tuple[tuple[Ids, ...], list[int]]] = {}
+
+    def is_argmax_invariant(self) -> bool:
+        """Return False: the likeliest id may be ruled out."""
+        return False
+
+    def update_state(self, batch_update: Any) -> None:
+        """Follow requests that come, go and change places; what is written grows in its list."""
+        if batch_update is None:
+            return
+        for row in batch_update.removed:
+            self.rows.pop(row, None)
+        for row, params, _, written in batch_update.added:
+            self.rows.pop(row, None)
+            if choices := (params.extra_args or {}).get("choices"):
+                self.rows[row] = tuple(map(tuple, choices)), written
+        for one, two, direction in batch_update.moved:
+            here, there = self.rows.pop(one, None), self.rows.pop(two, None)
+            if here is not None:
+                self.rows[two] = here
+            if there is not None and direction.name == "SWAP":
+                self.rows[one] = there
+
+    def apply(self, logits: torch.Tensor) -> torch.Tensor:
+        """Close the ids that no choice goes on with."""
+        for row, (choices, written) in self.rows.items():
+            if ids := allowed_next(choices, written):
+                kept = logits[row, ids].clone()
+                logits[row] = -torch.inf
+                logits[row, ids] = kept
+        return logits
