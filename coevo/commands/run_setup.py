@@ -13,6 +13,7 @@ from coevo.agents.load import model_folder, pick_device
 from coevo.benchmarks.files import short
 from coevo.commands.arguments import POSITIONAL, Train, flag, given
 from coevo.commands.players import check_env, env_options, sampling, settings
+from coevo.commands.start_model import suited
 from coevo.envs import make, spec
 from coevo.envs.core.config import LARGEST, assign, parse
 from coevo.envs.core.errors import ConfigError, DataError, nearest, unknown
@@ -117,6 +118,8 @@ def _new(args: Train) -> TrainConfig:
     )
     for id, own in config.environments.items():
         check_env(id, own.options)
+    if not any(key.startswith("optim") for key in changes):
+        config = suited(config)
     return assign(config, {k: v for k, v in changes.items() if k.split(".")[0] in RUN_SETTINGS})
 
 

@@ -18,6 +18,7 @@ from coevo.commands.run_display import Interrupted, RunDisplay
 from coevo.commands.run_setup import Job, prepare, reached
 from coevo.commands.run_summary import origin, write_summary
 from coevo.commands.screen import Screen, cell, share
+from coevo.commands.start_model import told
 from coevo.commands.transcript import different, excerpt
 from coevo.envs import make, spec
 from coevo.envs.core.episode import read_episodes
@@ -56,6 +57,8 @@ def _carry_out(args: Train, job: Job, screen: Screen) -> None:
     for note in job.notes:
         screen.say(note)
     screen.say(f"{_title(config)}; everything is written to {folder.path}")
+    if foreign := told(config):
+        screen.say(foreign)
     if unfamiliar(config):
         screen.say(
             f"the starter model never saw {config.env_names}: expect forfeits at first. Where "

@@ -1,0 +1,74 @@
+"""What a model that is not ours is trained with, and how that is told.
+
+The algorithms' learning rates are for the starter model, of a million parameters. A larger model
+gets the rate divided by its parameters in millions, at least `LOWEST`: 1e-3 becomes 8e-6 for GPT-2
+(124 million) and `LOWEST` from a billion on, which is what released code uses for full fine-tuning
+there (TRL's GRPOConfig has 1e-6). An adapter learns at up to `ADAPTER`, whatever it rests on.
+Whoever sets something of `optim` sets the rate alone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+from coevo.agents.population.team import Adapters
+from coevo.envs.core.config import assign
+from coevo.trainers.config import TrainConfig
+
+OURS = ("starter", "table")
+MILLION = 1_000_000
+LOWEST = 1e-6
+ADAPTER = 1e-4
+
+
+def parameters(folder: Path) -> int | None:
+    """Return the number of parameters in a folder's safetensors; None where it has none."""
+    files = sorted(folder.glob("*.safetensors"))
+    return sum(map(_in_file, files)) if files else None
+
+
+def _in_file(path: Path) -> int:
+    with path.open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    return sum(math.prod(t["shape"]) for name, t in header.items() if name != "__metadata__")
+
+
+def suited_rate(rate: float, count: int, *, adapted: bool = False) -> float:
+    """Return the learning rate for a model of that many parameters.
+
+    >>> suited_rate(1e-3, 900_000), suited_rate(1e-3, 124_000_000), suited_rate(1e-3, 10**10)
+    (0.001, 8.1e-06, 1e-06)
+    """
+    if adapted:
+        return min(rate, ADAPTER)
+    scaled = rate * min(1.0, MILLION / count)
+    return min(rate, max(LOWEST, float(f"{scaled:.2g}")))
+
+
+def suited(config: TrainConfig) -> TrainConfig:
+    """Return a configuration with the learning rate that suits the size of its model."""
+    count = None if config.model in OURS else parameters(Path(config.model))
+    if count is None:
+        return config
+    optim = config.algorithm.optim
+    adapted = isinstance(config.algorithm.population, Adapters)
+    rate = suited_rate(optim.lr, count, adapted=adapted)
+    if rate == optim.lr:
+        return config
+    return assign(config, {"algorithm.optim.lr": rate})
+
+
+def told(config: TrainConfig) -> str:
+    """Return one line about a model that is not ours; empty for one that is."""
+    if config.model in OURS:
+        return ""
+    count = parameters(Path(config.model))
+    size = f"{count:,} parameters" if count else "parameters not counted before it is loaded"
+    style = config.env_options.get("prompt_style", "full")
+    return (
+        f"{config.model}: {size}, float32, learning rate {config.algorithm.optim.lr:g}, prompts in "
+        f"{style} style, replies of up to {config.sampling.max_new_tokens} tokens; others with "
+        "--set optim.lr=RATE, --env-option prompt_style=STYLE, --max-new-tokens N"
+    )
