@@ -8,7 +8,7 @@ steps and what it gives to later ones, so that a cycle that cannot work is refus
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -38,6 +38,8 @@ class Page:
     """Kind -> what a loss of that kind learns from: `advantages`, `pairs`, `demonstrations`."""
     metrics: dict[str, Any] = field(default_factory=dict)
     """What is logged."""
+    finish: Callable[[Run], None] | None = None
+    """Trains a fork to its end; given by the loop."""
 
     @property
     def episodes(self) -> Collected:

@@ -37,9 +37,14 @@ def train(config: TrainConfig, folder: RunFolder, hooks: Sequence[EvaluationHook
         KeyboardInterrupt: after the current update was finished and saved.
     """
     run = start(config, folder)
+    finish(run, hooks)
+    return run
+
+
+def finish(run: Run, hooks: Sequence[EvaluationHook] = ()) -> None:
+    """Do update after update until a limit is reached, for those who look at none of them."""
     for _ in updates(run, hooks):
         pass
-    return run
 
 
 def updates(run: Run, hooks: Sequence[EvaluationHook] = ()) -> Iterator[Update]:
@@ -49,7 +54,7 @@ def updates(run: Run, hooks: Sequence[EvaluationHook] = ()) -> Iterator[Update]:
 
 def update(run: Run) -> Outcome:
     """Take the steps of the cycle once; return metrics and fresh episodes."""
-    began, page = time.monotonic(), Page(run.progress.step)
+    began, page = time.monotonic(), Page(run.progress.step, finish=finish)
     for step in run.config.algorithm.cycle:
         run.moving |= step.moves
         step(run, page)

@@ -15,6 +15,7 @@ from coevo.agents.policy import Policy
 from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.population import MakePolicy, Population
 from coevo.envs import make
+from coevo.envs.core.config import assign
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError, legible, unknown
 from coevo.envs.core.rewards import RewardModule
@@ -29,6 +30,9 @@ from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.memory import check_room
 from coevo.trainers.learners.settings import schedule
 from coevo.trainers.run_folder import RunFolder
+
+INNER = "inner"
+"""Folder of the forks of a run."""
 
 
 @dataclass
@@ -49,6 +53,25 @@ class Run:
     """What outer loops have tried."""
     moving: bool = False
     """Whether an update is between its first and its last change of weights."""
+    trust_remote_code: bool = False
+    """Whether code that comes with a model is run, in forks too."""
+
+    def fork(self, changes: Mapping[str, Any], name: str) -> Run:
+        """Return another run, in a folder under this one's, that differs in some settings.
+
+        It starts from its own start model, and goes on where it was stopped. A folder that holds
+        another run is emptied: what it was for is no more.
+
+        Args:
+            changes: dotted setting of the run -> value or tree.
+            name: of the folder.
+        """
+        config = assign(self.config, changes)
+        folder = RunFolder(self.folder.path / INNER / name)
+        if not folder.holds(config):
+            folder.clear()
+            folder.create(config)
+        return start(config, folder, trust_remote_code=self.trust_remote_code)
 
     @property
     def rate(self) -> float:
@@ -158,6 +181,7 @@ def start(
     judges = Roles(algorithm.judges, population.agents, learners, apart)
     collector = Collector(config, population, modules, envs, judges)
     run = Run(config, folder, envs, population, learners, collector, judges)
+    run.trust_remote_code = trust_remote_code
     newest = checkpoint.latest(folder.checkpoints)
     if newest is not None:
         loaded = checkpoint.load(newest, learners, population)

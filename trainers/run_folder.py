@@ -10,6 +10,7 @@ import contextlib
 import errno
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,20 @@ class RunFolder:
         with storage(self.path):
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             replace_text(self.path / "config.yaml", config_text(config))
+
+    def holds(self, config: TrainConfig) -> bool:
+        """Return whether this is the folder of just that run."""
+        try:
+            return config_text(self.config()) == config_text(config)
+        except CoevoError:
+            return False
+
+    def clear(self) -> None:
+        """Delete the run that the folder holds, its configuration first."""
+        if self.path.exists():
+            with storage(self.path):
+                (self.path / "config.yaml").unlink(missing_ok=True)
+                shutil.rmtree(self.path)
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:

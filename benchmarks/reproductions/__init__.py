@@ -24,7 +24,7 @@ NAMES = (
     *("dr_mas_spikes", "gated_accumulation", "gdpo_collapse", "mac_spgg", "mars_centre"),
     *("offline_bandit", "optima_codes", "polychromic", "punishment", "rloo_unbiased"),
     *("rpo_coverage", "spo_minimax", "ssp_gate", "ssp_starter", "steering"),
-    *("tis_cosine", "two_level", "upo_noise"),
+    *("tis_cosine", "two_level", "upo_noise", "derl_formulas", "essa_spectrum", "inspo_procedure"),
 )
 REPRODUCTIONS: dict[str, Reproduction] = {
     name: import_module(f"coevo.benchmarks.reproductions.{name}").REPRODUCTION for name in NAMES

@@ -71,6 +71,8 @@ def _carry_out(args: Train, job: Job, screen: Screen) -> None:
     write_summary(folder, summary)
     trained = _train(args, job, screen)
     summary |= _counters(trained)
+    if lineages := trained.archive.lineages():
+        summary["lineages"] = lineages
     if measured:
         screen.say("measuring the trained model ...")
         agent, start = one_agent(trained.policies()), _start_agent(args, config)
@@ -161,6 +163,8 @@ def _conclude(job: Job, summary: Mapping[str, Any], screen: Screen) -> None:
     figure = draw_run(job.folder.read_metrics(), _title(job.config), before)
     pictures = save(figure, job.folder.path, "learning_curve")
     _excerpts(job, screen)
+    for kind, line in summary.get("lineages", {}).items():
+        screen.say(f"\nBest {kind}: {line}")
     screen.say(
         f"\n{summary['steps']:,} updates, {summary['tokens']:,} sampled tokens, "
         f"{summary['seconds']:.0f} s of training. Written:"

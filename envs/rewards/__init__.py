@@ -15,6 +15,7 @@ from coevo.envs.core.rewards import (
     reward_modules,
 )
 from coevo.envs.rewards.compose import GatedReward, WeightedSum
+from coevo.envs.rewards.formula import FormulaReward, NotedReward
 from coevo.envs.rewards.interaction import InteractionReward
 from coevo.envs.rewards.majority import MajorityReward
 from coevo.envs.rewards.payoff import PayoffReward
@@ -28,11 +29,13 @@ from coevo.envs.rewards.win_rate import Higher, Odds, WinRate
 
 REWARDS |= {
     "format": FormatReward,
+    "formula": FormulaReward,
     "gated": GatedReward,
     "interaction": InteractionReward,
     "length": LengthPenalty,
     "majority": MajorityReward,
     "margin": MarginReward,
+    "noted": NotedReward,
     "overlong": OverlongPenalty,
     "payoff": PayoffReward,
     "progress": ProgressReward,
@@ -48,12 +51,14 @@ REWARDS |= {
 __all__ = [
     "REWARDS",
     "FormatReward",
+    "FormulaReward",
     "GatedReward",
     "Higher",
     "InteractionReward",
     "LengthPenalty",
     "MajorityReward",
     "MarginReward",
+    "NotedReward",
     "Odds",
     "OverlongPenalty",
     "PayoffReward",

@@ -18,7 +18,7 @@ from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.rewards import Reward, RewardModule, Rewards, ScoreContext, Scores, Table
 
 
-class _Composed(RewardModule):
+class Composed(RewardModule):
     """Passes learning and checkpoints on to its parts, which must differ in component."""
 
     @property
@@ -130,7 +130,7 @@ def _added(one: Rewards, other: Rewards) -> Rewards:
 
 
 @config
-class WeightedSum(_Composed):
+class WeightedSum(Composed):
     """Gives the weighted sum of what its parts give."""
 
     name: Literal["sum"] = "sum"
@@ -167,7 +167,7 @@ class WeightedSum(_Composed):
 
 
 @config
-class GatedReward(_Composed):
+class GatedReward(Composed):
     """Gives what a module gives, but only where another one gives enough after the same reply.
 
     For example `{name: gated, module: {name: length, unit: characters}, when: format, least: 0.05}`

@@ -42,6 +42,7 @@ from coevo.trainers.estimators import (
     TokenTis,
 )
 from coevo.trainers.samplers import RemixReplay
+from coevo.trainers.steps import POLICY_GRADIENT
 
 EVERY = [
     *((name, None) for name in ALGORITHMS),
@@ -258,6 +259,11 @@ class Consistency(Won):
     name: Literal["consistency"] = "consistency"
 
 
+MOVES = {
+    "bet": {"name": "format", "legal": 0.5},
+    **{move: {"name": "noted", "key": move} for move in ("check", "call", "fold", "pass")},
+}
+"""A term for every move, so that what is said is a formula."""
 ON_KUHN = {
     **{name: {} for name in ALGORITHMS},
     "comas": {"population": Shared()},
@@ -267,6 +273,17 @@ ON_KUHN = {
         "rewards": ({"name": "won"}, {"name": "share"}),
         "advantage.compose": Tiered(outcome="won", tier="share", alpha=0.5),
         "advantage.reward_weights": {"payoff": 0.0},
+    },
+    "derl": {
+        "cycle.inner.env": "coevo/kuhn_poker-v0",
+        "cycle.inner.env_options": {"prompt_style": "terse", "illegal": "mask"},
+        "cycle.inner.steps": 1,
+        "cycle.inner.tasks": 2,
+        "cycle.inner.component": "formula",  # the payoff of self-play is always 0
+        "cycle.inner.changes": {
+            "algorithm.cycle": plain(POLICY_GRADIENT),
+            "algorithm.rewards": [{"name": "formula", "expression": "bet", "terms": MOVES}],
+        },
     },
     "spear": {"collect.replay.capacity": 2},
     "polychromic": {"collect.group_size": 8},

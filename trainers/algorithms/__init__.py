@@ -19,10 +19,12 @@ from coevo.trainers.algorithms import (
     copo,
     dagrpo,
     dapo,
+    derl,
     dno,
     dr_grpo,
     dr_mas,
     epo,
+    essa,
     g_ra,
     gdpo,
     gigpo,
@@ -32,6 +34,7 @@ from coevo.trainers.algorithms import (
     grpo_passk,
     gspo,
     hapo,
+    inspo,
     kl_cov,
     knapsack,
     lite_ppo,
@@ -155,6 +158,10 @@ ALGORITHMS: dict[str, Algorithm] = {
         comas,
         mac_spgg,
         two_level,
+        # Outer loops
+        derl,
+        essa,
+        inspo,
     )
 }
 """Every record by its name, families together."""

@@ -135,6 +135,24 @@ class Archive:
                 wanted.update(artifact.parents)
         return [self[n] for n in self._artifacts if n in wanted] or [self[name]]
 
+    def lineages(self) -> dict[str, str]:
+        """Return the best that lives of each kind, with what it was made from, newest first.
+
+        >>> archive = Archive()
+        >>> one = archive.propose("formula", "g1")
+        >>> two = archive.propose("formula", "g1 * g2", parents=[one.id], weight=0.5)
+        >>> archive.lineages()
+        {'formula': 'formula-1 (0.5), made from formula-0'}
+        """
+        found = {}
+        for kind in dict.fromkeys(a.kind for a in self._artifacts.values()):
+            if living := self.living(kind):
+                best = max(reversed(living), key=lambda a: a.weight)
+                older = [a.id for a in self.lineage(best.id)[-2::-1]]
+                made = f", made from {', '.join(older)}" if older else ""
+                found[kind] = f"{best.id} ({best.weight:.4g}){made}"
+        return found
+
     def metrics(self) -> dict[str, float]:
         """Return numbers for the log: how many live of each kind, and the highest weight."""
         found = {}

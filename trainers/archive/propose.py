@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from pydantic import PlainValidator
 
 from coevo.agents.agent import Agent, Request
 from coevo.agents.load import load_agent
 from coevo.agents.unanswered import Unanswered
 from coevo.envs.core.chat import Chat
-from coevo.envs.core.config import config, named, whole
+from coevo.envs.core.config import by_name, config, read, whole
 from coevo.envs.core.episode import Episode
-from coevo.envs.core.quoting import own_words, quote, quote_line
+from coevo.envs.core.quoting import NOTHING, own_words, quote, quote_line
 from coevo.trainers.archive.archive import Artifact
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Reflect(Proposer):
             {
                 "role": "user",
                 "content": f"The instruction now:\n{quote(text)}\n\nEpisodes that went badly with "
-                f"it:\n{told}",
+                f"it:\n{told or NOTHING}",
             },
         )
 
@@ -113,5 +114,9 @@ def _transcript(episode: Episode) -> str:
     return "\n".join(lines)
 
 
-Proposing = Annotated[Reflect, named(Proposer)]
+def _proposer(given: Any) -> Proposer:
+    return given if isinstance(given, Proposer) else read(Reflect, by_name(given), "by")
+
+
+Proposing = Annotated[Proposer, PlainValidator(_proposer)]
 """Who writes: a component, or an object of one's own."""

@@ -143,7 +143,9 @@ class Collector:
         baselines = greedy_baselines(found.groups, weights)
         return _joined(found.groups, mix, self._tokens(played), metrics, baselines)
 
-    def held_out(self, tasks: int, step: int, casts: Sequence[Cast]) -> list[list[Episode]]:
+    def held_out(
+        self, tasks: int, step: int, casts: Sequence[Cast | None] = (None,)
+    ) -> list[list[Episode]]:
         """Return episodes of the same tasks under every cast, for it to be judged by.
 
         No update has these tasks: their seeds lie beyond those that training draws. Everybody draws
@@ -315,6 +317,12 @@ def outcomes(episodes: Sequence[Episode]) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in sorted(found.items())}
 
 
+def worth(episode: Episode, seat: str, weights: Mapping[str, float]) -> float:
+    """Return what an episode earned a seat, components weighted; 1 where no weight is given."""
+    names = sorted({name for turn in episode.turns for name in turn.rewards})
+    return sum(weights.get(c, 1.0) * episode.total(seat, c) for c in names)
+
+
 def greedy_baselines(
     groups: Sequence[Group], weights: Mapping[str, float]
 ) -> dict[tuple[int, str], float]:
@@ -327,10 +335,8 @@ def greedy_baselines(
     found = {}
     for number, group in enumerate(groups):
         if group.greedy is not None:
-            names = {name for turn in group.greedy.turns for name in turn.rewards}
             for seat in group.greedy.agents:
-                parts = (weights.get(c, 1.0) * group.greedy.total(seat, c) for c in sorted(names))
-                found[number, seat] = sum(parts)
+                found[number, seat] = worth(group.greedy, seat, weights)
     return found
 
 

@@ -5,11 +5,13 @@ from typing import Annotated
 from coevo.envs.core.config import choice, named
 from coevo.trainers.cycle import Step
 from coevo.trainers.steps.appraise import Appraise
+from coevo.trainers.steps.ask import Ask
 from coevo.trainers.steps.collect import Collect
 from coevo.trainers.steps.conditions import Every, When
 from coevo.trainers.steps.credit import Credit
 from coevo.trainers.steps.draw import Draw
 from coevo.trainers.steps.fit import Fit
+from coevo.trainers.steps.inner import Inner
 from coevo.trainers.steps.plain import Plain
 from coevo.trainers.steps.recall import Recall
 from coevo.trainers.steps.recycle import Best, Pairs, Recycle, Worst
@@ -18,6 +20,7 @@ from coevo.trainers.steps.refresh import Refresh
 from coevo.trainers.steps.renew import Renew
 from coevo.trainers.steps.score import Score
 from coevo.trainers.steps.sift import Sift
+from coevo.trainers.steps.tell import Tell
 from coevo.trainers.steps.update import Update
 
 AnyStep = Annotated[Plain | Every | When, choice(), named(Step)]
@@ -35,6 +38,7 @@ GIVERS = {
     "texts": "draw",
     "reward_pairs": "recycle(certified)",
     "reward_targets": "recycle(verdicts)",
+    "members": "ask",
 }
 """What is given -> by which step."""
 
@@ -43,6 +47,7 @@ __all__ = [
     "POLICY_GRADIENT",
     "AnyStep",
     "Appraise",
+    "Ask",
     "Best",
     "Certified",
     "Collect",
@@ -50,6 +55,7 @@ __all__ = [
     "Draw",
     "Every",
     "Fit",
+    "Inner",
     "Pairs",
     "Recall",
     "Recycle",
@@ -58,6 +64,7 @@ __all__ = [
     "Score",
     "Sift",
     "Step",
+    "Tell",
     "Update",
     "Verdicts",
     "When",

@@ -4,16 +4,19 @@ from typing import Annotated
 
 from coevo.envs.core.config import choice
 from coevo.trainers.steps.appraise import Appraise
+from coevo.trainers.steps.ask import Ask
 from coevo.trainers.steps.collect import Collect
 from coevo.trainers.steps.credit import Credit
 from coevo.trainers.steps.draw import Draw
 from coevo.trainers.steps.fit import Fit
+from coevo.trainers.steps.inner import Inner
 from coevo.trainers.steps.recall import Recall
 from coevo.trainers.steps.recycle import Recycle
 from coevo.trainers.steps.refresh import Refresh
 from coevo.trainers.steps.renew import Renew
 from coevo.trainers.steps.score import Score
 from coevo.trainers.steps.sift import Sift
+from coevo.trainers.steps.tell import Tell
 from coevo.trainers.steps.update import Update
 
 Plain = (
@@ -29,6 +32,9 @@ Plain = (
     | Draw
     | Appraise
     | Refresh
+    | Inner
+    | Ask
+    | Tell
 )
 """The classes of such steps."""
 PlainStep = Annotated[Plain, choice()]

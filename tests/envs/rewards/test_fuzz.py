@@ -91,7 +91,9 @@ seeds = st.integers(0, 2**32 - 1)
 batches = seeds.map(lambda seed: Drawn(seed).batch())
 episodes = seeds.map(lambda seed: Drawn(seed).episode())
 texts = st.text(max_size=12) | st.sampled_from([*NASTY, *CHARACTERS, "solver", "own", "task"])
-NAMES = sorted(n for n in REWARDS.keys() - {"sum", "gated"} if not REWARDS[n]().roles_asked)
+NAMES = sorted(
+    n for n in REWARDS.keys() - {"sum", "gated", "formula"} if not REWARDS[n]().roles_asked
+)
 SPECS = [
     *NAMES,
     {"name": "payoff", "share": "others", "scale": -0.5},

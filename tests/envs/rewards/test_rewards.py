@@ -311,7 +311,9 @@ def test_modules_travel_with_the_environment():
         assert play(other, "[check]") == play(env, "[check]") == [{"player_0": 0.1, "player_1": 0}]
 
 
-NAMED = sorted(n for n in REWARDS.keys() - {"sum", "gated"} if not REWARDS[n]().roles_asked)
+NAMED = sorted(
+    n for n in REWARDS.keys() - {"sum", "gated", "formula"} if not REWARDS[n]().roles_asked
+)
 
 
 # ---- The table --------------------------------------------------------------------------------

@@ -1,0 +1,74 @@
+"""DERL: a policy that writes reward formulas learns from what they lead to (arXiv 2512.13399).
+
+An episode of the outer run ends with a formula over primitives. Every distinct formula is the
+reward of an inner run of its own; its policies are then validated by the true reward on held-out
+tasks. That is the reward of the formula, -1 for one that cannot be read or breaks its run. One
+group-relative update on all formulas of the update follows.
+
+The outer run plays an environment in which formulas are written; what they are for is set by
+`cycle.inner.env` and `cycle.inner.changes`. There the learners see the formula alone: the payoff
+has weight 0. All inner runs of an update share their seed. Formulas are parsed, never evaluated as
+programs.
+
+`released` is what the released code does: every formula is a group of its own, so that its raw
+fitness is its advantage. There formulas that fail are left out and replaced by copies of the first;
+here they stay, at -1. Left out: the population variant, which starts an inner run from the best
+policy before it: a formula would be paid for its predecessor's work.
+"""
+
+from coevo.envs.core.config import plain
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    NoBaseline,
+    NoNormalisation,
+    Outcome,
+    PpoClip,
+    SeqMeanTokenMean,
+)
+from coevo.trainers.steps import POLICY_GRADIENT, Collect, Credit, Inner, Score, Update
+
+CODE = "paper and released code"
+FITNESS = AdvantageConfig(
+    credit=Outcome(),
+    baseline=GroupMean(),
+    normalise=GroupStd(),
+    eps=1e-6,
+    reward_weights={"payoff": 0.0},
+)
+INNER = {
+    "algorithm.cycle": plain(POLICY_GRADIENT),
+    "algorithm.collect.episodes": 64,
+    "algorithm.advantage.reward_weights": {"payoff": 0.0},
+}
+
+ALGORITHM = Algorithm(
+    name="derl",
+    summary="reward formulas are written by a policy whose reward is an inner run's validation",
+    paper="Cheng et al. 2025, DERL, arXiv 2512.13399",
+    formula="R(F) = validation of what was trained with F, or -1; A = (R - mean) / std, one group",
+    status="table",
+    reproductions=("derl_formulas",),
+    cycle=(
+        Collect(),
+        Inner(into="algorithm.rewards.formula.expression", changes=INNER),
+        Score(),
+        Credit(),
+        Update(),
+    ),
+    collect=CollectConfig(episodes=8, group_size=8),
+    advantage=FITNESS,
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
+    optim=OptimConfig(lr=1e-3, epochs=4),
+    published={
+        "collect.episodes": Published(value=8, source=CODE),
+        "optim.lr": Published(value=1e-6, source=CODE, why="small models"),
+        "optim.epochs": Published(value=4, source=CODE),
+    },
+    variants={
+        "released": {"advantage.baseline": NoBaseline(), "advantage.normalise": NoNormalisation()}
+    },
+)

@@ -1,0 +1,72 @@
+"""INSPO: instructions and policy evolve together (Zhou et al. 2025, arXiv 2512.01945).
+
+Every group of episodes is told an instruction I_j, drawn with probability softmax(w_j / tau); the
+policy learns from its groups by GRPO, under the prompt that it saw. Groups hold one instruction
+each: the difference between two instructions must not become advantage. w_j follows what the
+episodes under I_j earn. Every M updates the worst are pruned, a reflector that is shown failures
+writes new ones, these are tried on held-out tasks, and the best joins the others.
+
+The abstract and summaries were read; the code could not be read: how w is updated (here a moving
+average), the number of instructions, tau, M and the start weight of new ones (here the highest) are
+ours. Failures are those of the update at hand; the paper draws them from a replay buffer. The
+policy itself reflects unless `by.agent` of `refresh` names another model; a table cannot.
+"""
+
+from coevo.envs.rewards import FormatReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
+from coevo.trainers.archive.selection import Softmax
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    GroupMean,
+    GroupStd,
+    LossConfig,
+    Outcome,
+    PpoClip,
+    SeqMeanTokenMean,
+)
+from coevo.trainers.steps import (
+    Appraise,
+    Collect,
+    Credit,
+    Draw,
+    Every,
+    Fit,
+    Refresh,
+    Score,
+    Update,
+)
+
+FIRST = (
+    "Think about what the others will do before you answer.",
+    "Check that your answer is allowed before you give it.",
+    "Look at everything you were told; use all of it.",
+    "Prefer the safe answer unless another is clearly better.",
+)
+BANDIT = (
+    Draw(by=Softmax(tau=0.2), first=FIRST),
+    Collect(),
+    Score(),
+    Credit(),
+    Update(),
+    Appraise(rate=0.3),
+)
+REFLECT = Every(updates=20, first=20, step=Refresh(keep=4, candidates=2, tasks=16))
+
+ALGORITHM = Algorithm(
+    name="inspo",
+    summary="a bandit over instructions, refreshed by reflection on failures; GRPO per instruction",
+    paper="Zhou et al. 2025, INSPO, arXiv 2512.01945",
+    formula="I ~ softmax(w / tau); A_i = (R_i - mean) / std within (task, I); "
+    "w <- (1 - rho) w + rho mean R",
+    status="inferred",
+    reproductions=("inspo_procedure",),
+    cycle=(*BANDIT, REFLECT, Fit()),
+    rewards=(FormatReward(legal=0.05),),
+    collect=CollectConfig(episodes=256, group_size=8),
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    ),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
+    optim=OptimConfig(lr=1e-3),
+    variants={"bandit": {"cycle": (*BANDIT, Fit())}},
+)

@@ -1,0 +1,85 @@
+"""Ask: let a generation of variants of a policy play the next episodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from coevo.agents.copies import frozen_copy
+from coevo.agents.policy import Policy
+from coevo.envs.core.config import config, whole
+from coevo.trainers.archive.archive import Archive, Artifact
+from coevo.trainers.archive.evolution import CmaEs, Strategy
+from coevo.trainers.archive.genome import Genome, SingularValues
+from coevo.trainers.archive.members import Members
+from coevo.trainers.cycle import Page, Step
+
+if TYPE_CHECKING:
+    from coevo.trainers.learners.learner import Learner
+    from coevo.trainers.run import Run
+
+
+@config
+class Ask(Step):
+    """Draws a generation around the genome of every learner; a group is one episode of each member.
+
+    The genomes of all generations are in the archive, the newest with the state of the strategy.
+    """
+
+    moves: ClassVar = True
+    gives: ClassVar = ("members",)
+    name: Literal["ask"] = "ask"
+    by: Strategy = CmaEs()
+    genome: Genome = SingularValues()
+    after: Annotated[int, whole(0)] = 0
+    """Updates before the first generation, in which the policy itself plays."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """How, and of what."""
+        return (self.by.name, self.genome.name)
+
+    def __call__(self, run: Run, page: Page) -> None:
+        """Make the members."""
+        if page.step < self.after:
+            return
+        count = run.config.algorithm.collect.group_size
+        agents: dict[str, Policy] = {}
+        points: dict[str, Tensor] = {}
+        seated = ((n, x) for n, x in run.learners.items() if n not in run.judges.apart)
+        for number, (name, learner) in enumerate(seated):
+            state = self._current(run.archive, name, learner, page.step).tensors
+            entropy = [run.config.seed, page.step, number, 7]
+            seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> 1)
+            points[name] = self.by.ask(state, count, torch.Generator().manual_seed(seed))
+            for i, genome_D in enumerate(points[name]):
+                agents[f"{name}@{i}"] = self._member(learner, f"{name}@{i}", genome_D, state)
+        page.cast = Members(agents, points, count)
+
+    def _current(self, archive: Archive, name: str, learner: Learner, step: int) -> Artifact:
+        """Return the newest genome of a learner, made from its weights the first time."""
+        found = newest(archive, name)
+        if found is None:
+            fixed = self.genome.begin(learner.model)
+            tensors = fixed | self.by.begin(fixed.pop("genome_D"))
+            found = archive.propose("genome", {"of": name}, step=step, tensors=tensors)
+        return found
+
+    def _member(
+        self, learner: Learner, name: str, genome_D: Tensor, state: dict[str, Tensor]
+    ) -> Policy:
+        model = frozen_copy(learner.model)
+        trained = {n for n, p in learner.model.named_parameters() if p.requires_grad}
+        for own, parameter in model.named_parameters():
+            parameter.requires_grad_(own in trained)  # which numbers the genome is
+        self.genome.write(model, genome_D, state)
+        return learner.agent.having(model, name)
+
+
+def newest(archive: Archive, name: str) -> Artifact | None:
+    """Return the genome of a learner's last generation."""
+    found = [a for a in archive.living("genome") if a.payload["of"] == name]
+    return found[-1] if found else None

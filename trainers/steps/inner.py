@@ -1,0 +1,176 @@
+"""Inner: a whole run as the fitness of what a policy wrote."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+
+from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.episode import Episode, StopReason, Turn
+from coevo.envs.core.errors import ConfigError
+from coevo.trainers.archive.archive import Kind
+from coevo.trainers.cycle import Page, Step
+
+if TYPE_CHECKING:
+    from coevo.trainers.run import Run
+
+SETTLED = {
+    "budget_seconds": None,
+    "budget_tokens": None,
+    "budget_turns": None,
+    "episodes_logged": 0,
+    "probe_points": 0,
+}
+"""Settings of inner runs: they end by their updates, and nobody watches them."""
+
+
+@config
+class Inner(Step):
+    """Trains a run with every distinct text that was written, and pays the writers its fitness.
+
+    Fitness is the mean reward of the trained policies on held-out tasks, in the component
+    `fitness`. All runs of an update have one seed, so that what differs is the text. A run that
+    fails, because of its text or on its way, is on record as a failure and pays `failed`.
+    """
+
+    moves: ClassVar = True
+    needs: ClassVar = ("episodes",)
+    name: Literal["inner"] = "inner"
+    kind: Kind = "formula"
+    """What the texts are."""
+    env: str = ""
+    """Environment of the inner runs."""
+    env_options: Mapping[str, Any] = field(default_factory=dict)
+    """Its arguments."""
+    model: str = ""
+    """Start model of the inner runs; empty for that of this run."""
+    into: str = ""
+    """Setting of the inner run that takes the text, after `changes`."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """Dotted setting -> value in which inner runs differ from this one."""
+    steps: Annotated[int, whole(1)] = 100
+    """Updates of an inner run."""
+    checkpoint_every: Annotated[int, whole(1)] = 20
+    """Updates between its checkpoints: what a kill costs at most."""
+    tasks: Annotated[int, whole(1)] = 64
+    """Held-out tasks, each played once by the trained policies."""
+    component: str = "payoff"
+    """Reward that is the true one, of which the inner learners see what `changes` let them see."""
+    failed: Annotated[float, real()] = -1.0
+    """Fitness of a run that failed; below what any run can earn."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What is judged."""
+        return (self.kind,)
+
+    def __call__(self, run: Run, page: Page) -> None:
+        """Run, record, pay."""
+        if not self.env or not self.into:
+            raise ConfigError(
+                f"cycle.inner.env={self.env!r} and cycle.inner.into={self.into!r}: name the "
+                "environment of the inner runs and the setting that takes the text"
+            )
+        turns = [t for e in page.episodes.episodes[: page.episodes.fresh] for t in _last(run, e)]
+        found = {text: _Fitness(self.failed) for text in dict.fromkeys(map(_text, turns))}
+        for number, text in enumerate(found):
+            found[text] = self._judged(run, page, text, f"{page.step:06d}_{number}")
+        for turn in turns:
+            turn.pay("fitness", {turn.agent: found[_text(turn)].value})
+        values = [f.value for f in found.values() if not f.note]
+        page.metrics |= run.archive.metrics() | {
+            "inner/runs": float(len(found)),
+            "inner/failed": float(len(found) - len(values)),
+        }
+        if values:
+            page.metrics["inner/best"] = max(values)
+
+    def _judged(self, run: Run, page: Page, text: str, name: str) -> _Fitness:
+        """Return the fitness of a text, and put both on record."""
+        artifact = run.archive.propose(self.kind, text, step=page.step)
+        found = self._outcome(run, page, text, name)
+        artifact.weight, artifact.uses = found.value, 1
+        run.archive.evaluate(artifact.id, found.note, fitness=found.value)
+        if found.note:
+            run.archive.prune([artifact.id], page.step)
+        run.progress = run.progress.plus(tokens=found.tokens, turns=found.turns)
+        return found
+
+    def _outcome(self, run: Run, page: Page, text: str, name: str) -> _Fitness:
+        """Train a fork; whatever goes wrong in it is its failure, but for the disk's."""
+        seed = np.random.SeedSequence([run.config.seed, page.step, 6]).generate_state(1)[0]
+        try:
+            return self._trained(run.fork(self.changed(run, text, int(seed)), name), page)
+        except OSError:
+            raise
+        except Exception as error:  # a text can break a run in ways that nobody foresees
+            return _Fitness(self.failed, " ".join(f"{type(error).__name__}: {error}".split())[:300])
+
+    def changed(self, run: Run, text: str, seed: int) -> dict[str, Any]:
+        """Return in what the inner run of a text differs from the run around it."""
+        return SETTLED | {
+            **self.changes,
+            "env": self.env,
+            "env_options": dict(self.env_options),
+            "model": self.model or run.config.model,
+            "steps": self.steps,
+            "checkpoint_every": self.checkpoint_every,
+            "probe_every": self.steps,
+            "seed": seed,
+            self.into: text,
+        }
+
+    def _trained(self, inner: Run, page: Page) -> _Fitness:
+        """Train to the end and validate, unless that was done before this run was stopped."""
+        path = inner.folder.summary
+        if path.is_file():
+            return _Fitness(**json.loads(path.read_text(encoding="utf-8")))
+        assert page.finish is not None  # the loop gives it
+        page.finish(inner)
+        (episodes,) = inner.collector.held_out(self.tasks, inner.progress.step)
+        value = _mean(episodes, self.component)
+        progress = inner.progress.plus(
+            tokens=inner.collector.tokens(episodes), turns=sum(len(e.turns) for e in episodes)
+        )
+        found = _Fitness(value, "", progress.tokens, progress.turns)
+        if not math.isfinite(value):
+            found = replace(found, value=self.failed, note="no held-out task was finished")
+        inner.folder.write_json(path, vars(found))
+        shutil.rmtree(inner.folder.checkpoints)  # what is asked for again is the summary alone
+        return found
+
+
+@dataclass(frozen=True)
+class _Fitness:
+    """What an inner run led to."""
+
+    value: float
+    note: str = ""
+    tokens: int = 0
+    turns: int = 0
+
+
+def _last(run: Run, episode: Episode) -> list[Turn]:
+    """Return the last turn of every seat of a learner."""
+    if episode.stop is StopReason.ERROR:
+        return []
+    return list({t.agent: t for t in episode.turns if t.player in run.learners}.values())
+
+
+def _text(turn: Turn) -> str:
+    """Return what was written: the answer, as the environment reads it, or the move."""
+    return turn.answer or turn.move or turn.text
+
+
+def _mean(episodes: Sequence[Episode], component: str) -> float:
+    """Return what a seat earned on average; NaN where no episode came to its end."""
+    whole_ones = [e for e in episodes if e.stop is not StopReason.ERROR]
+    earned = [e.total(seat, component) for e in whole_ones for seat in e.agents]
+    return fmean(earned) if earned else math.nan
