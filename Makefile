@@ -1,19 +1,21 @@
 # `make quickstart` and `make test` install into .venv first; a second call starts at once.
 SHELL := bash
 PYTHON ?= python3
+SEED ?= 0
 PYTEST_FLAGS ?= -q -n auto --dist loadfile
 VENV := .venv
 BIN := $(VENV)/bin
 QUICK := $(VENV)/.quickstart
 FULL := $(VENV)/.installed
 
-.PHONY: help quickstart test test-vllm lint browser docs
+.PHONY: help quickstart test test-vllm lint browser docs faults
 
 help:
 	@echo "make quickstart   train on Kuhn poker for four minutes and compare before and after"
 	@echo "make test         lint, types, import direction, tests"
 	@echo "make test-vllm    the vLLM engine against the learner, where vLLM is installed"
 	@echo "make lint         the same without the tests"
+	@echo "make faults       inject faults into whole runs, by seed: make faults SEED=3"
 	@echo "make docs         the documentation site, in docs/_build/html"
 	@echo "PYTHON=python3.12 names another interpreter for the first install"
 
@@ -41,6 +43,10 @@ browser:
 			&& echo "Installing Chromium for the tests of the report page" \
 			&& { apt-get update && apt-get install -y --no-install-recommends chromium; } >/dev/null; \
 	} || echo "No Chromium: tests of the report page are skipped"
+
+# Faults that are injected into whole runs, and generated command lines; SEED chooses them.
+faults: $(FULL)
+	$(BIN)/pytest -q -m faults tests/faults --fault-seed $(SEED)
 
 docs: $(FULL)
 	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html

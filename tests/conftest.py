@@ -26,6 +26,7 @@ settings.load_profile("coevo")
 def pytest_addoption(parser):
     parser.addoption("--games", type=int, default=2, help="random games of each skin of a game")
     parser.addoption("--fault-seed", type=int, default=0, help="of the faults that are injected")
+    parser.addoption("--commands", type=int, default=1500, help="wrong ones that are tried")
     parser.addoption("--every-fault", action="store_true", help="all of them, not a sample")
 
 

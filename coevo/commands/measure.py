@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,8 +22,11 @@ from coevo.trainers.config import TrainConfig
 
 PROBED_STATES = 1000
 """Most information states of a game whose exploitability is followed during training."""
-PROBE_SHARE = 0.05
-"""Share of the run's time that probing may take."""
+OFTEN = 100
+"""Most information states of a game that is measured every time."""
+SELDOM = 5
+"""Of how many times a larger one is measured once. Time decides nothing: a resumed run measures
+what one that ran through did."""
 
 
 def start_agent(config: TrainConfig, *, trust_remote_code: bool = False) -> Policy:
@@ -64,43 +66,42 @@ class ExploitabilityProbe:
     """Follows the exploitability of a run where that is cheap, and else measures nothing.
 
     Args:
-        config: of the run. Two-player poker-like games with small trees are followed; where a
-            measurement is slow, some are left out.
+        config: of the run. Two-player poker-like games with small trees are followed, larger ones
+            less often.
     """
 
     def __init__(self, config: TrainConfig) -> None:
         self.config = config
         given = config.environments.items()
-        self.small = {id: own.options for id, own in given if is_small(id, own.options)}
-        self._began = time.monotonic()
-        self._spent = 0.0
+        sizes = {id: information_states(id, own.options) for id, own in given}
+        self.sizes = {id: size for id, size in sizes.items() if 0 < size <= PROBED_STATES}
 
     def __call__(self, policies: Mapping[str, Agent]) -> dict[str, float]:
-        """Measure the policies of a run, unless too much time went into that already."""
-        now = time.monotonic()
-        if not self.small or self._spent > PROBE_SHARE * (now - self._began):
-            return {}
+        """Measure the policies of a run, in a large game every now and then."""
+        step = max((agent.version for agent in policies.values()), default=0)
+        seldom = (step // self.config.probe_every) % SELDOM > 0
         agent, measured = one_agent(policies), dict[str, float]()
-        for id, options in self.small.items():
-            found = exploitability(agent, id, options)
+        for id, size in self.sizes.items():
+            if size > OFTEN and seldom:
+                continue
+            found = exploitability(agent, id, self.config.environments[id].options)
             before = "" if len(self.config.environments) == 1 else f"{id}/"
             if found.exploitability is not None and found.conditional is not None:
                 measured[f"{before}exploitability"] = found.exploitability
                 measured[f"{before}exploitability_if_legal"] = found.conditional
-        self._spent += time.monotonic() - now
         return measured
 
 
-def is_small(env_id: str, options: Mapping[str, Any]) -> bool:
-    """Return whether a game is a small two-player one with hidden information and moves in turn."""
+def information_states(env_id: str, options: Mapping[str, Any]) -> int:
+    """Return the size of a two-player game with hidden information and moves in turn; else 0."""
     env = make(env_id, **options)
     if not isinstance(env.task, OpenSpielTask) or len(env.possible_agents) != 2:
-        return False
+        return 0
     kind = env.task.game.get_type()
     sequential = kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
     if not sequential or kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION:
-        return False
+        return 0
     try:
-        return len(game_tree(str(env.task.game)).decisions) <= PROBED_STATES
+        return len(game_tree(str(env.task.game)).decisions)
     except CoevoError:
-        return False
+        return 0

@@ -15,7 +15,7 @@ from coevo.benchmarks.evaluate import evaluate
 from coevo.benchmarks.exploitability import exact_payoffs, exploitability
 from coevo.commands import players
 from coevo.commands.arguments import StarterCheck
-from coevo.commands.measure import is_small
+from coevo.commands.measure import PROBED_STATES, information_states
 from coevo.commands.screen import Screen, cell, print_json, share
 from coevo.envs import list_envs, make
 from coevo.envs.core.episode import Turn
@@ -89,7 +89,7 @@ def promises(agent: Agent, turns: int, games: int) -> Iterator[Promise]:
 
 def against_random(agent: Agent, env_id: str, games: int) -> tuple[float, str]:
     """Return the mean payoff against random over both seats, exact where the game is small."""
-    if is_small(env_id, OPTIONS):
+    if 0 < information_states(env_id, OPTIONS) <= PROBED_STATES:
         first, second = exact_payoffs(agent, RandomAgent(), env_id, OPTIONS)
         return (first + second) / 2, f"expected payoff, exact: {first:+.3f}, {second:+.3f} by seat"
     found = evaluate(agent.reseeded(0), env_id, "random", games, 0, OPTIONS)

@@ -1,0 +1,186 @@
+"""A chat server that fails in every way: one line or data, no reply lost, equal results after."""
+
+import json
+import sqlite3
+import time
+
+import pytest
+
+from tests.agents.api.conftest import ChatStub, drop, echo, said, send
+from tests.faults import child
+from tests.faults.conftest import KUHN
+
+pytestmark = pytest.mark.faults
+
+
+def good(number, body, handler):
+    """Answer with a legal move, drawn from what was said."""
+    send(handler, data=said(("[check]", "[bet]", "[fold]", "[call]")[len(str(body)) % 4]))
+
+
+def drip(number, body, handler):
+    """Send a byte now and then, without an end."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", "100000")
+    handler.end_headers()
+    for _ in range(100):
+        handler.wfile.write(b" ")
+        handler.wfile.flush()
+        time.sleep(0.2)
+
+
+def endless(number, body, handler):
+    """Send more than any reply has."""
+    handler.send_response(200)
+    handler.end_headers()
+    for _ in range(40):
+        handler.wfile.write(b" " * 2**20)
+
+
+def cut(number, body, handler):
+    """Promise more than is sent."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", "100000")
+    handler.end_headers()
+    handler.wfile.write(b'{"choices": [')
+    handler.close_connection = True
+
+
+def answer(status=200, data=None, **more):
+    """Return a behaviour that answers always alike."""
+    return lambda number, body, handler: send(handler, status, data, **more)
+
+
+BAD = {
+    "500": answer(500, {"error": {"message": "\x1b[31mno\nway"}}),
+    "503 for an hour": answer(503, {}, headers=[("Retry-After", "3600")]),
+    "429": answer(429, {"error": {"message": "slow down"}}),
+    "429 without money": answer(429, {"error": {"message": "insufficient_quota"}}),
+    "401": answer(401, {"error": {"message": "Incorrect API key: sk-abcdefgh"}}),
+    "402": answer(402, {}),
+    "404": answer(404, {"error": {"message": "no such model"}}),
+    "400 too long": answer(400, {"error": {"message": "context length exceeded"}}),
+    "301": answer(301, {}, headers=[("Location", "http://elsewhere/")]),
+    "HTML": answer(raw=b"<html>hello</html>"),
+    "an empty body": answer(raw=b""),
+    "deep JSON": answer(raw=b"[" * 100_000),
+    "no choices": answer(data={"choices": []}),
+    "a null message": answer(data={"choices": [{"message": None}]}),
+    "a list of numbers": answer(data={"choices": [{"message": {"content": [1, 2]}}]}),
+    "a message that is text": answer(data={"choices": [{"message": "hello"}]}),
+    "a dropped connection": lambda number, body, handler: drop(handler),
+    "a cut body": cut,
+    "an endless body": endless,
+    "a dripping body": drip,
+}
+
+
+@pytest.fixture
+def evaluate(tmp_path, monkeypatch):
+    """Return a function that evaluates a model behind an address."""
+    usual = {"TIMEOUT": "1.5", "MAX_RETRIES": "1", "BACKOFF": "0.01", "MAX_WAIT": "1"}
+    for name, value in {**usual, "GIVE_UP_AFTER": "3", "CACHE": str(tmp_path / "cache")}.items():
+        monkeypatch.setenv(f"COEVO_API_{name}", value)
+
+    def call(url: str, fault=None, begin=child.run):
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        words = ["evaluate", "--agent", "openai:m", "--env", KUHN, "--games", "4", "--json"]
+        return begin(words, tmp_path / "out", fault)
+
+    return call
+
+
+def served(behave):
+    """Return a server."""
+    return ChatStub(behave)
+
+
+def test_every_failure_of_a_server(evaluate, fault, tmp_path):
+    server = served(good)
+    whole = evaluate(server.url)
+    server.close()
+    assert whole.status == 0, whole.err
+    for name, behave in BAD.items():
+        (tmp_path / "cache" / "replies.sqlite").unlink(missing_ok=True)
+        state = {"bad": True}
+
+        def now(number, body, handler, state=state, behave=behave):
+            (behave if state["bad"] and number > 2 else good)(number, body, handler)
+
+        server = served(now)
+        done = evaluate(server.url)
+        state["bad"] = False
+        again = evaluate(server.url)
+        server.close()
+        told = done.status == 0 or (done.status in (1, 2) and done.one_line)
+        held = told and "\x1b" not in done.err and "abcdefgh" not in done.err
+        held = held and done.seconds < 60 and _same(again, whole)
+        fault("failing server", held, (name, done, again))
+
+
+def _same(one, two) -> bool:
+    """Compare results without what was used to get them."""
+    if one.status or two.status:
+        return False
+    tables = [json.loads(done.out) for done in (one, two)]
+    first, second = ({k: v for k, v in t.items() if k != "usage"} for t in tables)
+    return first == second
+
+
+def test_no_server(evaluate, fault):
+    server = served(echo)
+    server.close()
+    done = evaluate(server.url)
+    fault("no server", done.status == 1 and done.one_line, done)
+
+
+@pytest.mark.parametrize("part", [0.2, 0.5, 0.8])
+def test_a_killed_evaluation_asks_only_for_the_rest(evaluate, fault, tmp_path, part, rng):
+    server = served(good)
+    whole = evaluate(server.url)
+    total = len(server.asked)
+    (tmp_path / "cache" / "replies.sqlite").unlink()
+    server.asked.clear()
+    begun = evaluate(server.url, begin=child.Child)
+    until = time.monotonic() + 60
+    while len(server.asked) < part * total and time.monotonic() < until:
+        time.sleep(0.0005)
+    begun.kill()
+    begun.wait()
+    again = evaluate(server.url)
+    most = total + 8  # what was at the server
+    held = _same(again, whole) and len(server.asked) <= most
+    server.close()
+    fault("killed client", held, (total, len(server.asked), again))
+
+
+CACHES = {
+    "cut": lambda p: p.write_bytes(p.read_bytes()[:700]),
+    "of other bytes": lambda p: p.write_bytes(b"\xff\x00" * 9000),
+    "empty": lambda p: p.write_bytes(b""),
+    "with other answers": lambda p: _run(p, "UPDATE replies SET answer = '{\"text\": 3}'"),
+    "with no JSON": lambda p: _run(p, "UPDATE replies SET answer = '{'"),
+    "with another table": lambda p: _run(p, "ALTER TABLE replies RENAME COLUMN answer TO a"),
+    "a folder": lambda p: (p.unlink(), p.mkdir()),
+}
+
+
+def _run(path, statement):
+    with sqlite3.connect(path) as db:
+        db.execute(statement)
+    db.close()
+
+
+def test_a_damaged_cache(evaluate, fault, tmp_path):
+    for name, harm in CACHES.items():
+        server = served(good)
+        path = tmp_path / "cache" / "replies.sqlite"
+        if path.is_dir():
+            path.rmdir()
+        path.unlink(missing_ok=True)
+        evaluate(server.url)
+        harm(path)
+        done = evaluate(server.url)
+        server.close()
+        held = done.status == 0 or (done.status == 2 and done.one_line and "cache" in done.err)
+        fault("damaged cache", held, (name, done))
