@@ -144,7 +144,7 @@ class Archive:
         >>> archive.lineages()
         {'formula': 'formula-1 (0.5), made from formula-0'}
         """
-        found = {}
+        found: dict[str, str] = {}
         for kind in dict.fromkeys(a.kind for a in self._artifacts.values()):
             if living := self.living(kind):
                 best = max(reversed(living), key=lambda a: a.weight)
