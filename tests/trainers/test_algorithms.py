@@ -268,6 +268,7 @@ ON_KUHN = {
     **{name: {} for name in ALGORITHMS},
     "comas": {"population": Shared()},
     "mac_spgg": {"population": Shared()},
+    "cory": {"population": Shared()},
     "two_level": {"population": Shared()},
     "ssl": {
         "rewards": ({"name": "won"}, {"name": "share"}),

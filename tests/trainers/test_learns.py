@@ -30,6 +30,7 @@ TASK = {
     "ssl": {"advantage.compose": WeightedSum()},  # grades answers, which a game does not
     # one policy is asked here for both seats; steps of its own size belong to another learning rate
     "mac_spgg": {"population": Shared(), "optim.epochs": 1, "optim.minibatches": 1},
+    "cory": {"population": Shared(), "optim.epochs": 1},
     "two_level": {"population": Shared()},
 }
 """What an algorithm has to be told about this task."""

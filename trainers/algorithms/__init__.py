@@ -17,6 +17,7 @@ from coevo.trainers.algorithms import (
     comas,
     cooper,
     copo,
+    cory,
     dagrpo,
     dapo,
     derl,
@@ -157,6 +158,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         advantage_alignment,
         comas,
         mac_spgg,
+        cory,
         two_level,
         # Outer loops
         derl,
