@@ -43,8 +43,8 @@ ALGORITHM = Algorithm(
     paper="Lu et al. 2025, Search Self-play, ICLR 2026, arXiv 2510.18821",
     formula="proposer: A = 1 - s if the question is valid, else 0; "
     "solver: A_i = (r_i - mean_play r) / (std_play r + eps)",
-    status="table",
-    reproductions=("ssp_gate",),
+    status="model",
+    reproductions=("ssp_gate", "ssp_lesson", "ssp_starter"),
     collect=CollectConfig(episodes=64),
     advantage=AdvantageConfig(
         credit=Outcome(),
