@@ -291,6 +291,7 @@ ON_KUHN = {
     "semantic:with a reference": {
         "rewards": ({"name": "format"}, {"name": "semantic", "reference": "bet"})
     },
+    "cooper": {"rewards": ({"name": "won"}, {"name": "reward_model"})},
     "toolrl:with calls": {"rewards": ({"name": "toolrl", "expected": "bet()"},)},
     "stable_reinforce:with a judge": {
         "rewards": ({"name": "format"}, {"name": "consistency"}),
@@ -309,7 +310,7 @@ def test_every_record_trains_on_kuhn_poker(config, folder, which, monkeypatch):
     given_ = config("grpo", steps=2, checkpoint_every=100)
     record = algorithm(name, None, {"collect.episodes": 8} | size | ON_KUHN[which])
     run = loop.train(replace(given_, algorithm=record), folder(given_))
-    norms = [m["grad_norm"] for m in run.folder.read_metrics()]
+    norms = [m.get("grad_norm", m.get("policy/grad_norm")) for m in run.folder.read_metrics()]
     assert len(norms) == 2 and np.isfinite(norms).all() and max(norms) > 0
     assert not any("sum/" in name for m in run.folder.read_metrics() for name in m)
     if name == "spear":
