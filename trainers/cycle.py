@@ -40,12 +40,21 @@ class Page:
     """What is logged."""
     finish: Callable[[Run], None] | None = None
     """Trains a fork to its end; given by the loop."""
+    asked: Collected | None = None
+    """What the next steps learn from instead, where judges answered questions."""
+    prefix: str = ""
+    """Begins the names of what credit and update log."""
 
     @property
     def episodes(self) -> Collected:
-        """What was collected."""
-        assert self.collected is not None  # the cycle was checked
-        return self.collected
+        """What is learnt from: what was collected, and what judges answered."""
+        found = self.asked or self.collected
+        assert found is not None  # the cycle was checked
+        return found
+
+    def log(self, metrics: Mapping[str, Any]) -> None:
+        """Note metrics of credit and update, which a cycle may take twice."""
+        self.metrics |= {self.prefix + name: value for name, value in metrics.items()}
 
 
 class Step:

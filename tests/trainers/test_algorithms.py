@@ -292,6 +292,8 @@ ON_KUHN = {
         "rewards": ({"name": "format"}, {"name": "semantic", "reference": "bet"})
     },
     "cooper": {"rewards": ({"name": "won"}, {"name": "reward_model"})},
+    "spark": {"rewards": ({"name": "won"},)},
+    "urpo": {"rewards": ({"name": "won"},)},
     "toolrl:with calls": {"rewards": ({"name": "toolrl", "expected": "bet()"},)},
     "stable_reinforce:with a judge": {
         "rewards": ({"name": "format"}, {"name": "consistency"}),

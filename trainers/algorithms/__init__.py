@@ -62,6 +62,7 @@ from coevo.trainers.algorithms import (
     semantic,
     skywork,
     spa,
+    spark,
     spear,
     spiral,
     spo,
@@ -75,6 +76,7 @@ from coevo.trainers.algorithms import (
     turn_ppo,
     two_level,
     upo,
+    urpo,
     vade,
     xrpo,
 )
@@ -143,6 +145,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         semantic,
         # Rewards and judges that learn
         cooper,
+        spark,
+        urpo,
         # Comparisons and demonstrations
         spo,
         sppo,

@@ -107,6 +107,12 @@ def rewrite(task: str, answer: str, answers: Sequence[str]) -> Question:
     return Question(_chat(text), tuple(answers))
 
 
+def reflection(task: str, reply: str, target: str, answers: Sequence[str]) -> Question:
+    """Ask for the right answer where a wrong reply is shown."""
+    text = f"{_task(task)}\nWrong: {quote_line(reply, 400)}\nAnswer the task again."
+    return Question(_chat(text), tuple(answers), "other", target)
+
+
 def reading(task: str, reference: str, reply: str, answers: Sequence[str] = ()) -> Question:
     """Show a reward head a reply, and the right answer where it is known."""
     known = f"\nRight: {quote_line(reference)}" if reference else ""

@@ -10,12 +10,13 @@ from coevo.trainers.steps.collect import Collect
 from coevo.trainers.steps.conditions import Every, When
 from coevo.trainers.steps.credit import Credit
 from coevo.trainers.steps.draw import Draw
+from coevo.trainers.steps.examine import Cached, Examine, Preferences
 from coevo.trainers.steps.fit import Fit
 from coevo.trainers.steps.inner import Inner
 from coevo.trainers.steps.plain import Plain
 from coevo.trainers.steps.recall import Recall
 from coevo.trainers.steps.recycle import Best, Pairs, Recycle, Worst
-from coevo.trainers.steps.recyclers import Certified, Verdicts
+from coevo.trainers.steps.recyclers import Certified, Questions, Verdicts
 from coevo.trainers.steps.refresh import Refresh
 from coevo.trainers.steps.renew import Renew
 from coevo.trainers.steps.score import Score
@@ -37,6 +38,7 @@ GIVERS = {
     "failures": "recycle(worst)",
     "texts": "draw",
     "reward_pairs": "recycle(certified)",
+    "questions": "recycle(questions)",
     "reward_targets": "recycle(verdicts)",
     "members": "ask",
 }
@@ -49,14 +51,18 @@ __all__ = [
     "Appraise",
     "Ask",
     "Best",
+    "Cached",
     "Certified",
     "Collect",
     "Credit",
     "Draw",
     "Every",
+    "Examine",
     "Fit",
     "Inner",
     "Pairs",
+    "Preferences",
+    "Questions",
     "Recall",
     "Recycle",
     "Refresh",

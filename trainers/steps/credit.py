@@ -40,7 +40,7 @@ class Credit(Step):
         )
         run.estimator_state |= found.state
         page.items["advantages"] = found.sequences
-        page.metrics |= found.metrics
+        page.log(found.metrics)
         note_advantages(page.batch, found.advantage_BS, run.config.episodes_logged)
         run.collector.remember(page.episodes, page.batch, found.advantage_BS, page.step)
 

@@ -8,6 +8,7 @@ from coevo.trainers.steps.ask import Ask
 from coevo.trainers.steps.collect import Collect
 from coevo.trainers.steps.credit import Credit
 from coevo.trainers.steps.draw import Draw
+from coevo.trainers.steps.examine import Examine
 from coevo.trainers.steps.fit import Fit
 from coevo.trainers.steps.inner import Inner
 from coevo.trainers.steps.recall import Recall
@@ -34,6 +35,7 @@ Plain = (
     | Refresh
     | Inner
     | Ask
+    | Examine
     | Tell
 )
 """The classes of such steps."""

@@ -18,7 +18,7 @@ from coevo.trainers.cycle import Page, Step
 from coevo.trainers.items.groups import Units, groups, turns, worths
 from coevo.trainers.items.items import Items
 from coevo.trainers.items.sequences import Batch
-from coevo.trainers.steps.recyclers import Certified, Verdicts
+from coevo.trainers.steps.recyclers import Certified, Questions, Verdicts
 
 if TYPE_CHECKING:
     from coevo.trainers.run import Run
@@ -119,7 +119,7 @@ class Worst(_OfGroups):
         return turns(batch, weights) if self.of == "turn" else super().units(batch, weights)
 
 
-Recycler = Annotated[Pairs | Best | Worst | Certified | Verdicts, choice()]
+Recycler = Annotated[Pairs | Best | Worst | Certified | Verdicts | Questions, choice()]
 """What is made of episodes."""
 
 
@@ -156,6 +156,8 @@ class Recycle(Step):
         if page.batch is None:
             return
         items = self.to.made(run, page)
+        if isinstance(items, list):
+            run.judges.cache += items
         page.metrics[f"items/{self.to.kind}"] = float(0 if items is None else len(items))
-        if items is not None:
+        if isinstance(items, Items):
             page.items[self.to.kind] = items

@@ -6,14 +6,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 import torch
 
-from coevo.envs.core.config import config, whole
+from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
 from coevo.trainers.cycle import Page
 from coevo.trainers.items.groups import groups
 from coevo.trainers.items.items import Items
-from coevo.trainers.judges.question import Question, answer_of, asked_of, rewrite
+from coevo.trainers.judges.question import (
+    FIRST,
+    NO,
+    SECOND,
+    YES,
+    Question,
+    answer_of,
+    asked_of,
+    pairwise,
+    pointwise,
+    reflection,
+    rewrite,
+)
 from coevo.trainers.judges.reward_model import shown
 
 if TYPE_CHECKING:
@@ -126,6 +139,89 @@ class Verdicts(_ForHead):
         sequences = run.judges.sequences(run.judges.read(self.role, [shown(t) for t in turns]))
         worth_N1 = torch.tensor([[float(t.verified or 0.0)] for t in turns])
         return Items(sequences, torch.arange(len(turns)).unsqueeze(1), worth_N1)
+
+
+@config
+class Questions:
+    """Questions for a judge out of verdicts that were paid for already.
+
+    SPARK (arXiv 2509.22624), for every group: all right, whether its first answer is right; all
+    wrong, whether one of them is; else with probability `pointwise` whether one is, of a class by a
+    fair coin, or which of a right one and a wrong one is better, in an order that is drawn.
+    `reflect` adds the task and a wrong reply (of half of the groups the whole text, of the others
+    the final answer), to be answered again.
+    """
+
+    kind: ClassVar[str] = "questions"
+    roles_asked: ClassVar[tuple[str, ...]] = ()
+    heads_asked: ClassVar[tuple[str, ...]] = ()
+    name: Literal["questions"] = "questions"
+    pointwise: Annotated[float, real(0, 1)] = 0.3
+    """Share of the questions about one reply where a group has right and wrong ones."""
+    balance: Literal["cap", "none"] = "cap"
+    """Whether questions whose answer is yes are left out beyond the number of those whose answer is
+    no; without it they flood the cache once the policy is good, and the judge says yes to all."""
+    reflect: bool = True
+    """Whether wrong replies are to be answered again."""
+    most: Annotated[int, whole(1)] = 32
+    """Questions to the judge, and as many reflections, of an update."""
+
+    def made(self, run: Run, page: Page) -> list[Question]:
+        """Return the questions, and log which share of those about one reply have yes to answer."""
+        assert page.batch is not None  # the step looked
+        rng = np.random.default_rng([run.config.seed, page.step, 13])
+        every = [[page.batch.turns_B[b][-1] for b in group] for group in groups(page.batch)]
+        known = [[t for t in turns if t.verified is not None] for turns in every]
+        asked = [self._asked(turns, rng) for turns in known if turns]
+        if self.balance == "cap":
+            asked = balanced(asked)
+        about_one = [x.target == YES for x in asked if x.kind == "pointwise"]
+        if about_one:
+            page.metrics["questions/yes"] = float(np.mean(about_one))
+        again = list(_reflections(known, rng)) if self.reflect else []
+        return asked[: self.most] + again[: self.most]
+
+    def _asked(self, turns: Sequence[Turn], rng: np.random.Generator) -> Question:
+        right = [t for t in turns if (t.verified or 0.0) >= 1.0]
+        wrong = [t for t in turns if t not in right]
+        if not wrong:
+            return pointwise(asked_of(right[0]), answer_of(right[0]), YES)
+        if not right or rng.random() < self.pointwise:
+            of = right if right and rng.random() < 0.5 else wrong
+            turn = of[int(rng.integers(len(of)))]
+            return pointwise(asked_of(turn), answer_of(turn), YES if of is right else NO)
+        pair = [x[int(rng.integers(len(x)))] for x in (right, wrong)]
+        first = rng.random() < 0.5
+        texts = [answer_of(t) for t in (pair if first else pair[::-1])]
+        return pairwise(asked_of(pair[0]), texts[0], texts[1], FIRST if first else SECOND)
+
+
+def balanced(questions: Sequence[Question]) -> list[Question]:
+    """Return questions with no more yes than no among those about one reply, the first ones.
+
+    >>> made = [pointwise("t", str(n), YES if n else NO) for n in range(3)]
+    >>> [x.target for x in balanced(made)]
+    ['no', 'yes']
+    """
+    left = sum(x.kind == "pointwise" and x.target == NO for x in questions)
+    kept = []
+    for x in questions:
+        if x.kind == "pointwise" and x.target == YES:
+            left -= 1
+            if left < 0:
+                continue
+        kept.append(x)
+    return kept
+
+
+def _reflections(known: Sequence[Sequence[Turn]], rng: np.random.Generator) -> Iterator[Question]:
+    """Return a wrong reply of every group that has a right one, to be answered again."""
+    for number, turns in enumerate(known):
+        best, wrong = _certified(turns), [t for t in turns if (t.verified or 0.0) < 1.0]
+        if best is not None and wrong:
+            turn = wrong[int(rng.integers(len(wrong)))]
+            seen = turn.text if number < len(known) / 2 else answer_of(turn)
+            yield reflection(asked_of(turn), seen, answer_of(best), best.legal or ())
 
 
 def _certified(turns: Sequence[Turn]) -> Turn | None:

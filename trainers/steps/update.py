@@ -73,7 +73,7 @@ class Update(Step):
             sets=[name for name in run.learners if self.moves_set(name)],
         )
         run.estimator_state |= state
-        page.metrics |= metrics
+        page.log(metrics)
 
 
 Lessons = Sequence[tuple[Loss, Sequences | Items]]

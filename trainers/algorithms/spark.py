@@ -1,0 +1,66 @@
+"""SPARK: verdicts that were paid for become questions for the same model (arXiv 2509.22624).
+
+GRPO on what a verifier says. The replies and their verdicts are then recycled: is this answer
+right, which of two is better, and here is a wrong answer, answer again. Questions wait in a cache;
+whenever 64 have come together the model answers each eight times and learns from whether it was
+right, by the same loss. Solver and judge share all weights; no reward model, no other data.
+
+Where a policy is right nearly always, groups without an error flood the cache with questions whose
+answer is yes, and the judge says yes to everything. `balance=cap` leaves the surplus out; the
+variant `released` does not, as the released code. `answers/yes_rate` shows it.
+
+Ours: what is answered again is graded by a right reply of the same group, where the paper has the
+data set's answer; questions are put in one wording. Left out: images, and the KL term of the
+variant without verdicts.
+"""
+
+from coevo.envs.rewards import VerifierReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers.algorithms.reasons import CHEAP, SMALL
+from coevo.trainers.estimators import AdvantageConfig, Kl, LossConfig, TokenMean
+from coevo.trainers.judges import JudgeRole
+from coevo.trainers.steps import (
+    Cached,
+    Collect,
+    Credit,
+    Examine,
+    Questions,
+    Recycle,
+    Score,
+    Update,
+)
+
+CODE = "released code"
+SOLVE = (Collect(), Score(), Credit(), Update())
+JUDGE = (Recycle(to=Questions()), Examine(of=Cached(), join=False), Score(), Credit(), Update())
+
+ALGORITHM = Algorithm(
+    name="spark",
+    summary="verified replies become judge and reflection questions for the same weights",
+    paper="Liu et al. 2025, SPARK, arXiv 2509.22624",
+    formula="A = (r - mean) / (std + eps) on solving, and on answers to questions about it",
+    status="composed",
+    cycle=(*SOLVE, *JUDGE),
+    rewards=(VerifierReward(last_only=True),),
+    judges={"judge": JudgeRole(policy="policy")},
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(reward_weights={"payoff": 0.0}, eps=1e-9),
+    loss=LossConfig(aggregate=TokenMean(), regularise=(Kl(kind="k3", coef=0.001),)),
+    optim=OptimConfig(lr=1e-4),
+    published={
+        "collect.group_size": Published(value=8, source=CODE),
+        "collect.episodes": Published(value="512 (64 prompts)", source=CODE, why=CHEAP),
+        "optim.lr": Published(value=5e-7, source=CODE, why=SMALL),
+        "cycle.examine.samples": Published(value=8, source=CODE),
+        "cycle.examine.of.least": Published(value=64, source=CODE),
+        "cycle.recycle.to.pointwise": Published(value=0.3, source=CODE),
+        "cycle.recycle.to.most": Published(value=32, source=CODE),
+        "cycle.recycle.to.balance": Published(
+            value="none", source=CODE, why="the judge ends up saying yes to all"
+        ),
+    },
+    variants={
+        "released": {"cycle.recycle.to.balance": "none"},
+        "no_recycling": {"cycle": SOLVE},
+    },
+)

@@ -1,0 +1,39 @@
+"""URPO: one model is player and referee, and all data share one loss (arXiv 2507.17515).
+
+Three kinds of tasks in one update: questions with a right answer, paid by a verifier; rankings that
+are known, which the referee is asked to give and is paid for; and open tasks without a label, where
+the same weights, asked as the referee, pay the player's replies. GRPO, groups within a kind: scales
+differ between kinds and are never mixed. What the referee says of open tasks has no gradient.
+
+Without rankings the referee is free to like what the player says. They are read from a file of
+preferences (`cycle.examine.of.path`); without one the replies of the update that a verifier judged
+are ranked by their verdicts. Order and pair questions are shown in an order that is drawn.
+
+Inferred (no code was found): the pay of an order, Kendall's tau, and of a pair or a single verdict,
+1 if it is right; that the referee is asked about one reply at a time; the share of each kind.
+"""
+
+from coevo.envs.rewards import VerifierReward
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
+from coevo.trainers.estimators import AdvantageConfig, LossConfig
+from coevo.trainers.judges import JudgeReward, JudgeRole
+from coevo.trainers.steps import Collect, Credit, Examine, Preferences, Score, Update
+
+ALGORITHM = Algorithm(
+    name="urpo",
+    summary="player and referee in one: verified, ranked and self-judged tasks in one update",
+    paper="Lu et al. 2025, URPO, arXiv 2507.17515",
+    formula="GRPO by kind: 1[right], agreement with a known ranking, the model's own verdict",
+    status="inferred",
+    cycle=(Collect(), Examine(of=Preferences()), Score(), Credit(), Update()),
+    rewards=(VerifierReward(last_only=True), JudgeReward(of="unverified", samples=2)),
+    judges={"judge": JudgeRole(policy="policy")},
+    collect=CollectConfig(episodes=512, group_size=8),
+    advantage=AdvantageConfig(reward_weights={"payoff": 0.0}),
+    loss=LossConfig(),
+    optim=OptimConfig(lr=1e-4),
+    variants={
+        "no_rankings": {"cycle": (Collect(), Score(), Credit(), Update())},
+        "frozen_referee": {"judges": {"judge": JudgeRole(policy="judge", learns=False)}},
+    },
+)
