@@ -22,7 +22,7 @@ from coevo.agents.sampling import Ids, SamplingConfig
 from coevo.agents.scoring import Scored, Span, score
 from coevo.agents.weights import Weights
 from coevo.envs.core.chat import Chat
-from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.errors import ConfigError, UndefinedError
 from coevo.envs.core.parsing import answer
 
 
@@ -158,6 +158,12 @@ class LanguageModelAgent(Policy):
         prompts, replies = [p for p, _ in distinct], [ids for _, ids in distinct]
         found = self.engine.logprobs(self.ref, prompts, replies, self.sampling)
         logp = np.array([float(logp_N.sum()) for logp_N in found])
+        if any(np.isneginf(logp[rows]).all() for rows in wanted):
+            filters = ", ".join(f"{name}={x:g}" for name, x in self.sampling.filters.items())
+            raise UndefinedError(
+                f"sampling with {filters or 'these weights'} gives every legal move of a state "
+                "probability 0; use illegal=mask or a milder filter"
+            )
         return [logp[rows] for rows in wanted]
 
     def _moves(self, request: Request) -> list[tuple[Prompt, Ids]]:

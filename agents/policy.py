@@ -60,9 +60,10 @@ class Policy(Agent, ABC):
 
     @property
     def sampling_settings(self) -> Mapping[str, Any]:
-        """Temperature and longest reply."""
+        """Temperature, longest reply, and the filters that are on."""
         drawn = self.sampling
-        return {"temperature": drawn.temperature, "max_new_tokens": drawn.max_new_tokens}
+        heat, longest = drawn.temperature, drawn.max_new_tokens
+        return {"temperature": heat, "max_new_tokens": longest, **drawn.filters}
 
     @abstractmethod
     def read_without(self, request: Request, reply: Reply) -> list[int]:

@@ -1,9 +1,12 @@
-"""How replies are drawn: settings, and which ids may come next under a mask."""
+"""How replies are drawn: settings, the distribution they make, and ids allowed by a mask."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
+
+import torch
+from torch import Tensor
 
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
@@ -13,6 +16,8 @@ Ids = tuple[int, ...]
 
 COLDEST = 1e-4
 """Lowest temperature but 0: logits divided by less overflow."""
+NEUTRAL = {"top_p": 1.0, "top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
+"""Settings that change more than the temperature does -> the value that changes nothing."""
 
 
 @config
@@ -21,6 +26,17 @@ class SamplingConfig:
 
     temperature: Annotated[float, real(0, 1000)] = 1.0
     """Divides the logits; 0 takes the most probable token."""
+    top_p: Annotated[float, real(above=0, high=1)] = 1.0
+    """Draws among the fewest likeliest tokens that have this probability together (Holtzman et al.
+    2020, arXiv:1904.09751, section 3.1); 1 keeps all. It comes after the three below."""
+    top_k: Annotated[int, whole(0)] = 0
+    """Draws among this many likeliest tokens, and those as likely as the last; 0 keeps all."""
+    min_p: Annotated[float, real(0, 1)] = 0.0
+    """Draws among tokens with this share of the likeliest one's probability (Nguyen et al. 2024,
+    arXiv:2407.01082, section 3); 0 keeps all."""
+    repetition_penalty: Annotated[float, real(0.01, 100)] = 1.0
+    """Divides positive logits of tokens of the prompt and the reply so far, and multiplies negative
+    ones (Keskar et al. 2019, arXiv:1909.05858, section 4.1); 1 changes none."""
     max_new_tokens: Annotated[int, whole(1, 1_000_000)] = 16
     """Longest reply, end token included."""
     token_budget: Annotated[int, whole(1)] = 16_384
@@ -31,6 +47,61 @@ class SamplingConfig:
             raise ConfigError(
                 f"temperature={self.temperature} must be 0 (greedy) or at least {COLDEST}"
             )
+
+    @property
+    def filters(self) -> Mapping[str, float]:
+        """The settings by which tokens are drawn from another distribution than the tempered one.
+
+        >>> SamplingConfig().filters, SamplingConfig(top_p=0.9, temperature=0.5).filters
+        ({}, {'top_p': 0.9})
+        """
+        given = {name: getattr(self, name) for name in NEUTRAL}
+        return {name: value for name, value in given.items() if value != NEUTRAL[name]}
+
+
+def filtered(
+    logits_NV: Tensor, contexts_N: Sequence[Sequence[int]], config: SamplingConfig
+) -> Tensor:
+    """Return the logits of the distribution that is drawn from; what is ruled out has -inf.
+
+    The order is that of vLLM: penalty, min-p, top-k, top-p, each of what the one before has left.
+    Greedy play needs the penalty only: the likeliest token is never ruled out.
+
+    Args:
+        logits_NV: masked, and divided by the temperature unless that is 0.
+        contexts_N: ids before each of the N tokens, for the penalty.
+        config: with the filters.
+    """
+    if config.repetition_penalty != 1:
+        logits_NV = _penalised(logits_NV, contexts_N, config.repetition_penalty)
+    if not config.temperature:
+        return logits_NV
+    if config.min_p:
+        p_NV = logits_NV.softmax(-1)
+        least_N1 = config.min_p * p_NV.amax(-1, keepdim=True)
+        logits_NV = logits_NV.masked_fill(p_NV < least_N1, -torch.inf)
+    if config.top_k:
+        kept = min(config.top_k, logits_NV.shape[-1])
+        last_N1 = logits_NV.topk(kept, -1).values[:, -1:]
+        logits_NV = logits_NV.masked_fill(logits_NV < last_N1, -torch.inf)
+    return logits_NV if config.top_p == 1 else _nucleus(logits_NV, config.top_p)
+
+
+def _nucleus(logits_NV: Tensor, top_p: float) -> Tensor:
+    down_NV, order_NV = logits_NV.sort(stable=True, dim=-1, descending=True)
+    p_NV = down_NV.softmax(-1)
+    closed_NV = p_NV.cumsum(-1) - p_NV >= top_p  # likelier ones are enough
+    closed_NV[:, 0] = False
+    return logits_NV.masked_fill(closed_NV.gather(-1, order_NV.argsort(-1)), -torch.inf)
+
+
+def _penalised(logits_NV: Tensor, contexts_N: Sequence[Sequence[int]], penalty: float) -> Tensor:
+    logits_NV = logits_NV.clone()
+    for logits_V, context in zip(logits_NV, contexts_N, strict=True):
+        ids = torch.tensor(sorted(set(context)), device=logits_V.device)
+        said = logits_V[ids]
+        logits_V[ids] = torch.where(said > 0, said / penalty, said * penalty)
+    return logits_NV
 
 
 def allowed_next(choices: Sequence[Ids], written: Sequence[int]) -> list[int]:

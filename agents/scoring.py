@@ -83,22 +83,25 @@ class Scored:
 
     def _logp(self, part: slice) -> Tensor:
         """Return the log-distributions of some tokens, [n, V]."""
-        logits_NV = self.logits(part)
-        allowed = self.allowed[part]
-        if any(allowed):
-            closed_NV = torch.zeros_like(logits_NV, dtype=torch.bool)
-            for n, ids in enumerate(allowed):
-                if ids:
-                    closed_NV[n] = True
-                    closed_NV[n, list(ids)] = False
-            # Finite, so that entropies and divergences never meet 0 times infinity.
-            logits_NV = logits_NV.masked_fill(closed_NV, torch.finfo(logits_NV.dtype).min)
-        return logits_NV.log_softmax(-1)
+        return masked(self.logits(part), self.allowed[part]).log_softmax(-1)
 
     def _piece(self) -> int:
         with torch.no_grad():
             vocabulary = self.logits(slice(1)).shape[1]
         return max(1, PIECE // vocabulary)
+
+
+def masked(logits_NV: Tensor, allowed: Sequence[Sequence[int]]) -> Tensor:
+    """Return logits in which only allowed ids are open; rows without any are free."""
+    if not any(allowed):
+        return logits_NV
+    closed_NV = torch.zeros_like(logits_NV, dtype=torch.bool)
+    for n, ids in enumerate(allowed):
+        if ids:
+            closed_NV[n] = True
+            closed_NV[n, list(ids)] = False
+    # Finite, so that entropies and divergences never meet 0 times infinity.
+    return logits_NV.masked_fill(closed_NV, torch.finfo(logits_NV.dtype).min)
 
 
 def chosen(logp_NV: Tensor, ids_N: Tensor) -> Tensor:

@@ -43,7 +43,7 @@ class SeatedPolicies(Agent):
 
     @property
     def sampling_settings(self) -> Mapping[str, Any]:
-        """How the first policy draws its tokens; all policies of a run draw alike."""
+        """How the first policy draws its tokens; those of a folder draw alike."""
         return next(iter(self.policies.values())).sampling_settings
 
     def reseed(self, seed: int) -> None:

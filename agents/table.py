@@ -23,7 +23,7 @@ from coevo.agents.agent import Reply, Request
 from coevo.agents.engines.engine import Prompt
 from coevo.agents.engines.table_engine import TableEngine, open_logits
 from coevo.agents.policy import Policy
-from coevo.agents.sampling import Ids, SamplingConfig
+from coevo.agents.sampling import Ids, SamplingConfig, filtered
 from coevo.agents.scoring import Scored, Span
 from coevo.agents.weights import Weights
 from coevo.envs.core.errors import ConfigError, legible
@@ -184,6 +184,8 @@ class TabularPolicy(Policy):
                 each = [prompt] * moves
                 found = self.engine.logprobs(self.ref, each, prompt.choices, self.sampling)
                 logp_A = torch.cat(found)
+            elif self.sampling.filters:
+                logp_A = filtered(logp_A[None], (), self.sampling).log_softmax(-1)[0]
             out.append(logp_A.numpy())
         return out
 

@@ -68,6 +68,9 @@ class TrainConfig:
     """`starter` for the shipped model, a folder with a causal LM, a Hub id, or `table`: a row of
     logits for every prompt, where every turn has a list of legal moves."""
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    """How policies draw their tokens; filters, such as `top_p`, are for those that do not learn."""
+    sampling_of: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Parameter set -> settings of `sampling` that are its own: `sampling_of.frozen.top_p=0.9`."""
     engine: EngineConfig = field(default_factory=TorchConfig)
     """Where the tokens of policies come from: `torch`, or `{name: vllm, ...}`."""
     seed: Annotated[int, whole(0, 2**63 - 1)] = 0
@@ -100,6 +103,13 @@ class TrainConfig:
     def __post_init__(self) -> None:
         if all(getattr(self, name) is None for name in LIMITS):
             raise ConfigError(f"a run needs an end: give one of {', '.join(LIMITS)}")
+        for name in self.sampling_of:
+            self.sampling_for(name)
+
+    def sampling_for(self, name: str) -> SamplingConfig:
+        """Return the settings by which a parameter set draws its tokens."""
+        own = {**plain(self.sampling), **self.sampling_of.get(name, {})}
+        return read(SamplingConfig, own, f"sampling_of.{name}")
 
     @property
     def environments(self) -> Mapping[str, Environment]:

@@ -14,6 +14,7 @@ from coevo.agents.agent import Agent
 from coevo.agents.policy import Policy
 from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.population import MakePolicy, Population
+from coevo.agents.sampling import NEUTRAL
 from coevo.envs import make
 from coevo.envs.core.config import assign
 from coevo.envs.core.env import TextEnv
@@ -33,6 +34,11 @@ from coevo.trainers.run_folder import RunFolder
 
 INNER = "inner"
 """Folder of the forks of a run."""
+NO_USE = {
+    "optim_of": "does not learn and takes no step",
+    "sampling_of": "is no policy of this run and draws no tokens",
+}
+"""Settings of parameter sets -> why an agent can have none."""
 
 
 @dataclass
@@ -157,7 +163,8 @@ def start(
     every = [*algorithm.rewards, *(m for env in envs.values() for m in env.reward_modules)]
     apart = bind(population, algorithm.judges, every)
     heads = {algorithm.judges[role].policy for module in every for role in module.heads_asked}
-    _check_owners(algorithm.optim_of, population)
+    _check_owners("optim_of", algorithm.optim_of, population, population.learners)
+    _set_sampling(config, population)
     learners = {
         name: Learner(
             agent,
@@ -218,23 +225,46 @@ def _batch_modules(envs: Mapping[str, TextEnv]) -> list[RewardModule]:
     return found[first]
 
 
-def _check_owners(names: Collection[str], population: Population) -> None:
-    """Refuse optimiser settings for what is no parameter set of its own, or does not learn."""
+def _set_sampling(config: TrainConfig, population: Population) -> None:
+    """Give policies sampling settings of their own; refuse what a learner cannot score."""
+    policies = {n: a for n, a in population.agents.items() if isinstance(a, Policy)}
+    _check_owners("sampling_of", config.sampling_of, population, policies)
+    for name in config.sampling_of:
+        policies[name].sampling = config.sampling_for(name)
+    for name, agent in population.learners.items():
+        if given := agent.sampling.filters:
+            filters = ", ".join(f"{setting}={value:g}" for setting, value in given.items())
+            off = ", ".join(f"sampling_of.{name}.{n}={NEUTRAL[n]:g}" for n in given)
+            raise ConfigError(
+                f"sampling of {name}: {filters}, but {name} learns: importance ratios would divide "
+                f"by a distribution that the learner does not have; set {off}"
+            )
+
+
+def _check_owners(
+    setting: str,
+    names: Collection[str],
+    population: Population,
+    owners: Mapping[str, Policy],
+) -> None:
+    """Refuse settings of their own for what is no parameter set, or has no use for them."""
     seated = population.assign(0, np.random.default_rng(0))
     for name in names:
-        if name in population.learners:
+        if name in owners:
             continue
         owner = seated.get(name, name)
-        if owner in population.fixed:
-            raise ConfigError(f"optim_of.{name}: {owner} does not learn and takes no step")
+        if owner in population.fixed and owner not in owners:
+            raise ConfigError(f"{setting}.{name}: {owner} {NO_USE[setting]}")
         if owner != name:
-            others = ", ".join(s for s, p in seated.items() if p == owner and s != name)
+            others = ", ".join(s for s, p in seated.items() if p == owner and s != name) or owner
             raise ConfigError(
-                f"optim_of.{name}: the weights of {name} are those of {others} too; give settings "
-                f"for all of them as optim_of.{owner}, or let every seat have its own "
+                f"{setting}.{name}: the weights of {name} are those of {others} too; give settings "
+                f"for all of them as {setting}.{owner}, or let every seat have its own "
                 "(population={name: separate})"
             )
-        raise unknown("learner in optim_of", name, population.learners)
+        raise unknown(
+            f"{'learner' if setting == 'optim_of' else 'policy'} in {setting}", name, owners
+        )
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -136,14 +136,17 @@ def load(
 
     Args:
         model: name at the server.
-        sampling: wins over the environment's temperature and max_tokens.
+        sampling: wins over the environment's temperature and max_tokens; its filters are sent too.
         seed: tells series of samples apart.
         device: nothing is computed here.
     """
     settings = replace(settings_for(model), seed=seed)
     if sampling is not None:
         settings = replace(
-            settings, temperature=sampling.temperature, max_tokens=sampling.max_new_tokens
+            settings,
+            temperature=sampling.temperature,
+            max_tokens=sampling.max_new_tokens,
+            extra_body={**settings.extra_body, **sampling.filters},
         )
     return ApiAgent(settings, limits=shared_limits(settings))
 

@@ -39,7 +39,7 @@ class Sample:
 
     ids: list[int]
     logprobs: list[float]
-    """Under the distribution that was sampled from: temperature and mask included."""
+    """Under the distribution that was sampled from: temperature, filters and mask included."""
     allowed: list[list[int]]
     """Ids allowed at each position; empty lists where sampling was free."""
 

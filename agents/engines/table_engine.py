@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from coevo.agents.engines.engine import InProcess, Prompt, Sample
-from coevo.agents.sampling import Ids, SamplingConfig
+from coevo.agents.sampling import Ids, SamplingConfig, filtered
 from coevo.envs.core.episode import PolicyRef
+from coevo.envs.core.errors import ConfigError
 
 CLOSED = -1e30
 """Logit of a column without a move: finite, so that 0 times it is 0."""
@@ -54,7 +55,15 @@ class TableEngine(InProcess):
     ) -> Tensor:
         row_N = torch.tensor([p.ids[0] for p in prompts])
         moves = [len(p.choices) for p in prompts]
-        return open_logits(self.module(policy), row_N, moves, sampling).log_softmax(-1)
+        logits_NA = open_logits(self.module(policy), row_N, moves, sampling)
+        if sampling.repetition_penalty != 1:
+            raise ConfigError(
+                f"sampling.repetition_penalty={sampling.repetition_penalty:g} must be 1 for a "
+                "table: a move is one token, and nothing in it repeats; a model takes others"
+            )
+        if sampling.filters:
+            logits_NA = filtered(logits_NA, (), sampling)
+        return logits_NA.log_softmax(-1)
 
 
 def open_logits(

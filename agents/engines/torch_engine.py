@@ -12,8 +12,8 @@ from transformers import PreTrainedModel
 
 from coevo.agents.engines.engine import InProcess, Prompt, Sample
 from coevo.agents.engines.wave import sample
-from coevo.agents.sampling import Ids, SamplingConfig, allowed_next
-from coevo.agents.scoring import Span, micro_batches, score
+from coevo.agents.sampling import Ids, SamplingConfig, allowed_next, filtered
+from coevo.agents.scoring import Scored, Span, masked, micro_batches, score
 from coevo.envs.core.episode import PolicyRef
 
 COLD = 1e-6
@@ -48,7 +48,11 @@ class TorchEngine(InProcess):
         for batch in micro_batches([len(s.ids) for s in spans], sampling.token_budget):
             scored = score(model, [spans[i] for i in batch], sampling.temperature or COLD)
             given = [ids for i in batch for ids in _allowed(prompts[i], replies[i])]
-            parts = replace(scored, allowed=given).logp_N().split([len(replies[i]) for i in batch])
+            scored = replace(scored, allowed=given)
+            if sampling.filters:
+                before = [ids for i in batch for ids in _before(prompts[i], replies[i])]
+                scored = _filtered(scored, before, sampling)
+            parts = scored.logp_N().split([len(replies[i]) for i in batch])
             for i, logp_N in zip(batch, parts, strict=True):
                 found[i] = logp_N
         return found
@@ -59,6 +63,20 @@ class TorchEngine(InProcess):
 
 def _allowed(prompt: Prompt, reply: Ids) -> list[list[int]]:
     return [allowed_next(prompt.choices, reply[:i]) for i in range(len(reply))]
+
+
+def _before(prompt: Prompt, reply: Ids) -> list[Ids]:
+    return [(*prompt.ids, *reply[:i]) for i in range(len(reply))]
+
+
+def _filtered(scored: Scored, before_N: Sequence[Ids], sampling: SamplingConfig) -> Scored:
+    """Return a pass whose logits are those of the filtered distribution."""
+
+    def logits(part: slice) -> Tensor:
+        open_NV = masked(scored.logits(part), scored.allowed[part])
+        return filtered(open_NV, before_N[part], sampling)
+
+    return replace(scored, logits=logits, allowed=())
 
 
 def _span(prompt: Ids, reply: Ids) -> Span:

@@ -156,6 +156,7 @@ class VllmEngine(Engine):
         params = [
             SamplingParams(
                 temperature=sampling.temperature,
+                **sampling.filters,
                 max_tokens=sampling.max_new_tokens,
                 seed=seed,
                 logprobs=0,

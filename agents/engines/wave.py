@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 
 from coevo.agents.contexts import contexts
 from coevo.agents.engines.engine import Prompt, Sample
-from coevo.agents.sampling import SamplingConfig, allowed_next
+from coevo.agents.sampling import SamplingConfig, allowed_next, filtered
 from coevo.agents.scoring import micro_batches
 from coevo.envs.core.errors import ConfigError, UndefinedError
 
@@ -32,7 +32,7 @@ def sample(
         model: in eval mode.
         prompts: contexts; equal ones are computed once and sampled independently.
         end_ids: tokens that end a reply.
-        config: temperature and limits.
+        config: temperature, filters and limits.
         generator: on the CPU; equal states give equal replies.
 
     Raises:
@@ -112,7 +112,11 @@ class _Wave:
                 closed[list(ids)] = False
                 logits[n, closed] = -torch.inf
         greedy = self.config.temperature == 0
-        logp_NV = (logits if greedy else logits / self.config.temperature).log_softmax(-1)
+        logits = logits if greedy else logits / self.config.temperature
+        if self.config.filters:
+            written = [(*p.ids, *samples[members[0]].ids) for p, members in nodes]
+            logits = filtered(logits, written, self.config)
+        logp_NV = logits.log_softmax(-1)
         index = torch.tensor(node_of_row)
         if greedy:
             tokens = logp_NV.argmax(-1)[index]

@@ -37,6 +37,7 @@ RUN_SETTINGS = (
     "episodes_logged",
     "gradient_checkpointing",
     "sampling",
+    "sampling_of",
 )
 """Settings of a run that have no option of their own and are reached by --set."""
 _DURATION = re.compile(r"(?:(\d*\.?\d+)h)?(?:(\d*\.?\d+)m)?(?:(\d*\.?\d+)s?)?", re.IGNORECASE)

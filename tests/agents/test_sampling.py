@@ -1,0 +1,216 @@
+"""Filters of sampling: the distribution, what is recorded of it, and who gets or refuses it."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from transformers import (
+    AutoModelForCausalLM,
+    LogitsProcessorList,
+    MinPLogitsWarper,
+    RepetitionPenaltyLogitsProcessor,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
+
+from coevo.agents.agent import Request
+from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.settings import VllmConfig
+from coevo.agents.engines.torch_engine import TorchEngine
+from coevo.agents.engines.vllm_engine import VllmEngine
+from coevo.agents.engines.wave import sample
+from coevo.agents.load import load_agent
+from coevo.agents.sampling import SamplingConfig, filtered
+from coevo.agents.table import Rows, Table, TabularPolicy
+from coevo.envs.core.episode import PolicyRef
+from coevo.envs.core.errors import ConfigError, UndefinedError
+
+END = 3
+SETTINGS = [
+    {"top_p": 0.6},
+    {"top_k": 7},
+    {"min_p": 0.3},
+    {"repetition_penalty": 1.7},
+    {"repetition_penalty": 0.6, "min_p": 0.05, "top_k": 20, "top_p": 0.8},
+]
+
+
+@pytest.fixture(scope="module")
+def llama(tiny_model_dir):
+    return AutoModelForCausalLM.from_pretrained(tiny_model_dir, dtype=torch.float32).eval()
+
+
+def by_transformers(logits_1V, context, given):
+    """Return what transformers' own processors leave, in vLLM's order."""
+    made = LogitsProcessorList()
+    kinds = {
+        "repetition_penalty": RepetitionPenaltyLogitsProcessor,
+        "min_p": MinPLogitsWarper,
+        "top_k": TopKLogitsWarper,
+        "top_p": TopPLogitsWarper,
+    }
+    for name, kind in kinds.items():
+        if name in given:
+            made.append(kind(given[name]))
+    return made(torch.tensor([context]), logits_1V)
+
+
+def request(text="Which?", legal=("a", "b", "c", "d"), masked=False):
+    chat = ({"role": "user", "content": text},)
+    rng = np.random.default_rng(0)
+    return Request("player_0", chat, {"legal_actions": legal}, rng, masked=masked)
+
+
+@pytest.mark.parametrize("given", SETTINGS)
+def test_filters_are_those_of_transformers(given):
+    logits_NV = 3 * torch.randn(50, 200, generator=torch.Generator().manual_seed(1))
+    contexts = [list(range(n, 3 * n + 1)) * 2 for n in range(50)]
+    found = filtered(logits_NV, contexts, SamplingConfig(**given))
+    rows = zip(logits_NV, contexts, strict=True)
+    expected = torch.cat([by_transformers(row[None], context, given) for row, context in rows])
+    assert torch.equal(found, expected)
+    assert not torch.equal(found, logits_NV)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"top_p": 0.5}, [0]),
+        ({"top_p": 0.51}, [0, 1]),
+        ({"top_p": 1e-9}, [0]),
+        ({"top_k": 3}, [0, 1, 2]),
+        ({"min_p": 0.31}, [0, 1, 2]),
+        ({"min_p": 0.32}, [0, 1]),
+        ({"min_p": 0.7}, [0]),
+        # 0.5 / 0.75 of what top-k leaves is enough for 0.6; of everything it is not.
+        ({"top_k": 2, "top_p": 0.6}, [0]),
+        ({}, [0, 1, 2, 3]),
+    ],
+)
+def test_what_is_kept_of_four_tokens(given, kept):
+    p = torch.tensor([[0.5, 0.25, 0.15625, 0.09375]])
+    left = filtered(p.log(), [()], SamplingConfig(**given)).softmax(-1)
+    assert left.nonzero()[:, 1].tolist() == kept
+    assert left[0, kept].tolist() == pytest.approx((p[0, kept] / p[0, kept].sum()).tolist())
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+@pytest.mark.parametrize("given", SETTINGS)
+def test_recorded_logprobs_are_of_what_was_drawn_from(llama, given, temperature):
+    config = SamplingConfig(max_new_tokens=6, temperature=temperature, **given)
+    choices = ((10, 11, 30, END), (10, 12, END), (14, END), (15, END), (16, END))
+    prompts = [Prompt((5, 6, 7))] * 20 + [Prompt((5, 14, 10), choices)] * 20
+    drawn = sample(llama, prompts, (END,), config, torch.Generator().manual_seed(2))
+    for prompt, s in zip(prompts, drawn, strict=True):
+        for i, token in enumerate(s.ids):
+            context = [*prompt.ids, *s.ids[:i]]
+            with torch.no_grad():
+                logits = llama(torch.tensor([context])).logits[:, -1]
+            if s.allowed[i]:
+                closed = torch.ones(logits.shape[1], dtype=torch.bool)
+                closed[s.allowed[i]] = False
+                logits[:, closed] = -torch.inf
+            logp = by_transformers(logits / temperature, context, given).log_softmax(-1)
+            assert s.logprobs[i] == pytest.approx(float(logp[0, token]), abs=1e-4)
+    engine, policy = TorchEngine(), PolicyRef("policy", 0)
+    engine.publish(policy, llama)
+    found = engine.logprobs(policy, prompts, [tuple(s.ids) for s in drawn], config)
+    for logp_N, s in zip(found, drawn, strict=True):
+        assert logp_N.tolist() == pytest.approx(s.logprobs, abs=1e-4)
+
+
+def test_shares_are_those_of_the_filtered_distribution(llama):
+    config = SamplingConfig(max_new_tokens=1, top_k=3)
+    generator = torch.Generator().manual_seed(0)
+    drawn = sample(llama, [Prompt((5, 6, 7))] * 4000, (END,), config, generator)
+    said = [s.ids[0] for s in drawn]
+    assert len(set(said)) == 3
+    for token in set(said):
+        (claimed,) = {s.logprobs[0] for s in drawn if s.ids[0] == token}
+        assert said.count(token) / 4000 == pytest.approx(np.exp(claimed), abs=0.03)
+
+
+def test_greedy_play_takes_the_likeliest_token_whatever_is_filtered(llama):
+    plain, kept = (
+        sample(llama, [Prompt((5, 6, 7))], (END,), config, torch.Generator())[0]
+        for config in (
+            SamplingConfig(temperature=0),
+            SamplingConfig(temperature=0, top_k=2, top_p=0.3, min_p=0.9),
+        )
+    )
+    assert plain == kept
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"top_p": 0}, "top_p=0 must be greater than 0"),
+        ({"top_p": 1.1}, "top_p=1.1 must be less than or equal to 1"),
+        ({"top_k": -1}, "top_k=-1 must be greater than or equal to 0"),
+        ({"min_p": 1.5}, "min_p=1.5 must be less than or equal to 1"),
+        ({"repetition_penalty": 0}, "repetition_penalty=0 must be greater than or equal to 0.01"),
+    ],
+)
+def test_values_without_meaning_are_refused(given, words):
+    with pytest.raises(ConfigError, match=words):
+        SamplingConfig(**given)
+
+
+def test_a_table_draws_from_what_a_filter_leaves_and_says_so():
+    policy = TabularPolicy(Table(), Rows(), sampling=SamplingConfig(top_p=0.5), seed=1)
+    (unmet,) = policy.probabilities([request()])
+    replies = policy.act([request()] * 300)
+    assert {r.text for r in replies} == {"[a]", "[b]"} and unmet.tolist() == [0.5, 0.5, 0, 0]
+    assert [r.logprobs[0] for r in replies] == pytest.approx([np.log(0.5)] * 300)
+    np.testing.assert_allclose(policy.probabilities([request()])[0], unmet)
+    policy.sampling = SamplingConfig(repetition_penalty=1.2)
+    with pytest.raises(ConfigError, match=r"repetition_penalty=1.2 must be 1 for a table"):
+        policy.act([request()])
+
+
+def test_agents_say_their_filters_and_measure_under_them(tiny_model_dir):
+    config = SamplingConfig(max_new_tokens=12, top_k=1)
+    agent = load_agent(str(tiny_model_dir), sampling=config, device="cpu")
+    expected = {"temperature": 1.0, "max_new_tokens": 12, "top_k": 1}
+    assert agent.sampling_settings == expected
+    (odds,) = agent.probabilities([request(masked=True)])
+    assert sorted(odds) == [0, 0, 0, 1]
+    with pytest.raises(UndefinedError, match="top_k=1 gives every legal move"):
+        agent.probabilities([request()])
+
+
+def test_a_server_is_sent_the_filters(monkeypatch, tmp_path):
+    monkeypatch.setenv("COEVO_API_CACHE", str(tmp_path))
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    agent = load_agent("openai:m", sampling=SamplingConfig(top_p=0.9, top_k=4))
+    assert agent.settings.extra_body == {"top_p": 0.9, "top_k": 4}
+    assert load_agent("openai:m", sampling=SamplingConfig()).settings.extra_body == {}
+
+
+@pytest.mark.parametrize("given", [{}, SETTINGS[-1]])
+def test_vllm_is_given_the_filters(monkeypatch, llama, given):
+    asked = []
+    fakes = {
+        "vllm": SimpleNamespace(SamplingParams=lambda **settings: settings),
+        "vllm.lora": SimpleNamespace(),
+        "vllm.lora.request": SimpleNamespace(LoRARequest=None),
+    }
+    for name, fake in fakes.items():
+        monkeypatch.setitem(sys.modules, name, fake)
+
+    def generate(prompts, params, **_):
+        asked.extend(params)
+        reply = SimpleNamespace(token_ids=[END], logprobs=[{END: SimpleNamespace(logprob=-1.0)}])
+        return [SimpleNamespace(outputs=[reply]) for _ in prompts]
+
+    engine, policy = VllmEngine("unused", VllmConfig()), PolicyRef("policy", 0)
+    engine._llm = SimpleNamespace(
+        generate=generate, collective_rpc=lambda *_, **__: None, reset_prefix_cache=lambda: None
+    )
+    engine.publish(policy, llama)
+    engine.generate(policy, [Prompt((5,))], SamplingConfig(**given), torch.Generator(), (END,))
+    engine._folder.cleanup()
+    filters = ("top_p", "top_k", "min_p", "repetition_penalty")
+    assert {name: asked[0][name] for name in filters if name in asked[0]} == given
