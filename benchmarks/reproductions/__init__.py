@@ -28,6 +28,7 @@ NAMES = (
     "dr_mas_spikes",
     "dr_mas_starter",
     "essa_spectrum",
+    "eva_prompts",
     "gated_accumulation",
     "gdpo_collapse",
     "inspo_procedure",

@@ -163,6 +163,7 @@ COMPOSITION = {
     " | seq_mean_token_mean | KL in reward",
     "copo": "outcome / group(group+agent) / group_std(group+agent) + blend_global"
     " | token:ppo_clip 0.2 | seq_mean_token_mean",
+    "eva": "outcome / group_loo(group+agent) / none | token:pg | seq_mean_token_sum",
     "spo": "outcome / group / none | token:pg | seq_mean_token_sum | win_rate",
     "sppo": "renew > collect > score > recycle(pairs) > update(sppo) > fit | win_rate",
     "dno": "renew > collect > score > recycle(pairs) > update(dno) > fit | win_rate",

@@ -26,6 +26,7 @@ from coevo.trainers.algorithms import (
     dr_mas,
     epo,
     essa,
+    eva,
     g_ra,
     gdpo,
     gigpo,
@@ -129,6 +130,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         # Which plays
         knapsack,
         vade,
+        eva,
         xrpo,
         dagrpo,
         polychromic,

@@ -1,0 +1,49 @@
+"""eva: prompts that still tell good replies from bad ones are played again and evolved.
+
+A creator and a solver take turns. The creator is a procedure: every prompt that was played is worth
+the spread of its rewards, the best of its replies minus the worst, which stands for what the policy
+still regrets; prompts are drawn from a buffer in that proportion, some of them are varied by their
+environment, and the rest of the update plays prompts as they come. The solver is RLOO. What a
+variation is the environment says (`Task.variation`), where the paper has a model rewrite prompts.
+
+Variants: `advantage` takes the best minus the mean; in `drawn`, the control, all prompts come as
+they come. The paper's offline solvers (DPO and its like) are a matter of `cycle`, and not tried.
+
+Inferred: that the worst reply is what the best is compared with; the share of prompts as they come,
+that of variations among the rest, and the size of the buffer. The paper's values were not read.
+"""
+
+from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    LeaveOneOut,
+    LossConfig,
+    NoNormalisation,
+    Outcome,
+    PolicyGradient,
+    SeqMeanTokenSum,
+)
+from coevo.trainers.samplers import Drawn, Evolve
+
+ALGORITHM = Algorithm(
+    name="eva",
+    summary="RLOO on prompts that are evolved where the best reply beats the worst by most",
+    paper="Ye et al. 2024, eva, arXiv 2411.00062",
+    formula="p(x) ~ max_i r(x, y_i) - min_i r(x, y_i); A_i = r_i - mean of r_j over j != i",
+    status="table",
+    reproductions=("eva_prompts",),
+    collect=CollectConfig(
+        episodes=512,
+        group_size=8,
+        curriculum=Evolve(info="regret", warmup=1, fresh=0.5, vary=0.5, size=4096),
+    ),
+    advantage=AdvantageConfig(
+        credit=Outcome(), baseline=LeaveOneOut(by="group+agent"), normalise=NoNormalisation()
+    ),
+    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
+    optim=OptimConfig(lr=1e-3),
+    variants={
+        "advantage": {"collect.curriculum.info": "advantage"},
+        "drawn": {"collect.curriculum": Drawn()},
+    },
+)
