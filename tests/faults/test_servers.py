@@ -184,3 +184,15 @@ def test_a_damaged_cache(evaluate, fault, tmp_path):
         server.close()
         held = done.status == 0 or (done.status == 2 and done.one_line and "cache" in done.err)
         fault("damaged cache", held, (name, done))
+
+
+def test_a_cache_on_a_full_disk(evaluate, fault):
+    server = served(good)
+    for kind, injected in {
+        "full": child.small_files(20_000),
+        "fuller": child.small_files(5_000),
+    }.items():
+        done = evaluate(server.url, injected)
+        held = done.status == 0 or (done.status in (1, 2) and done.one_line)
+        fault("cache on a full disk", held, (kind, done))
+    server.close()

@@ -1,16 +1,22 @@
 """Training that is killed, refused, signalled or damaged: it continues to the same bits."""
 
+import errno
 import os
+import re
+import shutil
+import signal
 import time
 
 import pytest
 
 from tests.faults import child
-from tests.faults.conftest import CYCLES, ends, goes_on
+from tests.faults.conftest import CYCLES, ends, goes_on, newest
 
 pytestmark = pytest.mark.faults
 KILLS = 2
 """Of either kind for every kind of cycle."""
+ROOM = 4000
+"""Bytes that what a command says needs, which is kept in a file too."""
 
 
 @pytest.mark.parametrize("cycle", CYCLES)
@@ -45,6 +51,131 @@ def where(folder, whole) -> list[str]:
         return [repr(error)]
     keys = {*found, *whole.ends}
     return [k for k in sorted(keys) if found.get(k) != whole.ends.get(k)]
+
+
+def test_every_file_on_a_disk_that_is_full_or_read_only(calm, words, tmp_path, fault):
+    whole = calm("table")
+    kinds = sorted({child.kind_of(c) for c in whole.changes})
+    for name in kinds:
+        for number, kind in ((errno.ENOSPC, "disk full"), (errno.EROFS, "disk read-only")):
+            folder = tmp_path / f"{kind}-{name}" / "run"
+            refused = child.at_file(folder, name, child.refuse(number))
+            done = child.run(words("table", folder), folder.parent, refused)
+            told = done.status == 2 and done.one_line
+            again = goes_on(folder, words("table", folder))
+            held = told and again.status == 0 and ends(folder) == whole.ends
+            fault(kind, held, (name, done, again, where(folder, whole)))
+
+
+@pytest.mark.parametrize("size", [0, 300, ROOM, 100_000])
+def test_files_that_may_not_grow(calm, words, tmp_path, fault, size):
+    whole, folder = calm("table"), tmp_path / "run"
+    done = child.run(words("table", folder), tmp_path, child.small_files(size))
+    again = goes_on(folder, words("table", folder))
+    told = done.status == 2 and (done.one_line or size < ROOM)
+    held = told and again.status == 0 and ends(folder) == whole.ends
+    fault("file size limit", held, (size, done, again, where(folder, whole)))
+
+
+@pytest.mark.parametrize("cycle", ["table", "adapters", "replay", "past selves"])
+def test_a_damaged_checkpoint(cycle, calm, words, rng, tmp_path, fault):
+    whole = calm(cycle)
+    last = newest(whole.folder)
+    files = sorted(p.relative_to(last) for p in last.rglob("*") if p.is_file())
+    for number, file in enumerate(files):
+        folder = shutil.copytree(whole.folder, tmp_path / f"{number}" / "run")
+        path = folder / last.relative_to(whole.folder) / file
+        content = bytearray(path.read_bytes())
+        at = int(rng.integers(len(content)))
+        content[at] ^= 1 << int(rng.integers(8))
+        cut = bool(rng.integers(2))
+        path.write_bytes(content[:at] if cut else content)
+        refused = goes_on(folder, [])
+        noticed = refused.status == 2 and refused.one_line and "--skip-damaged" in refused.err
+        again = goes_on(folder, [], "--skip-damaged")
+        aside = (path.parents[len(file.parts) - 1].parent).glob("*.damaged")
+        held = noticed and again.status == 0 and ends(folder) == whole.ends and any(aside)
+        fault("damaged checkpoint", held, (file, cut, at, refused, again, where(folder, whole)))
+
+
+def test_two_writers(calm, words, tmp_path, fault):
+    whole = calm("policy gradient")
+    for cycle_start in ("new", "resumed"):
+        folder = tmp_path / cycle_start / "run"
+        command = words("policy gradient", folder)
+        if cycle_start == "resumed":
+            at = len(whole.changes) * 2 // 3
+            child.run(command, folder.parent, child.at_change(folder, at, child.die))
+            command = ["train", "--resume", str(folder), "--no-eval"]
+        pair = [child.Child(command, folder.parent / str(n)) for n in range(2)]
+        first, second = (c.wait() for c in pair)
+        told = [d for d in (first, second) if d.status]
+        again = goes_on(folder, command)
+        held = len(told) == 1 and told[0].status == 2 and told[0].one_line
+        held = held and again.status in (0, 2) and ends(folder) == whole.ends
+        fault("two writers", held, (first, second, again, where(folder, whole)))
+
+
+@pytest.mark.parametrize("jump", [-4e7, 4e7, -3600.0])
+def test_a_clock_that_jumps(calm, words, tmp_path, fault, jump):
+    whole, folder = calm("table"), tmp_path / "run"
+    done = child.run(words("table", folder), tmp_path, child.clock(jump))
+    fault("clock jump", done.status == 0 and ends(folder) == whole.ends, (jump, done))
+
+
+@pytest.mark.parametrize("more", [4 << 20, 64 << 20, 200 << 20])
+def test_too_little_memory(calm, words, tmp_path, fault, more):
+    whole, folder = calm("policy gradient"), tmp_path / "run"
+    command = words("policy gradient", folder)
+    done = child.run(command, tmp_path, child.little_memory(more))
+    again = goes_on(folder, command)
+    enough = done.status == 0 and more > 4 << 20
+    told = enough or (done.status in (1, 2) and done.one_line)
+    held = told and again.status == 0 and ends(folder) == whole.ends
+    fault("out of memory", held, (more, done, again, where(folder, whole)))
+
+
+SIGNALS = {
+    "Ctrl-C": (signal.SIGINT,),
+    "SIGTERM": (signal.SIGTERM,),
+    "SIGHUP": (signal.SIGHUP,),
+    "a second Ctrl-C": (signal.SIGINT, signal.SIGINT),
+    "SIGTERM after Ctrl-C": (signal.SIGINT, signal.SIGTERM),
+}
+
+
+@pytest.mark.parametrize("kind", SIGNALS)
+def test_signals(kind, calm, words, rng, tmp_path, fault):
+    whole, folder = calm("policy gradient"), tmp_path / "run"
+    command = words("policy gradient", folder)
+    begun = child.Child(command, tmp_path)
+    until = time.monotonic() + 60
+    while not (folder / "metrics.jsonl").exists() and time.monotonic() < until:
+        time.sleep(0.002)
+    time.sleep(whole.seconds / 5 * rng.random())
+    for number in SIGNALS[kind]:
+        begun.kill(number)
+        time.sleep(0.01 * rng.random())
+    done = begun.wait()
+    logged = len((folder / "metrics.jsonl").read_text().splitlines())
+    least = logged if len(SIGNALS[kind]) == 1 else _due(logged)
+    told = done.status == 0 or (done.status == 130 and done.one_line)
+    held = told and _saved(folder) >= least
+    if done.status == 130 and _saved(folder):
+        held = held and re.search(rf"\b{_saved(folder)} updates? (is|are) saved", done.err)
+    again = goes_on(folder, command)
+    held = bool(held) and again.status == 0 and ends(folder) == whole.ends
+    fault(kind, held, (logged, done, again, where(folder, whole)))
+
+
+def _saved(folder) -> int:
+    """Return the step of the newest checkpoint; 0 where there is none."""
+    return int(newest(folder).name[5:]) if any(folder.glob("checkpoints/*/manifest.json")) else 0
+
+
+def _due(logged: int) -> int:
+    """Return the newest checkpoint that must be there: every second update, the last under way."""
+    return max(logged - 1, 0) // 2 * 2
 
 
 def test_a_pipe_that_nobody_reads(calm, words, tmp_path, fault):
