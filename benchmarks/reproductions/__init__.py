@@ -48,6 +48,7 @@ NAMES = (
     "tis_cosine",
     "two_level",
     "upo_noise",
+    "urpo_referee",
 )
 REPRODUCTIONS: dict[str, Reproduction] = {
     name: import_module(f"coevo.benchmarks.reproductions.{name}").REPRODUCTION for name in NAMES

@@ -1,0 +1,45 @@
+"""Three digits: what is verified, what rankings say, and what measures of a judge mean."""
+
+import json
+
+import pytest
+import torch
+
+from coevo.benchmarks.reproductions.digits import DIGITS, DigitNet, Prompts, judged, pairs, read
+from coevo.trainers.judges.question import pairwise, pointwise
+
+
+def biased(**by_form):
+    """Return a network that says the same whatever it is shown."""
+    net = DigitNet(Prompts(), 0)
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.zero_()
+        bias = net.net[-1].bias
+        first = {"solve": 0, "point": DIGITS, "pair": DIGITS + 2}
+        for form, says in by_form.items():
+            bias[first[form] + says] = 50.0
+    return net
+
+
+def test_a_judge_that_always_says_yes_knows_nothing():
+    found = judged(biased(point=0, pair=1), "max")
+    assert (found.point, found.pair, found.yes) == pytest.approx((0.5, 0.5, 1.0))
+    found = judged(biased(point=1), "min")
+    assert (found.point, found.yes) == pytest.approx((0.5, 0.0))
+
+
+def test_rankings_name_the_smallest_digit():
+    lines = [json.loads(x) for x in pairs(0, 200)]
+    assert {len(x["replies"]) for x in lines} == {1, 2}
+    for x in lines:
+        least = min(x["task"].split()[2:])
+        assert [float(reply == least) for reply in x["replies"]] == x["worth"]
+
+
+def test_what_the_network_reads_of_questions():
+    for question, form, replies in (
+        (pointwise("max of 0 5 2", "5"), 1, (5, DIGITS)),
+        (pairwise("max of 0 5 2", "1", "5"), 2, (1, 5)),
+    ):
+        assert read(question.chat[0]["content"]) == (form, 0, 0, 5, 2, *replies)
