@@ -170,7 +170,7 @@ REPRODUCTION = Reproduction(
     "rise; refitted to certified pairs beside the policy it leads to right answers.",
     source="Hong et al. 2025, Cooper, arXiv 2508.05613 (a frozen reward model ends below the start "
     "model, Cooper above the rule); figures: our numpy experiment on three answers",
-    minutes=20.0,
+    minutes=12.0,
     run=run,
     on="table",
 )
