@@ -141,7 +141,8 @@ def modules():
         for file in sorted((ROOT / folder).rglob("*.py")):
             parts = file.relative_to(ROOT / folder).with_suffix("").parts
             name = ".".join((package, *(p for p in parts if p != "__init__")))
-            if not name.startswith("coevo.benchmarks.studies"):
+            # Studies are scripts; the worker is loaded by vLLM alone, in an environment of its own.
+            if not name.startswith("coevo.benchmarks.studies") and not name.endswith("vllm_worker"):
                 found.append(name)
     return sorted(found)
 

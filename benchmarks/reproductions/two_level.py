@@ -115,7 +115,7 @@ REPRODUCTION = Reproduction(
     name="two_level",
     property="A planner trained above workers who adapt beats no tax with a flat one, and the flat "
     "one with two brackets, in its own objective.",
-    source="Zheng et al. 2022, The AI Economist, Science Advances 8(18) (the trained planner beats "
+    source="Zheng et al. 2021, The AI Economist, arXiv 2108.02755 (the trained planner beats "
     "the free market and fixed schedules); references: best replies and all schedules, exact",
     minutes=15.0,
     run=run,

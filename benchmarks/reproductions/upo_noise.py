@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -23,7 +23,7 @@ from torch import Tensor
 from coevo.benchmarks.reproductions.arms import arms, distributions
 from coevo.benchmarks.reproductions.preferences import PLAIN
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps
-from coevo.envs.core.config import config
+from coevo.envs.core.config import config, real
 from coevo.envs.rewards import Odds, WinRate
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.cycle import Page, Step
@@ -49,7 +49,7 @@ class Audit(Step):
     name: Literal["audit"] = "audit"
     seen: Any
     """List that the share of right labels is added to."""
-    worth: tuple[float, ...]
+    worth: tuple[Annotated[float, real()], ...]
 
     def __call__(self, run: Run, page: Page) -> None:
         """Look at the pairs as they are now."""

@@ -28,7 +28,8 @@ class _OfGroups:
     """What is made of the trajectories of a group, told by their places in it."""
 
     kind: ClassVar[str]
-    keep: float | None = None
+    keep: Annotated[float, real(above=0, high=1)] | None = None
+    """Share of the items that is kept, the best first; None keeps all as they come."""
     roles_asked: ClassVar[tuple[str, ...]] = ()
     heads_asked: ClassVar[tuple[str, ...]] = ()
 
