@@ -420,6 +420,9 @@ def load(
     with legible(checkpoint):
         _fill(checkpoint, files, learners, population)
         state: dict[str, Any] = dict(data.state)
+        for name in ("estimator", "rewards"):
+            if not isinstance(state[name], dict):
+                raise TypeError(f"state.{name} is {state[name]!r}, not a mapping")
         if COLLECT in files:
             packed = (checkpoint / COLLECT).read_bytes()
             state["collect"] = json.loads(gzip.decompress(packed))

@@ -24,9 +24,15 @@ ADAPTER = 1e-4
 
 
 def parameters(folder: Path) -> int | None:
-    """Return the number of parameters in a folder's safetensors; None where it has none."""
+    """Return the number of parameters in a folder's safetensors; None where that is not known.
+
+    What is wrong with a damaged file is said when the model is loaded.
+    """
     files = sorted(folder.glob("*.safetensors"))
-    return sum(map(_in_file, files)) if files else None
+    try:
+        return sum(map(_in_file, files)) if files else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def _in_file(path: Path) -> int:
