@@ -14,10 +14,8 @@ Beside    The references are those of `aa_ipd`: a policy of five contexts that s
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -30,15 +28,14 @@ from coevo.agents.policy import Policy
 from coevo.benchmarks.reproductions.aa_ipd import ALWAYS_DEFECT, CONTEXTS, ROUNDS, dilemma
 from coevo.benchmarks.reproductions.repeated_table import expected_returns
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
+from coevo.benchmarks.reproductions.table_run import started
 from coevo.benchmarks.reproductions.tabular import REAL
 from coevo.envs import make
 from coevo.envs.core.parsing import answer, parse_move
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.config import TrainConfig
 from coevo.trainers.estimators import Kl
-from coevo.trainers.loop import train
+from coevo.trainers.loop import finish
 from coevo.trainers.run import output_policy
-from coevo.trainers.run_folder import RunFolder
 
 ENV = "coevo/iterated_game-v0"
 OPTIONS = {"prompt_style": "terse", "unparsable": "B"}
@@ -175,22 +172,10 @@ def _situation(t: int, last: tuple[int, ...]) -> Request:
 
 
 def _learnt(variant: str | None, seed: int) -> Manners:
-    config = TrainConfig(
-        algorithm=algorithm("advantage_alignment", variant, CHANGES),
-        env=ENV,
-        env_options=OPTIONS,
-        model=MODEL,
-        seed=seed,
-        steps=UPDATES,
-        checkpoint_every=UPDATES + 1,
-        episodes_logged=0,
-        device="cpu",
-        threads=1,
-    )
-    with tempfile.TemporaryDirectory() as path:
-        folder = RunFolder(Path(path) / "run")
-        folder.create(config)
-        return manners(output_policy(train(config, folder).learners["policy"]))
+    made = algorithm("advantage_alignment", variant, CHANGES)
+    with started(made, ENV, OPTIONS, model=MODEL, seed=seed, steps=UPDATES, threads=1) as run:
+        finish(run)
+        return manners(output_policy(run.learners["policy"]))
 
 
 def _agent() -> LanguageModelAgent:

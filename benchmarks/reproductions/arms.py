@@ -6,9 +6,7 @@ One seat, one move: an arm. Its payoff is fixed, or 0 throughout where compariso
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -19,16 +17,15 @@ from torch import Tensor, nn
 from coevo.agents.policy import Policy
 from coevo.agents.population import MakePolicy
 from coevo.agents.table import TabularPolicy
+from coevo.benchmarks.reproductions.table_run import started
 from coevo.envs.core.config import config, real
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT
 from coevo.envs.core.registry import register
 from coevo.envs.core.task import Task
 from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import updates
-from coevo.trainers.run import output_policy, start
-from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.run import output_policy
 
 ID = "coevo/arms-v0"
 SEAT = "player_0"
@@ -117,22 +114,8 @@ def distributions(
         seed: of the run.
         maker: makes the policy, where it is not a table.
     """
-    given = TrainConfig(
-        algorithm=record,
-        env=ID,
-        env_options={"prompt_style": "terse", "payoffs": tuple(payoffs)},
-        model="table",
-        seed=seed,
-        steps=steps,
-        checkpoint_every=steps + 1,
-        probe_every=steps + 1,
-        episodes_logged=0,
-        device="cpu",
-    )
-    with tempfile.TemporaryDirectory() as name:
-        folder = RunFolder(Path(name) / "run")
-        folder.create(given)
-        run = start(given, folder, maker)
+    options = {"payoffs": tuple(payoffs)}
+    with started(record, ID, options, maker, seed=seed, steps=steps) as run:
         for _ in updates(run):
             (learner,) = run.learners.values()
             yield odds(output_policy(learner), len(payoffs))

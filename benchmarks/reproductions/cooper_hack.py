@@ -11,10 +11,8 @@ Chosen    All of these, and the bounds, are those of our numpy experiment, but f
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -25,13 +23,11 @@ from coevo.agents.population import MakePolicy
 from coevo.agents.table import Rows, Table, TabularPolicy
 from coevo.benchmarks.reproductions.hackable import ID
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
+from coevo.benchmarks.reproductions.table_run import started
 from coevo.envs.rewards import VerifierReward
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import updates
-from coevo.trainers.run import start
-from coevo.trainers.run_folder import RunFolder
 
 QUESTIONS, STEPS, LAST = 16, 300, 10
 STEP, FAST, SLOW = 0.3, 0.5, 0.05
@@ -136,21 +132,8 @@ def maker() -> MakePolicy:
 
 def end(made: Algorithm, seed: int) -> End:
     """Train, and return what the last updates were like."""
-    given = TrainConfig(
-        algorithm=made,
-        env=ID,
-        model="table",
-        seed=seed,
-        steps=STEPS,
-        checkpoint_every=STEPS + 1,
-        probe_every=STEPS + 1,
-        episodes_logged=0,
-        device="cpu",
-    )
-    with tempfile.TemporaryDirectory() as name:
-        folder = RunFolder(Path(name) / "run")
-        folder.create(given)
-        seen = [x.metrics for x in updates(start(given, folder, maker()))][-LAST:]
+    with started(made, ID, maker=maker(), seed=seed, steps=STEPS) as run:
+        seen = [done.metrics for done in updates(run)][-LAST:]
     (component,) = (m.component for m in made.rewards)
     names = ("outcome/right", "outcome/hack", f"reward/{component}")
     return End(*(fmean(_read(metrics, key) for metrics in seen) for key in names))

@@ -15,9 +15,7 @@ Chosen    Sizes; 100 steps of 12 after a look at 60 updates of 3. The bounds on 
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,16 +25,13 @@ from torch import Tensor, nn
 from coevo.agents.population import MakePolicy
 from coevo.agents.table import Rows, TabularPolicy
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
-from coevo.benchmarks.reproductions.table_run import QUICKLY
+from coevo.benchmarks.reproductions.table_run import QUICKLY, started
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT
 from coevo.envs.core.registry import register
 from coevo.envs.core.task import NoArguments, Task
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.config import TrainConfig
-from coevo.trainers.loop import updates
-from coevo.trainers.run import start
-from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.loop import finish
 
 ID = "coevo/pioneer_observer-v0"
 PIONEER, OBSERVER = "pioneer_0", "observer_0"
@@ -143,23 +138,9 @@ def alone(variant: str | None, seed: int, steps: int = STEPS) -> tuple[float, fl
         seed: of the run.
         steps: updates.
     """
-    given = TrainConfig(
-        algorithm=algorithm("cory", variant, SETTINGS),
-        env=ID,
-        model="table",
-        seed=seed,
-        steps=steps,
-        checkpoint_every=steps + 1,
-        probe_every=steps + 1,
-        episodes_logged=0,
-        device="cpu",
-    )
-    with tempfile.TemporaryDirectory() as name:
-        folder = RunFolder(Path(name) / "run")
-        folder.create(given)
-        run = start(given, folder, maker())
-        for _ in updates(run):
-            pass
+    made = algorithm("cory", variant, SETTINGS)
+    with started(made, ID, maker=maker(), seed=seed, steps=steps) as run:
+        finish(run)
     answer_Q = torch.tensor([right(q) for q in range(QUESTIONS)])
     odds = (x.agent.model.of_question_QA.detach().softmax(-1) for x in run.learners.values())
     one, two = (float(p_QA[torch.arange(QUESTIONS), answer_Q].mean()) for p_QA in odds)

@@ -13,20 +13,17 @@ Chosen    Sizes and learning rates, before the figures were seen.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 
 from coevo.benchmarks.reproductions.arms import odds
 from coevo.benchmarks.reproductions.formulas import BEST, BROKEN, ID, LIST, SEAT
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps
+from coevo.benchmarks.reproductions.table_run import started
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.config import TrainConfig
-from coevo.trainers.loop import finish, start
+from coevo.trainers.loop import finish
 from coevo.trainers.run import Run
-from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import Inner
 
 STEPS, INNER_STEPS = 20, 20
@@ -67,13 +64,12 @@ def run(seeds: Sequence[int]) -> Outcome:
 
 def writer(variant: str | None, seed: int, steps: int = STEPS) -> Writer:
     """Train a writer, and return what it came to."""
-    common = {"prompt_style": "terse"}
     settings = {
         "optim.lr": 0.2,
         "optim.epochs": 1,
         "optim.warmup": 0,
         "cycle.inner.env": ID,
-        "cycle.inner.env_options": {**common, "asks": "answer"},
+        "cycle.inner.env_options": {"prompt_style": "terse", "asks": "answer"},
         "cycle.inner.steps": INNER_STEPS,
     }
     made = algorithm("derl", variant, settings)
@@ -81,22 +77,7 @@ def writer(variant: str | None, seed: int, steps: int = STEPS) -> Writer:
     made = algorithm(
         "derl", variant, {**settings, "cycle.inner.changes": {**inner.changes, **INNER}}
     )
-    given = TrainConfig(
-        algorithm=made,
-        env=ID,
-        env_options=common,
-        model="table",
-        seed=seed,
-        steps=steps,
-        checkpoint_every=steps + 1,
-        probe_every=steps + 1,
-        episodes_logged=0,
-        device="cpu",
-    )
-    with tempfile.TemporaryDirectory() as name:
-        folder = RunFolder(Path(name) / "run")
-        folder.create(given)
-        outer = start(given, folder)
+    with started(made, ID, seed=seed, steps=steps) as outer:
         finish(outer)
         p_F = odds(outer.population.learners["policy"], len(LIST))
         worth = {f: held_out(outer, f, seed) for f in (LIST[int(p_F.argmax())], *TERMS)}

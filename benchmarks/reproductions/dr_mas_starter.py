@@ -14,10 +14,9 @@ Chosen    Settings and bounds: the paper has no figure at this size. Statistics 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from statistics import fmean, median
 from typing import Any
 
@@ -26,13 +25,11 @@ from coevo.agents.population import Separate
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.seated import stream_seed
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
+from coevo.benchmarks.reproductions.table_run import started
 from coevo.envs import make
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
-from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import updates
-from coevo.trainers.run import start
-from coevo.trainers.run_folder import RunFolder
 
 ENV, OPTIONS = "coevo/search_router-v0", {"prompt_style": "terse"}
 UPDATES, EPISODES, GROUP, LR = 40, 64, 8, 3e-4
@@ -90,20 +87,13 @@ def trained(variant: str | None, seed: int) -> Found:
         "collect.group_size": GROUP,
         "optim.lr": LR,
     }
-    config = TrainConfig(
-        algorithm=algorithm("dr_mas", variant, changes),
-        env=ENV,
-        env_options=OPTIONS,
-        sampling=SamplingConfig(max_new_tokens=16),
-        seed=seed,
-        steps=UPDATES,
-        device="cpu",
+    made, reply = algorithm("dr_mas", variant, changes), SamplingConfig(max_new_tokens=16)
+    begin = partial(
+        started, made, ENV, OPTIONS, model="starter", sampling=reply, seed=seed, steps=UPDATES
     )
-    with tempfile.TemporaryDirectory() as path:
-        folder = RunFolder(Path(path) / "run")
-        folder.create(config)
-        before = accuracy(start(config, folder).policies(), seed)
-        team = start(config, folder)
+    with begin() as team:
+        before = accuracy(team.policies(), seed)
+    with begin() as team:
         log = [done.metrics for done in updates(team)]
         after = accuracy(team.policies(), seed)
     seats = make(ENV, **OPTIONS).possible_agents

@@ -14,18 +14,15 @@ Chosen    Sizes and step sizes, before the figures were seen, but for the larges
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from coevo.agents.population import Shared
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps
 from coevo.benchmarks.reproductions.spectrum import ID, maker, score
+from coevo.benchmarks.reproductions.table_run import started
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.config import TrainConfig
-from coevo.trainers.loop import finish, start
-from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.loop import finish
 
 GENERATIONS = 50
 SMALL = {"cycle.ask.by.sigma": 0.01, "cycle.ask.by.rate": 0.01}
@@ -72,25 +69,12 @@ def evolved(
         wrong: whether it starts in a random subspace.
         generations: updates; 0 for the score at the start.
     """
-    given = TrainConfig(
-        algorithm=algorithm("essa", variant, {"population": Shared(), **changes}),
-        env=ID,
-        env_options={"prompt_style": "terse", "matrix": seed},
-        model="table",
-        seed=seed,
-        steps=max(generations, 1),
-        checkpoint_every=10**6,
-        probe_every=10**6,
-        episodes_logged=0,
-        device="cpu",
-    )
-    with tempfile.TemporaryDirectory() as name:
-        folder = RunFolder(Path(name) / "run")
-        folder.create(given)
-        made = start(given, folder, maker(seed, wrong=wrong))
+    made = algorithm("essa", variant, {"population": Shared(), **changes})
+    start, steps = maker(seed, wrong=wrong), max(generations, 1)
+    with started(made, ID, {"matrix": seed}, start, seed=seed, steps=steps) as run:
         if generations:
-            finish(made)
-        return score(made.population.learners["policy"].model, seed)
+            finish(run)
+        return score(run.population.learners["policy"].model, seed)
 
 
 REPRODUCTION = Reproduction(

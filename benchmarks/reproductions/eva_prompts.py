@@ -16,10 +16,8 @@ Chosen    Sizes, the step, and the bounds, before any run. The control plays uns
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any
 
@@ -30,6 +28,7 @@ from coevo.agents.agent import request_of
 from coevo.agents.population import Separate
 from coevo.agents.table import TabularPolicy
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps
+from coevo.benchmarks.reproductions.table_run import started
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.factories import aec_factory, raw_factory
@@ -37,10 +36,8 @@ from coevo.envs.core.parsing import ANSWER_FORMAT
 from coevo.envs.core.registry import register
 from coevo.envs.core.task import Task
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import updates
-from coevo.trainers.run import Run, start
-from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.run import Run
 
 ID = "coevo/graded_prompts-v0"
 SOLVER, CHANCE = "solver_0", "chance_0"
@@ -165,22 +162,8 @@ def course(variant: str | None, seed: int, noisy: int = 0, steps: int = STEPS) -
         noisy: prompts of noise.
         steps: updates.
     """
-    given = TrainConfig(
-        algorithm=algorithm("eva", variant, SETTINGS),
-        env=ID,
-        env_options={"prompt_style": "terse", "noisy": noisy},
-        model="table",
-        seed=seed,
-        steps=steps,
-        checkpoint_every=steps + 1,
-        probe_every=steps + 1,
-        episodes_logged=0,
-        device="cpu",
-    )
-    with tempfile.TemporaryDirectory() as name:
-        folder = RunFolder(Path(name) / "run")
-        folder.create(given)
-        run = start(given, folder)
+    made = algorithm("eva", variant, SETTINGS)
+    with started(made, ID, {"noisy": noisy}, seed=seed, steps=steps) as run:
         solve(run)
         seen = [done.metrics for done in updates(run)][-LAST:]
         shares = (fmean(m[f"outcome/{n}"] for m in seen) for n in ("unsolved", "noise", "short"))

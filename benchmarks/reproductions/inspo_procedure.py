@@ -15,21 +15,18 @@ Chosen    Sizes, learning rate and bound (0.1 above the bandit), before the figu
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 
 from coevo.benchmarks.reproductions.procedure import ID, SEAT, TOOLS, Rewriter, follower
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps
+from coevo.benchmarks.reproductions.table_run import started
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.config import TrainConfig
-from coevo.trainers.loop import start, updates
-from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.loop import updates
 from coevo.trainers.steps import Every, Refresh
 
 LENGTH, FIRST, TOKENS, LAST = 5, 4, 12_000, 0.9
@@ -63,26 +60,11 @@ def last(arm: str, seed: int, tokens: int = TOKENS) -> float:
     known = np.arange(LENGTH) < 1
     guess = (right + rng.integers(1, TOOLS, size=(FIRST, LENGTH))) % TOOLS
     texts = [" ".join(f"t{t}" for t in row) for row in np.where(known, right, guess)]
-    given = TrainConfig(
-        algorithm=record(arm, texts),
-        env=ID,
-        env_options={"prompt_style": "terse", "right": tuple(map(int, right))},
-        model="table",
-        seed=seed,
-        budget_tokens=tokens,
-        checkpoint_every=10**6,
-        probe_every=10**6,
-        episodes_logged=0,
-        device="cpu",
-    )
-    with tempfile.TemporaryDirectory() as name:
-        folder = RunFolder(Path(name) / "run")
-        folder.create(given)
-        return fmean(
-            done.metrics[f"return/{SEAT}"]
-            for done in updates(start(given, folder, follower()))
-            if done.done > LAST
-        )
+    options = {"right": tuple(map(int, right))}
+    made = record(arm, texts)
+    with started(made, ID, options, follower(), seed=seed, budget_tokens=tokens) as run:
+        late = (done.metrics for done in updates(run) if done.done > LAST)
+        return fmean(metrics[f"return/{SEAT}"] for metrics in late)
 
 
 def record(arm: str, texts: Sequence[str]) -> Algorithm:

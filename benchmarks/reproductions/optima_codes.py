@@ -12,20 +12,16 @@ Chosen    Digits below 5, sizes. theta is 0.6; it is 1 where R is larger, and 0 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from coevo.benchmarks.reproductions.codes import ID, MessageTerm
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
+from coevo.benchmarks.reproductions.table_run import started
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import updates
-from coevo.trainers.run import start
-from coevo.trainers.run_folder import RunFolder
 
 STEPS, LAST = 50, 10
 SETTINGS = {"collect.episodes": 200, "optim.lr": 0.2, "optim.epochs": 1, "optim.warmup": 0}
@@ -85,21 +81,9 @@ def team(
     made = algorithm("optima", variant, {**SETTINGS, **changes})
     terms = tuple(MessageTerm(of=name) for name in ("brevity", "readability"))
     weighted = replace(made.advantage, reward_weights=dict(weights))
-    given = TrainConfig(
-        algorithm=replace(made, rewards=terms, advantage=weighted),
-        env=ID,
-        model="table",
-        seed=seed,
-        steps=STEPS,
-        checkpoint_every=STEPS + 1,
-        probe_every=STEPS + 1,
-        episodes_logged=0,
-        device="cpu",
-    )
-    with tempfile.TemporaryDirectory() as name:
-        folder = RunFolder(Path(name) / "run")
-        folder.create(given)
-        seen = [done.metrics for done in updates(start(given, folder))][-LAST:]
+    made = replace(made, rewards=terms, advantage=weighted)
+    with started(made, ID, seed=seed, steps=STEPS) as run:
+        seen = [done.metrics for done in updates(run)][-LAST:]
     names = ("right", "tokens", "form/sentence", "form/code")
     return Team(*(fmean(metrics[f"outcome/{name}"] for metrics in seen) for name in names))
 

@@ -8,7 +8,6 @@ Questions of the measurement are held out: they are of the part `test`, training
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +23,10 @@ from coevo.agents.chat_tokens import ChatTokens
 from coevo.agents.load import no_progress_bars
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.seated import SeatedPolicies
+from coevo.benchmarks.reproductions.table_run import started
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
-from coevo.trainers.config import TrainConfig
-from coevo.trainers.loop import train
-from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.loop import finish
 from coevo.trainers.starter.build import SPECIAL, TEMPLATE, SeedConfig, encode, loss_of, make_model
 from coevo.trainers.starter.corpus import Example, Source, turns
 
@@ -112,22 +110,11 @@ def train_on(
     """
     steps = changes.pop("steps")
     changed = {name.replace("__", "."): value for name, value in changes.items()}
-    config = TrainConfig(
-        algorithm=algorithm("comas", variant, changed),
-        env=ENV,
-        env_options=dict(env_options),
-        model=model,
-        sampling=REPLY,
-        seed=seed,
-        steps=steps,
-        checkpoint_every=steps,
-        device="cpu",
-        threads=1,
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        run_folder = RunFolder(Path(folder) / "run")
-        run_folder.create(config)
-        return SeatedPolicies(train(config, run_folder).policies())
+    made = algorithm("comas", variant, changed)
+    given = {"model": model, "sampling": REPLY, "seed": seed, "steps": steps, "threads": 1}
+    with started(made, ENV, env_options, **given) as run:
+        finish(run)
+        return SeatedPolicies(run.policies())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,12 +23,11 @@ from coevo.agents.expert import ExpertAgent
 from coevo.agents.load import load_agent
 from coevo.agents.policy import Policy
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps
-from coevo.benchmarks.reproductions.ssp_starter import ENV, EPISODES, REPLY, STEPS, config
+from coevo.benchmarks.reproductions.ssp_starter import ENV, EPISODES, REPLY, STEPS, begun
 from coevo.envs.search.proposals import VALID
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
-from coevo.trainers.loop import train
+from coevo.trainers.loop import finish
 from coevo.trainers.run import output_policy
-from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.starter.corpus import Source
 from coevo.trainers.starter.lesson import SKILLS, LessonConfig, teach
 
@@ -71,11 +70,9 @@ def run(seeds: Sequence[int]) -> Outcome:
 
 def trained(model: str, seed: int, gate: str) -> Policy:
     """Train from a model by the shipped loop, and return the policy."""
-    given = config(seed, model=model, env_options={**WORLD, "gate": gate})
-    with tempfile.TemporaryDirectory() as name:
-        folder = RunFolder(Path(name) / "run")
-        folder.create(given)
-        return output_policy(train(given, folder).learners["policy"])
+    with begun(seed, {**WORLD, "gate": gate}, model) as run:
+        finish(run)
+        return output_policy(run.learners["policy"])
 
 
 def craft(policy: Policy) -> tuple[float, float]:

@@ -15,10 +15,9 @@ Bounds     on the invariants alone: a model of this size learns the form of sear
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from coevo.agents.expert import ExpertAgent
 from coevo.agents.policy import Policy
 from coevo.agents.sampling import SamplingConfig
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
+from coevo.benchmarks.reproductions.table_run import started
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.search.proposals import REASONS, VALID
@@ -36,19 +36,17 @@ from coevo.envs.search.worlds import world
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.collect.collector import Collected
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
-from coevo.trainers.config import TrainConfig
 from coevo.trainers.estimators import AdvantageConfig, advantages
 from coevo.trainers.items.sequences import Batch, build
-from coevo.trainers.loop import train
-from coevo.trainers.run import output_policy, start
-from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.loop import finish
+from coevo.trainers.run import Run, output_policy
 
 ENV = "coevo/search_self_play-v0"
 STEPS, EPISODES, HELD_OUT = 30, 24, 60
 REPLY = SamplingConfig(max_new_tokens=24)
 TRAIN = {"name": "fictional", "split": "train"}
 TEST = {"name": "fictional", "split": "test"}
-OPEN = {"prompt_style": "terse", "world": TRAIN, "gate": "tag"}
+OPEN = {"world": TRAIN, "gate": "tag"}
 MODEL = "starter"
 
 
@@ -87,13 +85,14 @@ class Invariants:
 
 def run(seeds: Sequence[int]) -> Outcome:
     """Look at the first update of every seed, and train."""
-    faults, opened, before, after = [], [], [], []
+    faults: list[Invariants] = []
+    opened: list[Invariants] = []
+    before, after = [], []
     for seed in seeds:
-        with tempfile.TemporaryDirectory() as folder:
-            faults.append(first_update(config(seed), Path(folder) / "gated"))
-            opened.append(first_update(config(seed, env_options=OPEN), Path(folder) / "open"))
-        with tempfile.TemporaryDirectory() as folder:
-            began, ended = trained(config(seed), Path(folder))
+        for found, options in ((faults, None), (opened, OPEN)):
+            with begun(seed, options) as first:
+                found.append(first_update(first))
+        began, ended = trained(seed)
         before.append(began)
         after.append(ended)
     named = ("tokens", "links", "payments", "credits", "reasons", "leaks")
@@ -122,31 +121,35 @@ def _each(found: Sequence[Any], name: str) -> tuple[float, ...]:
     return tuple(float(getattr(f, name)) for f in found)
 
 
-def config(seed: int, **settings: Any) -> TrainConfig:
-    """Return the run of a seed."""
-    usual: dict[str, Any] = {
-        "algorithm": algorithm("ssp", changes={"collect.episodes": EPISODES}),
-        "env": ENV,
-        "env_options": {"prompt_style": "terse", "world": TRAIN},
-        "model": MODEL,
-        "sampling": REPLY,
-        "seed": seed,
-        "steps": STEPS,
-        "checkpoint_every": STEPS,
-        "device": "cpu",
-        "threads": 1,
-    }
-    return TrainConfig(**{**usual, **settings})
+def begun(
+    seed: int, options: Mapping[str, Any] | None = None, model: str | None = None
+) -> AbstractContextManager[Run]:
+    """Start the run of a seed.
+
+    Args:
+        seed: of the run.
+        options: arguments of the environment; None takes worlds of training.
+        model: where its policy starts; None takes `MODEL`.
+    """
+    return started(
+        algorithm("ssp", changes={"collect.episodes": EPISODES}),
+        ENV,
+        options or {"world": TRAIN},
+        model=model or MODEL,
+        sampling=REPLY,
+        seed=seed,
+        steps=STEPS,
+        threads=1,
+    )
 
 
-def trained(given: TrainConfig, folder: Path) -> tuple[HeldOut, HeldOut]:
+def trained(seed: int) -> tuple[HeldOut, HeldOut]:
     """Train; give what the policy does in held-out worlds before and after."""
-    began = start(given, RunFolder(folder / "before"))
-    before = held_out(began.learners["policy"].agent, HELD_OUT)
-    run_folder = RunFolder(folder / "run")
-    run_folder.create(given)
-    ended = train(given, run_folder)
-    return before, held_out(output_policy(ended.learners["policy"]), HELD_OUT)
+    with begun(seed) as run:
+        before = held_out(run.learners["policy"].agent, HELD_OUT)
+    with begun(seed) as run:
+        finish(run)
+        return before, held_out(output_policy(run.learners["policy"]), HELD_OUT)
 
 
 def held_out(policy: Policy, episodes: int, seed: int = 50_000) -> HeldOut:
@@ -176,13 +179,12 @@ def _opened(episode: Episode) -> bool:
 # ---- Invariants -------------------------------------------------------------------------------
 
 
-def first_update(given: TrainConfig, folder: Path) -> Invariants:
+def first_update(run: Run) -> Invariants:
     """Play the first update of a run and look at it; nothing is learnt."""
-    began = start(given, RunFolder(folder))
-    gathered = began.collector.collect(0)
-    batch = build(gathered.episodes, gathered.groups, began.learners)
+    gathered = run.collector.collect(0)
+    batch = build(gathered.episodes, gathered.groups, run.learners)
     assert batch is not None  # every episode has a proposer that speaks
-    return invariants(gathered, batch, given.algorithm.advantage)
+    return invariants(gathered, batch, run.config.algorithm.advantage)
 
 
 def invariants(gathered: Collected, batch: Batch, spec: AdvantageConfig) -> Invariants:

@@ -1,17 +1,19 @@
-"""A table trained by the shipped loop on any environment, and what its updates logged."""
+"""Runs of reproductions: started in a folder that is gone afterwards, and what updates logged."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from coevo.agents.population import MakePolicy
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import updates
-from coevo.trainers.run import start
+from coevo.trainers.run import Run, start
 from coevo.trainers.run_folder import RunFolder
 
 QUICKLY = {
@@ -21,6 +23,40 @@ QUICKLY = {
     "optim.minibatches": 1,
 }
 """Settings of PPO for a table: one plain step per update, a critic that follows at once."""
+NEVER = 10**9
+"""Updates between what a reproduction does not look at."""
+
+
+@contextmanager
+def started(
+    record: Algorithm,
+    env: str,
+    options: Mapping[str, Any] | None = None,
+    maker: MakePolicy | None = None,
+    **settings: Any,
+) -> Iterator[Run]:
+    """Start a run on terse prompts, of a table unless `model` is given; its folder goes at the end.
+
+    Args:
+        record: the algorithm.
+        env: environment id.
+        options: arguments of the environment, beside the style of prompts.
+        maker: makes the policies, where they are no plain tables.
+        **settings: further ones of the run, such as `seed` and `steps`.
+    """
+    usual: dict[str, Any] = {
+        "model": "table",
+        "checkpoint_every": NEVER,
+        "probe_every": NEVER,
+        "episodes_logged": 0,
+        "device": "cpu",
+    }
+    terse = {"prompt_style": "terse", **(options or {})}
+    given = TrainConfig(algorithm=record, env=env, env_options=terse, **{**usual, **settings})
+    with tempfile.TemporaryDirectory() as name:
+        folder = RunFolder(Path(name) / "run")
+        folder.create(given)
+        yield start(given, folder, maker)
 
 
 def outcomes(
@@ -31,26 +67,12 @@ def outcomes(
     Args:
         record: the algorithm.
         env: environment id.
-        options: arguments of the environment; prompts are terse.
+        options: arguments of the environment.
         steps: updates.
         seed: of the run.
     """
-    given = TrainConfig(
-        algorithm=record,
-        env=env,
-        env_options={"prompt_style": "terse", **options},
-        model="table",
-        seed=seed,
-        steps=steps,
-        checkpoint_every=steps + 1,
-        probe_every=steps + 1,
-        episodes_logged=0,
-        device="cpu",
-    )
-    with tempfile.TemporaryDirectory() as name:
-        folder = RunFolder(Path(name) / "run")
-        folder.create(given)
-        return [_outcomes(done.metrics) for done in updates(start(given, folder))]
+    with started(record, env, options, steps=steps, seed=seed) as run:
+        return [_outcomes(done.metrics) for done in updates(run)]
 
 
 def at_end(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from coevo.benchmarks.reproductions import ssp_lesson
+from coevo.benchmarks.reproductions import ssp_lesson, ssp_starter
 
 
 def test_the_lesson_is_given_once_and_both_gates_start_from_it(monkeypatch):
@@ -28,7 +28,6 @@ def test_the_lesson_is_given_once_and_both_gates_start_from_it(monkeypatch):
 
 @pytest.mark.parametrize("gate", ["full", "tag"])
 def test_a_run_starts_from_the_given_model(gate, monkeypatch):
-    whole = ssp_lesson.config
-    monkeypatch.setattr(ssp_lesson, "config", lambda s, **o: replace(whole(s, **o), steps=1))
+    monkeypatch.setattr(ssp_starter, "STEPS", 1)
     policy = ssp_lesson.trained("starter", 0, gate)
     assert policy.version == 1
