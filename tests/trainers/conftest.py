@@ -7,6 +7,7 @@ import pytest
 from coevo.agents.population import PastSelves
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.config import assign
+from coevo.envs.rewards import REWARDS
 from coevo.trainers.algorithm import EmaMagnet, ValueCriticConfig
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig
@@ -14,6 +15,7 @@ from coevo.trainers.estimators import Gae, SeatEma
 from coevo.trainers.losses import Policy
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import credit, score, update
+from tests.trainers.kuhn_rewards import Consistency, Share, Won
 
 MASKED = {"prompt_style": "terse", "illegal": "mask"}
 LEAGUE = {
@@ -57,6 +59,13 @@ def config(tiny_model_dir):
         return replace(usual, **settings)
 
     return make
+
+
+@pytest.fixture
+def kuhn_rewards(monkeypatch):
+    """Register the rewards that Kuhn poker does not have of its own."""
+    for module in (Won, Share, Consistency):
+        monkeypatch.setitem(REWARDS, module.name, module)
 
 
 @pytest.fixture

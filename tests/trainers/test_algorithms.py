@@ -8,7 +8,6 @@ import importlib
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -17,16 +16,14 @@ import yaml
 from coevo.agents.population import Shared
 from coevo.benchmarks.reproductions import REPRODUCTIONS
 from coevo.commands.algos import describe, in_short
-from coevo.envs.core.config import config as module_config
 from coevo.envs.core.config import plain, read
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.rewards import RewardModule
-from coevo.envs.rewards import REWARDS
 from coevo.trainers import loop
 from coevo.trainers.algorithm import STATUS, Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.estimators import (
     ClipCov,
+    Consistency,
     ConvexKl,
     DistinctMean,
     DualClip,
@@ -37,12 +34,11 @@ from coevo.trainers.estimators import (
     Rec,
     SeqGeoRatio,
     SeqMeanTokenMean,
-    Tiered,
     TokenMis,
     TokenTis,
 )
 from coevo.trainers.samplers import RemixReplay
-from coevo.trainers.steps import POLICY_GRADIENT
+from tests.trainers.kuhn_rewards import KUHN_GIVES_NONE
 
 EVERY = [
     *((name, None) for name in ALGORITHMS),
@@ -228,73 +224,18 @@ def test_constants_are_those_of_the_source(which):
 # ---- Training --------------------------------------------------------------------------------
 
 
-@module_config
-class Won(RewardModule):
-    """Pays 1 with the last turn to every seat whose payoff is above 0."""
-
-    name: Literal["won"] = "won"
-    per_turn = False
-
-    def table(self, episodes):
-        tables = []
-        for episode in episodes:
-            paid = {a: float(episode.total(a, "payoff") > 0) for a in episode.agents}
-            tables.append([{} for _ in episode.turns[1:]] + [paid])
-        return tables
-
-
-@module_config
-class Share(RewardModule):
-    """Pays a quarter for every reply: at most two of a seat, so a tier of at most a half."""
-
-    name: Literal["share"] = "share"
-
-    def score_turn(self, episode, turn):
-        return {turn.agent: 0.25}
-
-
-@module_config
-class Consistency(Won):
-    """Stands for a judge: winners are said to be consistent."""
-
-    name: Literal["consistency"] = "consistency"
-
-
-MOVES = {
-    "bet": {"name": "format", "legal": 0.5},
-    **{move: {"name": "noted", "key": move} for move in ("check", "call", "fold", "pass")},
-}
-"""A term for every move, so that what is said is a formula."""
 ON_KUHN = {
     **{name: {} for name in ALGORITHMS},
     "comas": {"population": Shared()},
     "mac_spgg": {"population": Shared()},
     "cory": {"population": Shared()},
     "two_level": {"population": Shared()},
-    "ssl": {
-        "rewards": ({"name": "won"}, {"name": "share"}),
-        "advantage.compose": Tiered(outcome="won", tier="share", alpha=0.5),
-        "advantage.reward_weights": {"payoff": 0.0},
-    },
-    "derl": {
-        "cycle.inner.env": "coevo/kuhn_poker-v0",
-        "cycle.inner.env_options": {"prompt_style": "terse", "illegal": "mask"},
-        "cycle.inner.steps": 1,
-        "cycle.inner.tasks": 2,
-        "cycle.inner.component": "formula",  # the payoff of self-play is always 0
-        "cycle.inner.changes": {
-            "algorithm.cycle": plain(POLICY_GRADIENT),
-            "algorithm.rewards": [{"name": "formula", "expression": "bet", "terms": MOVES}],
-        },
-    },
+    **KUHN_GIVES_NONE,
     "spear": {"collect.replay.capacity": 2},
     "polychromic": {"collect.group_size": 8},
     "semantic:with a reference": {
         "rewards": ({"name": "format"}, {"name": "semantic", "reference": "bet"})
     },
-    "cooper": {"rewards": ({"name": "won"}, {"name": "reward_model"})},
-    "spark": {"rewards": ({"name": "won"},)},
-    "urpo": {"rewards": ({"name": "won"},)},
     "toolrl:with calls": {"rewards": ({"name": "toolrl", "expected": "bet()"},)},
     "stable_reinforce:with a judge": {
         "rewards": ({"name": "format"}, {"name": "consistency"}),
@@ -305,9 +246,8 @@ ON_KUHN = {
 
 
 @pytest.mark.parametrize("which", ON_KUHN)
-def test_every_record_trains_on_kuhn_poker(config, folder, which, monkeypatch):
-    for module in (Won, Share, Consistency):
-        monkeypatch.setitem(REWARDS, module.name, module)
+@pytest.mark.usefixtures("kuhn_rewards")
+def test_every_record_trains_on_kuhn_poker(config, folder, which):
     name = which.partition(":")[0]
     size = {"collect.group_size": min(ALGORITHMS[name].collect.group_size, 4)}
     given_ = config("grpo", steps=2, checkpoint_every=100)

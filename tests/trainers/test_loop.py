@@ -17,6 +17,7 @@ from coevo.trainers.collect.collector import Collector
 from coevo.trainers.interrupt import STOPPING
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import credit, score
+from tests.trainers.kuhn_rewards import KUHN_GIVES_NONE
 
 
 def weights(run):
@@ -40,17 +41,11 @@ def test_training_twice_with_one_seed_gives_equal_parameters(config, folder):
     assert equal(first, second) and not equal(first, other)
 
 
-ELSEWHERE = ("cooper", "derl", "essa", "spark", "urpo")
-"""What learns from a referee's labels, inner runs or generations: a board game gives them nothing.
-Their own tests train and resume them (judges/, archive/, steps/)."""
-
-
-@pytest.mark.parametrize("name", sorted(set(ALGORITHMS) - set(ELSEWHERE)))
+@pytest.mark.usefixtures("kuhn_rewards")
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
 def test_every_algorithm_trains_and_resumes_without_a_difference(config, folder, name):
-    changes = {"collect.episodes": 2 * ALGORITHMS[name].collect.group_size}
-    if name == "ssl":  # grades answers, which a game does not
-        changes["advantage.compose"] = {"name": "sum"}
-    whole = config(name, changes, steps=4, checkpoint_every=2)
+    size = {"collect.episodes": 2 * ALGORITHMS[name].collect.group_size}
+    whole = config(name, size | KUHN_GIVES_NONE.get(name, {}), steps=4, checkpoint_every=2)
     started = loop.start(whole, RunFolder(folder(whole, "none").path / "x"))
     before = weights(started)
     straight = loop.train(whole, folder(whole, "straight"))
@@ -62,14 +57,14 @@ def test_every_algorithm_trains_and_resumes_without_a_difference(config, folder,
     assert [m["step"] for m in half.read_metrics()] == [1, 2, 3, 4]
 
 
+@pytest.mark.usefixtures("kuhn_rewards")
 @pytest.mark.parametrize(
-    "variant",
-    sorted((n, v) for n, a in ALGORITHMS.items() for v in a.variants if n not in ELSEWHERE),
+    "variant", sorted((n, v) for n, a in ALGORITHMS.items() for v in a.variants)
 )
 def test_every_variant_trains(config, folder, variant):
     name, choice = variant
-    size = 2 * ALGORITHMS[name].collect.group_size
-    record = algorithm(name, choice, {"collect.episodes": size})
+    size = {"collect.episodes": 2 * ALGORITHMS[name].collect.group_size}
+    record = algorithm(name, choice, size | KUHN_GIVES_NONE.get(name, {}))
     given = replace(config(), algorithm=record, steps=1)
     run = loop.train(given, folder(given))
     (logged,) = run.folder.read_metrics()

@@ -315,10 +315,12 @@ def test_a_folder_that_is_nothing_is_refused_with_what_was_expected(make, tmp_pa
         kind(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["config.yaml", "summary.json"])
-def test_a_damaged_file_is_named(run, name):
-    (run / name).write_text("{ [")
-    with pytest.raises(DataError, match=f"{name} is (damaged|not YAML)"):
+@pytest.mark.parametrize(
+    "said", ["config.yaml is not YAML", "summary.json is damaged"], ids=lambda s: s.split()[0]
+)
+def test_a_damaged_file_is_named(run, said):
+    (run / said.split()[0]).write_text("{ [")
+    with pytest.raises(DataError, match=said):
         report(run)
 
 

@@ -1,0 +1,69 @@
+"""Rewards that Kuhn poker has none of: verdicts, grades and formulas for records that need them."""
+
+from typing import Literal
+
+from coevo.envs.core.config import config, plain
+from coevo.envs.core.rewards import RewardModule
+from coevo.trainers.estimators import Tiered
+from coevo.trainers.steps import POLICY_GRADIENT
+
+
+@config
+class Won(RewardModule):
+    """Pays 1 with the last turn to every seat whose payoff is above 0."""
+
+    name: Literal["won"] = "won"
+    per_turn = False
+
+    def table(self, episodes):
+        tables = []
+        for episode in episodes:
+            paid = {a: float(episode.total(a, "payoff") > 0) for a in episode.agents}
+            tables.append([{} for _ in episode.turns[1:]] + [paid])
+        return tables
+
+
+@config
+class Share(RewardModule):
+    """Pays a quarter for every reply: at most two of a seat, so a tier of at most a half."""
+
+    name: Literal["share"] = "share"
+
+    def score_turn(self, episode, turn):
+        return {turn.agent: 0.25}
+
+
+@config
+class Consistency(Won):
+    """Stands for a judge: winners are said to be consistent."""
+
+    name: Literal["consistency"] = "consistency"
+
+
+MOVES = {
+    "bet": {"name": "format", "legal": 0.5},
+    **{move: {"name": "noted", "key": move} for move in ("check", "call", "fold", "pass")},
+}
+"""A term for every move, so that what is said is a formula."""
+KUHN_GIVES_NONE = {
+    "ssl": {
+        "rewards": ({"name": "won"}, {"name": "share"}),
+        "advantage.compose": Tiered(outcome="won", tier="share", alpha=0.5),
+        "advantage.reward_weights": {"payoff": 0.0},
+    },
+    "derl": {
+        "cycle.inner.env": "coevo/kuhn_poker-v0",
+        "cycle.inner.env_options": {"prompt_style": "terse", "illegal": "mask"},
+        "cycle.inner.steps": 1,
+        "cycle.inner.tasks": 2,
+        "cycle.inner.component": "formula",  # the payoff of self-play is always 0
+        "cycle.inner.changes": {
+            "algorithm.cycle": plain(POLICY_GRADIENT),
+            "algorithm.rewards": [{"name": "formula", "expression": "bet", "terms": MOVES}],
+        },
+    },
+    "cooper": {"rewards": ({"name": "won"}, {"name": "reward_model"})},
+    "spark": {"rewards": ({"name": "won"},)},
+    "urpo": {"rewards": ({"name": "won"},)},
+}
+"""Changes for what learns from verdicts, grades or formulas, which a board game has none of."""
