@@ -161,8 +161,8 @@ class Trackio(Target):
 def scalars(line: Mapping[str, Any]) -> dict[str, float]:
     """Return the numbers of a line under names with a heading.
 
-    >>> scalars({"step": 3, "return/a": 0.5, "entropy": 1, "seconds/play": 2.0, "note": "x"})
-    {'return/a': 0.5, 'learner/entropy': 1.0, 'run/seconds/play': 2.0}
+    >>> scalars({"step": 3, "return/a": 0.5, "entropy": 1, "seconds/collect": 2.0, "note": "x"})
+    {'return/a': 0.5, 'learner/entropy': 1.0, 'run/seconds/collect': 2.0}
     """
     numbers = {k: v for k, v in line.items() if k != "step" and isinstance(v, int | float)}
     return {headed(k): float(v) for k, v in numbers.items()}

@@ -65,7 +65,7 @@ class Batch:
             "logp_now": self.logp_CL,
             "logp_old": self.logp_old_CL,
             "logp_ref": self.logp_ref_CL,
-            "logp_roll": self.logp_behaviour_CL,
+            "logp_behaviour": self.logp_behaviour_CL,
         }
         named |= {f"reward_{name}": reward_B for name, reward_B in self.rewards.items()}
         numbers = {"group_size": self.group_size, "max_length": self.max_length, "end": END}

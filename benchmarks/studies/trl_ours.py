@@ -187,7 +187,7 @@ def _items(batch: Batch, kind: str) -> Items:
         mask_CL=batch.mask_CL,
         turn_CL=none_BL,
         role_CL=none_BL,
-        logp_roll_CL=batch.logp_behaviour_CL,
+        logp_behaviour_CL=batch.logp_behaviour_CL,
         policy_C=("policy",) * rows,
         allowed=(),
         roles=("player",),

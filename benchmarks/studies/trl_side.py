@@ -222,7 +222,7 @@ def _speaker(batch: Arrays, holes: bool, grouped: bool) -> Any:
         if not grouped:
             return prompt_ids, cut("tokens"), texts
         own = cut("own") if holes else None
-        return prompt_ids, cut("tokens"), own, texts, cut("logp_roll"), {}, None, []
+        return prompt_ids, cut("tokens"), own, texts, cut("logp_behaviour"), {}, None, []
 
     return speak
 

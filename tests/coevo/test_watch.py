@@ -45,7 +45,7 @@ class GrowingRun:
                 "forfeit_rate": 0.125,
                 "tokens_per_second": 2000.0,
                 "seconds": 0.5,
-                "seconds/play": 0.25,
+                "seconds/collect": 0.25,
                 "total_seconds": step / 2,
                 "total_tokens": self.tokens,
                 **values,

@@ -257,6 +257,6 @@ def test_every_record_trains_on_kuhn_poker(config, folder, which):
     assert len(norms) == 2 and np.isfinite(norms).all() and max(norms) > 0
     assert not any("sum/" in name for m in run.folder.read_metrics() for name in m)
     if name == "spear":
-        assert any(m.get("replay/plays", 0) > 0 for m in run.folder.read_metrics())
+        assert any(m.get("replay/trajectories", 0) > 0 for m in run.folder.read_metrics())
     if name == "remix":
         assert run.folder.read_metrics()[-1]["replay/share"] > 0

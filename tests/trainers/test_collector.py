@@ -153,7 +153,7 @@ def test_successes_are_learnt_from_again_with_the_loss_for_replay(started):
         step_of(run)
         seen.append({k: v for k, v in metrics.items() if k.startswith("replay/")})
     passes = [m for m in seen if m]
-    assert passes and all(m["replay/plays"] == 2 for m in passes)
+    assert passes and all(m["replay/trajectories"] == 2 for m in passes)
     assert all("replay/grad_norm" in m for m in passes)
 
 

@@ -95,7 +95,7 @@ def test_a_parameter_set_draws_and_is_scored_by_its_own_temperature(config, tmp_
     for name, heat, other in (("player_0", 1.0, 0.4), ("player_1", 0.4, 1.0)):
         rows, _ = batch.sequences.written_by(name)
         logp = run.learners[name].passes.logp(rows)[rows.mask_CL]
-        drawn = rows.logp_roll_CL[rows.mask_CL]
+        drawn = rows.logp_behaviour_CL[rows.mask_CL]
         assert torch.allclose(logp, drawn.to(logp), atol=1e-4)
         turn = next(t for e in episodes for t in e.turns if t.player == name)
         ids, at = (*turn.prompt_ids, *turn.token_ids), len(turn.prompt_ids)

@@ -108,7 +108,7 @@ def naive_gradient(learner, rows):
         advantage_CL=rows.advantage_CL.float(),
         mask_CL=rows.mask_CL,
         turn_id_CL=rows.turn_CL,
-        logp_behaviour_CL=rows.logp_roll_CL,
+        logp_behaviour_CL=rows.logp_behaviour_CL,
         logp_ref_CL=rows.logp_ref_CL,
         entropy_CL=stacked["entropy"],
         kl_magnet_CL=stacked["pull"],
@@ -165,7 +165,7 @@ def test_the_ratio_is_one_at_the_first_step_and_the_sampler_agrees(played):
         stats = learner.objective(rows).add_gradients(range(len(rows.spans)))
         assert float(stats[0]["ratio/max"]) == pytest.approx(1.0, abs=1e-5)
         assert float(stats[0]["tokens/rejected"]) == 0
-        assert torch.allclose(learner.passes.logp(rows), rows.logp_roll_CL, atol=1e-5)
+        assert torch.allclose(learner.passes.logp(rows), rows.logp_behaviour_CL, atol=1e-5)
 
 
 def test_later_steps_are_measured_against_the_behaviour(played):

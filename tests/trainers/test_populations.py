@@ -207,7 +207,7 @@ def test_resumed_equals_uninterrupted_with_exchange_and_with_results(tables, fol
         assert resumed.population.state_dict() == straight.population.state_dict()
         for n, learner in straight.learners.items():
             assert torch.equal(learner.model.logits_RA, resumed.learners[n].model.logits_RA)
-        timed = ("seconds", "seconds/play", "total_seconds", "tokens_per_second")
+        timed = ("seconds", "seconds/collect", "total_seconds", "tokens_per_second")
         logs = [
             [{k: v for k, v in m.items() if k not in timed} for m in r.folder.read_metrics()]
             for r in (straight, resumed)

@@ -71,7 +71,7 @@ def content(folder):
     progress = json.loads((last / "progress.json").read_text())
     del progress["seconds"]
     tensors = {n: e["sha256"] for n, e in files.items() if n != "progress.json"}
-    timed = ("seconds", "seconds/play", "total_seconds", "tokens_per_second")
+    timed = ("seconds", "seconds/collect", "total_seconds", "tokens_per_second")
     metrics = [{k: v for k, v in m.items() if k not in timed} for m in folder.read_metrics()]
     return tensors, progress, metrics
 

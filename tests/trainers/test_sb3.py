@@ -161,7 +161,7 @@ def test_a_run_leaves_the_files_of_a_run_folder(algo, tmp_path):
     assert lines[-2]["total_turns"] < 600
     assert lines[-1]["total_seconds"] == progress.seconds > 0
     assert lines[-1]["total_tokens"] == progress.tokens == 0
-    assert {"return/learner", "win_rate/player_0", "forfeit_rate", "plays"} < lines[-1].keys()
+    assert {"return/learner", "win_rate/player_0", "forfeit_rate", "episodes"} < lines[-1].keys()
     probed = [m for m in lines if "value" in m]
     assert [(m["step"], m["value"]) for m in probed] == measured
     assert [int(4 * min(m["total_turns"] / 600, 1)) for m in probed] == [0, 1, 2, 3, 4]

@@ -115,7 +115,7 @@ def test_a_growing_chat_is_one_row_and_fresh_prompts_are_several():
     assert fresh.sequences.offset_C.tolist() == [0, 2]
     assert fresh.sequences.trajectory_C.tolist() == [0, 0]
     assert fresh.sequences.turn_CL.tolist() == [[0, 0], [1, -1]]
-    assert fresh.sequences.logp_roll_CL.tolist() == [[-0.5, -1.5], [-0.5, 0]]
+    assert fresh.sequences.logp_behaviour_CL.tolist() == [[-0.5, -1.5], [-0.5, 0]]
     assert fresh.trajectories.turn_of_BS.tolist() == [[0, 0, 1]]
 
 

@@ -28,7 +28,7 @@ def pairs(at):
         mask_CL=torch.ones(ARMS, 1, dtype=torch.bool),
         turn_CL=none,
         role_CL=none,
-        logp_roll_CL=torch.zeros(ARMS, 1),
+        logp_behaviour_CL=torch.zeros(ARMS, 1),
         policy_C=("policy",) * ARMS,
         allowed=(None,) * ARMS,
         roles=("player",),

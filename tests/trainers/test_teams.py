@@ -124,7 +124,9 @@ def test_the_gradient_of_an_adapter_is_that_of_the_model_with_its_change_merged(
     rows, _ = build(collected.episodes, collected.groups, run.learners).sequences.written_by(
         "player_0"
     )
-    assert torch.allclose(run.learners["player_0"].passes.logp(rows), rows.logp_roll_CL, atol=1e-5)
+    assert torch.allclose(
+        run.learners["player_0"].passes.logp(rows), rows.logp_behaviour_CL, atol=1e-5
+    )
     plain = loop.start(config("reinforce"), RunFolder(tmp_path)).learners["policy"]
     weights = dict(model.get_base_model().named_parameters())
     with torch.no_grad():
@@ -133,7 +135,7 @@ def test_the_gradient_of_an_adapter_is_that_of_the_model_with_its_change_merged(
             if f"{stem}.lora_A.default.weight" in weights:
                 a, b = (weights[f"{stem}.lora_{x}.default.weight"] for x in "AB")
                 target.add_(8 / 2 * b @ a)
-    assert torch.allclose(plain.passes.logp(rows), rows.logp_roll_CL, atol=1e-5)
+    assert torch.allclose(plain.passes.logp(rows), rows.logp_behaviour_CL, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from torch import Tensor
 from coevo.agents.scoring import Span
 from coevo.envs.core.episode import Episode, Turn
 from coevo.trainers.estimators import Trajectories
-from coevo.trainers.items.trajectories import SeatRecord, as_tensors, padded, seat_records
+from coevo.trainers.items.trajectories import Trajectory, as_tensors, padded, trajectories_of
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Sequences:
     """Time-step of its trajectory that a token belongs to; -1 is padding."""
     role_CL: Tensor
     """Index into `roles` of the role that a token was written in; -1 is padding."""
-    logp_roll_CL: Tensor
+    logp_behaviour_CL: Tensor
     """Log-probability under the behaviour policy, in nats; 0 at padding."""
     policy_C: tuple[str, ...]
     """Parameter set that wrote the sequence."""
@@ -163,7 +163,7 @@ def build(
     Returns:
         None when no policy wrote anything.
     """
-    found = [t for i, e in enumerate(episodes) for t in seat_records(i, e, learners, steps)]
+    found = [t for i, e in enumerate(episodes) for t in trajectories_of(i, e, learners, steps)]
     found = [t for t in found if t.valid or invalid]
     found = [t for t in found if t.learns] + [t for t in found if others and not t.learns]
     if not any(t.learns for t in found):
@@ -197,7 +197,7 @@ def note_advantages(batch: Batch, advantage_BS: Tensor, episodes: int) -> None:
             turn.advantage = float(advantage_BS[b][here_S].mean()) if here_S.any() else None
 
 
-def _sequences(found: list[SeatRecord]) -> Sequences:
+def _sequences(found: list[Trajectory]) -> Sequences:
     spans: dict[tuple[Span, str], int] = {}
     allowed: list[tuple[list[int], ...] | None] = []
     roles: dict[str, int] = {}
@@ -234,7 +234,7 @@ def _sequences(found: list[SeatRecord]) -> Sequences:
         mask_CL=turn_CL >= 0,
         turn_CL=turn_CL,
         role_CL=padded(role_of, -1),
-        logp_roll_CL=logp_CL,
+        logp_behaviour_CL=logp_CL,
         policy_C=tuple(policy),
         allowed=tuple(allowed),
         roles=tuple(roles),

@@ -16,7 +16,7 @@ from coevo.trainers.estimators import Trajectories
 
 
 @dataclass
-class SeatRecord:
+class Trajectory:
     """What one seat did in one episode."""
 
     episode: int
@@ -36,9 +36,9 @@ class SeatRecord:
     """Whether every reward module found a reward for it."""
 
 
-def seat_records(
+def trajectories_of(
     index: int, episode: Episode, learners: Collection[str] | None, counted: str
-) -> list[SeatRecord]:
+) -> list[Trajectory]:
     """Return one record per seat that acted; of learners, of the replies that they wrote.
 
     Args:
@@ -47,7 +47,7 @@ def seat_records(
         learners: players that learn; None takes every player with tokens.
         counted: `turn`, or `round`: replies of one round are one time-step.
     """
-    out: list[SeatRecord] = []
+    out: list[Trajectory] = []
     if episode.stop is StopReason.ERROR:
         return out  # what it would have been worth is unknown
     for seat, agent in enumerate(episode.agents):
@@ -66,7 +66,7 @@ def seat_records(
         spans = [episode.turns[a:b] for a, b in itertools.pairwise(cuts)]
         rewards = [_due(span, agent) for span in spans]
         valid = not episode.unrewarded(agent)
-        out.append(SeatRecord(index, seat, turns[0].player, turns, steps, rewards, learns, valid))
+        out.append(Trajectory(index, seat, turns[0].player, turns, steps, rewards, learns, valid))
     return out
 
 
@@ -83,7 +83,7 @@ def _due(turns: Sequence[Turn], agent: str) -> dict[str, float]:
 
 
 def as_tensors(
-    found: list[SeatRecord],
+    found: list[Trajectory],
     episodes: Sequence[Episode],
     groups: Sequence[int],
     envs: Collection[str] = (),
@@ -122,7 +122,7 @@ def as_tensors(
 
 
 def _keys(
-    found: list[SeatRecord],
+    found: list[Trajectory],
     episodes: Sequence[Episode],
     groups: Sequence[int],
     envs: Collection[str],
@@ -152,7 +152,7 @@ def _keys(
     return {name: torch.tensor(key, dtype=torch.int64) for name, key in keys.items()}
 
 
-def _by_step(trajectory: SeatRecord) -> list[list[Turn]]:
+def _by_step(trajectory: Trajectory) -> list[list[Turn]]:
     out: list[list[Turn]] = [[] for _ in trajectory.rewards]
     for step, turn in zip(trajectory.steps, trajectory.turns, strict=True):
         out[step].append(turn)

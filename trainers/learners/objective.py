@@ -74,7 +74,7 @@ class Objective(Lesson):
             generator: of what options draw at random.
         """
         s = self.sequences
-        kept_CL = kept_mask(self.spec, self._old_CL, s.logp_roll_CL, s.mask_CL)
+        kept_CL = kept_mask(self.spec, self._old_CL, s.logp_behaviour_CL, s.mask_CL)
         denom, found = self._share(kept_CL), self._batch_statistics(spans, generator)
         stats = []
         for part in self.passes.micro_batches(s, self.with_gradient(spans)):
@@ -100,7 +100,7 @@ class Objective(Lesson):
     @property
     def _old_CL(self) -> Tensor:
         s = self.sequences
-        return s.logp_roll_CL if s.logp_old_CL is None else s.logp_old_CL
+        return s.logp_behaviour_CL if s.logp_old_CL is None else s.logp_old_CL
 
     @torch.no_grad()
     def _batch_statistics(
@@ -124,7 +124,7 @@ class Objective(Lesson):
             advantage_CL=s.advantage_CL.to(now_CL),
             mask_CL=s.mask_CL & chosen,
             turn_id_CL=s.turn_CL,
-            logp_behaviour_CL=s.logp_roll_CL,
+            logp_behaviour_CL=s.logp_behaviour_CL,
             entropy_CL=entropy_CL,
             state=self.state,
         )
@@ -177,7 +177,7 @@ class Objective(Lesson):
             advantage_CL=advantage_CL,
             mask_CL=s.mask_CL[at].to(logp_CL.device),
             turn_id_CL=s.turn_CL[at].to(logp_CL.device),
-            logp_behaviour_CL=given(s.logp_roll_CL),
+            logp_behaviour_CL=given(s.logp_behaviour_CL),
             logp_ref_CL=given(s.logp_ref_CL),
             entropy_CL=part.spread(entropy_N, s),
             kl_magnet_CL=part.spread(pull_N[0], s) if pull_N else None,

@@ -85,7 +85,10 @@ class SB3Learner:
         actions = sum(v.actions for v in self.views) - actions
         illegal = sum(v.illegal_actions for v in self.views) - illegal
         metrics = rollout_metrics(self.seats, self._finished) if self._finished else {}
-        own = {"plays": len(self._finished), f"illegal_rate/{LEARNER}": illegal / max(actions, 1)}
+        own = {
+            "episodes": len(self._finished),
+            f"illegal_rate/{LEARNER}": illegal / max(actions, 1),
+        }
         return metrics | own | self._logged()
 
     @property

@@ -27,7 +27,7 @@ class Collect(Step):
             for learner in run.learners.values():
                 learner.move_reference()
         page.collected = found = run.collector.collect(page.step, page.cast)
-        page.metrics["seconds/play"] = time.monotonic() - began
+        page.metrics["seconds/collect"] = time.monotonic() - began
         fresh = found.episodes[: found.fresh]
         run.progress = run.progress.plus(
             tokens=found.tokens, turns=sum(len(e.turns) for e in fresh)

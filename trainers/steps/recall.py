@@ -31,7 +31,7 @@ class Recall(Step):
         sequences = score(run.learners, batch.sequences, old=needs_old(algorithm, run.learners))
         a_BS = expand_rows(advantage_B, batch.trajectories.turn_of_BS)
         sequences = with_advantages(sequences, Advantages(a_BS, None, {}, {}))
-        page.metrics["replay/plays"] = float(len(advantage_B))
+        page.metrics["replay/trajectories"] = float(len(advantage_B))
         for name, learner in run.learners.items():
             own, at = sequences.written_by(name)
             if len(at):

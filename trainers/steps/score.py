@@ -91,7 +91,7 @@ def rescore(learners: Mapping[str, Learner], sequences: Sequences) -> Sequences:
 def _with_scores(trajectories: Trajectories, sequences: Sequences) -> Trajectories:
     old_CL = sequences.logp_old_CL
     found = {
-        "logp_old_BS": sequences.logp_roll_CL if old_CL is None else old_CL,
+        "logp_old_BS": sequences.logp_behaviour_CL if old_CL is None else old_CL,
         "logp_ref_BS": sequences.logp_ref_CL,
         "value_BS": sequences.value_CL,
     }

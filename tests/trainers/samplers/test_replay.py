@@ -254,7 +254,7 @@ def test_only_the_seat_of_an_item_learns_from_the_pass():
     seats = [("a", "b")[s] for s in batch.trajectories.keys["seat"].tolist()]
     assert seats == [k.seat for k in extra.items]
     assert won[0].episode.turns[1].token_ids == [1, 0]  # the stored play is untouched
-    assert batch.sequences.logp_roll_CL[0, :2].tolist() == [-0.5, -0.25]
+    assert batch.sequences.logp_behaviour_CL[0, :2].tolist() == [-0.5, -0.25]
 
 
 def test_alone_keeps_what_the_seat_is_paid_by_others():
