@@ -36,6 +36,7 @@ NAMES = (
     "mars_centre",
     "offline_bandit",
     "optima_codes",
+    "paired_corridor",
     "polychromic",
     "punishment",
     "rloo_unbiased",

@@ -20,6 +20,7 @@ from coevo.envs.rewards.interaction import InteractionReward
 from coevo.envs.rewards.majority import MajorityReward
 from coevo.envs.rewards.payoff import PayoffReward
 from coevo.envs.rewards.progress import ProgressReward
+from coevo.envs.rewards.regret import RegretReward
 from coevo.envs.rewards.semantic import SemanticReward
 from coevo.envs.rewards.shaping import FormatReward, LengthPenalty, OverlongPenalty
 from coevo.envs.rewards.token_cost import TokenCost
@@ -40,6 +41,7 @@ REWARDS |= {
     "payoff": PayoffReward,
     "progress": ProgressReward,
     "quality": QualityReward,
+    "regret": RegretReward,
     "semantic": SemanticReward,
     "sum": WeightedSum,
     "token_cost": TokenCost,
@@ -64,6 +66,7 @@ __all__ = [
     "PayoffReward",
     "ProgressReward",
     "QualityReward",
+    "RegretReward",
     "Reward",
     "RewardModule",
     "RewardModules",

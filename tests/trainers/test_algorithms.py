@@ -159,6 +159,8 @@ COMPOSITION = {
     " | seq_mean_token_mean | KL in reward",
     "copo": "outcome / group(group+agent) / group_std(group+agent) + blend_global"
     " | token:ppo_clip 0.2 | seq_mean_token_mean",
+    "paired": "gae / agent_group / none | token:ppo_clip 0.2 | token_mean"
+    " | regret, entropy, critic",
     "eva": "outcome / group_loo(group+agent) / none | token:pg | seq_mean_token_sum",
     "spo": "outcome / group / none | token:pg | seq_mean_token_sum | win_rate",
     "sppo": "renew > collect > score > recycle(pairs) > update(sppo) > fit | win_rate",
@@ -229,6 +231,7 @@ ON_KUHN = {
     "comas": {"population": Shared()},
     "mac_spgg": {"population": Shared()},
     "cory": {"population": Shared()},
+    "paired": {"population": Shared(), "rewards": ()},
     "two_level": {"population": Shared()},
     **KUHN_GIVES_NONE,
     "spear": {"collect.replay.capacity": 2},

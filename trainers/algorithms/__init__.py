@@ -46,6 +46,7 @@ from coevo.trainers.algorithms import (
     opo,
     optima,
     p3o,
+    paired,
     polychromic,
     ppo,
     rec,
@@ -165,6 +166,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         comas,
         mac_spgg,
         cory,
+        paired,
         two_level,
         # Outer loops
         derl,

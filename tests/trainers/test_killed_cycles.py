@@ -1,0 +1,84 @@
+"""Promise: a run that is killed in the middle of an update's cycle ends with the same bits.
+
+Each case names what has just been done when the process dies: one parameter set has learnt and
+another has not, an artifact is new and nothing was scored with it yet.
+"""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from coevo.trainers import checkpoint
+from coevo.trainers.run_folder import RunFolder
+
+TRAIN = """
+import importlib, os, signal, sys, torch
+torch.set_num_threads(1)
+from dataclasses import replace
+from pathlib import Path
+from coevo.trainers import loop
+from coevo.trainers.algorithms import algorithm
+from coevo.trainers.config import TrainConfig
+from coevo.trainers.run_folder import RunFolder
+{given}
+made = replace(given, checkpoint_every=1, device="cpu", threads=1)
+kind = getattr(importlib.import_module("{module}"), "{owner}")
+calls, kill, done = 0, 0, getattr(kind, "{method}")
+
+def dying(*args, **given):
+    "Do it, and kill this process the k-th time."
+    global calls
+    found = done(*args, **given)
+    calls += 1
+    if calls == kill:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return found
+
+setattr(kind, "{method}", dying)
+for path, *kills in [sys.argv[1:2], sys.argv[2:]]:
+    folder = RunFolder(Path(path))
+    folder.create(made)
+    for kill in [*map(int, kills), 0]:
+        pid = os.fork()
+        if pid == 0:
+            loop.finish(loop.start(made, folder, maker()))
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == (signal.SIGKILL if kill else 0), (path, kill)
+"""
+LEARNT = {"module": "coevo.trainers.learners.learner", "owner": "Learner", "method": "update"}
+CASES = {
+    "paired": (
+        """
+from coevo.benchmarks.reproductions import paired_corridor as it
+maker = lambda: None
+made = algorithm("paired", None, {**it.SETTINGS, "collect.episodes": 8})
+given = TrainConfig(algorithm=made, env=it.ID, model="table", steps=4)
+""",
+        LEARNT,
+        (2, 4),  # of three learners
+    ),
+}
+
+
+def content(folder):
+    """Return the hashes of the last checkpoint, and what the run counted."""
+    last = checkpoint.latest(RunFolder(folder).checkpoints)
+    files = json.loads((last / checkpoint.MANIFEST).read_text())["files"]
+    progress = json.loads((last / "progress.json").read_text())
+    del files["progress.json"], progress["seconds"]
+    return files, progress
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_cycle_that_is_killed_in_the_middle_is_taken_again(tmp_path, name):
+    given, place, kills = CASES[name]
+    program = TRAIN.replace("{given}", given)
+    for key, value in place.items():
+        program = program.replace(f"{{{key}}}", value)
+    calm, killed = tmp_path / "calm", tmp_path / "killed"
+    command = [sys.executable, "-P", "-c", program, str(calm), str(killed), *map(str, kills)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert content(killed) == content(calm)

@@ -1,0 +1,72 @@
+"""PAIRED: a designer builds levels that one player can solve and another cannot yet (2012.02096).
+
+Three parameter sets: the designer chooses a level, protagonist and antagonist play it. The players
+learn from what the environment pays; the designer alone earns the regret, the best episode of the
+antagonist minus the mean of the protagonist's, at least 0. An unsolvable level pays it nothing, and
+so does one that both have solved. Roles are those of seats: `designer_0`, `protagonist_*`,
+`antagonist_*`; others are named in the reward `regret`.
+
+The paper lets the antagonist maximise the regret as well; the released code trains both players on
+the environment's reward, and so does this. Variants: `minimax`, the adversary that is paid for the
+protagonist's failure, and `random`, a designer that never learns (domain randomisation).
+"""
+
+from coevo.agents.population import ByRole
+from coevo.envs.rewards import RegretReward
+from coevo.trainers.algorithm import (
+    Algorithm,
+    CollectConfig,
+    OptimConfig,
+    Published,
+    ValueCriticConfig,
+)
+from coevo.trainers.algorithms.reasons import CHEAP, SMALL
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    AgentMean,
+    EntropyBonus,
+    Gae,
+    LossConfig,
+    NoNormalisation,
+    PpoClip,
+    TokenMean,
+)
+
+CODE = "released code (dcd)"
+
+ALGORITHM = Algorithm(
+    name="paired",
+    summary="a designer earns the regret between two players of its level",
+    paper="Dennis et al. 2020, PAIRED, arXiv 2012.02096",
+    formula="R_designer = max(max_i U(antagonist_i) - mean_j U(protagonist_j), 0); PPO for all",
+    status="table",
+    reproductions=("paired_corridor",),
+    population=ByRole(),
+    rewards=(RegretReward(),),
+    collect=CollectConfig(episodes=64),
+    advantage=AdvantageConfig(
+        credit=Gae(level="token", gamma=0.995, lam=0.95),
+        baseline=AgentMean(),
+        normalise=NoNormalisation(),
+    ),
+    loss=LossConfig(
+        surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
+        regularise=(EntropyBonus(coef=0.01),),
+        aggregate=TokenMean(),
+    ),
+    critic=ValueCriticConfig(lr=5e-4),
+    optim=OptimConfig(lr=5e-4, epochs=5, grad_norm=0.5),
+    published={
+        "collect.episodes": Published(value="32 workers, 256 steps", source=CODE, why=CHEAP),
+        "advantage.credit.gamma": Published(value=0.995, source=CODE),
+        "loss.regularise.entropy.coef": Published(
+            value=0.0, source=CODE, why="a designer must not stop trying levels before they pay"
+        ),
+        "optim.lr": Published(value=1e-4, source=CODE, why=SMALL),
+        "optim.epochs": Published(value=5, source=CODE),
+    },
+    variants={
+        "minimax": {"rewards": (RegretReward(of="minimax"),)},
+        "random": {"population": ByRole(agents={"designer": "random"}), "rewards": ()},
+    },
+)
