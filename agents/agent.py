@@ -39,6 +39,9 @@ class Request:
     expert: Callable[[float], Replies | None] | None = field(default=None, compare=False)
     """What the environment's expert might reply here, by skill, while the seat waits; it knows more
     than the seat, so that it is for scripted agents alone."""
+    task: str = field(default="", compare=False)
+    """Name of the task in the record, the same in every process, for caches of replies. It may tell
+    the seed: nobody plays by it."""
 
 
 def request_of(
@@ -60,6 +63,7 @@ def request_of(
         conversation,
         env.illegal.masked,
         functools.partial(env.expert, seat),
+        env.episode.task,
     )
 
 

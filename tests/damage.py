@@ -60,6 +60,20 @@ def of_fields(path: Path, most_items: int = 1) -> Iterator[Damage]:
                 yield Damage(f"{name} {kind}", lambda p, at=place, v=value: _change(p, at, v))
 
 
+def of_unknown(path: Path, free: tuple[str, ...] = ()) -> Iterator[Damage]:
+    """Yield for every mapping of a JSON or YAML file a key that nobody knows.
+
+    Args:
+        path: the file.
+        free: dotted names whose mappings may hold any key.
+    """
+    tree = _read(path)
+    for place in [(), *_places(tree, 1)]:
+        name = ".".join(map(str, place))
+        if isinstance(_at(tree, place), dict) and not name.startswith(free or (" ",)):
+            yield Damage(f"{name}.nope", lambda p, at=place: _change(p, (*at, "nope"), 1))
+
+
 def of_schema(path: Path) -> Iterator[Damage]:
     """Yield the file as a later and as an unknown version would have written it."""
     if "schema" in _read(path):

@@ -19,7 +19,13 @@ from types import TracebackType
 from typing import Any
 
 from coevo.envs.core.episode import Episode
-from coevo.envs.core.errors import DataError, MissingExtraError, missing_extra, unknown
+from coevo.envs.core.errors import (
+    ConfigError,
+    DataError,
+    MissingExtraError,
+    missing_extra,
+    unknown,
+)
 from coevo.trainers.checkpoint import latest_step
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.run_folder import RunFolder
@@ -48,10 +54,12 @@ def read_names(text: str) -> tuple[str, ...]:
     >>> read_names("none"), read_names("tensorboard")
     ((), ('tensorboard',))
     """
-    names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    names = tuple(part.strip() for part in text.split(","))
     if names == ("none",):
         return ()
     for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"loggers={text!r} names {name!r} twice")
         if name not in NAMES:
             raise unknown("logger", name, [*NAMES, "none"])
         _installed(name)

@@ -26,6 +26,7 @@ from coevo.trainers.checkpoint import Progress
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.collect.members import check_members
 from coevo.trainers.config import Environment, TrainConfig
+from coevo.trainers.estimators.parts import check_weights
 from coevo.trainers.judges.roles import Roles, bind
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.memory import check_room
@@ -183,6 +184,7 @@ def start(
     for env in envs.values():
         applied = [m for m in env.reward_modules if m.per_turn]
         _check_names([m.component for m in [*modules, *applied]])
+    check_weights(algorithm.advantage.reward_weights, (m.component for m in [*modules, *every]))
     for agent in population.learners.values():
         agent.publish(0)
     judges = Roles(algorithm.judges, population.agents, learners, apart)

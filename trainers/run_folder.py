@@ -79,6 +79,14 @@ class RunFolder:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             replace_text(self.path / "config.yaml", config_text(config))
 
+    def withdraw(self) -> None:
+        """Take back what `create` made for a run that was refused; anything else there stays."""
+        for name in ("config.yaml", "summary.json", ".writer.lock"):
+            (self.path / name).unlink(missing_ok=True)
+        for folder in (self.checkpoints, self.path):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
     def holds(self, config: TrainConfig) -> bool:
         """Return whether this is the folder of just that run."""
         try:

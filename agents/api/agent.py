@@ -70,7 +70,7 @@ class ApiAgent(Agent):
         Raises:
             ApiError: nothing more can or may be asked; what was answered is in the cache.
         """
-        keys = [self._keys.next(r.chat, str(r.info.get("task_id", ""))) for r in requests]
+        keys = [self._keys.next(r.chat, r.task) for r in requests]
         outcomes: dict[str, Answer | Failure] = {}
         for key in keys:
             if (answer := self._cache.get(key)) is not None:

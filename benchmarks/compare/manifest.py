@@ -14,6 +14,7 @@ from coevo.benchmarks.results_folder import MANIFEST, ResultsFolder
 from coevo.envs.core.config import plain
 from coevo.envs.core.config import read as read_config
 from coevo.envs.core.errors import ConfigError, DataError, unknown
+from coevo.envs.core.registry import ENVS
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import ALGORITHMS
 from coevo.trainers.algorithms import algorithm as registered
@@ -80,6 +81,16 @@ class Manifest:
                 baseline(name.removeprefix(BASELINES))
             else:
                 self.algorithm(name, self.environments[0])
+        self._check_changes()
+
+    def _check_changes(self) -> None:
+        """Refuse changes of an algorithm or an environment that is not compared."""
+        bases = [name.partition(":")[0] for name in self.algorithms]
+        here = {*bases, *map(short, self.environments)}
+        for key in self.changes:
+            first = key.partition(".")[0]
+            if first in {*ALGORITHMS, *map(short, ENVS)} - here:
+                raise unknown("algorithm or environment of this comparison", first, here)
 
     def _of_sb3(self) -> list[str]:
         return [a for a in self.algorithms if a.startswith(BASELINES)]

@@ -103,6 +103,9 @@ def _read(name: str, rest: list[str]) -> Command | None:
     if "-h" in rest or "--help" in rest:
         parser.print_help()
         return None
+    for word in rest:
+        if word.startswith("--") and word.endswith("=--"):  # which argparse would take for nothing
+            parser.error(f"{word[:-3]}: '--' is no value")
     values, unread = parser.parse_known_args(rest)
     for word in unread:
         if word.startswith("--"):
@@ -158,7 +161,7 @@ def _options(hint: Any, shown: Shown) -> dict[str, Any]:
     if get_origin(kinds[0]) is Literal:
         return {"choices": get_args(kinds[0]), "metavar": shown.metavar}
     number = _NUMBERS.get(kinds[0])
-    read = partial(_number, number, shown.low) if number else str
+    read = partial(_number, number, shown.low) if number else _text
     return {"type": read, "metavar": shown.metavar}
 
 
@@ -170,6 +173,13 @@ class _Extend(argparse.Action):
 
 
 _NUMBERS = {int: "whole number", float: "number"}
+
+
+def _text(text: str) -> str:
+    """Refuse a value of nothing, as a shell makes it of a variable that is not set."""
+    if not text.strip(" ,"):
+        raise argparse.ArgumentTypeError(f"{text!r} says nothing; leave the option out")
+    return text
 
 
 def _number(kind: str, low: float, text: str) -> float:

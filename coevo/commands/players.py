@@ -127,7 +127,10 @@ def settings(given: tuple[str, ...], option: str) -> dict[str, Any]:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
             raise ConfigError(f"{option} {pair!r} must be key=value")
-        found[key.strip()] = parse(value)
+        try:
+            found[key.strip()] = parse(value)
+        except ConfigError as error:
+            raise ConfigError(f"{option} {key.strip()}: {error}") from None
     return found
 
 

@@ -67,8 +67,11 @@ def prepare(args: Train) -> Job:
     if args.config is not None:
         _only(args, "--config", {"config", "out", "log", TRUST, *EVALUATION})
         config = load_config(Path(args.config))
-        for id, own in config.environments.items():
-            check_env(id, own.options)
+        try:
+            for id, own in config.environments.items():
+                check_env(id, own.options)
+        except ConfigError as error:
+            raise type(error)(f"{args.config}: {error}") from None
     else:
         config = _new(args)
     _check_roles(config)

@@ -22,7 +22,7 @@ from coevo.commands.start_model import told
 from coevo.commands.transcript import different, excerpt
 from coevo.envs import make, spec
 from coevo.envs.core.episode import read_episodes
-from coevo.envs.core.errors import CoevoError, DataError
+from coevo.envs.core.errors import CoevoError, ConfigError, DataError
 from coevo.trainers import checkpoint
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loggers import Loggers
@@ -96,7 +96,12 @@ def _train(args: Train, job: Job, screen: Screen) -> Run:
     with loggers, RunDisplay(screen, _title(config), _limits(config)) as display:
         for place in loggers.places:
             screen.say(f"follow it: {place}")
-        run = start(config, job.folder, trust_remote_code=args.trust_remote_code)
+        try:
+            run = start(config, job.folder, trust_remote_code=args.trust_remote_code)
+        except ConfigError:
+            if job.fresh:
+                job.folder.withdraw()
+            raise
         for update in updates(run, [probe]):
             for path in set(job.folder.damaged_lines) - set(torn):
                 screen.say(f"some lines of the log were damaged; they lie in {path} now")

@@ -282,6 +282,14 @@ class _Loader(yaml.SafeLoader):
             raise ValueError("it refers to another part of itself by *")
         return super().compose_node(parent, index)
 
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        """Return a mapping; of a key that stands there twice nobody knows which is meant."""
+        seen = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for key in seen:
+            if seen.count(key) > 1:
+                raise ValueError(f"the key {_start(key)!r} stands there twice")
+        return super().construct_mapping(node, deep=deep)
+
 
 def _tree(text: str) -> Any:
     depth = 0
@@ -300,7 +308,10 @@ def _start(text: str) -> str:
 
 
 def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
+    said, mark = str(error), getattr(error, "problem_mark", None)
+    if mark is not None:
+        said = f"{getattr(error, 'problem', said)}, line {mark.line + 1}, column {mark.column + 1}"
+    return " ".join(said.split())[:300]
 
 
 def _numbers(value: Any) -> Any:
@@ -372,20 +383,22 @@ def _explained(error: ValidationError, kind: Any, where: str) -> CoevoError:
     path = [str(part) for part in first["loc"]]
     name = ".".join([where, *path] if where else path) or "the configuration"
     given, what = first["input"], first["type"]
+    shown = _start(repr(given))
     if what in ("unexpected_keyword_argument", "extra_forbidden"):
         owner = ".".join([where, *path[:-1]] if where else path[:-1])
-        return unknown(f"setting{f' of {owner}' if owner else ''}", path[-1], _fields(kind, path))
+        setting = f"setting{f' of {owner}' if owner else ''}"
+        return unknown(setting, _start(path[-1]), _fields(kind, path))
     if what == "union_tag_invalid":
         known = [tag.strip("'") for tag in first["ctx"]["expected_tags"].split(", ")]
-        return unknown(name, str(first["ctx"]["tag"]), known)
+        return unknown(name, _start(str(first["ctx"]["tag"])), known)
     if what in ("union_tag_not_found", "model_attributes_type"):
-        such = f"{{name: {given if isinstance(given, str) else '...'}}}"
-        return ConfigError(f"{name}={given!r} must be a mapping with a name, such as {such}")
+        such = f"{{name: {_start(given) if isinstance(given, str) else '...'}}}"
+        return ConfigError(f"{name}={shown} must be a mapping with a name, such as {such}")
     if what == "dataclass_type":
-        return ConfigError(f"{name}={given!r} must be a mapping")
+        return ConfigError(f"{name}={shown} must be a mapping")
     message = first["msg"].removeprefix("Value error, ").removeprefix("Input should ")
     must = message if message.startswith("must ") else f"must {message}"
-    return ConfigError(f"{name}={given!r} {must}" if what != "missing" else f"{name} is missing")
+    return ConfigError(f"{name}={shown} {must}" if what != "missing" else f"{name} is missing")
 
 
 def _fields(kind: Any, path: list[str]) -> list[str]:

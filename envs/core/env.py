@@ -6,7 +6,8 @@ moves, simultaneous rounds, rewards, the record.
 Observation   {"messages": chat}: what this seat has seen, as chat messages
 Action        text; the move stands in square brackets at its end
 Information   infos[agent]: legal_actions (list of str; None where any text is legal; empty
-              when it is not this seat's turn), task_id, parse (of its last reply)
+              when it is not this seat's turn), task_id (equal where tasks are equal, and no more
+              than that: `episode.task` is its name), parse (of its last reply)
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from coevo.envs.core.chat import Chat, Message, Span, copy_chat
 from coevo.envs.core.config import read
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.hashing import sealed
 from coevo.envs.core.illegal import Risk
 from coevo.envs.core.parsing import Parse, answer
 from coevo.envs.core.quoting import encodable, visible
@@ -111,9 +113,10 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         self._skip_agent_selection = None
         self.task.reset(self.np_random, options or {})
         usual = f"seed-{seed}" if seed is not None else f"play-{self._plays}"
-        self._task_id = self.task.task_id or usual
+        name = self.task.task_id or usual
+        self._task_id = sealed(f"{self.env_id} {name}")
         options = self.options | recorded(self.illegal, self.max_cycles)
-        self.episode = Episode(self.env_id, seed, options, tuple(self.agents), self._task_id)
+        self.episode = Episode(self.env_id, seed, options, tuple(self.agents), name)
         self.agent_selection = self.agents[0]
         self._open_round()
 

@@ -261,6 +261,8 @@ def read_episodes(path: Path) -> Iterator[Episode]:
         TornLineError: at the end, where the last line stops in the middle.
         DataError: the file cannot be opened, or a line is broken; its number is given.
     """
+    if path.exists() and not path.is_file():  # a pipe may never end
+        raise DataError(f"cannot read {path}: it is not a file")
     try:
         file = path.open("rb")
     except OSError as error:

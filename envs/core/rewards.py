@@ -21,6 +21,9 @@ from coevo.envs.core.config import by_name, read
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError, DataError, unknown
 
+RESERVED = ("payoff", "illegal")
+"""Components that the engine gives: by the rules, and for replies that are no legal move."""
+
 Rewards = dict[str, float]
 """Agent -> reward."""
 Table = list[list[Rewards]]
@@ -166,7 +169,7 @@ def _module(given: Any) -> RewardModule:
 
 def _distinct(modules: tuple[RewardModule, ...]) -> tuple[RewardModule, ...]:
     components = [m.component for m in modules]
-    taken = [c for c in components if components.count(c) > 1 or c in ("", "payoff", "illegal")]
+    taken = [c for c in components if components.count(c) > 1 or c in ("", *RESERVED)]
     if taken:
         raise ConfigError(
             f"reward components {components}: {taken[0]!r} is empty, repeated or reserved"

@@ -86,7 +86,7 @@ class Task(ABC, Generic[C]):
     policy."""
     task_id: str | None = None
     """Name of the initial state or question, set by `reset`; None where the seed says it all. It
-    stands in the info of every seat, so it must not tell what any of them must not know."""
+    stands in the record; seats see a name in its place that tells nothing."""
 
     def __init__(self, config: C) -> None:
         self.config = config

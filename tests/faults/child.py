@@ -38,7 +38,7 @@ class Done(NamedTuple):
     def one_line(self) -> bool:
         """Whether it said what was wrong in one line, and was not surprised."""
         one = self.err.count("\n") == 1 and self.err.startswith("coevo: ")
-        return one and "unexpected" not in self.err and "Traceback" not in self.err
+        return one and "error: unexpected " not in self.err and "Traceback" not in self.err
 
 
 class Child:

@@ -59,11 +59,14 @@ class Wrong(NamedTuple):
 
     words: list[str]
     what: str
+    named: tuple[str, ...] = ()
+    """What the answer must mention, if any of it: what was given, or the nearest that there is."""
 
 
 def all_wrong(rng: np.random.Generator, most: int) -> list[Wrong]:
     """Return some wrong command lines, evenly over the ways to be wrong."""
-    kinds = [list(kind()) for kind in (options, names, settings, environment, trees)]
+    ways = (options, names, contradictions, settings, environment, trees, texts, files)
+    kinds = [list(kind()) for kind in ways]
     found: list[Wrong] = []
     for number, kind in enumerate(kinds):
         share = (most - len(found)) // (len(kinds) - number)
@@ -74,7 +77,7 @@ def all_wrong(rng: np.random.Generator, most: int) -> list[Wrong]:
 def options() -> Iterator[Wrong]:
     """Yield options that do not exist, lack their value, or have one that does not fit."""
     for name, right in RIGHT.items():
-        for word in ("--nope", "--", "-x", "--set-", "extra word", "--\x00"):
+        for word in ("--nope", "-x", "--set-", "extra word", "--\x00"):
             yield Wrong([*right, word], "option")
         kind = COMMANDS[name]
         hints = typing.get_type_hints(kind, include_extras=True)
@@ -84,11 +87,17 @@ def options() -> Iterator[Wrong]:
             inner, shown = typing.get_args(hints[field.name])
             option = flag(field.name)
             if inner is bool:
-                yield Wrong([*right, f"{option}=yes"], "switch with a value")
+                yield Wrong([*right, f"{option}=yes"], "switch with a value", (option,))
                 continue
-            yield Wrong([*right, option], "option without a value")
+            yield Wrong([*right, option], "option without a value", (option,))
             for value in _unfit(field.name, inner, shown):
-                yield Wrong([*right, option, value], f"{option} {value!r}")
+                named = () if _unseen(value) else (option, value.partition("=")[0][:40], field.name)
+                yield Wrong([*right, f"{option}={value}"], f"{option} {value!r}", named)
+
+
+def _unseen(text: str) -> bool:
+    """Return whether a text is shown in another form than its own."""
+    return not text.strip() or not text.isprintable()
 
 
 def _unfit(name: str, hint: Any, shown: Shown) -> Iterator[str]:
@@ -111,13 +120,18 @@ def names() -> Iterator[Wrong]:
     for known in ALGORITHMS:
         for typed in (known[:-1], known + "x", known.upper(), f"{known}:nope"):
             if typed not in ALGORITHMS:
-                yield Wrong(["train", typed, *RIGHT["train"][2:]], "algorithm")
-                yield Wrong(["compare", "--algos", typed, *RIGHT["compare"][3:]], "algorithm")
-        yield Wrong(["train", known, "--variant", "nope", *RIGHT["train"][2:]], "variant")
+                near = (known,) if ":" not in typed else ("nope",)
+                yield Wrong(["train", typed, *RIGHT["train"][2:]], "algorithm", near)
+                compared = ["compare", "--algos", typed, *RIGHT["compare"][3:]]
+                yield Wrong(compared, "algorithm", near)
+        varied = ["train", known, "--variant", "nope", *RIGHT["train"][2:]]
+        yield Wrong(varied, "variant", ("nope",))
     for known in ENVS:
         for typed in (known[:-1], known.replace("coevo/", ""), known + "9", known.upper()):
-            yield Wrong(["evaluate", "--agent", "random", "--env", typed], "environment")
-            yield Wrong(["train", "mars", "--env", typed, "--steps", "1"], "environment")
+            evaluated = ["evaluate", "--agent", "random", "--env", typed]
+            yield Wrong(evaluated, "environment", (known,))
+            trained = ["train", "mars", "--env", typed, "--steps", "1"]
+            yield Wrong(trained, "environment", (known,))
     for path in PATHS:
         for words in (
             ["train", "--resume", path],
@@ -151,8 +165,10 @@ def settings() -> Iterator[Wrong]:
         for place, hint in _leaves(type(algorithm), algorithm):
             for value in _outside(hint):
                 pair = f"{place}={value}"
-                yield Wrong([*_train(name), "--set", pair], pair)
-            yield Wrong([*_train(name), "--set", f"{place}x=1"], f"{place}x")
+                told = (place.rpartition(".")[2],)
+                yield Wrong([*_train(name), "--set", pair], pair, told)
+            misspelt = [*_train(name), "--set", f"{place}x=1"]
+            yield Wrong(misspelt, f"{place}x", (place.rpartition(".")[2],))
 
 
 def _train(name: str) -> list[str]:
@@ -223,10 +239,149 @@ def environment() -> Iterator[Wrong]:
             for value in VALUES:
                 if argument == "prompt_style" or value not in ("''", "[]", "{}"):
                     words = ["evaluate", "--agent", "random", "--env", known, "--games", "2"]
-                    yield Wrong([*words, "--env-option", f"{argument}={value}"], argument)
+                    pair = f"{argument}={value}"
+                    yield Wrong([*words, "--env-option", pair], pair, (argument, value))
 
 
 def trees() -> Iterator[Wrong]:
     """Yield configurations with a field that is missing, unknown or of a wrong type."""
-    for number in range(400):
-        yield Wrong(["train", "--config", f"wrong{number}.yaml", "--no-eval"], f"tree {number}")
+    for number in range(TREES):
+        path = f"wrong{number}.yaml"
+        yield Wrong(["train", "--config", path, "--no-eval"], f"tree {number}", (path,))
+
+
+def contradictions() -> Iterator[Wrong]:
+    """Yield options that exclude each other, lists of nothing, and roles and devices of nobody."""
+    evaluated, trained = ["evaluate", "--agent", "random"], RIGHT["train"]
+    sets = {"--suite": "games", "--scenario": "all", "--axis": "players", "--generations": "run"}
+    for option, value in sets.items():
+        for other, also in {**sets, "--opponent": "random", "--samples": "2"}.items():
+            if option != other and {option, other} != {"--suite", "--samples"}:
+                words = [*evaluated, option, value, other, also]
+                yield Wrong(words, f"{option} {other}", (option, other))
+    own = {"--seed": "1", "--model": "table", "--set": "a=1", "--env": KUHN, "--threads": "1"}
+    more = {"--variant": "x", "--temperature": "1", "--device": "cpu", "--env-option": "a=1"}
+    for option, value in {**own, **more, "--max-new-tokens": "3"}.items():
+        for source in (["--resume", "a run"], ["--config", "right.yaml"]):
+            yield Wrong(["train", *source, option, value], f"{source[0]} {option}", (option,))
+    both = ["train", "--resume", "a run", "--config", "right.yaml"]
+    yield Wrong(both, "two sources", ("--config",))
+    for words, named in (
+        ([*trained, "--skip-damaged"], "--skip-damaged"),
+        ([*RIGHT["evaluate"], "--greedy", "--temperature", "0.5"], "--greedy"),
+        (["reproduce", "tis_cosine", "--list"], "--list"),
+        (["evaluate", "--env", KUHN], "--agent"),
+        (evaluated, "--env"),
+        (["compare", "--env", KUHN], "--algos"),
+        (["compare", "--algos", "mars"], "--env"),
+        (["tournament", "--env", KUHN], "--agents"),
+        (["train", "--env", KUHN], "algorithm"),
+        (["train", "mars"], "--env"),
+        ([*RIGHT["compare"], "--on", "ray", "--workers", "0.5"], "--workers"),
+        ([*RIGHT["compare"], "--baseline", "grpo"], "grpo"),
+        ([*RIGHT["compare"], "--algos", "mars,mars"], "mars"),
+        ([*RIGHT["compare"], "--env", f"{KUHN},{KUHN}"], "kuhn_poker"),
+        ([*RIGHT["compare"], "--budget-tokens", "leduc_poker=3"], "leduc_poker"),
+        ([*RIGHT["tournament"], "--agents", "random,random"], "random"),
+        ([*RIGHT["tournament"], "--agents", "random"], "random"),
+        (["train", "mars", "--env", "{}", "--steps", "1"], "env"),
+        (["train", "mars", "--env", f"{{{KUHN}: 0}}", "--steps", "1"], "weight"),
+        (["train", "mars", "--env", f"{{{KUHN}: -1}}", "--steps", "1"], "weight"),
+        (["train", "mars", "--env", f"{{{KUHN}: .nan}}", "--steps", "1"], "weight"),
+        (["train", "mars", "--env", f"{{{KUHN}: {{wieght: 1}}}}", "--steps", "1"], "weight"),
+        ([*trained, "--log", "tensorbord"], "tensorboard"),
+        ([*trained, "--log", "tensorboard,tensorboard"], "tensorboard"),
+    ):
+        yield Wrong(words, f"contradiction {named}", (named,))
+    for option in ("--algos", "--env"):
+        for empty in (",", ", ,", " "):
+            yield Wrong([*RIGHT["compare"], option, empty], f"{option} {empty!r}", (option,))
+    for name in ("train", "compare", "evaluate", "exploitability", "tournament"):
+        for device in ("tpu", "CPU", "cuda:99", "cpu,cuda", "0"):
+            yield Wrong([*RIGHT[name], f"--device={device}"], "device", (device, "--device"))
+    for pair in (
+        *("optim.alternate=[nope]", "optim.frozen=[nope]", "optim.frozen=[player, player]"),
+        *("population={name: adapters, frozen: [nope]}", "population={name: pool, size: 0}"),
+        *("population={name: separate, frozen: [nope]}", "optim.alternate=[player, player]"),
+        *("optim.frozen=player", "optim.alternate={}", "cycle=[]", "rewards=[{name: nope}]"),
+        *("sampling_of.nope.top_p=0.9", "sampling_of.player_0.top_p=9", "loss.regularise=[nope]"),
+        *("optim_of.nope.lr=0.1", "optim_of.policy.warmup=3", "judges={referee: nope}"),
+    ):
+        named = (pair.partition("=")[0].rpartition(".")[2], "nope", "player", "pool")
+        yield Wrong([*_train("mars"), "--set", pair], pair, named)
+    for pair in ("optim.lr=1", "optim={}", "lr=1"):
+        yield Wrong([*RIGHT["compare"], "--set", f"grpo.{pair}"], f"grpo.{pair}", ("grpo",))
+
+
+BROKEN = {
+    "empty": b"",
+    "spaces": b"  \n\t\n",
+    "a list": b"[1, 2]",
+    "a text": b"hello",
+    "a number": b"3",
+    "no end": b"{a: [1, ",
+    "no end either": b'{"a": "',
+    "a tab": b"a:\n\t- 1",
+    "not text": b"\xff\xfe\x00\x81" * 99,
+    "null bytes": b"seed: 1\x00",
+    "deep": b"[" * 100_000,
+    "deep by lines": b"".join(b" " * n + b"a:\n" for n in range(1500)),
+    "a tag": b"!!python/object/apply:os.getpid []",
+    "an alias": b"a: &a [1]\nb: *a",
+    "two documents": b"a: 1\n---\nb: 2",
+    "a key twice": b"env: a\nenv: b",
+    "a key that is a list": b"? [a]\n: 1",
+    "a key that is a number": b"3: 4",
+    "a long line": b"a: " + b"x" * (5 << 20),
+    "an archive": b"PK\x03\x04" + bytes(200),
+    "a pickle": b"\x80\x04\x95\x10\x00\x00\x00.",
+    "surrogates": b'{"a": "\\ud800"}',
+}
+"""What a file may hold that is none of ours."""
+PLACES = ("gone.yaml", "a folder", "a loop", "a pipe", "/dev/zero", "a file/below")
+"""Paths behind which no file is."""
+TREES = 400
+"""Configurations with one wrong field."""
+
+
+def broken_name(kind: str) -> str:
+    """Return the name of the file that holds what is none of ours."""
+    return f"{kind.replace(' ', '_')}.broken"
+
+
+def files() -> Iterator[Wrong]:
+    """Yield files that are missing, no files, unreadable, or hold something else."""
+    for path in (*map(broken_name, BROKEN), *PLACES):
+        asked = f"questions={{name: jsonl, path: {path}}}"
+        for words in (
+            ["train", "--config", path, "--no-eval"],
+            ["replay", path],
+            ["report", path],
+            ["watch", path, "--once"],
+            ["train", "--resume", path],
+            [*RIGHT["evaluate"], "--agent", f"./{path}"],
+            [*RIGHT["exploitability"], "--agent", f"./{path}"],
+            [*RIGHT["train"], "--model", f"./{path}"],
+            [*RIGHT["evaluate"], "--env", "coevo/debate-v0", "--env-option", asked],
+            ["evaluate", "--generations", path],
+            [*RIGHT["compare"], "--out", path],
+            [*RIGHT["tournament"], "--out", path],
+            [*RIGHT["evaluate"], "--out", path],
+        ):
+            if not ("--out" in words and path in ("gone.yaml", "a folder")):  # a folder to be
+                yield Wrong(words, f"file {path}", (path,))
+
+
+def texts() -> Iterator[Wrong]:
+    """Yield trees on the command line that are malformed or hold what no field takes."""
+    for text in (
+        *("{", "}", "{name: gae", "[1, 2", "'", "{a: 1, a: 2}", "!!set {a}", "*x", "&x [*x]"),
+        *("{name: gae, lam: 2}", "{name: gae, lam: .nan}", "{name: gae, lamm: 1}", "{name: 3}"),
+        *("{name: [gae]}", "{name: {name: gae}}", "{}", "[gae]", "[]", "gae gae", "{GAE: 1}"),
+        *("{name: gae, lam: true}", "{name: gae, lam: [1]}", "%", "@"),
+        "[" * 80 + "]" * 80,
+        "x" * 5000,
+    ):
+        for setting in ("advantage.credit", "loss.surrogate", "population"):
+            pair = f"{setting}={text}"
+            yield Wrong([*_train("ppo"), "--set", pair], pair[:60])

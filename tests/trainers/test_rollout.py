@@ -114,7 +114,7 @@ class Silent(Agent):
     name = "silent"
 
     def act(self, requests):
-        bad = [r.info["task_id"].endswith(("1", "3", "5", "7", "9")) for r in requests]
+        bad = [r.task.endswith(("1", "3", "5", "7", "9")) for r in requests]
         legal = [r.info["legal_actions"][0] for r in requests]
         return [
             Unanswered(reason="the server is down") if b else Reply(f"[{move}]")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.core.rewards import RESERVED
 from coevo.trainers.estimators.groups import wide
 
 
@@ -59,6 +60,24 @@ class Parts(NamedTuple):
         return Parts(reward_BT.unsqueeze(-1), ("reward",), {}, self.mask_BT, after)
 
 
+def check_weights(weights: Mapping[str, float], modules: Iterable[str]) -> None:
+    """Refuse the weight of a reward that nobody gives.
+
+    Args:
+        weights: factor per component.
+        modules: components that reward modules give, beside those of the engine.
+
+    >>> check_weights({"payoff": 1.0, "formt": 0.5}, ["format"])
+    Traceback (most recent call last):
+    coevo.envs.core.errors.UnknownNameError: unknown reward in advantage.reward_weights 'formt'; \
+did you mean 'format'? Known: format, illegal, payoff
+    """
+    known = {*RESERVED, *modules}
+    for name in weights:
+        if name not in known:
+            raise unknown("reward in advantage.reward_weights", name, known)
+
+
 def checked(parts: Parts) -> Parts:
     """Check parts, widen their rewards and set padding to 0, whatever it held.
 
@@ -75,7 +94,7 @@ def checked(parts: Parts) -> Parts:
     if shape != expected or parts.mask_BT.ndim != 2 or not parts.components:
         raise ConfigError(f"reward_BTK has shape {shape}; mask and components expect {expected}")
     for name, weight in parts.weights.items():
-        if name not in parts.components:
+        if name not in {*parts.components, *RESERVED}:  # a batch may hold no illegal reply
             raise unknown("reward component", name, parts.components)
         if not isfinite(weight):
             raise ConfigError(f"the weight of {name!r} is {weight}; it must be finite")

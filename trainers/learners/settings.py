@@ -6,6 +6,7 @@ import math
 from typing import Annotated, ClassVar, Literal
 
 from coevo.envs.core.config import choice, config, real, whole
+from coevo.envs.core.errors import ConfigError
 
 
 @config
@@ -45,6 +46,12 @@ class OptimConfig:
     frozen: tuple[str, ...] = ()
     """Roles whose turns are not learnt from. Where roles share weights, what the others learn
     moves these as well."""
+
+    def __post_init__(self) -> None:
+        for name in ("alternate", "frozen"):
+            given = getattr(self, name)
+            if len(set(given)) < len(given):
+                raise ConfigError(f"optim.{name}={list(given)} must name each role once")
 
     RUN_WIDE: ClassVar = ("schedule", "final_lr", "warmup", "alternate", "old", "frozen")
     """Settings that no parameter set has of its own."""

@@ -129,8 +129,8 @@ def request(*contents: str, task: str = "seed-1") -> Request:
     """Return a request whose chat has these messages."""
     roles = ("user", "assistant")
     chat = tuple({"role": roles[i % 2], "content": c} for i, c in enumerate(contents))
-    info = {"legal_actions": ["pass", "bet"], "task_id": task}
-    return Request("player_0", chat, info, np.random.default_rng(0))
+    info = {"legal_actions": ["pass", "bet"]}
+    return Request("player_0", chat, info, np.random.default_rng(0), task=task)
 
 
 def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:

@@ -118,7 +118,7 @@ agent = ApiAgent(ApiSettings(
 ))
 def request(i):
     chat = ({"role": "user", "content": f"chat {i % 5}"},)
-    return Request("p", chat, {"task_id": "seed-1"}, np.random.default_rng(0))
+    return Request("p", chat, {}, np.random.default_rng(0), task="seed-1")
 replies = agent.act([request(i) for i in range(40)])
 print("\\n".join(r.text for r in replies))
 """
