@@ -466,3 +466,17 @@ register(
     refs_source="exact: random, the mean cost of a precision and an error in every second action; "
     "oracle, the best altruistic planner by recursion over beliefs, with Bayesian citizens",
 )
+for _id, _module, _of in (
+    ("coevo/pettingzoo-v0", "from_pettingzoo", "PettingZoo environment with numbered actions"),
+    ("coevo/gymnasium-v0", "from_gymnasium", "Gymnasium environment with numbered or text actions"),
+    ("coevo/textarena-v0", "from_textarena", "TextArena game"),
+):
+    register(
+        _id,
+        f"coevo.envs.bridges.{_module}",
+        f"any {_of} (name=...), generic text",
+        kind="mixed",
+        seats=1 if _of.startswith("Gym") else 2,
+        suites=(),
+        listed=False,  # what can be made depends on packages that are not ours
+    )

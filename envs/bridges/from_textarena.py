@@ -1,0 +1,182 @@
+"""Any TextArena game as a text environment.
+
+Agents        player_0 .. player_n-1, TextArena's players
+Observation   chat: at each turn what TextArena tells the player; what players say is quoted
+Action        any text without its thoughts; TextArena reads the move in it
+Reward        what TextArena gives when the game is over, -1 to 1 in most games
+Ends          when TextArena says so
+Options       name: an id of TextArena's registry, `TicTacToe-v0`; players; arguments of its maker
+References    none
+
+Illegal moves are TextArena's to judge: it asks once again, and then lets the player lose. Its games
+draw from Python's global generator, and some from numpy's; here every episode has states of its
+own, so that a seed decides it and episodes do not disturb each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import random  # noqa: TID251  # TextArena draws from it: its state is swapped, never used here
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from coevo.envs.core.config import config, whole
+from coevo.envs.core.errors import ConfigError, missing_extra, unknown
+from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.parsing import Parse, Status, spoken
+from coevo.envs.core.quoting import own_words, quote, visible
+from coevo.envs.core.task import Task
+from coevo.envs.games.states import shorten
+
+TERSE = 400
+"""Characters of what is told in a terse prompt."""
+SAID = 4000
+"""Characters of a reply that reach the game."""
+
+
+@config
+class TextArenaConfig:
+    """Which game, and how it is made."""
+
+    name: str = "TicTacToe-v0"
+    """Id in TextArena's registry."""
+    players: Annotated[int, whole(1, 30)] = 2
+    """Number of players."""
+    arguments: Mapping[str, Any] = Field(default_factory=dict)
+    """Arguments of the game's maker."""
+
+
+class TextArenaTask(Task[TextArenaConfig]):
+    """Somebody's TextArena game."""
+
+    env_id = "coevo/textarena-v0"
+    config_class = TextArenaConfig
+
+    def __init__(self, config: TextArenaConfig) -> None:
+        super().__init__(config)
+        self.seats = tuple(f"player_{i}" for i in range(config.players))
+        self.world = _made(config)
+
+    # ---- Rules ---------------------------------------------------------------------------------
+
+    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+        """Start the game with generators of its own."""
+        seed = int(rng.integers(2**31))
+        self._python = random.Random(seed).getstate()
+        self._numpy = np.random.RandomState(seed).get_state()
+        self.told: dict[str, str] = {}
+        self.rewards: dict[int, float] | None = None
+        with self._own_generators():
+            try:
+                self.world.reset(num_players=self.config.players, seed=seed)
+            except Exception as error:  # what a game needs and how it fails is its own affair
+                raise ConfigError(
+                    f"name={self.config.name!r} with players={self.config.players} does not start: "
+                    f"{_line(error)}"
+                ) from None
+            self._listen()
+
+    @contextlib.contextmanager
+    def _own_generators(self) -> Iterator[None]:
+        """Let the game draw from this episode's generators."""
+        python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # as above
+        random.setstate(self._python)
+        np.random.set_state(self._numpy)  # noqa: NPY002  # as above
+        try:
+            yield
+        finally:
+            self._python, self._numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+            random.setstate(python)
+            np.random.set_state(numpy)  # noqa: NPY002  # as above
+
+    def _listen(self) -> None:
+        """Fetch what the game tells the player who moves now; it says everything only once."""
+        player, told = self.world.get_observation()
+        self.mover = self.seats[player]
+        mine = (self._words(m) for m in told if m[0] != player)
+        self.told[self.mover] = "\n".join(text for text in mine if text)
+
+    def _words(self, message: tuple[int, str, Any]) -> str:
+        sender, text, _ = message
+        if sender < 0:
+            return visible(str(text)).strip()
+        return f"player_{sender} says:\n{quote(str(text))}"
+
+    def to_move(self) -> Sequence[str]:
+        """Return the player whom the game asks."""
+        return (self.mover,) if self.rewards is None else ()
+
+    def legal(self, seat: str) -> None:
+        """Return None: the game itself reads what is said."""
+
+    def read(self, seat: str, text: str) -> Parse:
+        """Return what is said, with nothing in it that could pass for other words of a prompt."""
+        said = " ".join(own_words(spoken(text), SAID).split())
+        return Parse(said.replace("⟦", "[").replace("⟧", "]"), Status.LEGAL)
+
+    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
+        """Hand the reply to the game; at its end return the rewards."""
+        ((seat, said),) = moves.items()
+        with self._own_generators():
+            try:
+                done, _ = self.world.step(said)
+            except Exception:  # a game that trips over a reply: whoever said it loses
+                self.rewards = {self.seats.index(seat): -1.0}
+            else:
+                if done:
+                    self.rewards = dict(self.world.close()[0] or {})
+                else:
+                    self._listen()
+        given = self.rewards or {}
+        return {self.seats[player]: float(reward) for player, reward in given.items()}
+
+    # ---- Prompts -------------------------------------------------------------------------------
+
+    def rules(self, seat: str) -> str:
+        """Return which game it is; the game explains itself with its first words."""
+        return (
+            f"{self.config.name}, a game of TextArena for {len(self.seats)}. You are {seat}. All "
+            "of your reply but its thoughts goes to the game, which looks for a move in it."
+        )
+
+    def situation(self, seat: str) -> str:
+        """Return what the game tells this player."""
+        return self.told.get(seat) or "It is your turn."
+
+    def terse(self, seat: str) -> str:
+        """Return the beginning and the end of what the game tells."""
+        told = shorten(" ".join(self.situation(seat).split()), TERSE)
+        return f"{self.config.name}. You are {seat}. {told}"
+
+    def draw(self) -> str:
+        """Return what every player was told last."""
+        return "\n\n".join(f"{seat}:\n{told}" for seat, told in sorted(self.told.items()))
+
+
+def _made(config: TextArenaConfig) -> Any:
+    """Return a game by its id, without the wrappers that turn messages into one text."""
+    try:
+        textarena = importlib.import_module("textarena")
+    except ImportError as error:
+        raise missing_extra(error.name or "textarena", "bridges") from None
+    known = importlib.import_module("textarena.envs.registration").ENV_REGISTRY
+    name = f"{config.name.removesuffix('-raw')}-raw"
+    if name not in known:
+        bare = (known_id for known_id in known if not known_id.endswith(("-raw", "-train")))
+        raise unknown("TextArena game", config.name, bare)
+    try:
+        return textarena.make(name, **config.arguments)
+    except Exception as error:  # games load word lists and models of their own
+        raise ConfigError(f"name={config.name!r} cannot be made: {_line(error)}") from None
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).replace("*", "").split())[:200] or type(error).__name__
+
+
+raw_env = raw_factory(TextArenaTask)
+env = aec_factory(TextArenaTask)
