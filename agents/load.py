@@ -35,7 +35,7 @@ from coevo.agents.registry import is_scripted, names, scripted
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.sb3 import CARD, load_sb3
 from coevo.agents.seated import SeatedPolicies
-from coevo.agents.table import PROMPTS, load_table
+from coevo.agents.table import PROMPTS, Table, TabularPolicy, load_table
 from coevo.envs.core.errors import (
     CoevoError,
     ConfigError,
@@ -259,9 +259,10 @@ def load_agent(
 
     Args:
         source: an agent without a model (`random`, `oracle`, `expert:SKILL`, ..., see `registry`),
-            `starter`, a folder with a model, a run folder, or a Hub id. A run or checkpoint with a
-            policy per seat gives one agent that plays each seat by its policy; the folder of a
-            policy gives that one alone. A run of a baseline of stable-baselines3 gives its policy.
+            `starter`, `table` (which knows nothing yet), a folder with a model, a run folder, or a
+            Hub id. A run or checkpoint with a policy per seat gives one agent that plays each seat
+            by its policy; the folder of a policy gives that one alone. A run of a baseline of
+            stable-baselines3 gives its policy.
             `hf:` and `sb3:` before a path insist on a language model or such a baseline.
             `openai:MODEL` is a model behind an OpenAI-compatible server.
         sampling: for language models.
@@ -271,6 +272,8 @@ def load_agent(
     """
     if is_scripted(source):
         return scripted(source)
+    if source == "table":
+        return TabularPolicy(Table(), name=source, sampling=sampling, seed=seed)
     prefix, colon, name = source.partition(":")
     if colon and prefix in PREFIXES:
         return _prefixed(prefix, name, sampling=sampling, seed=seed, device=device)
@@ -311,6 +314,7 @@ def _unknown(source: str) -> ConfigError:
     known = [
         *names(),
         "starter",
+        "table",
         *(f"{p}:MODEL" for p in PREFIXES),
         *(f"{p}:PATH" for p in FOLDERS),
     ]

@@ -130,6 +130,10 @@ class TableWeights(Weights):
         text = json.dumps({"prompts": list(self.rows.of), "moves": self.rows.moves})
         (folder / PROMPTS).write_text(text, encoding="utf-8")
 
+    def write_frozen(self, folder: Path) -> None:
+        """Write the table: there is nothing that it rests on."""
+        self.write(folder, self.model)
+
     def read(self, folder: Path) -> Mapping[str, Tensor]:
         """Return the table that `write` wrote."""
         with legible(folder / PROMPTS):

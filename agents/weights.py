@@ -72,6 +72,10 @@ class Weights(ABC):
     def read(self, folder: Path) -> Mapping[str, Tensor]:
         """Return the weights that `write` wrote, and take back what else it noted."""
 
+    def write_frozen(self, folder: Path) -> None:
+        """Write a policy that does not learn: where its weights lie."""
+        self.known_base.write(folder)
+
     @property
     def known_base(self) -> BaseModel:
         """Where the weights lie that it shares.

@@ -254,7 +254,7 @@ def _write(
     if isinstance(population, Team):
         (work / SEATS).write_text(json.dumps(dict(population.set_of), indent=2), encoding="utf-8")
         for name in population.frozen:
-            _policy(population.fixed[name]).weights.known_base.write(work / name)
+            _policy(population.fixed[name]).weights.write_frozen(work / name)
     for name, snapshot in population.snapshots().items():
         save_file(_own(snapshot.model.state_dict()), work / f"{name}.snapshot")
     small = {name: part for name, part in state.items() if name != "collect"}

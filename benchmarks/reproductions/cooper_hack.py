@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from coevo.agents.population import MakePolicy
-from coevo.agents.table import Rows, Table, TabularPolicy
+from coevo.agents.table import Rows, Table, TableWeights, TabularPolicy
 from coevo.benchmarks.reproductions.hackable import ID
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
 from coevo.benchmarks.reproductions.table_run import started
@@ -69,7 +69,7 @@ class Linear(nn.Module):
         return (self.feature_AF @ self.weight_F).expand(len(row_N), -1)
 
 
-class RewardTable(TabularPolicy):
+class RewardWeights(TableWeights):
     """A table whose reward head is linear in features."""
 
     def reward_head(self) -> nn.Module:
@@ -123,9 +123,11 @@ def maker() -> MakePolicy:
     rows = Rows()
 
     def make(name: str, **given: Any) -> TabularPolicy:
+        first = REWRITES if name == "assistant" else START
+        policy = TabularPolicy(Started(first), rows, name=name)
         if name == "judge":
-            return RewardTable(Table(), rows, name=name)
-        return TabularPolicy(Started(REWRITES if name == "assistant" else START), rows, name=name)
+            policy.weights = RewardWeights(policy.model, rows)
+        return policy
 
     return make
 

@@ -42,7 +42,7 @@ def quiet() -> None:
 
 def habits(source: str) -> Habits:
     """Say how a model is prompted: as in its run, else as its own `config.json` says."""
-    if source == "starter":
+    if source in ("starter", "table"):
         return STARTER_HABITS
     source = path_of(source)
     path = Path(source).expanduser()

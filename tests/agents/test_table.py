@@ -6,6 +6,7 @@ import torch
 
 from coevo.agents.agent import Request
 from coevo.agents.load import load_agent
+from coevo.agents.population import Separate
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.scoring import Span
 from coevo.agents.table import MOVES, Rows, Table, TabularPolicy
@@ -104,3 +105,23 @@ def test_a_table_trains_and_resumes_like_a_model(name, tmp_path):
     assert 1 < len(runs[0].learners["policy"].agent.rows.moves) <= 24
     folder = str(tmp_path / "straight")
     assert load_agent(folder).gives_probabilities
+
+
+def test_a_table_that_knows_nothing_has_a_name():
+    blank = load_agent("table")
+    assert blank.name == "table"
+    np.testing.assert_allclose(blank.probabilities([request("first")])[0], [1 / 3] * 3)
+
+
+def test_a_frozen_table_is_saved_beside_the_learners_of_its_team(tmp_path):
+    given = kuhn("grpo", 2, population=Separate(frozen=("player_1",)))
+    folder = RunFolder(tmp_path / "team")
+    folder.create(given)
+    run = loop.train(given, folder)
+    team = load_agent(str(folder.path))
+    assert set(team.policies) == {"player_0", "player_1"}
+    assert not team.policies["player_1"].model.logits_RA.any()
+    moved = run.learners["player_0"].model.logits_RA
+    assert torch.equal(team.policies["player_0"].model.logits_RA, moved) and bool(moved.any())
+    again = loop.start(given, folder)
+    assert again.progress.step == 2

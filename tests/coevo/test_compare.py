@@ -78,3 +78,17 @@ def test_one_seed_prints_its_tables(cli, here, tiny_model_dir):
     for said in ("IQM", "not separated", "n = 1 seeds", *told):
         assert said in found.out, said
     assert "nan" not in found.out
+
+
+def test_tables_are_compared_and_evaluated(cli, here):
+    words = ("--algos", "reinforce,grpo", "--env", KUHN, "--model", "table", *SMALL)
+    found = cli("compare", *words, "--workers", "1", "--out", "tables", "--json")
+    assert found.status == 0, found.err
+    folders = sorted(here.glob("tables/runs/*/*/0"))
+    assert [f.parent.name for f in folders] == ["grpo", "reinforce"]
+    # what nothing was taught is uniform, and its exploitability known: 11/24
+    (start,) = (e["references"]["start"] for e in json.loads(found.out)["environments"].values())
+    assert start == pytest.approx(11 / 24)
+    run = cli("evaluate", "--agent", str(folders[0]), "--env", KUHN, "--games", "4", "--json")
+    assert run.status == 0, run.err
+    assert json.loads(run.out)["env_options"]["prompt_style"] == "terse"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, get_args
@@ -49,7 +50,9 @@ class LossComponent:
         micro-batches. So all of them are seen once, without gradient, and every micro-batch
         carries its share of the result.
         """
-        raise NotImplementedError
+        raise NotImplementedError(  # abstract, for those that need it
+            f"{type(self).__name__} needs batch statistics and must define batch_statistics"
+        )
 
     def control(self, state: Mapping[str, Any], stats: Mapping[str, float]) -> dict[str, Any]:
         """Return the changes of what it keeps between updates; called once per update.
@@ -61,16 +64,17 @@ class LossComponent:
         return {}
 
 
-class TermComponent(LossComponent):
+class TermComponent(LossComponent, ABC):
     """A regulariser: its gradient does not wait for an advantage."""
 
     acts_at_zero = True
 
+    @abstractmethod
     def __call__(self, x: LossInputs) -> Term:
-        raise NotImplementedError
+        """Return its term of every token."""
 
 
-class MaskComponent(LossComponent):
+class MaskComponent(LossComponent, ABC):
     """A token mask, decided from a whole mini-batch; a token that is not kept adds no loss.
 
     Its place in the denominators of the aggregation stays.
@@ -78,8 +82,9 @@ class MaskComponent(LossComponent):
 
     needs_batch_statistics = True
 
+    @abstractmethod
     def __call__(self, x: LossInputs, generator: torch.Generator | None) -> Tensor:
-        raise NotImplementedError
+        """Return which tokens are kept."""
 
     def batch_statistics(self, x: LossInputs, generator: torch.Generator | None) -> Tensor:
         """Return which tokens are kept."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -11,7 +12,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Lesson:
+class Lesson(ABC):
     """A loss over the items of an update.
 
     Its denominators are counts over the whole update, of which each mini-batch gets an equal share:
@@ -19,24 +20,24 @@ class Lesson:
     """
 
     @property
+    @abstractmethod
     def units(self) -> int:
         """How many pieces mini-batches are drawn from."""
-        raise NotImplementedError
 
     @property
     def prefix(self) -> str:
         """What begins its names in the log."""
         return ""
 
+    @abstractmethod
     def cut(self, minibatches: int) -> Self:
         """Return it with a share of the denominators for each of so many mini-batches."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add_gradients(
         self, units: Sequence[int], generator: torch.Generator | None = None
     ) -> list[dict[str, Tensor]]:
         """Add the gradients of a mini-batch, and return what to log of every micro-batch."""
-        raise NotImplementedError
 
     def control(self, merged: Mapping[str, float]) -> dict[str, Any]:
         """Return what the loss keeps for the next update, given what was logged of this one."""

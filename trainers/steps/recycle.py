@@ -8,6 +8,7 @@ worth are those that it was paid.
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from coevo.trainers.run import Run
 
 
-class _OfGroups:
+class _OfGroups(ABC):
     """What is made of the trajectories of a group, told by their places in it."""
 
     kind: ClassVar[str]
@@ -33,9 +34,9 @@ class _OfGroups:
     roles_asked: ClassVar[tuple[str, ...]] = ()
     heads_asked: ClassVar[tuple[str, ...]] = ()
 
+    @abstractmethod
     def __call__(self, worth: Sequence[float], group: Sequence[int]) -> list[tuple[int, ...]]:
         """Return places in a group that belong together."""
-        raise NotImplementedError  # abstract
 
     def units(self, batch: Batch, weights: Mapping[str, float]) -> Units:
         """Return what the items are made of."""
