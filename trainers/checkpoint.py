@@ -186,7 +186,7 @@ def save(
             _write(work, learners, population, progress, state)
         for name, owned in (tensors or {}).items():
             if owned:
-                save_file(_own(owned), work / f"{name}.tensors")
+                save_file(own_memory(owned), work / f"{name}.tensors")
 
     return write(folder, progress.step, fill, most)
 
@@ -249,14 +249,14 @@ def _write(
         _check_finite(own_tensors(learner.output))
         learner.agent.weights.write(work / name, learner.output)
         for part, module in learner.models().items():
-            save_file(_own(own_tensors(module)), work / name / f"{part}.tensors")
-        save_file(_optimizer_tensors(learner.optimizer), work / name / "optimizer.tensors")
+            save_file(own_memory(own_tensors(module)), work / name / f"{part}.tensors")
+        save_file(optimizer_tensors(learner.optimizer), work / name / "optimizer.tensors")
     if isinstance(population, Team):
         (work / SEATS).write_text(json.dumps(dict(population.set_of), indent=2), encoding="utf-8")
         for name in population.frozen:
             _policy(population.fixed[name]).weights.write_frozen(work / name)
     for name, snapshot in population.snapshots().items():
-        save_file(_own(snapshot.model.state_dict()), work / f"{name}.snapshot")
+        save_file(own_memory(snapshot.model.state_dict()), work / f"{name}.snapshot")
     small = {name: part for name, part in state.items() if name != "collect"}
     data = {"schema": SCHEMA, **vars(progress), "learners": sorted(learners), "state": small}
     (work / "progress.json").write_text(json.dumps(data, indent=2), encoding="utf-8")
@@ -265,7 +265,7 @@ def _write(
         (work / COLLECT).write_bytes(gzip.compress(text, 6, mtime=0))  # equal runs, equal files
 
 
-def _own(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def own_memory(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return every tensor memory of its own: safetensors refuses tied weights.
 
     The copy lies in main memory; the accelerator's may be full.
@@ -283,9 +283,10 @@ def _check_finite(tensors: Mapping[str, Tensor]) -> None:
             raise UndefinedError(f"{name} is not finite, so no checkpoint was written")
 
 
-def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Return what an optimiser remembers of every parameter, by number and name."""
     state = optimizer.state_dict()["state"]
-    return _own({f"{i}.{k}": v for i, slots in state.items() for k, v in slots.items()})
+    return own_memory({f"{i}.{k}": v for i, slots in state.items() for k, v in slots.items()})
 
 
 def write_manifest(work: Path) -> None:
@@ -446,7 +447,7 @@ def _fill(
             load_own(learner.output, learner.agent.weights.read(checkpoint / name))
         for part, module in learner.models().items():
             load_own(module, load_file(checkpoint / name / f"{part}.tensors"))
-        _load_optimizer(learner.optimizer, load_file(checkpoint / name / "optimizer.tensors"))
+        load_optimizer(learner.optimizer, load_file(checkpoint / name / "optimizer.tensors"))
     if isinstance(population, Team):
         for name in population.frozen:
             _check_base(checkpoint / name, population.fixed[name])
@@ -468,7 +469,8 @@ def _check_base(folder: Path, agent: Agent) -> None:
         base.check(_policy(agent).weights.known_base, folder)
 
 
-def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Give an optimiser back what `optimizer_tensors` returned."""
     state: dict[int, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
         index, _, slot = name.partition(".")

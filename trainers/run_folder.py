@@ -11,14 +11,16 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
 from filelock import FileLock, Timeout
 
+from coevo.envs.core.config import read_tree
 from coevo.envs.core.episode import Episode, write_episodes
-from coevo.envs.core.errors import CoevoError, DataError
+from coevo.envs.core.errors import CoevoError, ConfigError, DataError
 from coevo.trainers.config import TrainConfig, config_text, load_config
 
 
@@ -86,6 +88,32 @@ class RunFolder:
         for folder in (self.checkpoints, self.path):
             with contextlib.suppress(OSError):
                 folder.rmdir()
+
+    def claim(self, settings: Mapping[str, Any], changing: Collection[str] = ()) -> None:
+        """Make the folder for a run that is no `TrainConfig`, or for going on with just that run.
+
+        Args:
+            settings: of the run, as plain data.
+            changing: names that may differ.
+
+        Raises:
+            ConfigError: the folder holds another run.
+        """
+        path = self.path / "config.yaml"
+        if not path.exists():
+            with storage(self.path):
+                self.checkpoints.mkdir(parents=True, exist_ok=True)
+                text = yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True)
+                replace_text(path, text)
+            return
+        found = read_tree(path)
+        for name, value in settings.items():
+            before = found.get(name) if isinstance(found, dict) else None
+            if name not in changing and before != value:
+                raise ConfigError(
+                    f"{self.path} holds a run with {name}={before}, not {value}; give another "
+                    "folder"
+                )
 
     def holds(self, config: TrainConfig) -> bool:
         """Return whether this is the folder of just that run."""

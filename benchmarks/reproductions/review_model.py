@@ -27,8 +27,9 @@ from coevo.benchmarks.reproductions.table_run import started
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 from coevo.trainers.loop import finish
-from coevo.trainers.starter.build import SPECIAL, TEMPLATE, SeedConfig, encode, loss_of, make_model
+from coevo.trainers.starter.build import SPECIAL, TEMPLATE, make_model
 from coevo.trainers.starter.corpus import Example, Source, turns
+from coevo.trainers.starter.examples import SeedConfig, encode, loss_of
 
 ENV = "coevo/peer_review-v0"
 REPLY = SamplingConfig(max_new_tokens=8)

@@ -16,7 +16,9 @@ from coevo.commands.run_display import LINE_EVERY
 from coevo.commands.screen import Screen, share
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.run_folder import storage
-from coevo.trainers.starter.build import SeedConfig, build
+from coevo.trainers.starter.build import build
+from coevo.trainers.starter.examples import SeedConfig
+from coevo.trainers.starter.imitation import Report
 
 
 def run(args: StarterBuild) -> int:
@@ -52,7 +54,7 @@ def _build(config: SeedConfig, out: Path) -> None:
     )
 
 
-def watched(first: str, work: Callable[[Callable[[float, float], None]], Any]) -> None:
+def watched(first: str, work: Callable[[Report], Any]) -> None:
     """Do a training while a bar, or a line now and then, shows how far it is.
 
     Args:

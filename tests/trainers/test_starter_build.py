@@ -1,5 +1,6 @@
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,12 @@ from coevo.agents.load import load_agent
 from coevo.envs import list_envs
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status, parse_move
-from coevo.trainers.starter import build, muon
-from coevo.trainers.starter.build import Encoded, SeedConfig
+from coevo.trainers.loop import drive
+from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.starter import build, imitation, muon
+from coevo.trainers.starter import examples as in_tokens
 from coevo.trainers.starter.corpus import Source, sources, turns
+from coevo.trainers.starter.examples import Encoded, SeedConfig
 from coevo.trainers.starter.lesson import LessonConfig, teach
 
 KUHN = Source(env="coevo/kuhn_poker-v0")
@@ -101,7 +105,7 @@ def test_the_tokenizer_spells_everything(tokenizer, examples):
 def test_examples_are_tokenised_as_agents_read_and_write_them(tokenizer, examples):
     tokens = ChatTokens(tokenizer)
     rng = np.random.default_rng(0)
-    for example, encoded in zip(examples, build.encode(examples, tokens, rng), strict=True):
+    for example, encoded in zip(examples, in_tokens.encode(examples, tokens, rng), strict=True):
         assert list(encoded.ids[: encoded.reply]) == tokens.prompt(example.chat)
         assert tokens.text(encoded.ids[encoded.reply :]) in example.replies
         for place, possible in zip(encoded.ids[encoded.reply :], encoded.targets, strict=True):
@@ -111,9 +115,9 @@ def test_examples_are_tokenised_as_agents_read_and_write_them(tokenizer, example
 
 def test_targets_are_the_odds_of_the_next_token_given_the_ones_before():
     replies, odds = [[1, 2, 0], [1, 3, 0], [4, 0]], (0.2, 0.6, 0.2)
-    assert dict(build._next([], replies, odds)) == pytest.approx({1: 0.8, 4: 0.2})
-    assert dict(build._next([1], replies, odds)) == pytest.approx({2: 0.25, 3: 0.75})
-    assert dict(build._next([1, 3], replies, odds)) == {0: 1.0}
+    assert dict(in_tokens._next([], replies, odds)) == pytest.approx({1: 0.8, 4: 0.2})
+    assert dict(in_tokens._next([1], replies, odds)) == pytest.approx({2: 0.25, 3: 0.75})
+    assert dict(in_tokens._next([1, 3], replies, odds)) == {0: 1.0}
 
 
 def test_the_loss_weighs_prompt_and_reply_and_ignores_padding(tokenizer):
@@ -134,7 +138,9 @@ def test_the_loss_weighs_prompt_and_reply_and_ignores_padding(tokenizer):
                 total -= 2.0 * math.log(sum(math.exp(logp[i - 1, token]) for token, _ in possible))
                 weights += 1
         config = small(prompt_weight=0.25, legal_weight=2.0)
-        assert float(build.loss_of(model, rows, config)) == pytest.approx(total / weights, abs=1e-5)
+        assert float(in_tokens.loss_of(model, rows, config)) == pytest.approx(
+            total / weights, abs=1e-5
+        )
 
 
 @pytest.mark.parametrize("shape", [(8, 24), (24, 8), (8, 8)])
@@ -158,7 +164,7 @@ def test_batches_hold_every_example_once_per_pass():
     data = [
         Encoded(tuple(range(n + 1)), 1, ()) for n in np.random.default_rng(0).integers(1, 30, 100)
     ]
-    seen, batches = [], build._batches(data, 90, np.random.default_rng(0))
+    seen, batches = [], imitation.batches(data, 90, np.random.default_rng(0))
     while len(seen) < len(data):
         batch = next(batches)
         assert len(batch) == 1 or len(batch) * max(len(e.ids) for e in batch) <= 90
@@ -175,7 +181,8 @@ def test_a_built_model_loads_and_answers_in_form(tmp_path, monkeypatch):
         lambda s, loss: told.append((s, loss)),
     )
     shares, losses = zip(*told, strict=True)
-    assert list(shares) == sorted(shares) and shares[-1] < 1 and losses[-1] < 0.6 * losses[0]
+    assert list(shares) == sorted(shares) and shares[-1] == 1 and losses[-1] < 0.6 * losses[0]
+    assert [p.name for p in tmp_path.iterdir()] == ["seed"], "the training is over"
     agent = load_agent(str(out), device="cpu")
     assert sum(f.stat().st_size for f in out.iterdir()) < 1_000_000
     assert agent.tokens.end_ids == (agent.model.generation_config.eos_token_id,)
@@ -186,19 +193,43 @@ def test_a_built_model_loads_and_answers_in_form(tmp_path, monkeypatch):
     assert sum(r.text in legal for r in replies) > 25
 
 
+def test_an_interrupted_training_ends_with_the_same_weights(tmp_path, tokenizer, examples):
+    settings = small(epochs=6.0, batch_tokens=256, minutes=1e9)  # the rate follows the clock, too
+    data = in_tokens.encode(examples, ChatTokens(tokenizer), np.random.default_rng(0))
+
+    def run(name):
+        torch.manual_seed(0)
+        model = build.make_model(settings, tokenizer)
+        return imitation.ImitationRun(model, data, settings, RunFolder(tmp_path / name))
+
+    whole = run("whole")
+    straight = [u.metrics["loss"] for u in drive(whole, whole.update)]
+    first = run("half")
+    for _ in zip(range(2), drive(first, first.update), strict=False):
+        pass
+    first.save()
+    second = run("half")
+    rest = [u.metrics["loss"] for u in drive(second, second.update)]
+    assert len(straight) > 3 and straight[2:] == rest
+    after = zip(whole.model.parameters(), second.model.parameters(), strict=True)
+    assert all(torch.equal(a, b) for a, b in after)
+    with pytest.raises(ConfigError, match=r"holds a run with epochs=6\.0, not 7\.0"):
+        imitation.ImitationRun(whole.model, data, replace(settings, epochs=7.0), whole.folder)
+
+
 def test_a_lesson_continues_a_model_in_one_environment(tmp_path):
     lesson = LessonConfig(source=KUHN, turns=200, minutes=0.2, epochs=2)
     start, heard = load_agent("starter"), encoded_with_the_starter(turns(KUHN, 300, seed=9))
     taught = load_agent(str(teach(lesson, tmp_path / "model")))
     with torch.no_grad():
         before, after = (
-            float(build.loss_of(a.model, heard, lesson.training)) for a in (start, taught)
+            float(in_tokens.loss_of(a.model, heard, lesson.training)) for a in (start, taught)
         )
     assert after < before
 
 
 def encoded_with_the_starter(examples):
-    return build.encode(examples, load_agent("starter").tokens, np.random.default_rng(0))
+    return in_tokens.encode(examples, load_agent("starter").tokens, np.random.default_rng(0))
 
 
 def test_a_lesson_is_for_language_models(tmp_path):

@@ -16,16 +16,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from coevo.agents.sb3 import SB3Agent
-from coevo.envs.core.config import read_tree
-from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint
 from coevo.trainers.checkpoint import Progress
 from coevo.trainers.loop import EvaluationHook, Update, drive
 from coevo.trainers.measuring import Outcome, totals
-from coevo.trainers.run_folder import RunFolder, replace_text, storage
+from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.sb3.learner import SB3Learner
 from coevo.trainers.sb3.settings import SB3Config
 
@@ -43,7 +39,7 @@ class SB3Run:
     """
 
     def __init__(self, config: SB3Config, folder: RunFolder) -> None:
-        _check_same(config, folder)
+        folder.claim(config.to_plain(), changing=("sb3_defaults",))
         newest = checkpoint.latest(folder.checkpoints)
         if newest is not None:
             checkpoint.verify(newest)
@@ -93,20 +89,3 @@ def sb3_updates(run: SB3Run, hooks: Sequence[EvaluationHook] = ()) -> Iterator[U
             measured |= hook(run.policies())
         run.folder.log(0, measured | totals(run.progress))
     yield from drive(run, run.update, hooks)
-
-
-def _check_same(config: SB3Config, folder: RunFolder) -> None:
-    """Write the configuration of a new run; refuse a folder that holds another run."""
-    path, wanted = folder.path / "config.yaml", config.to_plain()
-    if not path.exists():
-        with storage(folder.path):
-            folder.checkpoints.mkdir(parents=True, exist_ok=True)
-            replace_text(path, str(yaml.safe_dump(wanted, sort_keys=False, allow_unicode=True)))
-        return
-    found = read_tree(path)
-    for name, value in wanted.items():
-        before = found.get(name) if isinstance(found, dict) else None
-        if name != "sb3_defaults" and before != value:
-            raise ConfigError(
-                f"{folder.path} holds a run with {name}={before}, not {value}; give another folder"
-            )

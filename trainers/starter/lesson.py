@@ -7,7 +7,6 @@ passes the gate, a lesson of minutes gives it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,8 +15,10 @@ import numpy as np
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_agent
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.starter.build import SeedConfig, encode, fit, save
+from coevo.trainers.starter.build import save, unfinished
 from coevo.trainers.starter.corpus import Source, turns
+from coevo.trainers.starter.examples import SeedConfig, encode
+from coevo.trainers.starter.imitation import Report, imitate
 
 SKILLS = (0.3, 0.7, 0.9, 1.0)
 """Of those who play in a lesson, so that many situations come up."""
@@ -49,9 +50,11 @@ class LessonConfig:
 def teach(
     config: LessonConfig,
     out: Path,
-    report: Callable[[float, float], None] = lambda share, loss: None,
+    report: Report = lambda share, loss: None,
 ) -> Path:
     """Continue a model, and save it as a folder that `--model` takes.
+
+    What was interrupted goes on when it is asked for again.
 
     Args:
         config: what it imitates.
@@ -66,7 +69,8 @@ def teach(
         raise ConfigError(f"--model {config.model}: a lesson continues a language model")
     heard = turns(config.source, config.turns, seed=config.seed + 1)
     data = encode(heard, agent.tokens, np.random.default_rng(config.seed))
-    agent.model.train()
-    fit(agent.model, data, config.training, report)
-    agent.model.eval()
-    return save(agent.model, agent.tokens.tokenizer, out)
+    training = unfinished(out)
+    imitate(agent.model, data, config.training, training, report)
+    save(agent.model, agent.tokens.tokenizer, out)
+    training.clear()
+    return out

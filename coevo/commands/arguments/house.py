@@ -88,7 +88,10 @@ class Reproduce(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class StarterBuild(Command):
-    """Make the starter model from transcripts of scripted play of every environment."""
+    """Make the starter model from transcripts of scripted play of every environment.
+
+    What was interrupted goes on with the same command.
+    """
 
     runs: ClassVar[str] = "coevo.commands.starter_build"
     example: ClassVar[str] = "coevo starter build --minutes 20"
@@ -97,13 +100,16 @@ class StarterBuild(Command):
     """Folder of the model."""
     minutes: Annotated[float | None, Shown("M", "26")] = None
     """Limit of the training time."""
-    turns: Annotated[int | None, Shown("N", "450000")] = None
+    turns: Annotated[int | None, Shown("N", "160000")] = None
     """Transcript turns in all."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StarterLesson(Command):
-    """Let the starter model imitate experts of one environment for some minutes more."""
+    """Let the starter model imitate experts of one environment for some minutes more.
+
+    What was interrupted goes on with the same command.
+    """
 
     runs: ClassVar[str] = "coevo.commands.starter_lesson"
     example: ClassVar[str] = (
