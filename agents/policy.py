@@ -11,7 +11,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import nn
@@ -33,6 +33,9 @@ class Policy(Agent, ABC):
         sampling: temperature and limits.
         seed: of the sampling.
     """
+
+    plays_ahead: ClassVar[bool] = True
+    """Whether a copy of it may play while it learns."""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ import functools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -151,11 +151,16 @@ class TableWeights(Weights):
 class TabularPolicy(Policy):
     """Draws a legal move from the row of its prompt.
 
+    A prompt has the number of the row in which it was met: two that played at once would number
+    them by chance.
+
     Args:
         model: the table, or anything else that maps rows to logits.
         rows: shared by all tables of a run.
         **common: as of `Policy`.
     """
+
+    plays_ahead: ClassVar = False
 
     def __init__(self, model: nn.Module, rows: Rows | None = None, **common: Any) -> None:
         self.rows = rows or Rows()

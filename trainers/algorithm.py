@@ -180,10 +180,28 @@ class Algorithm:
                 f"{self.collect.replay.name!r} contradict each other: episodes of earlier updates "
                 "have no greedy episode of today beside them"
             )
+        if self.collect.staleness:
+            yield from self._ahead_conflicts()
         if baseline.compares_episodes and self.collect.group_size < 2:
             yield (
                 f"advantage.baseline={baseline.name!r} compares episodes of one task, but "
                 f"collect.group_size={self.collect.group_size}; use at least 2"
+            )
+
+    def _ahead_conflicts(self) -> Iterator[str]:
+        given = f"collect.staleness={self.collect.staleness}"
+        for step in self.cycle:
+            if step.casts:
+                yield (
+                    f"{given} and cycle step {step} contradict each other: it changes what is "
+                    "played in its own update, and that was played before"
+                )
+        taught = any("advantages" in step.needs for step in self.cycle)
+        if taught and not self.loss.corrects:
+            yield (
+                f"{given} and loss.anchor={self.loss.anchor!r} contradict each other: the ratio "
+                "would not see that older weights have played; add "
+                "loss.is_correction={name: token_tis}, or set loss.anchor=behaviour"
             )
 
     @property

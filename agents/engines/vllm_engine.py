@@ -7,14 +7,16 @@ several answer in one batch and nothing that was cached for one is taken for ano
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import torch
 from safetensors.torch import save_file
@@ -31,6 +33,8 @@ from coevo.envs.core.errors import ConfigError
 SHARED = Path("/dev/shm")
 """Where files lie in memory."""
 WORKER = "coevo.agents.engines.vllm_worker"
+P = ParamSpec("P")
+T = TypeVar("T")
 COLDEST, HOTTEST = 0.01, 2.0
 """Range of vLLM's temperatures; lower ones would be raised without a word."""
 INSTALL = "vLLM is not installed; docs/tutorials/engines.md says how to"
@@ -45,6 +49,19 @@ class Published:
     """File of all weights, or folder of an adapter."""
     number: int = 0
     """Of an adapter; 0 is a whole model."""
+
+
+def _alone(
+    call: Callable[Concatenate[VllmEngine, P], T],
+) -> Callable[Concatenate[VllmEngine, P], T]:
+    """Let no other such call of an engine run beside one."""
+
+    @functools.wraps(call)
+    def held(self: VllmEngine, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._one:
+            return call(self, *args, **kwargs)
+
+    return held
 
 
 class VllmEngine(Engine):
@@ -66,7 +83,10 @@ class VllmEngine(Engine):
         self._llm: Any = None
         self._torch = TorchEngine()
         self._closed = ""
+        self._one = threading.RLock()
+        """Held by the one call that runs; episodes that are played ahead ask from other threads."""
 
+    @_alone
     def publish(self, policy: PolicyRef, model: nn.Module) -> None:
         """Write weights to where vLLM reads them."""
         number, old = next(self._numbers), self._published.get(policy.name)
@@ -81,6 +101,7 @@ class VllmEngine(Engine):
         if old is not None:
             self._drop(old)
 
+    @_alone
     def retire(self, name: str) -> None:
         """Forget the weights of a name."""
         old = self._published.pop(name, None)
@@ -88,6 +109,7 @@ class VllmEngine(Engine):
         if old is not None:
             self._drop(old)
 
+    @_alone
     def generate(
         self,
         policy: PolicyRef,

@@ -76,14 +76,17 @@ def content(folder):
     return tensors, progress, metrics
 
 
-@pytest.mark.parametrize("name", ["mars", "league", "adapters"])
+AHEAD = {"collect.staleness": 2, "loss.is_correction": {"name": "token_tis"}}
+
+
+@pytest.mark.parametrize("name", ["mars", "league", "adapters", "ahead"])
 def test_a_run_killed_again_and_again_ends_with_the_same_bits(config, folder, name):
     changes = (
         {"population": {"name": "adapters", "rank": 2, "targets": ["q_proj"]}}
         if name == "adapters"
-        else {}
+        else (AHEAD if name == "ahead" else {})
     )
-    known = "mars" if name == "adapters" else name
+    known = "league" if name == "league" else "mars"
     given = config(known, changes, steps=24, checkpoint_every=2, seed=3)
     calm, killed = folder(given, "calm"), folder(given, "killed")
     assert train_twice(calm, killed, seed=len(name)) >= 3

@@ -14,12 +14,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from coevo.agents.agent import Agent
+from coevo.agents.policy import Policy
 from coevo.agents.population import Population, Result
 from coevo.envs.core.apply import apply_batch
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.rewards import Judges, RewardModule, ScoreContext
+from coevo.trainers.collect.ahead import Ahead, as_they_are, retire
 from coevo.trainers.collect.cast import Cast
+from coevo.trainers.collect.group import Group
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout_of
 from coevo.trainers.items.sequences import Batch, build
 from coevo.trainers.samplers import (
@@ -41,25 +45,6 @@ GREEDY = "@greedy"
 """Ending of the names of greedy twins."""
 HELD_OUT = 2**20
 """Marks the random streams of episodes that judge something, not to be learnt from."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """Several episodes of one task, by the same policies in the same seats."""
-
-    key: int
-    """Tells the groups of one update apart."""
-    task: Proposal
-    """What is played."""
-    specs: tuple[EpisodeSpec, ...]
-    episodes: tuple[Episode, ...] = ()
-    """One per spec, once they are played."""
-    greedy: Episode | None = None
-    """The same task played by the greedy twins of the learners."""
-
-    def __len__(self) -> int:
-        """Return the number of episodes."""
-        return len(self.specs)
 
 
 @dataclass(frozen=True)
@@ -99,6 +84,7 @@ class Collector:
     curriculum: Curriculum = field(init=False)
     replay: ReplayBuffer = field(init=False)
     task_buffer: TaskStore = field(init=False)
+    ahead: Ahead = field(init=False)
 
     def __post_init__(self) -> None:
         spec = self.config.algorithm.collect
@@ -109,6 +95,7 @@ class Collector:
         self.curriculum = spec.curriculum.start(sources, spec, self.config.seed)
         self.replay = ReplayBuffer() if spec.replay is None else spec.replay.buffer()
         self.task_buffer = TaskStore() if spec.task_buffer is None else spec.task_buffer.store()
+        self.ahead = Ahead(spec.staleness)
 
     def collect(self, step: int, cast: Cast | None = None) -> Collected:
         """Return the episodes that update number `step` learns from.
@@ -123,13 +110,14 @@ class Collector:
         spec = self.config.algorithm.collect
         rng = np.random.default_rng([self.config.seed, step, 1])
         mix = self.replay.mix(spec.episodes // spec.group_size, step, rng)
-        played: list[Group] = []
-
-        first = self.plan(step, mix.fresh)
+        dropped = self.ahead.drop_old()
+        first = self._first(step, mix.fresh, cast)
+        played = [*first]
 
         def draw(batch: int) -> list[Group]:
-            planned = first if batch == 0 else self.plan(step, mix.fresh, batch)
-            found = self._play(planned, step, batch, cast)
+            if batch == 0:
+                return first
+            found = self._play(self.plan(step, mix.fresh, batch), step, batch, cast)
             played.extend(found)
             return found
 
@@ -139,6 +127,7 @@ class Collector:
         self.task_buffer.take(every, step)
         metrics = outcomes(every) | self.task_buffer.metrics() | self.curriculum.metrics()
         metrics |= found.metrics() if spec.select.refills else {}
+        metrics |= self._ages(played, step, dropped)
         weights = self.config.algorithm.advantage.reward_weights
         baselines = greedy_baselines(found.groups, weights)
         return _joined(found.groups, mix, self._tokens(played), metrics, baselines)
@@ -189,31 +178,72 @@ class Collector:
             stream += task.episodes
         return planned
 
+    def _first(self, step: int, groups: int, cast: Cast | None) -> list[Group]:
+        """Return the groups of an update: played now, or while earlier updates were learnt from."""
+        if not self.ahead.staleness:
+            return self._play(self.plan(step, groups), step, 0, cast)
+        for later in self.ahead.due(step):
+            self._start(later, step, groups)
+        return self._rewarded(self.ahead.take(step), step)
+
+    def _start(self, later: int, step: int, groups: int) -> None:
+        """Begin to play what update number `later` learns from, with what is known now."""
+        planned, agents = self.plan(later, groups), as_they_are(self.population, later)
+
+        def play() -> list[Group]:
+            try:
+                return self._played(planned, later, 0, agents)
+            finally:
+                retire(agents)
+
+        self.ahead.start(later, step, play)
+
     def _play(
         self, planned: Sequence[Group], step: int, batch: int, cast: Cast | None
     ) -> list[Group]:
         """Play all groups at once and apply every reward module."""
-        learners, agents = self.population.learners, self.population.agents
+        agents = self.population.agents
         if cast is not None:
             planned = [
                 replace(g, specs=tuple(cast(s, g.key, i) for i, s in enumerate(g.specs)))
                 for g in planned
             ]
             agents |= cast.agents
+        return self._rewarded(self._played(planned, step, batch, agents), step)
+
+    def _played(
+        self, planned: Sequence[Group], step: int, batch: int, agents: dict[str, Agent]
+    ) -> list[Group]:
+        """Play all groups at once."""
         for i, agent in enumerate(agents.values()):
             entropy = [self.config.seed, step, i, *([batch] if batch else [])]
             sequence = np.random.SeedSequence(entropy)
             agent.reseed(int(sequence.generate_state(1, np.uint64)[0] >> 1))
             agent.forget()
-        specs = [s for g in planned for s in g.specs]
+        specs, learners = [s for g in planned for s in g.specs], self.population.learners
         if self.config.algorithm.needs_greedy:
-            agents |= {n + GREEDY: agent.greedy(n + GREEDY) for n, agent in learners.items()}
+            own = {n: a for n, a in agents.items() if n in learners and isinstance(a, Policy)}
+            agents = agents | {n + GREEDY: a.greedy(n + GREEDY) for n, a in own.items()}
             specs += [_greedily(g.specs[0], learners) for g in planned]
-        episodes = rollout_of(self.envs, specs, agents)
-        apply_batch(self.modules, episodes, ScoreContext(step, self.config.seed, self.judges))
-        rest = iter(episodes)
+        rest = iter(rollout_of(self.envs, specs, agents))
         played = [replace(g, episodes=tuple(next(rest) for _ in g.specs)) for g in planned]
         return [replace(g, greedy=next(rest, None)) for g in played]
+
+    def _rewarded(self, played: list[Group], step: int) -> list[Group]:
+        """Apply every reward module to what was played."""
+        greedy = [g.greedy for g in played if g.greedy is not None]
+        episodes = [*(e for g in played for e in g.episodes), *greedy]
+        apply_batch(self.modules, episodes, ScoreContext(step, self.config.seed, self.judges))
+        return played
+
+    def _ages(self, played: Sequence[Group], step: int, dropped: int) -> dict[str, float]:
+        """Return by how many updates the learners lagged behind that wrote what is learnt from."""
+        if not self.ahead.staleness and not dropped:
+            return {}
+        turns = (t for g in played for e in g.episodes for t in e.turns)
+        ages = [step - t.version for t in turns if t.player in self.population.learners]
+        lag = {"staleness/mean": float(np.mean(ages)), "staleness/max": float(max(ages))}
+        return {**(lag if ages else {}), "staleness/dropped": float(dropped)}
 
     # ---- What is known about tasks and episodes  ------------------------------------------------
 
@@ -287,6 +317,7 @@ class Collector:
             "tasks": self.curriculum.state_dict(),
             "replay": self.replay.state_dict(),
             "task_buffer": self.task_buffer.state_dict(),
+            **({"ahead": ahead} if (ahead := self.ahead.state_dict()) else {}),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -294,6 +325,7 @@ class Collector:
         self.curriculum.load_state_dict(state["tasks"])
         self.replay.load_state_dict(state["replay"])
         self.task_buffer.load_state_dict(state.get("task_buffer", {}))
+        self.ahead.load_state_dict(state.get("ahead", ()))
 
 
 def _greedily(spec: EpisodeSpec, learners: Collection[str]) -> EpisodeSpec:

@@ -39,6 +39,9 @@ class CollectConfig:
     """Which episodes of earlier updates come back."""
     task_buffer: TaskBuffer | None = None
     """What episodes leave for later episodes, and which of them get it."""
+    staleness: Annotated[int, whole(0)] = 0
+    """Updates by which the policies that played may lag behind the one that learns: so many batches
+    are played ahead while it learns; 0 plays and learns in turn."""
     component: str = "payoff"
     """Reward component that allocation, selection and replay look at."""
     low: Annotated[float, real()] = -1.0
@@ -51,6 +54,12 @@ class CollectConfig:
             raise ConfigError(
                 f"collect.allocate={self.allocate.name!r} shares episodes out by what is known "
                 "about a task, but collect.tasks=0 never plays a task twice; give a number of tasks"
+            )
+        if self.staleness and self.replay is not None and self.replay.mixes:
+            raise ConfigError(
+                f"collect.staleness={self.staleness} and collect.replay={self.replay.name!r} "
+                "contradict each other: what is played ahead cannot know how many groups will come "
+                "back; leave one out"
             )
         if self.episodes % self.group_size:
             raise ConfigError(

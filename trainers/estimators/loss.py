@@ -109,8 +109,7 @@ class LossConfig:
     """How tokens become one number."""
 
     def __post_init__(self) -> None:
-        corrects = self.anchor == "behaviour" or self.surrogate.corrects_sampler
-        if self.is_correction is not None and corrects:
+        if self.is_correction is not None and self.ratio_corrects:
             own = "anchor='behaviour'" if self.anchor == "behaviour" else self.surrogate.name
             raise ConfigError(
                 f"loss: {own} and is_correction={self.is_correction.name!r} count the sampler's "
@@ -119,6 +118,16 @@ class LossConfig:
         names = [c.name for c in self.components]
         for name in {n for n in names if names.count(n) > 1}:
             raise ConfigError(f"loss names {name!r} twice; what it measures has one place only")
+
+    @property
+    def ratio_corrects(self) -> bool:
+        """Whether the ratio is to the sampler's own numbers."""
+        return self.anchor == "behaviour" or self.surrogate.corrects_sampler
+
+    @property
+    def corrects(self) -> bool:
+        """Whether it makes up for what was sampled by other weights than those that learn."""
+        return self.ratio_corrects or self.is_correction is not None
 
     @property
     def components(self) -> tuple[LossComponent, ...]:

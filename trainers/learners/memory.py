@@ -94,6 +94,10 @@ def estimate(learners: Iterable[Learner]) -> dict[str, int]:
     """
     found = {"gradients": 0, "moments of AdamW": 0}
     for learner in learners:
+        if lag := learner.algorithm.collect.staleness:
+            trained = sum(_size(p) for p in learner.model.parameters() if p.requires_grad)
+            name = "copies that play ahead"
+            found[name] = found.get(name, 0) + (lag + 1) * trained
         kept = 2 if isinstance(learner.optimizer, torch.optim.AdamW) else 0
         for group in learner.optimizer.param_groups:
             for p in group["params"]:

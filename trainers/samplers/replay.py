@@ -100,6 +100,8 @@ class RemixReplay:
 
     moves_reference: ClassVar[bool] = True
     """Whether the reference becomes the current policy on the way."""
+    mixes: ClassVar[bool] = True
+    """Whether groups come back instead of being played."""
     name: Literal["remix"] = "remix"
     share: Annotated[float, real(0, 1)] = 0.4
     """Chance that a group comes back instead of being played."""
@@ -177,6 +179,7 @@ class SpearReplay:
     """
 
     moves_reference: ClassVar[bool] = False
+    mixes: ClassVar[bool] = False
     name: Literal["spear"] = "spear"
     capacity: Annotated[int, whole(1)] = 2048
     """Most episodes of a pass; a pass is due above 1.5 times as many."""

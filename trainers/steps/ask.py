@@ -30,6 +30,7 @@ class Ask(Step):
     """
 
     moves: ClassVar = True
+    casts: ClassVar = True
     gives: ClassVar = ("members",)
     name: Literal["ask"] = "ask"
     by: Strategy = CmaEs()

@@ -21,6 +21,7 @@ class Draw(Step):
     """Draws a text for every group; the turns say which, and how they are learnt from."""
 
     moves: ClassVar = True
+    casts: ClassVar = True
     gives: ClassVar = ("texts",)
     name: Literal["draw"] = "draw"
     kind: Kind = "instruction"
