@@ -34,6 +34,7 @@ NAMES = (
     "inspo_procedure",
     "mac_spgg",
     "mars_centre",
+    "mpo_rubric",
     "offline_bandit",
     "optima_codes",
     "paired_corridor",

@@ -170,6 +170,8 @@ COMPOSITION = {
     "optima": "collect > score > recycle(best) > update(sft) > fit | token_cost",
     "two_level": "collect > score > credit > update(not planner*) > every 1 from 50: "
     "update(planner*) > recall > fit | entropy, critic",
+    "mpo": "draw(rubric) > collect > score > credit > update > every 10 from 9: "
+    "revise(rubric) > fit | rubric, KL in reward, critic",
     "mac_spgg": "gae / agent_group / none | token:ppo_clip 0.2 | token_mean | entropy, critic",
     "advantage_alignment": "to_go / group_loo(group+agent+turn) / none + align | token:pg"
     " | token_mean | entropy, token_tis",

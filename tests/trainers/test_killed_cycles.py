@@ -59,6 +59,19 @@ given = TrainConfig(algorithm=made, env=it.ID, model="table", steps=4)
         LEARNT,
         (2, 4),  # of three learners
     ),
+    "mpo": (
+        """
+from coevo.benchmarks.reproductions import essays, mpo_rubric as it
+from coevo.trainers.steps import Every
+maker = essays.makers
+made = it.record(None, "+keyword")
+quickly = lambda step: replace(step, updates=2, first=1) if isinstance(step, Every) else step
+made = replace(made, cycle=tuple(map(quickly, made.cycle)))
+given = TrainConfig(algorithm=made, env=essays.ID, model="table", steps=5)
+""",
+        {"module": "coevo.trainers.steps", "owner": "Revise", "method": "__call__"},
+        (1, 2),  # the rubric is new, and what was graded by the old one is not counted yet
+    ),
 }
 
 

@@ -42,6 +42,7 @@ from coevo.trainers.algorithms import (
     lite_ppo,
     mac_spgg,
     mars,
+    mpo,
     opmd,
     opo,
     optima,
@@ -172,6 +173,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         derl,
         essa,
         inspo,
+        mpo,
     )
 }
 """Every record by its name, families together."""

@@ -13,7 +13,7 @@ from coevo.agents.agent import Agent, Request
 from coevo.agents.load import load_agent
 from coevo.agents.unanswered import Unanswered
 from coevo.envs.core.chat import Chat
-from coevo.envs.core.config import by_name, config, read, whole
+from coevo.envs.core.config import by_name, choice, config, read, whole
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.quoting import NOTHING, own_words, quote, quote_line
 from coevo.trainers.archive.archive import Artifact
@@ -54,10 +54,9 @@ class Proposer:
 
 
 @config
-class Reflect(Proposer):
-    """Asks an agent, which is shown the text and some of the worst episodes, quoted."""
+class _Asking(Proposer):
+    """Asks an agent."""
 
-    name: Literal["reflect"] = "reflect"
     agent: str = ""
     """Who is asked, such as `openai:MODEL`; empty for the first policy of the run."""
     shown: Annotated[int, whole(1)] = 3
@@ -73,7 +72,7 @@ class Reflect(Proposer):
         rng: np.random.Generator,
     ) -> Written:
         """Ask for a better text."""
-        chat = self.asked(str(parent.payload), found[: self.shown])
+        chat = self.asked(str(parent.payload), found)
         (reply,) = self._agent(run).act([Request("reflector", chat, {"legal_actions": None}, rng)])
         if isinstance(reply, Unanswered):
             return Written("", reply.reason)
@@ -82,7 +81,23 @@ class Reflect(Proposer):
 
     def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
         """Return the question as a chat."""
-        told = "\n\n".join(f"Worth {worth:g}:\n{quote(_transcript(e))}" for worth, e in found)
+        raise NotImplementedError(f"{type(self).__name__} must define asked")  # abstract
+
+    def _agent(self, run: Run) -> Agent:
+        if self.agent:
+            return load_agent(self.agent, seed=run.config.seed, device=run.config.device)
+        return next(iter(run.population.learners.values()))
+
+
+@config
+class Reflect(_Asking):
+    """Asks an agent, which is shown the text and some of the worst episodes, quoted."""
+
+    name: Literal["reflect"] = "reflect"
+
+    def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
+        """Return the question as a chat."""
+        told = _told(found[: self.shown])
         return (
             {
                 "role": "system",
@@ -96,10 +111,34 @@ class Reflect(Proposer):
             },
         )
 
-    def _agent(self, run: Run) -> Agent:
-        if self.agent:
-            return load_agent(self.agent, seed=run.config.seed, device=run.config.device)
-        return next(iter(run.population.learners.values()))
+
+@config
+class Review(_Asking):
+    """Asks an agent for a better rubric; it is shown answers from the worst to the best graded."""
+
+    name: Literal["review"] = "review"
+
+    def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
+        """Return the question as a chat."""
+        at = np.linspace(0, len(found) - 1, min(self.shown, len(found))).round().astype(int)
+        told = _told([found[k] for k in at])
+        return (
+            {
+                "role": "system",
+                "content": "You improve the rubric by which answers are graded, an item a line. "
+                "What earns points without making an answer better is to earn none. Reply with a "
+                f"new rubric alone, in at most {self.longest} characters.",
+            },
+            {
+                "role": "user",
+                "content": f"The rubric now:\n{quote(text)}\n\nAnswers that were graded by it:\n"
+                f"{told or NOTHING}",
+            },
+        )
+
+
+def _told(found: Sequence[tuple[float, Episode]]) -> str:
+    return "\n\n".join(f"Worth {worth:g}:\n{quote(_transcript(e))}" for worth, e in found)
 
 
 def _transcript(episode: Episode) -> str:
@@ -115,7 +154,10 @@ def _transcript(episode: Episode) -> str:
 
 
 def _proposer(given: Any) -> Proposer:
-    return given if isinstance(given, Proposer) else read(Reflect, by_name(given), "by")
+    return given if isinstance(given, Proposer) else read(_Asked, by_name(given), "by")
+
+
+_Asked = Annotated[Reflect | Review, choice()]
 
 
 Proposing = Annotated[Proposer, PlainValidator(_proposer)]

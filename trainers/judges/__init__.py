@@ -1,7 +1,8 @@
 """Reward modules that ask: a role that a run binds to a parameter set, of its own or a player's.
 
-Read `question` (what is asked), `roles` (who answers), then `judge` (a language model's word) and
-`reward_model` (a head on a model). `recyclers` make of episodes what judges learn from.
+Read `question` (what is asked), `roles` (who answers), then `judge` (a language model's word),
+`reward_model` (a head on a model) and `rubric` (points by a text that an outer loop rewrites).
+`recyclers` make of episodes what judges learn from.
 """
 
 from coevo.envs.core.rewards import REWARDS
@@ -9,7 +10,16 @@ from coevo.trainers.judges.judge import JudgeReward
 from coevo.trainers.judges.question import JudgeError, Question
 from coevo.trainers.judges.reward_model import RewardModel
 from coevo.trainers.judges.roles import JudgeRole, Roles
+from coevo.trainers.judges.rubric import RubricReward
 
-REWARDS |= {"judge": JudgeReward, "reward_model": RewardModel}
+REWARDS |= {"judge": JudgeReward, "reward_model": RewardModel, "rubric": RubricReward}
 
-__all__ = ["JudgeError", "JudgeReward", "JudgeRole", "Question", "RewardModel", "Roles"]
+__all__ = [
+    "JudgeError",
+    "JudgeReward",
+    "JudgeRole",
+    "Question",
+    "RewardModel",
+    "Roles",
+    "RubricReward",
+]

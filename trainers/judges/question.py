@@ -101,6 +101,12 @@ def groupwise(task: str, answers: Sequence[str], worth: Sequence[float] = ()) ->
     return Question(_chat(text), orders(len(answers)), "groupwise", worth=tuple(worth))
 
 
+def graded(task: str, answer: str, top: int) -> Question:
+    """Ask for the points of an answer by a rubric that was told."""
+    text = f"{_task(task)}\nAnswer: {quote_line(answer)}\nPoints by the rubric, 0 to {top}?"
+    return Question(_chat(text), tuple(map(str, range(top + 1))))
+
+
 def rewrite(task: str, answer: str, answers: Sequence[str]) -> Question:
     """Ask for a wrong answer that looks like a right one."""
     text = f"{_task(task)}\nRight: {quote_line(answer)}\nMake it wrong, alike in form and length."

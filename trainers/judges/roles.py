@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -18,6 +18,7 @@ from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError, unknown
 from coevo.envs.core.parsing import Status, parse_move
 from coevo.envs.core.rewards import RewardModule
+from coevo.trainers.collect.injected import Injected
 from coevo.trainers.items.sequences import Sequences, build
 from coevo.trainers.judges.question import Question
 
@@ -54,6 +55,8 @@ class Roles:
     learners: Mapping[str, Learner] = field(default_factory=dict)
     apart: frozenset[str] = frozenset()
     """Sets that have no seat."""
+    told: dict[str, Injected] = field(default_factory=dict)
+    """Role -> the text of the archive that it judges by in this update."""
     cache: list[Question] = field(default_factory=list)
     """Questions with known answers that wait to be learnt from."""
     _counts: Counter[str] = field(default_factory=Counter)
@@ -64,6 +67,7 @@ class Roles:
         if not questions:
             return []
         spec, agent = self.bound[role], self.agent(role)
+        questions = [self._told(role, q) for q in questions]
         rng = np.random.default_rng(0)  # policies have generators of their own
         requests = [request(q, rng, masked=spec.masked) for q in questions]
         turns = [
@@ -134,6 +138,11 @@ class Roles:
         self._counts[f"judge/{role}/questions"] += questions
         self._counts[f"judge/{role}/failures"] += failures
 
+    def _told(self, role: str, question: Question) -> Question:
+        """Return a question with what the role was told before it."""
+        told = self.told.get(role)
+        return replace(question, chat=told.added(question.chat)) if told else question
+
     def _turn(self, role: str, question: Question, reply: Reply) -> Turn:
         name = self.bound[role].policy
         read = parse_move(reply.text, question.answers or None)
@@ -141,6 +150,7 @@ class Roles:
         status = Status.UNPARSABLE if move is None else Status.LEGAL
         turn = Turn(SEAT, question.chat, reply.text, move, status, question.answers or None)
         turn.player, turn.version, turn.role = name, self.agents[name].version, role
+        turn.injected = [self.told[role].id] if role in self.told else []
         turn.prompt_ids, turn.token_ids = reply.prompt_ids, reply.token_ids
         turn.logprobs, turn.allowed = reply.logprobs, reply.allowed
         if isinstance(reply, Unanswered):

@@ -19,6 +19,7 @@ from coevo.trainers.steps.recycle import Best, Pairs, Recycle, Worst
 from coevo.trainers.steps.recyclers import Certified, Questions, Verdicts
 from coevo.trainers.steps.refresh import Refresh
 from coevo.trainers.steps.renew import Renew
+from coevo.trainers.steps.revise import Revise
 from coevo.trainers.steps.score import Score
 from coevo.trainers.steps.sift import Sift
 from coevo.trainers.steps.tell import Tell
@@ -67,6 +68,7 @@ __all__ = [
     "Recycle",
     "Refresh",
     "Renew",
+    "Revise",
     "Score",
     "Sift",
     "Step",

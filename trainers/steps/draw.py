@@ -1,15 +1,17 @@
-"""Draw: tell the episodes that are going to be collected a text of the archive."""
+"""Draw: tell a text of the archive to episodes that are going to be collected, or to a judge."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
 
 from coevo.envs.core.config import config
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.archive.archive import Kind
 from coevo.trainers.archive.selection import Softmax
 from coevo.trainers.archive.told import Told
-from coevo.trainers.collect.injected import Trained
+from coevo.trainers.collect.injected import Injected, Trained
 from coevo.trainers.cycle import Page, Step
 
 if TYPE_CHECKING:
@@ -18,11 +20,10 @@ if TYPE_CHECKING:
 
 @config
 class Draw(Step):
-    """Draws a text for every group; the turns say which, and how they are learnt from."""
+    """Draws a text for every group, or a judge; turns say which, and how they are learnt from."""
 
     moves: ClassVar = True
     casts: ClassVar = True
-    gives: ClassVar = ("texts",)
     name: Literal["draw"] = "draw"
     kind: Kind = "instruction"
     """Which artifacts."""
@@ -32,8 +33,20 @@ class Draw(Step):
     trained: Trained = "as_seen"
     """Whether a reply is learnt under the prompt that was seen, or under the one `stripped` of the
     text."""
+    role: str = ""
+    """Role of judges that is told instead of seats, one text for the whole update."""
     first: tuple[str, ...] = ()
     """Texts that the archive holds at the start."""
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """Texts in prompts of seats; what a judge is told is no business of later steps."""
+        return () if self.role else ("texts",)
+
+    @property
+    def roles_asked(self) -> tuple[str, ...]:
+        """The role that is told."""
+        return (self.role,) if self.role else ()
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -52,4 +65,8 @@ class Draw(Step):
                 f"cycle.draw: there is no {self.kind} to draw; give some in cycle.draw.first"
             )
         entropy = (run.config.seed, page.step)
+        if self.role:
+            drawn = self.by(living, np.random.default_rng([*entropy, 4]))
+            run.judges.told[self.role] = Injected(drawn.id, str(drawn.payload))
+            return
         page.cast = Told(living, self.by, self.seats, self.trained, run.learners.keys(), entropy)

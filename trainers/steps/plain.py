@@ -15,6 +15,7 @@ from coevo.trainers.steps.recall import Recall
 from coevo.trainers.steps.recycle import Recycle
 from coevo.trainers.steps.refresh import Refresh
 from coevo.trainers.steps.renew import Renew
+from coevo.trainers.steps.revise import Revise
 from coevo.trainers.steps.score import Score
 from coevo.trainers.steps.sift import Sift
 from coevo.trainers.steps.tell import Tell
@@ -33,6 +34,7 @@ Plain = (
     | Draw
     | Appraise
     | Refresh
+    | Revise
     | Inner
     | Ask
     | Examine

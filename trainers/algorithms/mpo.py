@@ -1,0 +1,81 @@
+"""MPO: a rubric that a judge grades by is rewritten while the policy learns (arXiv 2504.20157).
+
+A judge that never learns grades answers by a rubric that the policy does not see; PPO. Every so
+many updates a meta-reviewer is shown answers with their grades and the rubric, and writes a better
+one: what the policy exploits loses its points. The rubric is an artifact of the archive; its
+versions stay on record. Since every version has a scale of its own, grades are standardised within
+a version (ours; the released code leaves the scale to move, and its critic with it).
+
+Ours too: one reviewer writes the whole rubric at once, where the paper analyses, refines and
+merges; an answer of the judge that cannot be read is left out, where the released code counts it as
+the worst. Left out: rubrics by domain and cluster, and the coin that gives half of the batches to a
+rule. Who reviews is `cycle.every.step.by`; who judges is `judges.judge.model`. `fixed` is the
+control: the first rubric stays. In `unscaled` grades are measured by those of the whole run.
+"""
+
+from coevo.trainers.algorithm import (
+    Algorithm,
+    CollectConfig,
+    OptimConfig,
+    Published,
+    ValueCriticConfig,
+)
+from coevo.trainers.algorithms.reasons import CHEAP, SMALL
+from coevo.trainers.estimators import (
+    AdvantageConfig,
+    BatchMean,
+    Gae,
+    LossConfig,
+    PpoClip,
+    TokenMean,
+    TokenStd,
+)
+from coevo.trainers.judges import JudgeRole, RubricReward
+from coevo.trainers.steps import Collect, Credit, Draw, Every, Fit, Revise, Score, Update
+
+PAPER = "paper and released code"
+FIRST = "Quality of the answer: correct, complete, clear."
+JUDGED = (
+    Draw(kind="rubric", role="judge", first=(FIRST,)),
+    Collect(),
+    Score(),
+    Credit(),
+    Update(),
+)
+META = Every(updates=10, first=9, step=Revise())
+
+ALGORITHM = Algorithm(
+    name="mpo",
+    summary="PPO on a judge's grades; its rubric is rewritten from what the policy makes of it",
+    paper="Kim et al. 2025, MPO, arXiv 2504.20157",
+    formula="R = (points by rubric v - mean_v) / std_v; every k updates v + 1 = meta(records)",
+    status="table",
+    reproductions=("mpo_rubric",),
+    cycle=(*JUDGED, META, Fit()),
+    rewards=(RubricReward(),),
+    judges={"judge": JudgeRole(learns=False, masked=True)},
+    collect=CollectConfig(episodes=64),
+    advantage=AdvantageConfig(
+        credit=Gae(level="token", gamma=1.0, lam=0.95),
+        baseline=BatchMean(),
+        normalise=TokenStd(),
+        kl_in_reward=0.05,
+        reward_weights={"payoff": 0.0},
+    ),
+    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
+    critic=ValueCriticConfig(lr=5e-4),
+    optim=OptimConfig(lr=5e-4, epochs=4),
+    published={
+        "cycle.every.updates": Published(value="10; 20 for mathematics", source=PAPER),
+        "collect.episodes": Published(value="7500 episodes in all", source=PAPER, why=CHEAP),
+        "optim.lr": Published(value=3e-6, source=PAPER, why=SMALL),
+        "optim.epochs": Published(value=4, source=PAPER),
+        "advantage.kl_in_reward": Published(value="0.05; 0.02 for mathematics", source=PAPER),
+        "loss.surrogate.eps_lo": Published(value=0.2, source=PAPER),
+        "advantage.credit.lam": Published(value=0.95, source=PAPER),
+    },
+    variants={
+        "fixed": {"cycle": (*JUDGED, Fit())},
+        "unscaled": {"rewards": (RubricReward(scale="run"),)},
+    },
+)
