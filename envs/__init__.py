@@ -466,6 +466,47 @@ register(
     refs_source="exact: random, the mean cost of a precision and an error in every second action; "
     "oracle, the best altruistic planner by recursion over beliefs, with Bayesian citizens",
 )
+register(
+    "coevo/bulls_and_cows-v0",
+    "coevo.envs.words.bulls_and_cows",
+    "hide a code of three different letters; find it by few guesses",
+    kind="competitive",
+    metric="return_vs_random",
+    refs={"random": 0.0, "oracle": 0.5305490803380617},
+    refs_source="exact: random, 0 by symmetry; oracle, an optimal decision tree (72 guesses for 24 "
+    "codes) against an even setter, and any setter against even guesses",
+)
+register(
+    "coevo/twenty_questions-v0",
+    "coevo.envs.words.twenty_questions",
+    "ask yes or no about one of twelve things, then name it",
+    kind="cooperative",
+    metric="return_self_play",
+    refs={"random": 0.07820605435156518, "oracle": 19 / 30},
+    refs_source="exact: random, even moves; oracle, the best decision tree, 44 questions for 12 "
+    "things",
+)
+register(
+    "coevo/codenames-v0",
+    "coevo.envs.words.codenames",
+    "give a clue for three words of a board, find them by it",
+    kind="cooperative",
+    metric="return_self_play",
+    refs={"random": -0.1, "oracle": 1.4352822871572872, "bound": 3.0},
+    refs_source="exact, over all boards: random, even moves; oracle, the best clue for a partner "
+    "who takes it literally; bound, all words, by a code agreed on before",
+)
+register(
+    "coevo/hiring-v0",
+    "coevo.envs.societies.hiring",
+    "workers report how good they are, are paid by a scoring rule, and one is hired",
+    kind="mixed",
+    seats=3,
+    metric="return_self_play",
+    refs={"random": 28 / 45, "oracle": 0.7604938271604939},
+    refs_source="exact: random, the mean over reports and skills; oracle, true reports, which the "
+    "rule pays best, and the best worker hired",
+)
 for _id, _module, _of in (
     ("coevo/pettingzoo-v0", "from_pettingzoo", "PettingZoo environment with numbered actions"),
     ("coevo/gymnasium-v0", "from_gymnasium", "Gymnasium environment with numbered or text actions"),

@@ -134,6 +134,9 @@ def test_make_targets_in_the_readme_exist():
 # ---- Examples in docstrings ------------------------------------------------------------------
 
 
+ELSEWHERE = ("vllm_worker", "as_verifiers")
+
+
 def modules():
     """Return every module by name; the folders are mapped, so packages cannot be walked."""
     found = []
@@ -141,8 +144,8 @@ def modules():
         for file in sorted((ROOT / folder).rglob("*.py")):
             parts = file.relative_to(ROOT / folder).with_suffix("").parts
             name = ".".join((package, *(p for p in parts if p != "__init__")))
-            # Studies are scripts; the worker is loaded by vLLM alone, in an environment of its own.
-            if not name.startswith("coevo.benchmarks.studies") and not name.endswith("vllm_worker"):
+            # Studies are scripts; the others are loaded by vLLM and verifiers alone, elsewhere.
+            if not name.startswith("coevo.benchmarks.studies") and not name.endswith(ELSEWHERE):
                 found.append(name)
     return sorted(found)
 

@@ -34,7 +34,8 @@ def settings():
     """Return every numeric field of every configuration in the package."""
     for package in PACKAGES:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if "studies" not in module.name and not module.name.endswith(".vllm_worker"):
+            elsewhere = (".vllm_worker", ".as_verifiers")
+            if "studies" not in module.name and not module.name.endswith(elsewhere):
                 importlib.import_module(module.name)
     classes = {
         kind: None

@@ -17,6 +17,7 @@ from coevo.envs.dilemmas.matrices import MatrixGame, game_of_payoffs
 from coevo.envs.dilemmas.n_player import (
     Actions,
     CommonPool,
+    Coopetition,
     NPlayerPrisonersDilemma,
     Positive,
     PublicGoods,
@@ -157,6 +158,7 @@ class RockPaperScissors:
 Matrix = Annotated[
     BattleOfSexes
     | CommonPool
+    | Coopetition
     | Donation
     | HawkDove
     | NPlayerPrisonersDilemma

@@ -148,6 +148,35 @@ class VolunteersDilemma:
         return _binary(self.name, self.players, give, keep, ("volunteer", "wait"))
 
 
+@config
+class Coopetition:
+    """Invest alone and together, with a stake in what the other earns (Pant and Yu, 2510.18802).
+
+    Of an investment a_i of the endowment e the own earnings are
+    p_i = e - a_i + scale ln(1 + a_i) + synergy sqrt(a_1 a_2) / 2, and a seat is paid
+    p_i + D_i p_j, D_i being how far it depends on the other. Action 0 invests everything, the last
+    one nothing; those between are equal steps. Without dependence the equilibrium is below what is
+    best for both, with the defaults action 1; the paper's dependence of Sony and Samsung lifts it
+    to action 0.
+    """
+
+    name: Literal["coopetition"] = "coopetition"
+    endowment: Positive = 27.0
+    levels: Actions = 7
+    scale: Positive = 20.0
+    synergy: Positive = 0.65
+    depends: tuple[float, float] = (0.86, 0.64)
+    """D: what the other's earnings count for each seat."""
+
+    def make(self) -> MatrixGame:
+        """Return the game."""
+        steps = np.linspace(self.endowment, 0.0, self.levels)
+        spent = np.stack(np.meshgrid(steps, steps, indexing="ij"), axis=-1)
+        shared = self.synergy / 2 * np.sqrt(spent.prod(axis=-1, keepdims=True))
+        own = self.endowment - spent + self.scale * np.log1p(spent) + shared
+        return game_of_payoffs(own + np.array(self.depends) * own[..., ::-1], self.name)
+
+
 def _binary(
     name: str, players: int, give: Sequence[float], keep: Sequence[float], actions: Sequence[str]
 ) -> MatrixGame:

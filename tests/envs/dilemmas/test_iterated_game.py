@@ -457,6 +457,30 @@ def test_the_common_pool_has_ostroms_equilibrium_and_optimum():
     assert (coarse[0, 0, 0, 0], coarse[1, 1, 1, 0], coarse[1, 0, 0, 0]) == (33, 28.5, 37.5)
 
 
+def test_a_stake_in_the_other_lifts_the_equilibrium_of_coopetition_to_the_optimum():
+    """Conditions of first order, by hand: with a = b each seat's derivative is
+    20 / (1 + a) - 1 + 0.1625 (1 + D), and that of the sum of earnings has 0.325 for the last term.
+    """
+    for depends in ((0.0, 0.0), (0.5, 0.5)):
+        given = {"name": "coopetition", "endowment": 40, "levels": 26, "depends": depends}
+        coarse = matrix_game(given).payoffs
+        ends = np.linspace(40, 0, 26)
+        expected = 20 / (1 - 0.1625 * (1 + depends[0])) - 1
+        stable = [
+            ends[i]
+            for i in range(26)
+            if coarse[:, i, 0].max() <= coarse[i, i, 0] + 1e-9
+            and coarse[i, :, 1].max() <= coarse[i, i, 1] + 1e-9
+        ]
+        assert stable == [pytest.approx(expected, abs=40 / 25)]
+    own = matrix_game({"name": "coopetition", "depends": (0, 0)}).payoffs
+    joint = matrix_game("coopetition").payoffs
+    best = np.unravel_index(own.sum(axis=-1).argmax(), own.shape[:2])
+    assert best == (0, 0)
+    assert (joint[:, 0, 0].argmax(), joint[0, :, 1].argmax()) == best
+    assert (own[:, 1, 0].argmax(), own[1, :, 1].argmax()) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -1,0 +1,1 @@
+"""Word games over finite tables: deduction and clues, with exact references."""

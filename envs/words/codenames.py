@@ -1,0 +1,185 @@
+"""Clues for some words of a board: one seat knows which are theirs, the other looks for them.
+
+Agents        spymaster_0 (sees the colours), guesser_0
+Observation   chat: rules and the table of things, then the board and the clue
+Action        spymaster: text ending in a property and a number, e.g. [swims 2]; guesser: in a word
+              of the board, e.g. [otter]
+Reward        to both: 1 for each of their words that is found, -1 for a wrong one
+Ends          with the first wrong word, or after as many as the number says
+Options       none
+References    mean payoff of a seat: random -0.1, oracle 1.4353 (exact): the best clue for a partner
+              who takes it literally, over all boards; 3 is the most, and within reach of partners
+              who have agreed on a code
+
+A board has six of the twelve things, three of them the partners'. A literal guesser takes a word of
+the board that has the property, all with equal chance, and any where none is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.task import NoArguments, Replies, Task, mostly
+from coevo.envs.words.things import PROPERTIES, THINGS, TRUE_OF, table
+
+SPYMASTER, GUESSER = "spymaster_0", "guesser_0"
+BOARD, OWN = 6, 3
+"""Words of a board, and how many of them are to be found."""
+CLUES = tuple(f"{p} {n}" for p in PROPERTIES for n in range(1, OWN + 1))
+
+
+class Codenames(Task[NoArguments]):
+    """A clue, and words that it may mean."""
+
+    env_id = "coevo/codenames-v0"
+    seats = (SPYMASTER, GUESSER)
+    payoff_range = (-1.0, float(OWN))
+
+    # ---- Rules ---------------------------------------------------------------------------------
+
+    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+        """Draw the board and the partners' words."""
+        drawn = rng.permutation(len(THINGS))[:BOARD]
+        self.board = tuple(THINGS[i] for i in sorted(drawn))
+        self.own = frozenset(THINGS[i] for i in drawn[:OWN])
+        self.clue: str | None = None
+        self.taken: list[str] = []
+
+    @property
+    def number(self) -> int:
+        """How many words the clue is for."""
+        return int(str(self.clue).rpartition(" ")[2])
+
+    def to_move(self) -> Sequence[str]:
+        """Return the spymaster, then the guesser."""
+        if self.clue is None:
+            return (SPYMASTER,)
+        wrong = bool(self.taken) and self.taken[-1] not in self.own
+        return () if wrong or len(self.taken) == self.number else (GUESSER,)
+
+    def legal(self, seat: str) -> Sequence[str]:
+        """Return all clues, or the words that are left."""
+        return CLUES if seat == SPYMASTER else [w for w in self.board if w not in self.taken]
+
+    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
+        """Note the clue, or pay for a word."""
+        ((seat, move),) = moves.items()
+        if seat == SPYMASTER:
+            self.clue = move
+            return {}
+        self.taken.append(move)
+        return dict.fromkeys(self.seats, 1.0 if move in self.own else -1.0)
+
+    def expert(self, seat: str, skill: float) -> Replies:
+        """Return the best clue for a literal guesser, or a literal guess, mostly."""
+        if seat == SPYMASTER:
+            best = max(worth(clue, self.board, self.own) for clue in CLUES)
+            good = [c for c in CLUES if worth(c, self.board, self.own) > best - 1e-9]
+            return mostly(CLUES, dict.fromkeys(good, 1.0), skill)
+        left = self.legal(seat)
+        return mostly(left, dict.fromkeys(meant(str(self.clue), left), 1.0), skill)
+
+    def outcome(self) -> dict[str, float]:
+        """Return how many words were found, and the number of the clue."""
+        number = 0 if self.clue is None else self.number
+        return {"found": float(len(self.own & set(self.taken))), "number": float(number)}
+
+    def at_risk(self, seat: str) -> float:
+        """Return what a wrong word costs."""
+        return 1.0
+
+    def hide(self, seat: str, rng: np.random.Generator) -> bool:
+        """Draw the partners' words anew, those aside that were found."""
+        if seat == SPYMASTER:
+            return False
+        left = self.legal(seat)
+        drawn = rng.permutation(len(left))[: OWN - len(self.taken)]
+        self.own = frozenset([*self.taken, *(left[i] for i in drawn)])
+        return True
+
+    # ---- Prompts -------------------------------------------------------------------------------
+
+    def rules(self, seat: str) -> str:
+        """Return the rules, the table and who this seat is."""
+        role = "spymaster: give a clue" if seat == SPYMASTER else "guesser: find the words"
+        example = answer(self.legal(seat)[0])
+        return (
+            f"A game of clues for two partners, who win or lose together. {OWN} of the {BOARD} "
+            "words on the board are theirs, and only the spymaster sees which. It gives one clue: "
+            "a property of the table and a number. The guesser then takes so many words, one after "
+            f"the other. Each of their own is worth 1 point to both; a wrong one costs 1 and ends "
+            f"the game.\n{table()}\nYou are {seat}, the {role}.\n"
+            f"{ANSWER_FORMAT.format(example=example)}"
+        )
+
+    def situation(self, seat: str) -> str:
+        """Return the board, with the colours or the clue."""
+        moves = f"Legal moves: {', '.join(map(answer, self.legal(seat)))}"
+        board = f"The board: {', '.join(self.board)}."
+        if seat == SPYMASTER:
+            return f"{board} Yours: {', '.join(self._yours())}. {moves}"
+        found = f" Found: {', '.join(self.taken)}." if self.taken else ""
+        return f"{board} The clue: {self.clue}.{found} {moves}"
+
+    def _yours(self) -> list[str]:
+        return [word for word in self.board if word in self.own]
+
+    def terse(self, seat: str) -> str:
+        """Return the colours or the clue, and the words."""
+        if seat == SPYMASTER:
+            others = " ".join(word for word in self.board if word not in self.own)
+            return f"Clue for {' '.join(self._yours())}, not {others}. Answer as {answer(CLUES[1])}"
+        left = self.legal(seat)
+        return f"Clue: {self.clue}. Words: {' '.join(left)}. Answer as {answer(left[0])}"
+
+    def draw(self) -> str:
+        """Return the board with the partners' words in capitals, the clue and what was taken."""
+        words = " ".join(word.upper() if word in self.own else word for word in self.board)
+        return f"{words}\nclue: {self.clue or 'none yet'}\ntaken: {', '.join(self.taken) or '-'}"
+
+
+def meant(clue: str, words: Sequence[str]) -> list[str]:
+    """Return the words that a clue means literally; all of them where it means none.
+
+    >>> meant("swims 2", ["cow", "otter", "snake"]), meant("swims 2", ["cow", "snake"])
+    (['otter'], ['cow', 'snake'])
+    """
+    said = clue.rpartition(" ")[0]
+    return [word for word in words if said in TRUE_OF[word]] or list(words)
+
+
+def worth(clue: str, board: Sequence[str], own: frozenset[str]) -> float:
+    """Return the expected payoff of a clue for a literal guesser.
+
+    >>> worth("swims 2", ("bat", "bee", "cow", "dolphin", "otter", "snake"),
+    ...       frozenset(["dolphin", "otter", "cow"]))
+    2.0
+    """
+    mean = set(meant(clue, board))
+    if mean == set(board):
+        mean = set()
+    rest, number = set(board) - mean, int(clue.rpartition(" ")[2])
+    return _worth(len(mean & own), len(mean - own), len(rest & own), len(rest - own), number)
+
+
+@cache
+def _worth(right: int, wrong: int, later: int, others: int, number: int) -> float:
+    """Return the payoff of so many draws: from the words that are meant, then from the rest."""
+    if not number:
+        return 0.0
+    if not right + wrong:
+        right, wrong, later, others = later, others, 0, 0
+    chance = right / (right + wrong)
+    if chance == 0:
+        return -1.0
+    return chance * (1 + _worth(right - 1, wrong, later, others, number - 1)) - (1 - chance)
+
+
+raw_env = raw_factory(Codenames)
+env = aec_factory(Codenames)
