@@ -21,6 +21,8 @@ PROBE = (1, 2, 3)
 TOLERANCE = 1e-3
 """Of a log-probability, between a model and its parts; other formulas differ by far more."""
 
+_TRUNKS: weakref.WeakSet[PreTrainedModel] = weakref.WeakSet()
+"""Models that give hidden states where they are called."""
 _CHECKED: weakref.WeakKeyDictionary[PreTrainedModel, bool] = weakref.WeakKeyDictionary()
 
 
@@ -38,7 +40,24 @@ def output_head(model: PreTrainedModel) -> Head | None:
 
 def trunk(model: PreTrainedModel) -> nn.Module:
     """Return what makes the last hidden states, without the output layer."""
-    return _inner(model).base_model
+    return model if model in _TRUNKS else _inner(model).base_model
+
+
+def as_trunk(model: PreTrainedModel, like: PreTrainedModel) -> None:
+    """Let a model make hidden states where it is called, and logits no more.
+
+    What gathers the weights of a sharded model does so around the call of the whole.
+
+    Args:
+        model: a copy of the other one.
+        like: whose parts are known, or are tried now.
+    """
+    known = output_head(like) is not None
+    _CHECKED[model] = known
+    if known:
+        inside = trunk(model)
+        _TRUNKS.add(model)
+        model.forward = inside.forward
 
 
 def _inner(model: PreTrainedModel) -> PreTrainedModel:

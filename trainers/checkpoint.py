@@ -32,7 +32,9 @@ from coevo.agents.policy import Policy
 from coevo.agents.population import Population, Team
 from coevo.envs.core.config import config, read, real, whole
 from coevo.envs.core.errors import DataError, UndefinedError, legible
+from coevo.trainers import ranks
 from coevo.trainers.learners.learner import Learner
+from coevo.trainers.learners.masters import part_of, unsharded
 from coevo.trainers.run_folder import StorageError, storage
 
 SCHEMA = 2
@@ -179,11 +181,14 @@ def save(
         most: complete checkpoints to leave on disk.
         tensors: state that is no JSON, by the name of its owner.
     """
+    moments = {n: optimizer_tensors(x.optimizer) for n, x in learners.items()}  # on every rank
 
     def fill(work: Path) -> None:
         work.mkdir(parents=True)
         with no_progress_bars():
             _write(work, learners, population, progress, state)
+        for name, own in moments.items():
+            save_file(own, work / name / "optimizer.tensors")
         for name, owned in (tensors or {}).items():
             if owned:
                 save_file(own_memory(owned), work / f"{name}.tensors")
@@ -201,6 +206,8 @@ def write(folder: Path, step: int, fill: Callable[[Path], None], most: int) -> P
         most: complete checkpoints to leave on disk.
     """
     final = folder / f"step_{step:06d}"
+    if ranks.number():
+        return final  # the first rank writes
     work = folder / f".{final.name}.tmp"
     with storage(final):
         shutil.rmtree(work, ignore_errors=True)
@@ -250,7 +257,6 @@ def _write(
         learner.agent.weights.write(work / name, learner.output)
         for part, module in learner.models().items():
             save_file(own_memory(own_tensors(module)), work / name / f"{part}.tensors")
-        save_file(optimizer_tensors(learner.optimizer), work / name / "optimizer.tensors")
     if isinstance(population, Team):
         (work / SEATS).write_text(json.dumps(dict(population.set_of), indent=2), encoding="utf-8")
         for name in population.frozen:
@@ -286,7 +292,13 @@ def _check_finite(tensors: Mapping[str, Tensor]) -> None:
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     """Return what an optimiser remembers of every parameter, by number and name."""
     state = optimizer.state_dict()["state"]
-    return own_memory({f"{i}.{k}": v for i, slots in state.items() for k, v in slots.items()})
+    found: dict[str, Tensor] = {}
+    for i, slots in state.items():
+        for name, tensor in slots.items():
+            every = unsharded(tensor)
+            if not ranks.number():  # the first rank writes
+                found[f"{i}.{name}"] = every
+    return own_memory(found)
 
 
 def write_manifest(work: Path) -> None:
@@ -447,6 +459,7 @@ def _fill(
             load_own(learner.output, learner.agent.weights.read(checkpoint / name))
         for part, module in learner.models().items():
             load_own(module, load_file(checkpoint / name / f"{part}.tensors"))
+        learner.masters.take()
         load_optimizer(learner.optimizer, load_file(checkpoint / name / "optimizer.tensors"))
     if isinstance(population, Team):
         for name in population.frozen:
@@ -470,10 +483,13 @@ def _check_base(folder: Path, agent: Agent) -> None:
 
 
 def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Give an optimiser back what `optimizer_tensors` returned."""
+    """Give an optimiser back what `optimizer_tensors` returned, or this rank's part of it."""
     state: dict[int, dict[str, Tensor]] = {}
+    moved = [p for group in optimizer.param_groups for p in group["params"]]
     for name, tensor in tensors.items():
         index, _, slot = name.partition(".")
-        state.setdefault(int(index), {})[slot] = tensor
+        like = moved[int(index)]
+        counts = tensor.shape != like.shape  # the number of steps
+        state.setdefault(int(index), {})[slot] = tensor if counts else part_of(tensor, like)
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": state, "param_groups": groups})

@@ -65,6 +65,8 @@ class Step:
     """Whether it may change weights or modules."""
     moves_reference: ClassVar[bool] = False
     """Whether it may change the reference policy."""
+    in_ranks: ClassVar[bool] = False
+    """Whether several ranks may take it together."""
     casts: ClassVar[bool] = False
     """Whether it changes the episodes that are going to be played."""
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from coevo.envs.core.errors import CoevoError, DataError, UndefinedError
-from coevo.trainers import checkpoint
+from coevo.trainers import checkpoint, ranks
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.cycle import Page
 from coevo.trainers.interrupt import Interrupt
@@ -79,7 +80,7 @@ def drive(
     """
     with run.folder.lock(), Interrupt() as interrupt:
         saved = _taken_up(run)
-        while run.progress.share(run.config) < 1.0 and not interrupt.asked:
+        while ranks.by_first(lambda: run.progress.share(run.config) < 1.0 and not interrupt.asked):
             began, share = time.monotonic(), run.progress.share(run.config)
             try:
                 metrics, episodes = update()
@@ -92,7 +93,8 @@ def drive(
                 if saved < run.progress.step and not run.moving:
                     run.save()  # no weight has moved since the last update
                 raise
-            run.progress = run.progress.plus(step=1, seconds=time.monotonic() - began)
+            passed = ranks.by_first(partial(_since, began))
+            run.progress = run.progress.plus(step=1, seconds=passed)
             logged = log(run, metrics, episodes, hooks, share)
             if run.progress.step % run.config.checkpoint_every == 0:
                 run.save()
@@ -101,8 +103,12 @@ def drive(
             yield Update(run.progress.step, metrics, episodes, logged, done)
         if saved < run.progress.step:
             run.save()
-        if interrupt.asked:
+        if ranks.by_first(lambda: interrupt.asked):
             raise KeyboardInterrupt
+
+
+def _since(began: float) -> float:
+    return time.monotonic() - began
 
 
 def _last_good(saved: int, folder: RunFolder) -> str:

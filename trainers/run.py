@@ -20,7 +20,7 @@ from coevo.envs.core.config import assign
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError, legible, unknown
 from coevo.envs.core.rewards import RewardModule
-from coevo.trainers import checkpoint
+from coevo.trainers import checkpoint, ranks
 from coevo.trainers.archive.archive import Archive
 from coevo.trainers.checkpoint import Progress
 from coevo.trainers.collect.collector import Collector
@@ -31,7 +31,7 @@ from coevo.trainers.judges.roles import Roles, bind
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.memory import check_room
 from coevo.trainers.learners.settings import schedule
-from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.run_folder import Onlooker, RunFolder
 
 INNER = "inner"
 """Folder of the forks of a run."""
@@ -149,6 +149,10 @@ def start(
     """
     if config.threads:
         torch.set_num_threads(config.threads)
+    if ranks.count() > 1:
+        _check_ranks(config)
+    if ranks.number():
+        folder = Onlooker(folder.path)
     envs = _made(config.environments)
     algorithm = config.algorithm
     maker = maker or PolicyMaker(
@@ -197,6 +201,16 @@ def start(
         with legible(newest):
             _restore(run, loaded)
     return run
+
+
+def _check_ranks(config: TrainConfig) -> None:
+    """Refuse what several ranks cannot do together."""
+    alone = [step for step in config.algorithm.cycle if not step.in_ranks]
+    if alone:
+        raise ConfigError(
+            f"{ranks.count()} ranks and cycle step {alone[0]} contradict each other: one process "
+            "takes it; start coevo without torchrun"
+        )
 
 
 def _made(given: Mapping[str, Environment]) -> dict[str, TextEnv]:

@@ -191,6 +191,21 @@ class RunFolder:
             replace_text(path, json.dumps(data, indent=2) + "\n")
 
 
+class Onlooker(RunFolder):
+    """The folder as ranks see it that do not write to it."""
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold nothing."""
+        yield
+
+    def log(self, step: int, metrics: Mapping[str, Any], episodes: Sequence[Episode] = ()) -> None:
+        """Write nothing."""
+
+    def truncate(self, step: int) -> None:
+        """Leave everything as it is."""
+
+
 def truncate_lines(path: Path, keep: Callable[[dict[str, Any]], bool]) -> None:
     """Keep the lines of a JSON-lines file that satisfy a condition.
 

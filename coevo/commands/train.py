@@ -23,7 +23,7 @@ from coevo.commands.transcript import different, excerpt
 from coevo.envs import make, spec
 from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import CoevoError, ConfigError, DataError
-from coevo.trainers import checkpoint
+from coevo.trainers import checkpoint, ranks
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loggers import Loggers
 from coevo.trainers.loop import updates
@@ -36,12 +36,24 @@ TOLD = 12
 def run(args: Train) -> int:
     """Carry a run out from its first measurement to its last."""
     quiet()
-    job, screen = prepare(args), Screen()
+    ranks.join()
+    job, screen = ranks.by_first(lambda: prepare(args)), Screen()
     try:
-        _carry_out(args, job, screen)
+        if ranks.number():
+            _follow(args, job)
+        else:
+            _carry_out(args, job, screen)
     except KeyboardInterrupt:
         raise Interrupted(_where_saved(job)) from None
+    ranks.leave()
     return 0
+
+
+def _follow(args: Train, job: Job) -> None:
+    """Take a rank's part in the updates; the first rank says and measures everything."""
+    run = start(job.config, job.folder, trust_remote_code=args.trust_remote_code)
+    for _ in updates(run):
+        pass
 
 
 def _carry_out(args: Train, job: Job, screen: Screen) -> None:

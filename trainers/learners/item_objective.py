@@ -15,6 +15,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from coevo.trainers import ranks
 from coevo.trainers.items.items import Items
 from coevo.trainers.learners.lesson import Lesson
 from coevo.trainers.learners.passes import Passes, last_tokens
@@ -66,10 +67,10 @@ class ItemObjective(Lesson):
         (slope_CL,) = torch.autograd.grad(loss, read_CL)
         if rewards:
             slope_CL = slope_CL * last_tokens(sequences)
-        for part in self.passes.micro_batches(sequences):
+        for part, counts in ranks.shared_out(list(self.passes.micro_batches(sequences))):
             scored = self.passes.score(sequences, part, rewards=rewards)
             read_N = self.passes.reward_N(scored) if rewards else scored.logp_N()
             now_CL = part.spread(read_N, sequences)
-            (slope_CL[part.at].to(now_CL) * now_CL).sum().backward()
+            (slope_CL[part.at].to(now_CL) * now_CL * counts).sum().backward()
         seen = {name: value.detach().mean() for name, value in self.loss.stats(inputs).items()}
         return [{"tokens": torch.tensor(float(len(units))), "loss/item": loss.detach(), **seen}]

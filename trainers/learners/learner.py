@@ -12,12 +12,14 @@ from torch import Tensor, nn
 from coevo.agents.copies import blend, copy_weights, frozen_copy
 from coevo.agents.policy import Policy
 from coevo.envs.core.errors import UndefinedError
+from coevo.trainers import ranks
 from coevo.trainers.estimators import LossConfig, merge_stats
 from coevo.trainers.estimators.loss_stats import for_log
 from coevo.trainers.items.items import Items
 from coevo.trainers.items.sequences import Sequences
 from coevo.trainers.learners.item_objective import ItemObjective
 from coevo.trainers.learners.lesson import Lesson
+from coevo.trainers.learners.masters import Masters, Shards, unsharded
 from coevo.trainers.learners.memory import allow_recomputing, within_memory
 from coevo.trainers.learners.objective import Objective
 from coevo.trainers.learners.passes import Passes
@@ -56,8 +58,11 @@ class Learner:
         if recompute:
             allow_recomputing(self.model)
         self.reward_head = agent.weights.reward_head() if rewards else None
+        self.masters = Shards(self.model) if ranks.count() > 1 else Masters(self.model)
         budget = self.optim.token_budget
-        self.passes = Passes(agent, self.head, budget, recompute, self.reward_head)
+        self.passes = Passes(
+            agent, self.head, budget, recompute, self.reward_head, self.masters.model
+        )
         self.reference = frozen_copy(self.model) if algorithm.needs_reference else None
         self.magnet = frozen_copy(self.model) if algorithm.magnet is not None else None
         self.ema = frozen_copy(self.model) if algorithm.ema else None
@@ -77,7 +82,7 @@ class Learner:
     def _make_optimizer(self) -> torch.optim.Optimizer:
         optim = self.optim
         rewards = [] if self.reward_head is None else [*self.reward_head.parameters()]
-        groups = [{"params": [*self._trained(), *rewards], "peak": optim.lr}]
+        groups = [{"params": [*self.masters.parameters, *rewards], "peak": optim.lr}]
         if self.head is not None and self.algorithm.critic is not None:
             groups.append(
                 {
@@ -94,9 +99,6 @@ class Learner:
     def device(self) -> torch.device:
         """Where the weights lie."""
         return next(self.model.parameters()).device
-
-    def _trained(self) -> list[nn.Parameter]:
-        return [p for p in self.model.parameters() if p.requires_grad]
 
     # ---- Before the update -----------------------------------------------------------------
 
@@ -235,8 +237,9 @@ class Learner:
         self.optimizer.zero_grad(set_to_none=True)
         every = range(len(sequences.spans))
         self.objective(sequences).add_gradients(every, torch.Generator().manual_seed(0))
-        flat = [torch.zeros_like(p) if p.grad is None else p.grad for p in self._trained()]
-        gradient_N = torch.cat([g.flatten() for g in flat]).cpu()
+        trained = self.masters.parameters
+        flat = [torch.zeros_like(p) if p.grad is None else p.grad for p in trained]
+        gradient_N = torch.cat([unsharded(g).flatten() for g in flat]).cpu()
         self.optimizer.zero_grad(set_to_none=True)
         return gradient_N
 
@@ -247,11 +250,16 @@ class Learner:
     def _step(self) -> float:
         """Step; policy and critic are clipped apart, for neither to shrink the other."""
         limit = self.optim.grad_norm
-        norms = [nn.utils.clip_grad_norm_(g["params"], limit) for g in self.optimizer.param_groups]
+        for p in () if self.head is None else self.head.parameters():
+            if p.grad is not None:
+                ranks.add(p.grad)
+        groups = [g["params"] for g in self.optimizer.param_groups]
+        norms = [unsharded(nn.utils.clip_grad_norm_(group, limit)) for group in groups]
         if not all(map(math.isfinite, norms)):
             self.optimizer.zero_grad(set_to_none=True)
             raise UndefinedError(f"the gradient of {self.agent.name!r} is not finite")
         self.optimizer.step()
+        self.masters.follow()
         self.optimizer.zero_grad(set_to_none=True)
         return float(norms[0])
 

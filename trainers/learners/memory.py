@@ -14,6 +14,7 @@ from transformers import PreTrainedModel
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from coevo.envs.core.errors import ConfigError
+from coevo.trainers import ranks
 
 if TYPE_CHECKING:
     from coevo.trainers.learners.learner import Learner
@@ -41,6 +42,11 @@ def within_memory(
         try:
             return work()
         except torch.OutOfMemoryError:
+            if ranks.count() > 1:
+                raise ConfigError(
+                    f"out of memory on rank {ranks.number()}: set optim.token_budget below "
+                    f"{passes.token_budget}; several ranks cannot halve it one by one"
+                ) from None
             if passes.token_budget <= 1:
                 raise ConfigError(
                     "out of memory with one sequence at a time: --set "

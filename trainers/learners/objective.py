@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from coevo.agents.scoring import Scored, chosen
+from coevo.trainers import ranks
 from coevo.trainers.estimators import (
     Denominators,
     LossConfig,
@@ -77,11 +78,12 @@ class Objective(Lesson):
         kept_CL = kept_mask(self.spec, self._old_CL, s.logp_behaviour_CL, s.mask_CL)
         denom, found = self._share(kept_CL), self._batch_statistics(spans, generator)
         stats = []
-        for part in self.passes.micro_batches(s, self.with_gradient(spans)):
+        parts = list(self.passes.micro_batches(s, self.with_gradient(spans)))
+        for part, counts in ranks.shared_out(parts):
             loss, seen = self._losses(part, denom, found)
-            (self.weight * loss).backward()
-            stats.append(seen)
-        return stats
+            (self.weight * loss * counts).backward()
+            stats += [seen] * counts
+        return ranks.joined(stats)
 
     def with_gradient(self, spans: Sequence[int]) -> Sequence[int]:
         """Return the spans that can have a gradient (zero-advantage filtering).

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from coevo.agents.policy import Policy
 from coevo.agents.scoring import Scored, micro_batches
+from coevo.trainers import ranks
 from coevo.trainers.items.sequences import Sequences
 from coevo.trainers.learners.memory import recomputed, within_memory
 from coevo.trainers.learners.utterance_critic import UtteranceCritic
@@ -52,6 +53,8 @@ class Passes:
     """Whether layers are computed again for the gradient instead of kept."""
     reward_head: nn.Module | None = None
     """What reads rewards from the states, where the policy is a reward model."""
+    learning: nn.Module | None = None
+    """What passes with gradient run; None for the policy's model."""
 
     @torch.no_grad()
     def logp(self, sequences: Sequences, of: nn.Module | None = None) -> Tensor:
@@ -114,12 +117,14 @@ class Passes:
     ) -> Tensor:
         def every() -> Tensor:
             out_CL = torch.zeros(sequences.mask_CL.shape)
-            for number, part in enumerate(self.micro_batches(sequences)):
+            parts = list(self.micro_batches(sequences))
+            for number, part in enumerate(parts[ranks.number() :: ranks.count()]):
                 scored = self.score(sequences, part, model, rewards=rewards)
                 value_CL = part.spread(read(scored).cpu(), sequences)
                 if not number:
                     out_CL = out_CL.to(value_CL)
                 out_CL[part.at] = value_CL
+            ranks.add(out_CL)
             return out_CL
 
         return within_memory(self, every)
@@ -130,7 +135,8 @@ class Passes:
         """Cut some distinct token sequences, or all, into micro-batches within the token budget."""
         spans = range(len(sequences.spans)) if spans is None else spans
         lengths = [len(sequences.spans[s].ids) for s in spans]
-        for batch in micro_batches(lengths, self.token_budget):
+        budget = min(self.token_budget, max(1, sum(lengths) // ranks.count()))
+        for batch in micro_batches(lengths, budget if ranks.count() > 1 else self.token_budget):
             here = [spans[i] for i in batch]
             place = torch.full((len(sequences.spans),), -1)
             place[torch.tensor(here)] = torch.arange(len(here))
@@ -147,9 +153,11 @@ class Passes:
         rewards: bool = False,
     ) -> Scored:
         """Run this or another model once; ids that masked sampling did not allow are ruled out."""
-        model = model or self.agent.model
+        hidden = rewards or (self.head is not None and model in (None, self.agent.model))
+        if model is None:
+            own = self.learning if torch.is_grad_enabled() else None
+            model = own or self.agent.model
         spans = [sequences.spans[s] for s in part.spans]
-        hidden = rewards or (self.head is not None and model is self.agent.model)
         kept = self.recompute and torch.is_grad_enabled()
         with recomputed(model) if kept else contextlib.nullcontext():
             weights, sampling = self.agent.weights, self.agent.sampling

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from coevo.envs.core.config import config
+from coevo.trainers import ranks
 from coevo.trainers.collect.metrics import rollout_metrics
 from coevo.trainers.cycle import Page, Step
 
 if TYPE_CHECKING:
+    from coevo.trainers.checkpoint import Progress
+    from coevo.trainers.collect.collector import Collected
     from coevo.trainers.run import Run
 
 
@@ -18,15 +21,23 @@ class Collect(Step):
     """Plays episodes as the setting `collect` says, rewards them, and counts them."""
 
     gives: ClassVar = ("episodes",)
+    in_ranks: ClassVar = True
     name: Literal["collect"] = "collect"
 
     def __call__(self, run: Run, page: Page) -> None:
-        """Play; a replay buffer may first make the current policy the reference."""
-        began = time.monotonic()
+        """Play; a replay buffer may first make the current policy the reference.
+
+        Of several ranks the first one plays, and tells the others.
+        """
         if run.collector.replay.reincarnates(page.step):
             for learner in run.learners.values():
                 learner.move_reference()
-        page.collected = found = run.collector.collect(page.step, page.cast)
+        told = ranks.by_first(lambda: self._played(run, page))
+        page.collected, page.metrics, run.progress = told
+
+    def _played(self, run: Run, page: Page) -> tuple[Collected, dict[str, Any], Progress]:
+        began = time.monotonic()
+        found = run.collector.collect(page.step, page.cast)
         page.metrics["seconds/collect"] = time.monotonic() - began
         fresh = found.episodes[: found.fresh]
         run.progress = run.progress.plus(
@@ -38,3 +49,4 @@ class Collect(Step):
             own = rollout_metrics(seats, [e for e in fresh if e.env == env])
             page.metrics |= {f"{env}/{name}": value for name, value in own.items()}
         run.count_judges(page.metrics)
+        return found, page.metrics, run.progress

@@ -29,6 +29,7 @@ class Credit(Step):
     moves: ClassVar = True
     needs: ClassVar = ("batch",)
     gives: ClassVar = ("advantages",)
+    in_ranks: ClassVar = True
     name: Literal["credit"] = "credit"
 
     def __call__(self, run: Run, page: Page) -> None:

@@ -20,6 +20,7 @@ class Recall(Step):
 
     moves: ClassVar = True
     needs: ClassVar = ("batch",)
+    in_ranks: ClassVar = True
     name: Literal["recall"] = "recall"
 
     def __call__(self, run: Run, page: Page) -> None:

@@ -130,6 +130,7 @@ class Recycle(Step):
     """Makes items of another kind of the episodes of an update."""
 
     needs: ClassVar = ("batch",)
+    in_ranks: ClassVar = True
     name: Literal["recycle"] = "recycle"
     to: Recycler
 

@@ -25,6 +25,7 @@ class Score(Step):
 
     needs: ClassVar = ("episodes",)
     gives: ClassVar = ("batch",)
+    in_ranks: ClassVar = True
     name: Literal["score"] = "score"
 
     def __call__(self, run: Run, page: Page) -> None:

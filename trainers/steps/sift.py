@@ -22,6 +22,7 @@ class Sift(Step):
     """Keeps pairs whose label most passes of an estimator agree with, drawn by how sure it is."""
 
     needs: ClassVar = ("pairs",)
+    in_ranks: ClassVar = True
     name: Literal["sift"] = "sift"
     dropout: Annotated[float, real(above=0, below=1)] = 0.1
     """Share of the estimator's units that a pass drops."""

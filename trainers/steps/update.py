@@ -27,6 +27,7 @@ class Update(Step):
     """Takes optimiser steps on a sum of losses, one parameter set after the other."""
 
     moves: ClassVar = True
+    in_ranks: ClassVar = True
     name: Literal["update"] = "update"
     losses: Annotated[tuple[Loss, ...], Field(min_length=1)] = (Policy(),)
     """What is minimised together; each learns from items of its kind."""

@@ -1,0 +1,93 @@
+"""The ranks of a run: processes that carry it out together, as `torchrun` starts them.
+
+    torchrun --nproc-per-node 2 -m coevo train grpo --env coevo/kuhn_poker-v0
+
+Every rank takes the same steps. The first one alone plays, measures, writes and decides when to
+stop, and tells the others; passes and gradients are shared out. One process alone is the first of
+one, and nothing here does anything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+T = TypeVar("T")
+
+
+def join() -> None:
+    """Join the ranks that `torchrun` has started, if it has."""
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2 or dist.is_initialized():
+        return
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+        dist.init_process_group("cpu:gloo,cuda:nccl")
+    else:
+        dist.init_process_group("gloo")
+
+
+def leave() -> None:
+    """Leave them, at the end of the process."""
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
+def count() -> int:
+    """Return how many ranks there are."""
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+def number() -> int:
+    """Return which of them this process is, from 0."""
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def by_first(work: Callable[[], T]) -> T:
+    """Let the first rank alone do some work, and return its result, or raise its error, on all."""
+    if count() == 1:
+        return work()
+    told: list[Any] = [None, None]
+    if number() == 0:
+        try:
+            told[0] = work()
+        except Exception as error:
+            told[1] = error
+    dist.broadcast_object_list(told, src=0)
+    if told[1] is not None:
+        raise told[1]
+    found: T = told[0]
+    return found
+
+
+def add(tensor: Tensor) -> None:
+    """Replace a tensor by its sum over the ranks."""
+    if count() > 1:
+        dist.all_reduce(tensor)
+
+
+def shared_out(parts: Sequence[T]) -> Iterator[tuple[T, bool]]:
+    """Return this rank's share of some parts, and whether each counts.
+
+    Where shares are unequal the shorter ones end with a part that does not count: its gradient is
+    to be multiplied by 0, so that all ranks do the same number of passes.
+    """
+    if not parts:
+        return
+    for first in range(0, len(parts), count()):
+        at = first + number()
+        yield (parts[at], True) if at < len(parts) else (parts[0], False)
+
+
+def joined(found: Sequence[T]) -> list[T]:
+    """Return what all ranks found of the parts that count, in the order of the parts."""
+    if count() == 1:
+        return list(found)
+    every: list[Any] = [None] * count()
+    dist.all_gather_object(every, list(found))
+    longest = max(map(len, every))
+    return [own[i] for i in range(longest) for own in every if i < len(own)]
