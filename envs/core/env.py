@@ -5,6 +5,7 @@ moves, simultaneous rounds, rewards, the record.
 
 Observation   {"messages": chat}: what this seat has seen, as chat messages
 Action        text; the move stands in square brackets at its end
+State         text: the whole of it, as an onlooker sees it
 Information   infos[agent]: legal_actions (list of str; None where any text is legal; empty
               when it is not this seat's turn), task_id (equal where tasks are equal, and no more
               than that: `episode.task` is its name), parse (of its last reply)
@@ -70,6 +71,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
             a: spaces.Dict({"messages": ChatSpace()}) for a in self.possible_agents
         }
         self._action_spaces = {a: TextSpace() for a in self.possible_agents}
+        self.state_space = TextSpace(2**20)
         self._plays = 0
         self.agents: list[str] = []
         self._round = Round()
@@ -147,6 +149,10 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         """Return a fresh copy of what this seat has seen."""
         return {"messages": copy_chat(self.chat(agent))}
 
+    def state(self) -> str:  # type: ignore[override]  # PettingZoo has numbers alone in mind
+        """Return the whole state as an onlooker sees it, for a critic; never show it to a seat."""
+        return visible(self.task.draw())[: self.state_space.max_length]
+
     def step(self, action: str) -> None:
         """Take the reply of `agent_selection`; a bad reply never raises."""
         agent = self.agent_selection
@@ -204,8 +210,8 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         if self.render_mode is None:
             raise ConfigError("render needs render_mode='ansi' or 'human' in make")
         if self.render_mode == "ansi":
-            return visible(self.task.draw())
-        sys.stdout.write(visible(self.task.draw()) + "\n")
+            return self.state()
+        sys.stdout.write(self.state() + "\n")
         return None
 
     def close(self) -> None:

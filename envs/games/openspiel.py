@@ -31,7 +31,6 @@ from coevo.envs.games.openings import make_moves, opening_moves, random_moves, r
 from coevo.envs.games.states import (
     CHANCE,
     clean_name,
-    decisions,
     distinct,
     game_parameters,
     is_open,
@@ -39,13 +38,13 @@ from coevo.envs.games.states import (
     load_game,
     movers,
     named,
-    own_count,
     own_decisions,
     picture,
     resampled,
     shorten,
     view,
 )
+from coevo.envs.games.story import Story, told
 
 FULL_LENGTH, TERSE_LENGTH = 4000, 240
 """Characters of a generic description; the middle of a longer one is cut out."""
@@ -178,17 +177,12 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         """Say what others and chance did since this seat's last move; empty if that is hidden."""
         if not is_open(self.game):
             return ""
-        own = own_count(state, player)
-        seen, said = 0, []
-        for past, actions in decisions(state):
-            seen += player in actions
-            if seen < own:
-                continue
-            for mover in sorted(actions.keys() - {player}):
-                name = self.name_of(past, mover, actions[mover])
-                said.append(name if mover == CHANCE else f"player_{mover} plays {name}")
+        played = state is getattr(self, "state", None)
+        story = self._story if played else Story(self.game)
+        own, steps = story.since(state, player, self.name_of)
+        said = ", ".join(told(steps, player))
         since = "Since your last move" if own else "So far"
-        return f"{since}: {shorten(', '.join(said), 400)}." if said else ""
+        return f"{since}: {shorten(said, 400)}." if said else ""
 
     def terse_text(self, state: pyspiel.State, player: int) -> str:
         """Return the message of one turn in terse style."""
@@ -237,7 +231,7 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         """Start from the game's initial state, or from an opening."""
         self._rng = rng
         self._names: dict[int, dict[str, int]] = {}
-        self.state = self.game.new_initial_state()
+        self.state, self._story = self.game.new_initial_state(), Story(self.game)
         roll(self.state, rng)
         if self.openings:
             self._open(int(rng.integers(self.openings + 1)))
@@ -309,6 +303,7 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         other = resampled(self.state, self.seats.index(seat), rng.random)
         if other is not None:
             self.state, self._names = other, {}
+            self._story = Story(self.game)
         return other is not None
 
 

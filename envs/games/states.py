@@ -135,13 +135,20 @@ def resampled(state: pyspiel.State, player: int, draw: Callable[[], float]) -> p
         return None
 
 
-def decisions(state: pyspiel.State) -> Iterator[tuple[pyspiel.State, dict[int, int]]]:
+def decisions(
+    state: pyspiel.State, past: pyspiel.State | None = None
+) -> Iterator[tuple[pyspiel.State, dict[int, int]]]:
     """Return (state, player -> action) for every step on the way to `state`.
 
     Chance appears as player -1. The state is advanced in place afterwards: clone it to keep it.
+
+    Args:
+        state: the end of the way.
+        past: an earlier state on it to start from, which is advanced; None for the initial one.
     """
     game = state.get_game()
-    past, history, at = game.new_initial_state(), state.full_history(), 0
+    past = game.new_initial_state() if past is None else past
+    history, at = state.full_history(), len(past.full_history())
     # Asked once, since some games look for legal moves to answer what kind of node they are at.
     in_turn = game.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
     while at < len(history):
