@@ -48,8 +48,8 @@ Status = Literal["model", "table", "vectors", "composed", "inferred"]
 STATUS: Mapping[Status, str] = {
     "model": "the property that its source claims is shown by `coevo reproduce` on a language "
     "model trained by the shipped loop",
-    "table": "the property that its source claims is shown by `coevo reproduce` on tables; the "
-    "reproduction says whether the shipped loop trained them or a loop of its own",
+    "table": "the property that its source claims is shown by `coevo reproduce` on tabular "
+    "policies trained by the shipped loop",
     "vectors": "its advantage or its loss gives the worked numbers of the source to 4 decimals",
     "composed": "made of components that are tested one by one; nothing of the source is measured",
     "inferred": "parts of the source could not be read; the header of its file says which",

@@ -133,5 +133,5 @@ REPRODUCTION = Reproduction(
     "baseline: the factor (sigma_k^2 + (mu_k - mu)^2) / sigma^2), evaluated here",
     minutes=0.02,
     run=run,
-    on="alone",
+    on="formula",
 )

@@ -123,5 +123,5 @@ REPRODUCTION = Reproduction(
     "beta); closed forms derived and evaluated in benchmarks/studies/bnpo_numpy.py",
     minutes=0.1,
     run=run,
-    on="alone",
+    on="formula",
 )

@@ -4,7 +4,8 @@ Setting   Five turns. A turn either stalls, for 0.5, or submits, which ends the 
           with probability 0.3, else 0.2. Five stalls earn 2.5, four stalls and a submission 2.44:
           on the plain sum it pays never to submit. The gate counts stalls only where the
           submission pays 0.2 or more, that is where there is one.
-Learning  A logit pair per turn, 32 episodes per update, group mean as baseline, plain gradient.
+Learning  The record `g_ra` on a table by the shipped loop, with the gate and with the plain sum:
+          32 episodes per update, group mean as baseline, plain gradient of the sum over an episode.
 Measured  Completion: the probability of a submission within five turns.
 Chosen    The whole task; the paper reports software agents, 47.6 to 93.8 % completion. The ungated
           figure falls with every update; 600 of lr 0.5 end below a tenth.
@@ -12,43 +13,110 @@ Chosen    The whole task; the paper reports software agents, 47.6 to 93.8 % comp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
 
+from coevo.agents.population import Separate
+from coevo.agents.sampling import SamplingConfig
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
-from coevo.benchmarks.reproductions.tabular import (
-    REAL,
-    Moves,
-    SoftmaxTable,
-    episodes,
-    generators,
-    uniform,
-)
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    Denominators,
-    Gated,
-    LossConfig,
-    NoNormalisation,
-    PolicyGradient,
-    SeqMeanTokenSum,
-    advantages,
-)
+from coevo.benchmarks.reproductions.table_run import PLAIN, learnt, sized, started
+from coevo.envs.core.episode import Turn
+from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.parsing import ANSWER_FORMAT
+from coevo.envs.core.registry import register
+from coevo.envs.core.task import NoArguments, Task
+from coevo.envs.rewards import NotedReward
+from coevo.trainers.algorithms import algorithm
+from coevo.trainers.estimators import Gated, NoNormalisation, SumNorm, WeightedSum
+from coevo.trainers.loop import finish
+from coevo.trainers.run import output_policy
 
+ID = "coevo/stall_or_submit-v0"
+SOLVER, CHANCE = "solver_0", "chance_0"
+STALL, SUBMIT = "stall", "submit"
 TURNS, SIZE, UPDATES, LR = 5, 32, 600, 0.5
-STALL, SUBMIT = 0, 1
-DENSE, HIGH, LOW, ODDS = 0.5, 1.0, 0.2, 0.3
-PARTS = ("payoff", "progress")
-SUM = AdvantageConfig(normalise=NoNormalisation())
-GATED = AdvantageConfig(normalise=NoNormalisation(), compose=Gated(high=("payoff",), delta=LOW))
-LOSS = LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum())
+DENSE, HIGH, LOW = 0.5, 1.0, 0.2
+LEVELS, LUCKY = 10, 3
+"""What chance draws from, and how many of that pay the high reward."""
+SETTINGS: dict[str, Any] = {
+    **PLAIN,
+    "rewards": (NotedReward(key="progress"),),
+    "population": Separate(agents={CHANCE: "random"}),
+    "collect.episodes": SIZE,
+    "collect.group_size": SIZE,
+    "advantage.normalise": NoNormalisation(),
+    "loss.aggregate": SumNorm(),
+    # every turn is a sequence: the sum of all of them, over the number of episodes
+    "optim.lr": LR * SamplingConfig().max_new_tokens / SIZE,
+}
+
+
+class StallOrSubmit(Task[NoArguments]):
+    """Turns that stall, until one submits; chance, the second seat, says what that is worth."""
+
+    env_id = ID
+    seats = (SOLVER, CHANCE)
+    payoff_range = (0.0, HIGH)
+
+    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+        """Begin with the first turn."""
+        self.turn, self.submitted, self.over = 0, False, False
+
+    def to_move(self) -> Sequence[str]:
+        """Return the solver, and chance after a submission."""
+        if self.over or self.turn == TURNS:
+            return ()
+        return (CHANCE,) if self.submitted else (SOLVER,)
+
+    def legal(self, seat: str) -> Sequence[str]:
+        """Return what a turn can do, or the levels of chance."""
+        return (STALL, SUBMIT) if seat == SOLVER else tuple(map(str, range(LEVELS)))
+
+    def describe(self, seat: str, turn: Turn) -> None:
+        """Note the progress that a turn looks like."""
+        super().describe(seat, turn)
+        turn.notes["progress"] = DENSE if turn.move == STALL else 0.0
+
+    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
+        """Stall, submit, or pay a submission."""
+        if CHANCE in moves:
+            self.over = True
+            return {SOLVER: HIGH if int(moves[CHANCE]) < LUCKY else LOW}
+        self.submitted = moves[SOLVER] == SUBMIT
+        self.turn += not self.submitted
+        return {}
+
+    def rules(self, seat: str) -> str:
+        """Explain the task."""
+        return f"Stall or submit. {ANSWER_FORMAT}"
+
+    def situation(self, seat: str) -> str:
+        """Return the number of the turn."""
+        return f"Turn {self.turn}" if seat == SOLVER else "Luck"
+
+    def terse(self, seat: str) -> str:
+        """Return the number of the turn."""
+        return self.situation(seat)
+
+    def draw(self) -> str:
+        """Return the number of the turn, and whether it was submitted."""
+        return f"turn {self.turn}{', submitted' if self.submitted else ''}"
+
+
+raw_env = raw_factory(StallOrSubmit)
+env = aec_factory(StallOrSubmit)
+register(ID, __name__, "turns that stall or submit", kind="mixed", seats=2, listed=False)
 
 
 def run(seeds: Sequence[int]) -> Outcome:
     """Learn with and without the gate."""
-    ungated, gated = _learn(SUM, seeds), _learn(GATED, seeds)
+    ungated, gated = (
+        tuple(completion(compose, seed) for seed in seeds)
+        for compose in (WeightedSum(), Gated(high=("payoff",), delta=LOW))
+    )
     return Outcome(
         (
             Row("completion, rewards summed", ungated, 0.039, high=0.1),
@@ -57,40 +125,13 @@ def run(seeds: Sequence[int]) -> Outcome:
     )
 
 
-def _learn(spec: AdvantageConfig, seeds: Sequence[int]) -> tuple[float, ...]:
-    """Return the probability of completion after learning; seeds learn side by side."""
-    sources = generators(seeds)
-    policy = SoftmaxTable(torch.zeros(len(seeds) * TURNS, 2))
-    for _ in range(UPDATES):
-        played, reward_BTK = _play(policy, uniform(sources, SIZE, TURNS + 1))
-        seed_B = torch.arange(len(seeds)).repeat_interleave(SIZE)
-        batch = episodes(reward_BTK, PARTS, mask_BT=played.mask_CL, group=seed_B)
-        advantage_CL = _padded(advantages(spec, batch).advantage_BS)
-        # the denominator of one seed: each takes the step that it would take alone
-        policy.update(LOSS, played, advantage_CL, Denominators(SIZE, SIZE, TURNS), lr=LR)
-    stall_ST = policy.probabilities_CA()[:, STALL].reshape(len(seeds), TURNS)
-    return tuple((1 - stall_ST.prod(1)).tolist())
-
-
-def _play(policy: SoftmaxTable, uniform_SGT: Tensor) -> tuple[Moves, Tensor]:
-    """Play all turns at once and cut every episode after its first submission."""
-    seeds, size, _ = uniform_SGT.shape
-    context_ST = torch.arange(seeds * TURNS).reshape(seeds, TURNS)
-    uniform_CG = uniform_SGT[..., :TURNS].transpose(1, 2).reshape(-1, size)
-    arm_SGT = policy.draw(uniform_CG).reshape(seeds, TURNS, size).transpose(1, 2)
-    submit_BT = (arm_SGT == SUBMIT).reshape(-1, TURNS)
-    mask_BT = submit_BT.long().cumsum(1) - submit_BT.long() == 0
-    lucky_B1 = uniform_SGT[..., TURNS].reshape(-1, 1) < ODDS
-    payoff_BT = torch.where(submit_BT & mask_BT, torch.where(lucky_B1, HIGH, LOW), 0.0).to(REAL)
-    progress_BT = torch.where(~submit_BT & mask_BT, DENSE, 0.0).to(REAL)
-    context_BT = context_ST.unsqueeze(1).expand(seeds, size, TURNS).reshape(-1, TURNS)
-    played = Moves(context_BT, arm_SGT.reshape(-1, TURNS), mask_BT)
-    return played, torch.stack([payoff_BT, progress_BT], dim=-1)
-
-
-def _padded(advantage_BS: Tensor) -> Tensor:
-    """Return the advantages the width of the moves."""
-    return torch.nn.functional.pad(advantage_BS, (0, TURNS - advantage_BS.shape[1]))
+def completion(compose: WeightedSum | Gated, seed: int) -> float:
+    """Return the probability of a submission within all turns, after learning."""
+    made = algorithm("g_ra", None, {**SETTINGS, "advantage.compose": compose})
+    with started(made, ID, maker=sized(TURNS, 2), seed=seed, steps=UPDATES) as run:
+        finish(run)
+        odds = learnt(output_policy(run.learners[SOLVER]))
+        return 1 - prod(float(odds[f"Turn {turn}"][0]) for turn in range(TURNS))
 
 
 REPRODUCTION = Reproduction(
@@ -100,7 +141,7 @@ REPRODUCTION = Reproduction(
     source="Sun et al. 2025, Gated Rewards, arXiv 2508.10548 (gated accumulation: R_high + "
     "1[R_high >= delta] times the sum of the step rewards); figures: our numpy experiment, "
     "benchmarks/studies/gated_rewards_numpy.py",
-    minutes=0.1,
+    minutes=3.0,
     run=run,
-    on="alone",
+    on="table",
 )

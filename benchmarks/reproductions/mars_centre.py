@@ -113,5 +113,5 @@ REPRODUCTION = Reproduction(
     "over turns first, then a mean per role); 1/8 and the other references are exact, derived here",
     minutes=0.01,
     run=run,
-    on="alone",
+    on="formula",
 )

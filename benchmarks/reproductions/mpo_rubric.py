@@ -18,10 +18,8 @@ Chosen    Beforehand: that quality falls and the grade rises under the fixed rub
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import fmean
 
 from coevo.benchmarks.reproductions.essays import (
@@ -33,12 +31,10 @@ from coevo.benchmarks.reproductions.essays import (
     makers,
 )
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps
-from coevo.benchmarks.reproductions.table_run import QUICKLY
+from coevo.benchmarks.reproductions.table_run import QUICKLY, started
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.config import TrainConfig
-from coevo.trainers.loop import start, updates
-from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.loop import updates
 from coevo.trainers.steps import Every, Revise
 
 STEPS, LAST = 120, 10
@@ -79,22 +75,8 @@ def course(variant: str | None, seed: int, rubric: str = HACKED, steps: int = ST
         rubric: the first one.
         steps: updates.
     """
-    given = TrainConfig(
-        algorithm=record(variant, rubric),
-        env=ID,
-        env_options={"prompt_style": "terse", "draw": seed},
-        model="table",
-        seed=seed,
-        steps=steps,
-        checkpoint_every=steps + 1,
-        probe_every=steps + 1,
-        episodes_logged=0,
-        device="cpu",
-    )
-    with tempfile.TemporaryDirectory() as name:
-        folder = RunFolder(Path(name) / "run")
-        folder.create(given)
-        run = start(given, folder, makers())
+    made = record(variant, rubric)
+    with started(made, ID, {"draw": seed}, makers(), seed=seed, steps=steps) as run:
         seen = [done.metrics for done in updates(run)]
         written = [a["born_at"] for a in run.archive.state_dict() if a["parents"]]
     grades = [m["reward/rubric/grade"] / (POINTS * len(rubric.split())) for m in seen]

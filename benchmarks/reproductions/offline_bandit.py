@@ -107,5 +107,5 @@ REPRODUCTION = Reproduction(
     "benchmarks/studies/rec_numpy.py",
     minutes=0.2,
     run=run,
-    on="alone",
+    on="formula",
 )

@@ -17,10 +17,8 @@ Chosen    Sizes and step sizes, after a look at 64 levels and 250 updates. The b
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -29,16 +27,13 @@ import torch
 
 from coevo.agents.table import TabularPolicy
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
-from coevo.benchmarks.reproductions.table_run import QUICKLY
+from coevo.benchmarks.reproductions.table_run import QUICKLY, started
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT
 from coevo.envs.core.registry import register
 from coevo.envs.core.task import NoArguments, Task
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import updates
-from coevo.trainers.run import start
-from coevo.trainers.run_folder import RunFolder
 
 ID = "coevo/corridors-v0"
 DESIGNER = "designer_0"
@@ -133,21 +128,7 @@ def course(variant: str | None, seed: int, steps: int = STEPS) -> Course:
         seed: of the run.
         steps: updates.
     """
-    given = TrainConfig(
-        algorithm=algorithm("paired", variant, SETTINGS),
-        env=ID,
-        model="table",
-        seed=seed,
-        steps=steps,
-        checkpoint_every=steps + 1,
-        probe_every=steps + 1,
-        episodes_logged=0,
-        device="cpu",
-    )
-    with tempfile.TemporaryDirectory() as name:
-        folder = RunFolder(Path(name) / "run")
-        folder.create(given)
-        run = start(given, folder)
+    with started(algorithm("paired", variant, SETTINGS), ID, seed=seed, steps=steps) as run:
         protagonist = run.learners["protagonist"].agent
         assert isinstance(protagonist, TabularPolicy)  # --model table
         built, through = [], []
@@ -198,7 +179,7 @@ def run(seeds: Sequence[int]) -> Outcome:
 REPRODUCTION = Reproduction(
     name="paired_corridor",
     property="A designer that earns regret leaves the unsolvable level alone, which a minimax "
-    "designer builds nearly always. That players get further under it is measured, not claimed.",
+    "designer builds nearly always; that players get further under it is measured, not claimed.",
     source="Dennis et al. 2020, PAIRED, arXiv 2012.02096 (regret, minimax, domain randomisation); "
     "references: what each designer's reward is highest for",
     minutes=6.0,

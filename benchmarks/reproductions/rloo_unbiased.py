@@ -101,5 +101,5 @@ REPRODUCTION = Reproduction(
     "derived here",
     minutes=0.02,
     run=run,
-    on="alone",
+    on="formula",
 )

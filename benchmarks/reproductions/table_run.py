@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,7 +10,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import torch
+from torch import Tensor
+
+from coevo.agents.policy import Policy
 from coevo.agents.population import MakePolicy
+from coevo.agents.table import Rows, Table, TabularPolicy
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import updates
@@ -23,6 +29,8 @@ QUICKLY = {
     "optim.minibatches": 1,
 }
 """Settings of PPO for a table: one plain step per update, a critic that follows at once."""
+PLAIN = {"optim.optimiser": "sgd", "optim.warmup": 0, "optim.grad_norm": 1e9, "rewards": ()}
+"""Plain gradient steps on what an environment pays."""
 NEVER = 10**9
 """Updates between what a reproduction does not look at."""
 
@@ -73,6 +81,27 @@ def outcomes(
     """
     with started(record, env, options, steps=steps, seed=seed) as run:
         return [_outcomes(done.metrics) for done in updates(run)]
+
+
+def sized(rows: int, moves: int) -> MakePolicy:
+    """Return what makes tables of a size that is known: an update of a large one takes longer."""
+    known = Rows()
+
+    def make(name: str, **given: Any) -> TabularPolicy:
+        return TabularPolicy(Table(rows, moves), known, name=name)
+
+    return make
+
+
+@torch.no_grad()
+def learnt(policy: Policy) -> dict[str, Tensor]:
+    """Return what a table has learnt: the latest message of a prompt -> odds of its moves."""
+    assert isinstance(policy, TabularPolicy)  # a run of tables
+    found = {}
+    for key, row in policy.rows.of.items():
+        logits_A = policy.model(torch.tensor([row]))[0, : policy.rows.moves[row]]
+        found[str(json.loads(key)[0][-1])] = logits_A.softmax(-1)
+    return found
 
 
 def at_end(

@@ -89,5 +89,5 @@ REPRODUCTION = Reproduction(
     "our numpy experiment, benchmarks/studies/tis_numpy.py",
     minutes=0.01,
     run=run,
-    on="alone",
+    on="formula",
 )

@@ -25,6 +25,8 @@ class Round:
         >>> Round(("a", "b", "c"), {"a": "bet"}, {"b": "is not a legal move now"}).waiting
         ('c',)
         """
+        if not (self.moves or self.forfeits):
+            return self.seats  # asked for far more often than anybody moves
         return tuple(s for s in self.seats if s not in self.moves and s not in self.forfeits)
 
     def accept(self, seat: str, move: str) -> None:

@@ -94,6 +94,9 @@ def test_the_status_is_held(name):
     record = ALGORITHMS[name]
     assert record.status in STATUS
     assert [c for c in record.reproductions if c not in REPRODUCTIONS] == []
+    shown = {REPRODUCTIONS[c].on for c in record.reproductions}
+    assert record.status != "model" or "model" in shown
+    assert record.status != "table" or shown & {"model", "table"}
     if record.status == "inferred":
         doc = importlib.import_module(f"coevo.trainers.algorithms.{name}").__doc__
         assert "nferred" in doc or "could not be read" in doc

@@ -5,8 +5,8 @@ steps that look useful teach a policy to stall; behind the gate they teach only 
 goal well. Here the payoff is the higher reward and everything else the lower.
 
 Inferred: read in the abstract; thresholds and the paper's full list of priorities are not public.
-`--set "advantage.compose=gate(high=payoff > progress, delta=0.5)"` gives a longer list. The inner
-algorithm is GRPO.
+`--set advantage.compose='{name: gate, high: [payoff, progress], delta: 0.5}'` gives a longer list.
+The inner algorithm is GRPO.
 """
 
 from coevo.envs.rewards import FormatReward

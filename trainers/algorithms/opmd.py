@@ -27,7 +27,7 @@ ALGORITHM = Algorithm(
     summary="policy gradient with a squared log-ratio to the sampling policy (REP-OPMD)",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
     formula="loss = -A logp + tau (logp - logp_old)^2, A_i = R_i - mean_group R",
-    status="table",
+    status="vectors",
     reproductions=("offline_bandit",),
     rewards=(FormatReward(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

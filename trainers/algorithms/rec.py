@@ -40,7 +40,7 @@ ALGORITHM = Algorithm(
     summary="gated REINFORCE on the plays of another policy, in six forms",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
     formula="loss = -A logp where A >= 0 and s <= 1.2, or A <= 0 and s >= 0.8; else 0",
-    status="table",
+    status="vectors",
     reproductions=("offline_bandit",),
     rewards=(FormatReward(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -23,7 +23,7 @@ ALGORITHM = Algorithm(
     summary="REINFORCE whose advantages are weighed by their exponential",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
     formula="A_i = a exp(a / T), a = R_i - mean_group R; loss = -A logp",
-    status="table",
+    status="vectors",
     reproductions=("offline_bandit",),
     rewards=(FormatReward(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -23,7 +23,7 @@ ALGORITHM = Algorithm(
     summary="outcome minus the mean of the same seat in the other plays of its group",
     paper="Ahmadian et al. 2024, arXiv 2402.14740",
     formula="A_i = R_i - mean of R_j over j != i of the group and seat; loss = -A log pi",
-    status="table",
+    status="vectors",
     reproductions=("rloo_unbiased",),
     rewards=(FormatReward(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

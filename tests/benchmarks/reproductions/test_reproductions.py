@@ -36,7 +36,9 @@ SMALL = {
     "ssp_gate": {"STEPS": 400},
 }
 """Settings that make a reproduction quick, and too short for some of its figures."""
-QUICK = [n for n, one in REPRODUCTIONS.items() if one.minutes <= 2 and one.on == "alone"]
+QUICK = [
+    n for n, one in REPRODUCTIONS.items() if one.minutes <= 2 and one.on in ("formula", "alone")
+]
 """The others take minutes, on larger tables or with language models, or are trained by the shipped
 loop; `coevo reproduce NAME` runs them, and their own tests use reduced sizes."""
 
@@ -124,17 +126,16 @@ def small(monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("name", [name for name in QUICK if name != "cov_entropy"])
+@pytest.mark.parametrize("name", QUICK)
 def test_it_holds(name):
-    seeds = [0] if name == "gdpo_collapse" else [0, 1]
-    outcome = REPRODUCTIONS[name].run(seeds)
+    outcome = REPRODUCTIONS[name].run([0, 1])
     assert outcome.holds, failures(outcome.rows)
-    assert {len(row.measured) for row in outcome.rows} <= {1, len(seeds)}
+    assert {len(row.measured) for row in outcome.rows} <= {1, 2}
 
 
 @pytest.mark.parametrize(
     ("name", "component", "method", "broken", "figures"),
-    BROKEN,
+    [pytest.param(*one, marks=[] if one[0] in QUICK else pytest.mark.slow) for one in BROKEN],
     ids=[f"{name}-{figures}" for name, *_, figures in BROKEN],
 )
 def test_a_figure_fails_with_a_broken_estimator(
@@ -147,10 +148,10 @@ def test_a_figure_fails_with_a_broken_estimator(
 
 
 def test_every_one_is_seen_to_fail():
-    assert {name for name, *_ in BROKEN} == set(QUICK)
+    assert {name for name, *_ in BROKEN} >= set(QUICK)
 
 
-@pytest.mark.parametrize("name", ["agent_norm", "gated_accumulation", "tis_cosine"])
+@pytest.mark.parametrize("name", ["agent_norm", "dr_mas_spikes", "tis_cosine"])
 def test_seeds_side_by_side_do_not_meet(small, name):
     both, alone = small(name, "", [3, 5]), small(name, "", [5])
     for two, one in zip(both, alone, strict=True):
