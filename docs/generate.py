@@ -22,7 +22,7 @@ from coevo.envs import list_envs, make
 from coevo.envs.core.config import components, plain
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import CoevoError
-from coevo.envs.core.registry import EnvSpec
+from coevo.envs.core.registry import EnvSpec, by_family
 from coevo.envs.core.settings import Settings
 from coevo.envs.rewards import REWARDS, RewardModule
 from coevo.trainers.algorithm import STATUS, Algorithm, CollectConfig
@@ -52,13 +52,13 @@ def environment_pages() -> dict[str, str]:
     """Return a page per environment, by its short name, and their index."""
     envs = list_envs()
     pages = {short(e.id): environment_page(e) for e in envs}
-    rows = [
-        (f"[`{e.id}`]({short(e.id)}.md)", e.summary, e.kind, moves(e), ", ".join(e.suite_names))
-        for e in envs
-    ]
-    text = "# Environments\n\n" + table(("id", "task", "kind", "moves", "suites"), rows)
-    text += toctree(pages)
-    return pages | {"index": text}
+    parts = ["# Environments", "The id of an environment is `coevo/NAME-v0`."]
+    for family, members in by_family(envs):
+        rows = [
+            (f"[{short(e.id)}]({short(e.id)}.md)", e.summary, e.kind, moves(e)) for e in members
+        ]
+        parts += [f"## {family.capitalize()}", table(("name", "task", "kind", "moves"), rows)]
+    return pages | {"index": "\n\n".join(parts) + toctree(pages)}
 
 
 def environment_page(env: EnvSpec) -> str:
@@ -70,6 +70,7 @@ def environment_page(env: EnvSpec) -> str:
         ("import", f'`pettingzoo.make("aec", "{env.id}")`'),
         ("seats", ", ".join(f"`{seat}`" for seat in raw.possible_agents)),
         ("moves", moves(env)),
+        ("suites", ", ".join(f"`{name}`" for name in env.suite_names)),
         ("action", action(raw)),
         ("observation", '`{"messages": chat}`'),
         ("payoff of a seat", f"{low:g} to {high:g}" + (", zero-sum" if raw.zero_sum else "")),

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import gymnasium
@@ -50,16 +52,21 @@ class EnvSpec:
     """Whether it is one of the environments that coevo offers; others, such as those of
     reproductions, can be made and trained on by whoever knows their id."""
     suites: tuple[str, ...] | None = None
-    """Suites that the environment is in; None takes the folder of its module."""
+    """Suites that the environment is in; None takes its family."""
+
+    @property
+    def family(self) -> str:
+        """Return the folder that holds the module, by which tables are divided.
+
+        >>> EnvSpec(id="a/b-v0", module="coevo.envs.games.x", summary="", kind="mixed").family
+        'games'
+        """
+        return self.module.rpartition(".")[0].rpartition(".")[2]
 
     @property
     def suite_names(self) -> tuple[str, ...]:
-        """Return the suites: as registered, else the folder that holds the module.
-
-        >>> EnvSpec(id="a/b-v0", module="coevo.envs.games.x", summary="", kind="mixed").suite_names
-        ('games',)
-        """
-        return tuple(self.module.split(".")[-2:-1]) if self.suites is None else self.suites
+        """Return the suites: as registered, else its family."""
+        return (self.family,) if self.suites is None else self.suites
 
 
 _ID = re.compile(r"[a-z0-9_]+/[a-z0-9_]+-v[0-9]+")
@@ -101,6 +108,12 @@ def spec(id: str) -> EnvSpec:
 def list_envs() -> list[EnvSpec]:
     """Return every registered environment that is listed, in order of id."""
     return [ENVS[id] for id in sorted(ENVS) if ENVS[id].listed]
+
+
+def by_family(specs: Iterable[EnvSpec]) -> list[tuple[str, list[EnvSpec]]]:
+    """Return environments by family, both in the order of the alphabet."""
+    ordered = sorted(specs, key=lambda s: (s.family, s.id))
+    return [(family, list(found)) for family, found in groupby(ordered, lambda s: s.family)]
 
 
 def make(id: str, **kwargs: Any) -> TextEnv:

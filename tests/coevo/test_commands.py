@@ -60,6 +60,9 @@ def test_envs(cli):
     listed = json.loads(cli("envs", "--json").out)
     assert [entry["id"] for entry in listed] == [s.id for s in list_envs()]
     assert all(s.id in out for s in list_envs())
+    games, societies = out.index("games: "), out.index("societies: ")
+    assert out.index("dilemmas: ") < games < out.index("coevo/kuhn_poker-v0") < societies
+    assert societies < out.index("coevo/fishery-v0")
 
 
 def test_algos(cli):
