@@ -31,6 +31,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.hashing import sealed
 from coevo.envs.core.illegal import Risk
 from coevo.envs.core.parsing import Parse, answer
+from coevo.envs.core.picture import picture
 from coevo.envs.core.quoting import encodable, visible
 from coevo.envs.core.round import Round
 from coevo.envs.core.settings import Settings, recorded
@@ -48,7 +49,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
 
     metadata: dict[str, Any] = {  # noqa: RUF012  # PettingZoo lets instances have their own
         "name": "text",
-        "render_modes": ["ansi", "human"],
+        "render_modes": ["ansi", "human", "rgb_array"],
         "render_fps": 4,
         "is_parallelizable": False,
     }
@@ -205,13 +206,16 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
             self.episode.note = reason
             self._finish(StopReason.ERROR)
 
-    def render(self) -> str | None:
-        """Draw the state: returned for `ansi`, written for `human`."""
+    def render(self) -> Any:
+        """Draw the state: returned for `ansi` and `rgb_array`, written for `human`."""
         if self.render_mode is None:
-            raise ConfigError("render needs render_mode='ansi' or 'human' in make")
+            raise ConfigError("render needs render_mode='ansi', 'human' or 'rgb_array' in make")
+        drawn = self.state()
         if self.render_mode == "ansi":
-            return self.state()
-        sys.stdout.write(self.state() + "\n")
+            return drawn
+        if self.render_mode == "rgb_array":
+            return picture(drawn)
+        sys.stdout.write(drawn + "\n")
         return None
 
     def close(self) -> None:

@@ -27,8 +27,9 @@ class Settings:
     mappings of a name and arguments, or bare names."""
     max_cycles: Annotated[int, whole(1)] | None = None
     """Rounds (a joint move or one seat's move) after which an episode is truncated."""
-    render_mode: Literal["ansi", "human"] | None = None
-    """`ansi` returns the drawing, `human` writes it to standard output."""
+    render_mode: Literal["ansi", "human", "rgb_array"] | None = None
+    """`ansi` returns the drawing, `human` writes it to standard output, `rgb_array` returns it as
+    an image [height, width, 3] (Pillow, in the extra `train`)."""
 
 
 def recorded(illegal: IllegalPolicy, max_cycles: int | None) -> dict[str, Any]:

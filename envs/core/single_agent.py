@@ -29,7 +29,7 @@ class SeatView(gymnasium.Env[Obs, Act]):
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  # as Gymnasium declares it
-        "render_modes": ["ansi", "human"],
+        "render_modes": ["ansi", "human", "rgb_array"],
         "render_fps": 4,
     }
 
@@ -89,7 +89,7 @@ class SeatView(gymnasium.Env[Obs, Act]):
         ended, cut = self.env.terminations[self.seat], self.env.truncations[self.seat]
         return self._observation(), float(reward), ended, cut, self._info()
 
-    def render(self) -> str | None:
+    def render(self) -> Any:
         """Draw the state as the text environment does."""
         return self.env.render()
 

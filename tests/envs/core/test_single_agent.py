@@ -190,8 +190,8 @@ def test_rendering_is_that_of_the_environment(capsys):
     env.reset(seed=0)
     assert "betting: none yet" in env.render()
     assert capsys.readouterr().out == ""
-    with pytest.raises(ConfigError, match="render_mode='rgb_array'"):
-        SingleAgentEnv(KUHN, render_mode="rgb_array")
+    with pytest.raises(ConfigError, match="render_mode='rgb'"):
+        SingleAgentEnv(KUHN, render_mode="rgb")
 
 
 def test_named_agents():
