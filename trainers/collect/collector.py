@@ -242,8 +242,10 @@ class Collector:
             return {}
         turns = (t for g in played for e in g.episodes for t in e.turns)
         ages = [step - t.version for t in turns if t.player in self.population.learners]
-        lag = {"staleness/mean": float(np.mean(ages)), "staleness/max": float(max(ages))}
-        return {**(lag if ages else {}), "staleness/dropped": float(dropped)}
+        found = {"staleness/dropped": float(dropped)}
+        if ages:
+            found |= {"staleness/mean": float(np.mean(ages)), "staleness/max": float(max(ages))}
+        return found
 
     # ---- What is known about tasks and episodes  ------------------------------------------------
 
