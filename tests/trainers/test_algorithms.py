@@ -173,6 +173,7 @@ COMPOSITION = {
     "optima": "collect > score > recycle(best) > update(sft) > fit | token_cost",
     "two_level": "collect > score > credit > update(not planner*) > every 1 from 50: "
     "update(planner*) > recall > fit | entropy, critic",
+    "mixed_pool": "gae / batch / token_std | token:pg | token_mean | entropy, critic",
     "mpo": "draw(rubric) > collect > score > credit > update > every 10 from 9: "
     "revise(rubric) > fit | rubric, KL in reward, critic",
     "mac_spgg": "gae / agent_group / none | token:ppo_clip 0.2 | token_mean | entropy, critic",
@@ -237,6 +238,7 @@ ON_KUHN = {
     "mac_spgg": {"population": Shared()},
     "cory": {"population": Shared()},
     "paired": {"population": Shared(), "rewards": ()},
+    "mixed_pool": {"population": Shared()},
     "two_level": {"population": Shared()},
     **KUHN_GIVES_NONE,
     "spear": {"collect.replay.capacity": 2},

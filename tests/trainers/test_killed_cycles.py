@@ -59,6 +59,17 @@ given = TrainConfig(algorithm=made, env=it.ID, model="table", steps=4)
         LEARNT,
         (2, 4),  # of three learners
     ),
+    "mixed_pool": (
+        """
+maker = lambda: None
+made = algorithm("mixed_pool", None, {"collect.episodes": 8, "optim.lr": 0.1})
+options = {"prompt_style": "terse", "rounds": 3}
+env = "coevo/iterated_game-v0"
+given = TrainConfig(algorithm=made, env=env, env_options=options, model="table", steps=4)
+""",
+        LEARNT,
+        (1, 3),  # of two learners
+    ),
     "mpo": (
         """
 from coevo.benchmarks.reproductions import essays, mpo_rubric as it

@@ -34,6 +34,7 @@ TASK = {
     **{name: {"advantage.reward_weights": {}} for name in ("cooper", "spark")},
     # random weights give no verdict that can be read, and turns without one are left out
     "urpo": {"advantage.reward_weights": {}, "rewards": ()},
+    "mixed_pool": {"population": Shared()},  # its members play the repeated game alone
     "mpo": {"advantage.reward_weights": {}, "rewards": ()},
     # nobody designs what is played here
     "paired": {"population": Shared(), "rewards": (), "optim.epochs": 1},

@@ -22,6 +22,7 @@ from coevo.agents.table import Rows, Table, TabularPolicy
 from coevo.envs.core.config import read
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint, loop
+from coevo.trainers.algorithms import algorithm
 from coevo.trainers.run_folder import RunFolder
 
 SEATS = ("player_0", "player_1")
@@ -115,6 +116,25 @@ def test_a_served_member_is_asked_only_to_play_and_costs_no_training_tokens(
         pass
     assert Served.asked == 3 * 8 * 2
     assert run.progress.tokens == 3 * 8 * 2 and run.progress.turns == 3 * 8 * 4
+
+
+def test_half_of_a_mixed_pool_meets_members_and_no_prompt_says_whom(tables, folder):
+    given = tables(algorithm("mixed_pool").population, {"collect.episodes": 400})
+    run = loop.start(given, folder(given))
+    met, chats = Counter(), {}
+    for episode in run.collector.collect(0).episodes:
+        players = {t.agent: t.player for t in episode.turns}
+        learners = {s for s, name in players.items() if name in run.learners}
+        met[len(learners)] += 1
+        for seat in learners:
+            (other,) = players.keys() - {seat}
+            kind = "learner" if other in learners else "member"
+            first = next(t for t in episode.turns if t.agent == seat)
+            chats.setdefault((seat, kind), set()).add(str(first.chat))
+    assert met.total() == 400 and met.keys() == {1, 2}
+    assert met[1] / 400 == pytest.approx(0.5, abs=0.08)  # 3 sd
+    for seat in SEATS:
+        assert chats[seat, "learner"] == chats[seat, "member"] and len(chats[seat, "member"]) == 1
 
 
 # ---- Exchange --------------------------------------------------------------------------------

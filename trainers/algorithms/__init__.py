@@ -42,6 +42,7 @@ from coevo.trainers.algorithms import (
     lite_ppo,
     mac_spgg,
     mars,
+    mixed_pool,
     mpo,
     opmd,
     opo,
@@ -167,6 +168,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         comas,
         mac_spgg,
         cory,
+        mixed_pool,
         paired,
         two_level,
         # Outer loops
