@@ -279,6 +279,17 @@ register(
     refs_source="random: 0 by symmetry; oracle: exact best response to random play",
 )
 register(
+    "coevo/liars_dice_rounds-v0",
+    "coevo.envs.games.liars_dice_rounds",
+    "liar's dice for many players; whoever is wrong loses a die",
+    kind="competitive",
+    seats=3,
+    metric="return_vs_random",
+    refs={"random": 0.0, "oracle": 0.9278606965174129},
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 0.928 with "
+    "standard error 0.015 in 402 games",
+)
+register(
     "coevo/mancala-v0",
     "coevo.envs.games.mancala",
     "sow seeds around the pits into the own store (Kalah)",

@@ -1,9 +1,10 @@
-"""Our environments as verifiers': a taskset of seeds, and an environment that plays them.
+r"""Our environments as verifiers': a taskset of seeds, and an environment that plays them.
 
 verifiers loads a plug-in by the name of a top-level module, so a project has a file such as
 `kuhn.py` that holds `from coevo.envs.bridges.as_verifiers import *`, and then
 
-    eval kuhn --env.taskset.env coevo/kuhn_poker-v0 --env.taskset.opponents oracle
+    vf-eval kuhn --env.taskset.env coevo/kuhn_poker-v0 --env.taskset.opponents oracle \
+        --env.player.harness.id null --env.player.runtime.type subprocess
 
 One seat is the agent's, the others are played by agents of ours. This module needs verifiers.
 """

@@ -97,14 +97,16 @@ class TextArenaTask(Task[TextArenaConfig]):
         """Fetch what the game tells the player who moves now; it says everything only once."""
         player, told = self.world.get_observation()
         self.mover = self.seats[player]
-        mine = (self._words(m) for m in told if m[0] != player)
+        mine = (self._words(m, player) for m in told)
         self.told[self.mover] = "\n".join(text for text in mine if text)
 
-    def _words(self, message: tuple[int, str, Any]) -> str:
-        sender, text, _ = message
-        if sender < 0:
-            return visible(str(text)).strip()
-        return f"player_{sender} says:\n{quote(str(text))}"
+    def _words(self, message: tuple[Any, ...], player: int) -> str:
+        """Return a message for a player; some games mix up what stands where in it."""
+        sender = next((part for part in message if isinstance(part, int)), -1)
+        text = "\n".join(part for part in message if isinstance(part, str))
+        if sender == player:
+            return ""  # its own words are in its chat
+        return visible(text).strip() if sender < 0 else f"player_{sender} says:\n{quote(text)}"
 
     def to_move(self) -> Sequence[str]:
         """Return the player whom the game asks."""
@@ -128,7 +130,11 @@ class TextArenaTask(Task[TextArenaConfig]):
                 self.rewards = {self.seats.index(seat): -1.0}
             else:
                 if done:
-                    self.rewards = dict(self.world.close()[0] or {})
+                    paid = self.world.close()[0] or {}
+                    # Some games put the reason of a loss where its number should be.
+                    self.rewards = {
+                        p: float(r) if isinstance(r, int | float) else -1.0 for p, r in paid.items()
+                    }
                 else:
                     self._listen()
         given = self.rewards or {}

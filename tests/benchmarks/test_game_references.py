@@ -26,7 +26,8 @@ BLOTTO, BARGAINING = "coevo/colonel_blotto-v0", "coevo/bargaining-v0"
 EXPERTS = tuple(
     f"coevo/{name}-v0"
     for name in (
-        *("backgammon", "battleship", "breakthrough", "dark_hex", "go", "hex", "mancala"),
+        *("backgammon", "battleship", "breakthrough", "dark_hex", "go", "hex"),
+        *("liars_dice_rounds", "mancala"),
         *("negotiation", "othello", "oware", "phantom_tic_tac_toe", "pig"),
     )
 )
