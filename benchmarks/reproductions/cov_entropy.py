@@ -61,7 +61,7 @@ def run(seeds: Sequence[int]) -> Outcome:
             Row("success, KL-Cov", _column(kl, 1), 0.986, low=0.98),
             Row("success, Clip-Cov", _column(clip, 1), 0.991, low=0.98),
         ),
-        note="Clip-Cov's gain varies as much over seeds as it is large, so fewer than five seeds "
+        note="Clip-Cov's gain varies over seeds by half of its size, so fewer than five seeds "
         "say little about it",
     )
 
