@@ -2,13 +2,14 @@
 SHELL := bash
 PYTHON ?= python3
 SEED ?= 0
+MINUTES ?= 60
 PYTEST_FLAGS ?= -q -n auto --dist loadfile
 VENV := .venv
 BIN := $(VENV)/bin
 QUICK := $(VENV)/.quickstart
 FULL := $(VENV)/.installed
 
-.PHONY: help quickstart test test-vllm lint browser docs faults
+.PHONY: help quickstart test test-vllm lint browser docs faults soak
 
 help:
 	@echo "make quickstart   train on Kuhn poker for four minutes and compare before and after"
@@ -16,6 +17,7 @@ help:
 	@echo "make test-vllm    the vLLM engine against the learner, where vLLM is installed"
 	@echo "make lint         the same without the tests"
 	@echo "make faults       inject faults into whole runs, by seed: make faults SEED=3"
+	@echo "make soak         train for an hour, then a million steps; fails if memory or handles grow"
 	@echo "make docs         the documentation site, in docs/_build/html"
 	@echo "PYTHON=python3.12 names another interpreter for the first install"
 
@@ -47,6 +49,10 @@ browser:
 # Faults that are injected into whole runs, and generated command lines; SEED chooses them.
 faults: $(FULL)
 	$(BIN)/pytest -q -m faults tests/faults --fault-seed $(SEED)
+
+soak: $(FULL)
+	$(BIN)/python -P benchmarks/studies/soak_training.py --minutes $(MINUTES)
+	$(BIN)/python -P benchmarks/studies/soak.py --steps 1000000
 
 docs: $(FULL)
 	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html

@@ -26,6 +26,8 @@ FUZZ = ("", "[", "]]][[[", "[\ud800]", "\x00\x1b[31m[1]", "[9] " * 500, "\u202e[
 """Replies that no rules foresee."""
 SLICE = 200
 """Steps of one environment in a round."""
+MOST = 2.0
+"""Megabytes per 100,000 steps from which memory grows."""
 STYLES = ("full", "terse")
 
 
@@ -138,7 +140,8 @@ def main(arguments: list[str]) -> int:
         f"faults {len(found.faults)}: {found.faults[:5]}",
     ]
     sys.stdout.write("\n".join(lines) + "\n")
-    return 1 if found.faults else 0
+    grown = found.slope > MOST or found.files[-1] > found.files[len(found.files) // 2]
+    return 1 if found.faults or grown else 0
 
 
 if __name__ == "__main__":

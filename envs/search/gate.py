@@ -12,13 +12,13 @@ close two of its holes (hops unchecked, several answers), and its reader lets pa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from coevo.envs.questions.answers import exact_match
 from coevo.envs.search.corpus import Document
+from coevo.envs.search.disguise import mentions
 from coevo.envs.search.grammar import Path
 from coevo.envs.search.proposals import EXACT, VALID, GateSpec, Proposal, Verdict
 from coevo.envs.search.retrieval import tokenise
@@ -70,7 +70,7 @@ class Gate:
         least = spec.min_searches if spec.min_searches is not None else min(2, p.hops)
         queries = [" ".join(q.casefold().split()) for q in p.queries]
         bridges = self._bridges(path) if path else self._searched(p)
-        leaked = [b for b in bridges if _mentions(low, b)]
+        leaked = [b for b in bridges if mentions(text, b)]
         tests: dict[str, tuple[bool, str]] = {
             "too_short": (
                 words < spec.min_words or len(text) < spec.min_chars,
@@ -80,13 +80,16 @@ class Gate:
                 words > spec.max_words or len(text) > spec.max_chars,
                 f"{words} words, {len(text)} characters",
             ),
-            "answer_leak": (p.answer.casefold() in low, "the question holds the answer"),
+            "answer_leak": (
+                p.answer.casefold() in low or mentions(text, p.answer),
+                "the question holds the answer",
+            ),
             "bridge_leak": (bool(leaked), f"the question names {', '.join(leaked)}"),
             "no_evidence": (not p.evidence, "nothing was found"),
             "too_few_searches": (len(queries) < least, f"{len(queries)} of {least} searches"),
             "duplicate_search": (len(set(queries)) < len(queries), "a query came twice"),
             "answer_searched": (
-                spec.forbid_answer_search and any(_mentions(q, p.answer) for q in queries),
+                spec.forbid_answer_search and any(mentions(q, p.answer) for q in p.queries),
                 "a query holds the answer",
             ),
             "near_duplicate_archive": self._duplicate(text, p.stored),
@@ -202,7 +205,7 @@ class Gate:
         """Return whether a document holds the answer, where no path says what supports it."""
         if path is not None or self.spec.allow_support:
             return False
-        return _mentions(self.world.by_id[id].contents.casefold(), p.answer)
+        return mentions(self.world.by_id[id].contents, p.answer)
 
 
 def overlap(one: str, other: str) -> float:
@@ -213,7 +216,3 @@ def overlap(one: str, other: str) -> float:
     """
     a, b = set(tokenise(one)), set(tokenise(other))
     return len(a & b) / len(a | b) if a | b else 1.0
-
-
-def _mentions(text: str, name: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", text.casefold()) is not None
