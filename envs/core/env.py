@@ -150,7 +150,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         """Return a fresh copy of what this seat has seen."""
         return {"messages": copy_chat(self.chat(agent))}
 
-    def state(self) -> str:  # type: ignore[override]  # PettingZoo has numbers alone in mind
+    def state(self) -> Any:  # PettingZoo has numbers alone in mind; this is text
         """Return the whole state as an onlooker sees it, for a critic; never show it to a seat."""
         return visible(self.task.draw())[: self.state_space.max_length]
 
