@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from coevo.agents.adapters import Adapter, adapted
@@ -27,6 +29,7 @@ class PolicyMaker:
         device: where models are.
         trust_remote_code: run code that comes with a model.
         engine: where tokens come from; None runs the models themselves.
+        dtype: of the weights.
     """
 
     def __init__(
@@ -38,7 +41,9 @@ class PolicyMaker:
         device: str = "auto",
         trust_remote_code: bool = False,
         engine: EngineConfig | None = None,
+        dtype: str = "float32",
     ) -> None:
+        self.dtype: torch.dtype = getattr(torch, dtype)
         self.source, self.sampling, self.seed = source, sampling, seed
         self.device, self.trust = device, trust_remote_code
         self.engine = engine or TorchConfig()
@@ -93,7 +98,8 @@ class PolicyMaker:
 
     def _start(self, source: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
         if source not in self._loaded:
-            self._loaded[source] = load_model(
-                source, device=self.device, trust_remote_code=self.trust
-            )
+            model, tokenizer = load_model(source, device=self.device, trust_remote_code=self.trust)
+            module: nn.Module = model  # whose `to` takes a type, says mypy
+            module.to(self.dtype)
+            self._loaded[source] = model, tokenizer
         return self._loaded[source]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import AfterValidator, BeforeValidator
@@ -16,7 +16,7 @@ from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.config import config as component
 from coevo.envs.core.config import plain, read, read_tree, real, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.algorithm import Algorithm
+from coevo.trainers.algorithm import Algorithm, EmaMagnet
 
 LIMITS = ("steps", "budget_seconds", "budget_tokens", "budget_turns")
 """Settings that end a run; the first that is reached counts."""
@@ -97,6 +97,8 @@ class TrainConfig:
     """`cpu`, `cuda`, or `auto`."""
     threads: Annotated[int, whole(0, 1024)] = 0
     """CPU threads of torch; 0 leaves torch's choice. Equal results need equal numbers."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """Of the weights that play and compute; beside half precision, float32 copies are moved."""
     gradient_checkpointing: bool = False
     """Compute layers again for the gradient: less memory, more time."""
 
@@ -105,6 +107,13 @@ class TrainConfig:
             raise ConfigError(f"a run needs an end: give one of {', '.join(LIMITS)}")
         for name in self.sampling_of:
             self.sampling_for(name)
+        averaged = self.algorithm.ema or isinstance(self.algorithm.magnet, EmaMagnet)
+        if self.dtype != "float32" and averaged:
+            raise ConfigError(
+                f"dtype={self.dtype!r} and ema={self.algorithm.ema:g}, magnet="
+                f"{self.algorithm.magnet} contradict each other: what an average moves by is "
+                "rounded away; use a magnet {name: snapshot}, no ema, or dtype=float32"
+            )
 
     def sampling_for(self, name: str) -> SamplingConfig:
         """Return the settings by which a parameter set draws its tokens."""

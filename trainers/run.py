@@ -162,6 +162,7 @@ def start(
         device=config.device,
         trust_remote_code=trust_remote_code,
         engine=config.engine,
+        dtype=config.dtype,
     )
     population = algorithm.population(next(iter(envs.values())).possible_agents, maker)
     check_members(population, envs)

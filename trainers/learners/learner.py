@@ -19,7 +19,7 @@ from coevo.trainers.items.items import Items
 from coevo.trainers.items.sequences import Sequences
 from coevo.trainers.learners.item_objective import ItemObjective
 from coevo.trainers.learners.lesson import Lesson
-from coevo.trainers.learners.masters import Masters, Shards, unsharded
+from coevo.trainers.learners.masters import masters_of, unsharded
 from coevo.trainers.learners.memory import allow_recomputing, within_memory
 from coevo.trainers.learners.objective import Objective
 from coevo.trainers.learners.passes import Passes
@@ -58,7 +58,7 @@ class Learner:
         if recompute:
             allow_recomputing(self.model)
         self.reward_head = agent.weights.reward_head() if rewards else None
-        self.masters = Shards(self.model) if ranks.count() > 1 else Masters(self.model)
+        self.masters = masters_of(self.model)
         budget = self.optim.token_budget
         self.passes = Passes(
             agent, self.head, budget, recompute, self.reward_head, self.masters.model
@@ -93,7 +93,8 @@ class Learner:
         if optim.optimiser == "sgd":
             return torch.optim.SGD(groups, lr=optim.lr)
         betas = (optim.beta1, optim.beta2)
-        return torch.optim.AdamW(groups, lr=optim.lr, betas=betas, weight_decay=optim.weight_decay)
+        decay, fused = optim.weight_decay, optim.fused or None
+        return torch.optim.AdamW(groups, lr=optim.lr, betas=betas, weight_decay=decay, fused=fused)
 
     @property
     def device(self) -> torch.device:
@@ -297,5 +298,6 @@ class Learner:
             "rewards": self.reward_head,
             "magnet": self.magnet,
             "reference": reference,
+            "masters": self.masters.kept,
         }
         return {name: part for name, part in parts.items() if part is not None}

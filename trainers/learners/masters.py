@@ -1,12 +1,14 @@
 """What an optimiser moves, and how the policy's model follows it.
 
-Usually that is the model itself. Over several ranks it is a copy of which every rank holds a
-shard, with the gradients and moments of that shard (FSDP2); the whole model stays beside it, to
-play and to be scored, and what is frozen is shared by both.
+Usually that is the model itself. Weights in half precision have float32 copies beside them. Over
+several ranks it is a copy of which every rank holds a shard, with the gradients and moments of that
+shard (FSDP2); the whole model stays beside it, to play and to be scored, and what is frozen is
+shared by both.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -34,6 +36,8 @@ class Masters:
         self.policy = model
         self.model = model
         """What passes with gradient run."""
+        self.kept: nn.Module | None = None
+        """What a checkpoint must keep beside the policy's weights."""
 
     @property
     def parameters(self) -> list[nn.Parameter]:
@@ -45,6 +49,40 @@ class Masters:
 
     def follow(self) -> None:
         """Let the policy's model take the weights, after a step."""
+
+
+class Float32(Masters):
+    """Copies in float32 of weights in half precision, in which small steps would be rounded away.
+
+    Args:
+        model: of the policy; gradients are added up in float32.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__(model)
+        own = [nn.Parameter(p.detach().float()) for p in super().parameters]
+        self.kept = nn.ParameterList(own)
+        self._pairs = list(zip(own, super().parameters, strict=True))
+        for master, half in self._pairs:
+            half.register_post_accumulate_grad_hook(partial(_hand_over, master))
+
+    @property
+    def parameters(self) -> list[nn.Parameter]:
+        """The copies."""
+        return [master for master, _ in self._pairs]
+
+    @torch.no_grad()
+    def follow(self) -> None:
+        """Round the copies."""
+        for master, half in self._pairs:
+            half.copy_(master)
+
+
+def _hand_over(master: nn.Parameter, half: Tensor) -> None:
+    assert half.grad is not None  # it has just been added to
+    given = half.grad.to(master.dtype)
+    master.grad = given if master.grad is None else master.grad + given
+    half.grad = None
 
 
 class Shards(Masters):
@@ -94,6 +132,22 @@ class Shards(Masters):
     def _pairs(self) -> list[tuple[Tensor, Tensor]]:
         pairs = zip(self.model.parameters(), self.policy.parameters(), strict=True)
         return [(own, whole) for own, whole in pairs if isinstance(own, DTensor)]
+
+
+def masters_of(model: nn.Module) -> Masters:
+    """Return what an optimiser moves for a model.
+
+    Raises:
+        ConfigError: several ranks would have to hold masters of weights in half precision.
+    """
+    half = any(p.requires_grad and p.element_size() < 4 for p in model.parameters())
+    if ranks.count() == 1:
+        return Float32(model) if half else Masters(model)
+    if half:
+        raise ConfigError(
+            f"dtype=bfloat16 and {ranks.count()} ranks contradict each other: shards are float32"
+        )
+    return Shards(model)
 
 
 def unsharded(tensor: Tensor) -> Tensor:

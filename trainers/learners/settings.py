@@ -15,6 +15,8 @@ class OptimConfig:
 
     optimiser: Literal["adamw", "sgd"] = "adamw"
     """AdamW, or plain gradient steps, which ignore the decays."""
+    fused: bool = False
+    """Whether AdamW moves all weights in one kernel: faster, with other last digits."""
     lr: Annotated[float, real(above=0)] = 3e-4
     """Peak learning rate."""
     schedule: Literal["constant", "linear", "cosine"] = "constant"
