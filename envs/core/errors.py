@@ -85,8 +85,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
     known = sorted(known)
     close = nearest(name, known)
     hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else "."
-    shown = name if len(name) <= 100 else f"{name[:100]}..."
-    return UnknownNameError(f"unknown {kind} {shown!r}{hint} Known: {', '.join(known) or 'none'}")
+    shown = repr(name) if len(repr(name)) <= 100 else f"{repr(name)[:100]}..."
+    return UnknownNameError(f"unknown {kind} {shown}{hint} Known: {', '.join(known) or 'none'}")
 
 
 def check_arguments(taker: str, given: Iterable[str], known: Iterable[str]) -> None:
