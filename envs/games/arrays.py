@@ -38,7 +38,9 @@ class _Numbers:
         self.env, self.task = env, numbered(env)
         self.size = int(self.task.game.num_distinct_actions())
         width = size(self.task.game)
-        self.action_spaces = {a: spaces.Discrete(self.size) for a in env.possible_agents}
+        self.action_spaces: dict[str, spaces.Space[Any]] = {
+            a: spaces.Discrete(self.size) for a in env.possible_agents
+        }
         self.observation_spaces = {a: self._space(width) for a in env.possible_agents}
         self.state_space = self._box(width * len(env.possible_agents))
 
