@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from statistics import fmean
 from typing import Literal
 
@@ -38,13 +39,19 @@ class RegretReward(RewardModule):
         """The level must have been played."""
         return False
 
+    @property
+    def range(self) -> tuple[float, float]:
+        """A difference of payoffs, or a payoff, which are the environment's own."""
+        return (-inf if self.of == "minimax" else 0.0, inf)
+
     def table(self, episodes: Sequence[Episode]) -> Table:
         """Return the reward of every designer at its last turn."""
         return [self._paid(episode) for episode in episodes]
 
     def _paid(self, episode: Episode) -> list[Rewards]:
         table: list[Rewards] = [{} for _ in episode.turns]
-        if episode.stop is StopReason.ERROR:
+        designed = any(role_of(seat) == self.designer for seat in episode.agents)
+        if episode.stop is StopReason.ERROR or not designed:
             return table
         best, ours = (self._scores(episode, r) for r in (self.antagonist, self.protagonist))
         last = {

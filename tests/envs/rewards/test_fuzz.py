@@ -108,6 +108,7 @@ SPECS = [
     {"name": "interaction", "ablate": "scoring"},
     {"name": "interaction", "ablate": "evaluation"},
     {"name": "semantic", "reference": "bet"},
+    {"name": "regret", "designer": "scorer", "antagonist": "solver", "protagonist": "evaluator"},
     {"name": "toolrl", "expected": "calc(e=1)"},
     {"name": "progress", "buckets": 8},
 ]

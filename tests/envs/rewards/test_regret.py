@@ -40,3 +40,7 @@ def test_a_role_that_nobody_has_is_named():
     with pytest.raises(ConfigError, match="needs seats of the role 'antagonist'") as caught:
         RegretReward().table([episode((1.0, 1.0), SEATS[:3])])
     assert "\n" not in str(caught.value)
+
+
+def test_without_a_designer_nobody_is_paid():
+    assert RegretReward().table([episode((1.0, 1.0), SEATS[1:4])]) == [[{}] * 3]
