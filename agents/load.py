@@ -29,6 +29,7 @@ from coevo.agents.agent import Agent
 from coevo.agents.base_model import FILE as BASE
 from coevo.agents.base_model import BaseModel, digest
 from coevo.agents.contexts import cache_name
+from coevo.agents.hub import SECONDS, hub_answers
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.policy import Policy
 from coevo.agents.registry import is_scripted, names, scripted
@@ -106,7 +107,10 @@ class _Loader:
         return model, tokenizer
 
     def _whole(self, path: Path, source: str) -> Loaded:
-        common = {"trust_remote_code": self.trust, "local_files_only": path.exists()}
+        here, away = path.exists(), ""
+        if not here and not hub_answers():
+            here, away = True, f"the Hub does not answer within {SECONDS} s, and "
+        common = {"trust_remote_code": self.trust, "local_files_only": here}
         try:
             with no_progress_bars():
                 tokenizer = AutoTokenizer.from_pretrained(str(path), **common)
@@ -119,9 +123,9 @@ class _Loader:
         except CoevoError:
             raise
         except Exception as error:  # transformers raises many kinds; each means "not loadable"
-            reason = " ".join(str(error).split())[:300]
+            reason = "it is not in the cache" if away else " ".join(str(error).split())[:300]
             raise DataError(
-                f"cannot load a causal language model from {source!r}: {reason}"
+                f"cannot load a causal language model from {source!r}: {away}{reason}"
             ) from None
         model = model.to(self.place).eval()
         try:
