@@ -5,8 +5,8 @@ Observation   chat: what its authors say of it, then the observation in words, o
 Action        text: a legal action's number in square brackets, or any text for actions that are one
 Reward        the environment's own
 Ends          when the environment terminates or truncates
-Options       name: an id of Gymnasium's registry, `Taxi-v4`; arguments of its maker; drawing: show
-              the environment's `ansi` rendering instead of its observation; payoffs
+Options       name: an id of Gymnasium's registry, `FrozenLake-v1`; arguments of its maker;
+              drawing: show the environment's `ansi` rendering instead of its observation; payoffs
 References    none
 
 Legal are the actions of `action_mask` in the info; without one all are.
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import gymnasium
 import numpy as np
@@ -25,7 +25,7 @@ from pydantic import Field
 
 from coevo.envs.bridges.about import about
 from coevo.envs.bridges.observations import described
-from coevo.envs.core.config import config
+from coevo.envs.core.config import config, real
 from coevo.envs.core.errors import ConfigError, MissingExtraError, unknown
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
@@ -50,7 +50,7 @@ class GymnasiumConfig:
     drawing: bool = False
     """Show the `ansi` rendering instead of the observation. It may hold what an observation does
     not."""
-    payoffs: tuple[float, float] = (-1.0, 1.0)
+    payoffs: tuple[Annotated[float, real()], Annotated[float, real()]] = (-1.0, 1.0)
     """Lowest and highest return."""
 
 

@@ -17,7 +17,7 @@ is hidden is what the environment's observations leave out. Drawings are never s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pettingzoo
@@ -28,7 +28,7 @@ from pydantic import Field
 from coevo.envs.bridges.about import about
 from coevo.envs.bridges.classic import CLASSIC, Words
 from coevo.envs.bridges.observations import described
-from coevo.envs.core.config import config
+from coevo.envs.core.config import config, real
 from coevo.envs.core.errors import ConfigError, MissingExtraError, unknown
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
@@ -47,7 +47,7 @@ class PettingZooConfig:
     """Id in PettingZoo's registry of turn-based (AEC) environments."""
     arguments: Mapping[str, Any] = Field(default_factory=dict)
     """Arguments of the environment's maker."""
-    payoffs: tuple[float, float] | None = None
+    payoffs: tuple[Annotated[float, real()], Annotated[float, real()]] | None = None
     """Lowest and highest return of a seat; None for what is known of the classic games, else -1
     and 1."""
 

@@ -85,7 +85,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
     known = sorted(known)
     close = nearest(name, known)
     hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else "."
-    shown = repr(name) if len(repr(name)) <= 100 else f"{repr(name)[:100]}..."
+    shown = repr(name) if len(repr(name)) <= 200 else f"{repr(name)[:200]}..."
     return UnknownNameError(f"unknown {kind} {shown}{hint} Known: {', '.join(known) or 'none'}")
 
 

@@ -66,7 +66,7 @@ class EnvSpec:
     @property
     def suite_names(self) -> tuple[str, ...]:
         """Return the suites: as registered, else its family."""
-        return (self.family,) if self.suites is None else self.suites
+        return tuple(filter(None, (self.family,))) if self.suites is None else self.suites
 
 
 _ID = re.compile(r"[a-z0-9_]+/[a-z0-9_]+-v[0-9]+")

@@ -165,7 +165,7 @@ class Coopetition:
     levels: Actions = 7
     scale: Positive = 20.0
     synergy: Positive = 0.65
-    depends: tuple[float, float] = (0.86, 0.64)
+    depends: tuple[Annotated[float, real(0, 100)], Annotated[float, real(0, 100)]] = (0.86, 0.64)
     """D: what the other's earnings count for each seat."""
 
     def make(self) -> MatrixGame:

@@ -20,10 +20,10 @@ expert takes the other dice as even and independent, and says what is most likel
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import comb, fsum
 from typing import Annotated, Any
 
 import numpy as np
-from scipy.stats import binom
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.factories import aec_factory, raw_factory
@@ -44,6 +44,18 @@ class LiarsDiceRoundsConfig:
     """Players."""
     dice: Annotated[int, whole(1, 5)] = 2
     """Dice of each player at the start."""
+
+
+def at_least(number: int, dice: int, chance: float) -> float:
+    """Return the probability that at least so many of some dice show a face.
+
+    >>> at_least(1, 2, 0.5), at_least(0, 2, 0.5), at_least(3, 2, 0.5)
+    (0.75, 1.0, 0.0)
+    """
+    return fsum(
+        comb(dice, k) * chance**k * (1 - chance) ** (dice - k)
+        for k in range(max(number, 0), dice + 1)
+    )
 
 
 class LiarsDiceRounds(Task[LiarsDiceRoundsConfig]):
@@ -143,7 +155,7 @@ class LiarsDiceRounds(Task[LiarsDiceRoundsConfig]):
         """Return how likely a bid holds for who knows the own dice alone."""
         number, face = bid
         others = sum(self.left.values()) - self.left[seat]
-        return float(binom.sf(number - self.dice[seat].count(face) - 1, others, 1 / FACES))
+        return at_least(number - self.dice[seat].count(face), others, 1 / FACES)
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
         """Roll the others' dice again."""

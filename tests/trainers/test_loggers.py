@@ -5,7 +5,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from coevo.envs.core.episode import Episode, Turn
-from coevo.envs.core.errors import MissingExtraError, UnknownNameError
+from coevo.envs.core.errors import ConfigError, MissingExtraError, UnknownNameError
 from coevo.envs.core.parsing import Status
 from coevo.trainers.loggers import LoggerError, Loggers, read_names, recorded
 from coevo.trainers.run_folder import RunFolder
@@ -114,9 +114,11 @@ def points(run, name="return/player_0"):
 # ---- names -----------------------------------------------------------------------------------
 
 
-def test_names_are_read_once_each():
-    assert read_names(" tensorboard,tensorboard") == ("tensorboard",)
+def test_names_are_read():
+    assert read_names(" tensorboard") == ("tensorboard",)
     assert read_names("none") == ()
+    with pytest.raises(ConfigError, match="names 'tensorboard' twice"):
+        read_names("tensorboard, tensorboard")
 
 
 @pytest.mark.parametrize("text", ["tensorbord", "", "none,tensorboard", "tensorboard,"])
