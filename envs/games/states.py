@@ -163,13 +163,6 @@ def decisions(
         at += 1
 
 
-def own_count(state: pyspiel.State, player: int) -> int:
-    """Return how often a player has decided on the way to `state`."""
-    if state.get_game().get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL:
-        return sum(entry.player == player for entry in state.full_history())
-    return sum(player in actions for _, actions in decisions(state))
-
-
 def own_decisions(state: pyspiel.State, player: int) -> Iterator[tuple[pyspiel.State, int]]:
     """Return (state, action) for each earlier decision of a player on the way to `state`."""
     for past, actions in decisions(state):

@@ -97,32 +97,6 @@ def planner_reward(costs: HerdCosts, belief: ArrayLike, q: ArrayLike) -> Array:
     return np.asarray(-costs.of_precision(q) - costs.error_cost * minded)
 
 
-def value_iteration(
-    costs: HerdCosts, beliefs: Array, precisions: Array, discount: float, sweeps: int = 200
-) -> tuple[Array, Array]:
-    """Return the planner's value and best precision at each belief, for an endless line of agents.
-
-    Args:
-        costs: of the planner.
-        beliefs: rising grid; values between are interpolated.
-        precisions: grid of choices; of equals the lowest is taken.
-        discount: of later agents.
-        sweeps: Bellman updates.
-    """
-    b, q = beliefs[:, None], precisions[None, :]
-    now, good = planner_reward(costs, b, q), stage(b, q).good
-    up, down = updated(b, q)
-    follows = informative(b, q)
-    up, down = np.where(follows, up, b), np.where(follows, down, b)
-    value = np.zeros(len(beliefs))
-    for _ in range(sweeps):
-        later = good * np.interp(up, beliefs, value) + (1 - good) * np.interp(down, beliefs, value)
-        each = now + discount * later
-        value = each.max(axis=1)
-    best = (each >= value[:, None] - EQUAL).argmax(axis=1)
-    return value, precisions[best]
-
-
 class Line(NamedTuple):
     """What a finite line of agents comes to, in expectation."""
 

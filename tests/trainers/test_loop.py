@@ -18,6 +18,7 @@ from coevo.trainers.collect.collector import Collector
 from coevo.trainers.interrupt import STOPPING
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import credit, score
+from tests.trainers.conftest import MASKED
 from tests.trainers.kuhn_rewards import KUHN_GIVES_NONE
 
 
@@ -42,7 +43,6 @@ def test_training_twice_with_one_seed_gives_equal_parameters(config, folder):
     assert equal(first, second) and not equal(first, other)
 
 
-MASKED = {"prompt_style": "terse", "illegal": "mask"}
 WORLDS = {
     "mixed_pool": {"env": "coevo/iterated_game-v0", "env_options": MASKED | {"rounds": 2}},
     "paired": {"env": paired_corridor.ID, "env_options": MASKED},

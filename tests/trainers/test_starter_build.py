@@ -215,6 +215,8 @@ def test_an_interrupted_training_ends_with_the_same_weights(tmp_path, tokenizer,
     assert all(torch.equal(a, b) for a, b in after)
     with pytest.raises(ConfigError, match=r"holds a run with epochs=6\.0, not 7\.0"):
         imitation.ImitationRun(whole.model, data, replace(settings, epochs=7.0), whole.folder)
+    with pytest.raises(ConfigError, match=r"holds a run with model=None, not another"):
+        imitation.ImitationRun(whole.model, data, settings, whole.folder, {"model": "another"})
 
 
 def test_a_lesson_continues_a_model_in_one_environment(tmp_path):

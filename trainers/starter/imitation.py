@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -60,6 +61,7 @@ class ImitationRun:
         data: examples in tokens.
         settings: passes, minutes, rates and batch size.
         folder: of this training alone.
+        about: what else makes it another training, as plain data.
 
     Raises:
         ConfigError: the folder holds another training.
@@ -72,13 +74,14 @@ class ImitationRun:
         data: Sequence[Encoded],
         settings: SeedConfig,
         folder: RunFolder,
+        about: Mapping[str, Any] | None = None,
     ) -> None:
         self.model, self.settings, self.folder = model, settings, folder
         read = sum(len(e.ids) for e in data)
         self.config = Limits(60 * settings.minutes, int(settings.epochs * read))
         self.optimizers = make_optimizers(model, settings)
         self.progress, self.moving = Progress(), False
-        folder.claim({**vars(settings), "examples": len(data), "tokens": read})
+        folder.claim({**(about or {}), **vars(settings), "examples": len(data), "tokens": read})
         newest = checkpoint.latest(folder.checkpoints)
         if newest is not None:
             self._load(newest)
@@ -147,9 +150,10 @@ def imitate(
     settings: SeedConfig,
     folder: RunFolder,
     report: Report = lambda share, loss: None,
+    about: Mapping[str, Any] | None = None,
 ) -> None:
     """Imitate the examples until the passes or the minutes are used up; see `ImitationRun`."""
-    run = ImitationRun(model, data, settings, folder)
+    run = ImitationRun(model, data, settings, folder, about)
     for done in drive(run, run.update):
         report(done.done, done.metrics["loss"])
 

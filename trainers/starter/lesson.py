@@ -70,7 +70,10 @@ def teach(
     heard = turns(config.source, config.turns, seed=config.seed + 1)
     data = encode(heard, agent.tokens, np.random.default_rng(config.seed))
     training = unfinished(out)
-    imitate(agent.model, data, config.training, training, report)
+    source = config.source
+    about = {"env": source.env, "options": dict(source.options), "skill": source.label}
+    about["model"] = config.model
+    imitate(agent.model, data, config.training, training, report, about)
     save(agent.model, agent.tokens.tokenizer, out)
     training.clear()
     return out

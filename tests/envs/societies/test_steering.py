@@ -14,7 +14,6 @@ from coevo.envs.societies.herding import (
     planner_reward,
     stage,
     updated,
-    value_iteration,
 )
 
 ID = "coevo/steering-v0"
@@ -35,6 +34,25 @@ def test_agents_follow_signals_only_where_these_can_change_their_mind():
     herd, follow = stage(0.8, 0.6), stage(0.5, 0.6)
     assert (herd.good, herd.wrong) == pytest.approx((1, 0.2))
     assert (follow.good, follow.wrong) == pytest.approx((0.5, 0.4))
+
+
+def value_iteration(costs, beliefs, precisions, discount, sweeps=200):
+    """Return the planner's value and best precision at each belief, for an endless line of agents.
+
+    Values between beliefs are interpolated; of equal precisions the lowest is taken.
+    """
+    b, q = beliefs[:, None], precisions[None, :]
+    now, good = planner_reward(costs, b, q), stage(b, q).good
+    up, down = updated(b, q)
+    follows = informative(b, q)
+    up, down = np.where(follows, up, b), np.where(follows, down, b)
+    value = np.zeros(len(beliefs))
+    for _ in range(sweeps):
+        later = good * np.interp(up, beliefs, value) + (1 - good) * np.interp(down, beliefs, value)
+        each = now + discount * later
+        value = each.max(axis=1)
+    best = (each >= value[:, None] - 1e-9).argmax(axis=1)
+    return value, precisions[best]
 
 
 @pytest.fixture(scope="module")
