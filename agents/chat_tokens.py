@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from transformers import PreTrainedTokenizerBase
 from coevo.envs.core.chat import Chat, Message, Role
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.quoting import encodable
+from coevo.envs.core.remembering import remembered
 
 _DIALOGUE: tuple[Role, ...] = ("user", "assistant", "user")
 _MARK = re.compile("\ue000(\\d+)\ue001")
@@ -29,6 +31,9 @@ PLAIN_TEMPLATE = (
     "{% if add_generation_prompt %}Assistant:{% endif %}"
 )
 """For models without a chat template; a bare line feed after a block would be trimmed."""
+
+CONTENT_BYTES = 64 * 2**20
+"""Of messages, and of template text, whose ids are remembered; for each tokenizer."""
 
 Piece = str | int
 """Template text, or the index of the message whose content stands there."""
@@ -46,8 +51,8 @@ class ChatTokens:
             self.template = tokenizer.get_chat_template()  # of several, the default one
         self._control_ids = self._find_control_ids()
         self._rendered = functools.lru_cache(maxsize=512)(self._render)
-        self._content = functools.lru_cache(maxsize=65_536)(self._encode_content)
-        self._control = functools.lru_cache(maxsize=4096)(self._encode_control)
+        self._content = remembered(CONTENT_BYTES)(self._encode_content)
+        self._control = remembered(CONTENT_BYTES)(self._encode_control)
         self.end_ids = self._find_end_ids()
 
     def prompt(self, chat: Chat) -> list[int]:
@@ -118,13 +123,13 @@ class ChatTokens:
         left_out = [r for i, r in enumerate(roles) if i not in pieces]
         return f": it leaves out the content of {', '.join(left_out)}" if left_out else pieces
 
-    def _encode_content(self, text: str) -> list[int]:
+    def _encode_content(self, text: str) -> array[int]:
         ids = self._ids(encodable(text), split_special_tokens=True)
         # Tokenizers that look whole words up find control tokens all the same.
-        return [i for i in ids if i not in self._control_ids]
+        return array("i", (i for i in ids if i not in self._control_ids))
 
-    def _encode_control(self, text: str) -> list[int]:
-        return self._ids(text)
+    def _encode_control(self, text: str) -> array[int]:
+        return array("i", self._ids(text))
 
     def _ids(self, text: str, **kwargs: Any) -> list[int]:
         return list(self.tokenizer(text, add_special_tokens=False, **kwargs)["input_ids"])

@@ -218,7 +218,7 @@ class TabularPolicy(Policy):
         return Prompt((row,), _choices(len(request.info["legal_actions"])))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def _choices(moves: int) -> tuple[Ids, ...]:
     return tuple((arm,) for arm in range(moves))
 

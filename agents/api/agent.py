@@ -45,7 +45,7 @@ class ApiAgent(Agent):
         self.name = f"openai:{settings.model}"
         rng = np.random.default_rng([settings.seed, 5])
         self._client = ChatClient(settings, limits or Limits(settings), rng)
-        self._cache = ReplyCache(settings.cache, settings.cache_replies)
+        self._cache = ReplyCache(settings.cache, settings.cache_replies, settings.cache_bytes)
         self._keys = Keys(settings)
 
     @property

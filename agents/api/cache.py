@@ -6,7 +6,6 @@ import hashlib
 import json
 import sqlite3
 import weakref
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +16,9 @@ from coevo.agents.api.settings import ApiSettings
 from coevo.envs.core.chat import Message
 from coevo.envs.core.config import read
 from coevo.envs.core.errors import DataError
+
+MOST_CHATS = 1_000_000
+"""Distinct chats of one agent whose samples are counted; 150 bytes each."""
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS replies (number INTEGER PRIMARY KEY, key TEXT UNIQUE, answer TEXT)"
@@ -29,14 +31,15 @@ class ReplyCache:
     Args:
         folder: where the file is; None keeps answers in memory, for this process alone.
         most: number of answers that are kept; the oldest make room.
+        most_bytes: of all that is kept; the oldest make room.
 
     Raises:
         DataError: here and in `get` and `put`, the file cannot be read or written.
     """
 
-    def __init__(self, folder: Path | None, most: int = 1_000_000) -> None:
+    def __init__(self, folder: Path | None, most: int = 1_000_000, most_bytes: int = 2**32) -> None:
         self._path = None if folder is None else folder / "replies.sqlite"
-        self._most = most
+        self._most, self._most_bytes = most, most_bytes
         try:
             if self._path is not None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +71,19 @@ class ReplyCache:
         """Keep an answer; it is in the file when this returns."""
         text = json.dumps(asdict(answer))
         put = self._run("INSERT OR REPLACE INTO replies (key, answer) VALUES (?, ?)", key, text)
-        self._run("DELETE FROM replies WHERE number <= ?", (put.lastrowid or 0) - self._most)
+        newest = put.lastrowid or 0
+        self._run("DELETE FROM replies WHERE number <= ?", newest - self._most)
+        while self._bytes() > self._most_bytes:
+            oldest = self._run("SELECT min(number) FROM replies").fetchone()[0]
+            if oldest is None:
+                return
+            self._run("DELETE FROM replies WHERE number <= ?", (9 * oldest + newest) // 10)
+
+    def _bytes(self) -> int:
+        """Return the size of the pages in use; those of what was deleted are used again."""
+        names = ("page_count", "freelist_count", "page_size")
+        whole, free, size = (int(self._run(f"PRAGMA {n}").fetchone()[0]) for n in names)
+        return (whole - free) * size
 
     def _run(self, statement: str, *values: Any) -> sqlite3.Cursor:
         try:
@@ -104,7 +119,7 @@ class Keys:
             "seed": settings.seed if self._sampled else None,
             "send_seed": settings.send_seed,
         }
-        self._asked: Counter[str] = Counter()
+        self._asked: dict[bytes, int] = {}
 
     def next(self, chat: Sequence[Message], task: str) -> str:
         """Return the key of the next reply to a chat.
@@ -115,9 +130,16 @@ class Keys:
         """
         messages = [[m["role"], m["content"]] for m in chat]
         scope = _digest([self._depends, messages, task if self._sampled else None])
-        sample = self._asked[scope]
-        self._asked[scope] += self._sampled
+        sample = self._next_sample(bytes.fromhex(scope)) if self._sampled else 0
         return _digest([scope, sample])[:40]
+
+    def _next_sample(self, scope: bytes) -> int:
+        """Return how often a chat was asked before; the chat that came first is forgotten first."""
+        sample = self._asked.get(scope, 0)
+        self._asked[scope] = sample + 1
+        if len(self._asked) > MOST_CHATS:
+            del self._asked[next(iter(self._asked))]
+        return sample
 
 
 def _digest(data: Any) -> str:

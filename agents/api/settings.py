@@ -87,6 +87,8 @@ class ApiSettings:
     this process alone."""
     cache_replies: Annotated[int, whole(1)] = 1_000_000
     """Most replies that are kept there; the oldest make room."""
+    cache_bytes: Annotated[int, whole(2**20)] = 2**32
+    """Largest size of what is kept there; the oldest make room."""
 
     def __post_init__(self) -> None:
         """Reject settings that contradict each other."""

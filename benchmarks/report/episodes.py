@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -100,7 +100,7 @@ def outcome(episode: Episode) -> str:
     return f"{' and '.join(best)} {'wins' if len(best) == 1 else 'win'}"
 
 
-@cache
+@lru_cache(maxsize=256)
 def _is_contest(env_id: str, options: str) -> bool:
     try:
         return is_contest(make(env_id, **json.loads(options)))

@@ -48,7 +48,7 @@ LINES = 12
 """Longest rubric: a table has 64 columns, and a sum of 12 items 61 values."""
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4096)
 def answers(draw: int) -> tuple[str, ...]:
     """Return the answers of a draw, features in words."""
     rng = np.random.default_rng([draw, 12])

@@ -359,7 +359,7 @@ def _number(infinite: bool, value: Any) -> Any:
     return value
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4096)
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import functools
 import importlib.util
 import json
 import os
@@ -21,6 +20,7 @@ import sys
 import threading
 
 from coevo.envs.core.errors import missing_extra
+from coevo.envs.core.remembering import remembered
 from coevo.envs.questions.answers import as_number
 
 LONGEST = 500
@@ -29,6 +29,9 @@ SECONDS = 25.0
 """For one comparison, hard; its steps have softer limits."""
 START_SECONDS = 120.0
 """For the first comparison, which waits for the start."""
+
+REMEMBERED = 8 * 2**20
+"""Bytes of comparisons whose result is remembered."""
 
 _SPACE = re.compile(r"\s+|\\[,;!]|\\left(?![a-z])|\\right(?![a-z])")
 _NAME = re.compile(r"(?<![A-Za-z])(pi|infty)(?![A-Za-z])")
@@ -77,7 +80,7 @@ def _spelled(answer: str) -> str:
     return _SPACE.sub("", plain)
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered(REMEMBERED)
 def _compared(gold: str, answer: str) -> bool:
     """Ask the other process; groups of plays repeat the same few answers."""
     return _ALGEBRA.compare(gold, answer)

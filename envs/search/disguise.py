@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import base64
 import codecs
-import functools
 import re
 import unicodedata
 from collections.abc import Iterator
+
+from coevo.envs.core.remembering import remembered
+
+REMEMBERED = 8 * 2**20
+"""Bytes of texts whose words are remembered."""
 
 _LIKE = {
     "a": "\u0430\u03b1",
@@ -96,7 +100,7 @@ def folded(text: str) -> str:
     return "".join(digits).translate(ALIKE)
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered(REMEMBERED)
 def _words(text: str) -> tuple[str, ...]:
     """Return the words of a text, numbers in digits."""
     found: list[str] = []

@@ -110,7 +110,7 @@ def best_yield(
     return int(value[stock])
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def random_yield(
     regrowth: Doubling | Logistic, stock: int, capacity: int, low: int, rounds: int, seats: int
 ) -> float:

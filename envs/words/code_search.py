@@ -16,8 +16,11 @@ from __future__ import annotations
 
 import itertools
 import string
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
+
+MOST_SETS = 100_000
+"""Sets of codes whose fewest guesses are remembered; then they are found anew."""
 
 
 class Answer(NamedTuple):
@@ -77,7 +80,10 @@ class CodeSearch:
         if left & (left - 1) == 0:
             return int(left != 0)
         if left not in self._totals:
-            self._totals[left] = min(self._after(left, least=True).values())
+            found = min(self._after(left, least=True).values())
+            if len(self._totals) >= MOST_SETS:
+                self._totals.clear()
+            self._totals[left] = found
         return self._totals[left]
 
     def best(self, left: int) -> list[str]:
@@ -111,7 +117,7 @@ class CodeSearch:
         return left.bit_count() + sum(2 * size - 1 for size in sizes if size)
 
 
-@cache
+@lru_cache(maxsize=8)
 def code_search(letters: int, length: int) -> CodeSearch:
     """Return the search over codes of a length, with what it has found out so far.
 

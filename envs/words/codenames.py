@@ -18,7 +18,7 @@ the board that has the property, all with equal chance, and any where none is le
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -168,7 +168,7 @@ def worth(clue: str, board: Sequence[str], own: frozenset[str]) -> float:
     return _worth(len(mean & own), len(mean - own), len(rest & own), len(rest - own), number)
 
 
-@cache
+@lru_cache(maxsize=100_000)
 def _worth(right: int, wrong: int, later: int, others: int, number: int) -> float:
     """Return the payoff of so many draws: from the words that are meant, then from the rest."""
     if not number:

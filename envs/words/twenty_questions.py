@@ -17,7 +17,7 @@ left. Answers need not be true, but no code does better: the table splits as if 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -181,7 +181,7 @@ class TwentyQuestions(Task[TwentyQuestionsConfig]):
         return "\n".join([f"thing: {self.thing}", *lines, *asked, *named])
 
 
-@cache
+@lru_cache(maxsize=200_000)
 def value(left: frozenset[str], asked: int, most: int, price: float) -> float:
     """Return the best expected payoff with true answers and even chances of all that is left.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -157,7 +157,7 @@ def _own(found: Collected) -> list[Known]:
     return out
 
 
-@cache
+@lru_cache(maxsize=4)
 def _read(path: str) -> list[Known]:
     out: list[Known] = []
     try:

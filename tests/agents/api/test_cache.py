@@ -179,6 +179,28 @@ def test_the_oldest_make_room(tmp_path):
     assert kept(tmp_path) == {"k4": "x", "k3": "again"}  # numbers 5 and 6; 4 was written anew
 
 
+@pytest.mark.parametrize("size", [10, 5_000, 400_000])
+def test_the_oldest_make_room_for_bytes(tmp_path, size):
+    most = 2**20
+    cache = ReplyCache(tmp_path, most_bytes=most)
+    count = 5 * most // size if size > 10 else 200
+    for i in range(count):
+        cache.put(f"k{i}", Answer(str(i % 10) * size))
+    cache.close()
+    names = [int(name[1:]) for name in kept(tmp_path)]
+    assert names == list(range(count - len(names), count)), "the newest, without a gap"
+    assert (tmp_path / "replies.sqlite").stat().st_size < 1.2 * most + 2 * size
+    assert len(names) * size > (0.3 * most if size > 10 else 1999)
+
+
+def test_an_answer_larger_than_the_cache_is_not_kept_and_harms_nothing(tmp_path):
+    cache = ReplyCache(tmp_path, most_bytes=2**20)
+    cache.put("large", Answer("x" * 2**21))
+    assert cache.get("large") is None
+    cache.put("small", Answer("y"))
+    assert cache.get("small") == Answer("y")
+
+
 def test_any_text_survives(tmp_path):
     text = "é\ud800\n\r\u2028\x00 <|end|>"
     cache = ReplyCache(tmp_path)
@@ -222,6 +244,17 @@ def test_failures_are_not_kept(web, agent_of, tmp_path):
 
 
 # ---- Keys ----------------------------------------------------------------------------------------
+
+
+def test_samples_of_a_bounded_number_of_chats_are_counted(monkeypatch):
+    monkeypatch.setattr("coevo.agents.api.cache.MOST_CHATS", 100)
+    keys = Keys(SETTINGS)
+    first = keys.next(CHAT, "first")
+    assert keys.next(CHAT, "first") != first
+    for number in range(100):
+        keys.next(CHAT, f"task {number}")
+    assert keys.next(CHAT, "first") == first  # forgotten
+    assert len(keys._asked) == 100
 
 
 def test_keys_count_the_samples_of_a_chat():
