@@ -5,25 +5,19 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
-import re
-import textwrap
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from layout import escaped, fields_of, first_line, sentence, table, toctree
+from worlds import environment_pages, write_pictures
 
-from coevo.benchmarks.files import short
 from coevo.commands.algos import describe, source
 from coevo.commands.arguments import COMMANDS, POSITIONAL, flag
 from coevo.commands.parse import field_docstrings
-from coevo.envs import list_envs, make
 from coevo.envs.core.config import components, plain
-from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import CoevoError
-from coevo.envs.core.registry import EnvSpec, by_family
-from coevo.envs.core.settings import Settings
 from coevo.envs.rewards import REWARDS, RewardModule
 from coevo.trainers.algorithm import STATUS, Algorithm, CollectConfig
 from coevo.trainers.algorithms import ALGORITHMS
@@ -43,125 +37,7 @@ def write_pages(docs: Path) -> None:
             path = docs / folder / f"{name}.md"
             if not path.exists() or path.read_text(encoding="utf-8") != text:
                 path.write_text(text, encoding="utf-8")
-
-
-# ---- Environments ------------------------------------------------------------------------------
-
-
-def environment_pages() -> dict[str, str]:
-    """Return a page per environment, by its short name, and their index."""
-    envs = list_envs()
-    pages = {short(e.id): environment_page(e) for e in envs}
-    parts = ["# Environments", "The id of an environment is `coevo/NAME-v0`."]
-    for family, members in by_family(envs):
-        rows = [
-            (f"[{short(e.id)}]({short(e.id)}.md)", e.summary, e.kind, moves(e)) for e in members
-        ]
-        parts += [f"## {family.capitalize()}", table(("name", "task", "kind", "moves"), rows)]
-    return pages | {"index": "\n\n".join(parts) + toctree(pages)}
-
-
-def environment_page(env: EnvSpec) -> str:
-    """Return the page of one environment: rules, prompts, arguments, references."""
-    raw = make(env.id)
-    raw.reset(seed=0)
-    low, high = raw.payoff_range
-    facts = [
-        ("import", f'`pettingzoo.make("aec", "{env.id}")`'),
-        ("seats", ", ".join(f"`{seat}`" for seat in raw.possible_agents)),
-        ("moves", moves(env)),
-        ("suites", ", ".join(f"`{name}`" for name in env.suite_names)),
-        ("action", action(raw)),
-        ("observation", '`{"messages": chat}`'),
-        ("payoff of a seat", f"{low:g} to {high:g}" + (", zero-sum" if raw.zero_sum else "")),
-        ("scored by", f"`{env.metric}`" if env.metric else "mean return"),
-        ("references", references(env)),
-    ]
-    parts = [
-        f"# {short(env.id)}",
-        sentence(env.summary),
-        table(("", ""), facts),
-        docstring(importlib.import_module(env.module)),
-        "## What a seat sees",
-        *prompts(env),
-        "## What an onlooker sees",
-        fence(make(env.id, render_mode="ansi"), "text"),
-        "## Arguments",
-        arguments(raw),
-        "## Usage",
-        f"```python\n{usage(env)}```",
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def action(raw: TextEnv) -> str:
-    """Return the form of a reply of the seat that moves first."""
-    if raw.infos[raw.agent_selection]["legal_actions"] is None:
-        return "text; the prompts say how an answer is marked"
-    return "text; the move in square brackets at its end"
-
-
-def prompts(env: EnvSpec) -> Iterable[str]:
-    """Return what the first seat is shown at its first turn, in both prompt styles."""
-    for style in ("full", "terse"):
-        raw = make(env.id, prompt_style=style)
-        raw.reset(seed=0)
-        seat = raw.agent_selection
-        yield f'`prompt_style="{style}"`, seat `{seat}`:'
-        said = "\n\n".join(f"{m['role']}: {m['content']}" for m in raw.chat(seat))
-        yield f"```text\n{said}\n```"
-
-
-def fence(env: TextEnv, language: str) -> str:
-    """Return the drawing of an environment after its first moves, in a code fence."""
-    env.reset(seed=0)
-    rng = np.random.default_rng(0)
-    for _ in range(2 * len(env.possible_agents)):
-        legal = env.infos[env.agent_selection]["legal_actions"]
-        if not legal:
-            break
-        env.step(f"[{legal[int(rng.integers(len(legal)))]}]")
-    return f"```{language}\n{str(env.render()).rstrip()}\n```"
-
-
-def usage(env: EnvSpec) -> str:
-    """Return code that plays one episode."""
-    return textwrap.dedent(f"""\
-        import pettingzoo
-
-        import coevo.envs
-
-        env = pettingzoo.make("aec", "{env.id}", illegal="random")
-        env.reset(seed=0)
-        for seat in env.agent_iter():
-            observation, reward, terminated, truncated, info = env.last()
-            legal = info["legal_actions"]  # None where any text is an answer
-            reply = "I say [5]" if legal is None else f"[{{(legal or ['-'])[0]}}]"
-            env.step(None if terminated or truncated else reply)
-        print(env.unwrapped.episode.outcome)
-        """)
-
-
-def references(env: EnvSpec) -> str:
-    """Return the reference scores and where they come from."""
-    if not env.refs:
-        return "none"
-    scores = ", ".join(f"{name} {value:.4g}" for name, value in env.refs.items())
-    return f"{scores}. {sentence(env.refs_source)}"
-
-
-def arguments(raw: TextEnv) -> str:
-    """Return the tables of a task's own arguments and of those that every environment takes."""
-    own = [(f"`{n}`", f"`{d}`", escaped(t)) for n, d, t in fields_of(type(raw.task.config))]
-    shared = [(f"`{n}`", f"`{d}`", escaped(t)) for n, d, t in fields_of(Settings)]
-    head = ("argument", "default", "meaning")
-    parts = [table(head, own)] if own else []
-    return "\n\n".join([*parts, "Every environment takes:", table(head, shared)])
-
-
-def moves(env: EnvSpec) -> str:
-    """Return whether seats move at once or in turn."""
-    return "at once" if env.simultaneous else "in turn"
+    write_pictures(docs / "environments")
 
 
 # ---- Algorithms --------------------------------------------------------------------------------
@@ -300,11 +176,6 @@ def ours(settings: Mapping[str, Any], key: str) -> Any:
     return inner.get("name", inner) if inner else "not used"
 
 
-def escaped(text: str) -> str:
-    """Return prose of a docstring as Markdown takes it: no character is markup by accident."""
-    return re.sub(r"(?<!`)([*_<>$])(?!`)", r"\\\1", text) if "`" not in text else text
-
-
 # ---- Reward modules and commands ---------------------------------------------------------------
 
 
@@ -342,26 +213,6 @@ def when(kind: type[RewardModule]) -> str:
         return "as its parts"
 
 
-def fields_of(kind: Any) -> list[tuple[str, str, str]]:
-    """Return name, default and docstring of every field of a configuration class."""
-    texts = field_docstrings(kind)
-    found = []
-    for f in dataclasses.fields(kind):
-        if f.name == "name":
-            continue
-        default = f.default
-        if f.default_factory is not dataclasses.MISSING:
-            default = f.default_factory()
-        shown = "required" if default is dataclasses.MISSING else repr(plain(default))
-        found.append((f.name, shown, texts.get(f.name, "")))
-    return found
-
-
-def first_line(thing: Any) -> str:
-    """Return the first line of a docstring."""
-    return (inspect.getdoc(thing) or "").split("\n")[0]
-
-
 def command_pages() -> dict[str, str]:
     """Return the page of the command line: every command with its options and an example."""
     parts = [
@@ -385,38 +236,3 @@ def command_pages() -> dict[str, str]:
             f"```text\n{kind.example}\n```",
         ]
     return {"commands": "\n\n".join(part for part in parts if part) + "\n"}
-
-
-# ---- Markdown ----------------------------------------------------------------------------------
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a Markdown table; line breaks and bars in cells are made harmless."""
-    lines = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
-    for row in rows:
-        cells = [str(c).replace("|", "\\|").replace("\n", " ") for c in row]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
-def toctree(pages: Iterable[str]) -> str:
-    """Return a hidden table of contents over pages of the same folder."""
-    return "\n```{toctree}\n:hidden:\n\n" + "\n".join(sorted(pages)) + "\n```\n"
-
-
-def sentence(text: str) -> str:
-    """Return a text as a sentence.
-
-    >>> sentence("bid cards for prizes")
-    'Bid cards for prizes.'
-    """
-    text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-def docstring(module: Any) -> str:
-    """Return the docstring of a module, laid out as it is where it holds aligned columns."""
-    text = inspect.getdoc(module) or ""
-    paragraphs = text.split("\n\n")[1:]
-    laid_out = [f"```text\n{p}\n```" if "   " in p else p for p in paragraphs]
-    return "\n\n".join(laid_out)

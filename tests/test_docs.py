@@ -3,7 +3,6 @@
 import ast
 import doctest
 import importlib
-import importlib.util
 import io
 import re
 import shlex
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from coevo.__main__ import TRAIN_EXTRA
+from coevo.benchmarks.files import short
 from coevo.commands.parse import parse
 from coevo.envs import list_envs
 from coevo.envs.core.config import components
@@ -69,24 +69,29 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def generate():
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def site():
+    """Return how to import a module of the site: `site("generate")`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "docs")  # where these modules find each other
+        yield importlib.import_module
+
+
+@pytest.fixture(scope="module")
+def generate(site):
+    return site("generate")
 
 
 @pytest.mark.parametrize("env", list_envs(), ids=lambda env: env.id)
-def test_the_usage_on_the_page_of_an_environment_runs(env, generate, capsys):
-    code = generate.usage(env)
-    assert code in generate.environment_page(env)
+def test_the_usage_on_the_page_of_an_environment_runs(env, site, capsys):
+    code = site("worlds").usage(env)
+    assert code in site("worlds").environment_page(env)
     exec(code, {})  # noqa: S102  # the code that the page shows
     assert capsys.readouterr().out.strip()
 
 
 def test_the_pages_of_the_registries_show_everything_that_is_registered(generate):
     pages = generate.environment_pages() | generate.algorithm_pages() | generate.reward_pages()
-    assert {generate.short(e.id) for e in list_envs()} | set(ALGORITHMS) <= set(pages)
+    assert {short(e.id) for e in list_envs()} | set(ALGORITHMS) <= set(pages)
     assert all(f"\n## {name}\n" in generate.reward_pages()["index"] for name in REWARDS)
 
 

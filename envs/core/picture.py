@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from coevo.envs.core.errors import missing_extra
 
 CELL = (6, 11)
-"""Width and height of a character in pixels."""
+"""Width and height of a character of the font in dots."""
+SCALE = 2
+"""Pixels along the side of a dot."""
 MARGIN = 6
 PAPER, INK = 255, 20
 """Shades of grey."""
@@ -35,7 +37,8 @@ def picture(text: str) -> NDArray[np.uint8]:
         for column, character in enumerate(line):
             place = (MARGIN + column * CELL[0], MARGIN + row * CELL[1])
             pen.text(place, character, fill=INK, font=font)
-    return np.repeat(np.asarray(image, dtype=np.uint8)[..., None], 3, axis=2)
+    dots = np.asarray(image, dtype=np.uint8)
+    return np.repeat(np.kron(dots, np.ones((SCALE, SCALE), np.uint8))[..., None], 3, axis=2)
 
 
 def _pillow() -> tuple[Any, Any, Any]:

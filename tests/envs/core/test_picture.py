@@ -7,7 +7,7 @@ import pytest
 
 from coevo.envs import make
 from coevo.envs.core.errors import MissingExtraError
-from coevo.envs.core.picture import CELL, MARGIN, PAPER, picture
+from coevo.envs.core.picture import CELL, MARGIN, PAPER, SCALE, picture
 
 pytest.importorskip("PIL", reason="pip install 'coevo[train]'")
 
@@ -19,6 +19,8 @@ def cell(image, row, column):
 
 def test_characters_have_cells_of_their_own():
     image = picture("X X\n X\u597d?")
+    assert (image == np.kron(image[::SCALE, ::SCALE], np.ones((SCALE, SCALE, 1)))).all()
+    image = image[::SCALE, ::SCALE].copy()
     assert image.shape == (2 * CELL[1] + 2 * MARGIN, 4 * CELL[0] + 2 * MARGIN, 3)
     assert image.dtype == np.uint8
     assert (cell(image, 0, 0) == cell(image, 0, 2)).all()
@@ -35,7 +37,7 @@ def test_a_move_changes_its_cell_alone():
     before = env.render()
     env.step("[5]")
     changed = np.argwhere((env.render() != before).any(axis=2))
-    place = (changed - MARGIN) // (CELL[1], CELL[0])
+    place = (changed // SCALE - MARGIN) // (CELL[1], CELL[0])
     assert {tuple(p) for p in place} == {(2, 5)}  # the middle of " 4 | 5 | 6 "
 
 

@@ -1,0 +1,80 @@
+"""Markdown of what docstrings and fields of a configuration say."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from coevo.commands.parse import field_docstrings
+from coevo.envs.core.config import plain
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a Markdown table; line breaks and bars in cells are made harmless."""
+    lines = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
+    for row in rows:
+        cells = [str(c).replace("|", "\\|").replace("\n", " ") for c in row]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def toctree(pages: Iterable[str]) -> str:
+    """Return a hidden table of contents over pages of the same folder."""
+    return "\n```{toctree}\n:hidden:\n\n" + "\n".join(sorted(pages)) + "\n```\n"
+
+
+def sentence(text: str) -> str:
+    """Return a text as a sentence.
+
+    >>> sentence("bid cards for prizes")
+    'Bid cards for prizes.'
+    """
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def docstring(module: Any) -> str:
+    """Return the docstring of a module but for its first line; aligned columns become a table."""
+    paragraphs = (inspect.getdoc(module) or "").split("\n\n")[1:]
+    return "\n\n".join(
+        table(("", ""), columns(p)) if re.match(r"\w+ {2,}", p) else p for p in paragraphs
+    )
+
+
+def columns(text: str) -> Iterator[tuple[str, str]]:
+    r"""Return the rows of a text in two aligned columns; a line without a name continues a row.
+
+    >>> list(columns("Agents  two\nReward  one for a win,\n        else none"))
+    [('Agents', 'two'), ('Reward', 'one for a win, else none')]
+    """
+    for row in re.split(r"\n(?=\w+ {2,})", text):
+        name, said = re.split(r" {2,}", row, maxsplit=1)
+        yield name, escaped(" ".join(line.strip() for line in said.split("\n")))
+
+
+def escaped(text: str) -> str:
+    """Return prose of a docstring as Markdown takes it: no character is markup by accident."""
+    return re.sub(r"(?<!`)([*_<>$])(?!`)", r"\\\1", text) if "`" not in text else text
+
+
+def fields_of(kind: Any) -> list[tuple[str, str, str]]:
+    """Return name, default and docstring of every field of a configuration class."""
+    texts = field_docstrings(kind)
+    found = []
+    for f in dataclasses.fields(kind):
+        if f.name == "name":
+            continue
+        default = f.default
+        if f.default_factory is not dataclasses.MISSING:
+            default = f.default_factory()
+        shown = "required" if default is dataclasses.MISSING else repr(plain(default))
+        found.append((f.name, shown, texts.get(f.name, "")))
+    return found
+
+
+def first_line(thing: Any) -> str:
+    """Return the first line of a docstring."""
+    return (inspect.getdoc(thing) or "").split("\n")[0]
