@@ -16,6 +16,7 @@ own, so that a seed decides it and episodes do not disturb each other.
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib
 import random  # noqa: TID251  # TextArena draws from it: its state is swapped, never used here
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +60,7 @@ class TextArenaTask(Task[TextArenaConfig]):
     def __init__(self, config: TextArenaConfig) -> None:
         super().__init__(config)
         self.seats = tuple(f"player_{i}" for i in range(config.players))
-        self.world = _made(config)
+        self._made = self.world = _made(config)
 
     # ---- Rules ---------------------------------------------------------------------------------
 
@@ -70,6 +71,7 @@ class TextArenaTask(Task[TextArenaConfig]):
         self._numpy = np.random.RandomState(seed).get_state()
         self.told: dict[str, str] = {}
         self.rewards: dict[int, float] | None = None
+        self.world = copy.deepcopy(self._made)  # some games deal from what the last one left
         with self._own_generators():
             try:
                 self.world.reset(num_players=self.config.players, seed=seed)

@@ -1,6 +1,7 @@
 """TextArena's games as ours."""
 
 import random  # noqa: TID251  # what TextArena draws from must be left as it was
+import re
 import sys
 
 import numpy as np
@@ -11,6 +12,7 @@ from coevo.envs.core.errors import ConfigError, MissingExtraError, UnknownNameEr
 
 BRIDGE = "coevo/textarena-v0"
 REASON = "pip install 'coevo[bridges]'"
+CARDS = re.compile(r"\[(?:play|discard|draw)[^\]]*\]")
 
 
 @pytest.fixture
@@ -79,3 +81,27 @@ def test_what_cannot_be_played_is_refused_in_one_line(made):
     env = made("TicTacToe-v0", players=7)
     with pytest.raises(ConfigError, match="players=7 does not start"):
         env.reset(seed=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "moves"),
+    [
+        ("QuantumTicTacToe-v0", lambda told, rng: "[{},{}]".format(*rng.choice(9, 2))),
+        ("SpiteAndMalice-v0", lambda told, rng: rng.choice(CARDS.findall(told) or ["[draw]"])),
+    ],
+)
+def test_games_that_raised_are_played_again_and_again(made, name, moves):
+    """One mixed up its messages, one dealt the next game from the cards that were left."""
+    env = made(name)
+    env.reset(seed=0)
+    first = env.chat(env.agent_selection)
+    for seed in range(4):
+        env.reset(seed=seed)
+        rng = np.random.default_rng(seed)
+        for _ in range(30):
+            if env.awaiting:
+                told = env.chat(env.agent_selection)[-1]["content"]
+                env.step(str(moves(told, rng)))
+        assert len(env.episode.turns) > 4
+    env.reset(seed=0)
+    assert env.chat(env.agent_selection) == first
