@@ -17,12 +17,29 @@ from coevo.envs.core.chat import Chat
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import PolicyRef
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.hashing import sealed
 from coevo.envs.core.task import Replies
 
 
 @dataclass(frozen=True, slots=True)
+class Inside:
+    """What a seat must not know, for agents that say they are insiders."""
+
+    expert: Callable[[float], Replies | None]
+    """What the environment's expert might reply here, by skill; it reads the state."""
+    task: str
+    """Name of the task in the record, the same in every process; it may tell the seed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
-    """One seat that waits for a reply."""
+    """One seat that waits for a reply: what it may know, and no more.
+
+    Nothing in it leads to the state, the seed or the generator of the environment, unless the agent
+    is an insider. This keeps honest agents from leaks; it is no wall around hostile code, which
+    reads whatever its process holds, and whoever knows the seed of an evaluation deals its episodes
+    again.
+    """
 
     seat: str
     """Name of the seat in its environment."""
@@ -31,40 +48,41 @@ class Request:
     info: Mapping[str, Any]
     """The environment's info for this seat: legal_actions, task_id, parse, ..."""
     rng: np.random.Generator
-    """Randomness for agents that are not policies; owned by the play."""
+    """Randomness for agents without a generator of their own. It follows from the seed for insiders
+    alone; others get one under a key of the process (COEVO_TASK_KEY fixes it)."""
     conversation: str = ""
     """Equal for all turns of one seat in one play, so that a growing chat only appends tokens."""
     masked: bool = False
     """Whether the reply must be one of the legal strings (illegal-move policy `mask`)."""
-    expert: Callable[[float], Replies | None] | None = field(default=None, compare=False)
-    """What the environment's expert might reply here, by skill, while the seat waits; it knows more
-    than the seat, so that it is for scripted agents alone."""
-    task: str = field(default="", compare=False)
-    """Name of the task in the record, the same in every process, for caches of replies. It may tell
-    the seed: nobody plays by it."""
+    inside: Inside | None = field(default=None, compare=False)
+    """For insiders, while the seat waits; None for everybody else."""
 
 
 def request_of(
-    env: TextEnv, seat: str, rng: np.random.Generator, conversation: str = ""
+    env: TextEnv,
+    seat: str,
+    rng: np.random.Generator,
+    conversation: str = "",
+    *,
+    inside: bool = False,
 ) -> Request:
     """Return the request of a seat that an environment waits for.
 
     Args:
         env: the environment.
         seat: the seat.
-        rng: of the episode.
+        rng: of the episode for an insider (`Agent.insider`), else of the agent (`sealed_rng`).
         conversation: as in Request.
+        inside: whether the agent is one.
     """
-    return Request(
-        seat,
-        env.chat(seat),
-        env.infos[seat],
-        rng,
-        conversation,
-        env.illegal.masked,
-        functools.partial(env.expert, seat),
-        env.episode.task,
-    )
+    known = Inside(functools.partial(env.expert, seat), env.episode.task) if inside else None
+    info = env.infos[seat]
+    return Request(seat, env.chat(seat), info, rng, conversation, env.illegal.masked, known)
+
+
+def sealed_rng(name: str) -> np.random.Generator:
+    """Return a generator for a name, from which nobody finds the name; see `sealed`."""
+    return np.random.default_rng(int(sealed(name), 16))
 
 
 @dataclass(slots=True)
@@ -106,6 +124,10 @@ class Agent:
     """Shown in records and tables."""
     version: int = -1
     """Update count of a learning policy; -1 for everybody else."""
+    insider: bool = False
+    """Whether its requests hold what its seat must not know (`Request.inside`), and the generator
+    of the episode, which follows from the seed. So have the scripted agents that speak through the
+    environment's expert, and caches of replies."""
 
     @property
     def gives_probabilities(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from coevo.agents.agent import Agent, request_of
+from coevo.agents.agent import Agent, request_of, sealed_rng
 from coevo.agents.conventions import ConventionAgent
 from coevo.agents.expert import ExpertAgent
 from coevo.agents.human import HumanAgent
@@ -81,9 +81,11 @@ def as_opponent(agent: Agent) -> Opponent:
     Args:
         agent: any agent; it is asked one request at a time.
     """
+    own = sealed_rng(agent.name)
 
     def reply(env: TextEnv, seat: str, rng: np.random.Generator) -> str:
-        return answered(agent.act([request_of(env, seat, rng)])[0]).text
+        asked = request_of(env, seat, rng if agent.insider else own, inside=agent.insider)
+        return answered(agent.act([asked])[0]).text
 
     return reply
 

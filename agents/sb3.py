@@ -70,6 +70,9 @@ class SB3Agent(Agent):
         name: shown in tables; `sb3:<algo>` if empty.
     """
 
+    insider = True
+    """It draws with the generator of the episode."""
+
     def __init__(self, network: Network, card: Card, name: str = "") -> None:
         expected = size(load_game(card.game))
         if network.inputs != expected:

@@ -22,6 +22,7 @@ class MoveAgent(Agent):
     Where moves are texts it draws among the replies of the environment's expert at its `skill`.
     """
 
+    insider = True
     skill: float = 0.0
     """Skill of the expert that speaks for it where moves are texts, 0..1."""
 
@@ -96,7 +97,7 @@ class FixedTextAgent(Agent):
 
 def expert_replies(request: Request, skill: float) -> Replies | None:
     """Return what the environment's expert might reply; None where there is none."""
-    return None if request.expert is None else request.expert(skill)
+    return None if request.inside is None else request.inside.expert(skill)
 
 
 def uniform(request: Request) -> np.ndarray:

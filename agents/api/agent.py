@@ -40,6 +40,9 @@ class ApiAgent(Agent):
         limits: shared with other agents; None for those of the settings alone.
     """
 
+    insider = True
+    """Its cache goes by the name of the task; what is sent is the chat alone."""
+
     def __init__(self, settings: ApiSettings, *, limits: Limits | None = None) -> None:
         self.settings = settings
         self.name = f"openai:{settings.model}"
@@ -70,7 +73,7 @@ class ApiAgent(Agent):
         Raises:
             ApiError: nothing more can or may be asked; what was answered is in the cache.
         """
-        keys = [self._keys.next(r.chat, r.task) for r in requests]
+        keys = [self._keys.next(r.chat, _task(r)) for r in requests]
         outcomes: dict[str, Answer | Failure] = {}
         for key in keys:
             if (answer := self._cache.get(key)) is not None:
@@ -121,6 +124,10 @@ class ApiAgent(Agent):
             self._client.error = self._client.error or error
             raise
         return outcome
+
+
+def _task(request: Request) -> str:
+    return "" if request.inside is None else request.inside.task
 
 
 def load(

@@ -167,8 +167,7 @@ def _situation(t: int, last: tuple[int, ...]) -> Request:
         for choice in last if k == t - 1 else (0, 0):
             env.step(answer(CHOICES[choice]))
     seat = env.possible_agents[0]
-    rng = np.random.default_rng(0)
-    return request_of(env, seat, rng)
+    return request_of(env, seat, np.random.default_rng(0))
 
 
 def _learnt(variant: str | None, seed: int) -> Manners:

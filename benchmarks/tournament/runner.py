@@ -157,6 +157,7 @@ class Named(Agent):
 
     def __init__(self, agent: Agent, name: str) -> None:
         self.agent, self.name, self.version = agent, name, agent.version
+        self.insider = agent.insider
 
     def act(self, requests: Sequence[Request]) -> list[Reply]:
         """Answer as the agent does."""

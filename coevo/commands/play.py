@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coevo.agents import HumanAgent
-from coevo.agents.agent import Agent, Reply, request_of
+from coevo.agents.agent import Agent, Reply, request_of, sealed_rng
 from coevo.agents.human import HumanLeft
 from coevo.agents.registry import is_scripted, scripted
 from coevo.agents.scripted import RandomAgent
@@ -57,7 +57,8 @@ def _check(agent: Agent, person_seat: str, table: Table) -> None:
     while env.awaiting:
         seat = env.agent_selection
         player = RandomAgent() if seat == person_seat else agent
-        env.step(player.act([request_of(env, seat, rng)])[0].text)
+        asked = request_of(env, seat, rng, inside=player.insider)
+        env.step(player.act([asked])[0].text)
         if seat != person_seat:
             return
 
@@ -79,7 +80,7 @@ class Table:
     def __init__(self, env_id: str, options: dict[str, Any], seed: int) -> None:
         self.env = make(env_id, **options)
         self.seen = make(env_id, **{**options, "prompt_style": "full", "render_mode": "ansi"})
-        self.rng = np.random.default_rng([seed, 7])
+        self.rng, self.own = np.random.default_rng([seed, 7]), sealed_rng(f"play {seed}")
         for env in (self.env, self.seen):
             env.reset(seed=seed)
 
@@ -98,4 +99,6 @@ class Table:
         return self.env.episode
 
     def _ask(self, agent: Agent, env: TextEnv, seat: str) -> Reply:
-        return answered(agent.act([request_of(env, seat, self.rng, seat)])[0])
+        rng = self.rng if agent.insider else self.own
+        asked = request_of(env, seat, rng, seat, inside=agent.insider)
+        return answered(agent.act([asked])[0])

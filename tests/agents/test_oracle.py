@@ -156,7 +156,8 @@ def test_where_any_text_is_legal_it_is_the_expert_at_its_best():
     env.reset(seed=0)
     while env.awaiting:
         seat = env.agent_selection
-        env.step(OracleAgent().act([request_of(env, seat, np.random.default_rng(0))])[0].text)
+        asked = request_of(env, seat, np.random.default_rng(0), inside=True)
+        env.step(OracleAgent().act([asked])[0].text)
     assert all(turn.verified for turn in env.episode.turns)
     nobody = Request("a", (), {"legal_actions": None}, np.random.default_rng(0))
     with pytest.raises(ConfigError, match="there is no expert"):

@@ -112,9 +112,10 @@ class Silent(Agent):
     """Cannot answer where a play has an odd seed."""
 
     name = "silent"
+    insider = True
 
     def act(self, requests):
-        bad = [r.task.endswith(("1", "3", "5", "7", "9")) for r in requests]
+        bad = [r.inside.task.endswith(("1", "3", "5", "7", "9")) for r in requests]
         legal = [r.info["legal_actions"][0] for r in requests]
         return [
             Unanswered(reason="the server is down") if b else Reply(f"[{move}]")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from coevo.agents.agent import Agent, Reply, Request, request_of
+from coevo.agents.agent import Agent, Reply, Request, request_of, sealed_rng
 from coevo.agents.policy import Policy
 from coevo.agents.unanswered import Unanswered
 from coevo.envs import make
@@ -45,9 +45,10 @@ class _Live:
     waiting: dict[str, tuple[Request, Reply]] = field(default_factory=dict)
     """Replies of a simultaneous round that the environment has not taken yet."""
 
-    def asked(self, seat: str) -> Request:
+    def asked(self, seat: str, agent: Agent, own: np.random.Generator) -> Request:
         """Return the request of a seat, with what is added to its prompts."""
-        plain = request_of(self.env, seat, self.rng, f"{self.number}/{seat}")
+        name, inside = f"{self.number}/{seat}", agent.insider
+        plain = request_of(self.env, seat, self.rng if inside else own, name, inside=inside)
         told = self.spec.injected.get(seat)
         return plain if told is None else replace(plain, chat=told.added(plain.chat))
 
@@ -102,9 +103,10 @@ def rollout_of(
     missing = {name for s in specs for name in s.players.values()} - agents.keys()
     if missing:
         raise ConfigError(f"no agent {sorted(missing)}; agents: {sorted(agents)}")
+    own = {name: sealed_rng(f"{name} {[(s.seed, s.stream) for s in specs[:1]]}") for name in agents}
     every = [_start(number, templates[s.env].fresh(), s) for number, s in enumerate(specs)]
     while live := [e for e in every if e.env.awaiting]:
-        for name, asked in _requests(live).items():
+        for name, asked in _requests(live, agents, own).items():
             replies = agents[name].act([request for _, request in asked])
             for (one, request), reply in zip(asked, replies, strict=True):
                 one.waiting[request.seat] = (request, reply)
@@ -119,13 +121,16 @@ def _start(number: int, env: TextEnv, spec: EpisodeSpec) -> _Live:
     return _Live(number, spec, env, np.random.default_rng([spec.seed, spec.stream, 7]))
 
 
-def _requests(live: list[_Live]) -> dict[str, list[tuple[_Live, Request]]]:
+def _requests(
+    live: list[_Live], agents: Mapping[str, Agent], own: Mapping[str, np.random.Generator]
+) -> dict[str, list[tuple[_Live, Request]]]:
     """Return the open requests by agent, in the order of the episodes."""
     asked: dict[str, list[tuple[_Live, Request]]] = {}
     for one in live:
         for seat in one.env.awaiting:
             if seat not in one.waiting:
-                asked.setdefault(one.spec.players[seat], []).append((one, one.asked(seat)))
+                name = one.spec.players[seat]
+                asked.setdefault(name, []).append((one, one.asked(seat, agents[name], own[name])))
     return asked
 
 

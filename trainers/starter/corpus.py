@@ -133,6 +133,8 @@ class Recorder(Agent):
         examples: receives the notes.
     """
 
+    insider = True
+
     def __init__(self, skill: float, label: float, examples: list[Example]) -> None:
         self.player, self.teacher, self.examples = ExpertAgent(skill), ExpertAgent(label), examples
         self.name = f"recorder:{skill:g}"

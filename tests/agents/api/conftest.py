@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from coevo.agents.agent import Request
+from coevo.agents.agent import Inside, Request
 from coevo.agents.api.agent import ApiAgent
 from coevo.agents.api.limits import Clock, Limits
 from coevo.agents.api.settings import ApiSettings
@@ -130,7 +130,8 @@ def request(*contents: str, task: str = "seed-1") -> Request:
     roles = ("user", "assistant")
     chat = tuple({"role": roles[i % 2], "content": c} for i, c in enumerate(contents))
     info = {"legal_actions": ["pass", "bet"]}
-    return Request("player_0", chat, info, np.random.default_rng(0), task=task)
+    inside = Inside(lambda skill: None, task)
+    return Request("player_0", chat, info, np.random.default_rng(0), inside=inside)
 
 
 def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:

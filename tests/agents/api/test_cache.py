@@ -109,7 +109,7 @@ KILLED = """
 import sys
 import numpy as np
 from pathlib import Path
-from coevo.agents.agent import Request
+from coevo.agents.agent import Inside, Request
 from coevo.agents.api.agent import ApiAgent
 from coevo.agents.api.settings import ApiSettings
 
@@ -118,7 +118,8 @@ agent = ApiAgent(ApiSettings(
 ))
 def request(i):
     chat = ({"role": "user", "content": f"chat {i % 5}"},)
-    return Request("p", chat, {}, np.random.default_rng(0), task="seed-1")
+    inside = Inside(lambda skill: None, "seed-1")
+    return Request("p", chat, {}, np.random.default_rng(0), inside=inside)
 replies = agent.act([request(i) for i in range(40)])
 print("\\n".join(r.text for r in replies))
 """

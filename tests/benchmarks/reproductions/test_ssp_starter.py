@@ -23,6 +23,7 @@ class Spoken(Agent):
     """Speaks by the script with bytes for tokens, like a policy of a given skill."""
 
     version = 0
+    insider = True
 
     def __init__(self, skill):
         self.skill = skill
@@ -31,7 +32,7 @@ class Spoken(Agent):
         return [self._one(r) for r in requests]
 
     def _one(self, request):
-        said = request.expert(self.skill)
+        said = request.inside.expert(self.skill)
         text = said.texts[int(request.rng.choice(len(said.texts), p=said.probabilities))]
         ids = list(text.encode())
         return Reply(text, list(request.chat[-1]["content"].encode()), ids, [-1.0] * len(ids))
