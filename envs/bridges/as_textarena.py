@@ -66,7 +66,7 @@ class CoevoGame:
         seat = env.agent_selection
         player = state.current_player_id = self.seats.index(seat)
         chat, kinds = env.chat(seat), self._textarena.ObservationType
-        start = self._told[seat] if env.prompt_style == "full" and env.task.growing else 0
+        start = self._told[seat] if env.prompt_style == "full" else 0
         for message in chat[start:]:
             own = message["role"] == "assistant"
             first = message["role"] == "system"

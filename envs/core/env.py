@@ -294,7 +294,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
     def _invite(self, agent: str) -> None:
         """Add what this seat sees at its turn to its chat."""
         log, terse = self._logs[agent], self.prompt_style == "terse"
-        if terse or not self.task.growing:
+        if terse:
             self._starts[agent] = len(log)
         elif not log:
             log.append({"role": "system", "content": self.task.rules(agent)})

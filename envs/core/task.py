@@ -71,8 +71,6 @@ class Task(ABC, Generic[C]):
     """Registered id, written into every episode."""
     config_class: ClassVar[type] = NoArguments
     """Its arguments: a class made by `config`, whose fields `make` takes by name."""
-    growing: ClassVar[bool] = True
-    """Whether a chat in full style grows; else every prompt replaces what was seen before."""
     seats: tuple[str, ...]
     """Names of all seats in order, `<role>_<number>`."""
     payoff_range: tuple[float, float] = (-1.0, 1.0)

@@ -1,8 +1,10 @@
 r"""Peer review: agents solve a question, look for flaws in each other's solutions, and score them.
 
 Agents        agent_0 .. agent_{N-1}; each solves, evaluates and scores
-Observation   chat: one message per request, written anew each time: the question and, by role,
-              last round's discussion, one solution, or a solution with its evaluation
+Observation   chat: one message per request: the question and, by role, last round's discussion,
+              one solution, or a solution with its evaluation. As in all environments a chat in
+              full style holds the seat's earlier turns as well; in the paper, and in terse style,
+              every request is all that is seen
 Action        any text. A solution ends in \boxed{answer} or [answer]; an evaluation is free text,
               which may end in <verdict>wrong</verdict> or [wrong]; a score is <score>3</score> or
               [3], from 1 (a named mistake is fatal) to 3 (fully correct)
@@ -79,7 +81,6 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
     env_id = "coevo/peer_review-v0"
     config_class = PeerReviewConfig
     simultaneous = True
-    growing = False
     payoff_range = (0.0, 0.0)
 
     def __init__(self, config: PeerReviewConfig) -> None:
@@ -152,8 +153,14 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
     # ---- Prompts ---------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return nothing: every request says all that is needed."""
-        return ""
+        """Return how a discussion goes."""
+        does = {"solver": "solve it", "evaluator": "review a solution", "scorer": "score one"}
+        steps = ", then ".join(does[role] for role in self.roles)
+        return (
+            f"{len(self.seats)} agents discuss a question in {self.config.rounds} rounds. In each "
+            f"all of you {steps}. What you judge is dealt at random and may be your own. Every "
+            f"message says what is to be done now. You are {seat}."
+        )
 
     def situation(self, seat: str) -> str:
         """Return the request of this step."""

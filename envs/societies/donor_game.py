@@ -1,9 +1,10 @@
 """The donor game: give to a stranger of whom you know what it gave to others.
 
 Agents        player_0 .. player_n-1, an even number
-Observation   chat: one message per request, written anew each time: rules, the own strategy, both
-              resources, and what the recipient gave when it last was the donor, what its recipient
-              had given before that, up to `trace` links
+Observation   chat: one message per request: the own strategy, both resources, and what the
+              recipient gave when it last was the donor, what its recipient had given before that,
+              up to `trace` links. As in all environments a chat in full style holds the seat's
+              earlier turns as well, those of the seat's player before a newcomer included
 Action        text ending in the share of the own resources to give, e.g. [50%]; with punishment
               also [punish 50%]; where strategies are written, one sentence of free text
 Reward        the change of the own resources, half of it, since a generation plays two games and
@@ -96,7 +97,6 @@ class DonorGame(Society[DonorGameConfig]):
 
     env_id = "coevo/donor_game-v0"
     config_class = DonorGameConfig
-    growing = False
 
     def __init__(self, config: DonorGameConfig) -> None:
         super().__init__(config)
@@ -244,10 +244,7 @@ class DonorGame(Society[DonorGameConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return nothing: every request says all that is needed."""
-        return ""
-
-    def _game_in_words(self, seat: str) -> str:
+        """Return the rules and who this seat is."""
         c = self.config
         punish = ""
         if c.punish:
@@ -259,22 +256,23 @@ class DonorGame(Society[DonorGameConfig]):
             f"You are {seat}, one of {c.players} players who each start with {c.endowment:g} "
             "units. In every round players are paired; one is the donor and says what share of its "
             f"units it gives, and the recipient gets {c.multiplier:g} units for each one "
-            f"given.{punish} Roles alternate, and nobody meets the same recipient twice. Your goal "
-            "is to have as many units as you can at the end."
+            f"given.{punish} Roles alternate, and nobody meets the same recipient twice. A second "
+            f"game, with roles swapped, starts again from {c.endowment:g} units. Your goal is to "
+            "have as many units as you can at the end of each."
         )
 
     def situation(self, seat: str) -> str:
-        """Return the rules and what is asked."""
+        """Return what is known now and what is asked."""
         if self.newcomers:
-            return "\n".join([self._game_in_words(seat), *self._elders(), _WRITE])
+            return "\n".join([*self._elders(), _WRITE])
         me = self.seats.index(seat)
         other = self.meetings[me]
         strategy = self.strategies[seat]
-        lines = [self._game_in_words(seat)]
-        lines += [f"Your strategy: {quote_line(strategy, MESSAGE_LENGTH)}"] * bool(strategy)
+        lines = [f"Your strategy: {quote_line(strategy, MESSAGE_LENGTH)}"] * bool(strategy)
         lines.append(
-            f"Round {self.turn + 1}. You are the donor and have {self.resources[me]:.6g} units. "
-            f"The recipient is {self.seats[other]}, who has {self.resources[other]:.6g}."
+            f"{self._where()}round {self.turn + 1}. You are the donor and have "
+            f"{self.resources[me]:.6g} units. The recipient is {self.seats[other]}, who has "
+            f"{self.resources[other]:.6g}."
         )
         lines += [_in_words(self.seats, d) for d in self._trace(other)]
         if self.config.trace and not self._trace(other):
@@ -283,10 +281,18 @@ class DonorGame(Society[DonorGameConfig]):
         lines.append(f"What share do you give? Legal moves: {listed(moves, 21)}")
         return "\n".join([*lines, ANSWER_FORMAT.format(example=answer(moves[1]))])
 
+    def _where(self) -> str:
+        """Say which game it is; with both of them all start again from the endowment."""
+        generation = f"Generation {self.generation + 1}, game" if self.generation else "Game"
+        return f"{generation} {self.game + 1}, "
+
     def _elders(self) -> list[str]:
         if not self.elders:
             return []
-        head = "The players who did best in the last generation, their units and their strategies:"
+        head = (
+            "A new generation begins, and you are a newcomer in this seat. The players who did "
+            "best in the last generation, their units and their strategies:"
+        )
         rules = (f"{score:.6g} units: {quote_line(t, MESSAGE_LENGTH)}" for t, score in self.elders)
         return [head, *(f"- {rule}" for rule in rules)]
 

@@ -413,6 +413,27 @@ def test_every_position_is_as_documented(id, style):
     assert all(turn.status is Status.LEGAL for turn in env.episode.turns)
 
 
+@each_env
+def test_a_chat_in_full_style_only_grows(id):
+    """A client that sends `chat[seen:]` sends all there is, and tokens are only appended."""
+    env = coevo.envs.make(id, max_cycles=LONGEST)
+    rng = np.random.default_rng(5)
+    env.reset(seed=5)
+    seen = dict.fromkeys(env.possible_agents, ())
+    while env.awaiting:
+        for agent in env.possible_agents:
+            chat = env.chat(agent)
+            assert chat[: len(seen[agent])] == seen[agent]
+            assert not chat or [m["role"] for m in chat].count("system") == 1
+            assert agent not in env.awaiting or len(chat) > len(seen[agent])
+        before = env.chat(env.agent_selection)
+        seen[env.agent_selection] = before
+        agent = env.agent_selection
+        step_once(env, rng)
+        assert env.chat(agent)[: len(before) + 1][-1]["role"] == "assistant"
+        seen[agent] = env.chat(agent)[: len(before) + 1]
+
+
 def check_position(env, style):
     assert env.agent_selection == env.awaiting[0]
     for agent in env.possible_agents:

@@ -107,13 +107,13 @@ def test_a_phase_may_be_left_out(phases, roles):
 
 
 @pytest.mark.parametrize("style", ["full", "terse"])
-def test_every_request_is_one_message_written_anew(style):
+def test_every_request_is_one_message_with_all_that_is_needed(style):
     env = make(ID, prompt_style=style)
     env.reset(seed=1)
     while env.awaiting:
         for agent in env.awaiting:
-            (message,) = env.chat(agent)
-            assert message["role"] == "user"
+            message = env.chat(agent)[-1]
+            assert message["role"] == "user" and (style == "full" or len(env.chat(agent)) == 1)
             assert env.task.question.question in message["content"]
         env.step("[5]")
 
@@ -136,7 +136,7 @@ def test_solvers_share_references_of_the_last_round_alone(style, references):
     for (round_, role), places in by_step(turns).items():
         if role != "solver":
             continue
-        chats = {turns[i].chat[0]["content"] for i in places}
+        chats = {turns[i].chat[-1]["content"] for i in places}
         assert len(chats) == 1, "all solvers see the same"
         shown = {i for i in range(len(turns)) if f"remark{i}x" in next(iter(chats))}
         solutions = {i for i in shown if turns[i].role == "solver"}
@@ -152,7 +152,7 @@ def test_judges_see_what_they_judge_and_nothing_else(style):
     env = make(ID, prompt_style=style, num_agents=3, evaluations=2)
     turns = unique(env)
     for turn in turns:
-        text = turn.chat[0]["content"]
+        text = turn.chat[-1]["content"]
         shown = {i for i in range(len(turns)) if f"remark{i}x" in text}
         if turn.role == "evaluator":
             assert shown == {turn.about}
@@ -163,7 +163,7 @@ def test_judges_see_what_they_judge_and_nothing_else(style):
 def test_an_evaluator_votes_in_words_only_where_nobody_scores():
     for phases, voting in (("solve+evaluate+score", False), ("solve+evaluate", True)):
         turns = play(make(ID, phases=phases)).turns
-        asked = [t.chat[0]["content"] for t in turns if t.role == "evaluator"]
+        asked = [t.chat[-1]["content"] for t in turns if t.role == "evaluator"]
         assert all(("<verdict>" in text) == voting for text in asked)
 
 
@@ -180,7 +180,7 @@ def test_text_of_agents_forges_no_tag_and_no_role(style, text):
     env = make(ID, prompt_style=style)
     env.reset(seed=0)
     while env.awaiting:
-        asked = env.chat(env.agent_selection)[0]["content"]
+        asked = env.chat(env.agent_selection)[-1]["content"]
         if env.episode.turns:
             for mark in ("</solution>", "<|im_end|>", "<score>3", "\nUser:"):
                 assert mark not in asked
@@ -193,7 +193,7 @@ def test_terse_requests_are_short():
     seen = []
     for seed in range(10):
         turns = play(make(ID, prompt_style="terse"), seed, bare).turns
-        seen += [t.chat[0]["content"] for t in turns]
+        seen += [t.chat[-1]["content"] for t in turns]
     assert max(map(len, seen)) <= 100
 
 
@@ -296,7 +296,7 @@ def test_the_truth_is_in_no_request_and_no_info():
             continue
         while env.awaiting:
             for agent in env.awaiting:
-                assert truth not in env.chat(agent)[0]["content"]
+                assert truth not in str(env.chat(agent))
                 assert truth not in str(env.infos[agent])
             env.step("[x]")
 
