@@ -15,6 +15,7 @@ from coevo.commands.arguments import COMMANDS, POSITIONAL, flag
 from coevo.commands.arguments.fields import Shown
 from coevo.envs.core.config import components
 from coevo.envs.core.registry import ENVS
+from coevo.envs.rewards import REWARDS
 from coevo.trainers.algorithms import ALGORITHMS
 
 KUHN = "coevo/kuhn_poker-v0"
@@ -33,6 +34,7 @@ RIGHT = {
     "reproduce": ["reproduce", "tis_cosine"],
     "starter build": ["starter", "build", "--out", "built", "--minutes", "1"],
     "starter check": ["starter", "check"],
+    "starter lesson": ["starter", "lesson", "--out", "built"],
 }
 """Command -> words that are right, but for files that are not there."""
 NUMBERS = ["", "x", "nan", "inf", "-inf", "-1", "-0.5", "1e99", "9" * 30, "0x10", "1,5", "½", "--"]
@@ -65,7 +67,8 @@ class Wrong(NamedTuple):
 
 def all_wrong(rng: np.random.Generator, most: int) -> list[Wrong]:
     """Return some wrong command lines, evenly over the ways to be wrong."""
-    ways = (options, names, contradictions, settings, environment, trees, texts, files)
+    ways = (options, names, contradictions, settings, parts, environment, arguments, trees, texts)
+    ways += (files,)
     kinds = [list(kind()) for kind in ways]
     found: list[Wrong] = []
     for number, kind in enumerate(kinds):
@@ -199,6 +202,57 @@ def _outside(hint: Any) -> Iterator[str]:
             yield f"{high + 1:g}"
     elif _plain(hint) is bool:
         yield from ("perhaps", "2", "[]", "{}")
+    elif typing.get_origin(_plain(hint)) is typing.Literal:
+        yield from ("nope", "3", "[]", "{}")
+    elif dataclasses.is_dataclass(_plain(hint)):
+        yield from ("nope", "3", "[1]", "{nope: 1}")
+
+
+def parts() -> Iterator[Wrong]:
+    """Yield components that an algorithm may have, with a value that none of their fields takes."""
+    mars = ALGORITHMS["mars"]
+    for place, hint in _leaves(type(mars), mars):
+        for name, kind in components(hint).items():
+            for told, text in _unfitting(name, kind):
+                whole = f"[{text}]" if typing.get_origin(_plain(hint)) is tuple else text
+                yield Wrong([*_train("mars"), "--set", f"{place}={whole}"], f"{place} {text}", told)
+    for name, module in REWARDS.items():
+        for told, text in _unfitting(name, module):
+            yield Wrong([*_train("mars"), "--set", f"rewards=[{text}]"], f"rewards {text}", told)
+    for members in ("[nope]", "3", "[expert:9]", "['']", "[[expert:0.5]]", "{expert: 1}", "[3]"):
+        pair = f"population={{name: pool, members: {members}}}"
+        yield Wrong([*_train("mars"), "--set", pair], pair, ("members", "nope", "expert", "pool"))
+    for draw in ("nope", "{name: prioritised, power: 0}", "{name: prioritised, prefers: nope}"):
+        pair = f"population={{name: pool, draw: {draw}}}"
+        yield Wrong([*_train("mars"), "--set", pair], pair, ("draw",))
+
+
+def _unfitting(name: str, kind: type) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield components with one wrong field, as text, and what the answer must name."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    for field in dataclasses.fields(kind):
+        if field.name != "name":
+            for value in _outside(hints[field.name]):
+                yield (field.name, name), f"{{name: {name}, {field.name}: {value}}}"
+    yield (f"{name}x", name), f"{{name: {name}x}}"
+    yield ("nope", name), f"{{name: {name}, nope: 1}}"
+
+
+def arguments() -> Iterator[Wrong]:
+    """Yield values outside of what the fields of an environment's arguments take."""
+    from coevo.envs import make
+
+    for known in ENVS:
+        try:
+            kind = make(known).task.config_class
+        except Exception:  # what needs an extra is tried elsewhere
+            continue
+        hints = typing.get_type_hints(kind, include_extras=True)
+        for field in dataclasses.fields(kind):
+            for value in _outside(hints[field.name]):
+                words = ["evaluate", "--agent", "random", "--env", known, "--games", "2"]
+                pair = f"{field.name}={value}"
+                yield Wrong([*words, "--env-option", pair], f"{known} {pair}", (field.name,))
 
 
 def _range(hint: Any) -> tuple[float | None, float | None, bool]:
@@ -264,6 +318,20 @@ def contradictions() -> Iterator[Wrong]:
     for option, value in {**own, **more, "--max-new-tokens": "3"}.items():
         for source in (["--resume", "a run"], ["--config", "right.yaml"]):
             yield Wrong(["train", *source, option, value], f"{source[0]} {option}", (option,))
+    for suite in ("words", "societies", "dilemmas"):
+        words = [*evaluated, "--suite", suite]
+        yield Wrong([*words, "--env", KUHN], f"suite {suite}", ("--env",))
+        yield Wrong([*evaluated, "--suite", f"{suite}x"], f"suite {suite}x", (suite,))
+        yield Wrong([*words, "--games", "0"], f"suite {suite}", ("--games",))
+    for words, named in (
+        (["envs", "--env", KUHN], "--env"),
+        (["envs", "words", "--json"], "words"),
+        (["algos", "mars", "grpo"], "grpo"),
+        (["starter", "nope"], "nope"),
+        (["starter"], "starter"),
+        (["starter", "build", "--minutes", "0", "--out", "built"], "--minutes"),
+    ):
+        yield Wrong(words, f"command {' '.join(words)}", (named,))
     both = ["train", "--resume", "a run", "--config", "right.yaml"]
     yield Wrong(both, "two sources", ("--config",))
     for words, named in (
