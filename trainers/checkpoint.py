@@ -389,8 +389,9 @@ def _difference(path: Path, size: int, digest: str) -> str:
 def _damaged(checkpoint: Path, what: str) -> str:
     others = [p.name for p in complete(checkpoint.parent) if p.name != checkpoint.name]
     return (
-        f"checkpoint {checkpoint} is damaged: {what}. With --skip-damaged `coevo train --resume` "
-        f"sets it aside to continue from {others[-1] if others else 'the start'}"
+        f"checkpoint {checkpoint} is damaged: {what}. Without it all continues from "
+        f"{others[-1] if others else 'the start'}: `coevo train --resume` sets it aside with "
+        "--skip-damaged; where another command wrote it, remove it by hand"
     )
 
 
