@@ -15,8 +15,15 @@ MOST = 30_000_000
 """Lines of a file; the largest corpora in use have 21 million passages."""
 
 
-def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
+def lines_of(
+    path: Path, *, largest: int = LARGEST, most: int = MOST
+) -> Iterator[tuple[int, bytes]]:
     """Return the lines of a file that are not blank, with their numbers, one after the other.
+
+    Args:
+        path: the file.
+        largest: bytes of it.
+        most: lines of it.
 
     Raises:
         DataError: it is no file, cannot be read, or is beyond a limit; the line is named.
@@ -26,15 +33,15 @@ def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         with path.open("rb") as file:
             size = path.stat().st_size
-            if size > LARGEST:
-                raise DataError(f"{path} has {size} bytes; {LARGEST} is the most that is read")
+            if size > largest:
+                raise DataError(f"{path} has {size} bytes; {largest} is the most that is read")
             number = 0
             while line := file.readline(LONGEST + 1):
                 number += 1
                 if len(line) > LONGEST:
                     raise DataError(f"{path}, line {number}: longer than {LONGEST} bytes")
-                if number > MOST:
-                    raise DataError(f"{path} has more than {MOST} lines")
+                if number > most:
+                    raise DataError(f"{path} has more than {most} lines")
                 if line.strip():
                     yield number, line
     except OSError as error:

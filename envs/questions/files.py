@@ -17,6 +17,11 @@ from coevo.envs.questions.grading import MATHEMATICS
 from coevo.envs.questions.mathematics import check_installed
 from coevo.envs.questions.question import Question, SplitSource
 
+LARGEST = 2**29
+"""Bytes of a file of questions, which are all held in memory."""
+MOST = 1_000_000
+"""Lines of it; a million short ones take about 850 MB."""
+
 
 @config
 class _Lines(SplitSource):
@@ -59,7 +64,7 @@ class _Lines(SplitSource):
         file = path / self._published if path.is_dir() else path
         found: dict[str, Question] = {}
         skipped: list[str] = []
-        for number, line in lines_of(file):
+        for number, line in lines_of(file, largest=LARGEST, most=MOST):
             try:
                 question = self.question(_object(line), number)
                 if question.id in found:
