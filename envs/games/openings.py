@@ -23,11 +23,16 @@ def make_moves(state: pyspiel.State, actions: Mapping[int, int]) -> None:
         state.apply_action(next(iter(actions.values())))
 
 
+def drawn(state: pyspiel.State, rng: np.random.Generator) -> int:
+    """Return a random outcome of chance."""
+    outcomes, chances = zip(*state.chance_outcomes(), strict=True)
+    return int(rng.choice(outcomes, p=chances))
+
+
 def roll(state: pyspiel.State, rng: np.random.Generator) -> None:
     """Let chance move until somebody else does."""
     while state.is_chance_node():
-        outcomes, chances = zip(*state.chance_outcomes(), strict=True)
-        state.apply_action(int(rng.choice(outcomes, p=chances)))
+        state.apply_action(drawn(state, rng))
 
 
 def random_moves(start: pyspiel.State, moves: int, rng: np.random.Generator) -> pyspiel.State:

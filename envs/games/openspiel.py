@@ -27,7 +27,7 @@ from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.settings import PromptStyle
 from coevo.envs.core.task import Replies, Task, mostly
-from coevo.envs.games.openings import make_moves, opening_moves, random_moves, roll
+from coevo.envs.games.openings import drawn, make_moves, opening_moves, random_moves
 from coevo.envs.games.states import (
     CHANCE,
     clean_name,
@@ -44,7 +44,7 @@ from coevo.envs.games.states import (
     shorten,
     view,
 )
-from coevo.envs.games.story import Story, told
+from coevo.envs.games.story import Names, since, story, told
 
 FULL_LENGTH, TERSE_LENGTH = 4000, 240
 """Characters of a generic description; the middle of a longer one is cut out."""
@@ -89,6 +89,9 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         self.payoff_range = (self.game.min_utility(), self.game.max_utility())
         self.zero_sum = kind.utility == pyspiel.GameType.Utility.ZERO_SUM
         self.simultaneous = kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
+        # Asked at every turn, and each answer of OpenSpiel is a new copy.
+        self._game_text, self._open_to_all = str(self.game), is_open(self.game)
+        self._perfect = kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION
 
     def _game_string(self, game: str | None) -> str:
         """Complete a game string by the skin's own parameters."""
@@ -162,10 +165,14 @@ class OpenSpielTask(Task[OpenSpielConfig]):
     # ---- Texts made from the skin -----------------------------------------------------------
 
     def legal_moves(self, state: pyspiel.State, player: int) -> dict[str, int]:
-        """Return move name -> OpenSpiel action, in OpenSpiel's order."""
-        actions = state.legal_actions(player)
-        names = distinct(self.move_name(state, player, a) for a in actions)
-        return dict(zip(names, actions, strict=True))
+        """Return move name -> OpenSpiel action, in OpenSpiel's order; do not change it."""
+        # Prompts, infos and the reply all ask for those of the state that is played.
+        kept = self._names if state is getattr(self, "state", None) else {}
+        if player not in kept:
+            actions = state.legal_actions(player)
+            names = distinct(self.move_name(state, player, a) for a in actions)
+            kept[player] = dict(zip(names, actions, strict=True))
+        return kept[player]
 
     def name_of(self, state: pyspiel.State, player: int, action: int) -> str:
         """Return the name that an action has among the legal moves of a state."""
@@ -175,14 +182,13 @@ class OpenSpielTask(Task[OpenSpielConfig]):
 
     def news(self, state: pyspiel.State, player: int) -> str:
         """Say what others and chance did since this seat's last move; empty if that is hidden."""
-        if not is_open(self.game):
+        if not self._open_to_all:
             return ""
         played = state is getattr(self, "state", None)
-        story = self._story if played else Story(self.game)
-        own, steps = story.since(state, player, self.name_of)
+        own, steps = since(self._steps if played else story(state, self.name_of), player)
         said = ", ".join(told(steps, player))
-        since = "Since your last move" if own else "So far"
-        return f"{since}: {shorten(said, 400)}." if said else ""
+        when = "Since your last move" if own else "So far"
+        return f"{when}: {shorten(said, 400)}." if said else ""
 
     def terse_text(self, state: pyspiel.State, player: int) -> str:
         """Return the message of one turn in terse style."""
@@ -215,8 +221,8 @@ class OpenSpielTask(Task[OpenSpielConfig]):
     def known_at(self, state: pyspiel.State, player: int) -> dict[str, Any]:
         """Return what a seat knows, for oracles; the history only where nothing is hidden."""
         seen = view(state, player)
-        known = {"game": str(self.game), "player": player, "information_state": seen}
-        if self.game.get_type().information == pyspiel.GameType.Information.PERFECT_INFORMATION:
+        known = {"game": self._game_text, "player": player, "information_state": seen}
+        if self._perfect:
             known["history"] = state.history()
         return known
 
@@ -229,10 +235,10 @@ class OpenSpielTask(Task[OpenSpielConfig]):
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
         """Start from the game's initial state, or from an opening."""
-        self._rng = rng
+        self._rng, self.state = rng, self.game.new_initial_state()
         self._names: dict[int, dict[str, int]] = {}
-        self.state, self._story = self.game.new_initial_state(), Story(self.game)
-        roll(self.state, rng)
+        self._steps: list[Names] = []  # so far, where nothing is hidden
+        self._roll()
         if self.openings:
             self._open(int(rng.integers(self.openings + 1)))
         self._returns = list(self.state.returns()) if self.openings else [0.0] * len(self.seats)
@@ -243,16 +249,22 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         self.state = random_moves(start, moves, self._rng)
         while self.state.is_terminal():  # `opening_moves` has seen that it does not always happen
             self.state = random_moves(start, moves, self._rng)
+        self._steps = story(self.state, self.name_of) if self._open_to_all else []
+
+    def _roll(self) -> None:
+        """Let chance move until somebody else does, and remember what it did."""
+        while self.state.is_chance_node():
+            action = drawn(self.state, self._rng)
+            if self._open_to_all:
+                self._steps.append({CHANCE: self.name_of(self.state, CHANCE, action)})
+            self.state.apply_action(action)
 
     def to_move(self) -> Sequence[str]:
         """Return the seats of the players who decide at this state."""
         return [self.seats[p] for p in movers(self.state)]
 
     def _moves(self, seat: str) -> dict[str, int]:
-        player = self.seats.index(seat)
-        if player not in self._names:
-            self._names[player] = self.legal_moves(self.state, player)
-        return self._names[player]
+        return self.legal_moves(self.state, self.seats.index(seat))
 
     def legal(self, seat: str) -> Sequence[str]:
         """Return the names of the legal actions."""
@@ -260,9 +272,12 @@ class OpenSpielTask(Task[OpenSpielConfig]):
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
         """Make one move, or those of all who move at once, and let chance follow."""
-        make_moves(self.state, {self.seats.index(a): self._moves(a)[m] for a, m in moves.items()})
-        roll(self.state, self._rng)
+        names = {self.seats.index(seat): move for seat, move in moves.items()}
+        if self._open_to_all:
+            self._steps.append(names)
+        make_moves(self.state, {p: self.legal_moves(self.state, p)[m] for p, m in names.items()})
         self._names = {}
+        self._roll()
         before, self._returns = self._returns, list(self.state.returns())
         gained = [now - then for now, then in zip(self._returns, before, strict=True)]
         return dict(zip(self.seats, gained, strict=True))
@@ -303,7 +318,6 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         other = resampled(self.state, self.seats.index(seat), rng.random)
         if other is not None:
             self.state, self._names = other, {}
-            self._story = Story(self.game)
         return other is not None
 
 

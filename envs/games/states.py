@@ -136,19 +136,14 @@ def resampled(state: pyspiel.State, player: int, draw: Callable[[], float]) -> p
 
 
 def decisions(
-    state: pyspiel.State, past: pyspiel.State | None = None
+    state: pyspiel.State,
 ) -> Iterator[tuple[pyspiel.State, dict[int, int]]]:
     """Return (state, player -> action) for every step on the way to `state`.
 
     Chance appears as player -1. The state is advanced in place afterwards: clone it to keep it.
-
-    Args:
-        state: the end of the way.
-        past: an earlier state on it to start from, which is advanced; None for the initial one.
     """
     game = state.get_game()
-    past = game.new_initial_state() if past is None else past
-    history, at = state.full_history(), len(past.full_history())
+    past, history, at = game.new_initial_state(), state.full_history(), 0
     # Asked once, since some games look for legal moves to answer what kind of node they are at.
     in_turn = game.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
     while at < len(history):
@@ -189,8 +184,11 @@ def distinct(names: Iterable[str]) -> list[str]:
     >>> distinct(["left", "left", "", "right"])
     ['left', 'left (2)', 'move', 'right']
     """
+    wanted = list(names)
+    if len(set(wanted)) == len(wanted) and "" not in wanted:
+        return wanted
     given: dict[str, None] = {}
-    for name in names:
+    for name in wanted:
         unique, number = name or "move", 1
         while unique in given:
             number += 1

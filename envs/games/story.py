@@ -13,33 +13,31 @@ Names = dict[int, str]
 """Player -> name of what it did at one step; chance is player -1."""
 
 
-class Story:
-    """The steps of one growing play, each named once however often they are told.
+def story(state: pyspiel.State, name_of: NameOf) -> list[Names]:
+    """Return every step on the way to a state.
 
     Args:
-        game: what is played.
+        state: the end of the way.
+        name_of: (state, player, action) -> name.
     """
+    return [
+        {player: name_of(past, player, action) for player, action in actions.items()}
+        for past, actions in decisions(state)
+    ]
 
-    def __init__(self, game: pyspiel.Game) -> None:
-        self._told = game.new_initial_state()
-        self._steps: list[Names] = []
 
-    def since(self, state: pyspiel.State, player: int, name_of: NameOf) -> tuple[bool, list[Names]]:
-        """Return what happened since a player's last move, and whether it has moved at all.
+def since(steps: list[Names], player: int) -> tuple[bool, list[Names]]:
+    """Return whether a player has moved at all, and the steps from its last move on.
 
-        Args:
-            state: a later state of the same play than all before.
-            player: whose last move; what others did at the same time comes first.
-            name_of: (state, player, action) -> name.
-        """
-        for past, actions in decisions(state, self._told):
-            self._steps.append({p: name_of(past, p, a) for p, a in actions.items()})
-        recent: list[Names] = []
-        for step in reversed(self._steps):
-            recent.append(step)
-            if player in step:
-                return True, recent[::-1]
-        return False, recent[::-1]
+    What others did at the same time comes first.
+
+    >>> since([{0: "left"}, {1: "up"}, {0: "right"}], 1)
+    (True, [{1: 'up'}, {0: 'right'}])
+    """
+    for at in range(len(steps) - 1, -1, -1):
+        if player in steps[at]:
+            return True, steps[at:]
+    return False, steps
 
 
 def told(steps: list[Names], player: int) -> Iterator[str]:
