@@ -25,7 +25,7 @@ def sealed(name: str) -> str:
     >>> sealed("seed-1") == sealed("seed-1"), sealed("seed-1") == sealed("seed-2")
     (True, False)
     """
-    key = os.environ.setdefault(KEY, secrets.token_hex(16))
+    key = os.environ.get(KEY) or os.environ.setdefault(KEY, secrets.token_hex(16))
     whole = hashlib.sha256(key.encode()).digest()
     return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), key=whole).hexdigest()[:16]
 

@@ -138,5 +138,5 @@ def spelled(policy: IllegalPolicy) -> str | dict[str, Any]:
     """
     if type(policy) is not IllegalPolicy:
         return f"{type(policy).__module__}:{type(policy).__qualname__}"
-    named = [name for name, preset in PRESETS.items() if preset == policy]
-    return named[0] if named else changed(policy)
+    named = next((name for name, preset in PRESETS.items() if preset == policy), None)
+    return changed(policy) if named is None else named

@@ -122,6 +122,8 @@ def spoken(text: str) -> str:
     >>> spoken("<think>a</think> b"), spoken("a</think> b <THINK>c"), spoken("<think>a")
     (' b', ' b ', '')
     """
+    if "<" not in text:
+        return text
     start = 0
     for found in _CLOSED.finditer(text):
         start = found.end()
@@ -174,8 +176,8 @@ def bracketed(said: str, longest: int = LONGEST) -> str | None:
         return None
     start = said.rfind("[", max(len(said) - longest - 2, 0))
     inside = said[start + 1 : -1]
-    mathematics = said[:start].endswith("\\")
-    if start < 0 or not inside or mathematics or set("]\n") & set(inside):
+    mathematics = said.endswith("\\", 0, start)
+    if start < 0 or not inside or mathematics or "]" in inside or "\n" in inside:
         return None
     return inside
 
@@ -200,6 +202,8 @@ def parse_move(text: str, legal: Sequence[str] | None) -> Parse:
         why = "the reply does not end with a move in square brackets"
         return Parse(None, Status.UNPARSABLE, why, _unbracketed(text, said, legal))
     wanted = " ".join(inside.split())
+    if wanted in legal:
+        return Parse(wanted, Status.LEGAL)
     same = [m for m in legal if normalise(m) == normalise(wanted)]
     exact = [m for m in same if " ".join(m.split()) == wanted]
     if exact or len(same) == 1:

@@ -49,10 +49,9 @@ class ConnectFour(BoardGame):
 
     def board(self, state: pyspiel.State) -> str:
         """Draw the board, the top row first, under the numbers of the columns."""
-        rows, columns = size(self.game)
-        padded = [discs + ["."] * (rows - len(discs)) for discs in stacks(state)]
-        lines = [" ".join(column[r] for column in padded) for r in reversed(range(rows))]
-        return "\n".join([" ".join(str(n) for n in range(1, columns + 1)), *lines])
+        rows = str(state).upper().split()
+        numbers = map(str, range(1, len(rows[0]) + 1))
+        return "\n".join(map(" ".join, (numbers, *rows)))
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
         """Return the seat's mark and, after each column's number, its discs from the bottom."""

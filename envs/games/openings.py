@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
+from itertools import accumulate
 
 import numpy as np
 import pyspiel
@@ -24,9 +26,14 @@ def make_moves(state: pyspiel.State, actions: Mapping[int, int]) -> None:
 
 
 def drawn(state: pyspiel.State, rng: np.random.Generator) -> int:
-    """Return a random outcome of chance."""
+    """Return a random outcome of chance: `rng.choice(outcomes, p=chances)` of NumPy.
+
+    The same floating-point steps are written out, since for the few outcomes of a game NumPy's call
+    takes twenty times as long.
+    """
     outcomes, chances = zip(*state.chance_outcomes(), strict=True)
-    return int(rng.choice(outcomes, p=chances))
+    *sums, whole = accumulate(chances)
+    return int(outcomes[bisect_right([part / whole for part in sums], rng.random())])
 
 
 def roll(state: pyspiel.State, rng: np.random.Generator) -> None:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import pyspiel
 
 from coevo.envs.core.factories import aec_factory, raw_factory
-from coevo.envs.games.board import MARKS, BoardGame, placed
+from coevo.envs.games.board import MARKS, BoardGame
 
 
 class TicTacToe(BoardGame):
@@ -56,9 +56,8 @@ class TicTacToe(BoardGame):
 
 def cells(state: pyspiel.State) -> list[list[str]]:
     """Return the rows of the board: a mark, or the number of an empty cell."""
-    flat = [str(n) for n in range(1, 10)]
-    for action, mark in placed(state):
-        flat[action] = mark
+    drawn = str(state).upper().replace("\n", "")
+    flat = [str(n) if mark == "." else mark for n, mark in enumerate(drawn, start=1)]
     return [flat[0:3], flat[3:6], flat[6:9]]
 
 
