@@ -52,4 +52,4 @@ ROLES: tuple[Role, ...] = ("system", "user", "assistant")
 
 def copy_chat(chat: Chat) -> Chat:
     """Return a copy whose messages share no object with the original."""
-    return tuple({"role": m["role"], "content": m["content"]} for m in chat)
+    return tuple([m.copy() for m in chat])

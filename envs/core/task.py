@@ -6,6 +6,7 @@ is a fork; whatever `reset` does not make anew never changes.
 
 from __future__ import annotations
 
+import functools
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from coevo.envs.core.episode import Turn
 from coevo.envs.core.parsing import Parse, answer, parse_move
 
 
+@functools.lru_cache(maxsize=1024)
 def role_of(seat: str) -> str:
     """Return a seat's name without its number.
 

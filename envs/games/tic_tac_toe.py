@@ -20,6 +20,9 @@ import pyspiel
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.games.board import MARKS, BoardGame
 
+BOARD = "\n---+---+---\n".join([" {} | {} | {}"] * 3)
+"""Drawing of nine cells."""
+
 
 class TicTacToe(BoardGame):
     """Tic-tac-toe on three by three cells."""
@@ -42,11 +45,12 @@ class TicTacToe(BoardGame):
 
     def board(self, state: pyspiel.State) -> str:
         """Draw the board; an empty cell shows its number."""
-        return "\n---+---+---\n".join(" " + " | ".join(row) for row in cells(state))
+        return BOARD.format(*flat(state))
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
         """Return the seat's mark, then rows, columns and diagonals, each a word: `X23`, `4O6`."""
-        rows = cells(state)
+        shown = flat(state)
+        rows = [shown[0:3], shown[3:6], shown[6:9]]
         columns = [list(column) for column in zip(*rows, strict=True)]
         diagonals = [[rows[i][i] for i in range(3)], [rows[i][2 - i] for i in range(3)]]
         kinds = (rows, columns, diagonals)
@@ -54,11 +58,10 @@ class TicTacToe(BoardGame):
         return f"You are {MARKS[player]}. {drawn}"
 
 
-def cells(state: pyspiel.State) -> list[list[str]]:
-    """Return the rows of the board: a mark, or the number of an empty cell."""
+def flat(state: pyspiel.State) -> list[str]:
+    """Return the cells of the board, row by row: a mark, or the number of an empty cell."""
     drawn = str(state).upper().replace("\n", "")
-    flat = [str(n) if mark == "." else mark for n, mark in enumerate(drawn, start=1)]
-    return [flat[0:3], flat[3:6], flat[6:9]]
+    return [str(n) if mark == "." else mark for n, mark in enumerate(drawn, start=1)]
 
 
 raw_env = raw_factory(TicTacToe)
