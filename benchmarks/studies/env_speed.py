@@ -1,11 +1,18 @@
 """Steps per second beside PettingZoo's classic games and TextArena, in one process.
 
-The same games, random moves, every observation read: ours with full chats, as trainers make them;
-theirs as their packages make them, and PettingZoo's without its wrappers (`raw`) too. A game is
-played in short turns on both sides alternately, so that a busy machine slows both; the ratio is of
-the totals.
+The same games, random moves, every observation read, every reply a text where there are texts:
 
-    pip install pygame rlcard textarena
+- ours with full chats, as trainers make them;
+- PettingZoo's as their package makes them (`env`); without wrappers (`raw_env`); and in text, the
+  least that a language model needs: the array and the legal moves in a prompt, a reply that is
+  parsed. The first two give arrays and take numbers;
+- TextArena's as their package makes them, wrapped so that the seat to move reads all its text; and
+  without wrappers (`-raw`), where what is new is a list that nobody has put into words.
+
+A game is played in short turns on both sides alternately, in seconds of this process's CPU; the
+ratio is of the totals. What is drawn for the moves costs both sides the same.
+
+    pip install 'coevo[bridges]'
     python -P -m coevo.benchmarks.studies.env_speed --seconds 4 > env_speed.txt
 """
 
@@ -13,9 +20,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,34 +40,66 @@ ARENA = {
     "coevo/connect_four-v0": "ConnectFour-v0",
     "coevo/kuhn_poker-v0": "KuhnPoker-v0",
 }
+WORDS = {
+    "TicTacToe-v0": [f"[{n}]" for n in range(9)],
+    "ConnectFour-v0": [f"[col {n}]" for n in range(7)],
+    "KuhnPoker-v0": ["[check]", "[bet]", "[call]", "[fold]"],
+}
 TURN = 0.25
 """Seconds that one side plays before the other does."""
-Play = Callable[[int, np.random.Generator], int]
-"""Seed and generator -> steps of one episode."""
+_NUMBER = re.compile(r"\[(\d+)\]\s*\Z")
+Draws = Iterator[float]
+"""Random numbers in 0..1."""
+Play = Callable[[int, Draws], int]
+"""Seed and draws -> steps of one episode."""
+
+
+def drawn(seed: int) -> Draws:
+    """Yield random numbers; drawn in blocks, they cost next to nothing of what is measured."""
+    rng = np.random.default_rng(seed)
+    while True:
+        yield from rng.random(4096).tolist()
+
+
+def chosen(moves: Sequence[Any], draws: Draws) -> Any:
+    """Return one of the moves."""
+    return moves[int(next(draws) * len(moves))]
 
 
 def ours(id: str) -> Play:
     """Return how an episode of ours is played."""
     template = make(id, prompt_style="full")
 
-    def play(seed: int, rng: np.random.Generator) -> int:
+    def play(seed: int, draws: Draws) -> int:
         env, steps = template.fresh(), 0
         env.reset(seed=seed)
         while env.awaiting:
             _, _, _, _, info = env.last()
-            legal = info["legal_actions"]
-            env.step(f"[{legal[int(rng.integers(len(legal)))]}]")
+            env.step(f"[{chosen(info['legal_actions'], draws)}]")
             steps += 1
         return steps
 
     return play
 
 
-def classic(module: str, made: str = "env") -> Play:
+def numbered(legal: Any, seen: Any, draws: Draws) -> int:
+    """Return a legal move by its number."""
+    return int(chosen(legal, draws))
+
+
+def in_words(legal: Any, seen: Any, draws: Draws) -> int:
+    """Return a legal move that is read from a reply to a prompt."""
+    moves = ", ".join(f"[{n}]" for n in legal)
+    chat = ({"role": "user", "content": f"{seen['observation'].tolist()}\nLegal: {moves}"},)
+    found = _NUMBER.search(f"[{chosen(legal, draws)}]" if chat else "")
+    return int(found[1]) if found else -1
+
+
+def classic(module: str, made: str = "env", reply: Callable[..., int] = numbered) -> Play:
     """Return how an episode of PettingZoo's is played."""
     env = getattr(importlib.import_module(module), made)()
 
-    def play(seed: int, rng: np.random.Generator) -> int:
+    def play(seed: int, draws: Draws) -> int:
         env.reset(seed=seed)
         steps = 0
         for _ in env.agent_iter():
@@ -67,35 +107,26 @@ def classic(module: str, made: str = "env") -> Play:
             if over or cut:
                 env.step(None)
                 continue
-            legal = np.flatnonzero(seen["action_mask"])
-            env.step(int(legal[int(rng.integers(len(legal)))]))
+            env.step(reply(np.flatnonzero(seen["action_mask"]), seen, draws))
             steps += 1
         return steps
 
     return play
 
 
-def raw_classic(module: str) -> Play:
-    """Return how an episode of PettingZoo's is played without wrappers."""
-    return classic(module, "raw_env")
-
-
-def arena(id: str) -> Play:
+def arena(id: str, ending: str = "") -> Play:
     """Return how an episode of TextArena's is played; it tells no legal moves, so any is tried."""
     textarena: Any = importlib.import_module("textarena")
-    words = {
-        "TicTacToe-v0": [f"[{n}]" for n in range(9)],
-        "ConnectFour-v0": [f"[col {n}]" for n in range(7)],
-        "KuhnPoker-v0": ["[check]", "[bet]", "[call]", "[fold]"],
-    }[id]
 
-    def play(seed: int, rng: np.random.Generator) -> int:
-        env = textarena.make(id)
+    def play(seed: int, draws: Draws) -> int:
+        # One environment for all episodes would not do: its wrapper keeps what it has told in the
+        # last episodes, and tells it again.
+        env = textarena.make(id + ending)
         env.reset(num_players=2, seed=seed)
         done, steps = False, 0
         while not done:
             env.get_observation()
-            done, _ = env.step(action=words[int(rng.integers(len(words)))])
+            done, _ = env.step(action=chosen(WORDS[id], draws))
             steps += 1
         env.close()
         return steps
@@ -103,17 +134,26 @@ def arena(id: str) -> Play:
     return play
 
 
+KINDS: tuple[tuple[str, dict[str, str], Callable[[str], Play]], ...] = (
+    ("PettingZoo", CLASSIC, classic),
+    ("PettingZoo raw", CLASSIC, lambda game: classic(game, "raw_env")),
+    ("PettingZoo in text", CLASSIC, lambda game: classic(game, reply=in_words)),
+    ("TextArena", ARENA, arena),
+    ("TextArena raw", ARENA, lambda game: arena(game, "-raw")),
+)
+
+
 def rates(sides: list[Play], seconds: float, seed: int) -> list[float]:
     """Return the steps per second of each side."""
-    rng = np.random.default_rng(seed)
+    draws = drawn(seed)
     steps, spent, number = [0] * len(sides), [0.0] * len(sides), 0
     while min(spent) < seconds:
         for side, play in enumerate(sides):
-            began = time.perf_counter()
-            while time.perf_counter() - began < TURN:
-                steps[side] += play(number, rng)
+            began = time.process_time()
+            while time.process_time() - began < TURN:
+                steps[side] += play(number, draws)
                 number += 1
-            spent[side] += time.perf_counter() - began
+            spent[side] += time.process_time() - began
     return [n / t for n, t in zip(steps, spent, strict=True)]
 
 
@@ -123,12 +163,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seconds", type=float, default=4.0, help="of each side of each game")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    kinds = (
-        ("PettingZoo", CLASSIC, classic),
-        ("PettingZoo raw", CLASSIC, raw_classic),
-        ("TextArena", ARENA, arena),
-    )
-    for name, table, other in kinds:
+    for name, table, other in KINDS:
         for id, theirs in table.items():
             try:
                 sides = [ours(id), other(theirs)]
@@ -140,6 +175,7 @@ def main(arguments: list[str]) -> int:
                 f"{id}: ours {own:,.0f} steps per second, {name} {foreign:,.0f}, "
                 f"ratio {own / foreign:.2f}\n"
             )
+            sys.stdout.flush()
     return 0
 
 

@@ -120,7 +120,7 @@ class PettingZooTask(Task[PettingZooConfig]):
         allowed = range(int(space.n)) if mask is None else np.flatnonzero(mask)
         start = int(space.start)
         actions = [int(a) + start for a in allowed]
-        names = distinct(self.words.move(self.world.unwrapped, agent, a) for a in actions)
+        names = distinct([self.words.move(self.world.unwrapped, agent, a) for a in actions])
         return dict(zip(names, actions, strict=True))
 
     # ---- Prompts -------------------------------------------------------------------------------

@@ -17,7 +17,9 @@ def apply_turn(modules: Sequence[RewardModule], episode: Episode, turn: Turn) ->
         what fell to earlier replies; what fell to this one stands in its own rewards.
     """
     earlier: list[Rewards] = []
-    for module in (m for m in modules if m.per_turn):
+    for module in modules:
+        if not module.per_turn:
+            continue
         turn.pay(module.component, _checked(module, module.score_turn(episode, turn), episode))
         turn.versions[module.component] = module.version
         for at, rewards in module.score_earlier(episode, turn).items():

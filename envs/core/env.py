@@ -171,7 +171,8 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
             self._reject(agent, parse, turn)
         self._settle(turn)
         self._accumulate_rewards()
-        self._deads_step_first()
+        if self.episode.stop is not StopReason.UNFINISHED:
+            self._deads_step_first()
         if self.render_mode == "human":
             self.render()
 
@@ -276,14 +277,15 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         self._refresh_infos()
 
     def _open_round(self) -> None:
-        self._round = Round(tuple(self.task.to_move()))
-        if not self.awaiting:
+        movers = tuple(self.task.to_move())
+        if not movers:
             self._finish(StopReason.FINISHED)
             return
         if self.max_cycles is not None and self._cycles >= self.max_cycles:
             self._finish(StopReason.TURN_LIMIT)
             return
-        for agent in self.awaiting:
+        self._round = Round(movers)
+        for agent in movers:
             self._invite(agent)
         self._ask_next()
 

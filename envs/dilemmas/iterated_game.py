@@ -46,7 +46,7 @@ from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.catalogue import Matrix, matrix_game
 from coevo.envs.dilemmas.experts import promises, reciprocal
 from coevo.envs.dilemmas.game_outcome import game_outcome
-from coevo.envs.dilemmas.matrices import MatrixGame, game_of_payoffs, payoff
+from coevo.envs.dilemmas.matrices import MatrixGame, game_of_payoffs
 from coevo.envs.dilemmas.payoff_words import PayoffWords
 from coevo.envs.dilemmas.rounds import (
     MESSAGE_FORMAT,
@@ -163,7 +163,7 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         if self.predicted:
             wanted = [moves[self.others(a)[0]] == self.predicted[a] for a in self.seats]
             self.hits.append(tuple(wanted))
-        paid = payoff(self.game, joint)
+        paid = self.game.payoffs[joint]
         self.history.append(joint)
         self.points = self.points + paid
         return dict(zip(self.seats, map(float, paid), strict=True))
@@ -255,7 +255,7 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         verb = "played" if self.noise else "chose"
         me, past = self.seats.index(seat), self._recalled()
         for number, joint in past:
-            paid = payoff(self.game, joint)
+            paid = self.game.payoffs[joint]
             who = [
                 f"{a} {verb} {self.labels[joint[self.seats.index(a)]]}" for a in self.others(seat)
             ]

@@ -79,6 +79,8 @@ class OpenSpielTask(Task[OpenSpielConfig]):
     """What stands between the moves of a terse prompt."""
     terse_most: ClassVar[int] = 40
     """Legal moves written out in a terse prompt."""
+    state: pyspiel.State = None
+    """What is played; None before the first reset."""
 
     def __init__(self, config: OpenSpielConfig) -> None:
         super().__init__(config)
@@ -90,7 +92,7 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         self.zero_sum = kind.utility == pyspiel.GameType.Utility.ZERO_SUM
         self.simultaneous = kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
         # Asked at every turn, and each answer of OpenSpiel is a new copy.
-        self._game_text, self._open_to_all = str(self.game), is_open(self.game)
+        self._game_text, self._kind, self._open_to_all = str(self.game), kind, is_open(self.game)
         self._perfect = kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION
 
     def _game_string(self, game: str | None) -> str:
@@ -166,11 +168,10 @@ class OpenSpielTask(Task[OpenSpielConfig]):
 
     def legal_moves(self, state: pyspiel.State, player: int) -> dict[str, int]:
         """Return move name -> OpenSpiel action, in OpenSpiel's order; do not change it."""
-        # Prompts, infos and the reply all ask for those of the state that is played.
-        kept = self._names if state is getattr(self, "state", None) else {}
-        if player not in kept:
+        kept = self._names if state is self.state else {}
+        if player not in kept:  # prompts, infos and the reply all ask
             actions = state.legal_actions(player)
-            names = distinct(self.move_name(state, player, a) for a in actions)
+            names = distinct([self.move_name(state, player, a) for a in actions])
             kept[player] = dict(zip(names, actions, strict=True))
         return kept[player]
 
@@ -184,8 +185,8 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         """Say what others and chance did since this seat's last move; empty if that is hidden."""
         if not self._open_to_all:
             return ""
-        played = state is getattr(self, "state", None)
-        own, steps = since(self._steps if played else story(state, self.name_of), player)
+        steps = self._steps if state is self.state else story(state, self.name_of)
+        own, steps = since(steps, player)
         said = ", ".join(told(steps, player))
         when = "Since your last move" if own else "So far"
         return f"{when}: {shorten(said, 400)}." if said else ""
@@ -220,7 +221,7 @@ class OpenSpielTask(Task[OpenSpielConfig]):
 
     def known_at(self, state: pyspiel.State, player: int) -> dict[str, Any]:
         """Return what a seat knows, for oracles; the history only where nothing is hidden."""
-        seen = view(state, player)
+        seen = view(state, player, self._kind)
         known = {"game": self._game_text, "player": player, "information_state": seen}
         if self._perfect:
             known["history"] = state.history()
@@ -263,12 +264,9 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         """Return the seats of the players who decide at this state."""
         return [self.seats[p] for p in movers(self.state)]
 
-    def _moves(self, seat: str) -> dict[str, int]:
-        return self.legal_moves(self.state, self.seats.index(seat))
-
     def legal(self, seat: str) -> Sequence[str]:
         """Return the names of the legal actions."""
-        return list(self._moves(seat))
+        return list(self.legal_moves(self.state, self.seats.index(seat)))
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
         """Make one move, or those of all who move at once, and let chance follow."""
@@ -304,8 +302,8 @@ class OpenSpielTask(Task[OpenSpielConfig]):
 
     def expert(self, seat: str, skill: float) -> Replies | None:
         """Return the skin's good moves with probability `skill`, else any legal move."""
-        good = self.good_moves(self.state, self.seats.index(seat))
-        moves = self._moves(seat)
+        player = self.seats.index(seat)
+        good, moves = self.good_moves(self.state, player), self.legal_moves(self.state, player)
         weights = {name: good[action] for name, action in moves.items() if action in good}
         return mostly(list(moves), weights, skill) if good else None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyspiel
@@ -101,9 +101,15 @@ def movers(state: pyspiel.State) -> list[int]:
     return [state.current_player()]
 
 
-def view(state: pyspiel.State, player: int) -> str:
-    """Return OpenSpiel's own text of what a player knows: information state, else observation."""
-    kind = state.get_game().get_type()
+def view(state: pyspiel.State, player: int, kind: pyspiel.GameType | None = None) -> str:
+    """Return OpenSpiel's own text of what a player knows: information state, else observation.
+
+    Args:
+        state: where.
+        player: who.
+        kind: of the game, where it is at hand.
+    """
+    kind = kind or state.get_game().get_type()
     if kind.provides_information_state_string:
         return str(state.information_state_string(player))
     if kind.provides_observation_string:
@@ -178,17 +184,16 @@ def clean_name(name: str, limit: int = 80) -> str:
     return inner if plain == f"({inner})" and not set("()") & set(inner) else plain
 
 
-def distinct(names: Iterable[str]) -> list[str]:
+def distinct(names: list[str]) -> list[str]:
     """Number the names that occur again, in order; an empty name becomes `move`.
 
     >>> distinct(["left", "left", "", "right"])
     ['left', 'left (2)', 'move', 'right']
     """
-    wanted = list(names)
-    if len(set(wanted)) == len(wanted) and "" not in wanted:
-        return wanted
+    if len(set(names)) == len(names) and "" not in names:
+        return names
     given: dict[str, None] = {}
-    for name in wanted:
+    for name in names:
         unique, number = name or "move", 1
         while unique in given:
             number += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pyspiel
 
@@ -34,18 +34,21 @@ def since(steps: list[Names], player: int) -> tuple[bool, list[Names]]:
     >>> since([{0: "left"}, {1: "up"}, {0: "right"}], 1)
     (True, [{1: 'up'}, {0: 'right'}])
     """
-    for at in range(len(steps) - 1, -1, -1):
-        if player in steps[at]:
-            return True, steps[at:]
-    return False, steps
+    at = len(steps) - 1
+    while at >= 0 and player not in steps[at]:
+        at -= 1
+    return at >= 0, steps[max(at, 0) :]
 
 
-def told(steps: list[Names], player: int) -> Iterator[str]:
-    """Yield what others and chance did, in words.
+def told(steps: list[Names], player: int) -> list[str]:
+    """Return what others and chance did, in words.
 
-    >>> list(told([{0: "left", 1: "up"}, {-1: "heads"}], player=0))
+    >>> told([{0: "left", 1: "up"}, {-1: "heads"}], player=0)
     ['player_1 plays up', 'heads']
     """
-    for step in steps:
-        for mover in sorted(step.keys() - {player}):
-            yield step[mover] if mover == CHANCE else f"player_{mover} plays {step[mover]}"
+    return [
+        step[mover] if mover == CHANCE else f"player_{mover} plays {step[mover]}"
+        for step in steps
+        for mover in sorted(step)
+        if mover != player
+    ]

@@ -61,7 +61,7 @@ class TicTacToe(BoardGame):
 def flat(state: pyspiel.State) -> list[str]:
     """Return the cells of the board, row by row: a mark, or the number of an empty cell."""
     drawn = str(state).upper().replace("\n", "")
-    return [str(n) if mark == "." else mark for n, mark in enumerate(drawn, start=1)]
+    return [n if mark == "." else mark for n, mark in zip("123456789", drawn, strict=True)]
 
 
 raw_env = raw_factory(TicTacToe)

@@ -66,9 +66,8 @@ def shared_out(wanted: Sequence[int], stock: int, rule: str, rng: np.random.Gene
     """
     if sum(wanted) <= stock:
         return list(wanted)
-    if rule == "random":  # one by one in random order is a random subset of all wishes
-        wishes = np.repeat(np.arange(len(wanted)), wanted)
-        return _one_by_one(wishes, stock, len(wanted), rng)
+    if rule == "random":
+        return _one_by_one(wanted, stock, rng)
     exact = np.array(wanted) * stock / sum(wanted)
     got = np.floor(exact).astype(int)
     rest = np.argsort(got - exact, kind="stable")[: stock - int(got.sum())]
@@ -76,14 +75,15 @@ def shared_out(wanted: Sequence[int], stock: int, rule: str, rng: np.random.Gene
     return [int(g) for g in got]
 
 
-def _one_by_one(wishes: np.ndarray, stock: int, seats: int, rng: np.random.Generator) -> list[int]:
-    left = np.bincount(wishes, minlength=seats)
-    got = np.zeros(seats, dtype=int)
+def _one_by_one(wanted: Sequence[int], stock: int, rng: np.random.Generator) -> list[int]:
+    got = [0] * len(wanted)
+    wanting = [seat for seat, units in enumerate(wanted) if units]
     for _ in range(stock):
-        lucky = int(rng.choice(np.flatnonzero(left)))
-        left[lucky] -= 1
+        lucky = wanting[int(rng.integers(len(wanting)))]
         got[lucky] += 1
-    return [int(g) for g in got]
+        if got[lucky] == wanted[lucky]:
+            wanting.remove(lucky)
+    return got
 
 
 def best_yield(
