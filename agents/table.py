@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -47,9 +47,14 @@ class Table(nn.Module):
 
 
 class Rows:
-    """Which prompt has which row, and how many moves it allows; all policies of a run share it."""
+    """Which prompt has which row, and how many moves it allows; all policies of a run share it.
 
-    def __init__(self) -> None:
+    Args:
+        sees: what a table makes of a message: prompts that look alike to it have one row.
+    """
+
+    def __init__(self, sees: Callable[[str], str] = str) -> None:
+        self.sees = sees
         self.of: dict[str, int] = {}
         self.moves: list[int] = []
 
@@ -60,8 +65,17 @@ class Rows:
             raise ConfigError(
                 f"seat {request.seat} may say anything here, but a table needs listed moves"
             )
-        key = json.dumps([[m["content"] for m in request.chat], list(legal)])
+        key = self.key([m["content"] for m in request.chat], legal)
         return key, self.of.get(key)
+
+    def key(self, messages: Sequence[str], legal: Sequence[str]) -> str:
+        """Return the name of a prompt: what is seen of its messages, and the legal moves."""
+        return json.dumps([list(map(self.sees, messages)), list(legal)])
+
+    def add(self, key: str, moves: int) -> int:
+        """Return the number of a new row."""
+        self.moves.append(moves)
+        return self.of.setdefault(key, len(self.of))
 
     def row(self, request: Request) -> int:
         """Return the row of a request's prompt, a new one if need be."""
@@ -73,8 +87,7 @@ class Rows:
                     f"a table holds {ROWS} prompts of at most {MOVES} moves; this is prompt number "
                     f"{row + 1}, with {moves}. Train a model instead (--model starter)"
                 )
-            self.of[key] = row
-            self.moves.append(moves)
+            self.add(key, moves)
         return row
 
 

@@ -1,31 +1,40 @@
 """Advantage Alignment in the iterated prisoner's dilemma: cooperation that cannot be exploited.
 
-Setting   Payoffs 3, 0, 5, 1; ten rounds; one policy in both seats that sees the last round, own
-          move first: five contexts, two arms, uniform at the start. The record
-          `advantage_alignment` and its two controls as they are registered: rewards / 5, gamma
+Setting   `coevo/iterated_game-v0`, payoffs 3, 0, 5, 1, ten rounds; one table in both seats that
+          sees of a prompt the last round alone: five contexts, two arms, uniform at the start. The
+          record `advantage_alignment` and its two controls by the shipped loop: rewards / 5, gamma
           0.9, beta 0.5, groups of 8, entropy bonus 0.01, half of the groups against one of 30 past
-          selves, kept every 10 updates. 256 episodes per update, Adam 0.05, 600 updates.
+          selves, kept every 10 updates. 16 episodes per update, Adam 0.2, 150 updates.
 Measured  Exact: payoff per round against itself and against always-defect, and the probabilities
           of cooperating.
-Chosen    A table for the paper's 7B model, and the bounds; groups of 2, 8, 32 and 256 end alike.
+Chosen    A table for the paper's 7B model, and the bounds. The references are from 256 episodes per
+          update, Adam 0.05, 600 updates, where groups of 2, 8, 32 and 256 end alike. There
+          P(C | DC) ends near 0; with the few episodes of here it ends near 1, in an earlier
+          version of this file with a loop of its own as well, and aligned play pays 2.99 for 2.78.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from coevo.benchmarks.reproductions.repeated_table import Course, RoundGame, expected_returns, learn
+from coevo.benchmarks.reproductions.repeated_table import RoundGame, expected_returns, learn
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
+from coevo.benchmarks.reproductions.table_run import ADAM
 from coevo.benchmarks.reproductions.tabular import REAL
 from coevo.envs.dilemmas.catalogue import matrix_game
 from coevo.trainers.algorithms import algorithm
 
-ROUNDS, EPISODES, STEPS, LR = 10, 256, 600, 0.05
+ROUNDS, STEPS = 10, 150
+SETTINGS = {**ADAM, "collect.episodes": 16, "optim.lr": 0.2}
 CONTEXTS = ("start", "CC", "CD", "DC", "DD")
 """What a seat knows: the own last move, then the other's."""
+LAST = re.compile(r"Last: (?:(none)|you (\w), other (\w))")
+SEEN = ("none", *(f"{own} {other}" for own in "AB" for other in "AB"))
+"""The same as prompts have it."""
 PAYOFF_AA = torch.tensor(matrix_game("prisoners_dilemma").payoffs[..., 0].tolist(), dtype=REAL)
 """Own payoff by own and other's move; 0 cooperates."""
 ALWAYS_DEFECT = torch.tensor([[0.0, 1.0]], dtype=REAL).expand(len(CONTEXTS), 2)
@@ -56,6 +65,10 @@ def run(seeds: Sequence[int]) -> Outcome:
 def dilemma(rounds: int = ROUNDS) -> RoundGame:
     """Return the iterated prisoner's dilemma as a table."""
     return RoundGame(
+        env="coevo/iterated_game-v0",
+        options={"rounds": rounds},
+        shown=LAST,
+        seen=SEEN,
         memories=len(CONTEXTS),
         arms=2,
         rounds=rounds,
@@ -71,9 +84,8 @@ def cooperation(policies: Sequence[Tensor], context: str) -> tuple[float, ...]:
 
 
 def _learnt(variant: str | None, seeds: Sequence[int]) -> list[Tensor]:
-    config = algorithm("advantage_alignment", variant)
-    course = Course(episodes=EPISODES, steps=STEPS, lr=LR)
-    return [learn(dilemma(), config, course, seed) for seed in seeds]
+    record = algorithm("advantage_alignment", variant, SETTINGS)
+    return [learn(dilemma(), record, STEPS, seed) for seed in seeds]
 
 
 def _payoffs(policies: Sequence[Tensor]) -> tuple[float, ...]:
@@ -91,7 +103,7 @@ REPRODUCTION = Reproduction(
     source="Piche et al. 2025, arXiv 2511.19405 (advantage alignment with a group baseline, "
     "settings of github.com/dereckpiche/AdAlignLLM), after Duque et al. 2024, arXiv 2406.14662; "
     "figures: our numpy experiment, benchmarks/studies/alignment_numpy.py",
-    minutes=2.2,
+    minutes=2.0,
     run=run,
-    on="alone",
+    on="table",
 )

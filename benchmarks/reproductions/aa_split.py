@@ -1,44 +1,58 @@
 """Advantage Alignment in a split game with random roles: reciprocity, and why groups share a deal.
 
-Setting   Each of ten rounds one seat values a coin at 10, the other at 1, drawn anew and public.
-          Both claim 0, 5 or 10 of 10 coins; claims beyond 10 are cut in proportion. A policy sees
-          its own role and the other's last role and claim: 14 contexts, three arms, uniform at the
-          start. The record `advantage_alignment:split` with gamma 0.96, rewards / 50 and no KL;
-          groups of 8 episodes with the same roles, half of them against past selves;
-          256 episodes per update, Adam 0.05, 400 updates. The ablation has one baseline for all
-          episodes, whatever their roles.
+Setting   `coevo/trust_and_split-v0` without talk: in each of ten rounds one seat values a coin at
+          10, the other at 1, drawn anew and public. Both claim 0, 5 or 10 of 10 coins; claims
+          beyond 10 are cut in proportion. A table sees of a prompt the own role and the other's
+          last role and claim: 14 contexts, three arms, uniform at the start. The record
+          `advantage_alignment:split` with gamma 0.96, rewards / 50 and no KL, one table in both
+          seats by the shipped loop; groups of 8 episodes with the same roles, half of them against
+          past selves; 32 episodes per update, Adam 0.1, 200 updates. The ablation has one baseline
+          for all episodes, whatever their roles.
 Measured  Exact: joint payoff of a round of self-play, 55 if both claim all and 100 if all goes to
           whom it is worth more; the own payoff against one who always claims all; and what the low
           role does after the other claimed nothing, or everything, in it.
-Chosen    A table and three claims for the paper's 7B model and eleven claims, and the bounds. Twice
-          the episodes and the updates end in the same places. A naive learner goes to 55, where
-          both claim all, which is the equilibrium of a round; a few stop at 69 on the way.
+Chosen    A table and three claims for the paper's 7B model and eleven claims, and the bounds. The
+          references are from 256 episodes per update, Adam 0.05, 400 updates; with 16 episodes the
+          ablation does not fall under 50. A naive learner goes to 55, where both claim all,
+          which is the equilibrium of a round; a few stop at 69 on the way.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from coevo.benchmarks.reproductions.repeated_table import Course, RoundGame, expected_returns, learn
+from coevo.benchmarks.reproductions.repeated_table import RoundGame, expected_returns, learn
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps
+from coevo.benchmarks.reproductions.table_run import ADAM
 from coevo.benchmarks.reproductions.tabular import REAL
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.estimators import SumOthers
 
-ROUNDS, EPISODES, STEPS, LR = 10, 256, 400, 0.05
-CLAIM_A = torch.tensor([0.0, 5.0, 10.0], dtype=REAL)
-WORTH_R = torch.tensor([1.0, 10.0], dtype=REAL)
-"""Worth of a coin to the low and to the high role."""
+ROUNDS, STEPS = 10, 200
+CLAIMS, WORTHS = (0, 5, 10), (1, 10)
+"""What may be claimed, and the worth of a coin to the low and to the high role."""
+CLAIM_A, WORTH_R = (torch.tensor(given, dtype=REAL) for given in (CLAIMS, WORTHS))
 COINS = 10.0
-MEMORIES = 1 + len(WORTH_R) * len(CLAIM_A)
+MEMORIES = 1 + len(WORTHS) * len(CLAIMS)
 """The start, and the other's last role and claim."""
+LAST = re.compile(r"worth (\d+) to you.* Last: (?:(none)|(won|lost) \d+, other (\d+))")
+SEEN = tuple(
+    f"{own} {last}"
+    for own in WORTHS
+    for last in ("none", *(f"{mine} {claim}" for mine in ("won", "lost") for claim in CLAIMS))
+)
+"""What prompts have of it: worth of the own role, the own last role, the other's last claim."""
 NOTHING, ALL = 0, 2
 GREEDY = torch.tensor([[0.0, 0.0, 1.0]], dtype=REAL).expand(len(WORTH_R) * MEMORIES, 3)
 TABLE: dict[str, Any] = {
+    **ADAM,
+    "collect.episodes": 32,
+    "optim.lr": 0.1,
     "advantage.reward_weights.payoff": 0.02,
     "advantage.credit.gamma": 0.96,
     "loss.regularise": (),
@@ -95,7 +109,16 @@ def run(seeds: Sequence[int]) -> Outcome:
 def split(rounds: int = ROUNDS) -> RoundGame:
     """Return the split game as a table."""
     return RoundGame(
-        memories=MEMORIES, arms=len(CLAIM_A), rounds=rounds, roles=2, pay=_pay, remember=_remember
+        env="coevo/trust_and_split-v0",
+        options={"rounds": rounds, "messages": False, "claims": CLAIMS, "public": True},
+        shown=LAST,
+        seen=SEEN,
+        memories=MEMORIES,
+        arms=len(CLAIMS),
+        rounds=rounds,
+        roles=2,
+        pay=_pay,
+        remember=_remember,
     )
 
 
@@ -106,12 +129,12 @@ def _pay(role: Tensor, arm: Tensor) -> Tensor:
 
 
 def _remember(role: Tensor, arm: Tensor) -> Tensor:
-    return 1 + len(CLAIM_A) * role.flip(-1) + arm.flip(-1)
+    return 1 + len(CLAIMS) * role.flip(-1) + arm.flip(-1)
 
 
 def _learnt(way: str, seed: int) -> Tensor:
-    config = algorithm("advantage_alignment", "split", TABLE | WAYS[way])
-    return learn(split(), config, Course(episodes=EPISODES, steps=STEPS, lr=LR), seed)
+    record = algorithm("advantage_alignment", "split", TABLE | WAYS[way])
+    return learn(split(), record, STEPS, seed)
 
 
 def _joint(policy: Tensor) -> float:
@@ -134,7 +157,7 @@ REPRODUCTION = Reproduction(
     source="Piche et al. 2025, arXiv 2511.19405 (Trust-and-Split; baselines over episodes of one "
     "seed, settings of github.com/dereckpiche/AdAlignLLM); figures: our numpy experiment, "
     "benchmarks/studies/alignment_numpy.py",
-    minutes=2.1,
+    minutes=6.0,
     run=run,
-    on="alone",
+    on="table",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
@@ -31,6 +31,8 @@ QUICKLY = {
 """Settings of PPO for a table: one plain step per update, a critic that follows at once."""
 PLAIN = {"optim.optimiser": "sgd", "optim.warmup": 0, "optim.grad_norm": 1e9, "rewards": ()}
 """Plain gradient steps on what an environment pays."""
+ADAM = {"optim.beta2": 0.999, "optim.warmup": 0, "optim.grad_norm": 1e9}
+"""Steps of Adam with the decays of its paper, from the first update on and of any length."""
 NEVER = 10**9
 """Updates between what a reproduction does not look at."""
 
@@ -83,19 +85,37 @@ def outcomes(
         return [_outcomes(done.metrics) for done in updates(run)]
 
 
-def sized(rows: int, moves: int) -> MakePolicy:
-    """Return what makes tables of a size that is known: an update of a large one takes longer."""
-    known = Rows()
+def sized(
+    rows: int,
+    moves: int,
+    starts: Mapping[str, Mapping[str, float]] | None = None,
+    sees: Callable[[str], str] = str,
+) -> MakePolicy:
+    """Return what makes tables of a size that is known: an update of a large one takes longer.
+
+    Args:
+        rows: most prompts.
+        moves: most legal moves.
+        starts: what all tables begin with: terse prompt -> legal move -> logit.
+        sees: what a table makes of a prompt.
+    """
+    begun, known = starts or {}, Rows(sees)
+    for prompt, logits in begun.items():
+        known.add(known.key([prompt], list(logits)), len(logits))
 
     def make(name: str, **given: Any) -> TabularPolicy:
-        return TabularPolicy(Table(rows, moves), known, name=name)
+        table = Table(rows, moves)
+        with torch.no_grad():
+            for row, logits in enumerate(begun.values()):
+                table.logits_RA[row, : len(logits)] = torch.tensor(list(logits.values()))
+        return TabularPolicy(table, known, name=name)
 
     return make
 
 
 @torch.no_grad()
 def learnt(policy: Policy) -> dict[str, Tensor]:
-    """Return what a table has learnt: the latest message of a prompt -> odds of its moves."""
+    """Return what a table has learnt: what it saw of a prompt's latest message -> odds of moves."""
     assert isinstance(policy, TabularPolicy)  # a run of tables
     found = {}
     for key, row in policy.rows.of.items():

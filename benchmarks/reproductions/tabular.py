@@ -13,7 +13,7 @@ the denominator is 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -23,7 +23,6 @@ from coevo.trainers.estimators import (
     LossConfig,
     LossInputs,
     Trajectories,
-    batch_statistics,
     policy_loss,
 )
 from coevo.trainers.estimators.trajectories import KEYS
@@ -74,12 +73,6 @@ class SoftmaxTable:
         return self.logits_CA.softmax(-1)
 
     @torch.no_grad()
-    def entropy_C(self) -> Tensor:
-        """Entropy in every context, in nats."""
-        logp_CA = self.logp_CA()
-        return -(logp_CA.exp() * logp_CA).sum(-1)
-
-    @torch.no_grad()
     def draw(self, uniform_CG: Tensor) -> Tensor:
         """Sample G arms in every context from uniform numbers in [0, 1)."""
         cumulative_CA = self.probabilities_CA().cumsum(-1)
@@ -115,19 +108,16 @@ class SoftmaxTable:
         *,
         lr: float,
         epochs: int = 1,
-        generator: torch.Generator | None = None,
     ) -> None:
         """Take one gradient step per epoch on moves that this policy has just made.
 
-        Without randomness a step of zero is the last one: nothing would move any more.
+        A step of zero is the last one: nothing would move any more.
         """
         old_BL = self.logp_CA().detach()[played.context_BL, played.arm_BL]
         for _ in range(epochs):
             inputs = self.inputs(played, advantage_CL, old_BL)
-            if spec.needs_batch_statistics:
-                inputs = replace(inputs, statistics=batch_statistics(spec, inputs, generator))
             step_CA = self.gradient_CA(policy_loss(spec, inputs, denom).loss)
-            if generator is None and not step_CA.any():
+            if not step_CA.any():
                 break
             with torch.no_grad():
                 self.logits_CA += lr * step_CA

@@ -102,6 +102,7 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
             raise ConfigError(f"predict needs two players; {self.game.name} has more")
         self.noise, self.continuation = config.noise, config.continuation
         self.words = PayoffWords(self.game, self.labels, self.seats)
+        self.tables = tuple(map(self.words.terse, range(self.game.players)))
         low, high = self.game.range
         least = self.rounds if self.continuation is None else 1
         totals = [rounds * edge for rounds in (least, self.rounds) for edge in (low, high)]
@@ -286,7 +287,7 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         if self.predicting:
             ask = f"Other's choice? {ask}"
         parts = [
-            self.words.terse(me),
+            self.tables[me],
             self._now() if self.rounds > 1 else "",
             f"Next round: {self.continuation:g}." if self.continuation else "",
             f"Slips: {self.noise:g}." if self.noise else "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -65,8 +65,9 @@ class QuestionTask(Task[C]):
         """Return the place of a question that is near, as the source understands it."""
         return {"item": self.source.near(self.item, rng)}
 
-    def legal(self, seat: str) -> None:
+    def legal(self, seat: str) -> Sequence[str] | None:
         """Return None: any text is legal."""
+        return None
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
         """Replace the answer of the question."""

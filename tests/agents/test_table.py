@@ -43,6 +43,16 @@ def test_moves_are_drawn_from_the_row_of_the_prompt(policy):
     assert policy.greedy("best").act([request("first")])[0].text == "[left]"
 
 
+def test_prompts_that_look_alike_have_one_row():
+    made = TabularPolicy(Table(), Rows(sees=lambda text: text.split(":")[-1]), seed=3)
+    made.act([request("round 1: go"), request("round 2: go"), request("round 2: stay")])
+    assert len(made.rows.moves) == 2
+    with torch.no_grad():
+        made.model.logits_RA[0, 0] = 5.0
+    first, other = made.probabilities([request("round 9: go"), request("round 9: stay")])
+    assert first[0] > 0.98 and other.tolist() == pytest.approx([1 / 3] * 3)
+
+
 def test_what_is_scored_is_what_was_drawn(policy):
     replies = policy.act([request("first"), request("second", ("a", "b"))])
     spans = [Span((*r.prompt_ids, *r.token_ids), (1,), (2,)) for r in replies]

@@ -6,22 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from coevo.agents.population import FrozenOpponent
-from coevo.benchmarks.reproductions import aa_ipd
-from coevo.benchmarks.reproductions.repeated_table import (
-    Course,
-    Table,
-    expected_returns,
-    learn,
-    loss,
-    play,
-    seated,
-    trajectories,
-)
-from coevo.benchmarks.reproductions.tabular import SoftmaxTable
-from coevo.envs.core.errors import ConfigError
+from coevo.benchmarks.reproductions import aa_ipd, aa_split
+from coevo.benchmarks.reproductions.repeated_table import expected_returns, learn
+from coevo.envs import make
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.estimators import Align, LeaveOneOut, SumOthers, advantages
+from coevo.trainers.estimators import Align, LeaveOneOut, SumOthers
 
 PAYOFFS = np.array([3.0, 0.0, 5.0, 1.0])
 """Own payoff after CC, CD, DC, DD, the own move first."""
@@ -79,144 +68,89 @@ def test_returns_of_a_policy_that_knows_the_round():
     assert (first, second) == pytest.approx((27.0 + 5.0, 27.0))
 
 
-def test_plays_earn_what_is_expected():
-    many = {"collect.episodes": 4000, "collect.group_size": 4000}
-    record = algorithm("advantage_alignment", None, many)
-    own, other = np.random.default_rng(7).random((2, 5))
-    versions = torch.tensor([[0, 1]])
-    source = torch.Generator().manual_seed(0)
-    made = play(aa_ipd.dilemma(), torch.stack([table(own), table(other)]), versions, record, source)
-    mean_2 = made.reward_BT.sum(1).reshape(-1, 2).mean(0)
-    assert mean_2.tolist() == pytest.approx(returns(own, other), rel=0.03)
+# ---- The game of the table is that of the environment ----------------------------------------
 
 
-# ---- Past selves -----------------------------------------------------------------------------
+@pytest.mark.parametrize("game", [aa_ipd.dilemma(), aa_split.split()], ids=["dilemma", "split"])
+@pytest.mark.parametrize("seed", range(3))
+def test_prompts_and_payoffs_are_those_of_the_table(game, seed):
+    env = make(game.env, prompt_style="terse", **game.options)
+    env.reset(seed=seed)
+    memory, rng = torch.zeros(2, dtype=torch.int64), np.random.default_rng(seed)
+    while env.awaiting:
+        seen = [_context(game, env.chat(seat)[-1]["content"]) for seat in env.possible_agents]
+        role = torch.tensor(seen) // game.memories
+        assert game.roles == 1 or role.sum() == 1
+        assert seen == game.context(role, memory).tolist()
+        arm = torch.tensor(rng.integers(game.arms, size=2))
+        before = [env.episode.total(seat, "payoff") for seat in env.possible_agents]
+        for k in arm.tolist():
+            env.step(f"[{env.infos[env.agent_selection]['legal_actions'][k]}]")
+        after = [env.episode.total(seat, "payoff") for seat in env.possible_agents]
+        assert np.subtract(after, before).tolist() == pytest.approx(game.pay(role, arm).tolist())
+        memory = game.remember(role, arm)
+    assert env.episode.turns[-1].round == game.rounds - 1
 
 
-def mixed(group_size=4):
-    """Two groups of episodes: the policy with itself, and with a past self in the second seat."""
-    record = algorithm("advantage_alignment", None, {"collect.group_size": group_size})
-    odds_VCA = torch.stack([table([0.5] * 5), table([0.2] * 5)])
-    source = torch.Generator().manual_seed(1)
-    versions = torch.tensor([[0, 0], [0, 1]])
-    return record, play(aa_ipd.dilemma(), odds_VCA, versions, record, source)
-
-
-def test_seats_of_past_selves_rotate_and_are_half():
-    source = torch.Generator().manual_seed(0)
-    seats = torch.stack([seated(4, 3, 0.5, step, source) for step in range(500)])
-    past = (seats > 0).double()
-    assert past.sum(-1).max() == 1
-    assert past[:, 0::2, 0].sum() == 0 and past[:, 1::2, 1].sum() == 0
-    assert float(past.sum(-1).mean()) == pytest.approx(0.5, abs=0.03)
-    assert set(seats.unique().tolist()) == {0, 1, 2, 3}
-    assert not seated(4, 0, 0.0, 0, source).any()
-
-
-def test_past_selves_are_credited_but_have_no_tokens():
-    record, made = mixed()
-    batch = trajectories(made, record.advantage)
-    past_B = made.version_B > 0
-    assert batch.token_mask_BS.any(1).tolist() == (~past_B).tolist()
-    a_BS = advantages(record.advantage, batch).advantage_BS
-    assert not a_BS[past_B].any() and a_BS[~past_B].any()
-    naive = algorithm("advantage_alignment", "naive").advantage
-    assert len(trajectories(made, naive).turn_of_BS) == int((~past_B).sum())
-
-
-def test_statistics_of_learners_do_not_depend_on_past_selves():
-    """What a past self was paid moves no baseline; it only aligns."""
-    record, made = mixed()
-    naive = replace(record.advantage, transform=())
-    past_B = made.version_B > 0
-    other = replace(made, reward_BT=torch.where(past_B[:, None], 100.0, made.reward_BT))
-    first, second = (advantages(naive, trajectories(t, naive)) for t in (made, other))
-    assert torch.equal(first.advantage_BS, second.advantage_BS)
-    assert first.stats["reward/mean"] == second.stats["reward/mean"]
-    alone = replace(naive, others=False)
-    kept = advantages(alone, trajectories(made, alone)).advantage_BS
-    assert torch.allclose(first.advantage_BS[~past_B], kept)
-
-
-def test_a_past_self_gets_no_gradient_and_moves_the_learner():
-    record, made = mixed()
-    policy = SoftmaxTable(torch.zeros(5, 2))
-    past_B = made.version_B > 0
-
-    def gradient(which, changes=None):
-        spec = replace(record, advantage=replace(record.advantage, **(changes or {})))
-        return policy.gradient_CA(loss(policy, which, spec))
-
-    shuffled = replace(made, arm_BT=torch.where(past_B[:, None], 1 - made.arm_BT, made.arm_BT))
-    assert torch.equal(gradient(made), gradient(shuffled))
-    poorer = replace(made, reward_BT=made.reward_BT * torch.where(past_B, 0.5, 1.0)[:, None])
-    assert not torch.allclose(gradient(made), gradient(poorer))
-    apart = {"others": False}  # then nobody stands beside the learner of the second group
-    assert not torch.allclose(gradient(made), gradient(made, apart))
-
-
-def test_a_group_that_does_not_fit_is_refused():
-    record = algorithm("advantage_alignment")
-    with pytest.raises(ConfigError, match="multiple of group_size=8"):
-        learn(aa_ipd.dilemma(), record, Course(episodes=12, steps=1, lr=0.1), 0)
-
-
-def test_a_population_without_past_selves_or_self_play_is_refused():
-    record = algorithm("advantage_alignment", None, {"population": FrozenOpponent()})
-    with pytest.raises(ConfigError, match="must be shared or pool"):
-        learn(aa_ipd.dilemma(), record, Course(episodes=8, steps=1, lr=0.1), 0)
+def _context(game, prompt):
+    assert len(set(game.seen)) == game.contexts
+    return game.seen.index(game.sees(prompt))
 
 
 def test_equal_seeds_learn_equal_policies():
-    record, course = algorithm("advantage_alignment"), Course(episodes=16, steps=12, lr=0.05)
-    first, second, third = (learn(aa_ipd.dilemma(), record, course, s) for s in (0, 0, 1))
+    record = algorithm("advantage_alignment", None, aa_ipd.SETTINGS)
+    first, second, third = (learn(aa_ipd.dilemma(), record, 6, s) for s in (0, 0, 1))
     assert torch.equal(first, second) and not torch.allclose(first, third)
+    assert first.sum(1).tolist() == pytest.approx([1.0] * 5)
 
 
 # ---- The figures -----------------------------------------------------------------------------
 
-SMALL = {"EPISODES": 64, "STEPS": 120, "LR": 0.1}
-"""Too short for the last percent, long enough for every property."""
-HELD = {
-    "naive: payoff": 1.3,
-    "sum of rewards: P(C | CD)": 0.5,
-    "alignment: payoff": 2.2,
-    "alignment: P(C | CC)": 0.85,
-    "alignment: P(C | CD)": 0.15,
-    "alignment: against always-defect": 0.75,
-}
-"""Looser bounds for the short run."""
+QUICK = {**aa_ipd.SETTINGS, "optim.lr": 0.3}
+"""Steps for runs of 60 updates, in which the three ways part."""
 
 
-@pytest.fixture
-def figures(monkeypatch):
-    def run(seeds=(0,)):
-        for name, setting in SMALL.items():
-            monkeypatch.setattr(aa_ipd, name, setting)
-        return {row.label: row for row in aa_ipd.run(seeds).rows}
-
-    return run
+def learnt(variant):
+    record = algorithm("advantage_alignment", variant, QUICK)
+    return learn(aa_ipd.dilemma(), record, 60, seed=0)
 
 
-def test_the_three_ways_part(figures):
-    rows = figures()
-    for label, bound in HELD.items():
-        row = rows[label]
-        holds = row.mean <= bound if row.high < float("inf") else row.mean >= bound
-        assert holds, f"{label}: {row.mean:.3f}"
-    assert not rows["naive: payoff"].mean > 2.0
+def payoff(policy):
+    return expected_returns(aa_ipd.dilemma(), policy, policy)[0] / aa_ipd.ROUNDS
+
+
+def test_naive_learners_defect():
+    assert payoff(learnt("naive")) < 1.1
+
+
+def test_aligned_learners_cooperate_with_those_who_do():
+    policy = learnt(None)
+    (trusting,), (betrayed,) = (aa_ipd.cooperation([policy], c) for c in ("CC", "CD"))
+    assert payoff(policy) > 2.2
+    assert trusting > 0.85 and betrayed < 0.15
+
+
+@pytest.mark.slow
+def test_learners_of_the_sum_are_exploited():
+    policy = learnt("sum_of_rewards")
+    assert payoff(policy) > 2.9
+    assert aa_ipd.cooperation([policy], "CD")[0] > 0.5
 
 
 @pytest.mark.parametrize(
-    ("component", "label"),
-    [(Align, "alignment: payoff"), (SumOthers, "sum of rewards: payoff")],
+    ("component", "variant"),
+    [
+        (Align, None),
+        pytest.param(SumOthers, "sum_of_rewards", marks=pytest.mark.slow),
+    ],
 )
-def test_a_broken_transform_fails(monkeypatch, figures, component, label):
+def test_a_broken_transform_fails(monkeypatch, component, variant):
     monkeypatch.setattr(component, "__call__", lambda self, table: table)
-    assert not figures()[label].holds
+    assert payoff(learnt(variant)) < 1.5
 
 
-def test_the_baseline_at_another_round_fails(monkeypatch, figures):
+@pytest.mark.slow
+def test_the_baseline_at_another_round_fails(monkeypatch):
     """Return-to-go falls with the rounds: a baseline over all of them punishes late moves."""
     loo = LeaveOneOut.__call__
 
@@ -224,16 +158,5 @@ def test_the_baseline_at_another_round_fails(monkeypatch, figures):
         return loo(replace(self, by="group+agent"), y, frame, state)
 
     monkeypatch.setattr(LeaveOneOut, "__call__", pooled)
-    rows = figures()
-    assert not all(r.holds for label, r in rows.items() if label.startswith("alignment"))
-
-
-def test_a_table_is_a_row_per_seat():
-    _, made = mixed()
-    assert isinstance(made, Table) and made.arm_BT.shape == (16, 10)
-    own, other = made.arm_BT[0::2], made.arm_BT[1::2]
-    assert torch.equal(made.reward_BT[0::2], aa_ipd.PAYOFF_AA[own, other])
-    assert torch.equal(made.reward_BT[1::2], aa_ipd.PAYOFF_AA[other, own])
-    # the own move first, then the other's: CD of one seat is DC of the other
-    assert torch.equal(made.context_BT[0::2, 1:], 1 + 2 * own[:, :-1] + other[:, :-1])
-    assert made.context_BT[:, 0].eq(0).all()
+    rows = aa_ipd.run([0]).rows
+    assert not all(r.holds for r in rows if r.label.startswith("alignment"))

@@ -145,10 +145,6 @@ def test_a_seed_gives_the_same_numbers_alone():
         assert torch.equal(draw(generators([0, 7]), 3)[1], draw(generators([7]), 3)[0])
 
 
-def test_entropy_of_a_uniform_policy():
-    assert float(SoftmaxTable(torch.zeros(1, 8)).entropy_C()[0]) == pytest.approx(2.0794, abs=1e-4)
-
-
 def test_plays_of_several_components_and_turns():
     batch = episodes(torch.zeros(2, 3), ("a", "b", "c"), group=torch.tensor([4, 5]))
     assert batch.reward_BTK.shape == (2, 1, 3)
