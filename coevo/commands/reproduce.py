@@ -31,6 +31,7 @@ WHERE = {
     "model": "a language model, by the shipped loop",
     "table": "a tabular policy, by the shipped loop",
     "formula": "estimators and losses, on given numbers; nothing plays",
+    "alone": "tables, in a loop of its own",
 }
 """What a reproduction trains."""
 
