@@ -201,6 +201,16 @@ register(
     "standard error 0.000 in 400 games",
 )
 register(
+    "coevo/chess-v0",
+    "coevo.envs.games.chess",
+    "chess by the usual rules, moves in algebraic notation",
+    kind="competitive",
+    metric="return_vs_random",
+    refs={"random": 0.0, "oracle": 1.0},
+    refs_source="random: 0 by symmetry; oracle: the expert against random play, 1.000 with "
+    "standard error 0.000 in 100 games",
+)
+register(
     "coevo/colonel_blotto-v0",
     "coevo.envs.games.colonel_blotto",
     "share ten troops among three battlefields, both at once",
@@ -454,6 +464,15 @@ register(
     refs={"random": 1.5, "oracle": 2.0},
     refs_source="random: the mean of all payoffs, exactly; oracle: the strong Stackelberg "
     "equilibrium, 3.5 for the leader and 0.5 for the follower",
+)
+register(
+    "coevo/causal_game-v0",
+    "coevo.envs.societies.causal_game",
+    "a leader commits to follow, set or see its inclination, which a hidden cause gives; a reply",
+    kind="mixed",
+    metric="return_self_play",
+    refs={"random": 27 / 28, "oracle": 2.0},
+    refs_source="exact: random, even moves; oracle, backward induction, the highest sum of payoffs",
 )
 register(
     "coevo/tax_economy-v0",

@@ -18,6 +18,7 @@ NAMES = (
     "aa_starter",
     "agent_norm",
     "bnpo_optimum",
+    "causal_levels",
     "comas_lm",
     "comas_starter",
     "comas_tabular",

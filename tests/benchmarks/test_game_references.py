@@ -26,7 +26,7 @@ BLOTTO, BARGAINING = "coevo/colonel_blotto-v0", "coevo/bargaining-v0"
 EXPERTS = tuple(
     f"coevo/{name}-v0"
     for name in (
-        *("backgammon", "battleship", "breakthrough", "dark_hex", "go", "hex"),
+        *("backgammon", "battleship", "breakthrough", "chess", "dark_hex", "go", "hex"),
         *("liars_dice_rounds", "mancala"),
         *("negotiation", "othello", "oware", "phantom_tic_tac_toe", "pig"),
     )
@@ -124,7 +124,10 @@ def test_random_play_with_itself_by_simulation(env_id):
     close(env_id, RandomAgent(), None, references(env_id).scores.random)
 
 
-@pytest.mark.parametrize("env_id", EXPERTS)
+@pytest.mark.parametrize(
+    "env_id",
+    [pytest.param(e, marks=[pytest.mark.slow] * (e == "coevo/chess-v0")) for e in EXPERTS],
+)
 def test_experts_against_random_play_by_simulation(env_id):
     assert references(env_id).scores.random == 0
     close(env_id, ExpertAgent(1.0), "random", references(env_id).scores.oracle)

@@ -37,6 +37,7 @@ LONG = {
     "coevo/sheriff-v0": 76,
     "coevo/go-v0": 68,
     "coevo/breakthrough-v0": 80,
+    "coevo/chess-v0": 112,
 }
 """Most tokens of a terse prompt where boards or hands need more than 64."""
 
