@@ -25,6 +25,7 @@ NAMES = (
     "cooper_hack",
     "cory_exchange",
     "cov_entropy",
+    "cultural_evolution",
     "derl_formulas",
     "dno_monotone",
     "dr_mas_spikes",

@@ -18,6 +18,7 @@ from coevo.trainers.algorithms import (
     cooper,
     copo,
     cory,
+    cultural_evolution,
     dagrpo,
     dapo,
     derl,
@@ -172,6 +173,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         paired,
         two_level,
         # Outer loops
+        cultural_evolution,
         derl,
         essa,
         inspo,

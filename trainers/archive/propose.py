@@ -54,15 +54,34 @@ class Proposer:
 
 
 @config
-class _Asking(Proposer):
-    """Asks an agent."""
+class Asking:
+    """Base of those who ask an agent for a text."""
 
     agent: str = ""
     """Who is asked, such as `openai:MODEL`; empty for the first policy of the run."""
-    shown: Annotated[int, whole(1)] = 3
-    """Episodes that it sees."""
     longest: Annotated[int, whole(1)] = 600
     """Characters of its text; what is beyond is cut."""
+
+    def reply(self, run: Run, seat: str, chat: Chat, rng: np.random.Generator) -> Written:
+        """Return what the agent writes."""
+        (reply,) = self._agent(run).act([Request(seat, chat, {"legal_actions": None}, rng)])
+        if isinstance(reply, Unanswered):
+            return Written("", reply.reason)
+        text = own_words(reply.text, self.longest)
+        return Written(text, "" if text else "the reply was empty")
+
+    def _agent(self, run: Run) -> Agent:
+        if self.agent:
+            return load_agent(self.agent, seed=run.config.seed, device=run.config.device)
+        return next(iter(run.population.learners.values()))
+
+
+@config
+class _Improving(Asking, Proposer):
+    """Shows an agent a text and episodes."""
+
+    shown: Annotated[int, whole(1)] = 3
+    """Episodes that it sees."""
 
     def __call__(
         self,
@@ -72,25 +91,15 @@ class _Asking(Proposer):
         rng: np.random.Generator,
     ) -> Written:
         """Ask for a better text."""
-        chat = self.asked(str(parent.payload), found)
-        (reply,) = self._agent(run).act([Request("reflector", chat, {"legal_actions": None}, rng)])
-        if isinstance(reply, Unanswered):
-            return Written("", reply.reason)
-        text = own_words(reply.text, self.longest)
-        return Written(text, "" if text else "the reply was empty")
+        return self.reply(run, "reflector", self.asked(str(parent.payload), found), rng)
 
     def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
         """Return the question as a chat."""
         raise NotImplementedError(f"{type(self).__name__} must define asked")  # abstract
 
-    def _agent(self, run: Run) -> Agent:
-        if self.agent:
-            return load_agent(self.agent, seed=run.config.seed, device=run.config.device)
-        return next(iter(run.population.learners.values()))
-
 
 @config
-class Reflect(_Asking):
+class Reflect(_Improving):
     """Asks an agent, which is shown the text and some of the worst episodes, quoted."""
 
     name: Literal["reflect"] = "reflect"
@@ -113,7 +122,7 @@ class Reflect(_Asking):
 
 
 @config
-class Review(_Asking):
+class Review(_Improving):
     """Asks an agent for a better rubric; it is shown answers from the worst to the best graded."""
 
     name: Literal["review"] = "review"

@@ -1,4 +1,4 @@
-"""Selection: which artifacts are used, and which are kept."""
+"""Selection: which artifacts are used, by whom, and which are kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.config import choice, config, real, whole
+from coevo.envs.core.errors import ConfigError
 from coevo.trainers.archive.archive import Artifact
 
 
@@ -33,6 +34,44 @@ class Softmax:
         """Draw one."""
         odds = self.odds([a.weight for a in artifacts])
         return artifacts[int(rng.choice(len(artifacts), p=odds))]
+
+    def shared_out(
+        self, artifacts: Sequence[Artifact], seats: Sequence[str], rng: np.random.Generator
+    ) -> dict[str, Artifact]:
+        """Return one for all seats."""
+        return dict.fromkeys(seats, self(artifacts, rng))
+
+
+@config
+class Deal:
+    """Deals the artifacts: every seat has one of its own, in an order that is drawn."""
+
+    name: Literal["deal"] = "deal"
+
+    def shared_out(
+        self, artifacts: Sequence[Artifact], seats: Sequence[str], rng: np.random.Generator
+    ) -> dict[str, Artifact]:
+        """Return one for every seat.
+
+        Raises:
+            ConfigError: there are fewer than seats.
+
+        >>> two = [Artifact(str(i), "instruction", "") for i in range(2)]
+        >>> dealt = Deal().shared_out(two, ["one", "other"], np.random.default_rng(0))
+        >>> sorted(a.id for a in dealt.values())
+        ['0', '1']
+        """
+        if len(artifacts) < len(seats):
+            raise ConfigError(
+                f"deal: {len(artifacts)} artifacts for {len(seats)} seats; put inherit before "
+                "draw, or give as many in cycle.draw.first"
+            )
+        order = rng.permutation(len(artifacts))
+        return {seat: artifacts[i] for seat, i in zip(seats, order, strict=False)}
+
+
+Sharing = Annotated[Softmax | Deal, choice()]
+"""Who is told which."""
 
 
 @config

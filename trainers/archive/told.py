@@ -1,4 +1,4 @@
-"""Texts of the archive in the prompts of an update: every group of episodes is told one of them."""
+"""Texts of the archive in the prompts of an update: one for a group, or one for every seat."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ import numpy as np
 from coevo.agents.policy import Policy
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.trainers.archive.archive import Artifact
-from coevo.trainers.archive.selection import Softmax
+from coevo.trainers.archive.selection import Sharing
 from coevo.trainers.collect.injected import Injected, Trained
 from coevo.trainers.collect.rollout import EpisodeSpec
 
 
 @dataclass(frozen=True)
 class Told:
-    """Draws for every group an artifact, whose text its seats are told.
+    """Shares artifacts out to the seats of every group, which are told their texts.
 
-    All episodes of a group are told the same: what a text is worth must not become advantage.
+    In all episodes of a group a seat is told the same: what a text is worth must not become
+    advantage.
     """
 
     artifacts: Sequence[Artifact]
-    by: Softmax
+    by: Sharing
     seats: Sequence[str]
     """Names or patterns of the seats that are told; none stands for all seats of learners."""
     trained: Trained
@@ -34,10 +35,11 @@ class Told:
     agents: Mapping[str, Policy] = field(default_factory=dict)
 
     def __call__(self, spec: EpisodeSpec, group: int, number: int) -> EpisodeSpec:
-        """Return the spec with the text of its group."""
-        drawn = self.by(self.artifacts, np.random.default_rng([*self.entropy, group, 4]))
-        told = Injected(drawn.id, str(drawn.payload), self.trained)
-        return replace(spec, injected=dict.fromkeys(self._told(spec), told))
+        """Return the spec with the texts of its group."""
+        rng = np.random.default_rng([*self.entropy, group, 4])
+        shared = self.by.shared_out(self.artifacts, self._told(spec), rng)
+        told = {s: Injected(a.id, str(a.payload), self.trained) for s, a in shared.items()}
+        return replace(spec, injected=told)
 
     def _told(self, spec: EpisodeSpec) -> list[str]:
         if not self.seats:

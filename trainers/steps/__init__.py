@@ -12,6 +12,7 @@ from coevo.trainers.steps.credit import Credit
 from coevo.trainers.steps.draw import Draw
 from coevo.trainers.steps.examine import Cached, Examine, Preferences
 from coevo.trainers.steps.fit import Fit
+from coevo.trainers.steps.inherit import Inherit
 from coevo.trainers.steps.inner import Inner
 from coevo.trainers.steps.plain import Plain
 from coevo.trainers.steps.recall import Recall
@@ -60,6 +61,7 @@ __all__ = [
     "Every",
     "Examine",
     "Fit",
+    "Inherit",
     "Inner",
     "Pairs",
     "Preferences",

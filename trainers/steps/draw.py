@@ -9,7 +9,7 @@ import numpy as np
 from coevo.envs.core.config import config
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.archive.archive import Kind
-from coevo.trainers.archive.selection import Softmax
+from coevo.trainers.archive.selection import Deal, Sharing, Softmax
 from coevo.trainers.archive.told import Told
 from coevo.trainers.collect.injected import Injected, Trained
 from coevo.trainers.cycle import Page, Step
@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 
 @config
 class Draw(Step):
-    """Draws a text for every group, or a judge; turns say which, and how they are learnt from."""
+    """Draws a text for every group, deals one to every seat, or draws one for a judge.
+
+    Turns say which, and how they are learnt from.
+    """
 
     moves: ClassVar = True
     casts: ClassVar = True
     name: Literal["draw"] = "draw"
     kind: Kind = "instruction"
     """Which artifacts."""
-    by: Softmax = Softmax()
+    by: Sharing = Softmax()
     seats: tuple[str, ...] = ()
     """Who is told, such as `[solver_*]`; empty for every seat of a learner."""
     trained: Trained = "as_seen"
@@ -37,6 +40,13 @@ class Draw(Step):
     """Role of judges that is told instead of seats, one text for the whole update."""
     first: tuple[str, ...] = ()
     """Texts that the archive holds at the start."""
+
+    def __post_init__(self) -> None:
+        if self.role and isinstance(self.by, Deal):
+            raise ConfigError(
+                f"cycle.draw.role={self.role!r} and by={self.by.name!r} contradict each other: "
+                "judges have no seats; draw by softmax"
+            )
 
     @property
     def gives(self) -> tuple[str, ...]:
@@ -66,6 +76,7 @@ class Draw(Step):
             )
         entropy = (run.config.seed, page.step)
         if self.role:
+            assert isinstance(self.by, Softmax)  # checked above
             drawn = self.by(living, np.random.default_rng([*entropy, 4]))
             run.judges.told[self.role] = Injected(drawn.id, str(drawn.payload))
             return

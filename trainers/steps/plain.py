@@ -10,6 +10,7 @@ from coevo.trainers.steps.credit import Credit
 from coevo.trainers.steps.draw import Draw
 from coevo.trainers.steps.examine import Examine
 from coevo.trainers.steps.fit import Fit
+from coevo.trainers.steps.inherit import Inherit
 from coevo.trainers.steps.inner import Inner
 from coevo.trainers.steps.recall import Recall
 from coevo.trainers.steps.recycle import Recycle
@@ -35,6 +36,7 @@ Plain = (
     | Appraise
     | Refresh
     | Revise
+    | Inherit
     | Inner
     | Ask
     | Examine

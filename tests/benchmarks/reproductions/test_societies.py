@@ -4,7 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from coevo.benchmarks.reproductions import mac_spgg, punishment, steering, two_level
+from coevo.benchmarks.reproductions import (
+    cultural_evolution,
+    mac_spgg,
+    punishment,
+    steering,
+    two_level,
+)
+from coevo.benchmarks.reproductions.donor_sentences import (
+    Levels,
+    Numbers,
+    carried_out,
+    level_sentence,
+    number_sentence,
+    stands,
+)
 from coevo.envs.societies.sequential_goods import equilibrium
 
 
@@ -54,3 +68,32 @@ def test_citizens_learn_what_their_signals_are_worth():
     case = steering.CASES["altruist, belief 0.3"]
     found = steering.course(case, seed=0, steps=40)
     assert found[-1]["errors"] < found[0]["errors"] - 0.05
+
+
+def test_sentences_say_what_is_given():
+    half, excused = level_sentence(50), level_sentence(50, standing=True)
+    assert [carried_out(half, t) for t in ([], [0.5], [1.0, 0.0], [0.25, 0.0])] == [0.5] * 3 + [0]
+    assert [carried_out(excused, t) for t in ([], [0.25, 0.0], [0.0, 0.5])] == [0.5, 0.5, 0]
+    # Third link: the first refused a defector, who is judged by what it did to somebody unknown.
+    assert stands([0.0, 0.0, 1.0], 0.5) and not stands([0.0, 0.0, 0.0], 0.5)
+    assert carried_out(level_sentence(0), [1.0]) == 0
+    assert carried_out(number_sentence(0.3, 0.2, -0.5), []) == 0.3
+    assert carried_out(number_sentence(0.3, 0.2, -0.5), [0.2]) == pytest.approx(0.1)
+    assert carried_out(number_sentence(0.3, 0.9, 0.5), [1.0]) == 1
+
+
+def test_norms_spread_where_they_are_copied():
+    copied = cultural_evolution.course(Levels(), seed=0)
+    fresh = cultural_evolution.course(Levels(), seed=0, shown=0)
+    assert copied[-1] > copied[0] + 0.5 > fresh[-1] + 0.4
+    assert copied[0] == fresh[0], "the first generation is drawn in both"
+
+
+def test_without_knowing_what_others_gave_donations_fall():
+    found = cultural_evolution.course(Levels(), seed=0, options={"trace": 0})
+    assert found[-1] < found[0] - 0.2
+
+
+def test_numeric_rules_fall():
+    found = cultural_evolution.course(Numbers(), seed=0, generations=15, levels=21)
+    assert found[-1] < found[0] - 0.2

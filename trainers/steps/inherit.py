@@ -1,0 +1,70 @@
+"""Inherit: the next generation of texts, of which the better survive and others are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+
+from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.errors import ConfigError
+from coevo.trainers.archive.archive import Artifact, Kind
+from coevo.trainers.archive.newcomers import Imitate, Newcoming
+from coevo.trainers.archive.selection import Truncation
+from coevo.trainers.cycle import Page, Step
+
+if TYPE_CHECKING:
+    from coevo.trainers.run import Run
+
+
+@config
+class Inherit(Step):
+    """Prunes the worse of the texts, and lets newcomers write until every seat has one.
+
+    The first generation, where there is no text yet, consists of newcomers who are shown nothing. A
+    newcomer that fails repeats the best text that it was shown.
+    """
+
+    moves: ClassVar = True
+    name: Literal["inherit"] = "inherit"
+    kind: Kind = "instruction"
+    """Which artifacts."""
+    keep: Annotated[float, real(0, below=1)] = 0.5
+    """Share of them that survives, by weight."""
+    shown: Annotated[int, whole(0)] = 6
+    """Survivors that a newcomer is shown, drawn anew for each; they are the parents of its text."""
+    by: Newcoming = Imitate()
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What is inherited."""
+        return (self.kind,)
+
+    def __call__(self, run: Run, page: Page) -> None:
+        """Select, and fill the places that became free."""
+        living = run.archive.living(self.kind)
+        count = int(self.keep * len(living))
+        kept = Truncation(keep=count)(living) if count else []
+        run.archive.prune([a.id for a in living if a not in kept], page.step)
+        for number in range(len(run.population.seats) - len(kept)):
+            rng = np.random.default_rng([run.config.seed, page.step, number, 13])
+            at = sorted(rng.permutation(len(kept))[: self.shown])
+            self._born(run, page, [kept[i] for i in at], rng)
+
+    def _born(
+        self, run: Run, page: Page, elders: Sequence[Artifact], rng: np.random.Generator
+    ) -> None:
+        """Let one newcomer write."""
+        written = self.by(run, elders, rng)
+        if written.failure and not elders:
+            raise ConfigError(
+                f"cycle.inherit: a newcomer who is shown nothing wrote nothing "
+                f"({written.failure}); give a text for every seat in cycle.draw.first, before it"
+            )
+        text = str(elders[0].payload) if written.failure else written.text
+        parents = [a.id for a in elders]
+        one = run.archive.propose(self.kind, text, parents=parents, step=page.step)
+        run.archive.evaluate(one.id, written.failure)
+        name = f"archive/{self.kind}/failed"
+        page.metrics[name] = page.metrics.get(name, 0.0) + bool(written.failure)
