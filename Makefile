@@ -48,7 +48,7 @@ browser:
 
 # Faults that are injected into whole runs, and generated command lines; SEED chooses them.
 faults: $(FULL)
-	$(BIN)/pytest -q -m faults tests/faults --fault-seed $(SEED)
+	$(BIN)/pytest -q -n auto --dist loadgroup -m faults tests/faults --fault-seed $(SEED)
 
 soak: $(FULL)
 	$(BIN)/python -P benchmarks/studies/soak_training.py --minutes $(MINUTES)

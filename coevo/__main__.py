@@ -1,8 +1,8 @@
 """The command line: `coevo COMMAND ...`, also as `python -m coevo`.
 
 Exit status: 0 done, 1 a check did not hold or an error of coevo itself, 2 wrong input or a
-disk that refuses, 130 Ctrl-C. Errors are one line on stderr; COEVO_TRACEBACK=1 shows the
-traceback too.
+disk that refuses, 130 Ctrl-C or another signal to stop. Errors are one line on stderr;
+COEVO_TRACEBACK=1 shows the traceback too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from coevo.envs.core.errors import CoevoError, missing_extra
 from coevo.envs.core.quoting import visible
+from coevo.trainers.interrupt import as_one
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -40,7 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
-        status = _run(sys.argv[1:] if argv is None else argv)
+        with as_one():
+            status = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
         return status
     except BrokenPipeError:

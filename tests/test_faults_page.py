@@ -11,6 +11,7 @@ def test_every_fault_of_the_page_is_injected_and_the_reverse():
     rows = {line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ")}
     rows.discard("fault")
     source = "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "tests/faults").glob("*.py"))
-    named = set(re.findall(r'(?:fault\(|kind =|_then_equal\(|\(errno\.\w+,)\s*"([^"]+)"', source))
+    calls = r"(?:fault\(|equal\(|kind =|\(errno\.\w+,)"
+    named = set(re.findall(rf'{calls}\s*"([^"]+)"', source))
     named |= set(re.findall(r'"([^"]+)": \(signal\.', source))
     assert named == rows

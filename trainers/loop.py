@@ -77,8 +77,9 @@ def drive(
     Raises:
         DataError: another process writes to the folder, or has done so since the run was started.
         KeyboardInterrupt: after the current update was finished and saved; asked twice, at once.
+        RankLostError: another rank of the run has died.
     """
-    with run.folder.lock(), Interrupt() as interrupt:
+    with run.folder.lock(), Interrupt() as interrupt, ranks.together():
         saved = _taken_up(run)
         while ranks.by_first(lambda: run.progress.share(run.config) < 1.0 and not interrupt.asked):
             began, share = time.monotonic(), run.progress.share(run.config)

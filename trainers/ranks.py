@@ -9,6 +9,7 @@ one, and nothing here does anything.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -17,7 +18,33 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from coevo.envs.core.errors import CoevoError
+
 T = TypeVar("T")
+
+
+class RankLostError(CoevoError, RuntimeError):
+    """Another rank of the run is gone, so that nothing can be shared out any more."""
+
+    exit_code = 1
+
+
+@contextlib.contextmanager
+def together() -> Iterator[None]:
+    """Say so in words where this rank is left alone, whatever it was about to share.
+
+    Raises:
+        RankLostError: another rank has died.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if not isinstance(error, dist.DistError) and "gloo" not in str(error):  # has no own kind
+            raise
+        raise RankLostError(
+            f"rank {number()} of {count()} lost another one, which has died or was stopped; what "
+            "the newest checkpoint holds is safe: start all ranks again with --resume"
+        ) from error
 
 
 def join() -> None:

@@ -39,7 +39,7 @@ def storage(path: Path) -> Iterator[None]:
         reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
         raise StorageError(
             f"cannot write {path}: {reason}. What was written before is intact; free some room "
-            "and continue with `coevo train --resume`"
+            "and go on: a run with `coevo train --resume`, all else with the same command"
         ) from None
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from coevo.benchmarks.compare.manifest import Manifest
 from coevo.benchmarks.compare.runs import Result, Run, runs
 from coevo.benchmarks.statistics.normalise import normalise
+from coevo.envs.core.errors import DataError
 from coevo.trainers.run_folder import RunFolder, replace_text, storage
 
 Row = dict[str, Any]
@@ -31,13 +32,16 @@ def rows(
         manifest: the plan.
         metrics: environment -> what is measured, as the manifest has it.
         found: results of runs.
+
+    Raises:
+        DataError: a run's own log of its updates is not whole.
     """
     for run in runs(manifest):
         done = found.get(run)
         if done is None or done.value is None:
             continue
         measured = metrics[run.environment]
-        lines = RunFolder(run.folder(root)).read_metrics()
+        lines = _logged(run.folder(root), done.steps)
         points = [line for line in lines if measured["metric"] in line]
         if not points or points[0]["step"] > 0:  # it began as the start model did
             yield _row(run, measured, "curve", measured["references"]["start"], {})
@@ -56,6 +60,23 @@ def rows(
             "seconds": done.seconds,
         }
         yield _row(run, measured, "absolute", done.value, used)
+
+
+def _logged(folder: Path, steps: int) -> list[Row]:
+    """Return what a finished run has logged, one line per update.
+
+    Raises:
+        DataError: some of it is missing, so that a curve would have other points.
+    """
+    found = RunFolder(folder)
+    lines = found.read_metrics()
+    logged = [line["step"] for line in lines if line["step"]]  # 0 is before the first
+    if logged != list(range(1, steps + 1)):
+        raise DataError(
+            f"{found.metrics} is damaged: it should hold the updates 1 to {steps}, each once; "
+            f"remove {folder} to repeat the run"
+        )
+    return lines
 
 
 def _row(

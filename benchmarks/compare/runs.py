@@ -21,7 +21,7 @@ from coevo.envs.core.errors import CoevoError, ConfigError, DataError
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import updates
 from coevo.trainers.run import start
-from coevo.trainers.run_folder import RunFolder, storage
+from coevo.trainers.run_folder import RunFolder, StorageError, storage
 
 FINAL_SEED = 1_000_000
 """Added to a run's seed for the last measurement: starts that no point on the way has seen."""
@@ -112,6 +112,7 @@ def carry_out(root: Path, run: Run, alive: Alive | None = None) -> Result:
 
     Raises:
         KeyboardInterrupt: after the current update was finished and saved.
+        StorageError: the disk refused a write.
     """
     folder = run.folder(root)
     folder.mkdir(parents=True, exist_ok=True)
@@ -121,8 +122,8 @@ def carry_out(root: Path, run: Run, alive: Alive | None = None) -> Result:
             return before
         try:
             found = _measured(read(root)[0], root, run, alive)
-        except KeyboardInterrupt:
-            raise
+        except (KeyboardInterrupt, StorageError):
+            raise  # neither is the algorithm's fault: the run is not finished
         except Exception as error:
             with storage(folder):
                 (folder / "error.txt").write_text(traceback.format_exc(), encoding="utf-8")

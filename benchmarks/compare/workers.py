@@ -1,7 +1,8 @@
 """Runs in parallel: in processes of this machine, or as Ray tasks.
 
 A run that fails says so itself. A process that dies takes only its own run with it; the run is
-then written off with the reason, and another process takes the next one.
+then written off with the reason, and another process takes the next one. Where the disk refuses a
+write nothing goes on.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 from coevo.benchmarks.compare.runs import Result, Run, carry_out, reason, write_result
 from coevo.envs.core.errors import missing_extra
+from coevo.trainers.run_folder import StorageError
 
 INTERRUPTED = "interrupted"
 
@@ -42,6 +44,7 @@ def in_processes(
 
     Raises:
         KeyboardInterrupt: after every run in progress has saved itself.
+        StorageError: so too, where the disk refused a write of one.
     """
     rest = iter(todo)
     crew = [_worker(threads) for _ in range(min(workers, len(todo)))]
@@ -84,6 +87,7 @@ def _ready(busy: Sequence[_Worker]) -> list[_Worker]:
 
 
 def _received(worker: _Worker, root: Path) -> tuple[Run, Result | None]:
+    """Return what a worker found; None where it was told to stop."""
     run = worker.run
     assert run is not None  # only busy workers are waited for
     worker.run = None
@@ -93,6 +97,8 @@ def _received(worker: _Worker, root: Path) -> tuple[Run, Result | None]:
         worker.process.join()
         found = Result("failed", _death(worker.process.exitcode))
         write_result(root, run, found)
+    if isinstance(found, StorageError):
+        raise found
     return run, None if found == INTERRUPTED else found
 
 
@@ -136,6 +142,9 @@ def _serve(pipe: Connection, threads: int, parent: int) -> None:
             except KeyboardInterrupt:
                 with_reader(pipe.send, INTERRUPTED)
                 return
+            except StorageError as error:
+                with_reader(pipe.send, error)
+                return
 
 
 def with_reader(send: Callable[[Any], None], message: Any) -> None:
@@ -173,6 +182,8 @@ def on_ray(
             try:
                 found = ray.get(done)
             except ray.exceptions.RayError as error:
+                if isinstance(cause := getattr(error, "cause", None), StorageError):
+                    raise cause from None
                 found = Result("failed", reason(error)[:500])
                 write_result(root, run, found)
             yield run, found

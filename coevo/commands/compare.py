@@ -13,6 +13,7 @@ from coevo.benchmarks.compare.runs import Result, Run
 from coevo.benchmarks.files import short
 from coevo.commands import players
 from coevo.commands.arguments import Compare, as_typed, flag, given
+from coevo.commands.run_display import Interrupted
 from coevo.commands.run_setup import seconds
 from coevo.commands.screen import Screen, print_json
 from coevo.envs import spec
@@ -50,8 +51,8 @@ def run(args: Compare) -> int:
             root, known, workers=args.workers, on=args.on, retry=args.retry, ended=ended
         )
     except KeyboardInterrupt:
-        screen.say(f"stopped; continue with: {as_typed(Compare(out=str(root)))}")
-        raise
+        again = as_typed(Compare(out=str(root)))
+        raise Interrupted(f"interrupted; continue with: {again}") from None
     if args.json:
         print_json(summary)
     else:
@@ -172,6 +173,9 @@ def show(screen: Screen, manifest: Manifest, summary: Mapping[str, Any], root: P
     for name in manifest.algorithms:
         if changes := own_changes(name, manifest):
             screen.say(f"  {name}* is not {name} as it is registered: --set {' '.join(changes)}")
+    if any(t["failed"] for t in summary["overall"]["algorithms"].values()):
+        again = as_typed(Compare(out=str(root), retry=True))
+        screen.say(f"  failed runs go on from what they saved with: {again}")
     for test in summary["overall"]["comparisons"]:
         screen.say(f"  {test['verdict']}")
     for sentence in summary["headline"]:

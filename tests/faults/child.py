@@ -1,12 +1,17 @@
 """Commands in processes of their own, with a fault inside: forks, which cost no import."""
 
+import contextlib
+import faulthandler
+import mmap
+import multiprocessing
 import os
 import re
 import resource
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +22,8 @@ LONGEST = 300
 """Seconds after which a command hangs."""
 Fault = Callable[[], None]
 """What is done in a process before its command starts."""
+Command = Sequence[str] | Callable[[], int]
+"""Words after `coevo`; or what is done in its place, and returns the exit status."""
 
 
 class Done(NamedTuple):
@@ -42,24 +49,32 @@ class Done(NamedTuple):
 
 
 class Child:
-    """A command that runs beside this process.
+    """A command that runs beside this process, in a group of processes of its own.
 
     Args:
-        words: after `coevo`.
+        command: what it does.
         place: where its output is kept.
         fault: done in it before it starts.
     """
 
-    def __init__(self, words: list[str], place: Path, fault: Fault | None = None) -> None:
+    def __init__(self, command: Command, place: Path, fault: Fault | None = None) -> None:
         self.place, self.began = place, time.monotonic()
         place.mkdir(parents=True, exist_ok=True)
         self.pid = os.fork()
         if not self.pid:
-            _become(words, place, fault)
+            os.setpgid(0, 0)
+            _become(command, place, fault)
+        with contextlib.suppress(OSError):  # it was faster, or is gone
+            os.setpgid(self.pid, self.pid)
 
-    def kill(self, number: int = signal.SIGKILL) -> None:
-        """Send a signal."""
-        os.kill(self.pid, number)
+    def kill(self, number: int = signal.SIGKILL, *, all: bool = False) -> None:
+        """Send a signal to the command, or to all of its processes."""
+        (os.killpg if all else os.kill)(self.pid, number)
+
+    def workers(self) -> list[int]:
+        """Return the processes that it has started itself."""
+        found = Path(f"/proc/{self.pid}/task").glob("*/children")
+        return [int(pid) for path in found for pid in path.read_text().split()]
 
     def wait(self) -> Done:
         """Wait for its end."""
@@ -69,16 +84,16 @@ class Child:
         return Done(code, out, err, time.monotonic() - self.began, used.ru_maxrss << 10)
 
 
-def run(words: list[str], place: Path, fault: Fault | None = None) -> Done:
+def run(command: Command, place: Path, fault: Fault | None = None) -> Done:
     """Run a command to its end."""
-    return Child(words, place, fault).wait()
+    return Child(command, place, fault).wait()
 
 
 def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
 
-def _become(words: list[str], place: Path, fault: Fault | None) -> None:
+def _become(command: Command, place: Path, fault: Fault | None) -> None:
     """Be the command, and never return."""
     status = 70
     try:
@@ -88,13 +103,14 @@ def _become(words: list[str], place: Path, fault: Fault | None) -> None:
             usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
             signal.signal(number, usual)
         signal.alarm(LONGEST)
+        faulthandler.disable()  # the test's own would write what the command does not
         from coevo.__main__ import main
 
         if fault is not None:
             fault()
         sys.stdout = os.fdopen(1, "w", encoding="utf-8")
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", buffering=1)
-        status = main(words)
+        status = command() if callable(command) else main(command)
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException as error:
@@ -107,21 +123,102 @@ def _become(words: list[str], place: Path, fault: Fault | None) -> None:
 
 
 def at_change(folder: Path, number: int, act: Callable[[str], None]) -> Fault:
-    """Act at a change of a folder, in place of it: the first one has number 1."""
+    """Act at a change of a folder, in place of it, whichever of the processes makes it.
+
+    The first one has number 1.
+    """
 
     def fault() -> None:
-        seen = [0]
+        count = counter()
 
         def hook(event: str, args: tuple) -> None:
             name = changed(event, args, folder)
-            if name:
-                seen[0] += 1
-                if seen[0] == number:
-                    act(name)
+            if name and count() == number:
+                act(name)
 
         sys.addaudithook(hook)
 
     return fault
+
+
+def counter() -> Callable[[], int]:
+    """Return what counts from 1, over this process and those that it is going to fork."""
+    seen = mmap.mmap(-1, 8)
+
+    def count() -> int:
+        number = int.from_bytes(seen[:8]) + 1
+        seen[:8] = number.to_bytes(8)
+        return number
+
+    return count
+
+
+def both(*faults: Fault) -> Fault:
+    """Return all of some faults."""
+    return lambda: [one() for one in faults][:0] or None
+
+
+def forked() -> None:
+    """Let the workers of a comparison be forks of its command, so that faults reach them."""
+    from coevo.benchmarks.compare import workers
+
+    serve = workers._serve
+
+    def alone(pipe: Connection, *more: int) -> None:
+        for place in Path("/proc/self/fd").iterdir():  # what a process that is no fork has not
+            if place.is_socket() and place.name != str(pipe.fileno()):
+                os.close(int(place.name))
+        serve(pipe, *more)
+
+    workers._serve = alone
+    workers.get_context = lambda kind: multiprocessing.get_context("fork")
+
+
+def at_moment(number: int, act: Callable[[str], None]) -> Fault:
+    """Act after the so manieth moment of training: see `moments`."""
+    count = counter()
+    return lambda: moments(lambda name: act(name) if count() == number else None)
+
+
+def noted(place: Path) -> Fault:
+    """Note the name of every moment of training."""
+
+    def fault() -> None:
+        handle = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        moments(lambda name: os.write(handle, f"{name}\n".encode()))
+
+    return fault
+
+
+def moments(told: Callable[[str], object]) -> None:
+    """Tell of every moment of this process after which a run differs from what it has saved.
+
+    That is when a step of a cycle was taken, in the run or in one within it; when one parameter
+    set has learnt and others have not; when a module was fitted.
+    """
+    from coevo.envs.rewards import RewardModule
+    from coevo.trainers.cycle import Step
+    from coevo.trainers.learners.learner import Learner
+
+    for base, method in ((Step, "__call__"), (Learner, "update"), (RewardModule, "fit")):
+        for kind in (base, *_below(base)):
+            if method in vars(kind):
+                _tell_after(kind, method, told)
+
+
+def _below(kind: type) -> list[type]:
+    return [k for own in kind.__subclasses__() for k in (own, *_below(own))]
+
+
+def _tell_after(kind: type, method: str, told: Callable[[str], object]) -> None:
+    done = getattr(kind, method)
+
+    def call(self: object, *args: object, **more: object) -> object:
+        found = done(self, *args, **more)
+        told(f"{type(self).__name__}.{method}")
+        return found
+
+    setattr(kind, method, call)
 
 
 def at_file(folder: Path, name: str, act: Callable[[str], None]) -> Fault:
@@ -180,6 +277,11 @@ def kind_of(change: str) -> str:
 def die(_: str) -> None:
     """Be killed."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_all(_: str) -> None:
+    """Be killed with all processes of the command."""
+    os.killpg(0, signal.SIGKILL)
 
 
 def refuse(number: int) -> Callable[[str], None]:

@@ -11,27 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.faults.child import Done, Fault, listing, run
+from tests.faults.child import Command, Done, Fault, both, listing, noted, run
+from tests.faults.cycles import command
 
-KUHN = "coevo/kuhn_poker-v0"
-SMALL = ("--steps", "5", "--no-eval", "--set", "checkpoint_every=2", "probe_every=2")
-TABLE = ("--model", "table", *SMALL, "collect.episodes=8")
-OPTIMA = ("--model", "table", *SMALL, "collect.episodes=20")
-CYCLES = {
-    "policy gradient": ("mars", "--model", "{model}", *SMALL, "collect.episodes=8"),
-    "table": ("mars", *TABLE),
-    "critic": ("ppo", *TABLE),
-    "pairs": ("dno", *OPTIMA),
-    "demonstrations": ("optima", *OPTIMA),
-    "alternation": ("optima", "--variant", "hybrid", *OPTIMA),
-    "replay": ("remix", *TABLE),
-    "past selves": ("mars", *TABLE, "population={name: pool, every: 2, size: 2}"),
-    "adapters": (
-        *("mars", "--model", "{model}", *SMALL, "collect.episodes=8"),
-        "population={name: adapters, rank: 2, frozen: [player_0]}",
-    ),
-}
-"""Kind of cycle -> what `coevo train` is told."""
 TOLD: dict[str, Counter] = {}
 """Kind of fault -> how often it was injected, and how often everything promised held."""
 
@@ -40,10 +22,18 @@ def pytest_ignore_collect(config: pytest.Config) -> bool | None:
     return None if "faults" in (config.option.markexpr or "") else True
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.when == "teardown":  # what a test has noted comes from whichever process ran it
+        for kind, held in (pair for name, pair in report.user_properties if name == "fault"):
+            count = TOLD.setdefault(kind, Counter())
+            count["injected"] += 1
+            count["held"] += held
+
+
 def pytest_terminal_summary(terminalreporter) -> None:
     if TOLD:
         terminalreporter.section("faults")
-        for kind, count in TOLD.items():
+        for kind, count in sorted(TOLD.items()):
             terminalreporter.line(f"{kind:<28} {count['held']:>4} of {count['injected']:>4} held")
         total = sum(TOLD.values(), Counter())
         terminalreporter.line(f"{'all':<28} {total['held']:>4} of {total['injected']:>4} held")
@@ -63,7 +53,8 @@ def _loaded() -> None:
     import torch
     import transformers  # noqa: F401 - imported for the children
 
-    from coevo.commands import train  # noqa: F401 - as above
+    from coevo import __main__  # noqa: F401 - as above
+    from coevo.commands import compare, evaluate, tournament, train  # noqa: F401 - as above
 
     torch.set_num_threads(1)
     os.environ.pop("COEVO_TRACEBACK", None)
@@ -76,13 +67,11 @@ def rng(fault_seed, request) -> np.random.Generator:
 
 
 @pytest.fixture
-def fault():
+def fault(request):
     """Return a function that notes a fault and whether the promises held."""
 
     def note(kind: str, held: bool, what: object = "") -> None:
-        count = TOLD.setdefault(kind, Counter())
-        count["injected"] += 1
-        count["held"] += held
+        request.node.user_properties.append(("fault", (kind, bool(held))))
         if not held:
             problems.append(f"{kind}: {what}")
 
@@ -94,20 +83,16 @@ def fault():
 class Calm:
     """An undisturbed run."""
 
-    def __init__(self, folder: Path, done: Done, changes: list[str]) -> None:
-        self.folder, self.seconds, self.changes = folder, done.seconds, changes
+    def __init__(self, folder: Path, done: Done, changes: list[str], moments: list[str]) -> None:
+        self.folder, self.seconds = folder, done.seconds
+        self.changes, self.moments = changes, moments
         self.ends = ends(folder)
 
 
 @pytest.fixture(scope="session")
 def words(tiny_model_dir):
     """Return a function that gives the command of a kind of cycle."""
-
-    def of(cycle: str, folder: Path) -> list[str]:
-        own = [w.replace("{model}", str(tiny_model_dir)) for w in CYCLES[cycle]]
-        return ["train", *own, "--env", KUHN, "--max-new-tokens", "3", "--out", str(folder)]
-
-    return of
+    return lambda cycle, folder: command(cycle, tiny_model_dir, folder)
 
 
 @pytest.fixture(scope="session")
@@ -118,11 +103,11 @@ def calm(words, tmp_path_factory):
     def of(cycle: str) -> Calm:
         if cycle not in found:
             root = tmp_path_factory.mktemp("calm")
-            noted = listing(root / "run", root / "changes")
-            done = run(words(cycle, root / "run"), root, noted)
+            seen = both(listing(root / "run", root / "changes"), noted(root / "moments"))
+            done = run(words(cycle, root / "run"), root, seen)
             assert done.status == 0, done.err
-            changes = (root / "changes").read_text().splitlines()
-            found[cycle] = Calm(root / "run", done, changes)
+            lists = [(root / name).read_text().splitlines() for name in ("changes", "moments")]
+            found[cycle] = Calm(root / "run", done, *lists)
         return found[cycle]
 
     return of
@@ -152,8 +137,8 @@ def ends(folder: Path) -> dict[str, object]:
     return found
 
 
-def goes_on(folder: Path, again: list[str], *more: str, fault: Fault | None = None) -> Done:
+def goes_on(folder: Path, again: Command, *more: str, fault: Fault | None = None) -> Done:
     """Continue a run, or begin it where the fault came before it was there."""
-    begun = (folder / "config.yaml").exists()
+    begun = (folder / "config.yaml").exists() and not callable(again)
     command = ["train", "--resume", str(folder), "--no-eval", *more] if begun else again
     return run(command, folder.parent / "again", fault)

@@ -8,14 +8,17 @@ import pytest
 
 from tests.agents.api.conftest import ChatStub, drop, echo, said, send
 from tests.faults import child
-from tests.faults.conftest import KUHN
+from tests.faults.conftest import ends
+from tests.faults.cycles import KUHN, TABLE
+from tests.faults.results import tables
 
 pytestmark = pytest.mark.faults
 
 
 def good(number, body, handler):
     """Answer with a legal move, drawn from what was said."""
-    send(handler, data=said(("[check]", "[bet]", "[fold]", "[call]")[len(str(body)) % 4]))
+    said_last = len(str(body["messages"][-1]))
+    send(handler, data=said(("[check]", "[bet]", "[fold]", "[call]")[said_last % 4]))
 
 
 def drip(number, body, handler):
@@ -23,10 +26,10 @@ def drip(number, body, handler):
     handler.send_response(200)
     handler.send_header("Content-Length", "100000")
     handler.end_headers()
-    for _ in range(100):
+    for _ in range(20):
         handler.wfile.write(b" ")
         handler.wfile.flush()
-        time.sleep(0.2)
+        time.sleep(1)
 
 
 def endless(number, body, handler):
@@ -46,6 +49,27 @@ def cut(number, body, handler):
     handler.close_connection = True
 
 
+def torn(number, body, handler):
+    """Reset the connection in the middle of a body."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", "100000")
+    handler.end_headers()
+    handler.wfile.write(b'{"choices": [')
+    handler.wfile.flush()
+    drop(handler)
+
+
+def silent(number, body, handler):
+    """Say nothing for longer than anybody waits."""
+    time.sleep(20)
+    handler.close_connection = True
+
+
+def huge(number, body, handler):
+    """Answer rightly, in 100 MB."""
+    send(handler, data=said("[check]" + " " * 100_000_000))
+
+
 def answer(status=200, data=None, **more):
     """Return a behaviour that answers always alike."""
     return lambda number, body, handler: send(handler, status, data, **more)
@@ -53,8 +77,11 @@ def answer(status=200, data=None, **more):
 
 BAD = {
     "500": answer(500, {"error": {"message": "\x1b[31mno\nway"}}),
+    "503": answer(503, {}),
     "503 for an hour": answer(503, {}, headers=[("Retry-After", "3600")]),
     "429": answer(429, {"error": {"message": "slow down"}}),
+    "429 with a time": answer(429, {"error": {}}, headers=[("Retry-After", "1")]),
+    "429 with a time that is none": answer(429, {}, headers=[("Retry-After", "nan")]),
     "429 without money": answer(429, {"error": {"message": "insufficient_quota"}}),
     "401": answer(401, {"error": {"message": "Incorrect API key: sk-abcdefgh"}}),
     "402": answer(402, {}),
@@ -62,6 +89,7 @@ BAD = {
     "400 too long": answer(400, {"error": {"message": "context length exceeded"}}),
     "301": answer(301, {}, headers=[("Location", "http://elsewhere/")]),
     "HTML": answer(raw=b"<html>hello</html>"),
+    "malformed JSON": answer(raw=b'{"choices": [{"message": '),
     "an empty body": answer(raw=b""),
     "deep JSON": answer(raw=b"[" * 100_000),
     "no choices": answer(data={"choices": []}),
@@ -70,6 +98,9 @@ BAD = {
     "a message that is text": answer(data={"choices": [{"message": "hello"}]}),
     "a dropped connection": lambda number, body, handler: drop(handler),
     "a cut body": cut,
+    "a body torn by a reset": torn,
+    "no answer": silent,
+    "a body of 100 MB": huge,
     "an endless body": endless,
     "a dripping body": drip,
 }
@@ -102,12 +133,7 @@ def test_every_failure_of_a_server(evaluate, fault, tmp_path):
     assert whole.status == 0, whole.err
     for name, behave in BAD.items():
         (tmp_path / "cache" / "replies.sqlite").unlink(missing_ok=True)
-        state = {"bad": True}
-
-        def now(number, body, handler, state=state, behave=behave):
-            (behave if state["bad"] and number > 2 else good)(number, body, handler)
-
-        server = served(now)
+        server, state = _failing_after(behave, 3)
         done = evaluate(server.url)
         state["bad"] = False
         again = evaluate(server.url)
@@ -116,6 +142,82 @@ def test_every_failure_of_a_server(evaluate, fault, tmp_path):
         held = told and "\x1b" not in done.err and "abcdefgh" not in done.err
         held = held and done.seconds < 60 and _same(again, whole)
         fault("failing server", held, (name, done, again))
+
+
+MEMBER = "population={name: pool, size: 0, latest: 0.2, members: ['openai:m']}"
+TABLES = 5
+"""Kinds of failure that are tried in a run, and in a tournament, with each seed."""
+
+
+@pytest.fixture
+def elsewhere(evaluate, monkeypatch):
+    """Return a function that begins a command whose model is behind an address."""
+
+    def call(url, words, place):
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        return child.run(words, place)
+
+    return call
+
+
+def test_a_failing_server_in_a_run(elsewhere, fault, tmp_path, rng):
+    """What is learnt from is what was played; a run that stops goes on to the same weights."""
+    words = ["train", "mars", *TABLE, MEMBER, "--env", KUHN, "--out"]
+    server = served(good)
+    calm = tmp_path / "calm" / "run"
+    whole = elsewhere(server.url, [*words, str(calm)], calm.parent)
+    server.close()
+    assert whole.status == 0, whole.err
+    for name in rng.permutation(list(BAD))[:TABLES]:
+        (tmp_path / "cache" / "replies.sqlite").unlink(missing_ok=True)
+        server, state = _failing_after(BAD[name], int(rng.integers(20)))
+        folder = tmp_path / name / "run"
+        done = elsewhere(server.url, [*words, str(folder)], folder.parent)
+        state["bad"] = False
+        command = ["train", "--resume", str(folder), "--no-eval"]
+        again = elsewhere(server.url, command, folder.parent / "again")
+        server.close()
+        told = done.status == 0 or (done.status in (1, 2) and done.one_line)
+        held = told and again.status == 0 and _steps(folder) == _steps(calm)
+        if done.status:
+            held = held and ends(folder) == ends(calm)
+        fault("failing server in a run", held, (name, done, again))
+
+
+def test_a_failing_server_in_a_tournament(elsewhere, fault, tmp_path, rng):
+    """Who could not be asked is asked again: the tables are equal, and no reply is lost."""
+    words = ["tournament", "--agents", "openai:m,random,oracle", "--env", KUHN, "--games", "40"]
+    server = served(good)
+    calm = tmp_path / "calm" / "results"
+    whole = elsewhere(server.url, [*words, "--out", str(calm)], calm.parent)
+    server.close()
+    assert whole.status == 0, whole.err
+    for name in rng.permutation(list(BAD))[:TABLES]:
+        (tmp_path / "cache" / "replies.sqlite").unlink(missing_ok=True)
+        server, state = _failing_after(BAD[name], int(rng.integers(20)))
+        folder = tmp_path / name / "results"
+        done = elsewhere(server.url, [*words, "--out", str(folder)], folder.parent)
+        state["bad"] = False
+        again = elsewhere(server.url, ["tournament", "--out", str(folder)], folder.parent / "2")
+        server.close()
+        told = done.status == 0 or (done.status in (1, 2) and done.one_line)
+        held = told and again.status == 0 and tables(folder) == tables(calm)
+        fault("failing server in a tournament", held, (name, done, again))
+
+
+def _failing_after(behave, number):
+    """Return a server that fails from its so manieth request on, until it is told otherwise."""
+    state = {"bad": True}
+
+    def now(asked, body, handler):
+        (behave if state["bad"] and asked >= number else good)(asked, body, handler)
+
+    return served(now), state
+
+
+def _steps(folder):
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    return [json.loads(line)["step"] for line in lines]
 
 
 def _same(one, two) -> bool:

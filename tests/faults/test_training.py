@@ -10,16 +10,19 @@ import time
 import pytest
 
 from tests.faults import child
-from tests.faults.conftest import CYCLES, ends, goes_on, newest
+from tests.faults.conftest import ends, goes_on, newest
+from tests.faults.cycles import ALL_OF
 
 pytestmark = pytest.mark.faults
-KILLS = 2
+KILLS = 1
 """Of either kind for every kind of cycle."""
+MOMENTS = 2
+"""Kinds of moment in an update after which a run of every kind is killed."""
 ROOM = 4000
 """Bytes that what a command says needs, which is kept in a file too."""
 
 
-@pytest.mark.parametrize("cycle", CYCLES)
+@pytest.mark.parametrize("cycle", ALL_OF)
 def test_killed_at_any_moment(cycle, calm, words, rng, tmp_path, fault):
     whole = calm(cycle)
     for number in range(KILLS):
@@ -35,6 +38,19 @@ def test_killed_at_any_moment(cycle, calm, words, rng, tmp_path, fault):
         done = child.run(words(cycle, folder), folder.parent, killed)
         kind = "kill while a file is written"
         _then_equal(kind, done, folder, words(cycle, folder), whole, fault)
+
+
+@pytest.mark.parametrize("cycle", ALL_OF)
+def test_killed_in_the_middle_of_an_update(cycle, calm, words, rng, tmp_path, fault):
+    """After a step of the cycle, after one of several learners, within a run within a run."""
+    whole = calm(cycle)
+    kinds = sorted(set(whole.moments))
+    for kind in rng.permutation(kinds)[:MOMENTS]:
+        folder = tmp_path / kind / "run"
+        at = int(rng.choice([n for n, name in enumerate(whole.moments, 1) if name == kind]))
+        done = child.run(words(cycle, folder), folder.parent, child.at_moment(at, child.die))
+        command = words(cycle, folder)
+        _then_equal("kill between two steps", done, folder, command, whole, fault)
 
 
 def _then_equal(kind, done, folder, command, whole, fault):

@@ -144,6 +144,14 @@ def test_a_step_that_one_process_takes_is_refused(config, folder, monkeypatch):
         train(given, folder(given))
 
 
+@pytest.mark.parametrize("gone", [RuntimeError("[gloo/pair.cc] reset"), ranks.dist.DistError("?")])
+def test_a_rank_that_is_left_alone_says_so(gone):
+    with pytest.raises(ranks.RankLostError, match="rank 0 of 1 lost another one"), ranks.together():
+        raise gone
+    with pytest.raises(RuntimeError, match="of another kind"), ranks.together():
+        raise RuntimeError("of another kind")
+
+
 def test_one_process_is_the_first_of_one():
     assert (ranks.count(), ranks.number()) == (1, 0)
     assert ranks.by_first(lambda: 3) == 3

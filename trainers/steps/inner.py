@@ -104,11 +104,11 @@ class Inner(Step):
         return found
 
     def _outcome(self, run: Run, page: Page, text: str, name: str) -> _Fitness:
-        """Train a fork; whatever goes wrong in it is its failure, but for the disk's."""
+        """Train a fork; whatever goes wrong is its failure, but for lack of disk or memory."""
         seed = np.random.SeedSequence([run.config.seed, page.step, 6]).generate_state(1)[0]
         try:
             return self._trained(run.fork(self.changed(run, text, int(seed)), name), page)
-        except OSError:
+        except (OSError, MemoryError):
             raise
         except Exception as error:  # a text can break a run in ways that nobody foresees
             return _Fitness(self.failed, " ".join(f"{type(error).__name__}: {error}".split())[:300])

@@ -17,7 +17,7 @@ from coevo.benchmarks.compare.runs import Run, carry_out, result, results, runs
 from coevo.benchmarks.compare.summary import summarise
 from coevo.benchmarks.compare.workers import in_processes, on_ray
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.run_folder import RunFolder, StorageError
 from tests.benchmarks.compare.conftest import KUHN, METRICS, plan, read_rows
 
 TIMED = ("seconds",)
@@ -99,6 +99,21 @@ def test_a_run_that_fails_is_a_run_with_its_reason_and_may_be_tried_again(
     monkeypatch.undo()
     assert carry_out(tmp_path, run) == found  # a result stays until somebody asks for another
     comparison.forget_failures(tmp_path, manifest)
+    assert carry_out(tmp_path, run).status == "done"
+
+
+def test_a_disk_that_refuses_is_no_failure_of_a_run(tmp_path, tiny, monkeypatch):
+    manifest = tiny()
+    write(tmp_path, manifest, lambda: {KUHN: METRICS[KUHN]})
+    run = Run(KUHN, "mars", 0)
+
+    def full(*_):
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(module, "_measured", full)
+    with pytest.raises(StorageError):
+        carry_out(tmp_path, run)
+    monkeypatch.undo()
     assert carry_out(tmp_path, run).status == "done"
 
 

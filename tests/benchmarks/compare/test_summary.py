@@ -8,6 +8,8 @@ from coevo.benchmarks.compare.records import rows
 from coevo.benchmarks.compare.runs import RESULT, Result, Run, results, write_result
 from coevo.benchmarks.compare.summary import summarise
 from coevo.benchmarks.statistics.aggregates import interquartile_mean
+from coevo.envs.core.errors import DataError
+from coevo.trainers.run_folder import RunFolder
 from tests.benchmarks.compare.conftest import FACTS, KUHN, METRICS, TTT, made_up, plan, read_rows
 
 
@@ -149,6 +151,15 @@ def test_the_same_runs_give_the_same_bytes(six):
     summarise(root, manifest, FACTS)
     assert [(root / name).read_bytes() for name in names] == before
     assert math.nan not in json.loads(before[1])  # strict JSON
+
+
+@pytest.mark.parametrize("lines", [slice(0, 3), slice(1, 4), slice(0, 0)])
+def test_a_curve_of_which_points_are_missing_is_not_drawn(six, lines):
+    root, manifest = six
+    log = RunFolder(Run(KUHN, "mars", 2).folder(root)).metrics
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[lines]))
+    with pytest.raises(DataError, match=r"mars/2/metrics.jsonl is damaged.*1 to 4"):
+        summarise(root, manifest, FACTS)
 
 
 def test_a_run_that_is_not_done_is_in_no_table(six):

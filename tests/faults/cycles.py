@@ -1,0 +1,176 @@
+"""Kinds of cycle that whole runs go through: commands, and small runs of reproductions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from coevo.agents.population import MakePolicy, Shared
+from coevo.benchmarks.reproductions import (
+    cooper_hack,
+    cory_exchange,
+    derl_formulas,
+    essays,
+    formulas,
+    inspo_procedure,
+    mpo_rubric,
+    paired_corridor,
+    procedure,
+    spectrum,
+)
+from coevo.benchmarks.reproductions.hackable import ID as HACKABLE
+from coevo.trainers import loop
+from coevo.trainers.algorithm import Algorithm
+from coevo.trainers.algorithms import algorithm
+from coevo.trainers.algorithms.two_level import cycle as two_level
+from coevo.trainers.config import TrainConfig
+from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.samplers import Evolve
+from coevo.trainers.steps import Every, Inner
+
+KUHN, DILEMMA = "coevo/kuhn_poker-v0", "coevo/iterated_game-v0"
+SMALL = ("--steps", "5", "--no-eval", "--set", "checkpoint_every=2", "probe_every=2")
+TABLE = ("--model", "table", *SMALL, "collect.episodes=8")
+OPTIMA = ("--model", "table", *SMALL, "collect.episodes=20")
+MODEL = ("--model", "{model}", *SMALL, "collect.episodes=8")
+TOLD = {
+    "policy gradient": ("mars", *MODEL),
+    "table": ("mars", *TABLE),
+    "critic": ("ppo", *TABLE),
+    "pairs": ("dno", *OPTIMA),
+    "pairs by win rates": ("sppo", *OPTIMA),
+    "demonstrations": ("optima", *OPTIMA),
+    "alternation": ("optima", "--variant", "hybrid", *OPTIMA),
+    "replay": ("remix", *TABLE),
+    "replay of the good": ("spear", *TABLE),
+    "past selves": ("mars", *TABLE, "population={name: pool, every: 2, size: 2}"),
+    "adapters": ("mars", *MODEL, "population={name: adapters, rank: 2, frozen: [player_0]}"),
+    "played ahead": ("mars", *MODEL, "collect.staleness=2", "loss.is_correction={name: token_tis}"),
+    "a reward that is fitted": ("spa", *TABLE),
+}
+"""Kind of cycle -> what `coevo train` is told."""
+
+
+class Small(NamedTuple):
+    """A small run."""
+
+    algorithm: Algorithm
+    env: object
+    maker: MakePolicy | None = None
+    options: dict[str, object] | None = None
+    steps: int = 5
+
+    @property
+    def config(self) -> TrainConfig:
+        """Return all its settings."""
+        return TrainConfig(
+            algorithm=self.algorithm,
+            env=self.env,  # type: ignore[arg-type]  # a mapping is read
+            env_options={"prompt_style": "terse", **(self.options or {})},
+            model="table",
+            steps=self.steps,
+            checkpoint_every=2,
+            probe_every=2,
+            device="cpu",
+            threads=1,
+        )
+
+
+def _often(made: Algorithm) -> Algorithm:
+    """Take what is rarely done in the third update and in every second one after it."""
+    quick = [replace(s, updates=2, first=1) if isinstance(s, Every) else s for s in made.cycle]
+    return replace(made, cycle=tuple(quick))
+
+
+def _environments() -> Small:
+    env = {KUHN: 3, DILEMMA: {"weight": 1, "options": {"rounds": 2}, "skill": "trust"}}
+    curriculum = Evolve(warmup=1)
+    changes = {"collect.episodes": 8, "collect.group_size": 2, "collect.curriculum": curriculum}
+    return Small(algorithm("reinforce", None, changes), env)
+
+
+def _designer() -> Small:
+    settings = {**paired_corridor.SETTINGS, "collect.episodes": 8}
+    return Small(algorithm("paired", None, settings), paired_corridor.ID)
+
+
+def _planner() -> Small:
+    changes = {"collect.episodes": 8, "cycle": two_level(2), "optim.warmup": 0}
+    options = {"rate_steps": 4, "hour_steps": 4}
+    return Small(algorithm("two_level", None, changes), "coevo/tax_economy-v0", options=options)
+
+
+def _roles() -> Small:
+    made = algorithm("cory", None, {**cory_exchange.SETTINGS, "collect.episodes": 16})
+    return Small(made, cory_exchange.ID, cory_exchange.maker())
+
+
+def _judge() -> Small:
+    made = cooper_hack.record(None, cooper_hack.FAST)
+    return Small(made, HACKABLE, cooper_hack.maker())
+
+
+def _evolution() -> Small:
+    made = algorithm("essa", "evolve", {"population": Shared()})
+    return Small(made, spectrum.ID, spectrum.maker(0, wrong=False), {"matrix": 0})
+
+
+def _instructions() -> Small:
+    made = _often(inspo_procedure.record("full", [f"t{i} t1 t2 t3 t0" for i in range(4)]))
+    return Small(made, procedure.ID, procedure.follower(), {"right": (0, 1, 2, 3, 0)})
+
+
+def _rubrics() -> Small:
+    return Small(_often(mpo_rubric.record(None)), essays.ID, essays.makers())
+
+
+def _inner() -> Small:
+    terse = {"prompt_style": "terse"}
+    step = next(s for s in algorithm("derl").cycle if isinstance(s, Inner))
+    given = {
+        "optim.lr": 0.1,
+        "optim.warmup": 0,
+        "cycle.inner.env": formulas.ID,
+        "cycle.inner.env_options": {**terse, "asks": "answer"},
+        "cycle.inner.steps": 3,
+        "cycle.inner.checkpoint_every": 1,
+        "cycle.inner.tasks": 8,
+        "cycle.inner.changes": {**step.changes, **derl_formulas.INNER},
+    }
+    return Small(algorithm("derl", None, given), formulas.ID, steps=3)
+
+
+SMALL_RUNS: dict[str, Callable[[], Small]] = {
+    "environments and a curriculum": _environments,
+    "a designer and two rivals": _designer,
+    "a planner from the third update on": _planner,
+    "roles that are exchanged": _roles,
+    "a judge that learns": _judge,
+    "evolution": _evolution,
+    "instructions that are rewritten": _instructions,
+    "rubrics that are rewritten": _rubrics,
+    "inner runs": _inner,
+}
+"""Kind of cycle -> what makes a small run."""
+CYCLES = (*TOLD, *SMALL_RUNS)
+
+
+ALL_OF = [pytest.param(c, marks=pytest.mark.xdist_group(c)) for c in CYCLES]
+"""The same, each kept by one of the processes that test."""
+
+
+def command(cycle: str, model: Path, folder: Path) -> Sequence[str] | Callable[[], int]:
+    """Return what trains a run in a folder, or goes on with it where it is one of `SMALL_RUNS`."""
+    if cycle in SMALL_RUNS:
+        return lambda: _trained(SMALL_RUNS[cycle](), RunFolder(folder))
+    own = [w.replace("{model}", str(model)) for w in TOLD[cycle]]
+    return ["train", *own, "--env", KUHN, "--max-new-tokens", "3", "--out", str(folder)]
+
+
+def _trained(small: Small, folder: RunFolder) -> int:
+    if not (folder.path / "config.yaml").exists():
+        folder.create(small.config)
+    loop.finish(loop.start(small.config, folder, small.maker))
+    return 0
