@@ -115,8 +115,9 @@ def carry_out(root: Path, run: Run, alive: Alive | None = None) -> Result:
         StorageError: the disk refused a write.
     """
     folder = run.folder(root)
-    folder.mkdir(parents=True, exist_ok=True)
-    with ResultsFolder(folder, KIND).alone(wait=True):
+    with storage(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with storage(folder), ResultsFolder(folder, KIND).alone(wait=True):
         before = result(root, run)
         if before is not None:
             return before

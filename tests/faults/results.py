@@ -1,6 +1,5 @@
 """Commands whose results are kept in a folder: comparisons, tournaments, evaluations."""
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -25,10 +24,6 @@ KINDS = {
     "scenarios": (*EVALUATION, "--scenario", "all"),
     "axis": (*EVALUATION, "--axis", "partners"),
     "generations": ("evaluate", "--games", "2", "--generations", "{run}"),
-    "lesson": (
-        *("starter", "lesson", "--env", KUHN, "--model", "{model}", "--turns", "400"),
-        *("--minutes", "600"),
-    ),
 }
 """Kind of results -> the command without its folder."""
 ALL_OF = [pytest.param(kind, marks=pytest.mark.xdist_group(kind)) for kind in KINDS]
@@ -71,8 +66,6 @@ def tables(folder: Path) -> dict[str, Any]:
         elif path.name == "records.jsonl":
             lines = [timeless(json.loads(line)) for line in path.read_text().splitlines()]
             found[path.name] = sorted(map(str, lines))
-        elif path.suffix == ".safetensors":
-            found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found
 
 

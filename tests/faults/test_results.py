@@ -18,13 +18,13 @@ SOME_OF = [pytest.param(kind, marks=pytest.mark.xdist_group(kind)) for kind in R
 
 
 @pytest.fixture(scope="session")
-def given(tiny_model_dir, tmp_path_factory):
-    """Return what commands start from: a model, and a run with checkpoints."""
+def given(tmp_path_factory):
+    """Return what commands start from: a run with checkpoints."""
     folder = tmp_path_factory.mktemp("given") / "run"
     more = ["keep_checkpoints=9", "--env", "coevo/kuhn_poker-v0", "--out", str(folder)]
     done = child.run(["train", "mars", *TABLE, *more], folder.parent)
     assert done.status == 0, done.err
-    return {"model": tiny_model_dir, "run": folder}
+    return {"run": folder}
 
 
 @pytest.fixture(scope="session")
