@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.faults.child import Command, Done, Fault, both, listing, noted, run
+from tests.faults.cycles import KUHN as KUHN
 from tests.faults.cycles import command
 
 TOLD: dict[str, Counter] = {}
