@@ -66,7 +66,9 @@ class ResultsFolder:
         if self.path.exists() and not self.path.is_dir():
             raise DataError(f"{self.path} is no folder; give another --out")
         if self.path.is_dir() and any(p.name[0] != "." for p in self.path.iterdir()):
-            raise DataError(f"{self.path} holds something else; give another --out")
+            raise DataError(
+                f"{self.path} holds something else and no {MANIFEST}; give another --out"
+            )
         self.write(MANIFEST, {"kind": self.kind, **wanted, **facts(), **provenance()})
 
     def manifest(self) -> dict[str, Any]:

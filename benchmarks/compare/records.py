@@ -108,7 +108,8 @@ def write_rows(root: Path, table: Sequence[Row]) -> None:
             import pyarrow.parquet
         except ModuleNotFoundError:
             return
-        path = root / "records.parquet"
-        work = path.with_suffix(".tmp")
+    path = root / "records.parquet"
+    work = path.with_suffix(".tmp")
+    with storage(path):
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(table)), work)
         work.replace(path)

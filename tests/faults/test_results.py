@@ -117,6 +117,13 @@ def test_signals(kind, whole, given, equal, rng, tmp_path):
         equal("signal to a command with results", kind, folder, told, number.name, done)
 
 
+def _worthless(file, folder):
+    """Return what has to go where a file of results is damaged."""
+    if file.name == "manifest.json":
+        return folder  # it says what all the rest is
+    return file.parent if "runs" in file.relative_to(folder).parts else file
+
+
 def _remove(path):
     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
@@ -144,16 +151,14 @@ def test_a_damaged_file(kind, whole, given, equal, rng, tmp_path):
     calm = whole(kind).folder
     files = [p for p in sorted(calm.rglob("*")) if p.is_file() and p.suffix != ".lock"]
     named = {p.name: p for p in files if "checkpoints" not in p.parts}
-    for name, path in named.items():
+    for number, (name, path) in enumerate(named.items()):
         harms = rng.permutation(list(HARMS))[:2]
         for harm in harms:
-            folder = shutil.copytree(calm, tmp_path / harm / name / "results")
+            folder = shutil.copytree(calm, tmp_path / f"{number} {harm}" / "results")
             file = folder / path.relative_to(calm)
             HARMS[harm](file, rng)
             done = disturbed(of_kind(kind, folder, **given), folder.parent)
             told = done.status == 0 or (done.status == 2 and done.one_line and name in done.err)
-            if done.status and file.parent.parent != folder.parent:
-                _remove(file if file.parent.name == "parts" else file.parent)
-            elif done.status:
-                shutil.rmtree(folder)  # the manifest says what all the rest is
+            if done.status:
+                _remove(_worthless(file, folder))
             equal("damaged results", kind, folder, told, name, harm, done)
