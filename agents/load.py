@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -112,7 +113,8 @@ class _Loader:
             here, away = True, f"the Hub does not answer within {SECONDS} s, and "
         common = {"trust_remote_code": self.trust, "local_files_only": here}
         try:
-            with no_progress_bars():
+            with no_progress_bars(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what is wrong is said once, below
                 tokenizer = AutoTokenizer.from_pretrained(str(path), **common)
                 loaded: Any = AutoModelForCausalLM.from_pretrained(
                     str(path), dtype=torch.float32, output_loading_info=True, **common

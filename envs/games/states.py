@@ -5,8 +5,10 @@ Everything here is a pure function of its arguments.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -26,6 +28,19 @@ _SEAT = re.compile(r"^\[P\d+\]\s*")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """OpenSpiel writes an error to the process's standard error itself, before it raises it."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
 @functools.lru_cache(maxsize=64)
 def load_game(game: str) -> pyspiel.Game:
     """Load an OpenSpiel game from its string, e.g. `kuhn_poker` or `goofspiel(num_cards=4)`.
@@ -42,7 +57,9 @@ def load_game(game: str) -> pyspiel.Game:
     if name not in pyspiel.registered_names():
         raise unknown("OpenSpiel game", name, pyspiel.registered_names())
     try:
-        loaded = pyspiel.load_game(game)
+        with _quiet():
+            loaded = pyspiel.load_game(game)
+            loaded.new_initial_state()  # some parameters are refused only here
     except Exception as error:
         raise ConfigError(f"OpenSpiel refuses {game!r}: {error}") from None
     kind = loaded.get_type()

@@ -378,6 +378,11 @@ def contradictions() -> Iterator[Wrong]:
     ):
         named = (pair.partition("=")[0].rpartition(".")[2], "nope", "player", "pool")
         yield Wrong([*_train("mars"), "--set", pair], pair, named)
+    for told in ("name=x", "summary=x", "status=table", "published={}"):
+        yield Wrong([*_train("mars"), "--set", told], told, (told.partition("=")[0],))
+    for game in ("go(board_size=-1)", "nope", "kuhn_poker(nope=3)", "kuhn_poker(players=x)"):
+        measured = ["exploitability", "--agent", "random", "--env", "coevo/openspiel-v0"]
+        yield Wrong([*measured, "--env-option", f"game={game}"], game, (game.partition("(")[0],))
     for pair in ("optim.lr=1", "optim={}", "lr=1"):
         yield Wrong([*RIGHT["compare"], "--set", f"grpo.{pair}"], f"grpo.{pair}", ("grpo",))
 

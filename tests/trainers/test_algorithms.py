@@ -271,3 +271,9 @@ def test_every_record_trains_on_kuhn_poker(config, folder, which):
         assert any(m.get("replay/trajectories", 0) > 0 for m in run.folder.read_metrics())
     if name == "remix":
         assert run.folder.read_metrics()[-1]["replay/share"] > 0
+
+
+@pytest.mark.parametrize("place", ["name", "summary", "published.collect.episodes"])
+def test_what_a_record_says_of_itself_is_no_setting(place):
+    with pytest.raises(ConfigError, match=f"{place} says what mars is"):
+        algorithm("mars", changes={place: "x"})

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from coevo.envs.core.config import assign
-from coevo.envs.core.errors import unknown
+from coevo.envs.core.errors import ConfigError, unknown
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import (
     ads,
@@ -181,6 +181,8 @@ ALGORITHMS: dict[str, Algorithm] = {
     )
 }
 """Every record by its name, families together."""
+TOLD = ("name", "summary", "paper", "formula", "status", "reproductions", "published", "variants")
+"""Fields of a record that are read by people."""
 
 
 def algorithm(
@@ -195,6 +197,9 @@ def algorithm(
     """
     if name not in ALGORITHMS:
         raise unknown("algorithm", name, ALGORITHMS)
+    for place in changes or {}:
+        if place.partition(".")[0] in TOLD:
+            raise ConfigError(f"{place} says what {name} is, and is no setting of it")
     record = ALGORITHMS[name]
     if variant is not None:
         if variant not in record.variants:

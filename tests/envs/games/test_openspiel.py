@@ -76,6 +76,13 @@ def test_unknown_games_and_parameters_are_named(walks):
         walks.make("coevo/openspiel-v0", game="kuhn_poker(bananas=3)")
 
 
+@pytest.mark.parametrize("game", ["go(board_size=-1)", "kuhn_poker(players=99999)"])
+def test_what_openspiel_refuses_is_said_once_and_by_us(game, walks, capfd):
+    with pytest.raises(ConfigError, match="OpenSpiel refuses"):
+        walks.make("coevo/openspiel-v0", game=game)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_open_games_show_the_board_and_what_the_others_did(walks):
     env = walks.make("coevo/openspiel-v0", game="pig")
     env.reset(seed=0)
