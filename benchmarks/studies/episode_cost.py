@@ -1,0 +1,167 @@
+"""What an episode costs as its chats grow from 1 to 32 turns.
+
+One policy plays both seats of a repeated game in full style, where every prompt is the chat so far
+and something new. Two counts are taken of the record: new tokens, each once (what linear cost would
+follow), and tokens that stand in all prompts and replies together (what an engine reads that keeps
+nothing from turn to turn). The exponent is the slope of the logarithm of the seconds of this
+process's CPU over that of the new tokens, from 4 turns on: 1 is linear.
+
+The model is a small Llama of random weights with room for long chats, so that its replies are noise
+of full length; a choice is played in their place.
+
+    python -P benchmarks/studies/episode_cost.py --plot episode_cost.png > episode_cost.md
+    python -P benchmarks/studies/episode_cost.py --engine vllm     # in vLLM's environment
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from coevo.agents.engines.engine import Engine
+from coevo.agents.engines.settings import VllmConfig
+from coevo.agents.engines.torch_engine import TorchEngine
+from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.load import load_model
+from coevo.agents.sampling import SamplingConfig
+from coevo.envs.core.episode import Episode
+from coevo.trainers.collect.rollout import EpisodeSpec, rollout
+
+TURNS = (1, 2, 4, 8, 16, 32)
+SEATS = ("player_0", "player_1")
+ROOM = 16_384
+"""Tokens of the model's context."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What episodes of one length took."""
+
+    turns: int
+    new: int
+    """Tokens of all chats at their ends."""
+    read: int
+    """Tokens of all prompts and replies."""
+    seconds: float
+
+
+def saved_model(folder: str, seed: int) -> None:
+    """Write a Llama of random weights with the starter model's tokenizer."""
+    _, tokenizer = load_model("starter", device="cpu")
+    torch.manual_seed(seed)
+    shape = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=192,
+        intermediate_size=512,
+        num_hidden_layers=3,
+        num_attention_heads=6,
+        num_key_value_heads=6,
+        max_position_embeddings=ROOM,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    LlamaForCausalLM(shape).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def engine_of(name: str, folder: str) -> Engine:
+    """Return an engine by name."""
+    if name == "torch":
+        return TorchEngine()
+    from coevo.agents.engines.vllm_engine import VllmEngine
+
+    return VllmEngine(folder, VllmConfig(context=ROOM))
+
+
+def count(episode: Episode) -> tuple[int, int]:
+    """Return new tokens and read tokens of an episode."""
+    read = dict.fromkeys(episode.agents, 0)
+    new = dict(read)
+    for turn in episode.turns:
+        new[turn.agent] = len(turn.prompt_ids or ()) + len(turn.token_ids or ())
+        read[turn.agent] += new[turn.agent]
+    return sum(new.values()), sum(read.values())
+
+
+def cost(agent: LanguageModelAgent, turns: int, episodes: int, repeats: int) -> Cost:
+    """Return what the fastest of some repetitions took."""
+    players = dict.fromkeys(SEATS, "policy")
+    specs = [EpisodeSpec(seed, players) for seed in range(episodes)]
+    options = {"prompt_style": "full", "rounds": turns, "unparsable": "B"}
+    seconds, counts = [], []
+    for _ in range(repeats):
+        agent.reseed(0)
+        agent.forget()
+        began = time.process_time()
+        found = rollout("coevo/iterated_game-v0", specs, {"policy": agent}, options)
+        seconds.append(time.process_time() - began)
+        counts = [count(episode) for episode in found]
+    new, read = (sum(column) for column in zip(*counts, strict=True))
+    return Cost(turns, new, read, min(seconds))
+
+
+def exponent(costs: Sequence[Cost], least: int = 4) -> float:
+    """Return the slope of log seconds over log new tokens."""
+    long = [c for c in costs if c.turns >= least]
+    return float(np.polyfit(np.log([c.new for c in long]), np.log([c.seconds for c in long]), 1)[0])
+
+
+def plotted(costs: Sequence[Cost], engine: str, path: str) -> None:
+    """Draw seconds over new tokens, beside a line through the first point."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    x = [c.new for c in costs]
+    axes.loglog(x, [c.seconds for c in costs], "o-", label=f"engine {engine}")
+    axes.loglog(x, [costs[2].seconds * n / costs[2].new for n in x], "--", label="linear")
+    axes.set_xlabel("new tokens of all episodes (1 to 32 turns a seat)")
+    axes.set_ylabel("CPU seconds")
+    axes.legend()
+    figure.savefig(path, dpi=100)
+
+
+def main(arguments: list[str]) -> int:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--engine", choices=("torch", "vllm"), default="torch")
+    parser.add_argument("--episodes", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--plot", default="", help="where a picture goes")
+    given = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        saved_model(folder, given.seed)
+        model, tokenizer = load_model(folder, device="cpu")
+        sampling = SamplingConfig(max_new_tokens=16)
+        engine = engine_of(given.engine, folder)
+        agent = LanguageModelAgent(model, tokenizer, sampling=sampling, engine=engine)
+        cost(agent, 1, given.episodes, 1)  # what happens once only
+        costs = [cost(agent, turns, given.episodes, given.repeats) for turns in TURNS]
+    sys.stdout.write("| turns | new tokens | read tokens | seconds | ms per new token |\n")
+    sys.stdout.write("|---|---|---|---|---|\n")
+    for c in costs:
+        sys.stdout.write(
+            f"| {c.turns} | {c.new:,} | {c.read:,} | {c.seconds:.3f} | "
+            f"{1000 * c.seconds / c.new:.3f} |\n"
+        )
+    sys.stdout.write(f"\nengine {given.engine}: exponent {exponent(costs):.2f}\n")
+    if given.plot:
+        plotted(costs, given.engine, given.plot)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
