@@ -51,6 +51,11 @@ STARTER_MODEL = Path(__file__).parent / "starter_model"
 """The shipped model."""
 SEATS = "seats.json"
 """File of a checkpoint: seat -> the policy that plays it, where that has another name."""
+LARGEST_CONFIG = 2**20
+"""Bytes of a model's `config.json`; the longest in use have some ten thousand."""
+MOST_LAYERS = 2000
+"""Layers of a model."""
+
 Loaded = tuple[PreTrainedModel, PreTrainedTokenizerBase]
 DEVICES = ("auto", "cpu", "cuda")
 PREFIXES: dict[str, tuple[str, str]] = {
@@ -108,6 +113,7 @@ class _Loader:
         return model, tokenizer
 
     def _whole(self, path: Path, source: str) -> Loaded:
+        check_config(path / "config.json")
         here, away = path.exists(), ""
         if not here and not hub_answers():
             here, away = True, f"the Hub does not answer within {SECONDS} s, and "
@@ -135,6 +141,24 @@ class _Loader:
         except ConfigError as error:
             raise DataError(f"{source!r}: {error}") from None
         return model, tokenizer
+
+
+def check_config(path: Path) -> None:
+    """Refuse a model whose description is larger than any, or that would be: building takes hours.
+
+    Raises:
+        DataError: it is beyond a limit.
+    """
+    if not path.is_file():
+        return
+    if (size := path.stat().st_size) > LARGEST_CONFIG:
+        raise DataError(f"{path} has {size} bytes; {LARGEST_CONFIG} is the most that is read")
+    try:
+        layers = json.loads(path.read_text(encoding="utf-8")).get("num_hidden_layers", 0)
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return  # said when it is loaded
+    if isinstance(layers, int) and layers > MOST_LAYERS:
+        raise DataError(f"{path} asks for {layers} layers; {MOST_LAYERS} is the most")
 
 
 def base_model(source: str) -> BaseModel:

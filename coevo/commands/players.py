@@ -56,8 +56,8 @@ def habits(source: str) -> Habits:
             return Habits(style, config.sampling.max_new_tokens)
     try:
         return Habits(**json.loads((folder / "config.json").read_text(encoding="utf-8"))["coevo"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return Habits()
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return Habits()  # what is wrong with it is said when it is loaded
 
 
 def common_style(sources: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from coevo.agents.api.agent import ApiAgent
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_agent, load_model, model_folder, no_progress_bars, pick_device
 from coevo.agents.sampling import SamplingConfig
+from coevo.commands.players import Habits, habits
 from coevo.envs.core.errors import ConfigError, DataError, MissingExtraError
 
 
@@ -75,6 +76,21 @@ def test_a_damaged_model_is_one_clear_line(tiny_model_dir, tmp_path, harm):
     with pytest.raises(DataError, match="cannot load a causal language model") as caught:
         load_model(str(folder), device="cpu")
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ('{"a": "' + "x" * 2**20 + '"}', "bytes; 1048576 is the most"),
+        ('{"model_type": "llama", "num_hidden_layers": 1000000}', "1000000 layers; 2000 is"),
+        ("[" * 200_000, "cannot load"),
+    ],
+)
+def test_a_description_beyond_any_size_is_refused_before_a_model_is_made(tmp_path, config, said):
+    (tmp_path / "config.json").write_text(config)
+    with pytest.raises(DataError, match=said):
+        load_agent(str(tmp_path), device="cpu")
+    assert habits(str(tmp_path)) == Habits()
 
 
 def test_an_empty_folder_says_what_was_expected(tmp_path):
