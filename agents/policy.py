@@ -111,9 +111,14 @@ class Policy(Agent, ABC):
 
     def greedy(self, name: str) -> Self:
         """Return a player with the same weights that always takes the likeliest token."""
-        twin = copy.copy(self)
+        twin = self.drawing(replace(self.sampling, temperature=0.0))
         twin.name = name
-        twin.sampling = replace(self.sampling, temperature=0.0)
+        return twin
+
+    def drawing(self, sampling: SamplingConfig) -> Self:
+        """Return a player with the same weights that draws its replies otherwise."""
+        twin = copy.copy(self)
+        twin.sampling = sampling
         twin.forget()
         return twin
 

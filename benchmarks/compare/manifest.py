@@ -48,7 +48,8 @@ class Manifest:
     env_options: Mapping[str, Any] = field(default_factory=lambda: {"prompt_style": "terse"})
     """Arguments of every environment."""
     sampling: Mapping[str, Any] = field(default_factory=dict)
-    """Temperature and longest reply, in training and in measurements."""
+    """How replies are drawn, in training and in measurements; filters (`top_p` and the like) in
+    measurements alone: a learner draws from the distribution that it learns."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Settings that differ: `SETTING`, `ALGORITHM.SETTING` or `ENVIRONMENT.SETTING`."""
     threads: int = 1

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from coevo.agents.agent import Agent
 from coevo.agents.load import load_agent
-from coevo.agents.sampling import SamplingConfig
+from coevo.agents.policy import Policy
+from coevo.agents.sampling import NEUTRAL, SamplingConfig
 from coevo.agents.seated import one_agent
 from coevo.benchmarks.compare.manifest import BASELINES, KIND, Manifest, read
 from coevo.benchmarks.files import read_json, short, within
@@ -148,7 +149,7 @@ def train_config(manifest: Manifest, run: Run) -> TrainConfig:
         env=run.environment,
         env_options=dict(manifest.env_options),
         model=manifest.model,
-        sampling=SamplingConfig(**manifest.sampling),
+        sampling=replace(SamplingConfig(**manifest.sampling), **NEUTRAL),
         seed=run.seed,
         budget_tokens=budget.get("tokens"),
         budget_turns=budget.get("turns"),
@@ -164,18 +165,30 @@ def _measured(manifest: Manifest, root: Path, run: Run, alive: Alive | None) -> 
     measured = metric(run.environment, manifest.env_options)
 
     def probe(policies: Mapping[str, Agent]) -> dict[str, float | None]:
-        found = measured.measure(one_agent(policies), games=manifest.games, seed=run.seed)
+        agent = _drawing(policies, manifest)
+        found = measured.measure(agent, games=manifest.games, seed=run.seed)
         return {measured.name: found.value}
 
     trained = _baseline if run.algorithm.startswith(BASELINES) else _algorithm
-    agent, progress = trained(manifest, run, RunFolder(run.folder(root)), probe, alive)
+    policies, progress = trained(manifest, run, RunFolder(run.folder(root)), probe, alive)
     games, seed = FINAL_GAMES * manifest.games, FINAL_SEED + run.seed
-    return Result("done", value=measured.measure(agent, games, seed).value, **progress)
+    found = measured.measure(_drawing(policies, manifest), games, seed)
+    return Result("done", value=found.value, **progress)
+
+
+def _drawing(policies: Mapping[str, Agent], manifest: Manifest) -> Agent:
+    """Return the agent of a run as it is measured: with the filters that training leaves out."""
+    how = SamplingConfig(**manifest.sampling)
+    if how.filters:
+        policies = {
+            name: p.drawing(how) if isinstance(p, Policy) else p for name, p in policies.items()
+        }
+    return one_agent(policies)
 
 
 def _algorithm(
     manifest: Manifest, run: Run, folder: RunFolder, probe: Any, alive: Alive | None
-) -> tuple[Agent, dict[str, Any]]:
+) -> tuple[Mapping[str, Agent], dict[str, Any]]:
     config = train_config(manifest, run)
     if not (folder.path / "config.yaml").exists():
         folder.create(config)
@@ -190,12 +203,12 @@ def _algorithm(
         "turns": done.turns,
         "seconds": round(done.seconds, 3),
     }
-    return one_agent(training.policies()), used
+    return training.policies(), used
 
 
 def _baseline(
     manifest: Manifest, run: Run, folder: RunFolder, probe: Any, alive: Alive | None
-) -> tuple[Agent, dict[str, Any]]:
+) -> tuple[Mapping[str, Agent], dict[str, Any]]:
     # these need an extra that other runs do without
     from coevo.trainers.sb3.settings import SB3Config
     from coevo.trainers.sb3.train import SB3Run, sb3_updates
@@ -216,7 +229,7 @@ def _baseline(
             alive()
     done = training.progress
     used = {"steps": done.step, "turns": done.turns, "seconds": round(done.seconds, 3)}
-    return one_agent(training.policies()), used
+    return training.policies(), used
 
 
 def start_agent(manifest: Manifest) -> Agent:

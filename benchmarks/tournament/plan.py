@@ -34,6 +34,8 @@ class Plan:
     """Whether pairs stop as soon as their direction is known."""
     exploiter: Mapping[str, float] | None = None
     """Budget of one trained exploiter, {"tokens": N} or {"seconds": S}; None trains none."""
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    """Settings by which replies of all agents are drawn; others are what a model is used to."""
 
     def __post_init__(self) -> None:
         twice = [name for name in self.agents if self.agents.count(name) > 1]

@@ -76,6 +76,10 @@ def plan(args: Compare) -> Manifest | None:
     options = players.env_options(environments[0], args.env_option, [model])
     for env in environments[1:]:
         players.check_env(env, options)
+    changes = players.settings(args.set, "--set")
+    own = {key: changes.pop(key) for key in list(changes) if key.partition(".")[0] == "sampling"}
+    how = players.sampling_changes(own)
+    drawn = players.sampling(model, args.temperature, args.max_new_tokens, changes=how)
     return Manifest(
         algorithms=algorithms,
         environments=environments,
@@ -86,8 +90,8 @@ def plan(args: Compare) -> Manifest | None:
         points=20 if args.points is None else args.points,
         games=32 if args.games is None else args.games,
         env_options=options,
-        sampling=plain(players.sampling(model, args.temperature, args.max_new_tokens)),
-        changes=players.settings(args.set, "--set"),
+        sampling=plain(drawn),
+        changes=changes,
         threads=1 if args.threads is None else args.threads,
         device=args.device or "auto",
     )

@@ -223,6 +223,7 @@ def _agent(args: Evaluate, source: str) -> Agent:
         temperature=args.temperature,
         max_new_tokens=args.max_new_tokens,
         greedy=args.greedy,
+        changes=players.sampling_changes(players.settings(args.set, "--set")),
         seed=args.seed,
         device=args.device,
     )

@@ -211,13 +211,13 @@ def usage_line(found: Usage) -> str:
 def drawn(sampling: Mapping[str, Any]) -> str:
     """Say how replies were drawn.
 
-    >>> drawn({"temperature": 0.5, "max_new_tokens": 16}), drawn({})
-    ('temperature 0.5, max tokens 16', 'no sampling of tokens')
+    >>> drawn({"temperature": 0.5, "max_new_tokens": 16, "top_p": 0.9}), drawn({})
+    ('temperature 0.5, max tokens 16, top_p 0.9', 'no sampling of tokens')
     """
     if not sampling:
         return "no sampling of tokens"
-    heat, longest = sampling["temperature"], sampling["max_new_tokens"]
-    return f"temperature {cell(heat)}, max tokens {cell(longest)}"
+    words = {"temperature": "temperature", "max_new_tokens": "max tokens"}
+    return ", ".join(f"{words.get(name, name)} {cell(x)}" for name, x in sampling.items())
 
 
 def span(bounds: Sequence[float] | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ from coevo.agents.load import PREFIXES, baseline_folder, load_agent, path_of, po
 from coevo.agents.registry import is_scripted
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
-from coevo.envs.core.config import parse
-from coevo.envs.core.errors import CoevoError, ConfigError
+from coevo.envs.core.config import assign, parse
+from coevo.envs.core.errors import CoevoError, ConfigError, unknown
 from coevo.trainers.run_folder import RunFolder
 
 
@@ -70,14 +70,42 @@ def common_style(sources: Sequence[str]) -> str:
 
 
 def sampling(
-    source: str, temperature: float | None, max_new_tokens: int | None, *, greedy: bool = False
+    source: str,
+    temperature: float | None,
+    max_new_tokens: int | None,
+    *,
+    greedy: bool = False,
+    changes: Mapping[str, Any] | None = None,
 ) -> SamplingConfig:
-    """Return the sampling settings of one agent."""
+    """Return the sampling settings of one agent; `changes` are those of `--set sampling...`."""
     if greedy and temperature is not None:
         raise ConfigError(f"--greedy and --temperature {temperature:g} contradict each other")
     heat = 0.0 if greedy else 1.0 if temperature is None else temperature
     longest = habits(source).max_new_tokens if max_new_tokens is None else max_new_tokens
-    return SamplingConfig(temperature=heat, max_new_tokens=longest)
+    drawn = assign(SamplingConfig(temperature=heat, max_new_tokens=longest), changes or {})
+    if greedy and drawn.temperature:
+        raise ConfigError(
+            f"--greedy and sampling.temperature={drawn.temperature:g} contradict each other"
+        )
+    return drawn
+
+
+def sampling_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `--set` changes of sampling; a measurement has nothing else to be set.
+
+    >>> sampling_changes({"sampling.top_p": 0.9}), sampling_changes({"sampling": {"top_k": 4}})
+    ({'top_p': 0.9}, {'top_k': 4})
+    """
+    found: dict[str, Any] = {}
+    for key, value in changes.items():
+        first, _, name = key.partition(".")
+        if first != "sampling":
+            raise unknown("setting", key, [f"sampling.{f.name}" for f in fields(SamplingConfig)])
+        if not name and not isinstance(value, dict):
+            raise ConfigError(f"sampling={value!r} must be settings, such as sampling.top_p=0.9")
+        found |= {name: value} if name else value
+    assign(SamplingConfig(), found)  # wrong ones raise here
+    return found
 
 
 def agent(
@@ -86,6 +114,7 @@ def agent(
     temperature: float | None = None,
     max_new_tokens: int | None = None,
     greedy: bool = False,
+    changes: Mapping[str, Any] | None = None,
     seed: int = 0,
     device: str | None = None,
 ) -> Agent:
@@ -97,13 +126,14 @@ def agent(
         temperature: None for 1; behind a server, whose settings are its own, for those.
         max_new_tokens: None for what the model is used to.
         greedy: take the most probable token.
+        changes: of further settings of sampling, by name.
         seed: of sampling.
         device: None for `auto`.
     """
-    own = source.partition(":")[0] in PREFIXES and temperature is None and max_new_tokens is None
-    drawn = (
-        None if own and not greedy else sampling(source, temperature, max_new_tokens, greedy=greedy)
-    )
+    left = temperature is None and max_new_tokens is None and not greedy and not changes
+    drawn = None
+    if not left or source.partition(":")[0] not in PREFIXES:
+        drawn = sampling(source, temperature, max_new_tokens, greedy=greedy, changes=changes)
     return load_agent(source, sampling=drawn, seed=seed, device=device or "auto")
 
 

@@ -98,6 +98,7 @@ def _plan(args: Arguments, old: Mapping[str, Any]) -> Plan:
         adaptive=args.adaptive or old.get("adaptive", False),
         exploiter=exploiter,
         env_options=_options(args, old, env, names, exploiter),
+        sampling=_given(_sampling(args), old, "sampling", {}),
     )
     plan.environment()
     return plan
@@ -115,6 +116,10 @@ def _options(
         return dict(old["env_options"])
     readers = [*names, "starter"] if exploiter else names
     return players.env_options(env, args.env_option, readers)
+
+
+def _sampling(args: Arguments) -> dict[str, Any] | None:
+    return players.sampling_changes(players.settings(args.set, "--set")) if args.set else None
 
 
 def budget(text: str) -> dict[str, float]:
@@ -149,7 +154,8 @@ def _exploiter(plan: Plan, device: str | None) -> ExploiterPlan | None:
 
 def _agents(plan: Plan, device: str | None) -> dict[str, Agent]:
     """Load everybody before anything is played; the first who cannot be loaded is one line."""
-    return {name: players.agent(name, seed=plan.seed, device=device) for name in plan.agents}
+    given: dict[str, Any] = {"changes": plan.sampling, "seed": plan.seed, "device": device}
+    return {name: players.agent(name, **given) for name in plan.agents}
 
 
 def _where_saved(folder: Path) -> str:

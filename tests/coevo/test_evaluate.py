@@ -53,6 +53,14 @@ def test_a_suite_of_the_starter_model_says_how_it_was_sampled(cli, two, here):
     assert kept.stat().st_mtime_ns == before[kept]
 
 
+def test_filters_of_sampling_are_settings_of_a_measurement(cli, here):
+    words = ("evaluate", "--agent", "table", "--env", KUHN, "--games", "4", "--out", "e", "--set")
+    assert cli(*words, "sampling.top_k=1").status == 0
+    whole = json.loads((here / "e" / "evaluation.json").read_text())
+    assert whole["sampling"] == {"temperature": 1.0, "max_new_tokens": 16, "top_k": 1}
+    assert "sampling" in cli(*words, "sampling.top_k=2").error_line()
+
+
 def test_social_outcomes_are_shown_where_play_is_no_contest(cli):
     words = ("evaluate", "--agent", "expert:1", "--opponent", "self", "--games", "2", "--env")
     found = json.loads(cli(*words, "coevo/fishery-v0", "--json").out)["details"]["social"]
@@ -172,6 +180,14 @@ def test_a_run_with_one_checkpoint_is_no_series(cli, run_folder):
         (("--agent", "random", "--generations", "runs/x"), "not --agent"),
         (("--generations", "none"), "is not a run folder"),
         (("--agent", "randon", "--suite", "games"), "'random'"),
+        (("--agent", "random", "--env", KUHN, "--set", "top_p=0.9"), "'sampling.top_p'"),
+        (("--agent", "random", "--env", KUHN, "--set", "sampling.topp=1"), "'top_p'"),
+        (("--agent", "random", "--env", KUHN, "--set", "sampling.top_p=2"), "top_p=2"),
+        (("--agent", "random", "--env", KUHN, "--set", "sampling=2"), "such as sampling.top_p"),
+        (
+            ("--agent", "starter", "--env", KUHN, "--greedy", "--set", "sampling.temperature=1"),
+            "--greedy and sampling.temperature=1",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

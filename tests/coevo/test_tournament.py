@@ -49,6 +49,16 @@ def test_a_tournament_is_continued_by_its_folder_alone(cli, here):
     assert cli(*WORDS, "--games", "20", "--out", "t", "--json").out == first
 
 
+def test_agents_draw_as_was_said_also_where_the_tournament_is_continued(cli, here):
+    words = ("tournament", "--agents", "table,random", "--env", KUHN, "--games", "4", "--out", "t")
+    assert cli(*words, "--set", "sampling.temperature=0.5", "sampling.top_p=0.9").status == 0
+    manifest = json.loads((here / "t" / "manifest.json").read_text())
+    assert manifest["sampling"] == {"temperature": 0.5, "top_p": 0.9}
+    assert cli("tournament", "--out", "t").status == 0
+    agents = command._agents(command._plan(command.Arguments(out="t"), manifest), "cpu")
+    assert agents["table"].sampling_settings["top_p"] == 0.9
+
+
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
@@ -68,6 +78,7 @@ def test_a_tournament_is_continued_by_its_folder_alone(cli, here):
         (("--env", KUHN, "--agents", "random,oracle", "--env-option", "ilegal=x"), "'illegal'"),
         (("--env", KUHN, "--agents", "random,oracle", "--exploite", "1"), "'--exploiter'"),
         (("--out", "nowhere"), "--env"),
+        (("--env", KUHN, "--agents", "random,oracle", "--set", "sampling.topk=1"), "'top_k'"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing(cli, here, words, hint):

@@ -53,7 +53,8 @@ class Compare(Command):
     games: Annotated[int | None, Shown("N", "32", low=1)] = None
     """Episodes per opponent of an evaluation on the way; ten times as many at the end."""
     set: Pairs = ()
-    """Changes of settings in all algorithms, or in one as in mars.optim.lr=1e-4."""
+    """Changes of settings in all algorithms, or in one as in mars.optim.lr=1e-4; filters such as
+    sampling.top_p=0.9 are those of measurements."""
     env_option: Pairs = ()
     """Arguments of the environments."""
     temperature: Temperature = None
@@ -97,6 +98,8 @@ class Tournament(Command):
     """Train a fresh exploiter against every agent that has no exact value: tokens, or time."""
     seed: Annotated[int | None, Shown("K", "0")] = None
     """Of tasks and sampling."""
+    set: Pairs = ()
+    """How the agents' replies are drawn, such as sampling.temperature=0.5 sampling.top_p=0.9."""
     env_option: Pairs = ()
     """Arguments of the environment."""
     device: Device = None

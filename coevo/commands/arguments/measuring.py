@@ -60,6 +60,8 @@ class Evaluate(Command):
     """Divides the logits when sampling."""
     max_new_tokens: MaxTokens = None
     """Longest reply in tokens."""
+    set: Pairs = ()
+    """Further settings of sampling, such as sampling.top_p=0.9, as of `coevo train`."""
     env_option: Pairs = ()
     """Arguments of the environment, such as prompt_style=full."""
     out: Annotated[str | None, Shown("DIR", "nothing is written")] = None

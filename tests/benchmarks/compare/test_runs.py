@@ -70,6 +70,16 @@ def test_runs_end_within_one_update_of_their_budget_and_say_what_they_spent(tmp_
         assert measured[-1] == found.steps
 
 
+def test_filters_of_sampling_are_those_of_measurements_alone(tmp_path, tiny):
+    drawn = {"max_new_tokens": 3, "top_k": 1}
+    manifest = tiny(algorithms=("mars",), seeds=(0,), sampling=drawn)
+    assert not module.train_config(manifest, runs(manifest)[0]).sampling.filters
+    assert serially(tmp_path, manifest)["done"] == 1
+    policy = module.start_agent(tiny())
+    assert module._drawing({"policy": policy}, manifest).sampling.filters == {"top_k": 1}
+    assert module._drawing({"policy": policy}, tiny()) is policy
+
+
 def test_seeds_pair_the_runs_whatever_the_algorithm(tmp_path, tiny):
     """Seed s gives every algorithm the same deals and, before it has learnt, the same plays."""
     serially(tmp_path, tiny())
