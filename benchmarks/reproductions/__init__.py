@@ -45,6 +45,7 @@ NAMES = (
     "punishment",
     "rloo_unbiased",
     "rpo_coverage",
+    "spark_judge",
     "spo_minimax",
     "ssp_gate",
     "ssp_lesson",

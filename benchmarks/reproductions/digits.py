@@ -250,10 +250,10 @@ class Judged:
 
 
 @torch.no_grad()
-def judged(net: DigitNet, asked: Literal["max", "min"]) -> Judged:
-    """Return how a judge does, over all tasks; weights are the solver's own probabilities."""
+def judged(net: DigitNet, asked: Literal["max", "min"], solver: DigitNet | None = None) -> Judged:
+    """Return how a judge does on a solver's answers, over all tasks; None is its own."""
     seen_NF = every(asked)
-    p_NA = net.logits(seen_NF)[:, :DIGITS].softmax(-1)
+    p_NA = (solver or net).logits(seen_NF)[:, :DIGITS].softmax(-1)
     right_N1 = torch.tensor(right(seen_NF.numpy())).unsqueeze(1)
     yes_NA = torch.stack([_says(net, seen_NF, 1, d)[:, 0] for d in range(DIGITS)], 1)
     wrong_NA = p_NA.scatter(1, right_N1, 0.0)

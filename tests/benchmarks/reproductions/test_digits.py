@@ -1,10 +1,12 @@
 """Three digits: what is verified, what rankings say, and what measures of a judge mean."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
 
+from coevo.benchmarks.reproductions import spark_judge
 from coevo.benchmarks.reproductions.digits import DIGITS, DigitNet, Prompts, judged, pairs, read
 from coevo.trainers.judges.question import pairwise, pointwise
 
@@ -43,3 +45,17 @@ def test_what_the_network_reads_of_questions():
         (pairwise("max of 0 5 2", "1", "5"), 2, (1, 5)),
     ):
         assert read(question.chat[0]["content"]) == (form, 0, 0, 5, 2, *replies)
+
+
+def test_a_judge_may_be_asked_about_the_answers_of_another_solver():
+    judge, other = biased(point=0, pair=0), DigitNet(Prompts(), 1)
+    assert judged(judge, "max", other).yes == pytest.approx(1.0)
+    says = (judged(other, "max", x).yes for x in (judge, other))
+    assert len(set(says)) == 2
+
+
+def test_answers_to_questions_are_counted_beside_those_to_tasks(monkeypatch):
+    monkeypatch.setattr(spark_judge, "EPISODES", 8)
+    found = spark_judge.learn("no_recycling", seed=0, steps=2)
+    assert spark_judge.samples(found) == 16
+    assert spark_judge.samples(replace(found, log=[{"items/answers": 5.0}])) == 13
