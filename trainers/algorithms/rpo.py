@@ -20,7 +20,7 @@ ALGORITHM = Algorithm(
     summary="DPO with imitation of the preferred reply, against over-optimisation",
     paper="Liu et al. 2024, RPO, arXiv 2405.16436",
     formula="-log s(beta (D_w - D_l)) - eta beta log pi(w), D = log pi/pi_ref",
-    status="composed",
+    status="table",
     reproductions=("rpo_coverage",),
     cycle=(
         Collect(),
