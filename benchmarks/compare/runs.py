@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -149,7 +149,7 @@ def train_config(manifest: Manifest, run: Run) -> TrainConfig:
         env=run.environment,
         env_options=dict(manifest.env_options),
         model=manifest.model,
-        sampling=replace(SamplingConfig(**manifest.sampling), **NEUTRAL),
+        sampling=SamplingConfig(**{**manifest.sampling, **NEUTRAL}),
         seed=run.seed,
         budget_tokens=budget.get("tokens"),
         budget_turns=budget.get("turns"),
