@@ -42,6 +42,7 @@ NAMES = (
     "optima_codes",
     "paired_corridor",
     "polychromic",
+    "pool_cooperation",
     "punishment",
     "rloo_unbiased",
     "rpo_coverage",

@@ -5,11 +5,12 @@ repeated prisoner's dilemma. Whoever does not know whom it meets must find out f
 and answer it; learners that answer so can be led, and by the paper lead one another, to cooperate.
 Independent actor-critic: no learner looks into another, and none learns faster.
 
-Nothing of this is measured here. The source draws memory-one players at random, five probabilities
-each; these are strategies by name. It trains sequence models, which recall the whole episode; what
-a policy of ours recalls is a matter of the environment (`env_options.memory`). Left out: the
-paper's planning with a model of the sequence (PPI). Variants: `learners_only`, the paper's
-control, and `members_only`.
+Ours: the source draws memory-one players at random, five probabilities each; these are strategies
+by name, those that answer a defection and one that always defects. With players that are better
+exploited among them (always_c, wsls) cooperation was left to chance. The source trains sequence
+models, which recall the whole episode; what a policy of ours recalls is a matter of the environment
+(`env_options.memory`). Left out: the paper's planning with a model of the sequence (PPI). Variants:
+`learners_only`, the paper's control, and `members_only`.
 """
 
 from coevo.agents.population import PastSelves
@@ -33,14 +34,15 @@ from coevo.trainers.estimators import (
 )
 
 PAPER = "paper, A2C"
-PLAYERS = ("always_c", "always_d", "tft", "gtft", "wsls", "grim")
+PLAYERS = ("always_d", "tft", "gtft", "grim")
 
 ALGORITHM = Algorithm(
     name="mixed_pool",
     summary="learners meet learners and memory-one players, and are not told which",
     paper="Weis et al. 2026, in-context co-player inference, arXiv 2602.16301",
     formula="opponent ~ 1/2 learners + 1/2 memory-one; A_t = sum_k gamma^k r_{t+k} - V_t, whitened",
-    status="composed",
+    status="table",
+    reproductions=("pool_cooperation",),
     population=PastSelves(size=0, latest=0.5, learners=2, members=PLAYERS),
     collect=CollectConfig(episodes=256),
     advantage=AdvantageConfig(
