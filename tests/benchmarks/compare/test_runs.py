@@ -71,12 +71,12 @@ def test_runs_end_within_one_update_of_their_budget_and_say_what_they_spent(tmp_
 
 
 def test_filters_of_sampling_are_those_of_measurements_alone(tmp_path, tiny):
-    drawn = {"max_new_tokens": 3, "top_k": 1}
+    drawn = {"max_new_tokens": 3, "min_p": 1e-9}
     manifest = tiny(algorithms=("mars",), seeds=(0,), sampling=drawn)
     assert not module.train_config(manifest, runs(manifest)[0]).sampling.filters
     assert serially(tmp_path, manifest)["done"] == 1
     policy = module.start_agent(tiny())
-    assert module._drawing({"policy": policy}, manifest).sampling.filters == {"top_k": 1}
+    assert module._drawing({"policy": policy}, manifest).sampling.filters == {"min_p": 1e-9}
     assert module._drawing({"policy": policy}, tiny()) is policy
 
 
