@@ -85,10 +85,12 @@ class Cached:
 
     def grow(self, parents: Sequence[int], tokens: Sequence[int]) -> None:
         """Pick rows of the cache; of the ways to do that, the one that every layer has."""
-        index = torch.tensor(parents, device=self.model.device)
-        self.cache.reorder_cache(cast("torch.LongTensor", index))
+        if list(parents) != list(range(len(self.mask))):
+            index = torch.tensor(parents, device=self.model.device)
+            self.cache.reorder_cache(cast("torch.LongTensor", index))
+            self.mask = self.mask[index]
         grown = self.mask.new_ones((len(parents), 1))
-        self.mask = torch.cat([self.mask[index], grown], dim=1)
+        self.mask = torch.cat([self.mask, grown], dim=1)
         self.ids = torch.tensor(tokens, device=self.model.device)[:, None]
 
 

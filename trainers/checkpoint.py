@@ -33,6 +33,7 @@ from coevo.agents.population import Population, Team
 from coevo.envs.core.config import config, read, real, whole
 from coevo.envs.core.errors import DataError, UndefinedError, legible
 from coevo.trainers import ranks
+from coevo.trainers.learners.eight_bit import joined, parts_of
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.masters import part_of, unsharded
 from coevo.trainers.run_folder import StorageError, storage
@@ -297,7 +298,7 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
         for name, tensor in slots.items():
             every = unsharded(tensor)
             if not ranks.number():  # the first rank writes
-                found[f"{i}.{name}"] = every
+                found |= {f"{i}.{name}{part}": own for part, own in parts_of(every).items()}
     return own_memory(found)
 
 
@@ -490,7 +491,8 @@ def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tenso
     for name, tensor in tensors.items():
         index, _, slot = name.partition(".")
         like = moved[int(index)]
-        counts = tensor.shape != like.shape  # the number of steps
-        state.setdefault(int(index), {})[slot] = tensor if counts else part_of(tensor, like)
+        whole = tensor.shape != like.shape or "." in slot  # number of steps, parts of a moment
+        state.setdefault(int(index), {})[slot] = tensor if whole else part_of(tensor, like)
+    state = {index: joined(slots) for index, slots in state.items()}
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": state, "param_groups": groups})

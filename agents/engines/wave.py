@@ -91,7 +91,7 @@ class _Wave:
         nodes = [(p, tuple(rows)) for p, rows in zip(self.prompts, members, strict=True)]
         for step in range(self.config.max_new_tokens):
             logits = written.logits().float().cpu()
-            if bool(logits.isnan().any()) or bool((logits == torch.inf).any()):
+            if not bool(logits.amax(-1).isfinite().all()):  # NaN is the largest, too
                 raise UndefinedError("the policy's next-token scores are not numbers any more")
             tokens = self._draw(logits, nodes, samples)
             nodes, parents, last = self._split(nodes, tokens)
@@ -112,7 +112,8 @@ class _Wave:
                 closed[list(ids)] = False
                 logits[n, closed] = -torch.inf
         greedy = self.config.temperature == 0
-        logits = logits if greedy else logits / self.config.temperature
+        if self.config.temperature not in (0, 1):
+            logits = logits / self.config.temperature
         if self.config.filters:
             written = [(*p.ids, *samples[members[0]].ids) for p, members in nodes]
             logits = filtered(logits, written, self.config)

@@ -2,23 +2,21 @@
 
     python benchmarks/studies/trl_crosscheck.py [--env FOLDER] [--float64]
 
-TRL is no dependency: the command installs the version of `PINS` into a virtual environment of its
-own (minutes the first time, kept for the next) and runs `trl_side` there, which calls TRL's own
-code for advantages and losses. Every case of `trl_cases` is computed twice by ours: as our record
-has it, and with what TRL is known to do differently. The command exits with 1 if a difference is
-left that no case explains, or if an explanation is given for a difference that is not there.
+TRL is no dependency: the command installs the versions of `trl_env.PINS` into a virtual environment
+of its own (minutes the first time, kept for the next) and runs `trl_side` there, which calls TRL's
+own code for advantages and losses. Every case of `trl_cases` is computed twice by ours: as our
+record has it, and with what TRL is known to do differently. The command exits with 1 if a
+difference is left that no case explains, or if an explanation is given for a difference that is
+not there.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
-import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,12 +26,11 @@ import torch
 import trl_side
 from trl_batch import Batch, Case, make_batch
 from trl_cases import CASES
+from trl_env import default_env, prepare, run
 from trl_ours import Answer, ours
 
 from coevo.envs.core.errors import ConfigError, DataError
 
-PINS = {"torch": "2.13.0", "transformers": "5.23.0", "trl": "1.16.0"}
-"""What is installed; torch is the one we run, so that both sides share its arithmetic."""
 TOLERANCE = 1e-5
 """On the loss, on the advantages, and on the gradient over its greatest entry."""
 
@@ -83,29 +80,6 @@ class Line:
         return self.verdict in ("equal", "explained", "open")
 
 
-def default_env() -> Path:
-    """Name the folder of the environment: one per version of TRL."""
-    return Path(tempfile.gettempdir()) / f"coevo-trl-{PINS['trl']}"
-
-
-def prepare(env: Path) -> Path:
-    """Return the interpreter of an environment with the pinned packages, made where it is missing.
-
-    Raises:
-        ConfigError: The folder is something else, or the packages could not be installed.
-    """
-    python = env / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if not python.exists():
-        if env.exists() and (not env.is_dir() or any(env.iterdir())):
-            raise ConfigError(f"--env {env} exists and is no virtual environment; name another one")
-        venv.create(env, with_pip=True)
-    if not _has_pins(python):
-        names = [f"{name}=={version}" for name, version in PINS.items()]
-        command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", *names]
-        _run(command, f"--env {env}: pip could not install {' '.join(names)}")
-    return python
-
-
 def ask(python: Path, cases: Sequence[Case], batch: Batch) -> tuple[list[Answer], dict[str, str]]:
     """Let TRL answer the cases; give the answers and the versions that gave them.
 
@@ -120,7 +94,7 @@ def ask(python: Path, cases: Sequence[Case], batch: Batch) -> tuple[list[Answer]
         (folder / "cases.json").write_text(json.dumps(questions), encoding="utf-8")
         # -I: neither the caller's folders nor ours beside the script are imported from
         command = [str(python), "-I", trl_side.__file__, str(folder)]
-        _run(command, f"the side of TRL failed in {python.parent.parent}")
+        run(command, f"the side of TRL failed in {python.parent.parent}")
         return read_answers(folder, cases)
 
 
@@ -178,27 +152,6 @@ def report(lines: Sequence[Line]) -> str:
     reasons = dict.fromkeys(line.case.why for line in lines if line.case.why)
     named = {why: [li.case.name for li in lines if li.case.why == why] for why in reasons}
     return "\n".join([*rows, "", *(f"- {'; '.join(n)}: {why}." for why, n in named.items())])
-
-
-def _has_pins(python: Path) -> bool:
-    code = f"from importlib.metadata import version; print(*map(version, {list(PINS)}))"
-    done = subprocess.run(
-        [str(python), "-I", "-c", code], capture_output=True, text=True, check=False
-    )
-    found = [v.split("+")[0] for v in done.stdout.split()]  # a build may carry a local suffix
-    return done.returncode == 0 and found == list(PINS.values())
-
-
-def _run(command: list[str], what: str) -> None:
-    """Run a command quietly; on failure show what it said last."""
-    environment = os.environ | {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    except OSError as error:
-        raise ConfigError(f"{what}: {error}") from error
-    if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-8:]
-        raise ConfigError("\n".join([f"{what} (exit status {done.returncode}):", *said]))
 
 
 def main(argv: Sequence[str] | None = None) -> None:

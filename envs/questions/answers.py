@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 
 from coevo.envs.core.parsing import bracketed, marks, normalise, spoken
 
@@ -110,6 +111,7 @@ def normalised(answer: str, kind: str = "text") -> str:
     return plain
 
 
+@lru_cache(maxsize=4096)
 def as_number(text: str) -> Fraction | None:
     r"""Read a plain number: digits, a sign, thousands commas, a decimal point, a fraction.
 

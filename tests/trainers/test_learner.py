@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from coevo.agents import scoring
 from coevo.agents.copies import blend
 from coevo.agents.population import FrozenOpponent, Separate
 from coevo.agents.sampling import SamplingConfig
@@ -467,3 +468,23 @@ def test_batch_statistics_hold_the_sequences_without_an_advantage(played, monkey
     assert int(whole.mask_CL.sum()) == int(rows.mask_CL.sum())
     spoken = whole.mask_CL & (whole.advantage_CL == 0)
     assert bool(spoken.any()) and bool((whole.logp_CL[spoken] < 0).any())
+
+
+def test_pieces_that_are_computed_again_have_their_entropies_for_the_log_once(played, monkeypatch):
+    run, batch = played("grpo")
+    learner, sequences = run.learners["policy"], targets_of(run, batch)
+    rows = []
+
+    def counted(logp_NV):
+        rows.append(len(logp_NV))
+        return exact_entropy(logp_NV)
+
+    monkeypatch.setattr(objective, "exact_entropy", counted)
+    found = []
+    for piece in (2**24, 2**12):
+        monkeypatch.setattr(scoring, "PIECE", piece)
+        found.append(learner.gradient(sequences))
+    spans = learner.objective(sequences).with_gradient(range(len(sequences.spans)))
+    tokens = sum(len(sequences.spans[s].positions()) for s in spans)
+    assert sum(rows) == 2 * tokens and len(set(rows)) > 1
+    assert torch.allclose(*found, atol=1e-6)

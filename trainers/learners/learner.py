@@ -17,6 +17,7 @@ from coevo.trainers.estimators import LossConfig, merge_stats
 from coevo.trainers.estimators.loss_stats import for_log
 from coevo.trainers.items.items import Items
 from coevo.trainers.items.sequences import Sequences
+from coevo.trainers.learners.eight_bit import adamw8bit
 from coevo.trainers.learners.item_objective import ItemObjective
 from coevo.trainers.learners.lesson import Lesson
 from coevo.trainers.learners.masters import masters_of, unsharded
@@ -94,6 +95,8 @@ class Learner:
             return torch.optim.SGD(groups, lr=optim.lr)
         betas = (optim.beta1, optim.beta2)
         decay, fused = optim.weight_decay, optim.fused or None
+        if optim.optimiser == "adamw8bit":
+            return adamw8bit(groups, lr=optim.lr, betas=betas, weight_decay=decay)
         return torch.optim.AdamW(groups, lr=optim.lr, betas=betas, weight_decay=decay, fused=fused)
 
     @property
@@ -246,7 +249,10 @@ class Learner:
 
     def _set_rate(self, rate: float) -> None:
         for group in self.optimizer.param_groups:
-            group["lr"] = group["peak"] * rate
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(group["peak"] * rate)
+            else:
+                group["lr"] = group["peak"] * rate
 
     def _step(self) -> float:
         """Step; policy and critic are clipped apart, for neither to shrink the other."""

@@ -15,6 +15,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import ranks
+from coevo.trainers.learners.eight_bit import moments_size
 
 if TYPE_CHECKING:
     from coevo.trainers.learners.learner import Learner
@@ -104,12 +105,17 @@ def estimate(learners: Iterable[Learner]) -> dict[str, int]:
             trained = sum(_size(p) for p in learner.model.parameters() if p.requires_grad)
             name = "copies that play ahead"
             found[name] = found.get(name, 0) + (lag + 1) * trained
-        kept = 2 if isinstance(learner.optimizer, torch.optim.AdamW) else 0
+        kind = learner.optim.optimiser
+        kept: Callable[[torch.Tensor], int] = {
+            "adamw": lambda p: 2 * _size(p),
+            "adamw8bit": moments_size,
+            "sgd": lambda p: 0,
+        }[kind]
         for group in learner.optimizer.param_groups:
             for p in group["params"]:
                 found["gradients"] += _size(p) if p.grad is None else 0
                 known = p in learner.optimizer.state
-                found["moments of AdamW"] += 0 if known else kept * _size(p)
+                found["moments of AdamW"] += 0 if known else kept(p)
     return found
 
 

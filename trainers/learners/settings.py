@@ -13,8 +13,9 @@ from coevo.envs.core.errors import ConfigError
 class OptimConfig:
     """How parameters move."""
 
-    optimiser: Literal["adamw", "sgd"] = "adamw"
-    """AdamW, or plain gradient steps, which ignore the decays."""
+    optimiser: Literal["adamw", "adamw8bit", "sgd"] = "adamw"
+    """AdamW; the same with moments of 8 bits, a quarter of the memory (extra `torchao`); or plain
+    gradient steps, which ignore the decays."""
     fused: bool = False
     """Whether AdamW moves all weights in one kernel: faster, with other last digits."""
     lr: Annotated[float, real(above=0)] = 3e-4
@@ -54,6 +55,8 @@ class OptimConfig:
             given = getattr(self, name)
             if len(set(given)) < len(given):
                 raise ConfigError(f"optim.{name}={list(given)} must name each role once")
+        if self.fused and self.optimiser != "adamw":
+            raise ConfigError(f"optim.fused=True is of adamw, not of optimiser={self.optimiser!r}")
 
     RUN_WIDE: ClassVar = ("schedule", "final_lr", "warmup", "alternate", "old", "frozen")
     """Settings that no parameter set has of its own."""
