@@ -9,12 +9,13 @@ BIN := $(VENV)/bin
 QUICK := $(VENV)/.quickstart
 FULL := $(VENV)/.installed
 
-.PHONY: help quickstart test test-vllm lint browser docs faults soak
+.PHONY: help quickstart test test-vllm gpu-report lint browser docs faults soak
 
 help:
 	@echo "make quickstart   train on Kuhn poker for four minutes and compare before and after"
 	@echo "make test         lint, types, import direction, tests"
 	@echo "make test-vllm    the vLLM engine against the learner, where vLLM is installed"
+	@echo "make gpu-report   tests, seconds and memory on a GPU in under nine minutes, from this folder"
 	@echo "make lint         the same without the tests"
 	@echo "make faults       inject faults into whole runs, by seed: make faults SEED=3"
 	@echo "make soak         train for an hour, then a million steps; fails if memory or handles grow"
@@ -30,6 +31,10 @@ test: lint browser docs
 # In an environment that has vLLM (docs/tutorials/engines.md), outside of the default tests.
 test-vllm:
 	OMP_NUM_THREADS=1 $(PYTHON) -P -m pytest -q -s tests/trainers/test_vllm.py
+
+# Nothing is installed or downloaded: .typecheck holds the installed layout as links.
+gpu-report:
+	PYTHONPATH=.typecheck $(if $(wildcard $(FULL)),$(BIN)/python,$(PYTHON)) -P -m coevo.benchmarks.studies.gpu_report
 
 lint: $(FULL)
 	$(BIN)/ruff check .

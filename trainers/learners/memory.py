@@ -6,11 +6,10 @@ import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import nn
-from transformers import PreTrainedModel
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from coevo.envs.core.errors import ConfigError
@@ -91,7 +90,9 @@ def allow_recomputing(model: nn.Module) -> None:
         raise ConfigError(
             f"gradient_checkpointing=True, but {type(model).__name__} cannot recompute its layers"
         )
-    cast("PreTrainedModel", model).activation_checkpointing_enable({"use_reentrant": False})
+    known = "activation_checkpointing_enable", "gradient_checkpointing_enable"  # new and old
+    enable = next(getattr(model, name) for name in known if hasattr(model, name))
+    enable({"use_reentrant": False})
 
 
 def estimate(learners: Iterable[Learner]) -> dict[str, int]:
