@@ -47,7 +47,7 @@ class ApiSettings:
     """Longest reply in tokens, hidden reasoning included; None leaves it to the server."""
     length_field: Literal["max_tokens", "max_completion_tokens"] | None = None
     """What the server calls the above; None takes the second at api.openai.com, else the first."""
-    seed: Annotated[int, whole(0)] = 0
+    seed: Annotated[int, whole(0, 2**64 - 1)] = 0
     """Tells series of samples apart: another seed never gets the cached replies of this one."""
     send_seed: bool = False
     """Also send a seed with each request, different for every sample; some servers refuse it."""

@@ -114,6 +114,11 @@ def test_a_filtered_reply_is_no_reply_and_is_not_asked_for_again(web, agent_of, 
     assert len(server.asked) == 1
 
 
+def test_seeds_of_tournaments_and_of_populations_are_taken(web, agent_of):
+    agent = agent_of(web.serve(), send_seed=True).reseeded(2**63 - 1)
+    assert all(reply.text for reply in agent.act([web.request("a")] * 2))
+
+
 def test_seeds_are_sent_only_on_request_and_differ_by_sample(web, agent_of):
     server = web.serve()
     agent = agent_of(server, send_seed=True)
