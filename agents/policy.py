@@ -35,7 +35,7 @@ class Policy(Agent, ABC):
     """
 
     plays_ahead: ClassVar[bool] = True
-    """Whether a copy of it may play while it learns."""
+    """Whether a copy of it may play while it learns, or in another process."""
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
-"""The ranks of a run: processes that carry it out together, as `torchrun` starts them.
+"""The ranks of a run: processes that carry it out together, as `torchrun` or Ray starts them.
 
     torchrun --nproc-per-node 2 -m coevo train grpo --env coevo/kuhn_poker-v0
+    coevo train grpo --env coevo/kuhn_poker-v0 --ray local --ranks 2
 
 Every rank takes the same steps. The first one alone plays, measures, writes and decides when to
 stop, and tells the others; passes and gradients are shared out. One process alone is the first of
@@ -12,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
@@ -47,15 +49,39 @@ def together() -> Iterator[None]:
         ) from error
 
 
-def join() -> None:
-    """Join the ranks that `torchrun` has started, if it has."""
-    if int(os.environ.get("WORLD_SIZE", "1")) < 2 or dist.is_initialized():
+@dataclass(frozen=True)
+class Place:
+    """Which rank a process is, and where the ranks meet."""
+
+    number: int
+    """From 0."""
+    count: int
+    address: str
+    """HOST:PORT, at which the first one listens."""
+
+
+def join(place: Place | None = None) -> None:
+    """Join the other ranks.
+
+    Args:
+        place: of this process; None takes the one that `torchrun` has given, if it has.
+    """
+    if dist.is_initialized() or (place is None and int(os.environ.get("WORLD_SIZE", "1")) < 2):
         return
+    backend = "gloo"
     if torch.cuda.is_available():
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-        dist.init_process_group("cpu:gloo,cuda:nccl")
+        backend = "cpu:gloo,cuda:nccl"
+        if place is None:
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    if place is None:
+        dist.init_process_group(backend)
     else:
-        dist.init_process_group("gloo")
+        dist.init_process_group(
+            backend,
+            init_method=f"tcp://{place.address}",
+            rank=place.number,
+            world_size=place.count,
+        )
 
 
 def leave() -> None:

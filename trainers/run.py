@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
 
 from coevo.agents.agent import Agent
 from coevo.agents.policy import Policy
-from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.population import MakePolicy, Population
-from coevo.agents.sampling import NEUTRAL
-from coevo.envs import make
 from coevo.envs.core.config import assign
 from coevo.envs.core.env import TextEnv
-from coevo.envs.core.errors import ConfigError, legible, unknown
+from coevo.envs.core.errors import ConfigError, legible
 from coevo.envs.core.rewards import RewardModule
 from coevo.trainers import checkpoint, ranks
 from coevo.trainers.archive.archive import Archive
 from coevo.trainers.checkpoint import Progress
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.collect.members import check_members
-from coevo.trainers.config import Environment, TrainConfig
+from coevo.trainers.collect.part import Play
+from coevo.trainers.config import TrainConfig
 from coevo.trainers.estimators.parts import check_weights
 from coevo.trainers.judges.roles import Roles, bind
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.memory import check_room
 from coevo.trainers.learners.settings import schedule
 from coevo.trainers.run_folder import Onlooker, RunFolder
+from coevo.trainers.seating import check_owners, envs_of, population_of, set_sampling
 
+Hire = Callable[[Population], Play | None]
+"""Gives who plays for a population; None lets the process itself play."""
 INNER = "inner"
 """Folder of the forks of a run."""
-NO_USE = {
-    "optim_of": "does not learn and takes no step",
-    "sampling_of": "is no policy of this run and draws no tokens",
-}
-"""Settings of parameter sets -> why an agent can have none."""
 
 
 @dataclass
@@ -138,6 +133,7 @@ def start(
     maker: MakePolicy | None = None,
     *,
     trust_remote_code: bool = False,
+    hire: Hire | None = None,
 ) -> Run:
     """Build a run and fill it from its newest checkpoint, if there is one.
 
@@ -146,6 +142,7 @@ def start(
         folder: where everything is written.
         maker: makes its policies; None starts them from `config.model`.
         trust_remote_code: run code that comes with a model; no configuration can say so.
+        hire: gives who plays for a population; None lets this process play.
     """
     if config.threads:
         torch.set_num_threads(config.threads)
@@ -153,24 +150,15 @@ def start(
         _check_ranks(config)
     if ranks.number():
         folder = Onlooker(folder.path)
-    envs = _made(config.environments)
+    envs = envs_of(config.environments)
     algorithm = config.algorithm
-    maker = maker or PolicyMaker(
-        config.model,
-        sampling=config.sampling,
-        seed=config.seed,
-        device=config.device,
-        trust_remote_code=trust_remote_code,
-        engine=config.engine,
-        dtype=config.dtype,
-    )
-    population = algorithm.population(next(iter(envs.values())).possible_agents, maker)
+    population = population_of(config, envs, maker, trust_remote_code=trust_remote_code)
     check_members(population, envs)
     every = [*algorithm.rewards, *(m for env in envs.values() for m in env.reward_modules)]
     apart = bind(population, algorithm.judges, every)
     heads = {algorithm.judges[role].policy for module in every for role in module.heads_asked}
-    _check_owners("optim_of", algorithm.optim_of, population, population.learners)
-    _set_sampling(config, population)
+    check_owners("optim_of", algorithm.optim_of, population, population.learners)
+    set_sampling(config, population)
     learners = {
         name: Learner(
             agent,
@@ -193,7 +181,8 @@ def start(
     for agent in population.learners.values():
         agent.publish(0)
     judges = Roles(algorithm.judges, population.agents, learners, apart)
-    collector = Collector(config, population, modules, envs, judges)
+    play = None if hire is None else hire(population)
+    collector = Collector(config, population, modules, envs, judges, play)
     run = Run(config, folder, envs, population, learners, collector, judges)
     run.trust_remote_code = trust_remote_code
     newest = checkpoint.latest(folder.checkpoints)
@@ -210,22 +199,8 @@ def _check_ranks(config: TrainConfig) -> None:
     if alone:
         raise ConfigError(
             f"{ranks.count()} ranks and cycle step {alone[0]} contradict each other: one process "
-            "takes it; start coevo without torchrun"
+            "takes it; start coevo without torchrun and --ranks"
         )
-
-
-def _made(given: Mapping[str, Environment]) -> dict[str, TextEnv]:
-    """Make the environments of a run, whose seats must be the same."""
-    envs = {id: make(id, **own.options) for id, own in given.items()}
-    first, *others = envs
-    for other in others:
-        if envs[other].possible_agents != envs[first].possible_agents:
-            seats = [", ".join(envs[id].possible_agents) for id in (first, other)]
-            raise ConfigError(
-                f"environments of one run need the same seats: {first} has {seats[0]}; {other} has "
-                f"{seats[1]}"
-            )
-    return envs
 
 
 def _batch_modules(envs: Mapping[str, TextEnv]) -> list[RewardModule]:
@@ -240,48 +215,6 @@ def _batch_modules(envs: Mapping[str, TextEnv]) -> list[RewardModule]:
                 "them in env_options or as rewards of the algorithm"
             )
     return found[first]
-
-
-def _set_sampling(config: TrainConfig, population: Population) -> None:
-    """Give policies sampling settings of their own; refuse what a learner cannot score."""
-    policies = {n: a for n, a in population.agents.items() if isinstance(a, Policy)}
-    _check_owners("sampling_of", config.sampling_of, population, policies)
-    for name in config.sampling_of:
-        policies[name].sampling = config.sampling_for(name)
-    for name, agent in population.learners.items():
-        if given := agent.sampling.filters:
-            filters = ", ".join(f"{setting}={value:g}" for setting, value in given.items())
-            off = ", ".join(f"sampling_of.{name}.{n}={NEUTRAL[n]:g}" for n in given)
-            raise ConfigError(
-                f"sampling of {name}: {filters}, but {name} learns: importance ratios would divide "
-                f"by a distribution that the learner does not have; set {off}"
-            )
-
-
-def _check_owners(
-    setting: str,
-    names: Collection[str],
-    population: Population,
-    owners: Mapping[str, Policy],
-) -> None:
-    """Refuse settings of their own for what is no parameter set, or has no use for them."""
-    seated = population.assign(0, np.random.default_rng(0))
-    for name in names:
-        if name in owners:
-            continue
-        owner = seated.get(name, name)
-        if owner in population.fixed and owner not in owners:
-            raise ConfigError(f"{setting}.{name}: {owner} {NO_USE[setting]}")
-        if owner != name:
-            others = ", ".join(s for s, p in seated.items() if p == owner and s != name) or owner
-            raise ConfigError(
-                f"{setting}.{name}: the weights of {name} are those of {others} too; give settings "
-                f"for all of them as {setting}.{owner}, or let every seat have its own "
-                "(population={name: separate})"
-            )
-        raise unknown(
-            f"{'learner' if setting == 'optim_of' else 'policy'} in {setting}", name, owners
-        )
 
 
 def _check_names(names: Sequence[str]) -> None:

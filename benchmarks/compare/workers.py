@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from coevo.benchmarks.compare.runs import Result, Run, carry_out, reason, write_result
-from coevo.envs.core.errors import missing_extra
+from coevo.trainers.remote.cluster import cluster
 from coevo.trainers.run_folder import StorageError
 
 INTERRUPTED = "interrupted"
@@ -164,34 +164,26 @@ def on_ray(
     `workers` times `threads` CPUs.
 
     Raises:
-        ModuleNotFoundError: Ray is not installed.
+        MissingExtraError: Ray is not installed.
     """
-    try:
-        import ray
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(missing_extra("ray", "ray"), name="coevo[ray]") from None
-    ours = not ray.is_initialized()
-    if ours:
-        ray.init(num_cpus=workers * threads, include_dashboard=False, log_to_driver=False)
-    task = ray.remote(num_cpus=threads, max_retries=0)(_ray_run)
-    waiting = {task.remote(str(root.absolute()), run, threads): run for run in todo}
-    try:
-        while waiting:
-            (done, *_), _ = ray.wait(list(waiting), num_returns=1)
-            run = waiting.pop(done)
-            try:
-                found = ray.get(done)
-            except ray.exceptions.RayError as error:
-                if isinstance(cause := getattr(error, "cause", None), StorageError):
-                    raise cause from None
-                found = Result("failed", reason(error)[:500])
-                write_result(root, run, found)
-            yield run, found
-    finally:
-        for task_id in waiting:
-            ray.cancel(task_id)
-        if ours:
-            ray.shutdown()
+    with cluster("local", workers * threads) as ray:
+        task = ray.remote(num_cpus=threads, max_retries=0)(_ray_run)
+        waiting = {task.remote(str(root.absolute()), run, threads): run for run in todo}
+        try:
+            while waiting:
+                (done, *_), _ = ray.wait(list(waiting), num_returns=1)
+                run = waiting.pop(done)
+                try:
+                    found = ray.get(done)
+                except ray.exceptions.RayError as error:
+                    if isinstance(cause := getattr(error, "cause", None), StorageError):
+                        raise cause from None
+                    found = Result("failed", reason(error)[:500])
+                    write_result(root, run, found)
+                yield run, found
+        finally:
+            for task_id in waiting:
+                ray.cancel(task_id)
 
 
 def _ray_run(root: str, run: Run, threads: int) -> Result:

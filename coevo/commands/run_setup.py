@@ -17,7 +17,7 @@ from coevo.commands.start_model import suited
 from coevo.envs import make, spec
 from coevo.envs.core.config import LARGEST, assign, parse
 from coevo.envs.core.errors import ConfigError, DataError, nearest, unknown
-from coevo.trainers import checkpoint
+from coevo.trainers import checkpoint, ranks
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.config import TrainConfig, config_text, load_config
@@ -29,6 +29,8 @@ BUDGET = "4m"
 LIMITS = ("steps", "budget", "budget_tokens")
 TRUST = "trust_remote_code"
 EVALUATION = ("no_eval", "eval_games")
+SHARED_OUT = ("ray", "rollout_workers", "ranks")
+"""Where a run is carried out: no part of its settings."""
 RUN_SETTINGS = (
     "checkpoint_every",
     "keep_checkpoints",
@@ -36,6 +38,7 @@ RUN_SETTINGS = (
     "probe_points",
     "episodes_logged",
     "gradient_checkpointing",
+    "rollout_parts",
     "sampling",
     "sampling_of",
 )
@@ -59,13 +62,15 @@ class Job:
 
 def prepare(args: Train) -> Job:
     """Plan a new run, the repeat of one, or the rest of one; contradictions raise ConfigError."""
+    _check_shares(args)
+    common = {"log", TRUST, *EVALUATION, *SHARED_OUT}
     if args.resume is not None:
-        _only(args, "--resume", {"resume", "skip_damaged", "log", TRUST, *LIMITS, *EVALUATION})
+        _only(args, "--resume", {"resume", "skip_damaged", *common, *LIMITS})
         return _resumed(args, RunFolder(Path(args.resume)))
     if args.skip_damaged:
         raise ConfigError("--skip-damaged belongs to --resume DIR: a new run has no checkpoints")
     if args.config is not None:
-        _only(args, "--config", {"config", "out", "log", TRUST, *EVALUATION})
+        _only(args, "--config", {"config", "out", *common})
         config = load_config(Path(args.config))
         try:
             for id, own in config.environments.items():
@@ -77,7 +82,31 @@ def prepare(args: Train) -> Job:
     _check_roles(config)
     pick_device(config.device)
     folder = RunFolder(Path(args.out) if args.out else free_folder(config))
-    return Job(config, folder, fresh=True, loggers=read_names(args.log or "none"))
+    config, notes = in_parts(config, args.rollout_workers)
+    return Job(config, folder, True, notes, loggers=read_names(args.log or "none"))
+
+
+def _check_shares(args: Train) -> None:
+    """Refuse helpers that nobody would start, or that somebody else has started."""
+    wanted = [flag(n) for n in SHARED_OUT[1:] if getattr(args, n) != getattr(Train, n)]
+    if args.ray is None and wanted:
+        raise ConfigError(f"{' and '.join(wanted)} need --ray local, or --ray auto for a cluster")
+    if args.ray is not None and not wanted:
+        raise ConfigError(
+            f"--ray {args.ray} has nothing to share out: give --rollout-workers N, --ranks M, or "
+            "both"
+        )
+    if args.ray is not None and ranks.count() > 1:
+        raise ConfigError("--ray and torchrun contradict each other: both would start the ranks")
+
+
+def in_parts(config: TrainConfig, workers: int) -> tuple[TrainConfig, tuple[str, ...]]:
+    """Return a run whose updates are played in enough parts for its workers, and what to say."""
+    parts = max(workers, 2) if workers else 1
+    if config.rollout_parts >= parts:
+        return config, ()
+    said = f"updates are played in {parts} parts from here on: rollout_parts={parts}"
+    return replace(config, rollout_parts=parts), (said,)
 
 
 def _only(args: Train, option: str, allowed: Collection[str]) -> None:
@@ -220,8 +249,10 @@ def _resumed(args: Train, folder: RunFolder) -> Job:
         none = {"steps": None, "budget_seconds": None, "budget_tokens": None}
         config = replace(config, **(none | new))
         _check_ahead(config, reached(folder))
+    config, said = in_parts(config, args.rollout_workers)
+    if new or said:
         _save(config, folder)
-    return Job(config, folder, fresh=False, loggers=loggers, notes=tuple(notes))
+    return Job(config, folder, fresh=False, loggers=loggers, notes=(*notes, *said))
 
 
 def _set_aside(folder: RunFolder) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from coevo.trainers import checkpoint, ranks
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loggers import Loggers
 from coevo.trainers.loop import updates
-from coevo.trainers.run import Run, start
+from coevo.trainers.run import Hire, Run, start
 
 TOLD = 12
 """Newest episodes from which the samples are chosen."""
@@ -42,11 +43,32 @@ def run(args: Train) -> int:
         if ranks.number():
             _follow(args, job)
         else:
-            _carry_out(args, job, screen)
+            with _hands(args, job, screen) as hire:
+                _carry_out(args, job, screen, hire)
     except KeyboardInterrupt:
         raise Interrupted(_where_saved(job)) from None
     ranks.leave()
     return 0
+
+
+@contextmanager
+def _hands(args: Train, job: Job, screen: Screen) -> Iterator[Hire | None]:
+    """Start the other processes of a run, and yield what hires its players."""
+    if args.ray is None:
+        yield None
+        return
+    from coevo.trainers.remote.crew import crew  # Ray takes its time
+
+    with crew(
+        args.ray,
+        job.config,
+        job.folder,
+        workers=args.rollout_workers,
+        ranks=args.ranks,
+        trust_remote_code=args.trust_remote_code,
+        say=screen.say,
+    ) as hands:
+        yield hands.hire
 
 
 def _follow(args: Train, job: Job) -> None:
@@ -56,7 +78,7 @@ def _follow(args: Train, job: Job) -> None:
         pass
 
 
-def _carry_out(args: Train, job: Job, screen: Screen) -> None:
+def _carry_out(args: Train, job: Job, screen: Screen, hire: Hire | None) -> None:
     config, folder = job.config, job.folder
     summary = {} if job.fresh else read_if_there(folder.summary)
     command = summary.get("command", as_typed(args))
@@ -81,7 +103,7 @@ def _carry_out(args: Train, job: Job, screen: Screen) -> None:
         summary["before"] = measure.table(start, start, config, args.eval_games)
     start = None  # its memory is wanted for training
     write_summary(folder, summary)
-    trained = _train(args, job, screen)
+    trained = _train(args, job, screen, hire)
     summary |= _counters(trained)
     if lineages := trained.archive.lineages():
         summary["lineages"] = lineages
@@ -97,7 +119,7 @@ def _start_agent(args: Train, config: TrainConfig) -> Policy:
     return measure.start_agent(config, trust_remote_code=args.trust_remote_code)
 
 
-def _train(args: Train, job: Job, screen: Screen) -> Run:
+def _train(args: Train, job: Job, screen: Screen, hire: Hire | None) -> Run:
     config = job.config
     probe = measure.ExploitabilityProbe(config)
     elapsed = reached(job.folder).seconds if job.loggers else 0.0
@@ -109,7 +131,8 @@ def _train(args: Train, job: Job, screen: Screen) -> Run:
         for place in loggers.places:
             screen.say(f"follow it: {place}")
         try:
-            run = start(config, job.folder, trust_remote_code=args.trust_remote_code)
+            trust = args.trust_remote_code
+            run = start(config, job.folder, trust_remote_code=trust, hire=hire)
         except ConfigError:
             if job.fresh:
                 job.folder.withdraw()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,6 @@ import torch
 from torch import Tensor
 
 from coevo.agents.agent import Agent
-from coevo.agents.policy import Policy
 from coevo.agents.population import Population, Result
 from coevo.envs.core.apply import apply_batch
 from coevo.envs.core.env import TextEnv
@@ -24,7 +24,8 @@ from coevo.envs.core.rewards import Judges, RewardModule, ScoreContext
 from coevo.trainers.collect.ahead import Ahead, as_they_are, retire
 from coevo.trainers.collect.cast import Cast
 from coevo.trainers.collect.group import Group
-from coevo.trainers.collect.rollout import EpisodeSpec, rollout_of
+from coevo.trainers.collect.part import GREEDY, Part, Play, play_part
+from coevo.trainers.collect.rollout import EpisodeSpec
 from coevo.trainers.items.sequences import Batch, build
 from coevo.trainers.samplers import (
     Curriculum,
@@ -41,8 +42,6 @@ from coevo.trainers.samplers import (
 if TYPE_CHECKING:
     from coevo.trainers.config import TrainConfig
 
-GREEDY = "@greedy"
-"""Ending of the names of greedy twins."""
 HELD_OUT = 2**20
 """Marks the random streams of episodes that judge something, not to be learnt from."""
 
@@ -74,6 +73,7 @@ class Collector:
         modules: reward modules that are applied to finished episodes.
         envs: id -> an environment that was never reset.
         judges: whom they ask.
+        play: plays the parts of an update; None plays them here, one after the other.
     """
 
     config: TrainConfig
@@ -81,6 +81,7 @@ class Collector:
     modules: Sequence[RewardModule]
     envs: Mapping[str, TextEnv]
     judges: Judges | None = None
+    play: Play | None = None
     curriculum: Curriculum = field(init=False)
     replay: ReplayBuffer = field(init=False)
     task_buffer: TaskStore = field(init=False)
@@ -214,20 +215,46 @@ class Collector:
     def _played(
         self, planned: Sequence[Group], step: int, batch: int, agents: dict[str, Agent]
     ) -> list[Group]:
-        """Play all groups at once."""
-        for i, agent in enumerate(agents.values()):
-            entropy = [self.config.seed, step, i, *([batch] if batch else [])]
-            sequence = np.random.SeedSequence(entropy)
-            agent.reseed(int(sequence.generate_state(1, np.uint64)[0] >> 1))
-            agent.forget()
-        specs, learners = [s for g in planned for s in g.specs], self.population.learners
+        """Play all groups, in so many parts as the configuration says."""
+        count = max(1, min(self.config.rollout_parts, len(planned)))
+        ends = [len(planned) * i // count for i in range(count + 1)]
+        parts = [
+            Part(self._specs(planned[a:b]), self._seeds(agents, step, batch, i))
+            for i, (a, b) in enumerate(pairwise(ends))
+        ]
+        if self.play is None:
+            found: Sequence[list[Episode]] = [play_part(p, self.envs, agents) for p in parts]
+        else:
+            found = self.play(parts, agents)
+        if self.config.rollout_parts > 1:
+            # Who is asked later, as a judge, draws alike wherever the parts were played.
+            for name, seed in self._seeds(agents, step, batch, count).items():
+                agents[name].reseed(seed)
+                agents[name].forget()
+        played = []
+        for (a, b), episodes in zip(pairwise(ends), found, strict=True):
+            rest = iter(episodes)
+            fresh = [replace(g, episodes=tuple(next(rest) for _ in g.specs)) for g in planned[a:b]]
+            played += [replace(g, greedy=next(rest, None)) for g in fresh]
+        return played
+
+    def _specs(self, groups: Sequence[Group]) -> tuple[EpisodeSpec, ...]:
+        """Return what is played of some groups: their episodes, then a greedy one of each."""
+        specs, learners = [s for g in groups for s in g.specs], self.population.learners
         if self.config.algorithm.needs_greedy:
-            own = {n: a for n, a in agents.items() if n in learners and isinstance(a, Policy)}
-            agents = agents | {n + GREEDY: a.greedy(n + GREEDY) for n, a in own.items()}
-            specs += [_greedily(g.specs[0], learners) for g in planned]
-        rest = iter(rollout_of(self.envs, specs, agents))
-        played = [replace(g, episodes=tuple(next(rest) for _ in g.specs)) for g in planned]
-        return [replace(g, greedy=next(rest, None)) for g in played]
+            specs += [_greedily(g.specs[0], learners) for g in groups]
+        return tuple(specs)
+
+    def _seeds(
+        self, agents: Mapping[str, Agent], step: int, batch: int, part: int
+    ) -> dict[str, int]:
+        """Return from which seed every agent draws in a part."""
+        found = {}
+        for i, name in enumerate(agents):
+            more = [batch, part] if part else [batch] if batch else []
+            sequence = np.random.SeedSequence([self.config.seed, step, i, *more])
+            found[name] = int(sequence.generate_state(1, np.uint64)[0] >> 1)
+        return found
 
     def _rewarded(self, played: list[Group], step: int) -> list[Group]:
         """Apply every reward module to what was played."""

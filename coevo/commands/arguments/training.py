@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from coevo.commands.arguments.fields import (
     Command,
@@ -53,6 +53,12 @@ class Train(Command):
     """Where to compute."""
     threads: Annotated[int | None, Shown("N", "0, torch's choice")] = None
     """CPU threads; equal results need equal numbers."""
+    ray: Annotated[Literal["auto", "local"] | None, Shown("auto|local", "one process")] = None
+    """Share the run out: auto joins the Ray cluster of RAY_ADDRESS, local starts one here."""
+    rollout_workers: Annotated[int, Shown("N", "0")] = 0
+    """With --ray: processes that play, with environments and engines of their own."""
+    ranks: Annotated[int, Shown("M", "1", low=1)] = 1
+    """With --ray: processes that learn together (FSDP2), this one included."""
     temperature: Temperature = None
     """Divides the logits when sampling."""
     max_new_tokens: MaxTokens = None

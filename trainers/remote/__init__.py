@@ -1,0 +1,1 @@
+"""Parts of a run in other processes, on this machine or on others, through Ray."""

@@ -1,0 +1,231 @@
+"""Rollout workers: Ray actors with environments and engines of their own, which play parts.
+
+A worker makes its environments and policies from the run's configuration, and is sent weights when
+they have moved. A part is the same whoever plays it, so that it does not matter which worker is the
+quicker one, and a part whose worker dies is asked of a new one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any
+
+import torch
+from safetensors.torch import load, save
+from torch import nn
+
+from coevo.agents.adapters import load_own, own_tensors
+from coevo.agents.agent import Agent
+from coevo.agents.copies import frozen_copy
+from coevo.agents.policy import Policy
+from coevo.agents.population import Population
+from coevo.envs.core.env import TextEnv
+from coevo.envs.core.episode import Episode
+from coevo.envs.core.errors import CoevoError, ConfigError
+from coevo.trainers.collect.part import GREEDY, Part, play_part
+from coevo.trainers.config import TrainConfig
+from coevo.trainers.seating import envs_of, own_sampling, population_of
+
+TRIES = 3
+"""Workers that may die of one part."""
+Say = Callable[[str], None]
+"""Tells a person something in a line."""
+
+
+class WorkerError(CoevoError):
+    """Rollout workers die one after the other."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Weights on their way."""
+
+    number: int
+    """Other weights have another one."""
+    version: int
+    """Updates that have moved them."""
+    tensors: Any
+    """Reference to their bytes in the object store."""
+
+
+class Worker:
+    """One rollout worker.
+
+    Args:
+        config: the run.
+        threads: of torch; equal results need equal numbers.
+        trust_remote_code: run code that comes with a model.
+    """
+
+    def __init__(self, config: TrainConfig, threads: int, trust_remote_code: bool) -> None:
+        self.config, self.threads, self.trust = config, threads, trust_remote_code
+        self._made: tuple[Mapping[str, TextEnv], Population] | None = None
+        self._variants: dict[str, Policy] = {}
+        self._held: dict[str, int] = {}
+
+    def load(self) -> None:
+        """Make environments and agents, if there are none yet."""
+        if self._made is None:
+            torch.set_num_threads(self.threads)
+            envs = envs_of(self.config.environments)
+            population = population_of(self.config, envs, trust_remote_code=self.trust)
+            own_sampling(self.config, population.agents)
+            self._made = envs, population
+
+    def play(self, part: Part, sent: Mapping[str, Sent]) -> list[Episode]:
+        """Return the episodes of a part.
+
+        Args:
+            part: what to play.
+            sent: policy -> weights that it must have.
+        """
+        self.load()
+        assert self._made is not None
+        envs, population = self._made
+        self._forget(population, sent)
+        agents: dict[str, Agent] = {}
+        for name in sorted({n.removesuffix(GREEDY) for n in part.players}):
+            agents[name] = self._agent(name, population)
+            if name in sent:
+                self._take(name, agents[name], sent[name])
+        return play_part(part, envs, agents)
+
+    def _agent(self, name: str, population: Population) -> Agent:
+        """Return an agent; variants of learners and past selves are made when they first play."""
+        if name in population.agents:
+            return population.agents[name]
+        if "@" not in name:
+            return population.restore_snapshot(name)
+        if name not in self._variants:
+            learner = population.learners[name.partition("@")[0]]
+            self._variants[name] = learner.having(frozen_copy(learner.model), name)
+        return self._variants[name]
+
+    def _take(self, name: str, agent: Agent, sent: Sent) -> None:
+        import ray
+
+        assert isinstance(agent, Policy)  # nobody else has weights to be sent
+        if self._held.get(name) != sent.number:
+            load_own(agent.model, load(ray.get(sent.tensors)))
+            self._held[name] = sent.number
+        agent.publish(sent.version)
+
+    def _forget(self, population: Population, sent: Mapping[str, Sent]) -> None:
+        """Let go of past selves and variants that do not play any more."""
+        past = population.snapshots()
+        for name in [n for n in (*past, *self._variants) if n not in sent]:
+            self._held.pop(name, None)
+            agent = self._variants.pop(name, None) or population.fixed.pop(name)
+            assert isinstance(agent, Policy)
+            agent.retire()
+
+
+class Workers:
+    """Plays parts on rollout workers.
+
+    Args:
+        ray: the module, connected.
+        start: makes a worker.
+        count: how many.
+        population: whose agents play.
+        say: tells that a worker was replaced.
+
+    Raises:
+        ConfigError: a policy cannot play in another process.
+    """
+
+    def __init__(
+        self, ray: Any, start: Callable[[], Any], count: int, population: Population, say: Say
+    ) -> None:
+        for name, agent in population.agents.items():
+            if isinstance(agent, Policy) and not agent.plays_ahead:
+                raise ConfigError(
+                    f"{name} is a {type(agent).__name__}, which plays in the process that learns "
+                    "alone; leave --rollout-workers out"
+                )
+        self.ray, self.say = ray, say
+        self._start, self._numbers = start, itertools.count()
+        self._learners, self._still = {*population.learners}, {*population.fixed}
+        self._sent: dict[str, tuple[nn.Module, Sent]] = {}
+        self._idle: SimpleQueue[Any] = SimpleQueue()
+        for _ in range(count):
+            self._idle.put(self._new())
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix="coevo-worker")
+        self._closed = False
+
+    def __call__(
+        self, parts: Sequence[Part], agents: Mapping[str, Agent]
+    ) -> Sequence[list[Episode]]:
+        """Return the episodes of every part; a worker takes one after the other."""
+        sent = self._all_sent({n.removesuffix(GREEDY) for p in parts for n in p.players}, agents)
+        return list(self._pool.map(lambda part: self._asked(part, sent), parts))
+
+    def close(self) -> None:
+        """Stop asking; what is under way is lost."""
+        self._closed = True
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _new(self) -> Any:
+        worker = self._start()
+        worker.load.remote()  # all of them load at the same time
+        return worker
+
+    def _asked(self, part: Part, sent: Mapping[str, Sent]) -> list[Episode]:
+        worker, deaths = self._idle.get(), 0
+        try:
+            while True:
+                try:
+                    found: list[Episode] = self.ray.get(worker.play.remote(part, sent))
+                    return found
+                except self.ray.exceptions.RayTaskError as error:
+                    raise error.cause from None
+                except self.ray.exceptions.RayError as error:
+                    deaths += 1
+                    if self._closed or deaths == TRIES:
+                        raise WorkerError(
+                            f"{deaths} rollout workers died of the same episodes, the last one so: "
+                            f"{_reason(error)}; continue from the last checkpoint with --resume"
+                        ) from None
+                    self.say(
+                        f"a rollout worker died ({_reason(error)}); another one takes its place "
+                        f"and plays its {len(part.specs)} episodes again"
+                    )
+                    worker = self._new()
+        finally:
+            self._idle.put(worker)
+
+    def _all_sent(self, names: set[str], agents: Mapping[str, Agent]) -> dict[str, Sent]:
+        """Put the weights of the policies that move, or have moved, where workers read them.
+
+        Those of past selves are put once, as they stay what they are.
+        """
+        kept = {n: held for n, held in self._sent.items() if n in agents}
+        found: dict[str, Sent] = {}
+        for name in sorted(names):
+            agent = agents[name]
+            if name in self._still or not isinstance(agent, Policy):
+                continue
+            model, known = kept.get(name, (None, None))
+            found[name] = known if known and model is agent.model else self._put(agent)
+            if name not in self._learners and "@" not in name:
+                kept[name] = agent.model, found[name]
+        self._sent = kept
+        return found
+
+    def _put(self, agent: Policy) -> Sent:
+        own = own_tensors(agent.model).items()
+        packed = save({n: t.detach().to("cpu", copy=True).contiguous() for n, t in own})
+        return Sent(next(self._numbers), agent.version, self.ray.put(packed))
+
+
+def _reason(error: Exception) -> str:
+    """Return the first line of what Ray says of a death that names a cause."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    cause = [line for line in lines if "died" in line or "exit" in line.lower()]
+    return (cause or lines or [type(error).__name__])[0].rstrip(".")

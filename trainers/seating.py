@@ -1,0 +1,113 @@
+"""Who plays in a run, and what: made from its configuration, in every process that plays for it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from coevo.agents.agent import Agent
+from coevo.agents.policy import Policy
+from coevo.agents.policy_maker import PolicyMaker
+from coevo.agents.population import MakePolicy, Population
+from coevo.agents.sampling import NEUTRAL
+from coevo.envs import make
+from coevo.envs.core.env import TextEnv
+from coevo.envs.core.errors import ConfigError, unknown
+from coevo.trainers.config import Environment, TrainConfig
+
+NO_USE = {
+    "optim_of": "does not learn and takes no step",
+    "sampling_of": "is no policy of this run and draws no tokens",
+}
+"""Settings of parameter sets -> why an agent can have none."""
+
+
+def envs_of(given: Mapping[str, Environment]) -> dict[str, TextEnv]:
+    """Make the environments of a run, whose seats must be the same."""
+    envs = {id: make(id, **own.options) for id, own in given.items()}
+    first, *others = envs
+    for other in others:
+        if envs[other].possible_agents != envs[first].possible_agents:
+            seats = [", ".join(envs[id].possible_agents) for id in (first, other)]
+            raise ConfigError(
+                f"environments of one run need the same seats: {first} has {seats[0]}; {other} has "
+                f"{seats[1]}"
+            )
+    return envs
+
+
+def population_of(
+    config: TrainConfig,
+    envs: Mapping[str, TextEnv],
+    maker: MakePolicy | None = None,
+    *,
+    trust_remote_code: bool = False,
+) -> Population:
+    """Make the agents of a run, policies with their start weights.
+
+    Args:
+        config: the run.
+        envs: of the run.
+        maker: makes its policies; None starts them from `config.model`.
+        trust_remote_code: run code that comes with a model.
+    """
+    maker = maker or PolicyMaker(
+        config.model,
+        sampling=config.sampling,
+        seed=config.seed,
+        device=config.device,
+        trust_remote_code=trust_remote_code,
+        engine=config.engine,
+        dtype=config.dtype,
+    )
+    return config.algorithm.population(next(iter(envs.values())).possible_agents, maker)
+
+
+def set_sampling(config: TrainConfig, population: Population) -> None:
+    """Give policies sampling settings of their own; refuse what a learner cannot score."""
+    policies = {n: a for n, a in population.agents.items() if isinstance(a, Policy)}
+    check_owners("sampling_of", config.sampling_of, population, policies)
+    own_sampling(config, policies)
+    for name, agent in population.learners.items():
+        if given := agent.sampling.filters:
+            filters = ", ".join(f"{setting}={value:g}" for setting, value in given.items())
+            off = ", ".join(f"sampling_of.{name}.{n}={NEUTRAL[n]:g}" for n in given)
+            raise ConfigError(
+                f"sampling of {name}: {filters}, but {name} learns: importance ratios would divide "
+                f"by a distribution that the learner does not have; set {off}"
+            )
+
+
+def own_sampling(config: TrainConfig, policies: Mapping[str, Agent]) -> None:
+    """Give those of some policies that have sampling settings of their own theirs."""
+    for name in config.sampling_of:
+        agent = policies.get(name)
+        if isinstance(agent, Policy):
+            agent.sampling = config.sampling_for(name)
+
+
+def check_owners(
+    setting: str,
+    names: Collection[str],
+    population: Population,
+    owners: Mapping[str, Policy],
+) -> None:
+    """Refuse settings of their own for what is no parameter set, or has no use for them."""
+    seated = population.assign(0, np.random.default_rng(0))
+    for name in names:
+        if name in owners:
+            continue
+        owner = seated.get(name, name)
+        if owner in population.fixed and owner not in owners:
+            raise ConfigError(f"{setting}.{name}: {owner} {NO_USE[setting]}")
+        if owner != name:
+            others = ", ".join(s for s, p in seated.items() if p == owner and s != name) or owner
+            raise ConfigError(
+                f"{setting}.{name}: the weights of {name} are those of {others} too; give settings "
+                f"for all of them as {setting}.{owner}, or let every seat have its own "
+                "(population={name: separate})"
+            )
+        raise unknown(
+            f"{'learner' if setting == 'optim_of' else 'policy'} in {setting}", name, owners
+        )
