@@ -117,12 +117,22 @@ def test_a_checkpoint_goes_from_two_ranks_to_one_and_back(config, folder, change
 @pytest.mark.slow
 def test_the_command_trains_over_ranks_and_the_first_one_speaks(tmp_path, tiny_model_dir):
     out = tmp_path / "run"
-    said = together(
-        f"-m coevo train reinforce --env coevo/kuhn_poker-v0 --no-eval --model {tiny_model_dir} "
-        "--steps 2 --set collect.episodes=8 --device cpu --threads 1 --max-new-tokens 8 "
-        f"--out {out}".split()
+    words = (
+        "-P -m torch.distributed.run --nproc-per-node 2 --master-port 0 -m coevo train reinforce "
+        f"--env coevo/kuhn_poker-v0 --no-eval --model {tiny_model_dir} --steps 2 --device cpu "
+        f"--set collect.episodes=8 --threads 1 --max-new-tokens 8 --out {out}"
     )
-    assert "2 updates" in said[0] and said[1] == ""
+    quiet = {**os.environ, "OMP_NUM_THREADS": "1", "TRANSFORMERS_OFFLINE": "1"}
+    done = subprocess.run(
+        [sys.executable, *words.split()],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=quiet,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("2 updates, ") == 1
     steps = [json.loads(line)["step"] for line in (out / "metrics.jsonl").read_text().splitlines()]
     assert steps == [1, 2]
 

@@ -50,12 +50,27 @@ def cluster(where: Where, cpus: int = 1) -> Iterator[Any]:
         return
     folder = tempfile.mkdtemp(prefix="coevo-", dir=PLACE) if where == "local" else ""
     try:
-        _connect(ray, folder, cpus)
-        yield ray
+        with _unheard(ray):
+            _connect(ray, folder, cpus)
+            yield ray
     finally:
         ray.shutdown()
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _unheard(ray: Any) -> Iterator[None]:
+    """Keep Ray from printing paragraphs about a death, of which the caller hears as an error.
+
+    No option of Ray does that.
+    """
+    prints = ray._private.worker.print_to_stdstream
+    ray._private.worker.print_to_stdstream = lambda data, ignore_prefix: None
+    try:
+        yield
+    finally:
+        ray._private.worker.print_to_stdstream = prints
 
 
 def _connect(ray: Any, folder: str, cpus: int) -> None:

@@ -8,6 +8,7 @@ quicker one, and a part whose worker dies is asked of a new one.
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -68,6 +69,10 @@ class Worker:
         self._made: tuple[Mapping[str, TextEnv], Population] | None = None
         self._variants: dict[str, Policy] = {}
         self._held: dict[str, int] = {}
+
+    def pid(self) -> int:
+        """Return its process."""
+        return os.getpid()
 
     def load(self) -> None:
         """Make environments and agents, if there are none yet."""
