@@ -55,7 +55,7 @@ def test_a_cluster_that_is_not_there_is_one_line(monkeypatch, tmp_path):
 
 
 def test_a_run_has_parts_for_all_its_workers():
-    given = TrainConfig(algorithm("mars"), env="coevo/kuhn_poker-v0", steps=1)
+    given = TrainConfig(algorithm=algorithm("mars"), env="coevo/kuhn_poker-v0", steps=1)
     assert in_parts(given, 0) == (given, ())
     for workers, parts in ((1, 2), (2, 2), (5, 5)):
         changed, (said,) = in_parts(given, workers)

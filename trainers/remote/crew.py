@@ -89,7 +89,8 @@ class Crew:
         trust_remote_code: bool,
         say: Say,
     ) -> None:
-        self.ray, self.config, self.folder = ray, config, folder
+        self.ray, self.config = ray, config
+        self.folder = RunFolder(folder.path.absolute())  # others may run elsewhere
         self.workers, self.ranks = workers, ranks
         self.trust, self.say = trust_remote_code, say
         self._gpus = self._gpus_of_a_worker()

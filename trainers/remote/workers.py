@@ -158,11 +158,11 @@ class Workers:
         self._start, self._numbers = start, itertools.count()
         self._learners, self._still = {*population.learners}, {*population.fixed}
         self._sent: dict[str, tuple[nn.Module, Sent]] = {}
+        self._closed, self._living = False, list[Any]()
         self._idle: SimpleQueue[Any] = SimpleQueue()
         for _ in range(count):
             self._idle.put(self._new())
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="coevo-worker")
-        self._closed = False
 
     def __call__(
         self, parts: Sequence[Part], agents: Mapping[str, Agent]
@@ -172,12 +172,16 @@ class Workers:
         return list(self._pool.map(lambda part: self._asked(part, sent), parts))
 
     def close(self) -> None:
-        """Stop asking; what is under way is lost."""
+        """End all workers; what is under way is lost."""
         self._closed = True
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for worker in self._living:
+            self.ray.kill(worker)
+        # Who waits for one hears of its death, but not of the end of Ray.
+        self._pool.shutdown(cancel_futures=True)
 
     def _new(self) -> Any:
         worker = self._start()
+        self._living.append(worker)
         worker.load.remote()  # all of them load at the same time
         return worker
 
