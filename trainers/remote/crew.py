@@ -25,6 +25,7 @@ from coevo.trainers import ranks
 from coevo.trainers.collect.part import Play
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import finish
+from coevo.trainers.ranks import RankLostError
 from coevo.trainers.remote.cluster import Where, cluster
 from coevo.trainers.remote.workers import Say, Worker, Workers
 from coevo.trainers.run import start
@@ -32,12 +33,6 @@ from coevo.trainers.run_folder import RunFolder
 
 PATIENCE = 5.0
 """Seconds that Ray may take to notice a death."""
-
-
-class RankError(CoevoError):
-    """A rank has died, and the others cannot go on without it."""
-
-    exit_code = 1
 
 
 class Rank:
@@ -142,7 +137,8 @@ class Crew:
             try:
                 self.ray.get(told)
             except self.ray.exceptions.RayTaskError as error:
-                if isinstance(error.cause, CoevoError):
+                own = isinstance(error.cause, CoevoError)
+                if own and not isinstance(error.cause, RankLostError):
                     return f"rank {self._following[told]} has ended: {error.cause}"
             except self.ray.exceptions.RayError:
                 return f"rank {self._following[told]} of {self.ranks} has died"
@@ -203,7 +199,7 @@ def crew(
 
     Raises:
         ConfigError: there are too few devices.
-        RankError: a rank has died.
+        RankLostError: a rank has died.
     """
     if where == "local":
         check_devices(config, ranks)
@@ -212,11 +208,11 @@ def crew(
         try:
             hands.gather()
             yield hands
-        except CoevoError:
-            raise
         except Exception as error:
+            if isinstance(error, CoevoError) and not isinstance(error, RankLostError):
+                raise
             if hands.ranks > 1 and (lost := hands.lost()):
-                raise RankError(
+                raise RankLostError(
                     f"{lost}; what was learnt up to the last checkpoint is in {folder.path}; "
                     f"continue with: coevo train --resume {folder.path}"
                 ) from error
