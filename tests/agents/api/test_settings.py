@@ -150,7 +150,3 @@ def test_the_length_has_the_name_that_the_server_knows(settings, field):
 
 def test_what_is_left_to_the_server_is_not_sent():
     assert ApiSettings(model="m", max_tokens=None).fields(seed=5) == {}
-
-
-def test_a_seed_reaches_as_far_as_those_that_a_run_gives_its_agents():
-    assert ApiSettings(model="m", seed=2**63 - 1).seed == 2**63 - 1
