@@ -118,7 +118,7 @@ def test_a_checkpoint_goes_from_two_ranks_to_one_and_back(config, folder, change
 def test_the_command_trains_over_ranks_and_the_first_one_speaks(tmp_path, tiny_model_dir):
     out = tmp_path / "run"
     words = (
-        "-P -m torch.distributed.run --nproc-per-node 2 --master-port 0 -m coevo train reinforce "
+        "-P -m torch.distributed.run --standalone --nproc-per-node 2 -m coevo train reinforce "
         f"--env coevo/kuhn_poker-v0 --no-eval --model {tiny_model_dir} --steps 2 --device cpu "
         f"--set collect.episodes=8 --threads 1 --max-new-tokens 8 --out {out}"
     )
