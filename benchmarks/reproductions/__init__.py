@@ -3,9 +3,8 @@
 A reference figure is a closed form or that of a numpy script in `benchmarks/studies`, which
 imports nothing of ours; bounds are our choice, and cut the claim from its absence. Where `on` is
 "model" or "table", `coevo.trainers.loop` trains a language model or a tabular policy. Where it is
-"formula", estimators and losses are those of `coevo.trainers`, but nothing plays; where it is
-"alone" (`dr_mas_spikes`) the file has a loop of its own. Adding a reproduction is a file here and
-its name below.
+"formula", estimators and losses are those of `coevo.trainers`, but nothing plays. Adding a
+reproduction is a file here and its name below.
 """
 
 from importlib import import_module

@@ -113,7 +113,6 @@ class Reproduction:
     """Expected time with five seeds on one CPU core."""
     run: Callable[[Sequence[int]], Outcome]
     """Measures with these seeds; equal seeds give equal figures."""
-    on: Literal["model", "table", "formula", "alone"]
-    """A language model or a tabular policy trained by the shipped loop; estimators and losses of
-    the library on numbers that are given or enumerated, where nothing plays; or tables with a loop
-    of their own."""
+    on: Literal["model", "table", "formula"]
+    """A language model or a tabular policy trained by the shipped loop; or estimators and losses of
+    the library on numbers that are given or enumerated, where nothing plays."""

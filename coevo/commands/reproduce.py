@@ -31,7 +31,6 @@ WHERE = {
     "model": "a language model, by the shipped loop",
     "table": "a tabular policy, by the shipped loop",
     "formula": "estimators and losses, on given numbers; nothing plays",
-    "alone": "tables, in a loop of its own",
 }
 """What a reproduction trains."""
 

@@ -33,7 +33,7 @@ def test_every_reproduction_is_listed(cli):
     assert [entry["name"] for entry in listed] == list(REPRODUCTIONS)
     assert all(name in out for name in REPRODUCTIONS)
     assert all(entry["minutes"] > 0 for entry in listed)
-    assert {entry["on"] for entry in listed} == {"table", "model", "formula", "alone"}
+    assert {entry["on"] for entry in listed} == {"table", "model", "formula"}
 
 
 def test_the_list_says_how_long_all_take(cli, table):

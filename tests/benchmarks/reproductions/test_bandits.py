@@ -2,18 +2,24 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from coevo.benchmarks.reproductions import (
     asking,
+    bursts,
     contexts,
+    dr_mas_spikes,
     gdpo_collapse,
     polychromic,
+    search_team,
     ssp_gate,
 )
 from coevo.benchmarks.reproductions import gated_accumulation as gated
+from coevo.benchmarks.reproductions.table_run import learnt, sized, started
 from coevo.envs import make
-from coevo.trainers.estimators import Decoupled, Gated, GroupMean, WeightedSum
+from coevo.trainers.estimators import Decoupled, Gated, GroupMean, GroupStd, WeightedSum
+from coevo.trainers.loop import updates
 
 
 def played(*replies):
@@ -68,6 +74,109 @@ def test_sets_keep_the_second_arm(monkeypatch):
     monkeypatch.setattr(polychromic, "STEPS", 150)
     rows = {row.label: row.mean for row in polychromic.run([0]).rows}
     assert rows["min(P1, P2), set credit"] > rows["min(P1, P2), REINFORCE"]
+
+
+# ---- Agents that are called unequally often --------------------------------------------------
+
+
+def stepped(env, *replies):
+    for reply in replies:
+        env.step(f"[{reply}]")
+    return [env.episode.total(seat, "payoff") for seat in bursts.AGENTS]
+
+
+@pytest.mark.parametrize(("level", "called"), [(31, True), (32, False)])
+def test_the_second_agent_is_called_by_chance_and_paid_on_its_scale(level, called):
+    quality = ((1.0, 2.0), (3.0, 4.0))
+    env = make(bursts.ID, quality=quality, offset=(0, 5), scale=(1, 0.1), rate=(0.5, 0.5))
+    env.reset(seed=0)
+    first, second = (bursts.NOISE_L[i] for i in (40, 7))
+    paid = stepped(env, "a1", f"a{level}", "a40", "a7")
+    assert paid == pytest.approx([2.0 + first, 0.0])
+    assert bool(env.awaiting) == called
+    if called:
+        assert stepped(env, "a0") == pytest.approx([2.0 + first, 5.0 + 0.1 * (3.0 + second)])
+
+
+def test_noise_is_standard_normal_and_bursts_are_those_of_a_group():
+    assert bursts.NOISE_L.mean() == pytest.approx(0.0, abs=1e-12)
+    assert bursts.NOISE_L.std() == pytest.approx(1.0, abs=0.03)
+    env = make(bursts.ID, rate=dr_mas_spikes.RATE)
+    drawn = []
+    for seed in (0, 0, 1):
+        env.reset(seed=seed)
+        drawn.append(env.task.calls)
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@pytest.mark.parametrize(
+    ("replies", "known", "right"),
+    [
+        (("search", "a0", "a0"), "hard, found", 1.0),
+        (("search", "a0", "a1"), "hard, found", 0.0),
+        (("search", "a1", "a2", "a2"), "hard, missed", 1.0),
+        (("answer", "a0", "a3"), "hard", 0.0),
+    ],
+)
+def test_a_hard_task_is_a_guess_without_the_right_query(replies, known, right):
+    env = make(search_team.ID, hard=1.0, prompt_style="terse")
+    env.reset(seed=0)
+    for reply in replies:
+        env.step(f"[{reply}]")
+    assert not env.awaiting
+    assert env.chat(search_team.ANSWERER)[0]["content"] == f"answerer_0: {known}"
+    assert [env.episode.total(s, "payoff") for s in search_team.TEAM] == [right] * 3
+
+
+def test_the_team_starts_where_it_says():
+    maker = sized(8, 8, search_team.starts())
+    policy = maker("router_0")
+    odds = learnt(policy)
+    assert float(odds["router_0: easy"][1]) == pytest.approx(0.05)
+    assert float(odds["answerer_0: easy"][0]) == pytest.approx(0.9)
+    assert float(odds["answerer_0: hard, found"][0]) == pytest.approx(0.5)
+
+
+def test_pooled_statistics_make_a_seldom_called_agent_spike(monkeypatch):
+    monkeypatch.setattr(dr_mas_spikes, "UPDATES", 20)
+    pooled, own = (dr_mas_spikes._bandits(by, 0).spikes[1] for by in ("game", "agent"))
+    assert pooled > 2 * own
+    for part in (GroupMean, GroupStd):
+        monkeypatch.setattr(part, "__call__", pooling(part.__call__))
+    assert dr_mas_spikes._bandits("agent", 0).spikes[1] == pooled
+
+
+def pooling(call):
+    return lambda self, *given: call(replace(self, by="game"), *given)
+
+
+def test_a_searcher_steps_by_the_mean_over_its_own_replies(monkeypatch):
+    replies, play = [], search_team.SearchTeam.play
+
+    def noted(self, moves):
+        if search_team.SEARCHER in moves:
+            self.asked = self.kind, int(moves[search_team.SEARCHER][1:])
+        paid = play(self, moves)
+        if self.mover is None and hasattr(self, "asked"):
+            replies.append((*self.asked, self.right))
+            del self.asked
+        return paid
+
+    monkeypatch.setattr(search_team.SearchTeam, "play", noted)
+    record = dr_mas_spikes.statistics("agent", dr_mas_spikes.TEAM)
+    maker = sized(8, 8, search_team.starts())
+    with started(record, search_team.ID, {"hard": 0.8}, maker, seed=0, steps=1) as run:
+        list(updates(run))
+        odds = learnt(run.learners[search_team.SEARCHER].agent)
+    reward_B = np.array([right for *_, right in replies], dtype=float)
+    advantage_B = (reward_B - reward_B.mean()) / (reward_B.std(ddof=1) + 1e-6)
+    step_KA = {kind: np.zeros(8) for kind, *_ in replies}
+    for (kind, query, _), advantage in zip(replies, advantage_B, strict=True):
+        step_KA[kind] += 2.0 * advantage * (np.eye(8)[query] - 1 / 8) / len(replies)
+    assert set(step_KA) == {"easy", "hard"}
+    for kind, step_A in step_KA.items():
+        wanted_A = np.exp(step_A) / np.exp(step_A).sum()
+        assert odds[f"searcher_0: {kind}"].numpy() == pytest.approx(wanted_A, abs=1e-12)
 
 
 # ---- Asking ----------------------------------------------------------------------------------

@@ -7,8 +7,11 @@ from coevo.benchmarks.reproductions import (
     aa_ipd,
     aa_split,
     asking,
+    bursts,
     comas_tabular,
+    dr_mas_spikes,
     review_table,
+    search_team,
     ssp_gate,
 )
 from coevo.benchmarks.reproductions.table_run import learnt, sized, started
@@ -39,6 +42,18 @@ RUNS = {
         review_table.ID,
         {"rounds": 1},
         lambda: sized(review_table.ROWS, 5, review_table.starts(1.5)),
+    ),
+    "dr_mas_spikes, bandits": (
+        dr_mas_spikes.statistics("agent", dr_mas_spikes.BURSTS),
+        bursts.ID,
+        {},
+        lambda: sized(8, bursts.LEVELS),
+    ),
+    "dr_mas_spikes, team": (
+        dr_mas_spikes.statistics("agent", dr_mas_spikes.TEAM | SMALL),
+        search_team.ID,
+        {"hard": 0.5},
+        lambda: sized(8, 8, search_team.starts()),
     ),
     "ssp_gate": (
         algorithm("ssp", None, ssp_gate.SETTINGS | SMALL),

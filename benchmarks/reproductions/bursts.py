@@ -1,0 +1,115 @@
+"""Two agents with four arms each; the second is called in bursts, and paid on a scale of its own.
+
+How likely a call is, is drawn by the episode's seed: episodes of a group share it. Whether there is
+a call, and the noise of what is paid, is up to chance, which has seats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+from scipy.stats import norm
+
+from coevo.benchmarks.reproductions.arms import arms
+from coevo.envs.core.config import config, real
+from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.parsing import ANSWER_FORMAT
+from coevo.envs.core.registry import register
+from coevo.envs.core.task import Task
+
+ID = "coevo/bursts-v0"
+OFTEN, SELDOM = AGENTS = ("agent_0", "agent_1")
+CALL, *LUCK = CHANCE = ("chance_0", "chance_1", "chance_2")
+"""Who draws whether the second agent is called, and the noise of either's reward."""
+LEVELS = 64
+"""What chance draws from."""
+NOISE_L = norm.ppf((np.arange(LEVELS) + 0.5) / LEVELS)
+"""Noise by level: standard normal, in equally likely steps."""
+Qualities = Annotated[tuple[Annotated[float, real()], ...], Field(min_length=2)]
+
+
+@config
+class BurstsConfig:
+    """What the two agents are paid."""
+
+    quality: tuple[Qualities, Qualities] = ((0.0, 1.0), (0.0, 1.0))
+    """Of every agent's arms."""
+    offset: tuple[Annotated[float, real()], Annotated[float, real()]] = (0.0, 0.0)
+    scale: tuple[Annotated[float, real()], Annotated[float, real()]] = (1.0, 1.0)
+    """An agent is paid offset + scale (quality + noise)."""
+    rate: tuple[Annotated[float, real(0, 1)], Annotated[float, real(0, 1)]] = (0.0, 1.0)
+    """Least and greatest probability of a call."""
+
+
+class Bursts(Task[BurstsConfig]):
+    """One choice of the first agent; one of the second, if it is called."""
+
+    env_id = ID
+    config_class = BurstsConfig
+    seats = (*AGENTS, *CHANCE)
+
+    def __init__(self, config: BurstsConfig) -> None:
+        super().__init__(config)
+        far = float(NOISE_L[-1])
+        every = [
+            o + s * (q + noise)
+            for o, s, row in zip(config.offset, config.scale, config.quality, strict=True)
+            for q in row
+            for noise in (-far, far)
+        ]
+        self.payoff_range = (min(0.0, *every), max(0.0, *every))
+
+    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+        """Draw how likely a call is."""
+        low, high = self.config.rate
+        self.calls = low + (high - low) * rng.random()
+        self.noise: list[float] = []
+        self.over = False
+
+    def to_move(self) -> Sequence[str]:
+        """Return the first agent with chance, then the second if it was called."""
+        if self.over:
+            return ()
+        return (SELDOM,) if self.noise else (OFTEN, *CHANCE)
+
+    def legal(self, seat: str) -> Sequence[str]:
+        """Return the arms, or the levels of chance."""
+        return arms(len(self.config.quality[AGENTS.index(seat)]) if seat in AGENTS else LEVELS)
+
+    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
+        """Pay who has moved."""
+        if SELDOM in moves:
+            self.over = True
+            return {SELDOM: self._paid(1, moves[SELDOM])}
+        self.noise = [float(NOISE_L[int(moves[seat][1:])]) for seat in LUCK]
+        self.over = int(moves[CALL][1:]) >= self.calls * LEVELS
+        return {OFTEN: self._paid(0, moves[OFTEN])}
+
+    def _paid(self, agent: int, arm: str) -> float:
+        given = self.config
+        worth = given.quality[agent][int(arm[1:])] + self.noise[agent]
+        return given.offset[agent] + given.scale[agent] * worth
+
+    def rules(self, seat: str) -> str:
+        """Explain the choice."""
+        return f"Choose an arm. {ANSWER_FORMAT}"
+
+    def situation(self, seat: str) -> str:
+        """Return who chooses."""
+        return seat
+
+    def terse(self, seat: str) -> str:
+        """Return who chooses."""
+        return seat
+
+    def draw(self) -> str:
+        """Return how likely a call is."""
+        return f"calls {self.calls:.3f}, {'over' if self.over else 'open'}"
+
+
+raw_env = raw_factory(Bursts)
+env = aec_factory(Bursts)
+register(ID, __name__, "two agents, one called in bursts", kind="mixed", seats=5, listed=False)
