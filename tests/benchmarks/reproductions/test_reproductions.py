@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from coevo.benchmarks.reproductions import REPRODUCTIONS
+from coevo.envs.societies import causal_levels
 from coevo.trainers.estimators import (
     AgentMean,
     BatchMean,
@@ -89,10 +90,15 @@ def each_alone(self, table):
     return table
 
 
+def careless(game, weight_U, action, levels=causal_levels.LEVELS):
+    return causal_levels.policies(game.payoffs_UXYS.shape[2], levels)[0]
+
+
 FULL_GROUP, GROUP_STD = GroupMean.__call__, GroupStd.__call__
 BROKEN = [
     ("agent_norm", GroupStd, "__call__", all_agents, "E[A^2]"),
     ("bnpo_optimum", BetaPdf, "__call__", unscaled, "p ~ Beta(1, 5): BNPO"),
+    ("causal_levels", causal_levels, "best_reply", careless, "gain over pure commitments"),
     ("cov_entropy", ClipCov, "__call__", kept, "entropy, Clip-Cov - PPO"),
     ("cov_entropy", KlCov, "batch_statistics", unmarked, "entropy, KL-Cov - PPO"),
     ("dr_mas_spikes", GroupMean, "__call__", pooled_mean, "scales: factor"),
@@ -106,7 +112,8 @@ BROKEN = [
     ("ssp_gate", GroupMean, "__call__", alone_is_nothing, "gain of a learning proposer"),
     ("tis_cosine", TokenTis, "__call__", uncorrected, "gain by token_tis"),
 ]
-"""Reproduction, component, method, what is put in its place, and the figures that then fail."""
+"""Reproduction, component or module, its method, what is put in its place, and the figures that
+then fail."""
 
 
 @pytest.fixture
