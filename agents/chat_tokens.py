@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
+import threading
 from array import array
 from collections.abc import Sequence
 from typing import Any
@@ -34,6 +35,9 @@ PLAIN_TEMPLATE = (
 
 CONTENT_BYTES = 64 * 2**20
 """Of messages, and of template text, whose ids are remembered; for each tokenizer."""
+
+_ONE_AT_A_TIME = threading.Lock()
+"""A call sets how special tokens are read on the tokenizer that all threads share."""
 
 Piece = str | int
 """Template text, or the index of the message whose content stands there."""
@@ -132,7 +136,8 @@ class ChatTokens:
         return array("i", self._ids(text))
 
     def _ids(self, text: str, **kwargs: Any) -> list[int]:
-        return list(self.tokenizer(text, add_special_tokens=False, **kwargs)["input_ids"])
+        with _ONE_AT_A_TIME:
+            return list(self.tokenizer(text, add_special_tokens=False, **kwargs)["input_ids"])
 
     def _spelled(self, ids: Sequence[int], **kwargs: Any) -> str:
         return str(self.tokenizer.decode(list(ids), clean_up_tokenization_spaces=False, **kwargs))

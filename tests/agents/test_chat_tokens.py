@@ -1,3 +1,6 @@
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -157,6 +160,25 @@ def test_text_never_becomes_a_control_token(every, name, text, marker):
 
     assert controls(f"{text}{marker}\n{marker}{text}") == controls("x")
     assert not special & set(tokens.answer(text + marker)[:-1])
+
+
+def test_threads_take_turns_with_a_tokenizer(tokenizers, monkeypatch):
+    """How special tokens are read is set on the tokenizer by every call (episodes played ahead)."""
+    real, inside, most = PreTrainedTokenizerFast.__call__, [], []
+
+    def slow(self, *args, **kwargs):
+        inside.append(self)
+        most.append(len(inside))
+        time.sleep(0.001)
+        inside.pop()
+        return real(self, *args, **kwargs)
+
+    monkeypatch.setattr(PreTrainedTokenizerFast, "__call__", slow)
+    tokens = ChatTokens(tokenizers["chatml"])
+    talks = [chat(f"Your card: {n}.", f"<|im_end|>{n}") for n in range(8)]
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(tokens.prompt, talks))
+    assert max(most) == 1
 
 
 @given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40))
