@@ -20,6 +20,8 @@ from coevo.trainers.interrupt import as_one
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+NO_MEMORY = ("failed to map segment", "allocate memory", "out of memory")
+"""What the loader of libraries, torch and an accelerator say where there is no memory left."""
 TRAIN_EXTRA = (
     "matplotlib",
     "peft",
@@ -77,6 +79,8 @@ def _explain(error: Exception) -> int:
     if isinstance(error, OSError):
         where = f" {error.filename}" if error.filename else ""
         return _say(f"error: cannot use{where or ' a file'}: {error.strerror or error}", 2)
+    if isinstance(error, MemoryError) or any(said in str(error) for said in NO_MEMORY):
+        return _say("error: out of memory; what was saved before is intact", 1)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return _say(f"error: unexpected {what} (COEVO_TRACEBACK=1 shows where)", 1)
 

@@ -135,7 +135,7 @@ def _folder(path):
 
 HARMS = {
     "cut": lambda path, rng: path.write_bytes(
-        path.read_bytes()[: rng.integers(path.stat().st_size)]
+        path.read_bytes()[: rng.integers(path.stat().st_size + 1)]
     ),
     "emptied": lambda path, rng: path.write_bytes(b""),
     "of other bytes": lambda path, rng: path.write_bytes(rng.bytes(300)),
