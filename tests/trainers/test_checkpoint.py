@@ -230,7 +230,7 @@ def test_a_damaged_checkpoint_is_named_and_so_is_the_one_before(kept):
             with pytest.raises(DataError) as caught:
                 checkpoint.verify(newest)
             assert f"{newest} is damaged: {file} {words}" in str(caught.value)
-            assert "continue from step_000002" in str(caught.value)
+            assert "continues from step_000002" in str(caught.value)
         with pytest.raises(DataError, match="is damaged"):
             loop.start(run.config, run.folder)
         path.write_bytes(content)

@@ -64,7 +64,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
     path = tmp_path / "summary.json"
     replace_text(path, "old")
     monkeypatch.setattr(run_folder.os, "fsync", full)
-    with pytest.raises(StorageError, match=r"the disk is full.*continue with"), storage(path):
+    with pytest.raises(StorageError, match=r"the disk is full.*go on"), storage(path):
         replace_text(path, "new")
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 import trl_crosscheck
+import trl_env
 import trl_side
 from trl_batch import END, Case, make_batch
 from trl_cases import CASES
@@ -217,7 +218,7 @@ def test_a_pip_that_fails_is_quoted(tmp_path, capsys):
 
 @posix
 def test_an_environment_with_the_pins_is_used_as_it_is(tmp_path):
-    found = " ".join([f"{v}+cpu" for v in trl_crosscheck.PINS.values()])
+    found = " ".join([f"{v}+cpu" for v in trl_env.PINS.values()])
     env = stand_in(tmp_path, f'[ "$2" = -c ] && echo {found} || exit 7')
     assert prepare(env) == env / "bin" / "python"
 
@@ -229,7 +230,7 @@ def test_an_environment_with_other_versions_is_installed_into(tmp_path):
     )
     prepare(env)
     said = (tmp_path / "said").read_text()
-    assert all(f"{name}=={version}" in said for name, version in trl_crosscheck.PINS.items())
+    assert all(f"{name}=={version}" in said for name, version in trl_env.PINS.items())
 
 
 def test_a_folder_that_is_no_environment_is_left_alone(tmp_path):

@@ -51,6 +51,8 @@ def test_a_growing_skill_is_seen():
 class Played(Agent):
     """Gives no probabilities, so that it has to be played."""
 
+    insider = True
+
     def __init__(self, inner):
         self.inner = inner
 
