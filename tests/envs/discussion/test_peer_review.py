@@ -297,7 +297,8 @@ def test_the_truth_is_in_no_request_and_no_info():
         while env.awaiting:
             for agent in env.awaiting:
                 assert truth not in str(env.chat(agent))
-                assert truth not in str(env.infos[agent])
+                told = {**env.infos[agent], "task_id": ""}  # a hash has any digits by chance
+                assert truth not in str(told)
             env.step("[x]")
 
 
