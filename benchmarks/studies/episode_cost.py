@@ -9,24 +9,29 @@ process's CPU over that of the new tokens, from 4 turns on: 1 is linear.
 The model is a small Llama of random weights with room for long chats, so that its replies are noise
 of full length; a choice is played in their place.
 
-    python -P benchmarks/studies/episode_cost.py --plot episode_cost.png > episode_cost.md
-    python -P benchmarks/studies/episode_cost.py --engine vllm     # in vLLM's environment
+Engines that need environments of their own are run one by one: `--json` writes what was measured,
+and `--beside` adds such files to the table and the picture.
+
+    python -P benchmarks/studies/episode_cost.py --engine vllm --json vllm.json
+    python -P benchmarks/studies/episode_cost.py --beside vllm.json --plot episode_cost.png
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from coevo.agents.engines.engine import Engine
+from coevo.agents.engines.engine import Engine, Prompt
 from coevo.agents.engines.settings import VllmConfig
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.language_model import LanguageModelAgent
@@ -51,6 +56,30 @@ class Cost:
     read: int
     """Tokens of all prompts and replies."""
     seconds: float
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What episodes of several lengths took with one engine."""
+
+    engine: str
+    costs: tuple[Cost, ...]
+
+    @classmethod
+    def read(cls, path: str) -> Costs:
+        """Return what `--json` wrote."""
+        found = json.loads(Path(path).read_text())
+        return cls(found["engine"], tuple(Cost(**c) for c in found["costs"]))
+
+    def write(self, path: str) -> None:
+        """Write a file for `--beside`."""
+        Path(path).write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+    def exponent(self, least: int = 4) -> float:
+        """Return the slope of log seconds over log new tokens, from so many turns on."""
+        long = [c for c in self.costs if c.turns >= least]
+        new, seconds = [c.new for c in long], [c.seconds for c in long]
+        return float(np.polyfit(np.log(new), np.log(seconds), 1)[0])
 
 
 def saved_model(folder: str, seed: int) -> None:
@@ -91,6 +120,13 @@ def count(episode: Episode) -> tuple[int, int]:
     return sum(new.values()), sum(read.values())
 
 
+def refreshed(agent: LanguageModelAgent) -> None:
+    """Let an engine forget earlier repetitions, and load what it loads when it is asked first."""
+    agent.publish(agent.version + 1)
+    one = SamplingConfig(max_new_tokens=1)
+    agent.engine.generate(agent.ref, [Prompt((5,))], one, torch.Generator())
+
+
 def cost(agent: LanguageModelAgent, turns: int, episodes: int, repeats: int) -> Cost:
     """Return what the fastest of some repetitions took."""
     players = dict.fromkeys(SEATS, "policy")
@@ -100,6 +136,7 @@ def cost(agent: LanguageModelAgent, turns: int, episodes: int, repeats: int) -> 
     for _ in range(repeats):
         agent.reseed(0)
         agent.forget()
+        refreshed(agent)
         began = time.process_time()
         found = rollout("coevo/iterated_game-v0", specs, {"policy": agent}, options)
         seconds.append(time.process_time() - began)
@@ -108,14 +145,22 @@ def cost(agent: LanguageModelAgent, turns: int, episodes: int, repeats: int) -> 
     return Cost(turns, new, read, min(seconds))
 
 
-def exponent(costs: Sequence[Cost], least: int = 4) -> float:
-    """Return the slope of log seconds over log new tokens."""
-    long = [c for c in costs if c.turns >= least]
-    return float(np.polyfit(np.log([c.new for c in long]), np.log([c.seconds for c in long]), 1)[0])
+def table(engines: Sequence[Costs]) -> str:
+    """Return all figures as a table, with the exponents below it."""
+    lines = ["| engine | turns | new tokens | read tokens | seconds | ms per new token |"]
+    lines += ["|---|---|---|---|---|---|"]
+    for e in engines:
+        lines += [
+            f"| {e.engine} | {c.turns} | {c.new:,} | {c.read:,} | {c.seconds:.3f} | "
+            f"{1000 * c.seconds / c.new:.3f} |"
+            for c in e.costs
+        ]
+    lines += ["", *(f"engine {e.engine}: exponent {e.exponent():.2f}" for e in engines)]
+    return "\n".join(lines)
 
 
-def plotted(costs: Sequence[Cost], engine: str, path: str) -> None:
-    """Draw seconds over new tokens, beside a line through the first point."""
+def plotted(engines: Sequence[Costs], path: str) -> None:
+    """Draw seconds over new tokens, each engine beside a line through its point at 4 turns."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -123,11 +168,15 @@ def plotted(costs: Sequence[Cost], engine: str, path: str) -> None:
 
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
-    x = [c.new for c in costs]
-    axes.loglog(x, [c.seconds for c in costs], "o-", label=f"engine {engine}")
-    axes.loglog(x, [costs[2].seconds * n / costs[2].new for n in x], "--", label="linear")
+    for e in engines:
+        x, y = [c.new for c in e.costs], [c.seconds for c in e.costs]
+        label = f"engine {e.engine}: exponent {e.exponent():.2f}"
+        (line,) = axes.loglog(x, y, "o-", label=label)
+        (middle,) = (c for c in e.costs if c.turns == 4)
+        linear = [middle.seconds * n / middle.new for n in x]
+        axes.loglog(x, linear, "--", color=line.get_color(), alpha=0.5)
     axes.set_xlabel("new tokens of all episodes (1 to 32 turns a seat)")
-    axes.set_ylabel("CPU seconds")
+    axes.set_ylabel("CPU seconds (dashed: linear)")
     axes.legend()
     figure.savefig(path, dpi=100)
 
@@ -139,6 +188,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--episodes", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", default="", help="where the figures of this engine go")
+    parser.add_argument("--beside", nargs="*", default=[], help="figures of other engines")
     parser.add_argument("--plot", default="", help="where a picture goes")
     given = parser.parse_args(arguments)
     torch.set_num_threads(1)
@@ -149,17 +200,14 @@ def main(arguments: list[str]) -> int:
         engine = engine_of(given.engine, folder)
         agent = LanguageModelAgent(model, tokenizer, sampling=sampling, engine=engine)
         cost(agent, 1, given.episodes, 1)  # what happens once only
-        costs = [cost(agent, turns, given.episodes, given.repeats) for turns in TURNS]
-    sys.stdout.write("| turns | new tokens | read tokens | seconds | ms per new token |\n")
-    sys.stdout.write("|---|---|---|---|---|\n")
-    for c in costs:
-        sys.stdout.write(
-            f"| {c.turns} | {c.new:,} | {c.read:,} | {c.seconds:.3f} | "
-            f"{1000 * c.seconds / c.new:.3f} |\n"
-        )
-    sys.stdout.write(f"\nengine {given.engine}: exponent {exponent(costs):.2f}\n")
+        costs = tuple(cost(agent, turns, given.episodes, given.repeats) for turns in TURNS)
+    measured = Costs(given.engine, costs)
+    if given.json:
+        measured.write(given.json)
+    engines = [measured, *map(Costs.read, given.beside)]
+    sys.stdout.write(table(engines) + "\n")
     if given.plot:
-        plotted(costs, given.engine, given.plot)
+        plotted(engines, given.plot)
     return 0
 
 
