@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import gymnasium
 import numpy as np
@@ -47,6 +47,8 @@ class GymnasiumConfig:
     """Id in Gymnasium's registry."""
     arguments: Mapping[str, Any] = Field(default_factory=dict)
     """Arguments of the environment's maker."""
+    slow: bool = False
+    """Whether its steps wait for something outside of this process; see `Task.slow`."""
     drawing: bool = False
     """Show the `ansi` rendering instead of the observation. It may hold what an observation does
     not."""
@@ -68,6 +70,11 @@ class GymnasiumTask(Task[GymnasiumConfig]):
         if not isinstance(self.space, spaces.Discrete | spaces.Text):
             raise ConfigError(f"name={config.name!r}: actions are {self.space}, not Discrete, Text")
         self.payoff_range = config.payoffs
+        self.slow = config.slow
+
+    def __copy__(self) -> Self:
+        """Return a task with an environment of its own."""
+        return type(self)(self.config)
 
     # ---- Rules ---------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ is hidden is what the environment's observations leave out. Drawings are never s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pettingzoo
@@ -47,6 +47,8 @@ class PettingZooConfig:
     """Id in PettingZoo's registry of turn-based (AEC) environments."""
     arguments: Mapping[str, Any] = Field(default_factory=dict)
     """Arguments of the environment's maker."""
+    slow: bool = False
+    """Whether its steps wait for something outside of this process; see `Task.slow`."""
     payoffs: tuple[Annotated[float, real()], Annotated[float, real()]] | None = None
     """Lowest and highest return of a seat; None for what is known of the classic games, else -1
     and 1."""
@@ -69,6 +71,11 @@ class PettingZooTask(Task[PettingZooConfig]):
                 raise ConfigError(f"name={config.name!r}: actions are {space}, not Discrete")
         self.title = config.name.rpartition("/")[2]
         self.payoff_range = config.payoffs or self.words.payoffs
+        self.slow = config.slow
+
+    def __copy__(self) -> Self:
+        """Return a task with an environment of its own."""
+        return type(self)(self.config)
 
     @property
     def words(self) -> Words:

@@ -58,6 +58,21 @@ def test_rewards_and_masks_are_those_of_the_environment():
     assert env.episode.total("player_0") == total < 0
 
 
+def test_episodes_that_are_played_at_once_do_not_meet():
+    template = coevo.envs.make(BRIDGE, name="FrozenLake-v1")
+    alone, *others = (template.fresh() for _ in range(3))
+    for env in (alone, *others):
+        env.reset(seed=0)
+    while alone.awaiting:
+        alone.step("[2]")
+    while any(env.awaiting for env in others):
+        for env in others:
+            if env.awaiting:
+                env.step("[2]")
+    assert len(alone.episode.turns) > 1
+    assert all(env.episode.to_json() == alone.episode.to_json() for env in others)
+
+
 def test_a_drawing_marks_what_its_colours_mark():
     env = coevo.envs.make(
         BRIDGE, name="FrozenLake-v1", drawing=True, arguments={"is_slippery": False}

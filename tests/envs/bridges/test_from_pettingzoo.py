@@ -105,6 +105,21 @@ def test_a_seed_decides_the_play_and_forks_go_on_by_themselves():
     assert all(play_on(c, np.random.default_rng(1)).to_json() == ended for c in copies)
 
 
+def test_episodes_that_are_played_at_once_do_not_meet():
+    template = kuhn()
+    ended = play(template.fresh(), 3).to_json()
+    others = [template.fresh() for _ in range(2)]
+    for env in others:
+        env.reset(seed=3)
+    rngs = [np.random.default_rng(3) for _ in others]
+    while others[0].awaiting:
+        for env, rng in zip(others, rngs, strict=True):
+            (seat,) = env.awaiting
+            legal = env.infos[seat]["legal_actions"]
+            env.step(answer(legal[int(rng.integers(len(legal)))]))
+    assert all(env.episode.to_json() == ended for env in others)
+
+
 def test_what_cannot_be_played_is_refused_in_one_line(monkeypatch):
     with pytest.raises(UnknownNameError, match="did you mean 'classic/chess-v6'"):
         coevo.envs.make(BRIDGE, name="classic/chess-v5")

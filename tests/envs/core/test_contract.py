@@ -372,6 +372,20 @@ def test_a_fork_goes_on_by_itself(id, fork, play_on):
 
 
 @each_env
+def test_plays_of_fresh_copies_do_not_meet(id, play_on):
+    template = coevo.envs.make(id, max_cycles=LONGEST)
+    alone, first, second = (template.fresh() for _ in range(3))
+    for env in (alone, first, second):
+        env.reset(seed=4)
+    ended = play_on(alone, np.random.default_rng(1))
+    rngs = [np.random.default_rng(1) for _ in range(2)]
+    while first.awaiting:
+        for env, rng in zip((first, second), rngs, strict=True):
+            step_once(env, rng)
+    assert first.episode.to_json() == second.episode.to_json() == ended
+
+
+@each_env
 def test_unknown_options_are_ignored(id, play_on):
     plays = []
     for options in (None, {}, {"options": 1, "nobody knows": [2]}):
