@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
@@ -147,6 +148,16 @@ class Agent:
     def act(self, requests: Sequence[Request]) -> list[Reply]:
         """Answer every request, in order."""
         raise NotImplementedError(f"{type(self).__name__} must define act")  # abstract
+
+    def submit(self, requests: Sequence[Request]) -> list[Future[Reply]] | None:
+        """Ask for replies that are made elsewhere, as by a server, without waiting for them.
+
+        Returns:
+            One future per request, in order, which can be cancelled until it is under way; None for
+            agents that answer in this process, by `act`. A reply depends on its request and on
+            earlier ones of its conversation, not on when others are answered.
+        """
+        return None
 
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
         """Return the probability of every legal move of each request, for exact evaluation.

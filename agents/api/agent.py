@@ -1,14 +1,16 @@
 """A model behind an OpenAI-compatible chat API as an agent: `openai:MODEL`.
 
-Read `act` first: what the cache knows is answered from it, the rest is asked for at once, with
+Read `submit` first: what the cache knows is answered from it, the rest is asked for at once, with
 bounded concurrency, and kept as it arrives.
 """
 
 from __future__ import annotations
 
-import asyncio
+import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +19,11 @@ from coevo.agents.agent import Agent, Reply, Request
 from coevo.agents.api.cache import Keys, ReplyCache
 from coevo.agents.api.client import ChatClient
 from coevo.agents.api.limits import Limits
-from coevo.agents.api.loop import wait_for
+from coevo.agents.api.loop import Begin, submit
 from coevo.agents.api.outcome import Answer, Failure
 from coevo.agents.api.settings import ApiSettings, settings_for
 from coevo.agents.api.usage import Usage
+from coevo.agents.elsewhere import all_of
 from coevo.agents.unanswered import Unanswered
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.errors import CoevoError
@@ -50,6 +53,9 @@ class ApiAgent(Agent):
         self._client = ChatClient(settings, limits or Limits(settings), rng)
         self._cache = ReplyCache(settings.cache, settings.cache_replies, settings.cache_bytes)
         self._keys = Keys(settings)
+        self._open: dict[str, Future[Reply]] = {}
+        """What was asked and has no answer yet."""
+        self._counting = threading.Lock()
 
     @property
     def usage(self) -> Usage:
@@ -73,16 +79,26 @@ class ApiAgent(Agent):
         Raises:
             ApiError: nothing more can or may be asked; what was answered is in the cache.
         """
-        keys = [self._keys.next(r.chat, _task(r)) for r in requests]
-        outcomes: dict[str, Answer | Failure] = {}
-        for key in keys:
-            if (answer := self._cache.get(key)) is not None:
-                outcomes[key] = answer
-        wanted = {k: r.chat for k, r in zip(keys, requests, strict=True) if k not in outcomes}
-        self._client.usage.hits += len(keys) - len(wanted)
-        if wanted:
-            outcomes |= wait_for(self._fetch(wanted))
-        return [self._reply(outcomes[key]) for key in keys]
+        return all_of(self.submit(requests))
+
+    def submit(self, requests: Sequence[Request]) -> list[Future[Reply]]:
+        """Ask without waiting; see `act`."""
+        if not self._open:
+            self._client.error = None
+        return [self._asked(r) for r in requests]
+
+    def _asked(self, request: Request) -> Future[Reply]:
+        key = self._keys.next(request.chat, _task(request), request.conversation)
+        if (known := self._open.get(key)) is not None:
+            self._hit()
+            return known
+        reply = self._open[key] = submit(partial(self._one, key, request.chat))
+        reply.add_done_callback(lambda _: self._open.pop(key, None))
+        return reply
+
+    def _hit(self) -> None:
+        with self._counting:
+            self._client.usage.hits += 1
 
     def close(self) -> None:
         """Close connections and the cache's file; nothing can be asked after it."""
@@ -97,33 +113,23 @@ class ApiAgent(Agent):
         self._client.usage.truncated += outcome.finish == "length"
         return Reply(outcome.text)
 
-    async def _fetch(self, wanted: Mapping[str, Chat]) -> dict[str, Answer | Failure]:
-        """Ask for all at once; where that raises, every answer up to then is in the cache."""
-        self._client.error = None
-        tasks = {key: asyncio.create_task(self._one(key, chat)) for key, chat in wanted.items()}
+    async def _one(self, key: str, chat: Chat, begin: Begin) -> Reply:
         try:
-            await asyncio.wait(tasks.values(), return_when=asyncio.FIRST_EXCEPTION)
-            # What is at the server may be billed; what was not sent is dropped.
-            for task in set(tasks.values()) - self._client.sending:
-                task.cancel()  # does nothing to those that have ended
-            await asyncio.wait(tasks.values())
-        finally:
-            for task in tasks.values():
-                task.cancel()
-        errors = [e for t in tasks.values() if not t.cancelled() and (e := t.exception())]
-        if errors:
-            raise errors[0]
-        return {key: task.result() for key, task in tasks.items()}
-
-    async def _one(self, key: str, chat: Chat) -> Answer | Failure:
-        try:
-            outcome = await self._client.ask(chat, int(key[:7], 16))
-            if isinstance(outcome, Answer):
-                self._cache.put(key, outcome)
+            outcome: Answer | Failure | None = self._cache.get(key)
+            if outcome is None:
+                outcome = await self._client.ask(chat, int(key[:7], 16), begin)
+                if isinstance(outcome, Answer):
+                    self._cache.put(key, outcome)
+            else:
+                self._hit()
         except CoevoError as error:
+            begin()
             self._client.error = self._client.error or error
+            # What is at the server may be billed; what was not sent is dropped.
+            for other in list(self._open.values()):
+                other.cancel()
             raise
-        return outcome
+        return self._reply(outcome)
 
 
 def _task(request: Request) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import threading
 import weakref
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -52,17 +53,19 @@ class ReplyCache:
             )
         except (OSError, sqlite3.Error) as error:
             raise self._failed(error) from None
-        self.close = weakref.finalize(self, self._db.close)
+        self._one = threading.Lock()
+        """Held by the one statement that runs: the event loop's thread asks, others close."""
+        self.close = weakref.finalize(self, _close, self._db, self._one)
         """Closes the file; nothing can be read or written after it."""
         self._run(_TABLE)
 
     def get(self, key: str) -> Answer | None:
         """Return the answer of an earlier request, or None."""
-        row = self._run("SELECT answer FROM replies WHERE key = ?", key).fetchone()
-        if row is None:
+        rows = self._run("SELECT answer FROM replies WHERE key = ?", key)
+        if not rows:
             return None
         try:
-            found: Answer = read(Answer, json.loads(row[0]))
+            found: Answer = read(Answer, json.loads(rows[0][0]))
         except (ValueError, TypeError, RecursionError) as error:
             raise self._failed(error) from None
         return found
@@ -70,11 +73,11 @@ class ReplyCache:
     def put(self, key: str, answer: Answer) -> None:
         """Keep an answer; it is in the file when this returns."""
         text = json.dumps(asdict(answer))
-        put = self._run("INSERT OR REPLACE INTO replies (key, answer) VALUES (?, ?)", key, text)
-        newest = put.lastrowid or 0
+        self._run("INSERT OR REPLACE INTO replies (key, answer) VALUES (?, ?)", key, text)
+        newest = self._run("SELECT last_insert_rowid()")[0][0]
         self._run("DELETE FROM replies WHERE number <= ?", newest - self._most)
         while self._bytes() > self._most_bytes:
-            oldest = self._run("SELECT min(number) FROM replies").fetchone()[0]
+            oldest = self._run("SELECT min(number) FROM replies")[0][0]
             if oldest is None:
                 return
             self._run("DELETE FROM replies WHERE number <= ?", (9 * oldest + newest) // 10)
@@ -82,12 +85,13 @@ class ReplyCache:
     def _bytes(self) -> int:
         """Return the size of the pages in use; those of what was deleted are used again."""
         names = ("page_count", "freelist_count", "page_size")
-        whole, free, size = (int(self._run(f"PRAGMA {n}").fetchone()[0]) for n in names)
+        whole, free, size = (int(self._run(f"PRAGMA {n}")[0][0]) for n in names)
         return (whole - free) * size
 
-    def _run(self, statement: str, *values: Any) -> sqlite3.Cursor:
+    def _run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         try:
-            return self._db.execute(statement, values)
+            with self._one:
+                return self._db.execute(statement, values).fetchall()
         except sqlite3.Error as error:
             raise self._failed(error) from None
 
@@ -97,12 +101,18 @@ class ReplyCache:
         return DataError(f"cannot use the cache {self._path}: {said}; {hint}")
 
 
+def _close(db: sqlite3.Connection, one: threading.Lock) -> None:
+    with one:
+        db.close()
+
+
 class Keys:
     """Returns for every request its key in the cache.
 
-    Equal chats of one task get the keys of samples 0, 1, 2, ... in the order in which they are
-    asked, so that they are drawn independently, and drawn alike by whoever asks again in the same
-    order, however fast each reply came. Without sampling there is one reply to a chat.
+    Equal chats of one task and conversation get the keys of samples 0, 1, 2, ... in the order in
+    which they are asked; those of other conversations have samples of their own. So they are drawn
+    independently, and drawn alike by whoever asks again, however fast each reply came. Without
+    sampling there is one reply to a chat.
 
     Args:
         settings: what a reply depends on: server, model, sampling, seed.
@@ -121,15 +131,17 @@ class Keys:
         }
         self._asked: dict[bytes, int] = {}
 
-    def next(self, chat: Sequence[Message], task: str) -> str:
+    def next(self, chat: Sequence[Message], task: str, conversation: str = "") -> str:
         """Return the key of the next reply to a chat.
 
         Args:
             chat: its messages.
             task: start state or question that it belongs to.
+            conversation: seat and play that it belongs to.
         """
         messages = [[m["role"], m["content"]] for m in chat]
-        scope = _digest([self._depends, messages, task if self._sampled else None])
+        asked_by = [task, conversation] if self._sampled else None
+        scope = _digest([self._depends, messages, asked_by])
         sample = self._next_sample(bytes.fromhex(scope)) if self._sampled else 0
         return _digest([scope, sample])[:40]
 

@@ -19,6 +19,7 @@ import openai
 from coevo.agents.api import loop
 from coevo.agents.api.errors import ApiError, ApiRefusedError
 from coevo.agents.api.limits import Amount, Limits, most_prompt_tokens
+from coevo.agents.api.loop import Begin
 from coevo.agents.api.outcome import (
     MOST_BYTES,
     Answer,
@@ -64,8 +65,13 @@ class ChatClient:
         """Closes the connections; done at the latest when nobody refers to this client."""
         self.close.atexit = False
 
-    async def ask(self, chat: Sequence[Message], seed: int) -> Answer | Failure:
+    async def ask(self, chat: Sequence[Message], seed: int, begin: Begin) -> Answer | Failure:
         """Return the reply to a chat, in as many attempts as the settings allow.
+
+        Args:
+            chat: its messages.
+            seed: sent where the settings want one.
+            begin: called before anything is sent.
 
         Raises:
             LimitReachedError: the next attempt could pass a limit.
@@ -75,7 +81,7 @@ class ChatClient:
         # Kept while waiting for a retry: a server in trouble gets fewer requests, not other ones.
         async with self._slots:
             attempt = 1
-            while isinstance(outcome := await self._attempt(chat, seed), Failure):
+            while isinstance(outcome := await self._attempt(chat, seed, begin), Failure):
                 if outcome.fault is Fault.SETTINGS:
                     raise self._refused(outcome)
                 if not self._may_repeat(outcome, attempt):
@@ -88,7 +94,7 @@ class ChatClient:
 
     # ---- Attempts --------------------------------------------------------------------------
 
-    async def _attempt(self, chat: Sequence[Message], seed: int) -> Answer | Failure:
+    async def _attempt(self, chat: Sequence[Message], seed: int, begin: Begin) -> Answer | Failure:
         """Send once, within all limits, and settle what was used."""
         self._check_open()
         prompt_tokens = most_prompt_tokens(chat)
@@ -98,6 +104,7 @@ class ChatClient:
         try:
             sent = await self.limits.rate.acquire(most.tokens)
             self._check_open()
+            begin()
             used = most  # until a response says otherwise
             outcome = await self._send(chat, seed)
             used = self._used(outcome, most, prompt_tokens)

@@ -81,6 +81,10 @@ class Task(ABC, Generic[C]):
     """Whether payoffs of all seats sum to zero after every legal episode."""
     simultaneous: bool = False
     """Whether all seats move at once in every round, so that a parallel form exists."""
+    slow: bool = False
+    """Whether its moves wait for something outside of this process, as for a program or a server:
+    trainers carry out those of many episodes at once, in threads, which share what `reset` does not
+    make anew."""
     default_move: str | None = None
     """Legal move that is played for a reply that gives none; None leaves that to the illegal-move
     policy."""

@@ -1,3 +1,6 @@
+import threading
+from concurrent.futures import Future
+
 import pytest
 
 from coevo.agents import FirstLegalAgent, FixedTextAgent, RandomAgent
@@ -5,9 +8,11 @@ from coevo.agents.agent import Agent, Reply
 from coevo.agents.unanswered import Unanswered
 from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.factories import aec_factory
 from coevo.envs.core.parsing import Status
+from coevo.envs.games.kuhn_poker import KuhnPoker
 from coevo.trainers.collect.metrics import rollout_metrics
-from coevo.trainers.collect.rollout import EpisodeSpec, rollout
+from coevo.trainers.collect.rollout import EpisodeSpec, rollout, rollout_of
 from coevo.trainers.items.sequences import build
 
 SEATS = ("player_0", "player_1")
@@ -155,3 +160,102 @@ def test_nobody_learns_from_a_play_that_was_abandoned():
     assert [t.agent for t in episode.turns] == ["player_0"]
     assert episode.turns[0].token_ids
     assert build([episode], [0]) is None
+
+
+class Distant(Agent):
+    """Answers when the test says so, and writes down what it is asked."""
+
+    def __init__(self, on_asked=lambda distant: None):
+        self.asked, self.on_asked = [], on_asked
+
+    def submit(self, requests):
+        futures = [Future() for _ in requests]
+        self.asked += zip(requests, futures, strict=True)
+        self.on_asked(self)
+        return futures
+
+
+def first_move(request):
+    return Reply(f"[{request.info['legal_actions'][0]}]")
+
+
+def test_an_episode_goes_on_while_another_waits_for_its_reply():
+    def on_asked(distant):
+        for request, future in distant.asked[1:]:
+            if not future.done():
+                future.set_result(first_move(request))
+
+    class Near(Policy):
+        def act(self, requests):
+            request, future = distant.asked[0]
+            if not future.done():
+                future.set_result(first_move(request))
+            return super().act(requests)
+
+    distant, near = Distant(on_asked), Near()
+    specs = [EpisodeSpec(s, {"player_0": "distant", "player_1": "near"}) for s in range(3)]
+    episodes = rollout("coevo/kuhn_poker-v0", specs, {"distant": distant, "near": near}, TERSE)
+    assert all(e.stop is StopReason.FINISHED for e in episodes)
+    assert [name for name, _ in near.calls[0]] == ["1/player_1", "2/player_1"]
+
+
+def test_agents_elsewhere_are_asked_before_those_here_are():
+    distant = Distant()
+
+    class Near(Policy):
+        def act(self, requests):
+            for request, future in distant.asked:
+                if not future.done():
+                    future.set_result(first_move(request))
+            return super().act(requests)
+
+    players = {"player_0": "near", "player_1": "distant"}
+    (episode,) = rollout(
+        "coevo/goofspiel-v0", [EpisodeSpec(0, players)], {"distant": distant, "near": Near()}, TERSE
+    )
+    assert episode.stop is StopReason.FINISHED
+
+
+def test_an_error_elsewhere_cancels_what_is_not_under_way_and_waits_for_the_rest():
+    def on_asked(distant):
+        (_, failed), (_, running), _ = distant.asked
+        running.set_running_or_notify_cancel()
+        failed.set_exception(ConfigError("no more"))
+        threading.Timer(0.05, running.set_result, [Reply("kept")]).start()
+
+    distant = Distant(on_asked)
+    specs = [EpisodeSpec(s, both("distant")) for s in range(3)]
+    with pytest.raises(ConfigError, match="no more"):
+        rollout("coevo/kuhn_poker-v0", specs, {"distant": distant}, TERSE)
+    assert [f.cancelled() for _, f in distant.asked] == [False, False, True]
+    assert distant.asked[1][1].result().text == "kept"
+
+
+class SlowKuhn(KuhnPoker):
+    """Goes on when four episodes are stepped at the same time."""
+
+    slow = True
+    steps = threading.Barrier(4, timeout=10)
+
+    def play(self, moves):
+        self.steps.wait()
+        return super().play(moves)
+
+
+def test_slow_environments_are_stepped_side_by_side_and_play_the_same():
+    players = {"r": RandomAgent(), "first": FirstLegalAgent()}
+    specs = [EpisodeSpec(s, {"player_0": "r", "player_1": "first"}) for s in (0, 0, 0, 0)]
+    slow = rollout_of({"": aec_factory(SlowKuhn)(**TERSE)}, specs, players)
+    quick = rollout("coevo/kuhn_poker-v0", specs, players, TERSE)
+    assert [e.to_json() for e in slow] == [e.to_json() for e in quick]
+
+
+def test_an_error_in_a_slow_step_is_raised():
+    class Broken(KuhnPoker):
+        slow = True
+
+        def play(self, moves):
+            raise ConfigError("the browser is gone")
+
+    with pytest.raises(ConfigError, match="the browser is gone"):
+        rollout_of({"": aec_factory(Broken)()}, [EpisodeSpec(0, both("r"))], {"r": RandomAgent()})

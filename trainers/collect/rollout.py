@@ -1,14 +1,22 @@
-"""From agents and seeds to episodes: many at once, every call to an agent batched."""
+"""From agents and seeds to episodes: many at once, every call to an agent batched.
+
+Nobody waits for the slowest. Agents behind servers are asked at once and go on as they answer,
+steps of slow environments are carried out in threads, and agents of this process are asked for
+whatever waits for them at the time. Where all answer in this process the episodes go in step, and
+what is asked together does not depend on the clock.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from coevo.agents.agent import Agent, Reply, Request, request_of, sealed_rng
+from coevo.agents.elsewhere import drop, some_of
 from coevo.agents.policy import Policy
 from coevo.agents.unanswered import Unanswered
 from coevo.envs import make
@@ -16,6 +24,11 @@ from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.collect.injected import Injected
+
+STEPS = 64
+"""Steps of slow environments that are carried out at the same time."""
+UNUSED = np.random.default_rng(0)
+"""What policies are given: they draw from generators of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +55,29 @@ class _Live:
     spec: EpisodeSpec
     env: TextEnv
     rng: np.random.Generator
+    own: dict[str, np.random.Generator] = field(default_factory=dict)
+    """Agent -> its generator, from which nobody finds the seed."""
+    asked: set[str] = field(default_factory=set)
+    """Seats that have not answered yet."""
     waiting: dict[str, tuple[Request, Reply]] = field(default_factory=dict)
     """Replies of a simultaneous round that the environment has not taken yet."""
+    stepping: tuple[Request, Reply] | None = None
+    """What the environment is taking, in a thread."""
 
-    def asked(self, seat: str, agent: Agent, own: np.random.Generator) -> Request:
+    def request(self, seat: str, agent: Agent) -> Request:
         """Return the request of a seat, with what is added to its prompts."""
         name, inside = f"{self.number}/{seat}", agent.insider
-        plain = request_of(self.env, seat, self.rng if inside else own, name, inside=inside)
+        rng = self.rng if inside else self._own(self.spec.players[seat], agent)
+        plain = request_of(self.env, seat, rng, name, inside=inside)
         told = self.spec.injected.get(seat)
         return plain if told is None else replace(plain, chat=told.added(plain.chat))
+
+    def _own(self, name: str, agent: Agent) -> np.random.Generator:
+        if isinstance(agent, Policy):
+            return UNUSED
+        if name not in self.own:
+            self.own[name] = sealed_rng(f"{name} {self.spec.seed} {self.spec.stream}")
+        return self.own[name]
 
     def note(self, turn: Turn, request: Request, reply: Reply, agent: Agent) -> None:
         """Write down who wrote a turn, from which tokens, and what was added to its prompt."""
@@ -103,15 +130,9 @@ def rollout_of(
     missing = {name for s in specs for name in s.players.values()} - agents.keys()
     if missing:
         raise ConfigError(f"no agent {sorted(missing)}; agents: {sorted(agents)}")
-    own = {name: sealed_rng(f"{name} {[(s.seed, s.stream) for s in specs[:1]]}") for name in agents}
     every = [_start(number, templates[s.env].fresh(), s) for number, s in enumerate(specs)]
-    while live := [e for e in every if e.env.awaiting]:
-        for name, asked in _requests(live, agents, own).items():
-            replies = agents[name].act([request for _, request in asked])
-            for (one, request), reply in zip(asked, replies, strict=True):
-                one.waiting[request.seat] = (request, reply)
-        for one in live:
-            _advance(one, agents)
+    with ThreadPoolExecutor(STEPS, thread_name_prefix="coevo-step") as threads:
+        _Rollout(agents, threads).play(every)
     return [e.env.episode for e in every]
 
 
@@ -121,27 +142,107 @@ def _start(number: int, env: TextEnv, spec: EpisodeSpec) -> _Live:
     return _Live(number, spec, env, np.random.default_rng([spec.seed, spec.stream, 7]))
 
 
-def _requests(
-    live: list[_Live], agents: Mapping[str, Agent], own: Mapping[str, np.random.Generator]
-) -> dict[str, list[tuple[_Live, Request]]]:
-    """Return the open requests by agent, in the order of the episodes."""
-    asked: dict[str, list[tuple[_Live, Request]]] = {}
-    for one in live:
-        for seat in one.env.awaiting:
-            if seat not in one.waiting:
-                name = one.spec.players[seat]
-                asked.setdefault(name, []).append((one, one.asked(seat, agents[name], own[name])))
-    return asked
+Asked = list[tuple[_Live, Request]]
 
 
-def _advance(one: _Live, agents: Mapping[str, Agent]) -> None:
-    """Step the environment with the replies at hand and note who wrote each turn."""
-    env = one.env
-    while env.awaiting and env.agent_selection in one.waiting:
-        seat = env.agent_selection
-        request, reply = one.waiting.pop(seat)
-        if isinstance(reply, Unanswered):
-            env.abandon(f"{seat}: {reply.reason}")
-            return
-        env.step(reply.text)
-        one.note(env.episode.turns[-1], request, reply, agents[one.spec.players[seat]])
+@dataclass
+class _Rollout:
+    """Plays episodes, each as fast as it goes."""
+
+    agents: Mapping[str, Agent]
+    threads: ThreadPoolExecutor
+    """For steps of slow environments."""
+    replies: dict[Future[Reply], Asked] = field(default_factory=dict)
+    """What servers are asked for; several may wait for one reply."""
+    steps: dict[Future[None], _Live] = field(default_factory=dict)
+
+    @property
+    def under_way(self) -> list[Future[Any]]:
+        """What is going on elsewhere."""
+        return [*self.replies, *self.steps]
+
+    def play(self, every: Iterable[_Live]) -> None:
+        """Play to the ends."""
+        ready = [one for one in every if one.env.awaiting]
+        try:
+            while ready or self.under_way:
+                here = self._submitted(ready)
+                moved = self._answered(here)
+                if self.under_way:
+                    moved |= self._arrived(wait_for_one=not moved)
+                ready = [moved[n] for n in sorted(moved) if self._advance(moved[n])]
+        except Exception:
+            wait(drop(self.under_way))  # servers may bill it: agents keep the replies
+            raise
+        finally:
+            drop(self.under_way)
+
+    def _submitted(self, ready: Iterable[_Live]) -> dict[str, Asked]:
+        """Ask the agents that answer elsewhere; return what the others are to be asked."""
+        asked: dict[str, Asked] = {}
+        for one in ready:
+            for seat in one.env.awaiting:
+                if seat not in one.waiting and seat not in one.asked:
+                    name = one.spec.players[seat]
+                    one.asked.add(seat)
+                    request = one.request(seat, self.agents[name])
+                    asked.setdefault(name, []).append((one, request))
+        here: dict[str, Asked] = {}
+        for name, those in asked.items():
+            futures = self.agents[name].submit([request for _, request in those])
+            if futures is None:
+                here[name] = those
+            else:
+                for future, pair in zip(futures, those, strict=True):
+                    self.replies.setdefault(future, []).append(pair)
+        return here
+
+    def _answered(self, here: Mapping[str, Asked]) -> dict[int, _Live]:
+        """Ask agents of this process; return the episodes that have replies, by number."""
+        moved = {}
+        for name, asked in here.items():
+            replies = self.agents[name].act([request for _, request in asked])
+            for (one, request), reply in zip(asked, replies, strict=True):
+                moved[one.number] = _given(one, request, reply)
+        return moved
+
+    def _arrived(self, *, wait_for_one: bool) -> dict[int, _Live]:
+        """Take what has arrived from elsewhere; return the episodes that it is for, by number."""
+        moved = {}
+        for future in some_of(self.under_way, at_least=wait_for_one):
+            if (one := self.steps.pop(future, None)) is not None:
+                self._noted(one)
+                moved[one.number] = one
+            for one, request in self.replies.pop(future, ()):
+                moved[one.number] = _given(one, request, future.result())
+        return moved
+
+    def _advance(self, one: _Live) -> bool:
+        """Step with the replies at hand; return whether somebody can be asked."""
+        env = one.env
+        while one.stepping is None and env.awaiting and env.agent_selection in one.waiting:
+            request, reply = one.waiting.pop(env.agent_selection)
+            if isinstance(reply, Unanswered):
+                env.abandon(f"{request.seat}: {reply.reason}")
+                return False
+            one.stepping = request, reply
+            if env.task.slow:
+                self.steps[self.threads.submit(env.step, reply.text)] = one
+            else:
+                env.step(reply.text)
+                self._noted(one)
+        return one.stepping is None and bool(env.awaiting)
+
+    def _noted(self, one: _Live) -> None:
+        """Note who wrote the turn that an environment has taken."""
+        assert one.stepping is not None  # it has taken one
+        request, reply = one.stepping
+        one.stepping = None
+        turn = one.env.episode.turns[-1]
+        one.note(turn, request, reply, self.agents[one.spec.players[request.seat]])
+
+
+def _given(one: _Live, request: Request, reply: Reply) -> _Live:
+    one.asked.discard(request.seat)
+    one.waiting[request.seat] = request, reply
+    return one

@@ -482,24 +482,24 @@ def test_a_copy_outlives_the_agent_that_it_was_made_of(web, agent_of):
     assert twin.act([web.request("a")]) == [Reply("a #1")]
 
 
-def test_ctrl_c_cancels_what_is_under_way(web, agent_of, monkeypatch):
-    server = web.serve(lambda n, b, h: server.released.wait(5))
-    agent = agent_of(server)
-    from concurrent.futures import Future
+def test_ctrl_c_sends_nothing_more_and_keeps_what_is_at_the_server(
+    web, agent_of, monkeypatch, tmp_path
+):
+    server = web.serve(lambda n, b, h: (server.released.wait(5), web.echo(n, b, h)))
+    agent = agent_of(server, concurrency=1, cache=tmp_path)
 
-    result = Future.result
-
-    def interrupted(self, timeout=None):
-        if threading.current_thread() is not threading.main_thread():
-            return result(self, timeout)
-        web.until(lambda: len(server.asked) == 2)
-        monkeypatch.setattr(Future, "result", result)
+    def interrupted(futures, **_):
+        web.until(lambda: len(server.asked) == 1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Future, "result", interrupted)
+    monkeypatch.setattr("coevo.agents.elsewhere.wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         agent.act([web.request("a"), web.request("b")])
-    web.until(lambda: not agent._client.sending)
+    monkeypatch.undo()
+    server.released.set()
+    web.until(lambda: not agent._open)
+    assert agent_of(server, cache=tmp_path).act([web.request("a")]) == [Reply("a #0")]
+    assert len(server.asked) == 1
 
 
 def test_all_stops_are_errors_for_a_person():
