@@ -139,7 +139,7 @@ def _tried(model: PreTrainedModel) -> str | None:
     except Exception as error:  # architectures that want more than tokens say so in many ways
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise ConfigError(f"{refused}it does not read plain token ids: {reason}") from None
-    if not _close(before, whole[: len(before)]):
+    if not close(before, whole[: len(before)]):
         raise ConfigError(f"{refused}what it says of a token depends on the tokens after it")
     if not _agree(ReadAnew(model, rows), wanted):
         raise ConfigError(f"{refused}it says other things of a sequence in a batch than alone")
@@ -165,7 +165,7 @@ def _takes(model: PreTrainedModel, rows: list[Row], name: str, wanted: Sequence[
 def _agree(tried: Contexts, wanted: Sequence[Tensor]) -> bool:
     """Return whether contexts give at every step of the trial what single sequences give."""
     for step, expected in enumerate(wanted):
-        if not _close(tried.logits(), expected):
+        if not close(tried.logits(), expected):
             return False
         if step < len(_GROWN):
             tried.grow(*_GROWN[step])
@@ -186,7 +186,8 @@ def _alone(model: PreTrainedModel, ids: Row) -> Tensor:
     return cast("Tensor", out.logits)[0]
 
 
-def _close(found: Tensor, expected: Tensor) -> bool:
+def close(found: Tensor, expected: Tensor) -> bool:
+    """Return whether scores [N, V] give the same log-probabilities within `TOLERANCE`."""
     if found.shape != expected.shape:
         return False
     one, other = (t.float().log_softmax(-1) for t in (found, expected))

@@ -18,6 +18,8 @@ from coevo.agents.chat_tokens import ChatTokens
 from coevo.agents.engines.engine import Engine, Prompt
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.policy import Policy
+from coevo.agents.prefix_sharing import rows_of
+from coevo.agents.prefix_tree import Row
 from coevo.agents.sampling import Ids, SamplingConfig
 from coevo.agents.scoring import Scored, Span, score
 from coevo.agents.weights import Weights
@@ -43,6 +45,10 @@ class LanguageModelWeights(Weights):
         """Width of the last hidden state."""
         return int(self.model.config.get_text_config().hidden_size)
 
+    def in_rows(self, spans: Sequence[Span], longest: int) -> list[Row]:
+        """Return rows of sequences that share beginnings, if the architecture allows for that."""
+        return rows_of(self.model, spans, longest)
+
     def score(
         self,
         spans: Sequence[Span],
@@ -50,10 +56,12 @@ class LanguageModelWeights(Weights):
         model: nn.Module | None = None,
         hidden: bool = False,
         autocast: torch.dtype | None = None,
+        rows: Sequence[Sequence[int]] | None = None,
     ) -> Scored:
         """Run one forward pass over sequences."""
         given = cast("PreTrainedModel", model or self.model)
-        return score(given, spans, sampling.temperature or 1.0, hidden=hidden, autocast=autocast)
+        temperature = sampling.temperature or 1.0
+        return score(given, spans, temperature, rows=rows, hidden=hidden, autocast=autocast)
 
     def reward_head(self) -> nn.Module:
         """Return a linear head on the last hidden state."""

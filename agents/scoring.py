@@ -13,6 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedModel
 
 from coevo.agents.output_head import output_head, trunk
+from coevo.agents.prefix_tree import Layout, laid_out
 
 PIECE = 2**24
 """Elements of a matrix [tokens, vocabulary] that exists at a time: 64 MiB in float32."""
@@ -131,42 +132,64 @@ def score(
     spans: Sequence[Span],
     temperature: float = 1.0,
     *,
+    rows: Sequence[Sequence[int]] | None = None,
     hidden: bool = False,
     autocast: torch.dtype | None = None,
 ) -> Scored:
     """Run one forward pass and keep what predicts the reply tokens.
 
     Padding stands behind the tokens, where no token of a causal model sees it: positions and masks
-    are the model's own, whatever its architecture.
+    are the model's own, whatever its architecture, but in rows of several sequences.
 
     Args:
         model: a causal language model.
         spans: sequences with at least one reply token each, none at index 0.
         temperature: of the policy; logits are divided by it.
+        rows: the indices of the spans that stand in each row (`prefix_sharing.rows_of`); None
+            gives each a row of its own.
         hidden: whether to return hidden states, for a critic.
         autocast: compute matrix products in this type.
     """
-    device = model.device
-    ids_BL = right_padded([s.ids for s in spans], device)
-    places = [(b, p) for b, s in enumerate(spans) for p in s.positions()]
-    row_N, column_N = torch.tensor(places, device=device).T
+    device, sequences = model.device, [s.ids for s in spans]
+    layout = laid_out(sequences, rows or [(i,) for i in range(len(spans))])
+    given = _given(model, layout)
+    row_N, column_N = _before(spans, layout).to(device)
     head = output_head(model)
     with _precision(device, autocast):
         if head is None:
-            out = model(input_ids=ids_BL, use_cache=False, output_hidden_states=hidden)
+            out = model(**given, use_cache=False, output_hidden_states=hidden)
             hidden_BLH, logits_BLV = out.hidden_states[-1] if hidden else None, out.logits
         else:
-            hidden_BLH = trunk(model)(input_ids=ids_BL, use_cache=False).last_hidden_state
-    hidden_NH = None if hidden_BLH is None else hidden_BLH[row_N, column_N - 1]
+            hidden_BLH = trunk(model)(**given, use_cache=False).last_hidden_state
+    hidden_NH = None if hidden_BLH is None else hidden_BLH[row_N, column_N]
 
     def logits(part: slice) -> Tensor:
         if head is None:
-            return logits_BLV[row_N[part], column_N[part] - 1].float() / temperature
+            return logits_BLV[row_N[part], column_N[part]].float() / temperature
         with _precision(device, autocast):
             return head(cast("Tensor", hidden_NH)[part]) / temperature
 
+    ids_N = torch.tensor([s.ids[p] for s in spans for p in s.positions()], device=device)
     seen = hidden_NH.float() if hidden and hidden_NH is not None else None
-    return Scored(logits, ids_BL[row_N, column_N], seen)
+    return Scored(logits, ids_N, seen)
+
+
+def _given(model: PreTrainedModel, layout: Layout) -> dict[str, Tensor]:
+    """Return what a model reads: ids alone, where every row is one sequence."""
+    given = {"input_ids": layout.ids_BL.to(model.device)}
+    if layout.shared:
+        seen_B1LL = layout.seen_BLL().unsqueeze(1).to(model.device)
+        if model.config.get_text_config()._attn_implementation != "sdpa":  # masks are added there
+            lowest = torch.finfo(model.dtype).min
+            seen_B1LL = torch.where(seen_B1LL, 0.0, lowest).to(model.dtype)
+        given |= {"position_ids": layout.depth_BL.to(model.device), "attention_mask": seen_B1LL}
+    return given
+
+
+def _before(spans: Sequence[Span], layout: Layout) -> Tensor:
+    """Return the rows and columns of the tokens before the reply tokens, [2, N]."""
+    where = zip(spans, layout.row_of, layout.places, strict=True)
+    return torch.tensor([(b, places[p - 1]) for s, b, places in where for p in s.positions()]).T
 
 
 def _precision(
@@ -175,12 +198,6 @@ def _precision(
     if autocast is None:
         return contextlib.nullcontext()
     return torch.autocast(device.type, autocast)
-
-
-def right_padded(rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
-    """Return ids, [rows, longest], padded on the right with id 0."""
-    longest = max(map(len, rows))
-    return torch.tensor([[*r, *[0] * (longest - len(r))] for r in rows], device=device)
 
 
 def left_padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:

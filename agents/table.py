@@ -126,6 +126,7 @@ class TableWeights(Weights):
         model: nn.Module | None = None,
         hidden: bool = False,
         autocast: torch.dtype | None = None,
+        rows: Sequence[Sequence[int]] | None = None,
     ) -> Scored:
         """Look the moves up."""
         row_N = torch.tensor([s.ids[0] for s in spans])

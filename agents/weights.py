@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from coevo.agents.base_model import BaseModel
+from coevo.agents.prefix_tree import Row
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.scoring import Scored, Span
 from coevo.envs.core.errors import DataError
@@ -37,6 +38,15 @@ class Weights(ABC):
     def hidden_size(self) -> int:
         """Width of the hidden states that critics read."""
 
+    def in_rows(self, spans: Sequence[Span], longest: int) -> list[Row]:
+        """Return which token sequences are to be computed in one row: here each alone.
+
+        Args:
+            spans: of a policy with such weights.
+            longest: tokens of a row with several sequences, at most.
+        """
+        return [Row((i,), len(s.ids)) for i, s in enumerate(spans)]
+
     @abstractmethod
     def score(
         self,
@@ -45,6 +55,7 @@ class Weights(ABC):
         model: nn.Module | None = None,
         hidden: bool = False,
         autocast: torch.dtype | None = None,
+        rows: Sequence[Sequence[int]] | None = None,
     ) -> Scored:
         """Return what these weights, or others of the same kind, say of given token sequences.
 
@@ -54,6 +65,7 @@ class Weights(ABC):
             model: other weights; None takes its own.
             hidden: whether to return hidden states, for a critic.
             autocast: compute matrix products in this type.
+            rows: the indices of the spans that stand in each row; None takes one row each.
         """
 
     @abstractmethod

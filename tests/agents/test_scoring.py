@@ -13,7 +13,6 @@ from coevo.agents.scoring import (
     left_padded,
     micro_batches,
     positions,
-    right_padded,
     score,
 )
 
@@ -116,10 +115,6 @@ def test_micro_batches_hold_every_row_once_within_the_budget(lengths, budget):
     assert sorted(i for part in parts for i in part) == list(range(len(lengths)))
     for part in parts:
         assert len(part) == 1 or len(part) * max(lengths[i] for i in part) <= budget
-
-
-def test_what_is_scored_is_padded_behind():
-    assert right_padded([[5, 6, 7], [8]], torch.device("cpu")).tolist() == [[5, 6, 7], [8, 0, 0]]
 
 
 def test_padding_is_on_the_left_and_takes_no_position():

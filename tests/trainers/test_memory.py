@@ -76,6 +76,20 @@ def test_a_sequence_that_does_not_fit_alone_is_one_line(lesson, monkeypatch):
             updated(learner, sequences)
 
 
+@pytest.mark.parametrize("budget", [8192, 150])
+def test_passes_compute_a_beginning_once_and_stay_within_the_budget(lesson, budget):
+    learner, sequences = lesson()
+    learner.passes.token_budget = budget
+    lengths = [len(s.ids) for s in sequences.spans]
+    sizes = []
+    learner.passes.logp(sequences)  # the architecture is tried
+    embedding = learner.model.get_input_embeddings()
+    embedding.register_forward_hook(lambda _, given, out: sizes.append(given[0].numel()))
+    learner.passes.logp(sequences)
+    assert sum(sizes) < 0.7 * sum(lengths)
+    assert max(sizes) <= max(budget, *lengths) and (len(sizes) > 1) == (budget < sum(sizes))
+
+
 def saved_for_backward(learner, sequences):
     """Return the elements that a pass keeps for its gradient."""
     part = next(learner.passes.micro_batches(sequences))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 
 import torch
 from torch import Tensor, nn
@@ -29,6 +30,8 @@ class MicroBatch:
     """Indices of the sequences."""
     local: Tensor
     """Per sequence: index into `spans`."""
+    rows: list[range]
+    """The places in `spans` of those that are computed in one row."""
 
     def spread(self, packed_N: Tensor, sequences: Sequences) -> Tensor:
         """Return every sequence the values of its response tokens: packed -> [here, L, ...]."""
@@ -134,15 +137,23 @@ class Passes:
     ) -> Iterator[MicroBatch]:
         """Cut some distinct token sequences, or all, into micro-batches within the token budget."""
         spans = range(len(sequences.spans)) if spans is None else spans
-        lengths = [len(sequences.spans[s].ids) for s in spans]
-        budget = min(self.token_budget, max(1, sum(lengths) // ranks.count()))
-        for batch in micro_batches(lengths, budget if ranks.count() > 1 else self.token_budget):
-            here = [spans[i] for i in batch]
+        given = [sequences.spans[s] for s in spans]
+        rows = self.agent.weights.in_rows(given, self._budget([len(s.ids) for s in given]))
+        lengths = [row.length for row in rows]
+        for batch in micro_batches(lengths, self._budget(lengths)):
+            here = [spans[i] for b in batch for i in rows[b].members]
+            ends = list(accumulate(len(rows[b].members) for b in batch))
+            cut = [range(*ends) for ends in pairwise([0, *ends])]
             place = torch.full((len(sequences.spans),), -1)
             place[torch.tensor(here)] = torch.arange(len(here))
             local_C = place[sequences.span_C]
             at = torch.nonzero(local_C >= 0).squeeze(-1)
-            yield MicroBatch(here, at, local_C[at])
+            yield MicroBatch(here, at, local_C[at], cut)
+
+    def _budget(self, lengths: Sequence[int]) -> int:
+        """Return the tokens of a pass, few enough for every rank to have one."""
+        share = max(1, sum(lengths) // ranks.count())
+        return self.token_budget if ranks.count() == 1 else min(self.token_budget, share)
 
     def score(
         self,
@@ -161,7 +172,8 @@ class Passes:
         kept = self.recompute and torch.is_grad_enabled()
         with recomputed(model) if kept else contextlib.nullcontext():
             weights, sampling = self.agent.weights, self.agent.sampling
-            scored = weights.score(spans, sampling, model, hidden, autocast=_precision(model))
+            precision = _precision(model)
+            scored = weights.score(spans, sampling, model, hidden, precision, rows=part.rows)
         allowed = [sequences.allowed[s] for s in part.spans]
         if all(ids is None for ids in allowed):
             return scored
