@@ -16,6 +16,8 @@ Ids = tuple[int, ...]
 
 COLDEST = 1e-4
 """Lowest temperature but 0: logits divided by less overflow."""
+BLOCK = 256
+"""Ids whose probabilities are summed at a time when one of them is drawn."""
 NEUTRAL = {"top_p": 1.0, "top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
 """Settings that change more than the temperature does -> the value that changes nothing."""
 
@@ -102,6 +104,44 @@ def _penalised(logits_NV: Tensor, contexts_N: Sequence[Sequence[int]], penalty: 
         said = logits_V[ids]
         logits_V[ids] = torch.where(said > 0, said / penalty, said * penalty)
     return logits_NV
+
+
+def drawn(p_NV: Tensor, node_R: Tensor, uniform_R: Tensor) -> Tensor:
+    """Return one id per row, by the inverse of its cumulative distribution (Devroye 1986, II.2).
+
+    Blocks of ids are summed first and one of them is looked into. Across blocks sums are in
+    float64, so that the error stays that of float32 sums of `BLOCK` numbers. An id of probability 0
+    is never drawn.
+
+    Args:
+        p_NV: N distributions; they need not sum to exactly 1.
+        node_R: which of them each row draws from.
+        uniform_R: a number in [0, 1) for each row, float64.
+
+    >>> p_NV = torch.tensor([[0.5, 0.0, 0.5], [0.0, 1.0, 0.0]])
+    >>> uniform_R = torch.tensor([0.49, 0.51, 0.99], dtype=torch.float64)
+    >>> drawn(p_NV, torch.tensor([0, 0, 1]), uniform_R).tolist()
+    [0, 2, 1]
+    """
+    size = p_NV.shape[1]
+    width = min(BLOCK, size)
+    mass_NK = p_NV.unfold(-1, width, width).sum(-1)
+    rest_N1 = p_NV[:, mass_NK.shape[1] * width :].sum(-1, keepdim=True)
+    mass_NK = torch.cat([mass_NK, rest_N1], dim=1).double()
+    sum_RK = mass_NK.cumsum(-1)[node_R]
+    aim_R1 = uniform_R[:, None] * sum_RK[:, -1:]
+    block_R1 = _reached(sum_RK, aim_R1)
+    before_R1 = (sum_RK - mass_NK[node_R]).gather(1, block_R1)
+    id_RB = block_R1 * width + torch.arange(width)
+    p_RB = p_NV[node_R[:, None], id_RB.clamp(max=size - 1)].double().masked_fill(id_RB >= size, 0)
+    place_R1 = _reached(p_RB.cumsum(-1), (aim_R1 - before_R1).clamp(min=0))
+    return (block_R1 * width + place_R1)[:, 0]
+
+
+def _reached(sum_RK: Tensor, aim_R1: Tensor) -> Tensor:
+    """Return where a growing sum first exceeds its aim, or else where it grows last."""
+    last_R1 = torch.searchsorted(sum_RK, sum_RK[:, -1:].contiguous())
+    return torch.searchsorted(sum_RK, aim_R1, right=True).minimum(last_R1)
 
 
 def allowed_next(choices: Sequence[Ids], written: Sequence[int]) -> list[int]:

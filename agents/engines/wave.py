@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 
 from coevo.agents.contexts import contexts
 from coevo.agents.engines.engine import Prompt, Sample
-from coevo.agents.sampling import SamplingConfig, allowed_next, filtered
+from coevo.agents.sampling import SamplingConfig, allowed_next, drawn, filtered
 from coevo.agents.scoring import micro_batches
 from coevo.envs.core.errors import ConfigError, UndefinedError
 
@@ -33,7 +33,8 @@ def sample(
         prompts: contexts; equal ones are computed once and sampled independently.
         end_ids: tokens that end a reply.
         config: temperature, filters and limits.
-        generator: on the CPU; equal states give equal replies.
+        generator: on the CPU; equal states give equal replies. It gives every prompt the random
+            numbers of its reply at once, so that they do not depend on how prompts are batched.
 
     Raises:
         ConfigError: a prompt and its reply do not fit into the model's context, or a choice of
@@ -47,8 +48,10 @@ def sample(
     for row, prompt in enumerate(prompts):
         members[prompt].append(row)
     samples = [Sample([], [], []) for _ in prompts]
+    shape = (len(prompts), config.max_new_tokens if config.temperature else 0)
+    uniform_RT = torch.rand(shape, dtype=torch.float64, generator=generator)
     for batch in micro_batches([len(p.ids) for p in distinct], config.token_budget):
-        _Wave(model, [distinct[i] for i in batch], set(end_ids), config, generator).run(
+        _Wave(model, [distinct[i] for i in batch], set(end_ids), config, uniform_RT).run(
             [members[distinct[i]] for i in batch], samples
         )
     return samples
@@ -79,10 +82,10 @@ class _Wave:
         prompts: list[Prompt],
         end_ids: set[int],
         config: SamplingConfig,
-        generator: torch.Generator,
+        uniform_RT: Tensor,
     ) -> None:
         self.model, self.prompts, self.end_ids = model, prompts, end_ids
-        self.config, self.generator = config, generator
+        self.config, self.uniform_RT = config, uniform_RT
 
     @torch.no_grad()
     def run(self, members: list[list[int]], samples: list[Sample]) -> None:
@@ -111,19 +114,18 @@ class _Wave:
                 closed = torch.ones(logits.shape[1], dtype=torch.bool)
                 closed[list(ids)] = False
                 logits[n, closed] = -torch.inf
-        greedy = self.config.temperature == 0
         if self.config.temperature not in (0, 1):
             logits = logits / self.config.temperature
         if self.config.filters:
             written = [(*p.ids, *samples[members[0]].ids) for p, members in nodes]
             logits = filtered(logits, written, self.config)
-        logp_NV = logits.log_softmax(-1)
-        index = torch.tensor(node_of_row)
-        if greedy:
-            tokens = logp_NV.argmax(-1)[index]
+        p_NV, index = logits.softmax(-1), torch.tensor(node_of_row)
+        if self.config.temperature:
+            step = len(samples[rows[0]].ids)
+            tokens = drawn(p_NV, index, self.uniform_RT[rows, step])
         else:
-            tokens = torch.multinomial(logp_NV.exp()[index], 1, generator=self.generator)[:, 0]
-        logp = logp_NV[index, tokens]
+            tokens = logits.argmax(-1)[index]
+        logp = p_NV[index, tokens].log()
         for row, n, token, lp in zip(
             rows, node_of_row, tokens.tolist(), logp.tolist(), strict=True
         ):

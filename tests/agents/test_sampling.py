@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from scipy.stats import chisquare
 from transformers import (
     AutoModelForCausalLM,
     LogitsProcessorList,
@@ -22,7 +23,7 @@ from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.engines.vllm_engine import VllmEngine
 from coevo.agents.engines.wave import sample
 from coevo.agents.load import load_agent
-from coevo.agents.sampling import SamplingConfig, filtered
+from coevo.agents.sampling import BLOCK, SamplingConfig, drawn, filtered
 from coevo.agents.table import Rows, Table, TabularPolicy
 from coevo.envs.core.episode import PolicyRef
 from coevo.envs.core.errors import ConfigError, UndefinedError
@@ -94,6 +95,92 @@ def test_what_is_kept_of_four_tokens(given, kept):
     left = filtered(p.log(), [()], SamplingConfig(**given)).softmax(-1)
     assert left.nonzero()[:, 1].tolist() == kept
     assert left[0, kept].tolist() == pytest.approx((p[0, kept] / p[0, kept].sum()).tolist())
+
+
+LAST = 1 - 2**-53
+"""The largest number below 1 in float64."""
+
+
+def uniforms(count, seed=0):
+    return torch.rand(count, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def distribution(size, seed=0):
+    """Return uneven probabilities, half of them 0."""
+    generator = torch.Generator().manual_seed(seed)
+    logits = 3 * torch.randn(1, size, generator=generator)
+    closed = torch.rand(1, size, generator=generator) < 0.5
+    closed[0, size // 2] = False
+    return logits.masked_fill(closed, -torch.inf).softmax(-1)
+
+
+@pytest.mark.parametrize("size", [5, 30, BLOCK, BLOCK + 1, 3 * BLOCK, 152_000])
+def test_ids_are_drawn_as_often_as_they_are_probable(size):
+    count = 20_000
+    p_V = distribution(size)[0].double()
+    found = drawn(p_V[None].float(), torch.zeros(count, dtype=torch.long), uniforms(count))
+    assert bool((p_V[found] > 0).all())
+    group_V = (p_V.cumsum(-1) * 100).long().clamp(max=99)  # neighbours are counted together
+    expected = torch.zeros(100, dtype=torch.float64).index_add(0, group_V, p_V) * count
+    seen = group_V[found].bincount(minlength=100)
+    large = expected >= 5
+    assert int(large.sum()) > 1 and int(seen[~large].sum()) <= 30
+    share = expected[large] / expected[large].sum() * seen[large].sum()
+    assert chisquare(seen[large], share).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("size", [7, 32_000, 151_936])
+def test_the_error_of_the_cumulative_distribution_is_below_a_millionth(size):
+    p_1V = distribution(size, seed=1)
+    exact_V = p_1V[0].double().cumsum(-1) / p_1V.double().sum()
+    uniform_R = torch.arange(0, 1, 1e-4, dtype=torch.float64)
+    found = drawn(p_1V, torch.zeros(len(uniform_R), dtype=torch.long), uniform_R)
+    above = exact_V[found] - uniform_R
+    below = uniform_R - (exact_V - p_1V[0].double() / p_1V.double().sum())[found]
+    assert float(above.min()) > -1e-6 and float(below.min()) > -1e-6
+
+
+@pytest.mark.parametrize("size", [3, BLOCK, BLOCK + 1, 5 * BLOCK + 3])
+def test_an_id_of_probability_0_is_never_drawn_and_nothing_lies_behind_the_end(size):
+    uniform_R = torch.tensor([0.0, 2**-60, 0.5, 1 - 1e-9, LAST], dtype=torch.float64)
+    for only in {0, 1, size // 2, size - 2, size - 1}:
+        p_NV = torch.zeros(2, size)
+        p_NV[1, only] = 1e-30
+        found = drawn(p_NV, torch.ones(len(uniform_R), dtype=torch.long), uniform_R)
+        assert found.tolist() == [only] * len(uniform_R)
+    pair = torch.zeros(1, size)
+    pair[0, [1, size - 2]] = 0.5000001  # together above 1
+    found = drawn(pair, torch.zeros(len(uniform_R), dtype=torch.long), uniform_R).tolist()
+    assert found[:2] == [1, 1] and found[3:] == [size - 2] * 2
+
+
+def test_what_rounding_adds_to_a_block_falls_to_its_last_possible_id():
+    p_1V = torch.zeros(1, BLOCK + 2)
+    p_1V[0, BLOCK:] = torch.tensor([1.0, 1.5 * 2**-24])  # their float32 sum is above the true one
+    end = torch.tensor([LAST], dtype=torch.float64)
+    assert drawn(p_1V, torch.tensor([0]), end).tolist() == [BLOCK + 1]
+
+
+def test_on_the_border_of_a_block_no_impossible_id_is_drawn():
+    generator = torch.Generator().manual_seed(3)
+    p_NV = torch.rand(4000, 4 * BLOCK, generator=generator)
+    p_NV[:, BLOCK : 2 * BLOCK] *= 1e-12
+    p_NV[:, ::BLOCK] = 0
+    sum_NK = p_NV.unfold(-1, BLOCK, BLOCK).sum(-1).double().cumsum(-1)
+    row_N = torch.arange(len(p_NV))
+    for border in range(3):
+        found = drawn(p_NV, row_N, sum_NK[:, border] / sum_NK[:, 3])
+        assert bool((p_NV[row_N, found] > 0).all())
+
+
+def test_replies_do_not_depend_on_how_prompts_are_batched(llama):
+    prompts = [Prompt((5, 6, 7))] * 3 + [Prompt((5, n)) for n in range(8, 20)]
+    replies = [
+        [s.ids for s in sample(llama, prompts, (END,), config, torch.Generator().manual_seed(4))]
+        for config in (SamplingConfig(max_new_tokens=9, token_budget=n) for n in (1, 7, 16_384))
+    ]
+    assert replies[0] == replies[1] == replies[2]
+    assert len({tuple(ids) for ids in replies[0]}) == len(prompts)
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
