@@ -15,7 +15,7 @@ from coevo.trainers.run_folder import RunFolder
 
 def collected(config, tmp_path, record, **options):
     changes = {"rewards": record, "collect.episodes": 8, "collect.group_size": 4}
-    given = config("grpo", changes)
+    given = config("grpo", changes, seed=1)
     given = replace(given, env_options={**given.env_options, **options})
     run = loop.start(given, RunFolder(tmp_path))
     return run.collector.collect(0)

@@ -35,7 +35,9 @@ TASK = {
     # random weights give no verdict that can be read, and turns without one are left out
     "urpo": {"advantage.reward_weights": {}, "rewards": ()},
     "mixed_pool": {"population": Shared()},  # its members play the repeated game alone
-    "mpo": {"advantage.reward_weights": {}, "rewards": ()},
+    # a policy that has learnt the move is thrown back now and then by batches of 32
+    "mpo": {"advantage.reward_weights": {}, "rewards": (), "collect.episodes": 64},
+    "spa": {"collect.episodes": 128},
     # nobody designs what is played here
     "paired": {"population": Shared(), "rewards": (), "optim.epochs": 1},
     "two_level": {"population": Shared()},

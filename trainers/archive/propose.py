@@ -11,6 +11,7 @@ from pydantic import PlainValidator
 
 from coevo.agents.agent import Agent, Request
 from coevo.agents.load import load_agent
+from coevo.agents.policy import Policy
 from coevo.agents.unanswered import Unanswered
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.config import by_name, choice, config, read, whole
@@ -64,7 +65,10 @@ class Asking:
 
     def reply(self, run: Run, seat: str, chat: Chat, rng: np.random.Generator) -> Written:
         """Return what the agent writes."""
-        (reply,) = self._agent(run).act([Request(seat, chat, {"legal_actions": None}, rng)])
+        agent = self._agent(run)
+        if isinstance(agent, Policy):  # a run that was resumed has drawn nothing before
+            agent.reseed(int(rng.integers(2**63)))
+        (reply,) = agent.act([Request(seat, chat, {"legal_actions": None}, rng)])
         if isinstance(reply, Unanswered):
             return Written("", reply.reason)
         text = own_words(reply.text, self.longest)
