@@ -127,7 +127,7 @@ class LanguageModelAgent(Policy):
     def act(self, requests: Sequence[Request]) -> list[Reply]:
         """Sample one reply per request; the ids given are the ids that were sampled."""
         prompts = [self._prompt(r) for r in requests]
-        samples = self._generate(prompts, self.tokens.end_ids)
+        samples = self._generate(requests, prompts, self.tokens.end_ids)
         replies = []
         for request, prompt, s in zip(requests, prompts, samples, strict=True):
             text = self.tokens.text(s.ids)

@@ -8,12 +8,13 @@ moves and a checkpoint keeps; the learner publishes them after its update.
 from __future__ import annotations
 
 import copy
+import hashlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-import torch
 from torch import nn
 
 from coevo.agents.agent import Agent, Reply, Request
@@ -97,8 +98,15 @@ class Policy(Agent, ABC):
         self.engine.retire(self.ref.name)
 
     def reseed(self, seed: int) -> None:
-        """Restart the sampling generator; equal seeds and requests give equal replies."""
-        self._generator = torch.Generator().manual_seed(seed)
+        """Restart sampling.
+
+        Every turn of every conversation has random numbers of its own, so that it does not matter
+        what else is asked, or when: equal seeds and requests give equal replies, up to what the
+        size of a batch changes about last digits.
+        """
+        self._seed = seed
+        self._asked: Counter[str] = Counter()
+        """Conversation -> how often it was asked since."""
 
     def having(self, model: nn.Module, name: str | None = None) -> Self:
         """Return the same policy with other weights of its kind."""
@@ -122,8 +130,17 @@ class Policy(Agent, ABC):
         twin.forget()
         return twin
 
-    def _generate(self, prompts: Sequence[Prompt], end_ids: Sequence[int] = ()) -> list[Sample]:
-        """Ask the engine for replies, and count their tokens."""
-        found = self.engine.generate(self.ref, prompts, self.sampling, self._generator, end_ids)
+    def _generate(
+        self, requests: Sequence[Request], prompts: Sequence[Prompt], end_ids: Sequence[int] = ()
+    ) -> list[Sample]:
+        """Ask the engine for replies to requests, and count their tokens."""
+        seeds = [self._stream(r.conversation) for r in requests]
+        found = self.engine.generate(self.ref, prompts, self.sampling, seeds, end_ids)
         self.sampled_tokens += sum(len(s.ids) for s in found)
         return found
+
+    def _stream(self, conversation: str) -> int:
+        """Return the seed of the next reply in a conversation."""
+        name = f"{self._seed} {self._asked[conversation]} {conversation}".encode()
+        self._asked[conversation] += 1
+        return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -136,6 +137,27 @@ def drawn(p_NV: Tensor, node_R: Tensor, uniform_R: Tensor) -> Tensor:
     p_RB = p_NV[node_R[:, None], id_RB.clamp(max=size - 1)].double().masked_fill(id_RB >= size, 0)
     place_R1 = _reached(p_RB.cumsum(-1), (aim_R1 - before_R1).clamp(min=0))
     return (block_R1 * width + place_R1)[:, 0]
+
+
+def uniform(seeds: Sequence[int], count: int) -> Tensor:
+    """Return so many numbers in [0, 1) of the stream of every seed, [seeds, count], float64.
+
+    SplitMix64 (Steele, Lea and Flood 2014, figure 16), whose n-th number needs none before it: no
+    library draws from thousands of streams at once.
+
+    Args:
+        seeds: from 0 to 2^64 - 1.
+        count: numbers of each.
+
+    >>> uniform([0, 1], 2).shape, bool((uniform([5], 3)[:, :2] == uniform([5], 2)).all())
+    (torch.Size([2, 2]), True)
+    """
+    step_T = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    x_RT = np.array(seeds, dtype=np.uint64)[:, None] + step_T
+    x_RT = (x_RT ^ (x_RT >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x_RT = (x_RT ^ (x_RT >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x_RT ^= x_RT >> np.uint64(31)
+    return torch.from_numpy((x_RT >> np.uint64(11)) * 2.0**-53)
 
 
 def _reached(sum_RK: Tensor, aim_R1: Tensor) -> Tensor:

@@ -183,7 +183,7 @@ class TabularPolicy(Policy):
     def act(self, requests: Sequence[Request]) -> list[Reply]:
         """Draw one move per request."""
         prompts = [self._prompt(r, self.rows.row(r)) for r in requests]
-        drawn = zip(requests, prompts, self._generate(prompts), strict=True)
+        drawn = zip(requests, prompts, self._generate(requests, prompts), strict=True)
         return [
             Reply(
                 answer(r.info["legal_actions"][s.ids[0]]),

@@ -88,8 +88,9 @@ class TrainConfig:
     keep_checkpoints: Annotated[int, whole(1)] = 2
     """Complete checkpoints kept on disk."""
     rollout_parts: Annotated[int, whole(1)] = 1
-    """Parts that the episodes of an update are played in, whole groups each, with random streams of
-    their own: what rollout workers share out. Equal numbers give equal episodes."""
+    """Parts that the episodes of an update are played in, whole groups each: what rollout workers
+    share out. Equal numbers give equal episodes; others differ by what the size of a batch changes
+    about last digits."""
     probe_every: Annotated[int, whole(1)] = 10
     """Updates between probes such as exploitability."""
     probe_points: Annotated[int, whole(0)] = 0

@@ -12,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor, nn
 
 from coevo.agents.sampling import Ids, SamplingConfig
@@ -61,16 +60,16 @@ class Engine(ABC):
         policy: PolicyRef,
         prompts: Sequence[Prompt],
         sampling: SamplingConfig,
-        generator: torch.Generator,
+        seeds: Sequence[int],
         end_ids: Sequence[int] = (),
     ) -> list[Sample]:
-        """Draw one reply per prompt; equal states of the generator give equal replies.
+        """Draw one reply per prompt.
 
         Args:
             policy: whose weights.
             prompts: contexts.
             sampling: how replies are drawn.
-            generator: on the CPU.
+            seeds: one per prompt, from 0 to 2^64 - 1, of the random numbers of its reply.
             end_ids: tokens that end a reply.
 
         Raises:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from coevo.agents.engines.engine import InProcess, Prompt, Sample
-from coevo.agents.sampling import Ids, SamplingConfig, filtered
+from coevo.agents.sampling import Ids, SamplingConfig, drawn, filtered, uniform
 from coevo.envs.core.episode import PolicyRef
 from coevo.envs.core.errors import ConfigError
 
@@ -24,7 +24,7 @@ class TableEngine(InProcess):
         policy: PolicyRef,
         prompts: Sequence[Prompt],
         sampling: SamplingConfig,
-        generator: torch.Generator,
+        seeds: Sequence[int],
         end_ids: Sequence[int] = (),
     ) -> list[Sample]:
         """Draw one move per prompt."""
@@ -32,7 +32,8 @@ class TableEngine(InProcess):
             return []
         logp_NA = self._logp(policy, prompts, sampling)
         if sampling.temperature:
-            arm_N = torch.multinomial(logp_NA.exp(), 1, generator=generator).squeeze(1)
+            every_N = torch.arange(len(prompts))
+            arm_N = drawn(logp_NA.exp(), every_N, uniform(seeds, 1)[:, 0])
         else:
             arm_N = logp_NA.argmax(1)
         pairs = zip(arm_N.tolist(), logp_NA, strict=True)

@@ -28,11 +28,11 @@ class TorchEngine(InProcess):
         policy: PolicyRef,
         prompts: Sequence[Prompt],
         sampling: SamplingConfig,
-        generator: torch.Generator,
+        seeds: Sequence[int],
         end_ids: Sequence[int] = (),
     ) -> list[Sample]:
         """Draw one reply per prompt, by the model in force."""
-        return sample(self._model(policy), prompts, end_ids, sampling, generator)
+        return sample(self._model(policy), prompts, end_ids, sampling, seeds)
 
     @torch.no_grad()
     def logprobs(

@@ -115,15 +115,14 @@ class VllmEngine(Engine):
         policy: PolicyRef,
         prompts: Sequence[Prompt],
         sampling: SamplingConfig,
-        generator: torch.Generator,
+        seeds: Sequence[int],
         end_ids: Sequence[int] = (),
     ) -> list[Sample]:
-        """Draw one reply per prompt, each with a seed of its own from the generator."""
+        """Draw one reply per prompt."""
         if not prompts:
             return []
         known = self._known(policy)
         _check(sampling)
-        seeds = torch.randint(2**62, (len(prompts),), generator=generator).tolist()
         try:
             outputs = self._ask(known, prompts, sampling, seeds, end_ids)
         except (ConfigError, EngineError):
@@ -180,7 +179,7 @@ class VllmEngine(Engine):
                 temperature=sampling.temperature,
                 **sampling.filters,
                 max_tokens=sampling.max_new_tokens,
-                seed=seed,
+                seed=seed >> 1,  # it takes no larger ones
                 logprobs=0,
                 detokenize=False,
                 ignore_eos=True,

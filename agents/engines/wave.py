@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 
 from coevo.agents.contexts import contexts
 from coevo.agents.engines.engine import Prompt, Sample
-from coevo.agents.sampling import SamplingConfig, allowed_next, drawn, filtered
+from coevo.agents.sampling import SamplingConfig, allowed_next, drawn, filtered, uniform
 from coevo.agents.scoring import micro_batches
 from coevo.envs.core.errors import ConfigError, UndefinedError
 
@@ -24,7 +24,7 @@ def sample(
     prompts: Sequence[Prompt],
     end_ids: Sequence[int],
     config: SamplingConfig,
-    generator: torch.Generator,
+    seeds: Sequence[int],
 ) -> list[Sample]:
     """Draw one reply per prompt.
 
@@ -33,8 +33,8 @@ def sample(
         prompts: contexts; equal ones are computed once and sampled independently.
         end_ids: tokens that end a reply.
         config: temperature, filters and limits.
-        generator: on the CPU; equal states give equal replies. It gives every prompt the random
-            numbers of its reply at once, so that they do not depend on how prompts are batched.
+        seeds: one per prompt, of the random numbers of its reply, so that they do not depend on how
+            prompts are batched.
 
     Raises:
         ConfigError: a prompt and its reply do not fit into the model's context, or a choice of
@@ -48,8 +48,7 @@ def sample(
     for row, prompt in enumerate(prompts):
         members[prompt].append(row)
     samples = [Sample([], [], []) for _ in prompts]
-    shape = (len(prompts), config.max_new_tokens if config.temperature else 0)
-    uniform_RT = torch.rand(shape, dtype=torch.float64, generator=generator)
+    uniform_RT = uniform(seeds, config.max_new_tokens if config.temperature else 0)
     for batch in micro_batches([len(p.ids) for p in distinct], config.token_budget):
         _Wave(model, [distinct[i] for i in batch], set(end_ids), config, uniform_RT).run(
             [members[distinct[i]] for i in batch], samples

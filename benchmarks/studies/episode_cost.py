@@ -124,7 +124,7 @@ def refreshed(agent: LanguageModelAgent) -> None:
     """Let an engine forget earlier repetitions, and load what it loads when it is asked first."""
     agent.publish(agent.version + 1)
     one = SamplingConfig(max_new_tokens=1)
-    agent.engine.generate(agent.ref, [Prompt((5,))], one, torch.Generator())
+    agent.engine.generate(agent.ref, [Prompt((5,))], one, [0])
 
 
 def cost(agent: LanguageModelAgent, turns: int, episodes: int, repeats: int) -> Cost:

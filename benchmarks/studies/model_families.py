@@ -191,8 +191,8 @@ def examine(family: str) -> Found:
 
 def gaps(model: PreTrainedModel) -> tuple[float, float]:
     """Return the largest differences of sampled and of scored tokens from plain passes."""
-    settings, generator = SamplingConfig(max_new_tokens=8), torch.Generator().manual_seed(0)
-    drawn = sample(model, [Prompt(p) for p in PROMPTS], (END,), settings, generator)
+    settings, seeds = SamplingConfig(max_new_tokens=8), range(len(PROMPTS))
+    drawn = sample(model, [Prompt(p) for p in PROMPTS], (END,), settings, seeds)
     sampled = [
         (torch.tensor(s.logprobs) - plain(model, p, s.ids)).abs().max()
         for p, s in zip(PROMPTS, drawn, strict=True)

@@ -23,7 +23,7 @@ from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.engines.vllm_engine import VllmEngine
 from coevo.agents.engines.wave import sample
 from coevo.agents.load import load_agent
-from coevo.agents.sampling import BLOCK, SamplingConfig, drawn, filtered
+from coevo.agents.sampling import BLOCK, SamplingConfig, drawn, filtered, uniform
 from coevo.agents.table import Rows, Table, TabularPolicy
 from coevo.envs.core.episode import PolicyRef
 from coevo.envs.core.errors import ConfigError, UndefinedError
@@ -102,7 +102,7 @@ LAST = 1 - 2**-53
 
 
 def uniforms(count, seed=0):
-    return torch.rand(count, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return uniform([seed], count)[0]
 
 
 def distribution(size, seed=0):
@@ -176,7 +176,7 @@ def test_on_the_border_of_a_block_no_impossible_id_is_drawn():
 def test_replies_do_not_depend_on_how_prompts_are_batched(llama):
     prompts = [Prompt((5, 6, 7))] * 3 + [Prompt((5, n)) for n in range(8, 20)]
     replies = [
-        [s.ids for s in sample(llama, prompts, (END,), config, torch.Generator().manual_seed(4))]
+        [s.ids for s in sample(llama, prompts, (END,), config, range(len(prompts)))]
         for config in (SamplingConfig(max_new_tokens=9, token_budget=n) for n in (1, 7, 16_384))
     ]
     assert replies[0] == replies[1] == replies[2]
@@ -189,7 +189,7 @@ def test_recorded_logprobs_are_of_what_was_drawn_from(llama, given, temperature)
     config = SamplingConfig(max_new_tokens=6, temperature=temperature, **given)
     choices = ((10, 11, 30, END), (10, 12, END), (14, END), (15, END), (16, END))
     prompts = [Prompt((5, 6, 7))] * 20 + [Prompt((5, 14, 10), choices)] * 20
-    drawn = sample(llama, prompts, (END,), config, torch.Generator().manual_seed(2))
+    drawn = sample(llama, prompts, (END,), config, range(len(prompts)))
     for prompt, s in zip(prompts, drawn, strict=True):
         for i, token in enumerate(s.ids):
             context = [*prompt.ids, *s.ids[:i]]
@@ -210,8 +210,7 @@ def test_recorded_logprobs_are_of_what_was_drawn_from(llama, given, temperature)
 
 def test_shares_are_those_of_the_filtered_distribution(llama):
     config = SamplingConfig(max_new_tokens=1, top_k=3)
-    generator = torch.Generator().manual_seed(0)
-    drawn = sample(llama, [Prompt((5, 6, 7))] * 4000, (END,), config, generator)
+    drawn = sample(llama, [Prompt((5, 6, 7))] * 4000, (END,), config, range(4000))
     said = [s.ids[0] for s in drawn]
     assert len(set(said)) == 3
     for token in set(said):
@@ -221,7 +220,7 @@ def test_shares_are_those_of_the_filtered_distribution(llama):
 
 def test_greedy_play_takes_the_likeliest_token_whatever_is_filtered(llama):
     plain, kept = (
-        sample(llama, [Prompt((5, 6, 7))], (END,), config, torch.Generator())[0]
+        sample(llama, [Prompt((5, 6, 7))], (END,), config, [0])[0]
         for config in (
             SamplingConfig(temperature=0),
             SamplingConfig(temperature=0, top_k=2, top_p=0.3, min_p=0.9),
@@ -297,7 +296,25 @@ def test_vllm_is_given_the_filters(monkeypatch, llama, given):
         generate=generate, collective_rpc=lambda *_, **__: None, reset_prefix_cache=lambda: None
     )
     engine.publish(policy, llama)
-    engine.generate(policy, [Prompt((5,))], SamplingConfig(**given), torch.Generator(), (END,))
+    engine.generate(policy, [Prompt((5,))], SamplingConfig(**given), [0], (END,))
     engine._folder.cleanup()
     filters = ("top_p", "top_k", "min_p", "repetition_penalty")
     assert {name: asked[0][name] for name in filters if name in asked[0]} == given
+
+
+def test_streams_are_uniform_and_apart():
+    """Neighbouring seeds are what is counted up."""
+    x_RT = uniform(range(1000), 50)
+    assert float(x_RT.min()) >= 0 and float(x_RT.max()) < 1
+    for numbers in (x_RT, x_RT[:, :1], x_RT[:1]):
+        seen = (numbers.flatten() * 10).long().bincount(minlength=10)
+        assert chisquare(seen).pvalue > 1e-3
+    for one, other in ((x_RT[1:], x_RT[:-1]), (x_RT[:, 1:], x_RT[:, :-1])):
+        pairs = torch.stack([one.flatten(), other.flatten()])
+        assert abs(float(pairs.corrcoef()[0, 1])) < 0.02
+
+
+def test_the_stream_of_a_seed_is_that_of_its_authors():
+    """The first numbers of seed 1234567 (Vigna's test vector), as fractions of 2^64."""
+    expected = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    assert uniform([1234567], 3)[0].tolist() == [(n >> 11) * 2.0**-53 for n in expected]

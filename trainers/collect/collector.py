@@ -185,7 +185,7 @@ class Collector:
             return self._play(self.plan(step, groups), step, 0, cast)
         for later in self.ahead.due(step):
             self._start(later, step, groups)
-        return self._rewarded(self.ahead.take(step), step)
+        return self._rewarded(self.ahead.take(step), step, 0)
 
     def _start(self, later: int, step: int, groups: int) -> None:
         """Begin to play what update number `later` learns from, with what is known now."""
@@ -210,7 +210,7 @@ class Collector:
                 for g in planned
             ]
             agents |= cast.agents
-        return self._rewarded(self._played(planned, step, batch, agents), step)
+        return self._rewarded(self._played(planned, step, batch, agents), step, batch)
 
     def _played(
         self, planned: Sequence[Group], step: int, batch: int, agents: dict[str, Agent]
@@ -218,19 +218,14 @@ class Collector:
         """Play all groups, in so many parts as the configuration says."""
         count = max(1, min(self.config.rollout_parts, len(planned)))
         ends = [len(planned) * i // count for i in range(count + 1)]
-        parts = [
-            Part(self._specs(planned[a:b]), self._seeds(agents, step, batch, i))
-            for i, (a, b) in enumerate(pairwise(ends))
-        ]
+        seeds, parts = self._seeds(agents, step, batch), list[Part]()
+        for a, b in pairwise(ends):
+            specs = self._specs(planned[a:b])
+            parts.append(Part(specs, seeds, sum(len(p.specs) for p in parts)))
         if self.play is None:
             found: Sequence[list[Episode]] = [play_part(p, self.envs, agents) for p in parts]
         else:
             found = self.play(parts, agents)
-        if self.config.rollout_parts > 1:
-            # Who is asked later, as a judge, draws alike wherever the parts were played.
-            for name, seed in self._seeds(agents, step, batch, count).items():
-                agents[name].reseed(seed)
-                agents[name].forget()
         played = []
         for (a, b), episodes in zip(pairwise(ends), found, strict=True):
             rest = iter(episodes)
@@ -245,19 +240,20 @@ class Collector:
             specs += [_greedily(g.specs[0], learners) for g in groups]
         return tuple(specs)
 
-    def _seeds(
-        self, agents: Mapping[str, Agent], step: int, batch: int, part: int
-    ) -> dict[str, int]:
-        """Return from which seed every agent draws in a part."""
+    def _seeds(self, agents: Mapping[str, Agent], step: int, batch: int) -> dict[str, int]:
+        """Return from which seed every agent draws."""
         found = {}
         for i, name in enumerate(agents):
-            more = [batch, part] if part else [batch] if batch else []
-            sequence = np.random.SeedSequence([self.config.seed, step, i, *more])
+            sequence = np.random.SeedSequence([self.config.seed, step, i, batch])
             found[name] = int(sequence.generate_state(1, np.uint64)[0] >> 1)
         return found
 
-    def _rewarded(self, played: list[Group], step: int) -> list[Group]:
+    def _rewarded(self, played: list[Group], step: int, batch: int) -> list[Group]:
         """Apply every reward module to what was played."""
+        # Who is asked as a judge draws alike wherever, and in how many parts, it was played.
+        agents = self.population.agents
+        for name, seed in self._seeds(agents, step, batch).items():
+            agents[name].reseed(seed)
         greedy = [g.greedy for g in played if g.greedy is not None]
         episodes = [*(e for g in played for e in g.episodes), *greedy]
         apply_batch(self.modules, episodes, ScoreContext(step, self.config.seed, self.judges))

@@ -1,7 +1,8 @@
 """A part of an update's episodes: played at once, in this process or in another one.
 
 What happens in a part depends on the part and on the weights alone: every agent's sampling is
-started anew for it. So it does not matter who plays it, or when.
+started anew for it, and each of its conversations draws from random numbers of its own. So it does
+not matter who plays it, or when, nor, up to last digits, how episodes are cut into parts.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ class Part:
     specs: tuple[EpisodeSpec, ...]
     seeds: Mapping[str, int]
     """Agent -> seed of its sampling."""
+    first: int = 0
+    """How many episodes of the update come before them."""
 
     @property
     def players(self) -> set[str]:
@@ -66,4 +69,4 @@ def play_part(
         own = agents.get(name.removesuffix(GREEDY))
         if name.endswith(GREEDY) and isinstance(own, Policy):
             twins[name] = own.greedy(name)
-    return rollout_of(envs, part.specs, {**agents, **twins})
+    return rollout_of(envs, part.specs, {**agents, **twins}, part.first)

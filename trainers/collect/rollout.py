@@ -118,7 +118,10 @@ def rollout(
 
 
 def rollout_of(
-    templates: Mapping[str, TextEnv], specs: Sequence[EpisodeSpec], agents: Mapping[str, Agent]
+    templates: Mapping[str, TextEnv],
+    specs: Sequence[EpisodeSpec],
+    agents: Mapping[str, Agent],
+    first: int = 0,
 ) -> list[Episode]:
     """Play episodes of several environments to their ends, all at once; see `rollout`.
 
@@ -126,11 +129,12 @@ def rollout_of(
         templates: what specs call it -> an environment that was never reset.
         specs: what to play.
         agents: name -> agent; every name in `specs` must be there.
+        first: number of the first episode, where they are a part of more.
     """
     missing = {name for s in specs for name in s.players.values()} - agents.keys()
     if missing:
         raise ConfigError(f"no agent {sorted(missing)}; agents: {sorted(agents)}")
-    every = [_start(number, templates[s.env].fresh(), s) for number, s in enumerate(specs)]
+    every = [_start(number, templates[s.env].fresh(), s) for number, s in enumerate(specs, first)]
     with ThreadPoolExecutor(STEPS, thread_name_prefix="coevo-step") as threads:
         _Rollout(agents, threads).play(every)
     return [e.env.episode for e in every]

@@ -62,12 +62,9 @@ def llama(tiny_model_dir):
     return AutoModelForCausalLM.from_pretrained(tiny_model_dir, dtype=torch.float32).eval()
 
 
-def seeded(seed=0):
-    return torch.Generator().manual_seed(seed)
-
-
 def draw(model, prompts, seed=0, **settings):
-    return sample(model, prompts, (END,), SamplingConfig(**settings), seeded(seed))
+    seeds = range(seed, seed + len(prompts))
+    return sample(model, prompts, (END,), SamplingConfig(**settings), seeds)
 
 
 def fresh_logprobs(model, prompt, reply, temperature=1.0):
@@ -128,12 +125,12 @@ def test_free_sampling_follows_the_first_token_distribution(llama):
     assert float((counts - p).abs().max()) < 0.02
 
 
-def test_equal_seeds_give_equal_replies_and_the_generator_moves_on(llama):
+def test_a_reply_follows_from_its_prompt_and_seed_whatever_else_is_asked(llama):
     prompts = [Prompt(p) for p in PROMPTS]
-    config, generator = SamplingConfig(max_new_tokens=8), seeded(4)
-    first = [s.ids for s in sample(llama, prompts, (END,), config, generator)]
-    second = [s.ids for s in sample(llama, prompts, (END,), config, generator)]
-    assert first == [s.ids for s in draw(llama, prompts, seed=4, max_new_tokens=8)] != second
+    together = [s.ids for s in draw(llama, prompts, seed=4, max_new_tokens=8)]
+    apart = [draw(llama, [p], seed=4 + i, max_new_tokens=8)[0].ids for i, p in enumerate(prompts)]
+    assert together == apart
+    assert together != [s.ids for s in draw(llama, prompts, seed=5, max_new_tokens=8)]
 
 
 def test_masked_replies_are_choices_and_their_logprobs_are_renormalised(llama):
