@@ -147,8 +147,8 @@ def test_a_worker_plays_as_the_process_that_learns(config, folder, changes, at_h
     assert content(two) == content(one)
 
 
-def test_parts_are_whole_groups_and_their_number_is_part_of_the_run(config, folder):
-    texts = {}
+def test_parts_are_whole_groups_and_their_number_changes_last_digits_alone(config, folder):
+    turns = {}
     for parts in (1, 2, 99):
         given = config("grpo", {"collect.episodes": 16, "collect.group_size": 4}, steps=1)
         given = replace(given, rollout_parts=parts)
@@ -160,11 +160,13 @@ def test_parts_are_whole_groups_and_their_number_is_part_of_the_run(config, fold
             return [play_part(p, run.envs, agents) for p in parts]
 
         run.collector.play = play
-        texts[parts] = played(run)
+        episodes = [json.loads(text) for text in played(run)[0]]
+        turns[parts] = [(e["task"], t) for e in episodes for t in e["turns"]]
         assert seen == {1: [16], 2: [8, 8], 99: [4] * 4}[parts]
-    assert texts[1] != texts[2] != texts[99]
-    first = [json.loads(text)["task"] for text in texts[1][0]]
-    assert [json.loads(text)["task"] for text in texts[2][0]] == first, "the tasks stay"
+    said = {n: [(task, t["token_ids"]) for task, t in every] for n, every in turns.items()}
+    assert said[1] == said[2] == said[99]
+    one, *others = ([x for _, t in every for x in t["logprobs"]] for every in turns.values())
+    assert all(other == pytest.approx(one, abs=1e-5) for other in others)
 
 
 @pytest.mark.parametrize("deaths", [2, 3])
