@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Literal, TypedDict
 
@@ -50,6 +50,6 @@ class Span:
 ROLES: tuple[Role, ...] = ("system", "user", "assistant")
 
 
-def copy_chat(chat: Chat) -> Chat:
+def copy_chat(chat: Iterable[Message]) -> Chat:
     """Return a copy whose messages share no object with the original."""
-    return tuple([m.copy() for m in chat])
+    return tuple(map(dict.copy, chat))  # type: ignore[arg-type]  # a Message is a dict

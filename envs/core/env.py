@@ -16,7 +16,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from gymnasium import spaces
@@ -30,13 +30,14 @@ from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.hashing import sealed
 from coevo.envs.core.illegal import Risk
-from coevo.envs.core.parsing import Parse, answer
+from coevo.envs.core.parsing import Parse, Status, answer
 from coevo.envs.core.picture import picture
 from coevo.envs.core.quoting import encodable, visible
+from coevo.envs.core.rewards import Rewards
 from coevo.envs.core.round import Round
 from coevo.envs.core.settings import Settings, recorded
 from coevo.envs.core.spaces import ChatSpace, TextSpace
-from coevo.envs.core.task import Replies, Task
+from coevo.envs.core.task import UNDRAWN, Replies, Task
 
 
 class TextEnv(AECEnv[str, dict[str, Chat], str]):
@@ -74,6 +75,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         self._action_spaces = {a: TextSpace() for a in self.possible_agents}
         self.state_space = TextSpace(2**20)
         self._plays = 0
+        self._rng: np.random.Generator | int
         self.agents: list[str] = []
         self._round = Round()
 
@@ -93,16 +95,17 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         Everything that belongs to one episode is made in `reset`, so shallow copies are enough,
         and cost a tenth of a new environment.
         """
-        if hasattr(self, "np_random"):
+        if self._plays:
             raise ConfigError("fresh() copies an environment before its first reset")
-        made = copy.copy(self)
-        made.task = copy.copy(self.task)
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, task=copy.copy(self.task))
         return made
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start a new episode; `seed=None` goes on with the generator of the last one."""
-        if seed is not None or not hasattr(self, "np_random"):
-            self.np_random: np.random.Generator = seeding.np_random(seed)[0]
+        if seed is not None or not self._plays:
+            known = type(seed) is int and seed >= 0  # of others Gymnasium says what is wrong
+            self._rng = cast(int, seed) if known else seeding.np_random(seed)[0]
         self._plays += 1
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -112,9 +115,10 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         self._logs: dict[str, list[Message]] = {a: [] for a in self.agents}
         self._starts = dict.fromkeys(self.agents, 0)
         self._parses: dict[str, Parse] = {}
+        self._infos: dict[str, dict[str, Any]] = {}
         self._cycles = 0
         self._skip_agent_selection = None
-        self.task.reset(self.np_random, options or {})
+        self.task.reset(self.np_random if self.task.draws else UNDRAWN, options or {})
         usual = f"seed-{seed}" if seed is not None else f"play-{self._plays}"
         name = self.task.task_id or usual
         self._task_id = sealed(f"{self.env_id} {name}")
@@ -122,6 +126,13 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         self.episode = Episode(self.env_id, seed, options, tuple(self.agents), name)
         self.agent_selection = self.agents[0]
         self._open_round()
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """Generator of everything random here, seeded by `reset`; made when it is first needed."""
+        if isinstance(self._rng, int):
+            self._rng = seeding.np_random(self._rng)[0]
+        return self._rng
 
     @property
     def awaiting(self) -> tuple[str, ...]:
@@ -148,7 +159,37 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
 
     def observe(self, agent: str) -> dict[str, Chat]:
         """Return a fresh copy of what this seat has seen."""
-        return {"messages": copy_chat(self.chat(agent))}
+        return {"messages": copy_chat(self._logs[agent][self._starts[agent] :])}
+
+    def last(
+        self, observe: bool = True
+    ) -> tuple[dict[str, Chat] | None, float, bool, bool, dict[str, Any]]:
+        """Return observation, cumulative reward, terminated, truncated and information of the seat.
+
+        The seat is `agent_selection`; without `observe` the observation is None.
+        """
+        agent = self.agent_selection
+        return (
+            self.observe(agent) if observe else None,
+            self._cumulative_rewards[agent],
+            self.terminations[agent],
+            self.truncations[agent],
+            self.info(agent),
+        )
+
+    def info(self, agent: str) -> dict[str, Any]:
+        """Return `infos[agent]`, and make no other seat's."""
+        found = self._infos.get(agent)
+        if found is None:
+            found = self._infos[agent] = self._info(agent)
+        return found
+
+    @property
+    def infos(self) -> dict[str, dict[str, Any]]:
+        """Information of every seat that is alive."""
+        if len(self._infos) < len(self.agents):
+            self._infos = {agent: self.info(agent) for agent in self.agents}
+        return self._infos
 
     def state(self) -> Any:  # PettingZoo has numbers alone in mind; this is text
         """Return the whole state as an onlooker sees it, for a critic; never show it to a seat."""
@@ -162,17 +203,14 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
             return
         if not isinstance(action, str):
             raise ConfigError(f"an action is a str, given {type(action).__name__}: {action!r}")
+        self._infos = {}
         self._cumulative_rewards[agent] = 0.0
-        self._clear_rewards()
         turn, parse = self._taken(agent, action)
-        if parse.ok:
+        if parse.status is Status.LEGAL:
             self._accept(agent, str(parse.move), turn)
         else:
             self._reject(agent, parse, turn)
         self._settle(turn)
-        self._accumulate_rewards()
-        if self.episode.stop is not StopReason.UNFINISHED:
-            self._deads_step_first()
         if self.render_mode == "human":
             self.render()
 
@@ -204,6 +242,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
             reason: in one line, for the episode's note.
         """
         if self.episode.stop is StopReason.UNFINISHED:
+            self._infos = {}
             self.episode.note = reason
             self._finish(StopReason.ERROR)
 
@@ -235,8 +274,9 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
     def _go_on(self, turn: Turn) -> None:
         """Ask the next seat; when all are judged, carry out their moves or end the episode."""
         forfeits = self._round.forfeits
-        if self.awaiting:
-            self._ask_next()
+        waiting = self._round.waiting
+        if waiting:
+            self.agent_selection = waiting[0]
         elif forfeits:
             turn.pay("illegal", self._penalties(forfeits))
             self.episode.note = "; ".join(f"{a}: {why}" for a, why in forfeits.items())
@@ -274,7 +314,6 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         moves = ", ".join(map(answer, self.task.legal(agent) or ()))
         text = f"That was not accepted: {encodable(parse.detail)}. Legal moves: {moves}"
         self._logs[agent].append({"role": "user", "content": text})
-        self._refresh_infos()
 
     def _open_round(self) -> None:
         movers = tuple(self.task.to_move())
@@ -287,11 +326,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         self._round = Round(movers)
         for agent in movers:
             self._invite(agent)
-        self._ask_next()
-
-    def _ask_next(self) -> None:
-        self.agent_selection = self.awaiting[0]
-        self._refresh_infos()
+        self.agent_selection = movers[0]
 
     def _invite(self, agent: str) -> None:
         """Add what this seat sees at its turn to its chat."""
@@ -309,29 +344,37 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         cut = stop in (StopReason.TURN_LIMIT, StopReason.ERROR)
         ended = self.truncations if cut else self.terminations
         ended.update(dict.fromkeys(self.agents, True))
-        self._refresh_infos()
 
     def _settle(self, turn: Turn) -> None:
         """Apply the reward modules, then hand every reward of this step to PettingZoo."""
-        earlier = apply_turn(self.reward_modules, self.episode, turn)
-        given = earlier + list(turn.rewards.values())
+        given = apply_turn(self.reward_modules, self.episode, turn) if self.reward_modules else []
+        given += turn.rewards.values()
         if self.episode.stop is not StopReason.UNFINISHED:
-            returns = {f"return/{a}": self.episode.total(a, "payoff") for a in self.possible_agents}
-            self.episode.outcome = returns | self.task.outcome()
-            if self.applies_batch_rewards:
-                batch = [m for m in self.reward_modules if not m.per_turn]
-                given += apply_batch(batch, [self.episode])
+            self._deads_step_first()
+            given += self._concluded()
+        due, total = self.rewards, self._cumulative_rewards
+        for agent in due:
+            due[agent] = 0
         for rewards in given:
             for agent, reward in rewards.items():
-                self.rewards[agent] += reward
+                due[agent] += reward
+        for agent, reward in due.items():
+            total[agent] += reward
 
-    def _refresh_infos(self) -> None:
-        waiting = self.awaiting
-        self.infos = {a: self._info(a, a in waiting) for a in self.agents}
+    def _concluded(self) -> list[Rewards]:
+        """Write down how the episode went; return what reward modules say of it as a whole."""
+        returns = {f"return/{a}": self.episode.total(a, "payoff") for a in self.possible_agents}
+        self.episode.outcome = returns | self.task.outcome()
+        if not self.applies_batch_rewards:
+            return []
+        batch = [m for m in self.reward_modules if not m.per_turn]
+        return apply_batch(batch, [self.episode])
 
-    def _info(self, agent: str, waiting: bool) -> dict[str, Any]:
+    def _info(self, agent: str) -> dict[str, Any]:
+        if agent not in self.agents:
+            raise KeyError(agent)
+        waiting, parse = agent in self._round.waiting, self._parses.get(agent)
         legal = self.task.legal(agent) if waiting else ()
-        parse = self._parses.get(agent)
         return {
             "legal_actions": None if legal is None else list(legal),
             "env_id": self.env_id,

@@ -150,12 +150,13 @@ class Episode:
 
     def total(self, agent: str, component: str | None = None) -> float:
         """Sum an agent's rewards, of one component or of all."""
-        return sum(
-            paid.get(agent, 0.0)
+        paid = [
+            rewards.get(agent, 0.0)
             for turn in self.turns
-            for name, paid in turn.rewards.items()
+            for name, rewards in turn.rewards.items()
             if component is None or name == component
-        )
+        ]
+        return sum(paid)
 
     def unrewarded(self, agent: str) -> bool:
         """Return whether a reward module found no reward for something an agent did."""

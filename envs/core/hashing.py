@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import secrets
@@ -26,8 +27,12 @@ def sealed(name: str) -> str:
     (True, False)
     """
     key = os.environ.get(KEY) or os.environ.setdefault(KEY, secrets.token_hex(16))
-    whole = hashlib.sha256(key.encode()).digest()
-    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), key=whole).hexdigest()[:16]
+    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), key=_whole(key)).hexdigest()[:16]
+
+
+@functools.lru_cache(maxsize=16)
+def _whole(key: str) -> bytes:
+    return hashlib.sha256(key.encode()).digest()
 
 
 def feature_counts(features: Iterable[str], buckets: int) -> NDArray[np.float64]:

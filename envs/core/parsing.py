@@ -15,6 +15,7 @@ about. What almost is a move is none, and its kind is noted (`Miss`).
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -170,14 +171,14 @@ def bracketed(said: str, longest: int = LONGEST) -> str | None:
     ('bet', None, None)
     """
     said = said.rstrip()
-    if not said.endswith("]"):
+    if said[-1:] != "]":
         return None
-    start = said.rfind("[", max(len(said) - longest - 2, 0))
+    size = len(said)
+    start = said.rfind("[", size - longest - 2 if size > longest + 2 else 0)
     inside = said[start + 1 : -1]
-    mathematics = said.endswith("\\", 0, start)
-    if start < 0 or not inside or mathematics or "]" in inside or "\n" in inside:
+    if start < 0 or not inside or "]" in inside or "\n" in inside:
         return None
-    return inside
+    return None if start and said[start - 1] == "\\" else inside
 
 
 def parse_move(text: str, legal: Sequence[str] | None) -> Parse:
@@ -201,7 +202,7 @@ def parse_move(text: str, legal: Sequence[str] | None) -> Parse:
         return Parse(None, Status.UNPARSABLE, why, _unbracketed(text, said, legal))
     wanted = " ".join(inside.split())
     if wanted in legal:
-        return Parse(wanted, Status.LEGAL)
+        return _played(wanted)
     same = [m for m in legal if normalise(m) == normalise(wanted)]
     exact = [m for m in same if " ".join(m.split()) == wanted]
     if exact or len(same) == 1:
@@ -211,6 +212,11 @@ def parse_move(text: str, legal: Sequence[str] | None) -> Parse:
     if not same and _skeleton(wanted) in set(map(_skeleton, legal)):
         miss = Miss.LOOKALIKE
     return Parse(None, Status.ILLEGAL, f"{quote_line(wanted, 100)} {why}", miss)
+
+
+@functools.lru_cache(maxsize=1024)
+def _played(move: str) -> Parse:
+    return Parse(move, Status.LEGAL)
 
 
 def _unbracketed(text: str, said: str, legal: Sequence[str]) -> Miss:

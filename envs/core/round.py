@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 
-@dataclass
+@dataclass(slots=True)
 class Round:
     """A joint move while its replies come in; where seats take turns, one seat is a round.
 
@@ -37,5 +37,5 @@ class Round:
         self._judged(seat)
 
     def _judged(self, seat: str) -> None:
-        self.waiting = tuple(s for s in self.waiting if s != seat)
+        self.waiting = tuple([s for s in self.waiting if s != seat])
         self.attempts = 0

@@ -40,6 +40,6 @@ def recorded(illegal: IllegalPolicy, max_cycles: int | None) -> dict[str, Any]:
     >>> recorded(IllegalPolicy(), None), recorded(IllegalPolicy(retries=1), 9)
     ({}, {'illegal': {'retries': 1}, 'max_cycles': 9})
     """
-    given: dict[str, Any] = {"illegal": spelled(illegal), "max_cycles": max_cycles}
-    usual = {"illegal": DEFAULT, "max_cycles": None}
-    return {name: value for name, value in given.items() if value != usual[name]}
+    policy = DEFAULT if illegal is PRESETS[DEFAULT] else spelled(illegal)
+    given: dict[str, Any] = {} if policy == DEFAULT else {"illegal": policy}
+    return given if max_cycles is None else given | {"max_cycles": max_cycles}

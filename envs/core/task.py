@@ -54,6 +54,17 @@ def mostly(moves: Sequence[str], good: Mapping[str, float], skill: float) -> Rep
     return Replies(tuple(map(answer, moves)), odds)
 
 
+class _Undrawn:
+    """Stands for a generator where a task says that it draws nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise, whatever is asked."""
+        raise AttributeError(f"{name}: a task that draws needs `draws = True`")
+
+
+UNDRAWN: Any = _Undrawn()
+
+
 @config
 class NoArguments:
     """The arguments of a task that takes none."""
@@ -85,6 +96,8 @@ class Task(ABC, Generic[C]):
     """Whether its moves wait for something outside of this process, as for a program or a server:
     trainers carry out those of many episodes at once, in threads, which share what `reset` does not
     make anew."""
+    draws: bool = True
+    """Whether it draws from the generator of `reset`; one that does not is given none."""
     default_move: str | None = None
     """Legal move that is played for a reply that gives none; None leaves that to the illegal-move
     policy."""

@@ -17,6 +17,7 @@ MARKS = ("X", "O")
 class BoardGame(OpenSpielTask):
     """A game without chance or secrets that is described by its drawn board."""
 
+    fixed_names: ClassVar[bool] = True
     opening: ClassVar[str] = "The board is empty."
     """What is said to who moves first."""
 
@@ -41,6 +42,7 @@ class BoardGame(OpenSpielTask):
 class LetterBoard(BoardGame):
     """A board whose columns have letters and whose rows have numbers."""
 
+    fixed_names: ClassVar[bool] = False
     opening: ClassVar[str] = "You make the first move."
     upwards: ClassVar[bool] = False
     """Whether row 1 is the lowest."""

@@ -50,6 +50,7 @@ class Goofspiel(OpenSpielTask):
         "returns_type": tuple(_PAYOFFS),
     }
     title: ClassVar[str] = "Goofspiel"
+    fixed_names: ClassVar[bool] = True
 
     def rules_text(self, player: int) -> str:
         """Explain the rules and who this seat is."""

@@ -31,6 +31,7 @@ class LiarsDice(OpenSpielTask):
         "dice_sides": range(2, 11),
     }
     title: ClassVar[str] = "Liar's dice"
+    fixed_names: ClassVar[bool] = True
     terse_joint: ClassVar[str] = " "
 
     def rules_text(self, player: int) -> str:

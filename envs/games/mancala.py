@@ -30,6 +30,7 @@ class Mancala(OpenSpielTask):
     default_game: ClassVar[str] = "mancala"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {}
     title: ClassVar[str] = "Mancala"
+    fixed_names: ClassVar[bool] = True
     terse_joint: ClassVar[str] = " "
 
     def rules_text(self, player: int) -> str:

@@ -36,6 +36,7 @@ class Nim(OpenSpielTask):
         "is_misere": (False, True),
     }
     title: ClassVar[str] = "Nim"
+    fixed_names: ClassVar[bool] = True
     terse_joint: ClassVar[str] = " "
 
     def rules_text(self, player: int) -> str:

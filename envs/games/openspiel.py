@@ -27,11 +27,11 @@ from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.settings import PromptStyle
 from coevo.envs.core.task import Replies, Task, mostly
+from coevo.envs.games.moves import Moves, know_moves, known_moves
 from coevo.envs.games.openings import drawn, make_moves, opening_moves, random_moves
 from coevo.envs.games.states import (
     CHANCE,
     clean_name,
-    distinct,
     game_parameters,
     is_open,
     listing,
@@ -48,8 +48,6 @@ from coevo.envs.games.story import Names, since, story, told
 
 FULL_LENGTH, TERSE_LENGTH = 4000, 240
 """Characters of a generic description; the middle of a longer one is cut out."""
-FULL_MOVES = 400
-"""Legal moves written out in a full prompt; `infos` always has all of them."""
 
 
 @config
@@ -79,6 +77,9 @@ class OpenSpielTask(Task[OpenSpielConfig]):
     """What stands between the moves of a terse prompt."""
     terse_most: ClassVar[int] = 40
     """Legal moves written out in a terse prompt."""
+    fixed_names: ClassVar[bool] = False
+    """Whether names depend on player and action alone; they are then remembered. A subclass that
+    names moves by the state says so with False."""
     state: pyspiel.State = None
     """What is played; None before the first reset."""
 
@@ -90,6 +91,8 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         self.seats = tuple(f"player_{i}" for i in range(self.game.num_players()))
         self.payoff_range = (self.game.min_utility(), self.game.max_utility())
         self.zero_sum = kind.utility == pyspiel.GameType.Utility.ZERO_SUM
+        settled = kind.chance_mode == pyspiel.GameType.ChanceMode.DETERMINISTIC
+        self.draws = not settled or self.openings > 0
         self.simultaneous = kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
         # Asked at every turn, and each answer of OpenSpiel is a new copy.
         self._game_text, self._kind, self._open_to_all = str(self.game), kind, is_open(self.game)
@@ -168,11 +171,18 @@ class OpenSpielTask(Task[OpenSpielConfig]):
 
     def legal_moves(self, state: pyspiel.State, player: int) -> dict[str, int]:
         """Return move name -> OpenSpiel action, in OpenSpiel's order; do not change it."""
+        return self._moves(state, player).actions
+
+    def _moves(self, state: pyspiel.State, player: int) -> Moves:
         kept = self._names if state is self.state else {}
         if player not in kept:  # prompts, infos and the reply all ask
             actions = state.legal_actions(player)
-            names = distinct([self.move_name(state, player, a) for a in actions])
-            kept[player] = dict(zip(names, actions, strict=True))
+            key = (type(self), self._game_text, player, *actions) if self.fixed_names else None
+            moves = known_moves(key)
+            if moves is None:
+                names = [self.move_name(state, player, a) for a in actions]
+                moves = know_moves(key, Moves(names, actions))
+            kept[player] = moves
         return kept[player]
 
     def name_of(self, state: pyspiel.State, player: int, action: int) -> str:
@@ -199,8 +209,8 @@ class OpenSpielTask(Task[OpenSpielConfig]):
 
     def turn_text(self, state: pyspiel.State, player: int) -> str:
         """Return the user message of one turn in full style."""
-        moves = [answer(m) for m in self.legal_moves(state, player)]
-        return f"{self.describe_fully(state, player)}\nLegal moves: {listing(moves, FULL_MOVES)}"
+        moves = self._moves(state, player).listed()
+        return f"{self.describe_fully(state, player)}\nLegal moves: {moves}"
 
     def system_text(self, state: pyspiel.State, player: int) -> str:
         """Return the system message: rules, seat and answer format."""
@@ -237,7 +247,7 @@ class OpenSpielTask(Task[OpenSpielConfig]):
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
         """Start from the game's initial state, or from an opening."""
         self._rng, self.state = rng, self.game.new_initial_state()
-        self._names: dict[int, dict[str, int]] = {}
+        self._names: dict[int, Moves] = {}
         self._steps: list[Names] = []  # so far, where nothing is hidden
         self._roll()
         if self.openings:
@@ -262,23 +272,27 @@ class OpenSpielTask(Task[OpenSpielConfig]):
 
     def to_move(self) -> Sequence[str]:
         """Return the seats of the players who decide at this state."""
-        return [self.seats[p] for p in movers(self.state)]
+        if self.simultaneous:
+            return [self.seats[p] for p in movers(self.state)]
+        return [] if self.state.is_terminal() else [self.seats[self.state.current_player()]]
 
     def legal(self, seat: str) -> Sequence[str]:
         """Return the names of the legal actions."""
-        return list(self.legal_moves(self.state, self.seats.index(seat)))
+        return [*self._moves(self.state, self.seats.index(seat)).actions]
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
         """Make one move, or those of all who move at once, and let chance follow."""
         names = {self.seats.index(seat): move for seat, move in moves.items()}
         if self._open_to_all:
             self._steps.append(names)
-        make_moves(self.state, {p: self.legal_moves(self.state, p)[m] for p, m in names.items()})
+        state = self.state
+        make_moves(state, {p: self._moves(state, p).actions[m] for p, m in names.items()})
         self._names = {}
-        self._roll()
+        if self.draws:
+            self._roll()
         before, self._returns = self._returns, list(self.state.returns())
-        gained = [now - then for now, then in zip(self._returns, before, strict=True)]
-        return dict(zip(self.seats, gained, strict=True))
+        paid = zip(self.seats, self._returns, before, strict=True)
+        return {seat: now - then for seat, now, then in paid}
 
     def rules(self, seat: str) -> str:
         """Return rules, seat and answer format."""

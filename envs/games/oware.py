@@ -33,6 +33,7 @@ class Oware(OpenSpielTask):
         "num_seeds_per_house": range(1, 5),
     }
     title: ClassVar[str] = "Oware"
+    fixed_names: ClassVar[bool] = True
     terse_joint: ClassVar[str] = " "
 
     def rules_text(self, player: int) -> str:

@@ -46,6 +46,7 @@ class PhantomTicTacToe(OpenSpielTask):
     default_game: ClassVar[str] = "phantom_ttt"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {"gameversion": tuple(TAKEN)}
     title: ClassVar[str] = "Phantom tic-tac-toe"
+    fixed_names: ClassVar[bool] = True
     terse_joint: ClassVar[str] = " "
 
     def rules_text(self, player: int) -> str:

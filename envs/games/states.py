@@ -188,6 +188,7 @@ def own_decisions(state: pyspiel.State, player: int) -> Iterator[tuple[pyspiel.S
             yield past.clone(), actions[player]
 
 
+@functools.lru_cache(maxsize=4096)
 def clean_name(name: str, limit: int = 80) -> str:
     """Turn OpenSpiel's name of an action into one that fits between square brackets.
 

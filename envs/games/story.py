@@ -49,6 +49,6 @@ def told(steps: list[Names], player: int) -> list[str]:
     return [
         step[mover] if mover == CHANCE else f"player_{mover} plays {step[mover]}"
         for step in steps
-        for mover in sorted(step)
+        for mover in (sorted(step) if len(step) > 1 else step)
         if mover != player
     ]

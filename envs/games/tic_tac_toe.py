@@ -20,7 +20,7 @@ import pyspiel
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.games.board import MARKS, BoardGame
 
-BOARD = "\n---+---+---\n".join([" {} | {} | {}"] * 3)
+BOARD = "\n---+---+---\n".join([" %s | %s | %s"] * 3)
 """Drawing of nine cells."""
 
 
@@ -45,7 +45,7 @@ class TicTacToe(BoardGame):
 
     def board(self, state: pyspiel.State) -> str:
         """Draw the board; an empty cell shows its number."""
-        return BOARD.format(*flat(state))
+        return BOARD % tuple(flat(state))
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
         """Return the seat's mark, then rows, columns and diagonals, each a word: `X23`, `4O6`."""
@@ -60,8 +60,11 @@ class TicTacToe(BoardGame):
 
 def flat(state: pyspiel.State) -> list[str]:
     """Return the cells of the board, row by row: a mark, or the number of an empty cell."""
-    drawn = str(state).upper().replace("\n", "")
-    return [n if mark == "." else mark for n, mark in zip("123456789", drawn, strict=True)]
+    cells, moves = list("123456789"), state.history()
+    for first, mark in enumerate(MARKS):
+        for action in moves[first::2]:
+            cells[action] = mark
+    return cells
 
 
 raw_env = raw_factory(TicTacToe)

@@ -37,7 +37,8 @@ from coevo.envs.core.factories import aec_factory, parallel_factory
 from coevo.envs.core.parsing import Status, answer, parse_move
 from coevo.envs.core.single_agent import SingleAgentEnv
 from coevo.envs.games.kuhn_poker import KuhnPoker
-from coevo.envs.games.openspiel import FULL_MOVES, OpenSpielTask
+from coevo.envs.games.moves import FULL_MOVES
+from coevo.envs.games.openspiel import OpenSpielTask
 from coevo.envs.rewards import FormatReward
 
 IDS = [spec.id for spec in coevo.envs.list_envs()]

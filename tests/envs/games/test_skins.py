@@ -104,6 +104,22 @@ def test_a_skin_is_its_openspiel_game_move_by_move(env_id, games):
         play_beside_the_engine(task, game.new_initial_state(), rng)
 
 
+@pytest.mark.parametrize("env_id", [i for i in SKINS if make(i).task.fixed_names])
+def test_fixed_names_depend_on_player_and_action_alone(env_id, games):
+    task, rng, known = make(env_id).task, np.random.default_rng(0), {}
+    for _ in range(5 * games):
+        task.reset(rng, {})
+        while seats := task.to_move():
+            chosen = {}
+            for player in map(task.seats.index, seats):
+                moves = task.legal_moves(task.state, player)
+                for name, action in moves.items():
+                    assert known.setdefault((player, action), name) == name
+                    assert task.move_name(task.state, player, action) == name
+                chosen[task.seats[player]] = str(rng.choice(list(moves)))
+            task.play(chosen)
+
+
 # ---- What a seat is told -----------------------------------------------------------------------
 
 
