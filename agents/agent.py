@@ -77,7 +77,7 @@ def request_of(
         inside: whether the agent is one.
     """
     known = Inside(functools.partial(env.expert, seat), env.episode.task) if inside else None
-    info = env.infos[seat]
+    info = env.info(seat)
     return Request(seat, env.chat(seat), info, rng, conversation, env.illegal.masked, known)
 
 

@@ -7,10 +7,15 @@ The same games, random moves, every observation read, every reply a text where t
   least that a language model needs: the array and the legal moves in a prompt, a reply that is
   parsed. The first two give arrays and take numbers;
 - TextArena's as their package makes them, wrapped so that the seat to move reads all its text; and
-  without wrappers (`-raw`), where what is new is a list that nobody has put into words.
+  without wrappers (`-raw`), where what is new is a list that nobody has put into words. Ours and
+  theirs are made anew for each episode.
 
 A game is played in short turns on both sides alternately, in seconds of this process's CPU; the
 ratio is of the totals. What is drawn for the moves costs both sides the same.
+
+Last, 300 episodes of each game in one environment that is reset, on both sides: TextArena's wrapper
+keeps what it has told over resets and tells it again, so that its rate depends on the number of
+episodes. The first and the last 50 are printed beside the whole.
 
     pip install 'coevo[bridges]'
     python -P -m coevo.benchmarks.studies.env_speed --seconds 4 > env_speed.txt
@@ -45,6 +50,8 @@ WORDS = {
     "ConnectFour-v0": [f"[col {n}]" for n in range(7)],
     "KuhnPoker-v0": ["[check]", "[bet]", "[call]", "[fold]"],
 }
+EPISODES, BLOCK = 300, 50
+"""Episodes in one environment, and how many of the first and the last are told apart."""
 TURN = 0.25
 """Seconds that one side plays before the other does."""
 _NUMBER = re.compile(r"\[(\d+)\]\s*\Z")
@@ -66,12 +73,13 @@ def chosen(moves: Sequence[Any], draws: Draws) -> Any:
     return moves[int(next(draws) * len(moves))]
 
 
-def ours(id: str) -> Play:
-    """Return how an episode of ours is played."""
+def ours(id: str, anew: bool = True) -> Play:
+    """Return how an episode of ours is played, in an environment made anew or in one for all."""
     template = make(id, prompt_style="full")
+    kept = template.fresh()
 
     def play(seed: int, draws: Draws) -> int:
-        env, steps = template.fresh(), 0
+        env, steps = template.fresh() if anew else kept, 0
         env.reset(seed=seed)
         while env.awaiting:
             _, _, _, _, info = env.last()
@@ -114,14 +122,13 @@ def classic(module: str, made: str = "env", reply: Callable[..., int] = numbered
     return play
 
 
-def arena(id: str, ending: str = "") -> Play:
+def arena(id: str, ending: str = "", anew: bool = True) -> Play:
     """Return how an episode of TextArena's is played; it tells no legal moves, so any is tried."""
     textarena: Any = importlib.import_module("textarena")
+    kept = textarena.make(id + ending)
 
     def play(seed: int, draws: Draws) -> int:
-        # One environment for all episodes would not do: its wrapper keeps what it has told in the
-        # last episodes, and tells it again.
-        env = textarena.make(id + ending)
+        env = textarena.make(id + ending) if anew else kept
         env.reset(num_players=2, seed=seed)
         done, steps = False, 0
         while not done:
@@ -157,6 +164,17 @@ def rates(sides: list[Play], seconds: float, seed: int) -> list[float]:
     return [n / t for n, t in zip(steps, spent, strict=True)]
 
 
+def in_one(side: Play, seed: int) -> tuple[float, float, float]:
+    """Return the steps per second of all episodes in one environment, of the first, of the last."""
+    draws = drawn(seed)
+    steps, spent = [], []
+    for block in range(0, EPISODES, BLOCK):
+        began = time.process_time()
+        steps.append(sum(side(number, draws) for number in range(block, block + BLOCK)))
+        spent.append(time.process_time() - began)
+    return sum(steps) / sum(spent), steps[0] / spent[0], steps[-1] / spent[-1]
+
+
 def main(arguments: list[str]) -> int:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
@@ -176,6 +194,18 @@ def main(arguments: list[str]) -> int:
                 f"ratio {own / foreign:.2f}\n"
             )
             sys.stdout.flush()
+    for id, theirs in ARENA.items():
+        try:
+            sides = [ours(id, anew=False), arena(theirs, anew=False)]
+        except ImportError as error:
+            sys.stdout.write(f"{id}: TextArena cannot be played here ({error})\n")
+            continue
+        (own, *first_last), (foreign, *others) = (in_one(side, given.seed) for side in sides)
+        sys.stdout.write(
+            f"{id}: {EPISODES} episodes in one environment: ours {own:,.0f} steps per second "
+            f"(first {BLOCK} {first_last[0]:,.0f}, last {BLOCK} {first_last[1]:,.0f}), "
+            f"TextArena {foreign:,.0f} ({others[0]:,.0f}, {others[1]:,.0f}), ratio {own / foreign:.2f}\n"
+        )
     return 0
 
 

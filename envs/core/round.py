@@ -37,5 +37,6 @@ class Round:
         self._judged(seat)
 
     def _judged(self, seat: str) -> None:
-        self.waiting = tuple([s for s in self.waiting if s != seat])
+        one = self.waiting == (seat,)
+        self.waiting = () if one else tuple([s for s in self.waiting if s != seat])
         self.attempts = 0

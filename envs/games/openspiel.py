@@ -175,7 +175,8 @@ class OpenSpielTask(Task[OpenSpielConfig]):
 
     def _moves(self, state: pyspiel.State, player: int) -> Moves:
         kept = self._names if state is self.state else {}
-        if player not in kept:  # prompts, infos and the reply all ask
+        moves = kept.get(player)
+        if moves is None:  # prompts, infos and the reply all ask
             actions = state.legal_actions(player)
             key = (type(self), self._game_text, player, *actions) if self.fixed_names else None
             moves = known_moves(key)
@@ -183,7 +184,7 @@ class OpenSpielTask(Task[OpenSpielConfig]):
                 names = [self.move_name(state, player, a) for a in actions]
                 moves = know_moves(key, Moves(names, actions))
             kept[player] = moves
-        return kept[player]
+        return moves
 
     def name_of(self, state: pyspiel.State, player: int, action: int) -> str:
         """Return the name that an action has among the legal moves of a state."""
@@ -282,11 +283,15 @@ class OpenSpielTask(Task[OpenSpielConfig]):
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
         """Make one move, or those of all who move at once, and let chance follow."""
-        names = {self.seats.index(seat): move for seat, move in moves.items()}
+        names: Names = {}
+        actions: dict[int, int] = {}
+        for seat, move in moves.items():
+            player = self.seats.index(seat)
+            names[player] = move
+            actions[player] = self._moves(self.state, player).actions[move]
         if self._open_to_all:
             self._steps.append(names)
-        state = self.state
-        make_moves(state, {p: self._moves(state, p).actions[m] for p, m in names.items()})
+        make_moves(self.state, actions)
         self._names = {}
         if self.draws:
             self._roll()

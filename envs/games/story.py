@@ -46,9 +46,10 @@ def told(steps: list[Names], player: int) -> list[str]:
     >>> told([{0: "left", 1: "up"}, {-1: "heads"}], player=0)
     ['player_1 plays up', 'heads']
     """
-    return [
-        step[mover] if mover == CHANCE else f"player_{mover} plays {step[mover]}"
-        for step in steps
-        for mover in (sorted(step) if len(step) > 1 else step)
-        if mover != player
-    ]
+    said = []
+    for step in steps:
+        for mover in sorted(step) if len(step) > 1 else step:
+            if mover != player:
+                name = step[mover]
+                said.append(name if mover == CHANCE else f"player_{mover} plays {name}")
+    return said
