@@ -204,7 +204,8 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(
             f"{id}: {EPISODES} episodes in one environment: ours {own:,.0f} steps per second "
             f"(first {BLOCK} {first_last[0]:,.0f}, last {BLOCK} {first_last[1]:,.0f}), "
-            f"TextArena {foreign:,.0f} ({others[0]:,.0f}, {others[1]:,.0f}), ratio {own / foreign:.2f}\n"
+            f"TextArena {foreign:,.0f} ({others[0]:,.0f}, {others[1]:,.0f}), "
+            f"ratio {own / foreign:.2f}\n"
         )
     return 0
 
