@@ -29,7 +29,8 @@ class ExpertAgent(MoveAgent):
 
     def __init__(self, skill: float = 0.7) -> None:
         if not 0 <= skill <= 1:
-            raise ConfigError(f"skill={skill} must lie in 0..1")
+            near = f"; the nearest is {min(max(skill, 0), 1)}" if skill == skill else ""
+            raise ConfigError(f"skill={skill} must lie in 0..1{near}")
         self.skill = skill
         self.name = f"expert:{skill:g}"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -55,6 +56,8 @@ LARGEST_CONFIG = 2**20
 """Bytes of a model's `config.json`; the longest in use have some ten thousand."""
 MOST_LAYERS = 2000
 """Layers of a model."""
+LAYERS = re.compile(r"(^|_)layers?$")
+"""How fields are called that say how many: num_hidden_layers, n_layer, decoder_layers, ..."""
 
 Loaded = tuple[PreTrainedModel, PreTrainedTokenizerBase]
 DEVICES = ("auto", "cpu", "cuda")
@@ -120,7 +123,8 @@ class _Loader:
         common = {"trust_remote_code": self.trust, "local_files_only": here}
         try:
             with no_progress_bars(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what is wrong is said once, below
+                # The error that follows says that it is a pickle.
+                warnings.filterwarnings("ignore", "Detected pickle protocol", UserWarning)
                 tokenizer = AutoTokenizer.from_pretrained(str(path), **common)
                 loaded: Any = AutoModelForCausalLM.from_pretrained(
                     str(path), dtype=torch.float32, output_loading_info=True, **common
@@ -154,11 +158,20 @@ def check_config(path: Path) -> None:
     if (size := path.stat().st_size) > LARGEST_CONFIG:
         raise DataError(f"{path} has {size} bytes; {LARGEST_CONFIG} is the most that is read")
     try:
-        layers = json.loads(path.read_text(encoding="utf-8")).get("num_hidden_layers", 0)
-    except (OSError, ValueError, AttributeError, RecursionError):
+        layers = max(_layers(json.loads(path.read_text(encoding="utf-8"))), default=0)
+    except (OSError, ValueError, RecursionError):
         return  # said when it is loaded
-    if isinstance(layers, int) and layers > MOST_LAYERS:
+    if layers > MOST_LAYERS:
         raise DataError(f"{path} asks for {layers} layers; {MOST_LAYERS} is the most")
+
+
+def _layers(config: Any) -> Iterator[int]:
+    """Yield every number of layers in a description, whatever architectures call it."""
+    for name, value in config.items() if isinstance(config, dict) else ():
+        if isinstance(value, dict):
+            yield from _layers(value)
+        elif isinstance(value, int) and LAYERS.search(name):
+            yield value
 
 
 def base_model(source: str) -> BaseModel:

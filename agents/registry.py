@@ -6,7 +6,7 @@ environments (`opponents="random"`) know these.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -64,10 +64,29 @@ def scripted(name: str, what: str = "agent") -> Agent:
         raise unknown(what, name, names())
     try:
         return WITH_ARGUMENT[kind][1](argument)
-    except ConfigError:
-        raise
+    except ConfigError as error:
+        raise ConfigError(f"{name!r}: {error}") from None
     except ValueError:
         raise ConfigError(f"{name!r}: {argument!r} is not a number") from None
+
+
+def check_scripted(setting: str, given: Iterable[str]) -> None:
+    """Refuse agents that need no model and cannot be made.
+
+    Args:
+        setting: that names them, for the error.
+        given: names; those of models are let pass.
+
+    >>> check_scripted("members", ["openai:m", "expert:9"])
+    Traceback (most recent call last):
+    coevo.envs.core.errors.ConfigError: members: 'expert:9': skill=9.0 must lie in 0..1; the \
+nearest is 1
+    """
+    for name in filter(is_scripted, given):
+        try:
+            scripted(name)
+        except ConfigError as error:
+            raise ConfigError(f"{setting}: {error}") from None
 
 
 def names() -> list[str]:

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -23,6 +26,14 @@ from torch import Tensor
 from coevo.envs.core.errors import CoevoError
 
 T = TypeVar("T")
+MEETING = timedelta(minutes=2)
+"""How long ranks that are all there may take to meet."""
+INTERFACE = "GLOO_SOCKET_IFNAME"
+"""Variable that names the network interface of gloo."""
+SIOCGIFADDR = 0x8915
+"""Linux: asks an interface for its address."""
+_chosen = ""
+"""Interface that was chosen here for the ranks that are joined."""
 
 
 class RankLostError(CoevoError, RuntimeError):
@@ -65,6 +76,9 @@ def join(place: Place | None = None) -> None:
 
     Args:
         place: of this process; None takes the one that `torchrun` has given, if it has.
+
+    Raises:
+        RankLostError: the others are not reached.
     """
     if dist.is_initialized() or (place is None and int(os.environ.get("WORLD_SIZE", "1")) < 2):
         return
@@ -76,18 +90,69 @@ def join(place: Place | None = None) -> None:
     if place is None:
         dist.init_process_group(backend)
     else:
-        dist.init_process_group(
-            backend,
-            init_method=f"tcp://{place.address}",
-            rank=place.number,
-            world_size=place.count,
-        )
+        _meet(place, backend)
+
+
+def _meet(place: Place, backend: str) -> None:
+    global _chosen
+    host, _, port = place.address.rpartition(":")
+    if INTERFACE not in os.environ and (_chosen := interface_towards(host)):
+        os.environ[INTERFACE] = _chosen  # later groups read it too
+    first = place.number == 0
+    try:
+        store = dist.TCPStore(host, int(port), place.count, is_master=first, timeout=MEETING)
+    except dist.DistError as error:
+        raise RankLostError(
+            f"rank {place.number} of {place.count} did not meet the others at {place.address} "
+            f"within {MEETING.seconds} s: machines must reach each other at any port"
+        ) from error
+    store.set_timeout(dist.default_pg_timeout)
+    dist.init_process_group(backend, store=store, rank=place.number, world_size=place.count)
+
+
+def interface_towards(host: str) -> str:
+    """Return the network interface by which this machine speaks with a host; empty if unknown.
+
+    gloo would take the address of the machine's own name, which is 127.0.1.1 on many systems.
+    """
+    import fcntl
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        try:
+            asked.connect((host, 1))  # sends nothing
+            own = socket.inet_aton(asked.getsockname()[0])
+        except OSError:
+            return ""
+        for _, name in socket.if_nameindex():
+            with contextlib.suppress(OSError):  # it has no address
+                found = fcntl.ioctl(asked.fileno(), SIOCGIFADDR, name.encode().ljust(256, b"\0"))
+                if found[20:24] == own:
+                    return name
+    return ""
+
+
+def hang_up(host: str) -> None:
+    """Close this process's connections with a machine that is gone: gloo waits for it half an hour.
+
+    Args:
+        host: its address.
+    """
+    for path in Path("/proc/self/fd").glob("*"):
+        with contextlib.suppress(OSError):  # it is closed by now, or has no other end
+            if path.is_socket():
+                with socket.socket(fileno=os.dup(int(path.name))) as one:
+                    if one.getpeername()[0].removeprefix("::ffff:") == host:
+                        one.shutdown(socket.SHUT_RDWR)
 
 
 def leave() -> None:
-    """Leave them, at the end of the process."""
+    """Leave them, at the end of the process or of a run."""
+    global _chosen
     if dist.is_initialized():
         dist.destroy_process_group()
+    if _chosen:
+        os.environ.pop(INTERFACE, None)
+        _chosen = ""
 
 
 def count() -> int:

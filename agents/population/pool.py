@@ -13,6 +13,7 @@ from coevo.agents.copies import copy_weights, frozen_copy
 from coevo.agents.policy import Policy
 from coevo.agents.population.opponents import Draw, Uniform
 from coevo.agents.population.population import MakePolicy, Population, Result, member
+from coevo.agents.registry import check_scripted
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 
@@ -160,6 +161,7 @@ class PastSelves:
     """Share of what is known of opponents that every update forgets."""
 
     def __post_init__(self) -> None:
+        check_scripted("population.members", self.members)
         if not self.size and not self.members:
             raise ConfigError(
                 "pool.size=0 and pool.members=[] leave the pool empty: name members, such as "

@@ -19,6 +19,7 @@ from coevo.agents.adapters import Adapter
 from coevo.agents.agent import Agent
 from coevo.agents.policy import Policy
 from coevo.agents.population.population import MakePolicy, Population, member
+from coevo.agents.registry import check_scripted
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError, DataError, unknown
 from coevo.envs.core.task import role_of
@@ -103,6 +104,9 @@ class Members:
     """Their places that other agents take, such as `{player_1: expert:0.8, judge_*: openai:M}`."""
     exchange: Annotated[int, whole(0)] = 0
     """Updates after which the learners exchange places; 0 never does."""
+
+    def __post_init__(self) -> None:
+        check_scripted("population.agents", self.agents.values())
 
     def team(
         self,

@@ -21,6 +21,7 @@ from coevo.trainers import checkpoint, ranks
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.config import TrainConfig, config_text, load_config
+from coevo.trainers.estimators.parts import check_weights
 from coevo.trainers.loggers import read_names, recorded
 from coevo.trainers.run_folder import RunFolder, replace_text, storage
 
@@ -222,8 +223,13 @@ def free_folder(config: TrainConfig) -> Path:
 
 
 def _check_roles(config: TrainConfig) -> None:
-    """Refuse to alternate or freeze roles of nobody; an algorithm may name those of its tasks."""
-    made = (make(id, **own.options) for id, own in config.environments.items())
+    """Refuse to alternate or freeze roles of nobody; an algorithm may name those of its tasks.
+
+    The same for weights of rewards that nobody gives.
+    """
+    made = [make(id, **own.options) for id, own in config.environments.items()]
+    modules = (*config.algorithm.rewards, *(m for env in made for m in env.reward_modules))
+    check_weights(config.algorithm.advantage.reward_weights, (m.component for m in modules))
     roles = {role for env in made for role in env.task.roles}
     known = ALGORITHMS.get(config.algorithm.name)
     ours = [known, *(assign(known, v) for v in known.variants.values())] if known else []

@@ -1,15 +1,24 @@
 import json
+import pickle
 import shutil
+import warnings
 
 import pytest
 import torch
-from transformers import BertConfig, BertLMHeadModel
+from transformers import AutoTokenizer, BertConfig, BertLMHeadModel
 
 from coevo.agents import RandomAgent, load
 from coevo.agents.agent import Request
 from coevo.agents.api.agent import ApiAgent
 from coevo.agents.language_model import LanguageModelAgent
-from coevo.agents.load import load_agent, load_model, model_folder, no_progress_bars, pick_device
+from coevo.agents.load import (
+    STARTER_MODEL,
+    load_agent,
+    load_model,
+    model_folder,
+    no_progress_bars,
+    pick_device,
+)
 from coevo.agents.sampling import SamplingConfig
 from coevo.commands.players import Habits, habits
 from coevo.envs.core.errors import ConfigError, DataError, MissingExtraError
@@ -84,6 +93,8 @@ def test_a_damaged_model_is_one_clear_line(tiny_model_dir, tmp_path, harm):
     [
         ('{"a": "' + "x" * 2**20 + '"}', "bytes; 1048576 is the most"),
         ('{"model_type": "llama", "num_hidden_layers": 1000000}', "1000000 layers; 2000 is"),
+        ('{"model_type": "gpt2", "n_layer": 3000}', "3000 layers"),
+        ('{"model_type": "gemma3", "text_config": {"num_hidden_layers": 2001}}', "2001 layers"),
         ("[" * 200_000, "cannot load"),
     ],
 )
@@ -92,6 +103,23 @@ def test_a_description_beyond_any_size_is_refused_before_a_model_is_made(tmp_pat
     with pytest.raises(DataError, match=said):
         load_agent(str(tmp_path), device="cpu")
     assert habits(str(tmp_path)) == Habits()
+
+
+def test_a_pickle_is_refused_without_a_warning_and_other_warnings_are_heard(tmp_path, monkeypatch):
+    folder = tmp_path / "model"
+    shutil.copytree(STARTER_MODEL, folder, ignore=shutil.ignore_patterns("*.safetensors"))
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps({"a": print}))
+    with pytest.raises(DataError, match="Weights only load failed"):
+        load_agent(str(folder), device="cpu")
+    loaded = AutoTokenizer.from_pretrained
+
+    def warned(*given, **named):
+        warnings.warn("of another kind", stacklevel=1)
+        return loaded(*given, **named)
+
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", warned)
+    with pytest.warns(UserWarning, match="of another kind"):
+        load_agent("starter", device="cpu")
 
 
 def test_an_empty_folder_says_what_was_expected(tmp_path):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from coevo.__main__ import main
 from coevo.benchmarks.provenance import hardware
 from coevo.benchmarks.report.run import MEASURES
 from coevo.commands.arguments import Train
@@ -284,3 +285,20 @@ def test_a_disk_that_refuses_leaves_one_line_and_what_was_written(here, tiny_mod
     assert "cannot write full/checkpoints" in done.stderr
     assert len(metrics_of(here / "full")) == 2
     assert not list((here / "full" / "checkpoints").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("population={name: pool, members: ['expert:9']}", "members: 'expert:9': skill=9.0 must"),
+        ("population={name: pool, members: ['expert:9']}", "in 0..1; the nearest is 1"),
+        ("population={name: separate, agents: {player_1: 'expert:-1'}}", "the nearest is 0"),
+        ("advantage.reward_weights={formt: 0.5}", "reward_weights 'formt'; did you mean 'format'"),
+    ],
+)
+def test_agents_and_rewards_of_nobody_are_refused_before_a_word(tmp_path, capsys, setting, said):
+    words = ["train", "mars", "--env", "coevo/kuhn_poker-v0", "--set", setting]
+    assert main([*words, "--out", str(tmp_path / "run")]) == 2
+    told = capsys.readouterr()
+    assert said in told.err and not told.out
+    assert not (tmp_path / "run").exists()

@@ -1,13 +1,16 @@
 """`coevo train --ray`: what is refused before anything starts, and what settings become of it."""
 
+import socket
 import sys
 
 import pytest
 
 from coevo.__main__ import main
 from coevo.commands.run_setup import in_parts
+from coevo.envs.core.errors import ConfigError
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig
+from coevo.trainers.remote import cluster as module
 from coevo.trainers.remote.cluster import cluster
 
 KUHN = ["train", "mars", "--env", "coevo/kuhn_poker-v0", "--steps", "1", "--no-eval"]
@@ -38,20 +41,53 @@ def test_ray_that_is_not_installed_is_one_line(tmp_path, capsys, monkeypatch):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_cluster_that_is_not_there_is_one_line(monkeypatch, tmp_path):
+@pytest.fixture
+def refusing(monkeypatch):
+    """Return a function that lets Ray refuse to connect with an error."""
     ray = pytest.importorskip("ray")
 
-    def nobody(**given):
-        raise ConnectionError("no")
+    def refuse(error, address=""):
+        def init(**given):
+            raise error
 
-    monkeypatch.setattr(ray, "init", nobody)
-    for given, said in (
-        ("", "none on this machine"),
-        ("10.0.0.1:6379", "RAY_ADDRESS=10.0.0.1:6379"),
-    ):
-        monkeypatch.setenv("RAY_ADDRESS", given)
-        with pytest.raises(ValueError, match=said), cluster("auto"):
+        monkeypatch.setattr(ray, "init", init)
+        monkeypatch.setenv("RAY_ADDRESS", address)
+
+    return refuse
+
+
+def test_a_cluster_that_is_not_there_is_one_line(refusing):
+    refusing(ConnectionError("no"))
+    with pytest.raises(ConfigError, match="none on this machine"), cluster("auto"):
+        pass
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        given = f"127.0.0.1:{closed.getsockname()[1]}"
+        refusing(AssertionError("not asked"), given)
+        with pytest.raises(ConfigError, match=f"RAY_ADDRESS={given} does not"), cluster("auto"):
             pass
+
+
+def test_a_machine_beside_the_cluster_is_told_to_join(refusing, monkeypatch):
+    monkeypatch.setattr(module, "_text", lambda path: "python")
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        given = f"127.0.0.1:{there.getsockname()[1]}"
+        refusing(AssertionError("not asked"), given)
+        with pytest.raises(ConfigError, match=f"run `ray start --address={given}`"):
+            cluster("auto").__enter__()
+
+
+def test_why_a_cluster_refuses_is_said(refusing):
+    refusing(RuntimeError("Version mismatch: The cluster was started with:\n Python: 3.12.1"))
+    with pytest.raises(ConfigError, match=r"mismatch: The cluster .* with: Python: 3\.12\.1"):
+        cluster("auto").__enter__()
+    refusing(ray_error("AuthenticationError"))
+    with pytest.raises(ConfigError, match="wants its token: set RAY_AUTH_MODE=token"):
+        cluster("auto").__enter__()
+
+
+def ray_error(name):
+    return type(name, (Exception,), {})("InvalidAuthToken")
 
 
 def test_a_run_has_parts_for_all_its_workers():

@@ -15,6 +15,8 @@ from tests.faults.conftest import KUHN, ends
 pytestmark = pytest.mark.faults
 SMALL = "--steps 8 --threads 1 --no-eval --max-new-tokens 3 --set checkpoint_every=3"
 OVER_RAY = ["--ray", "local", "--rollout-workers", "2", "--ranks", "2"]
+OVER_NODES = ["--ray", "auto", *OVER_RAY[2:]]
+FRUGAL = {"object_store_memory": 100 << 20, "include_dashboard": False}
 
 
 class OverRay:
@@ -86,9 +88,9 @@ def started(tiny_model_dir):
     """Return a function that starts a run in a folder."""
     pytest.importorskip("ray")
 
-    def start(folder: Path) -> OverRay:
+    def start(folder: Path, over: list[str] = OVER_RAY) -> OverRay:
         model = ["--env", KUHN, "--model", str(tiny_model_dir), "--out", str(folder)]
-        given = ["mars", *SMALL.split(), "collect.episodes=16", *model, *OVER_RAY]
+        given = ["mars", *SMALL.split(), "collect.episodes=16", *model, *over]
         return OverRay(given, folder)
 
     return start
@@ -105,8 +107,8 @@ def whole(started, tmp_path_factory):
     return ends(folder)
 
 
-def resumed(folder: Path) -> Done:
-    return OverRay(["--resume", str(folder), "--no-eval", *OVER_RAY], folder).wait()
+def resumed(folder: Path, over: list[str] = OVER_RAY) -> Done:
+    return OverRay(["--resume", str(folder), "--no-eval", *over], folder).wait()
 
 
 def killed(run: OverRay, actor: str, updates: int) -> Done:
@@ -150,3 +152,44 @@ def test_ctrl_c_in_the_terminal_reaches_all_processes(started, whole, tmp_path, 
     again = resumed(run.folder)
     told = done.status == 130 and done.one_line and not run.left
     fault("Ctrl-C", told and again.status == 0 and ends(run.folder) == whole, (done, again))
+
+
+# ---- A cluster of several nodes ----------------------------------------------------------------
+
+
+@pytest.fixture
+def nodes(monkeypatch):
+    """Start a cluster that runs join: three nodes beside the one on which they start."""
+    utils = pytest.importorskip("ray.cluster_utils")
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # whatever lies in the home folder
+    place = utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **FRUGAL})
+    monkeypatch.setenv("RAY_ADDRESS", place.address)
+    yield {place.add_node(num_cpus=2, **FRUGAL): place for _ in range(3)}
+    place.shutdown()
+
+
+def on_node(node) -> dict[str, int]:
+    """Return the actors of a node and their processes."""
+    names = below(node.all_processes["raylet"][0].process.pid)
+    return {name[5:].split(".")[0].strip(): p for p, name in names.items() if "ray::" in name[:5]}
+
+
+@pytest.mark.parametrize("actor", ["Worker", "Rank"])
+def test_a_node_is_killed(actor, started, whole, nodes, tmp_path, rng, fault):
+    """With a worker the run goes on, on the nodes that are left; without a rank it cannot."""
+    run = started(tmp_path / "run", OVER_NODES)
+    run.reach(int(rng.integers(1, 4)))
+    held = {node: on_node(node) for node in nodes}
+    assert sorted(len({"Worker", "Rank"} & own.keys()) for own in held.values()) == [1, 1, 1], held
+    lost = next(node for node in nodes if actor in held[node])
+    nodes[lost].remove_node(lost, allow_graceful=False)
+    for pid in held[lost].values():
+        if alive(pid):
+            os.kill(pid, signal.SIGKILL)
+    done = run.wait()
+    if actor == "Worker":
+        told = done.status == 0 and "a rollout worker died" in done.out and not done.err
+    else:
+        told = done.status == 1 and "rank 1 of 2 has died" in done.err
+        told = told and resumed(run.folder, OVER_NODES).status == 0
+    fault("killed node", told and ends(run.folder) == whole, (actor, done))

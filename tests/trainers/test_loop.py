@@ -242,6 +242,15 @@ def test_budgets_end_a_run(config, folder, limit):
         assert before < 200 <= run.progress.tokens
 
 
+@pytest.mark.parametrize(("tokens", "turns"), [(200, 10**9), (10**9, 40)])
+def test_of_two_budgets_the_one_that_is_reached_first_ends_a_run(config, folder, tokens, turns):
+    given = config(steps=None, budget_tokens=tokens, budget_turns=turns)
+    run = loop.train(given, folder(given))
+    first, before = run.progress, run.folder.read_metrics()[-2]
+    assert before["total_tokens"] < tokens and before["total_turns"] < turns
+    assert (first.tokens >= tokens) != (first.turns >= turns)
+
+
 def test_reward_modules_are_paid_once_as_components_of_their_own(config, tmp_path):
     run = loop.start(
         config(

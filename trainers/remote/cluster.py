@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,9 +20,15 @@ QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",  # it would want a network
     "RAY_IGNORE_UNHANDLED_ERRORS": "1",  # who asks for a result hears of its error
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # who asks for no GPU of its own sees all
+    "RAY_DEDUP_LOGS_SKIP_REGEX": "(?s).*",  # of a death the caller hears as an error
 }
 STORE = 512 << 20
 """Bytes of the object store: weights and episodes that are under way; more go to disk."""
+ANSWER = 10.0
+"""Seconds in which a cluster answers."""
+AUTHENTICATION = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN")
+TOKEN = secrets.token_hex(32)
+"""Of the clusters that this process starts."""
 PLACE = Path("/tmp")
 """Ray's sockets need short paths."""
 
@@ -50,9 +58,9 @@ def cluster(where: Where, cpus: int = 1) -> Iterator[Any]:
         return
     folder = tempfile.mkdtemp(prefix="coevo-", dir=PLACE) if where == "local" else ""
     try:
-        with _unheard(ray):
+        with _own_token(where):
             _connect(ray, folder, cpus)
-            yield ray
+        yield ray
     finally:
         ray.shutdown()
         if folder:
@@ -60,17 +68,20 @@ def cluster(where: Where, cpus: int = 1) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _unheard(ray: Any) -> Iterator[None]:
-    """Keep Ray from printing paragraphs about a death, of which the caller hears as an error.
+def _own_token(where: Where) -> Iterator[None]:
+    """Give a cluster of one's own a token of its own.
 
-    No option of Ray does that.
+    Ray would keep one in the home folder, and every cluster started later would ask for it.
     """
-    prints = ray._private.worker.print_to_stdstream
-    ray._private.worker.print_to_stdstream = lambda data, ignore_prefix: None
+    before = {name: os.environ.get(name) for name in AUTHENTICATION}
+    if where == "local":
+        os.environ.setdefault("RAY_AUTH_TOKEN", TOKEN)
     try:
         yield
     finally:
-        ray._private.worker.print_to_stdstream = prints
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
 
 
 def _connect(ray: Any, folder: str, cpus: int) -> None:
@@ -86,12 +97,60 @@ def _connect(ray: Any, folder: str, cpus: int) -> None:
             **quiet,
         )
         return
+    given = os.environ.get("RAY_ADDRESS", "")
+    _check_there(given)
     try:
         ray.init(address="auto", **quiet)
     except Exception as error:  # Ray raises several kinds
-        given = os.environ.get("RAY_ADDRESS", "")
-        said = f"RAY_ADDRESS={given} does not answer" if given else "there is none on this machine"
+        raise ConfigError(_unjoined(given, error)) from error
+
+
+def _check_there(given: str) -> None:
+    """Refuse what Ray would try for minutes, or die of.
+
+    Args:
+        given: HOST:PORT of the cluster; in other forms Ray finds it itself.
+
+    Raises:
+        ConfigError: nobody answers, or this machine is no part of the cluster.
+    """
+    host, _, port = given.rpartition(":")
+    if not port.isdecimal() or "/" in host:
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=ANSWER).close()
+    except OSError:
+        raise ConfigError(_nobody(f"RAY_ADDRESS={given} does not answer")) from None
+    names = {_text(path) for path in Path("/proc").glob("[0-9]*/comm")}
+    if names and "raylet" not in names:
         raise ConfigError(
-            f"--ray auto joins a cluster, but {said}; start one (ray start --head), or use "
-            "--ray local"
-        ) from error
+            f"--ray auto joins the cluster of RAY_ADDRESS={given}, but this machine is no part of "
+            f"it: run `ray start --address={given}` here, or coevo on one of its machines"
+        )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:  # it has ended
+        return ""
+
+
+def _unjoined(given: str, error: Exception) -> str:
+    """Return why no cluster was joined, and what to do about it."""
+    said = " ".join(str(error).split())
+    if "ersion mismatch" in said:
+        return f"--ray auto: {said}"
+    if type(error).__name__ == "AuthenticationError":
+        return (
+            f"--ray auto: the cluster {f'of RAY_ADDRESS={given} ' * bool(given)}wants its token: "
+            "set RAY_AUTH_MODE=token here, with the token in ~/.ray/auth_token or RAY_AUTH_TOKEN"
+        )
+    at = f"RAY_ADDRESS={given} does not answer" if given else "there is none on this machine"
+    return _nobody(at)
+
+
+def _nobody(where: str) -> str:
+    return (
+        f"--ray auto joins a cluster, but {where}; start one (ray start --head), or use --ray local"
+    )

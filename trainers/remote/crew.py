@@ -12,34 +12,57 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from threading import Event, Thread
 from typing import Any
 
 import torch
 
 from coevo.agents.load import pick_device
 from coevo.agents.population import Population
-from coevo.envs.core.errors import CoevoError, ConfigError
-from coevo.trainers import ranks
+from coevo.envs.core.errors import CoevoError, ConfigError, DataError
+from coevo.trainers import checkpoint, ranks
 from coevo.trainers.collect.part import Play
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import finish
 from coevo.trainers.ranks import RankLostError
 from coevo.trainers.remote.cluster import Where, cluster
-from coevo.trainers.remote.workers import Say, Worker, Workers
+from coevo.trainers.remote.home import Home, address
+from coevo.trainers.remote.workers import Say, Worker, Workers, begun
 from coevo.trainers.run import start
 from coevo.trainers.run_folder import RunFolder
 
 PATIENCE = 5.0
 """Seconds that Ray may take to notice a death."""
+ROOM = 10.0
+"""Seconds that Ray may take to notice that processes of others have ended."""
 
 
 class Rank:
     """One rank after the first, as a Ray actor."""
 
-    def ready(self) -> None:
-        """Return when the process is there."""
+    def ready(self, config: TrainConfig, folder: RunFolder, home: Home, step: int) -> str:
+        """Return the address of its machine when the process can take part in a run.
+
+        Args:
+            config: the run.
+            folder: of the run.
+            home: where it was started.
+            step: update of the newest checkpoint, as the first rank sees it.
+
+        Raises:
+            CoevoError: something that the run needs is not on this machine.
+        """
+        home.adopt(config)
+        if (found := checkpoint.latest_step(folder.checkpoints)) != step:
+            raise DataError(
+                f"machine {address()} sees update {found} as the newest in {folder.checkpoints}, "
+                f"and {home.address} sees {step}: ranks on several machines resume from a folder "
+                "that all of them share"
+            )
+        return address()
 
     def gpus(self) -> list[int]:
         """Return the GPUs that it has for itself."""
@@ -88,10 +111,14 @@ class Crew:
         self.folder = RunFolder(folder.path.absolute())  # others may run elsewhere
         self.workers, self.ranks = workers, ranks
         self.trust, self.say = trust_remote_code, say
-        self._gpus = self._gpus_of_a_worker()
+        self.home = Home.of(config)
+        self._gpus = 0.0
+        """What Ray keeps for a worker; 0 shares the GPUs of ranks, if there are any."""
         self._actors: list[Any] = []
         self._following: dict[Any, int] = {}
         self._play: Workers | None = None
+        self._watch: Thread | None = None
+        self._over = Event()
 
     @property
     def threads(self) -> int:
@@ -101,29 +128,41 @@ class Crew:
     def gather(self) -> None:
         """Start the other ranks and join them."""
         gpu = pick_device(self.config.device).type == "cuda"
-        actor = self.ray.remote(num_cpus=1, num_gpus=int(gpu))(Rank)
+        keeps = self.ranks if gpu and self.ranks > 1 else 0
+        self._wait_for_room({"CPU": self.workers + self.ranks - 1, "GPU": keeps})
+        if gpu and self.workers:
+            self._gpus = max(0.0, min(1.0, (self._free("GPU") - self.ranks) / self.workers))
+        # GPUs of one machine are near each other; CPUs are better shared out over machines.
+        where = "DEFAULT" if gpu else "SPREAD"
+        actor = self.ray.remote(num_cpus=1, num_gpus=int(gpu), scheduling_strategy=where)(Rank)
         if gpu and (self.ranks > 1 or self._gpus):
             self._keep_one(actor)
         if self.ranks == 1:
             return
         others = [actor.remote() for _ in range(1, self.ranks)]
         self._actors += others
-        self.ray.get([one.ready.remote() for one in others])
-        address = f"{self.ray.util.get_node_ip_address()}:{_free_port()}"
+        step = checkpoint.latest_step(self.folder.checkpoints)
+        ready = [one.ready.remote(self.config, self.folder, self.home, step) for one in others]
+        machines = begun(self.ray, ready)
+        meeting = f"{self.home.address}:{_free_port()}"
         for number, one in enumerate(others, start=1):
-            place = ranks.Place(number, self.ranks, address)
+            place = ranks.Place(number, self.ranks, meeting)
             told = one.follow.remote(self.config, self.folder, place, self.threads, self.trust)
             self._following[told] = number
-        ranks.join(ranks.Place(0, self.ranks, address))
+        there = dict(zip(self._following, machines, strict=True))
+        self._watch = Thread(target=self._cut_off, args=(there,))
+        self._watch.start()
+        ranks.join(ranks.Place(0, self.ranks, meeting))
 
     def hire(self, population: Population) -> Play | None:
         """Return who plays for a population: the workers, or None for this process."""
         if not self.workers:
             return None
-        actor = self.ray.remote(num_cpus=1, num_gpus=self._gpus)(Worker)
+        wanted = {"num_cpus": 1, "num_gpus": self._gpus, "scheduling_strategy": "SPREAD"}
+        actor = self.ray.remote(**wanted)(Worker)
 
         def one() -> Any:
-            return actor.remote(self.config, self.threads, self.trust)
+            return actor.remote(self.config, self.threads, self.trust, self.home)
 
         self._play = Workers(self.ray, one, self.workers, population, self.say)
         return self._play
@@ -144,8 +183,29 @@ class Crew:
                 return f"rank {self._following[told]} of {self.ranks} has died"
         return ""
 
+    def _cut_off(self, there: dict[Any, str]) -> None:
+        """Close connections with machines that are gone: nobody else tells who waits for one.
+
+        Args:
+            there: what a rank is asked -> its machine.
+        """
+        while there and not self._over.wait(1.0):
+            done, _ = self.ray.wait(list(there), num_returns=len(there), timeout=0)
+            for told in done:
+                machine = there.pop(told)
+                try:
+                    self.ray.get(told)
+                except self.ray.exceptions.RayTaskError:
+                    pass  # it has closed them
+                except self.ray.exceptions.RayError:
+                    if machine != self.home.address:
+                        ranks.hang_up(machine)
+
     def dismiss(self) -> None:
         """End all processes."""
+        self._over.set()
+        if self._watch is not None:
+            self._watch.join()
         if self._play is not None:
             self._play.close()
         for one in self._actors:
@@ -162,26 +222,29 @@ class Crew:
         torch.cuda.set_device(self.ray.get(holder.gpus.remote())[0])
         self._actors.append(holder)
 
-    def _gpus_of_a_worker(self) -> float:
-        """Return what Ray is to keep for a worker; 0 shares the GPUs of ranks, if there are any.
+    def _wait_for_room(self, wanted: Mapping[str, int]) -> None:
+        """Wait a while for what processes of other runs are giving back.
+
+        Args:
+            wanted: kind of device -> how many must be free.
 
         Raises:
-            ConfigError: there are too few devices for this crew.
+            ConfigError: there are too few.
         """
-        there = self.ray.cluster_resources()
-        cpus, gpus = int(there.get("CPU", 0)), int(there.get("GPU", 0))
-        wanted = self.workers + self.ranks - 1
-        if wanted > cpus:
-            raise ConfigError(
-                f"{self.workers} rollout workers and {self.ranks} ranks need {wanted} CPUs beside "
-                f"this process; the cluster has {cpus}"
-            )
-        if pick_device(self.config.device).type != "cuda":
-            return 0.0
-        if self.ranks > max(gpus, 1):
-            raise ConfigError(f"--ranks {self.ranks} must be at most the number of GPUs, {gpus}")
-        spare = gpus - self.ranks
-        return min(1.0, spare / self.workers) if self.workers and spare > 0 else 0.0
+        end = time.monotonic() + ROOM
+        while lacking := [k for k, n in wanted.items() if self._free(k) < n]:
+            kind = lacking[0]
+            there = int(self.ray.cluster_resources().get(kind, 0))
+            if there < wanted[kind] or time.monotonic() > end:
+                raise ConfigError(
+                    f"{self.workers} rollout workers and {self.ranks} ranks need {wanted[kind]} "
+                    f"{kind}s{' beside this process' * (kind == 'CPU')}; the cluster has {there}, "
+                    f"of which {int(self._free(kind))} are free"
+                )
+            time.sleep(0.2)
+
+    def _free(self, kind: str) -> float:
+        return float(self.ray.available_resources().get(kind, 0.0))
 
 
 @contextlib.contextmanager

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
+from threading import Lock
 from typing import Any
 
 import torch
@@ -29,10 +31,13 @@ from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import CoevoError, ConfigError
 from coevo.trainers.collect.part import GREEDY, Part, play_part
 from coevo.trainers.config import TrainConfig
+from coevo.trainers.remote.home import Home
 from coevo.trainers.seating import envs_of, own_sampling, population_of
 
 TRIES = 3
 """Workers that may die of one part."""
+START = 120.0
+"""Seconds in which a process starts that the cluster has room for."""
 Say = Callable[[str], None]
 """Tells a person something in a line."""
 
@@ -62,10 +67,14 @@ class Worker:
         config: the run.
         threads: of torch; equal results need equal numbers.
         trust_remote_code: run code that comes with a model.
+        home: where the run was started.
     """
 
-    def __init__(self, config: TrainConfig, threads: int, trust_remote_code: bool) -> None:
+    def __init__(
+        self, config: TrainConfig, threads: int, trust_remote_code: bool, home: Home
+    ) -> None:
         self.config, self.threads, self.trust = config, threads, trust_remote_code
+        self.home = home
         self._made: tuple[Mapping[str, TextEnv], Population] | None = None
         self._variants: dict[str, Policy] = {}
         self._held: dict[str, int] = {}
@@ -78,6 +87,7 @@ class Worker:
         """Make environments and agents, if there are none yet."""
         if self._made is None:
             torch.set_num_threads(self.threads)
+            self.home.adopt(self.config)
             envs = envs_of(self.config.environments)
             population = population_of(self.config, envs, trust_remote_code=self.trust)
             own_sampling(self.config, population.agents)
@@ -154,7 +164,8 @@ class Workers:
                     f"{name} is a {type(agent).__name__}, which plays in the process that learns "
                     "alone; leave --rollout-workers out"
                 )
-        self.ray, self.say = ray, say
+        self.ray, self.say, self.count = ray, say, count
+        self._lock = Lock()
         self._start, self._numbers = start, itertools.count()
         self._learners, self._still = {*population.learners}, {*population.fixed}
         self._sent: dict[str, tuple[nn.Module, Sent]] = {}
@@ -185,6 +196,28 @@ class Workers:
         worker.load.remote()  # all of them load at the same time
         return worker
 
+    def _another(self) -> Any:
+        """Return who takes the place of a worker that died: a new one, or else another idle one.
+
+        Raises:
+            WorkerError: none is left, and the cluster has no room for a new one.
+        """
+        worker = self._new()
+        there, _ = self.ray.wait([worker.pid.remote()], timeout=START)
+        if there:
+            return worker
+        self.ray.kill(worker)
+        with self._lock:
+            self.count -= 1
+            left = self.count
+        if not left:
+            raise WorkerError(
+                f"no rollout worker is left, and the cluster has had no room for one in {START:g} "
+                "s; continue from the last checkpoint with --resume"
+            )
+        self.say(f"the cluster has had no room for it in {START:g} s; {left} go on without it")
+        return self._idle.get()
+
     def _asked(self, part: Part, sent: Mapping[str, Sent]) -> list[Episode]:
         worker, deaths = self._idle.get(), 0
         try:
@@ -195,6 +228,7 @@ class Workers:
                 except self.ray.exceptions.RayTaskError as error:
                     raise error.cause from None
                 except self.ray.exceptions.RayError as error:
+                    _check_installed(error)
                     deaths += 1
                     if self._closed or deaths == TRIES:
                         raise WorkerError(
@@ -205,7 +239,7 @@ class Workers:
                         f"a rollout worker died ({_reason(error)}); another one takes its place "
                         f"and plays its {len(part.specs)} episodes again"
                     )
-                    worker = self._new()
+                    worker = self._another()
         finally:
             self._idle.put(worker)
 
@@ -231,6 +265,49 @@ class Workers:
         own = own_tensors(agent.model).items()
         packed = save({n: t.detach().to("cpu", copy=True).contiguous() for n, t in own})
         return Sent(next(self._numbers), agent.version, self.ray.put(packed))
+
+
+def begun(ray: Any, asked: Sequence[Any]) -> list[Any]:
+    """Return the first answers of processes.
+
+    Args:
+        ray: the module, connected.
+        asked: what they have been asked.
+
+    Raises:
+        WorkerError: one does not answer.
+        CoevoError: one has answered with this error.
+    """
+    try:
+        found: list[Any] = ray.get(list(asked), timeout=START)
+        return found
+    except ray.exceptions.GetTimeoutError:
+        raise WorkerError(
+            f"the cluster has not started {len(asked)} processes within {START:g} s"
+        ) from None
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
+    except ray.exceptions.RayError as error:
+        _check_installed(error)
+        raise
+
+
+def _check_installed(error: Exception) -> None:
+    """Say so where a process has ended because something is not installed on its machine.
+
+    Raises:
+        ConfigError: it has.
+    """
+    said = str(error)
+    missing, machine = (
+        re.search(r"No module named '([^']+)'", said),
+        re.search(r"ip=([^,)]+)", said),
+    )
+    if missing and "failed to import" in said:
+        raise ConfigError(
+            f"machine {machine[1] if machine else ''} has no module {missing[1]!r} in the Python "
+            "that Ray runs there: install coevo on all machines, for the Python of `ray start`"
+        ) from None
 
 
 def _reason(error: Exception) -> str:

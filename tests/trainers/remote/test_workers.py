@@ -13,9 +13,11 @@ from coevo.trainers.collect.part import play_part
 from coevo.trainers.loop import train
 from coevo.trainers.remote.cluster import cluster
 from coevo.trainers.remote.crew import check_devices, crew
-from coevo.trainers.remote.workers import Worker, Workers
+from coevo.trainers.remote.home import Home
+from coevo.trainers.remote.workers import Worker, Workers, begun
 
 TIS = {"loss.is_correction": {"name": "token_tis"}, "ema": 0.0, "magnet": None}
+HOME = Home("here", {}, "", os.getcwd(), {}, ())
 LORA = {"population": {"name": "adapters", "rank": 2, "targets": ["q_proj", "v_proj"]}}
 MIXED = {"population": {"name": "pool", "every": 1, "size": 1, "members": ["expert:0.8"]}}
 
@@ -106,8 +108,8 @@ class Here:
         class RayTaskError(RayError):
             cause = ConfigError("no")
 
-    def __init__(self, worker, deaths=0):
-        self.worker, self.deaths, self.started = worker, deaths, 0
+    def __init__(self, worker, deaths=0, room=True):
+        self.worker, self.deaths, self.started, self.room = worker, deaths, 0, room
 
     def start(self):
         self.started += 1
@@ -122,6 +124,12 @@ class Here:
     def put(self, packed):
         return packed
 
+    def kill(self, worker):
+        pass
+
+    def wait(self, asked, timeout):
+        return (asked, []) if self.room else ([], asked)
+
     def get(self, asked):
         if self.deaths:
             self.deaths -= 1
@@ -131,9 +139,10 @@ class Here:
 
 @pytest.fixture
 def at_hand(monkeypatch):
-    """Let references to the object store be what they refer to."""
+    """Let references to the object store be what they refer to, and all be on one machine."""
     ray = pytest.importorskip("ray")
     monkeypatch.setattr(ray, "get", lambda packed: packed)
+    monkeypatch.setattr(ray.util, "get_node_ip_address", lambda: "here")
 
 
 @pytest.mark.parametrize("changes", [{}, LORA, MIXED, {"advantage.baseline": {"name": "greedy"}}])
@@ -141,7 +150,7 @@ def test_a_worker_plays_as_the_process_that_learns(config, folder, changes, at_h
     given = config("reinforce", changes, steps=3, rollout_parts=2)
     one, two = folder(given, "one"), folder(given, "two")
     expected = played(loop.start(given, one))
-    ray = Here(Worker(given, 1, False))
+    ray = Here(Worker(given, 1, False, HOME))
     run = loop.start(given, two, hire=lambda p: Workers(ray, ray.start, 1, p, print))
     assert played(run) == expected
     assert content(two) == content(one)
@@ -172,7 +181,7 @@ def test_parts_are_whole_groups_and_their_number_changes_last_digits_alone(confi
 @pytest.mark.parametrize("deaths", [2, 3])
 def test_workers_that_die_of_the_same_episodes_end_the_run(config, folder, at_hand, deaths):
     given, said = config("mars", {}, steps=1), []
-    ray = Here(Worker(given, 1, False), deaths)
+    ray = Here(Worker(given, 1, False, HOME), deaths)
     run = loop.start(
         given, folder(given), hire=lambda p: Workers(ray, ray.start, 1, p, said.append)
     )
@@ -183,6 +192,42 @@ def test_workers_that_die_of_the_same_episodes_end_the_run(config, folder, at_ha
             played(run)
     assert len(said) == 2 and ray.started == 3
     assert "(The actor died); another one" in said[0]
+
+
+def test_a_worker_that_cannot_be_replaced_leaves_its_work_to_the_others(config, folder, at_hand):
+    given, said = config("mars", {}, steps=1, rollout_parts=2), []
+    ray = Here(Worker(given, 1, False, HOME), deaths=1, room=False)
+    run = loop.start(
+        given, folder(given), hire=lambda p: Workers(ray, ray.start, 2, p, said.append)
+    )
+    assert len(played(run)) == 1
+    assert said[1].endswith("1 go on without it")
+
+
+def test_workers_of_whom_none_can_be_replaced_end_the_run(config, folder, at_hand):
+    given = config("mars", {}, steps=1, rollout_parts=2)
+    ray = Here(Worker(given, 1, False, HOME), deaths=9, room=False)
+    run = loop.start(given, folder(given), hire=lambda p: Workers(ray, ray.start, 1, p, len))
+    with pytest.raises(CoevoError, match="no rollout worker is left, and the cluster has had no"):
+        played(run)
+
+
+def test_a_machine_without_coevo_is_named():
+    class exceptions(Here.exceptions):
+        class GetTimeoutError(Exception):
+            pass
+
+    class Bare:
+        def get(asked, timeout):
+            raise Here.exceptions.RayError(
+                "The actor died in ray::Rank.__init__() (pid=1, ip=10.0.0.2, repr=x)\n"
+                "RuntimeError: The actor with name Rank failed to import on the worker.\n"
+                "ModuleNotFoundError: No module named 'coevo'"
+            )
+
+    Bare.exceptions = exceptions
+    with pytest.raises(ConfigError, match=r"machine 10\.0\.0\.2 has no module 'coevo'"):
+        begun(Bare, [None])
 
 
 def test_a_table_plays_where_it_learns(config, folder):
