@@ -16,7 +16,9 @@ from coevo.agents.output_head import output_head, trunk
 from coevo.agents.prefix_tree import Layout, laid_out
 
 PIECE = 2**24
-"""Elements of a matrix [tokens, vocabulary] that exists at a time: 64 MiB in float32."""
+"""Elements of a matrix [tokens, vocabulary] that is computed at a time: 64 MiB in float32."""
+KEPT = 4 * PIECE
+"""Most elements of log-distributions that are kept for a gradient; larger ones are made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,9 @@ class Scored:
     ) -> tuple[Tensor, ...]:
         """Return what a function makes of complete log-distributions, token by token.
 
+        Where a piece is made again for its gradient, `read` runs as far as the gradient needs it:
+        what is for the log alone comes last.
+
         Args:
             read: (ids [n], log-distribution [n, V], those of the others...) -> tensors [n].
             others: passes of other models over the same tokens.
@@ -66,16 +71,18 @@ class Scored:
         Returns:
             The tensors of `read`, [N] each.
         """
-        size = piece or self._piece()
-        parts = [slice(i, i + size) for i in range(0, len(self.ids_N), size)]
+        vocabulary, tokens = self._vocabulary(), len(self.ids_N)
+        size = piece or max(1, PIECE // vocabulary)
+        parts = [slice(i, i + size) for i in range(0, tokens, size)]
+        again = torch.is_grad_enabled() and len(parts) > 1 and tokens * vocabulary > KEPT
 
         def compute(part: slice) -> tuple[Tensor, ...]:
             return read(self.ids_N[part], *(s._logp(part) for s in (self, *others)))
 
-        if len(parts) > 1 and torch.is_grad_enabled():
-            found = [checkpoint(compute, part, use_reentrant=False) for part in parts]
-        else:
-            found = [compute(part) for part in parts]
+        found = [
+            checkpoint(compute, part, use_reentrant=False) if again else compute(part)
+            for part in parts
+        ]
         return tuple(torch.cat(tensors) for tensors in zip(*found, strict=True))
 
     def logp_N(self) -> Tensor:
@@ -86,10 +93,9 @@ class Scored:
         """Return the log-distributions of some tokens, [n, V]."""
         return masked(self.logits(part), self.allowed[part]).log_softmax(-1)
 
-    def _piece(self) -> int:
-        with torch.no_grad():
-            vocabulary = self.logits(slice(1)).shape[1]
-        return max(1, PIECE // vocabulary)
+    @torch.no_grad()
+    def _vocabulary(self) -> int:
+        return self.logits(slice(1)).shape[1]
 
 
 def masked(logits_NV: Tensor, allowed: Sequence[Sequence[int]]) -> Tensor:
@@ -165,9 +171,11 @@ def score(
 
     def logits(part: slice) -> Tensor:
         if head is None:
-            return logits_BLV[row_N[part], column_N[part]].float() / temperature
-        with _precision(device, autocast):
-            return head(cast("Tensor", hidden_NH)[part]) / temperature
+            logits_NV = logits_BLV[row_N[part], column_N[part]].float()
+        else:
+            with _precision(device, autocast):
+                logits_NV = head(cast("Tensor", hidden_NH)[part])
+        return logits_NV if temperature == 1 else logits_NV / temperature
 
     ids_N = torch.tensor([s.ids[p] for s in spans for p in s.positions()], device=device)
     seen = hidden_NH.float() if hidden and hidden_NH is not None else None

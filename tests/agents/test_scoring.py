@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoModelForCausalLM
 
+from coevo.agents import scoring
 from coevo.agents.scoring import (
     Span,
     chosen,
@@ -71,8 +72,10 @@ def entropy(ids_N, logp_NV):
     return chosen(logp_NV, ids_N), -(logp_NV.exp() * logp_NV).sum(-1)
 
 
+@pytest.mark.parametrize("kept", [0, scoring.KEPT])
 @pytest.mark.parametrize("piece", [1, 2, 100])
-def test_pieces_change_neither_value_nor_gradient(llama, piece):
+def test_pieces_change_neither_value_nor_gradient(llama, monkeypatch, piece, kept):
+    monkeypatch.setattr(scoring, "KEPT", kept)
     found = []
     for size in (None, piece):
         llama.zero_grad()
@@ -83,6 +86,23 @@ def test_pieces_change_neither_value_nor_gradient(llama, piece):
     llama.zero_grad(set_to_none=True)
     for one, other in zip(*found, strict=True):
         assert torch.allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize(("spare", "times"), [(0, 1), (-1, 2)])
+def test_pieces_are_made_again_for_the_gradient_where_they_are_too_much_to_keep(
+    llama, monkeypatch, spare, times
+):
+    scored, made = score(llama, SPANS), []
+    size = len(scored.ids_N) * llama.config.vocab_size
+    monkeypatch.setattr(scoring, "KEPT", size + spare)
+
+    def read(ids_N, logp_NV):
+        made.append(len(ids_N))
+        return (chosen(logp_NV, ids_N),)
+
+    scored.reduce(read, piece=2)[0].sum().backward()
+    llama.zero_grad(set_to_none=True)
+    assert sum(made) == times * len(scored.ids_N)
 
 
 class Widest(TorchDispatchMode):
@@ -101,7 +121,8 @@ class Widest(TorchDispatchMode):
         return out
 
 
-def test_tokens_by_vocabulary_never_exist_whole(llama):
+def test_tokens_by_vocabulary_never_exist_whole(llama, monkeypatch):
+    monkeypatch.setattr(scoring, "KEPT", 0)
     with Widest(llama.config) as seen:
         logp_N, entropy_N = score(llama, SPANS).reduce(entropy, piece=2)
         (logp_N + entropy_N).sum().backward()

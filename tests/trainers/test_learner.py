@@ -481,10 +481,11 @@ def test_pieces_that_are_computed_again_have_their_entropies_for_the_log_once(pl
 
     monkeypatch.setattr(objective, "exact_entropy", counted)
     found = []
-    for piece in (2**24, 2**12):
+    for piece, kept in ((2**24, 2**26), (2**12, 2**26), (2**12, 2**12)):
         monkeypatch.setattr(scoring, "PIECE", piece)
+        monkeypatch.setattr(scoring, "KEPT", kept)
         found.append(learner.gradient(sequences))
     spans = learner.objective(sequences).with_gradient(range(len(sequences.spans)))
     tokens = sum(len(sequences.spans[s].positions()) for s in spans)
-    assert sum(rows) == 2 * tokens and len(set(rows)) > 1
-    assert torch.allclose(*found, atol=1e-6)
+    assert sum(rows) == 3 * tokens and len(set(rows)) > 1
+    assert all(torch.allclose(found[0], other, atol=1e-6) for other in found[1:])

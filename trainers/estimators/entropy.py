@@ -21,7 +21,7 @@ def exact_entropy(log_pi_CLV: Tensor) -> Tensor:
     >>> round(float(exact_entropy(torch.tensor([0.5, 0.5]).log())), 4)
     0.6931
     """
-    finite_CLV = log_pi_CLV.masked_fill(log_pi_CLV == -torch.inf, 0.0)
+    finite_CLV = log_pi_CLV.clamp(min=torch.finfo(log_pi_CLV.dtype).min)  # of -inf, times 0
     return -(log_pi_CLV.exp() * finite_CLV).sum(-1)
 
 

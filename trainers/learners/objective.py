@@ -189,20 +189,12 @@ class Objective(Lesson):
     def _of_tokens(self, part: MicroBatch, scored: Scored) -> tuple[Tensor, ...]:
         """Return log-probability and entropy of every token, and the KL to the magnet if any."""
         gradient = bool(self.spec.regularise)  # else the entropy is for the log alone
-        unread = len(scored.ids_N)
-
-        def entropy(logp_NV: Tensor) -> Tensor:
-            nonlocal unread
-            unread -= len(logp_NV)
-            if unread < 0 and not gradient:  # a piece that is computed again, for its gradient
-                return logp_NV.new_zeros(len(logp_NV))
-            with torch.set_grad_enabled(gradient and torch.is_grad_enabled()):
-                return exact_entropy(logp_NV)
 
         def read(ids_N: Tensor, logp_NV: Tensor, *target_NV: Tensor) -> tuple[Tensor, ...]:
-            entropy_N = entropy(logp_NV)
-            pull_N = (exact_kl(logp_NV, t_NV) for t_NV in target_NV)
-            return chosen(logp_NV, ids_N), entropy_N, *pull_N
+            logp_N = chosen(logp_NV, ids_N)
+            pull_N = [exact_kl(logp_NV, t_NV) for t_NV in target_NV]
+            with torch.set_grad_enabled(gradient and torch.is_grad_enabled()):
+                return logp_N, exact_entropy(logp_NV), *pull_N
 
         if self.magnet is None:
             return scored.reduce(read)
