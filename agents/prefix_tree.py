@@ -16,9 +16,9 @@ from torch import Tensor
 LONGEST = 4096
 """Tokens of a row that several sequences share: its mask has the square of that."""
 PAIRS = 1024
-"""Pairs of tokens in attention that cost as much as one token in all the rest. Measured on a CPU
-with 4 layers of width 128 and 8 of width 384: up to rows of 800 tokens this predicts times within a
-fifth. Wider models have more, and share less than they could."""
+"""Pairs of tokens in attention that cost as much as one token in all the rest, measured on a CPU at
+widths of 128 and 384 (benchmarks/studies/shared_rows.py). Wider models have more, and share less
+than they could."""
 
 
 @dataclass(frozen=True, slots=True)
