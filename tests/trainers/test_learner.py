@@ -392,7 +392,7 @@ def test_the_influence_of_a_reward_is_the_product_of_its_gradient_with_all(playe
         "advantage.compose": GradientWeights(),
         "rewards": ({"name": "format", "legal": 0.25},),
     }
-    run, batch = played("reinforce", changes, seed=1)
+    run, batch = played("reinforce", changes, seed=2)  # with an illegal reply
     learner, names = run.learners["policy"], batch.trajectories.components
     each = []
     for name in names:
