@@ -30,7 +30,7 @@ test: lint browser docs
 
 # In an environment that has vLLM (docs/tutorials/engines.md), outside of the default tests.
 test-vllm:
-	OMP_NUM_THREADS=1 $(PYTHON) -P -m pytest -q -s tests/trainers/test_vllm.py
+	OMP_NUM_THREADS=1 $(PYTHON) -P -m pytest -q -s tests/trainers/test_vllm.py tests/agents/engines
 
 # Nothing is installed or downloaded: .typecheck holds the installed layout as links.
 gpu-report:

@@ -11,7 +11,7 @@ import copy
 import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -144,3 +144,9 @@ class Policy(Agent, ABC):
         name = f"{self._seed} {self._asked[conversation]} {conversation}".encode()
         self._asked[conversation] += 1
         return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big")
+
+
+def rest(agents: Iterable[Agent]) -> None:
+    """Let engines give back what learners need of their devices, until they are asked again."""
+    for engine in {agent.engine for agent in agents if isinstance(agent, Policy)}:
+        engine.rest()

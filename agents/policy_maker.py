@@ -93,6 +93,12 @@ class PolicyMaker:
         if isinstance(self.engine, TorchConfig):
             return None
         if source not in self._engines:
+            if self._engines and self.engine.gives_way and not self.engine.own_process:
+                raise ConfigError(
+                    f"engine.{self.engine.gives_way}: start models {next(iter(self._engines))} and "
+                    f"{source} have an engine each, and only one in a process can sleep; set "
+                    "engine.own_process=true"
+                )
             self._engines[source] = VllmEngine(whole_model(source), self.engine)
         return self._engines[source]
 

@@ -111,6 +111,12 @@ class TrainConfig:
             raise ConfigError(f"a run needs an end: give one of {', '.join(LIMITS)}")
         for name in self.sampling_of:
             self.sampling_for(name)
+        lag = self.algorithm.collect.staleness
+        if lag and self.engine.gives_way:
+            raise ConfigError(
+                f"engine.{self.engine.gives_way} and collect.staleness={lag} contradict each "
+                "other: what is played ahead is played while the learner computes; leave one out"
+            )
         averaged = self.algorithm.ema or isinstance(self.algorithm.magnet, EmaMagnet)
         if self.dtype != "float32" and averaged:
             raise ConfigError(

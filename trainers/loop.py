@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from coevo.agents.policy import rest
 from coevo.envs.core.errors import CoevoError, DataError, UndefinedError
 from coevo.trainers import checkpoint, ranks
 from coevo.trainers.config import TrainConfig
@@ -59,6 +60,7 @@ def update(run: Run) -> Outcome:
     for step in run.config.algorithm.cycle:
         run.moving |= step.moves
         step(run, page)
+        rest(run.population.agents.values())  # the next step may compute where engines lie
     run.after_update()
     run.moving = False
     seconds, found = time.monotonic() - began, page.collected

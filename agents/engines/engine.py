@@ -93,6 +93,9 @@ class Engine(ABC):
             sampling: how replies would be drawn.
         """
 
+    def rest(self) -> None:  # noqa: B027  # most have nothing to give back
+        """Give back what learners need of a device that both use, until something is asked."""
+
 
 class InProcess(Engine):
     """Base of the engines that run the learner's own modules: publishing copies nothing.

@@ -1,5 +1,7 @@
 """vLLM as an engine: it samples, and learners publish weights to it through files in memory.
 
+It runs in this process or in one of its own; both are asked in the same way.
+
 Whole models are written as one file each and loaded in place when another is asked for than the
 one that is loaded. Every version of an adapter is a folder with a number of its own, so that
 several answer in one batch and nothing that was cached for one is taken for another's.
@@ -7,34 +9,40 @@ several answer in one batch and nothing that was cached for one is taken for ano
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
+import multiprocessing
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import torch
+import torch.distributed as dist
+from huggingface_hub import snapshot_download
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from coevo.agents.adapters import is_adapted, save_adapter
 from coevo.agents.engines.engine import Engine, EngineError, Prompt, Sample, unpublished
+from coevo.agents.engines.memory_folder import MemoryFolder
+from coevo.agents.engines.processes import answer, unsignalled
 from coevo.agents.engines.settings import VllmConfig
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.sampling import Ids, SamplingConfig, allowed_next
 from coevo.envs.core.episode import PolicyRef
 from coevo.envs.core.errors import ConfigError
 
-SHARED = Path("/dev/shm")
-"""Where files lie in memory."""
 WORKER = "coevo.agents.engines.vllm_worker"
 P = ParamSpec("P")
 T = TypeVar("T")
+BLOCK = 32
+"""Tokens of a block of keys and values on a CPU; the start of a prompt is found in whole blocks."""
 COLDEST, HOTTEST = 0.01, 2.0
 """Range of vLLM's temperatures; lower ones would be raised without a word."""
 INSTALL = "vLLM is not installed; docs/tutorials/engines.md says how to"
@@ -65,22 +73,28 @@ def _alone(
 
 
 class VllmEngine(Engine):
-    """Runs vLLM in this process.
+    """Runs vLLM, which is started when it is asked first.
 
     Args:
         source: folder or Hub id of the start model.
-        settings: size and precision.
+        settings: size, precision and place.
+
+    Raises:
+        ConfigError: the settings ask for what this process or machine does not have.
     """
 
     def __init__(self, source: str, settings: VllmConfig) -> None:
+        _check_place(settings)
         self.source, self.settings = source, settings
-        place = SHARED if os.access(SHARED, os.W_OK) else None
-        self._folder = tempfile.TemporaryDirectory(prefix="coevo_", dir=place)
+        self._folder = MemoryFolder()
         self._numbers = itertools.count(1)
         self._published: dict[str, Published] = {}
         self._loaded: Path | None = None
-        """File of the weights that are loaded; None is the start model."""
+        """File or folder of the weights that are loaded; None where there are none."""
         self._llm: Any = None
+        self._processes: list[BaseProcess] = []
+        """Those of its own, where it has some."""
+        self._asleep = False
         self._torch = TorchEngine()
         self._closed = ""
         self._one = threading.RLock()
@@ -90,7 +104,7 @@ class VllmEngine(Engine):
     def publish(self, policy: PolicyRef, model: nn.Module) -> None:
         """Write weights to where vLLM reads them."""
         number, old = next(self._numbers), self._published.get(policy.name)
-        path = Path(self._folder.name) / f"{number}"
+        path = self._folder.path / f"{number}"
         if is_adapted(model):
             save_adapter(model, path)
             self._published[policy.name] = Published(policy, path, number)
@@ -123,13 +137,7 @@ class VllmEngine(Engine):
             return []
         known = self._known(policy)
         _check(sampling)
-        try:
-            outputs = self._ask(known, prompts, sampling, seeds, end_ids)
-        except (ConfigError, EngineError):
-            raise
-        except Exception as error:  # what vLLM raises when it dies is of many kinds
-            self.close(" ".join(f"{type(error).__name__}: {error}".split())[:300])
-            raise self._stopped() from error
+        outputs = self._asked(lambda: self._ask(known, prompts, sampling, seeds, end_ids))
         return [_sample(p, o.outputs[0]) for p, o in zip(prompts, outputs, strict=True)]
 
     def logprobs(
@@ -142,12 +150,37 @@ class VllmEngine(Engine):
         """Ask the learner's own model: vLLM scores without temperature and mask."""
         return self._torch.logprobs(policy, prompts, replies, sampling)
 
+    @_alone
+    def rest(self) -> None:
+        """Let vLLM sleep as deeply as its settings say; whoever asks next wakes it."""
+        level = self.settings.sleep_level
+        if not level or self._llm is None or self._asleep:
+            return
+        if level == 2:
+            self._asked(self._forget_weights)
+        self._asked(lambda: self._llm.sleep(level=level))
+        self._asleep = True
+
     def close(self, reason: str = "it was closed") -> None:
         """Stop vLLM and free its memory."""
         self._closed = self._closed or reason
         llm, self._llm = self._llm, None
         if llm is not None:
             llm.llm_engine.engine_core.shutdown()
+
+    def _asked(self, question: Callable[[], T]) -> T:
+        """Return what vLLM answers; whatever it dies of is one error."""
+        if self._closed:
+            raise self._stopped()
+        try:
+            if self._llm is None:
+                self._start()
+            return answer(question, self._processes)
+        except (ConfigError, EngineError):
+            raise
+        except Exception as error:  # what vLLM raises when it dies is of many kinds
+            self.close(" ".join(f"{type(error).__name__}: {error}".split())[:300])
+            raise self._stopped() from error
 
     def _stopped(self) -> EngineError:
         return EngineError(
@@ -169,11 +202,11 @@ class VllmEngine(Engine):
         seeds: Sequence[int],
         end_ids: Sequence[int],
     ) -> Any:
-        llm = self._engine()
         from vllm import SamplingParams
         from vllm.lora.request import LoRARequest
 
-        self._load(None if known.number else known.path)
+        self._wake()
+        self._load(Path(self.source) if known.number else known.path)
         params = [
             SamplingParams(
                 temperature=sampling.temperature,
@@ -192,61 +225,122 @@ class VllmEngine(Engine):
         if known.number:
             lora = LoRARequest(str(known.policy), known.number, str(known.path))
         given = [{"prompt_token_ids": list(p.ids)} for p in prompts]
-        return llm.generate(given, params, lora_request=lora, use_tqdm=False)
+        return self._llm.generate(given, params, lora_request=lora, use_tqdm=False)
 
-    def _engine(self) -> Any:
-        """Return vLLM, started when it is needed first."""
-        if self._closed:
-            raise self._stopped()
-        if self._llm is None:
-            with torch.random.fork_rng(devices=[]):  # vLLM seeds torch's generator
-                self._llm = self._start()
-        return self._llm
+    def _wake(self) -> None:
+        if self._asleep:
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()  # what the learner has computed with and let go
+            self._llm.wake_up()
+            self._asleep = False
 
-    def _start(self) -> Any:
+    def _start(self) -> None:
+        before = {*multiprocessing.active_children()}
+        with torch.random.fork_rng(devices=[]):  # vLLM seeds torch's generator
+            self._llm = self._made()
+        self._processes = [p for p in multiprocessing.active_children() if p not in before]
+        if self.settings.own_process:
+            self._llm.collective_rpc("follow", args=(os.getpid(),))
+        self._loaded = Path(self.source)
+
+    def _made(self) -> Any:
         given = self.settings
-        cores = {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "VLLM_CPU_KVCACHE_SPACE": "1"}
-        cores["VLLM_CPU_KVCACHE_SPACE"] = str(max(1, round(given.cache_gib)))
         quiet = {"VLLM_LOGGING_LEVEL": "ERROR", "VLLM_NO_USAGE_STATS": "1"}
-        for name, value in (cores | quiet).items():
+        cores = {"VLLM_CPU_OMP_THREADS_BIND": "nobind"}
+        if given.own_process:
+            cores["OMP_NUM_THREADS"] = str(torch.get_num_threads())
+        for name, value in (quiet | cores).items():
             os.environ.setdefault(name, value)
-        os.environ |= {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_USE_V2_MODEL_RUNNER": "0"}
+        os.environ |= {
+            "VLLM_ENABLE_V1_MULTIPROCESSING": str(int(given.own_process)),
+            "VLLM_WORKER_MULTIPROC_METHOD": "spawn",  # the learner has threads, and may have a GPU
+            "VLLM_USE_V2_MODEL_RUNNER": "0",
+        }
         try:
             from vllm import LLM
+            from vllm.platforms import current_platform
         except ModuleNotFoundError:
             raise ConfigError(f"engine={{name: vllm}}: {INSTALL}") from None
-        return LLM(
-            self.source,
-            dtype=given.dtype,
-            max_model_len=given.context,
-            max_num_seqs=given.batch,
-            enforce_eager=True,
-            logprobs_mode="processed_logprobs",  # of the distribution that is sampled from
-            enable_chunked_prefill=False,  # with seeds it stops the engine on a CPU
-            skip_tokenizer_init=True,
-            enable_lora=any(p.number for p in self._published.values()),
-            max_loras=given.adapters,
-            max_lora_rank=given.max_rank,
-            worker_extension_cls=f"{WORKER}.InPlace",
-            logits_processors=[f"{WORKER}:Choices"],
-        )
+        memory: dict[str, Any] = {"gpu_memory_utilization": given.gpu_memory_utilization}
+        if current_platform.is_cpu():
+            memory = {"kv_cache_memory_bytes": round(given.cache_gib * 2**30), "block_size": BLOCK}
+        with unsignalled() if given.own_process else contextlib.nullcontext():
+            return LLM(
+                self.source,
+                **memory,
+                dtype=given.dtype,
+                max_model_len=given.context,
+                max_num_seqs=given.batch,
+                enforce_eager=True,
+                logprobs_mode="processed_logprobs",  # of the distribution that is sampled from
+                enable_chunked_prefill=False,  # with seeds it stops the engine on a CPU
+                enable_sleep_mode=given.sleep_level > 0,
+                skip_tokenizer_init=True,
+                use_tqdm_on_load=False,
+                enable_lora=any(p.number for p in self._published.values()),
+                max_loras=given.adapters,
+                max_lora_rank=given.max_rank,
+                worker_extension_cls=f"{WORKER}.InPlace",
+                logits_processors=[f"{WORKER}:Choices"],
+            )
 
-    def _load(self, path: Path | None) -> None:
-        """Put whole weights in place, those of the start model for None."""
+    def _load(self, path: Path) -> None:
+        """Put whole weights in place.
+
+        Args:
+            path: a published file, or the folder or Hub id of the start model.
+        """
         if path == self._loaded:
             return
-        files = [path] if path else sorted(Path(self.source).glob("*.safetensors"))
-        self._llm.collective_rpc("load_files", args=([str(f) for f in files],))
+        (missing,) = self._llm.collective_rpc("load_files", args=(_weight_files(path),))
+        if missing and self._loaded is None:
+            raise ConfigError(
+                f"engine.sleep_level=2 has dropped weights that {path} does not have, such as "
+                f"{missing[0]}; set it to 1"
+            )
         self._llm.reset_prefix_cache()  # else new samples rest on old keys and values
         self._loaded = path
+
+    def _forget_weights(self) -> None:
+        """Let the next question load all weights anew, those of adapters too."""
+        for published in self._published.values():
+            if published.number:
+                self._llm.llm_engine.remove_lora(published.number)
+        self._loaded = None
 
     def _drop(self, old: Published) -> None:
         if not old.number:
             old.path.unlink()
             return
         if self._llm is not None:
-            self._llm.llm_engine.remove_lora(old.number)
+            self._asked(lambda: self._llm.llm_engine.remove_lora(old.number))
         shutil.rmtree(old.path)
+
+
+def _check_place(settings: VllmConfig) -> None:
+    """Refuse what a process or a machine cannot do."""
+    if settings.gives_way and not torch.cuda.is_available():
+        raise ConfigError(
+            f"engine.{settings.gives_way} gives back memory of a GPU, and torch sees none here; "
+            "leave it out"
+        )
+    ranks = dist.get_world_size() if dist.is_initialized() else 1  # vLLM's own group has one
+    if ranks > 1 and not settings.own_process:
+        raise ConfigError(
+            "engine={name: vllm} takes torch's process group, which the ranks of this run need; "
+            "set engine.own_process=true"
+        )
+
+
+def _weight_files(path: Path) -> list[str]:
+    """Return the safetensors files of a published file, a folder, or a Hub id in the cache."""
+    if path.is_file():
+        return [str(path)]
+    folder = path if path.is_dir() else Path(snapshot_download(str(path), local_files_only=True))
+    found = sorted(map(str, folder.glob("*.safetensors")))
+    if not found:
+        raise ConfigError(f"engine={{name: vllm}}: {path} has no weights as safetensors")
+    return found
 
 
 def _check(sampling: SamplingConfig) -> None:

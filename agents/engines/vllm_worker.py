@@ -7,6 +7,9 @@ word. This module is imported before the model is made and asks for plain matrix
 
 from __future__ import annotations
 
+import os
+import select
+import threading
 from typing import Any
 
 import torch
@@ -32,10 +35,29 @@ class InPlace:
 
     model_runner: Any
 
-    def load_files(self, paths: list[str]) -> None:
-        """Overwrite the model's weights by those of safetensors files, named as transformers do."""
+    def follow(self, pid: int) -> None:
+        """End as soon as another process does, which vLLM outlives if that is killed."""
+        process = os.pidfd_open(pid)
+
+        def end() -> None:
+            select.select([process], [], [])
+            os._exit(1)
+
+        threading.Thread(target=end, name="coevo-follows", daemon=True).start()
+
+    def load_files(self, paths: list[str]) -> list[str]:
+        """Overwrite the model's weights by those of safetensors files, named as transformers do.
+
+        Returns:
+            Names of the weights that no file has.
+        """
+        model, loaded = self.model_runner.model, set[str]()
         for path in paths:
-            self.model_runner.model.load_weights(load_file(path).items())
+            loaded |= set(model.load_weights(load_file(path).items()) or ())
+        # Layers with room for adapters have their weights one level deeper.
+        loaded = {name.replace(".base_layer.", ".") for name in loaded}
+        names = {name.replace(".base_layer.", ".") for name, _ in model.named_parameters()}
+        return sorted(names - loaded)
 
 
 class Choices(LogitsProcessor):

@@ -16,6 +16,7 @@ from coevo.trainers import checkpoint, loop
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.interrupt import STOPPING
+from coevo.trainers.learners.learner import Learner
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import credit, score
 from tests.trainers.conftest import MASKED
@@ -342,3 +343,25 @@ def test_a_caller_may_stop_save_and_go_on(config, folder):
             break
     run.save()
     assert equal(weights(loop.train(given, straight)), weights(loop.train(given, halted)))
+
+
+def test_engines_rest_when_a_step_has_asked_them_and_not_before(config, folder, monkeypatch):
+    run = loop.start(config("mars", {}, steps=2), folder(config()))
+    (policy,), done = run.population.learners.values(), []
+
+    def noting(kind, name):
+        call = getattr(kind, name)
+
+        def noted(self, *args, **kwargs):
+            if not done or done[-1] != name:
+                done.append(name)
+            return call(self, *args, **kwargs)
+
+        monkeypatch.setattr(kind, name, noted)
+
+    for name in ("generate", "rest"):
+        noting(type(policy.engine), name)
+    noting(Learner, "update")
+    for _ in loop.updates(run):
+        pass
+    assert done == ["generate", "rest", "update", "rest"] * 2

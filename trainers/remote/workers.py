@@ -24,7 +24,7 @@ from torch import nn
 from coevo.agents.adapters import load_own, own_tensors
 from coevo.agents.agent import Agent
 from coevo.agents.copies import frozen_copy
-from coevo.agents.policy import Policy
+from coevo.agents.policy import Policy, rest
 from coevo.agents.population import Population
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode
@@ -109,7 +109,9 @@ class Worker:
             agents[name] = self._agent(name, population)
             if name in sent:
                 self._take(name, agents[name], sent[name])
-        return play_part(part, envs, agents)
+        played = play_part(part, envs, agents)
+        rest(agents.values())  # a rank may compute on the same device
+        return played
 
     def _agent(self, name: str, population: Population) -> Agent:
         """Return an agent; variants of learners and past selves are made when they first play."""
@@ -129,7 +131,7 @@ class Worker:
         if self._held.get(name) != sent.number:
             load_own(agent.model, load(ray.get(sent.tensors)))
             self._held[name] = sent.number
-        agent.publish(sent.version)
+            agent.publish(sent.version)
 
     def _forget(self, population: Population, sent: Mapping[str, Sent]) -> None:
         """Let go of past selves and variants that do not play any more."""
