@@ -33,6 +33,7 @@ EVALUATION = ("no_eval", "eval_games")
 SHARED_OUT = ("ray", "rollout_workers", "ranks")
 """Where a run is carried out: no part of its settings."""
 RUN_SETTINGS = (
+    "engine",
     "checkpoint_every",
     "keep_checkpoints",
     "probe_every",

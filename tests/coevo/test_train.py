@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from coevo.__main__ import main
+from coevo.agents.engines.settings import VllmConfig
 from coevo.benchmarks.provenance import hardware
 from coevo.benchmarks.report.run import MEASURES
 from coevo.commands.arguments import Train
@@ -67,6 +68,19 @@ def test_a_run_on_what_the_starter_model_never_saw_says_so(monkeypatch, trained,
     monkeypatch.setitem(ENVS, KUHN, replace(ENVS[KUHN], starter_trained=trained))
     config = prepare(parse(["train", "mars", "--env", KUHN, *options])).config
     assert unfamiliar(config) == unseen
+
+
+@pytest.mark.parametrize(
+    ("words", "engine"),
+    [
+        (["engine=vllm"], VllmConfig()),
+        (["engine={name: vllm}", "engine.own_process=true"], VllmConfig(own_process=True)),
+        (["engine={name: vllm, sleep_level: 2}"], VllmConfig(sleep_level=2)),
+    ],
+)
+def test_the_engine_is_a_setting_of_the_run(words, engine):
+    changes = [part for word in words for part in ("--set", word)]
+    assert prepare(parse(["train", "mars", "--env", KUHN, *changes])).config.engine == engine
 
 
 def test_the_end_of_a_run_is_told_in_words(finished):
