@@ -1,25 +1,30 @@
 """Growing contexts of a language model, and how its architecture wants them to be computed.
 
-Most architectures continue a padded batch from a cache. Some take their cache under another name,
-count positions from the padding on, or keep a state of their own that cannot be picked apart;
-those read every context anew for each token, which is slow and right. Nobody keeps a list of
-names: every model is tried once against what it says of single sequences.
+Most architectures continue a padded batch from keys and values, which also go on in later calls.
+Some have other states beside them, which only serve the batch that made them. Some take their cache
+under another name, count positions from the padding on, or keep a state of their own that cannot be
+picked apart; those read every context anew for each token, which is slow and right. Nobody keeps a
+list of names: every model is tried once against what it says of single sequences.
 """
 
 from __future__ import annotations
 
+import sys
 import weakref
-from collections.abc import Sequence
-from typing import Protocol, cast
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol, cast
 
+import numpy as np
 import torch
 from torch import Tensor
 from transformers import DynamicCache, PreTrainedModel
 
+from coevo.agents.cache_layers import SPARE, InPlace, in_place
+from coevo.agents.prefix_cache import PrefixCache
 from coevo.agents.scoring import Span, left_padded, positions, score
 from coevo.envs.core.errors import CoevoError, ConfigError, UndefinedError
 
-Row = Sequence[int]
+Row = tuple[int, ...]
 
 STATE = "cache_params"
 """Name of the cache of models that have states and no attention."""
@@ -28,12 +33,24 @@ CACHES = ("past_key_values", STATE)
 TOLERANCE = 2e-4
 """Of a log-probability in float32, relative to the largest logit above 1; what is wrong differs by
 far more. Half precision has 16 times as much."""
+_NOTHING = np.zeros(0, dtype=np.int64)
 _LONGEST = 20
 """Tokens of the longer context of the trial."""
 _GROWN = (([0, 0, 1], [7, 8, 9]), ([2, 0, 1], [5, 6, 7]), ([1, 2], [10, 11]))
 """How the trial continues its contexts: of which row each new row is, and its token."""
-_OF_MODEL: weakref.WeakKeyDictionary[PreTrainedModel, str | None] = weakref.WeakKeyDictionary()
-_OF_ARCHITECTURE: dict[tuple[type, str], str | None] = {}
+
+
+class Way(NamedTuple):
+    """How a model's contexts are computed."""
+
+    cache: str | None
+    """Name under which it takes its cache; None goes without one."""
+    goes_on: bool = False
+    """Whether keys and values are all that the cache holds, so that later calls go on from them."""
+
+
+_OF_MODEL: weakref.WeakKeyDictionary[PreTrainedModel, Way] = weakref.WeakKeyDictionary()
+_OF_ARCHITECTURE: dict[tuple[type, str], Way] = {}
 """What came out, by class and configuration: weights change nothing about it."""
 
 
@@ -46,28 +63,70 @@ class Contexts(Protocol):
     def grow(self, parents: Sequence[int], tokens: Sequence[int]) -> None:
         """Take other rows: old ones by their place, each with one token more."""
 
+    def keep(self, rows: Mapping[int, Row]) -> None:
+        """Remember rows for contexts that go on from them.
 
-def contexts(model: PreTrainedModel, rows: Sequence[Row]) -> Contexts:
+        Args:
+            rows: place -> ids, all of which were read.
+        """
+
+
+class Past(NamedTuple):
+    """What is known of rows."""
+
+    cache: PrefixCache
+    slots: Sequence[np.ndarray]
+    """Of the beginning of each row, its last token excluded."""
+
+
+def contexts(model: PreTrainedModel, rows: Sequence[Row], past: Past | None = None) -> Contexts:
     """Return contexts in the way that a model's architecture allows.
 
     Args:
         model: in eval mode.
         rows: token ids, at least one each.
+        past: what need not be read again, for models whose way goes on.
 
     Raises:
         ConfigError: the model cannot be a policy; the line says why.
     """
-    name = cache_name(model)
-    return ReadAnew(model, rows) if name is None else Cached(model, rows, name)
+    way = way_of(model)
+    return ReadAnew(model, rows) if way.cache is None else Cached(model, rows, way, past)
 
 
 class Cached:
-    """Rows padded on the left, whose past is in a cache."""
+    """Rows padded on the left, whose past is in a cache.
 
-    def __init__(self, model: PreTrainedModel, rows: Sequence[Row], name: str) -> None:
-        self.model, self.name = model, name
+    All rows read equally many tokens, as many as the one that most is new of, so that no row has
+    padding in its middle: some of what is known of the others is read again.
+    """
+
+    def __init__(
+        self, model: PreTrainedModel, rows: Sequence[Row], way: Way, past: Past | None = None
+    ) -> None:
+        self.model, self.name = model, str(way.cache)
+        self.past = past if way.goes_on else None
         self.cache = DynamicCache(config=model.config)
+        if way.goes_on:
+            self.cache.layers = in_place(self.cache.layers)
         self.ids, self.mask = left_padded(rows, model.device)
+        if self.past is not None:
+            self._take_up(self.past, [len(row) for row in rows])
+
+    def _take_up(self, past: Past, lengths: Sequence[int]) -> None:
+        """Put what is known before what is read."""
+        read = max(n - len(slots) for n, slots in zip(lengths, past.slots, strict=True))
+        before = [past.slots[i][: max(0, n - read)] for i, n in enumerate(lengths)]
+        longest = max(map(len, before))
+        if not longest:
+            return
+        slots_BC = np.zeros((len(before), longest + read + SPARE), dtype=np.int64)
+        for row, slots in enumerate(before):
+            slots_BC[row, longest - len(slots) : longest] = slots
+        layers = cast("list[InPlace]", self.cache.layers)
+        for layer, (keys, values) in zip(layers, past.cache.read(slots_BC), strict=True):
+            layer.begin(keys, values, longest)
+        self.ids = self.ids[:, -read:]
 
     def logits(self) -> Tensor:
         """Read what is new."""
@@ -93,6 +152,12 @@ class Cached:
         self.mask = torch.cat([self.mask, grown], dim=1)
         self.ids = torch.tensor(tokens, device=self.model.device)[:, None]
 
+    def keep(self, rows: Mapping[int, Row]) -> None:
+        """Copy their keys and values to where others find them."""
+        if self.past is not None:
+            layers = cast("list[InPlace]", self.cache.layers)
+            self.past.cache.keep(rows, [layer.held() for layer in layers])
+
 
 class ReadAnew:
     """Rows that are read from their beginning for every token."""
@@ -109,9 +174,12 @@ class ReadAnew:
         """Write the tokens down."""
         self.rows = [(*self.rows[p], t) for p, t in zip(parents, tokens, strict=True)]
 
+    def keep(self, rows: Mapping[int, Row]) -> None:
+        """Remember nothing."""
 
-def cache_name(model: PreTrainedModel) -> str | None:
-    """Return the name under which a model takes its cache; None where it goes without one.
+
+def way_of(model: PreTrainedModel) -> Way:
+    """Return how a model's contexts are computed.
 
     Raises:
         ConfigError: it does not read tokens alone, or is not causal, or even without a cache a
@@ -126,7 +194,7 @@ def cache_name(model: PreTrainedModel) -> str | None:
 
 
 @torch.no_grad()
-def _tried(model: PreTrainedModel) -> str | None:
+def _tried(model: PreTrainedModel) -> Way:
     refused = f"a {model.config.model_type} model cannot be a policy: "
     rows = _trial(model)
     try:
@@ -143,7 +211,10 @@ def _tried(model: PreTrainedModel) -> str | None:
         raise ConfigError(f"{refused}what it says of a token depends on the tokens after it")
     if not _agree(ReadAnew(model, rows), wanted):
         raise ConfigError(f"{refused}it says other things of a sequence in a batch than alone")
-    return next((name for name in CACHES if _takes(model, rows, name, wanted)), None)
+    if _goes_on(model, rows, wanted):
+        return Way(CACHES[0], goes_on=True)
+    ways = (Way(name) for name in CACHES)
+    return next((way for way in ways if _takes(model, rows, way, wanted)), Way(None))
 
 
 def _trial(model: PreTrainedModel) -> list[Row]:
@@ -151,15 +222,43 @@ def _trial(model: PreTrainedModel) -> list[Row]:
     config = model.config.get_text_config()
     limit = getattr(config, "max_position_embeddings", None) or -1
     longest = _LONGEST if limit < 1 else max(1, min(_LONGEST, limit - len(_GROWN) - 1))
-    row = [(5 + i) % config.vocab_size for i in range(longest)]
+    row = tuple((5 + i) % config.vocab_size for i in range(longest))
     return [row, row[1:4] or row]
 
 
-def _takes(model: PreTrainedModel, rows: list[Row], name: str, wanted: Sequence[Tensor]) -> bool:
+def _takes(
+    model: PreTrainedModel,
+    rows: list[Row],
+    way: Way,
+    wanted: Sequence[Tensor],
+    past: Past | None = None,
+) -> bool:
     try:
-        return _agree(Cached(model, rows, name), wanted)
+        return _agree(Cached(model, rows, way, past), wanted)
     except Exception:  # as above
         return False
+
+
+def _goes_on(model: PreTrainedModel, rows: list[Row], wanted: Sequence[Tensor]) -> bool:
+    """Return whether a model goes on, in later calls, from keys and values alone."""
+    way, cache = Way(CACHES[0], goes_on=True), PrefixCache(sys.maxsize)
+    begun = [row[: max(1, len(row) // 3)] for row in rows]
+    try:
+        first = Cached(model, begun, way, Past(cache, [_NOTHING] * len(begun)))
+        first.logits()
+        first.keep(dict(enumerate(begun)))
+    except Exception:  # as above
+        return False
+    begins_alike = (*begun[0], *rows[0][: len(rows[0]) - len(begun[0]) - 3])
+    # Each knows and reads another number of tokens; of one row alone, nothing is padded.
+    several, one = [*rows, begins_alike], rows[:1]
+    return all(
+        _takes(model, some, way, expected, Past(cache, [cache.longest(r[:-1]) for r in some]))
+        for some, expected in (
+            (several, _reference(model, several)),
+            (one, [_alone(model, one[0])[-1:]]),
+        )
+    ) and _takes(model, rows, way, wanted)
 
 
 def _agree(tried: Contexts, wanted: Sequence[Tensor]) -> bool:
@@ -167,7 +266,7 @@ def _agree(tried: Contexts, wanted: Sequence[Tensor]) -> bool:
     for step, expected in enumerate(wanted):
         if not close(tried.logits(), expected):
             return False
-        if step < len(_GROWN):
+        if step + 1 < len(wanted):
             tried.grow(*_GROWN[step])
     return True
 

@@ -123,6 +123,7 @@ class LanguageModelAgent(Policy):
         """Drop what was remembered of earlier conversations."""
         self._spoken: dict[str, tuple[Chat, list[int]]] = {}
         """Conversation -> (chat up to and including the last reply, its ids)."""
+        self.engine.forget(self.ref.name)
 
     def act(self, requests: Sequence[Request]) -> list[Reply]:
         """Sample one reply per request; the ids given are the ids that were sampled."""
@@ -182,11 +183,12 @@ class LanguageModelAgent(Policy):
         return [(prompt, tuple(self.tokens.answer(answer(m)))) for m in legal]
 
     def _prompt(self, request: Request) -> Prompt:
-        ids = tuple(self._context(request))
+        ids, goes_on = tuple(self._context(request)), bool(request.conversation)
         if not request.masked or not request.info["legal_actions"]:
-            return Prompt(ids)
+            return Prompt(ids, goes_on=goes_on)
         legal = request.info["legal_actions"]
-        return Prompt(ids, tuple(tuple(self.tokens.answer(answer(m))) for m in legal))
+        choices = tuple(tuple(self.tokens.answer(answer(m))) for m in legal)
+        return Prompt(ids, choices, goes_on)
 
     def _context(self, request: Request) -> list[int]:
         """Return the prompt's ids; a chat that has grown only adds to what was said before."""

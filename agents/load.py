@@ -30,7 +30,7 @@ from coevo.agents import adapters
 from coevo.agents.agent import Agent
 from coevo.agents.base_model import FILE as BASE
 from coevo.agents.base_model import BaseModel, digest
-from coevo.agents.contexts import cache_name
+from coevo.agents.contexts import way_of
 from coevo.agents.hub import SECONDS, hub_answers
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.policy import Policy
@@ -141,7 +141,7 @@ class _Loader:
             ) from None
         model = model.to(self.place).eval()
         try:
-            cache_name(model)
+            way_of(model)
         except ConfigError as error:
             raise DataError(f"{source!r}: {error}") from None
         return model, tokenizer

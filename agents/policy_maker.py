@@ -10,6 +10,7 @@ from coevo.agents.adapters import Adapter, adapted
 from coevo.agents.copies import shared_copy
 from coevo.agents.engines.engine import Engine
 from coevo.agents.engines.settings import EngineConfig, TorchConfig
+from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.engines.vllm_engine import VllmEngine
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import STARTER_MODEL, base_model, load_model, whole_model
@@ -88,10 +89,10 @@ class PolicyMaker:
             agent.weights.base = base_model(source)
         return agent
 
-    def _engine(self, source: str) -> Engine | None:
-        """Return the engine that the policies of a start model share; None: each its own."""
+    def _engine(self, source: str) -> Engine:
+        """Return the engine of a policy; vLLM is shared by those of one start model."""
         if isinstance(self.engine, TorchConfig):
-            return None
+            return TorchEngine(self.engine)
         if source not in self._engines:
             if self._engines and self.engine.gives_way and not self.engine.own_process:
                 raise ConfigError(

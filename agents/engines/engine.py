@@ -30,6 +30,8 @@ class Prompt:
     ids: Ids
     choices: tuple[Ids, ...] = ()
     """For masked sampling: the only replies that may be written, end token included."""
+    goes_on: bool = False
+    """Whether a later prompt may begin with this one and its reply."""
 
 
 @dataclass(slots=True)
@@ -53,6 +55,10 @@ class Engine(ABC):
     @abstractmethod
     def retire(self, name: str) -> None:
         """Forget the weights of a name."""
+
+    def forget(self, name: str) -> None:
+        """Drop what is kept of the prompts of a policy to go on from."""
+        return
 
     @abstractmethod
     def generate(

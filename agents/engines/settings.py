@@ -13,6 +13,9 @@ class TorchConfig:
 
     gives_way: ClassVar = ""
     name: Literal["torch"] = "torch"
+    cache_gib: Annotated[float, real(0)] = 1.0
+    """Memory of each policy, at most, for keys and values of chats that go on, so that a turn reads
+    only what is new; 0 reads all chats anew."""
 
 
 @config

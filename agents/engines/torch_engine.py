@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from coevo.agents.engines.engine import InProcess, Prompt, Sample
+from coevo.agents.engines.settings import TorchConfig
 from coevo.agents.engines.wave import sample
+from coevo.agents.prefix_cache import PrefixCache
 from coevo.agents.sampling import Ids, SamplingConfig, allowed_next, filtered
 from coevo.agents.scoring import Scored, Span, masked, micro_batches, score
 from coevo.envs.core.episode import PolicyRef
@@ -21,7 +23,30 @@ COLD = 1e-6
 
 
 class TorchEngine(InProcess):
-    """Runs the very modules that learners move."""
+    """Runs the very modules that learners move.
+
+    Args:
+        settings: None takes the defaults.
+    """
+
+    def __init__(self, settings: TorchConfig | None = None) -> None:
+        super().__init__()
+        self.settings = settings or TorchConfig()
+        self._caches: dict[str, PrefixCache] = {}
+
+    def publish(self, policy: PolicyRef, model: nn.Module) -> None:
+        """Let a module answer for a name and version; nothing is known of what others have read."""
+        self.forget(policy.name)
+        super().publish(policy, model)
+
+    def retire(self, name: str) -> None:
+        """Forget the module of a name."""
+        self.forget(name)
+        super().retire(name)
+
+    def forget(self, name: str) -> None:
+        """Drop the keys and values that are kept for a policy."""
+        self._caches.pop(name, None)
 
     def generate(
         self,
@@ -32,7 +57,12 @@ class TorchEngine(InProcess):
         end_ids: Sequence[int] = (),
     ) -> list[Sample]:
         """Draw one reply per prompt, by the model in force."""
-        return sample(self._model(policy), prompts, end_ids, sampling, seeds)
+        model = self._model(policy)
+        return sample(model, prompts, end_ids, sampling, seeds, self._cache(policy.name))
+
+    def _cache(self, name: str) -> PrefixCache:
+        limit = int(self.settings.cache_gib * 2**30)
+        return self._caches.setdefault(name, PrefixCache(limit))
 
     @torch.no_grad()
     def logprobs(

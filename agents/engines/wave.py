@@ -1,22 +1,28 @@
 """Sampling replies from a causal language model, computing every distinct context once.
 
 Requests that share a prompt, and samples that share what was written so far, are one row of
-the batch: a thousand plays of a small game cost as much as its few information states.
+the batch: a thousand plays of a small game cost as much as its few information states. Prompts that
+go on from what an earlier call has read or written read the rest only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from coevo.agents.contexts import contexts
+from coevo.agents.contexts import Contexts, Past, contexts
 from coevo.agents.engines.engine import Prompt, Sample
+from coevo.agents.prefix_cache import PrefixCache
 from coevo.agents.sampling import SamplingConfig, allowed_next, drawn, filtered, uniform
 from coevo.agents.scoring import micro_batches
 from coevo.envs.core.errors import ConfigError, UndefinedError
+
+Nodes = list[tuple[Prompt, tuple[int, ...]]]
+"""Distinct contexts: a prompt, and the rows whose replies to it are equal so far."""
 
 
 def sample(
@@ -25,6 +31,7 @@ def sample(
     end_ids: Sequence[int],
     config: SamplingConfig,
     seeds: Sequence[int],
+    cache: PrefixCache | None = None,
 ) -> list[Sample]:
     """Draw one reply per prompt.
 
@@ -35,6 +42,7 @@ def sample(
         config: temperature, filters and limits.
         seeds: one per prompt, of the random numbers of its reply, so that they do not depend on how
             prompts are batched.
+        cache: what the model has read before; prompts that may go on are added.
 
     Raises:
         ConfigError: a prompt and its reply do not fit into the model's context, or a choice of
@@ -49,11 +57,32 @@ def sample(
         members[prompt].append(row)
     samples = [Sample([], [], []) for _ in prompts]
     uniform_RT = uniform(seeds, config.max_new_tokens if config.temperature else 0)
-    for batch in micro_batches([len(p.ids) for p in distinct], config.token_budget):
-        _Wave(model, [distinct[i] for i in batch], set(end_ids), config, uniform_RT).run(
-            [members[distinct[i]] for i in batch], samples
-        )
+    cache = cache or PrefixCache(0)
+    known = [cache.longest(p.ids[:-1]) for p in distinct]
+    with cache.holding(known):
+        for batch in micro_batches(_loads(distinct, known, cache, config), config.token_budget):
+            wave = _Wave(model, [distinct[i] for i in batch], set(end_ids), config, uniform_RT)
+            past = Past(cache, [known[i] for i in batch])
+            wave.run([members[distinct[i]] for i in batch], samples, past)
     return samples
+
+
+def _loads(
+    prompts: Sequence[Prompt],
+    known: Sequence[np.ndarray],
+    cache: PrefixCache,
+    config: SamplingConfig,
+) -> list[int]:
+    """Return what prompts weigh in a batch, in tokens that are read.
+
+    Keys and values of a batch take no more room than those that are kept, or those of a batch of
+    which nothing is known.
+    """
+    room = max(cache.slots, config.token_budget)
+    return [
+        max(len(p.ids) - len(slots), -(-len(p.ids) * config.token_budget // room))
+        for p, slots in zip(prompts, known, strict=True)
+    ]
 
 
 def _check_room(model: PreTrainedModel, prompts: Sequence[Prompt], config: SamplingConfig) -> None:
@@ -87,23 +116,36 @@ class _Wave:
         self.config, self.uniform_RT = config, uniform_RT
 
     @torch.no_grad()
-    def run(self, members: list[list[int]], samples: list[Sample]) -> None:
+    def run(self, members: list[list[int]], samples: list[Sample], past: Past) -> None:
         """Fill `samples`; `members[i]` are the rows that continue prompt i."""
-        written = contexts(self.model, [p.ids for p in self.prompts])
+        written = contexts(self.model, [p.ids for p in self.prompts], past)
         nodes = [(p, tuple(rows)) for p, rows in zip(self.prompts, members, strict=True)]
         for step in range(self.config.max_new_tokens):
             logits = written.logits().float().cpu()
             if not bool(logits.amax(-1).isfinite().all()):  # NaN is the largest, too
                 raise UndefinedError("the policy's next-token scores are not numbers any more")
             tokens = self._draw(logits, nodes, samples)
-            nodes, parents, last = self._split(nodes, tokens)
-            if not nodes or step + 1 == self.config.max_new_tokens:
+            last = step + 1 == self.config.max_new_tokens
+            self._keep(
+                written, nodes, samples, {r for r, t in tokens.items() if last or t in self.end_ids}
+            )
+            nodes, parents, new = self._split(nodes, tokens)
+            if last or not nodes:
                 return
-            written.grow(parents, last)
+            written.grow(parents, new)
 
-    def _draw(
-        self, logits: Tensor, nodes: list[tuple[Prompt, tuple[int, ...]]], samples: list[Sample]
-    ) -> dict[int, int]:
+    def _keep(
+        self, written: Contexts, nodes: Nodes, samples: list[Sample], ended: set[int]
+    ) -> None:
+        """Let what was read of replies that have ended be remembered where prompts may go on."""
+        found = {}
+        for n, (prompt, rows) in enumerate(nodes):
+            if prompt.goes_on and not ended.isdisjoint(rows):
+                found[n] = (*prompt.ids, *samples[rows[0]].ids[:-1])
+        if found:
+            written.keep(found)
+
+    def _draw(self, logits: Tensor, nodes: Nodes, samples: list[Sample]) -> dict[int, int]:
         """Draw the next token of every row; give row -> token."""
         node_of_row = [n for n, (_, rows) in enumerate(nodes) for _ in rows]
         rows = [r for _, members in nodes for r in members]
@@ -133,9 +175,7 @@ class _Wave:
             samples[row].allowed.append(allowed[n])
         return dict(zip(rows, tokens.tolist(), strict=True))
 
-    def _split(
-        self, nodes: list[tuple[Prompt, tuple[int, ...]]], tokens: dict[int, int]
-    ) -> tuple[list[tuple[Prompt, tuple[int, ...]]], list[int], list[int]]:
+    def _split(self, nodes: Nodes, tokens: dict[int, int]) -> tuple[Nodes, list[int], list[int]]:
         """Group unfinished rows by (context, token): new nodes, their parents, their tokens."""
         grown: dict[tuple[int, int], list[int]] = {}
         for n, (_, rows) in enumerate(nodes):

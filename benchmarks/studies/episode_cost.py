@@ -32,7 +32,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from coevo.agents.engines.engine import Engine, Prompt
-from coevo.agents.engines.settings import VllmConfig
+from coevo.agents.engines.settings import TorchConfig, VllmConfig
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_model
@@ -101,13 +101,13 @@ def saved_model(folder: str, seed: int) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def engine_of(name: str, folder: str) -> Engine:
-    """Return an engine by name."""
+def engine_of(name: str, folder: str, cache_gib: float) -> Engine:
+    """Return an engine by name, with so much memory for keys and values."""
     if name == "torch":
-        return TorchEngine()
+        return TorchEngine(TorchConfig(cache_gib=cache_gib))
     from coevo.agents.engines.vllm_engine import VllmEngine
 
-    return VllmEngine(folder, VllmConfig(context=ROOM))
+    return VllmEngine(folder, VllmConfig(context=ROOM, cache_gib=cache_gib))
 
 
 def count(episode: Episode) -> tuple[int, int]:
@@ -185,6 +185,7 @@ def main(arguments: list[str]) -> int:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--engine", choices=("torch", "vllm"), default="torch")
+    parser.add_argument("--cache-gib", type=float, default=1.0, help="0 keeps nothing (torch)")
     parser.add_argument("--episodes", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
@@ -197,11 +198,12 @@ def main(arguments: list[str]) -> int:
         saved_model(folder, given.seed)
         model, tokenizer = load_model(folder, device="cpu")
         sampling = SamplingConfig(max_new_tokens=16)
-        engine = engine_of(given.engine, folder)
+        engine = engine_of(given.engine, folder, given.cache_gib)
         agent = LanguageModelAgent(model, tokenizer, sampling=sampling, engine=engine)
         cost(agent, 1, given.episodes, 1)  # what happens once only
         costs = tuple(cost(agent, turns, given.episodes, given.repeats) for turns in TURNS)
-    measured = Costs(given.engine, costs)
+    kept = "" if given.cache_gib else ", nothing kept"
+    measured = Costs(given.engine + kept, costs)
     if given.json:
         measured.write(given.json)
     engines = [measured, *map(Costs.read, given.beside)]

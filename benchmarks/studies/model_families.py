@@ -19,7 +19,7 @@ from transformers import CONFIG_MAPPING, AutoModelForCausalLM, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 from transformers.utils import logging
 
-from coevo.agents.contexts import cache_name
+from coevo.agents.contexts import way_of
 from coevo.agents.engines.engine import Prompt
 from coevo.agents.engines.wave import sample
 from coevo.agents.sampling import SamplingConfig
@@ -181,12 +181,13 @@ def examine(family: str) -> Found:
     except Exception as error:  # a configuration that wants more than sizes
         return Found(family, f"not built: {line(error)}")
     try:
-        name = cache_name(model)
+        way = way_of(model)
     except CoevoError as error:
         return Found(family, f"refused: {str(error).partition(': ')[2][:90]}")
     sampled, scored = gaps(model)
-    way = "cache" if name == "past_key_values" else f"cache as {name}" if name else "read anew"
-    return Found(family, way, sampled, scored)
+    said = f"cache as {way.cache}" if way.cache else "read anew"
+    said = "cache" if way.cache == "past_key_values" else said
+    return Found(family, f"{said}, goes on" if way.goes_on else said, sampled, scored)
 
 
 def gaps(model: PreTrainedModel) -> tuple[float, float]:

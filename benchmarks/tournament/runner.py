@@ -159,6 +159,10 @@ class Named(Agent):
         self.agent, self.name, self.version = agent, name, agent.version
         self.insider = agent.insider
 
+    def forget(self) -> None:
+        """Forget as the agent does."""
+        self.agent.forget()
+
     def act(self, requests: Sequence[Request]) -> list[Reply]:
         """Answer as the agent does."""
         try:

@@ -18,7 +18,7 @@ from transformers import (
 )
 
 from coevo.agents import contexts as module
-from coevo.agents.contexts import Cached, ReadAnew, cache_name, contexts
+from coevo.agents.contexts import Cached, ReadAnew, Way, contexts, way_of
 from coevo.agents.engines.engine import Prompt
 from coevo.agents.engines.wave import sample
 from coevo.agents.sampling import SamplingConfig
@@ -81,7 +81,7 @@ def test_sampled_logprobs_are_those_of_one_plain_pass(family):
     samples = sample(model, [Prompt(p) for p in PROMPTS], (END,), settings, range(len(PROMPTS)))
     for prompt, s in zip(PROMPTS, samples, strict=True):
         assert s.logprobs == pytest.approx(plainly(model, prompt, s.ids), abs=2e-5)
-    assert cache_name(model) == CACHE.get(family, "past_key_values")
+    assert way_of(model).cache == CACHE.get(family, "past_key_values")
 
 
 @pytest.mark.parametrize("family", CONFIGS)
@@ -97,7 +97,7 @@ def test_scored_logprobs_are_those_of_one_plain_pass(family):
 def test_the_trial_sees_a_cache_under_a_wrong_name():
     model = made(CONFIGS["mamba"])
     rows = [(5, 6, 7, 8), (9,)]
-    wrong, right = Cached(model, rows, "past_key_values"), contexts(model, rows)
+    wrong, right = Cached(model, rows, Way("past_key_values")), contexts(model, rows)
     gaps = []
     with torch.no_grad():
         for way in (wrong, right):
@@ -111,7 +111,7 @@ def test_the_trial_sees_a_cache_under_a_wrong_name():
 
 def refusal(model):
     with pytest.raises(ConfigError) as caught:
-        cache_name(model)
+        way_of(model)
     return str(caught.value)
 
 
@@ -136,10 +136,10 @@ def test_a_model_without_numbers_is_not_called_a_wrong_architecture(monkeypatch)
     with torch.no_grad():
         model.lm_head.weight[5] = torch.nan
     with pytest.raises(UndefinedError, match="not numbers"):
-        cache_name(model)
+        way_of(model)
 
 
 def test_half_precision_and_a_short_context_pass_the_trial():
     short = LlamaConfig(**GROUPED, max_position_embeddings=8)
-    assert cache_name(made(CONFIGS["llama"]).bfloat16()) == "past_key_values"
-    assert cache_name(made(short)) == "past_key_values"
+    assert way_of(made(CONFIGS["llama"]).bfloat16()) == Way("past_key_values", True)
+    assert way_of(made(short)) == Way("past_key_values", True)

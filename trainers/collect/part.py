@@ -63,7 +63,6 @@ def play_part(
     """
     for name, agent in agents.items():
         agent.reseed(part.seeds[name])
-        agent.forget()
     twins: dict[str, Agent] = {}
     for name in part.players:
         own = agents.get(name.removesuffix(GREEDY))

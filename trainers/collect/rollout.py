@@ -134,10 +134,17 @@ def rollout_of(
     missing = {name for s in specs for name in s.players.values()} - agents.keys()
     if missing:
         raise ConfigError(f"no agent {sorted(missing)}; agents: {sorted(agents)}")
+    _forget(agents)  # conversations of other rollouts have the same names
     every = [_start(number, templates[s.env].fresh(), s) for number, s in enumerate(specs, first)]
     with ThreadPoolExecutor(STEPS, thread_name_prefix="coevo-step") as threads:
         _Rollout(agents, threads).play(every)
+    _forget(agents)
     return [e.env.episode for e in every]
+
+
+def _forget(agents: Mapping[str, Agent]) -> None:
+    for agent in agents.values():
+        agent.forget()
 
 
 def _start(number: int, env: TextEnv, spec: EpisodeSpec) -> _Live:
