@@ -37,6 +37,14 @@ def in_some_run(whole, rng) -> int:
     return int(rng.choice(own))
 
 
+def _retried(command, done, death, whole, tmp_path, fault) -> None:
+    """Carry out again what a dead worker has left, and note whether all is there."""
+    told = ended(done, "") and death in done.out
+    again = disturbed([*command, "--retry"], tmp_path / "again")
+    differing = unlike(tmp_path / "results", whole)
+    fault("dying worker", told and again.status == 0 and not differing, (done, differing, again))
+
+
 DEATHS = {
     "SIGKILL": child.die,
     "SIGSEGV": lambda _: os.kill(os.getpid(), signal.SIGSEGV),
@@ -50,10 +58,7 @@ def test_a_worker_of_a_comparison_dies(death, whole, rng, tmp_path, fault):
     command = results.of_kind(KIND, folder)
     at = child.at_change(folder, in_some_run(whole, rng), DEATHS[death])
     done = disturbed(command, tmp_path, at)
-    told = ended(done, "") and death in done.out
-    again = disturbed([*command, "--retry"], tmp_path / "again")
-    differing = unlike(folder, whole)
-    fault("dying worker", told and again.status == 0 and not differing, (done, differing, again))
+    _retried(command, done, death, whole, tmp_path, fault)
 
 
 def test_a_worker_that_was_not_forked_dies(whole, rng, tmp_path, fault):
@@ -64,10 +69,7 @@ def test_a_worker_that_was_not_forked_dies(whole, rng, tmp_path, fault):
     workers = [pid for pid in begun.workers() if "spawn_main" in _command_line(pid)]
     os.kill(int(rng.choice(workers)), signal.SIGKILL)
     done = begun.wait()
-    told = ended(done, "") and "SIGKILL" in done.out
-    again = disturbed([*command, "--retry"], tmp_path / "again")
-    differing = unlike(folder, whole)
-    fault("dying worker", told and again.status == 0 and not differing, (done, differing, again))
+    _retried(command, done, "SIGKILL", whole, tmp_path, fault)
 
 
 def test_only_the_command_of_a_comparison_dies(whole, rng, tmp_path, fault):

@@ -92,17 +92,26 @@ def test_seeds_pair_the_runs_whatever_the_algorithm(tmp_path, tiny):
     assert first["mars", 1] == first["reinforce", 1]
 
 
+@pytest.fixture
+def failing(tmp_path, tiny, monkeypatch):
+    """Return a function that plans a run which fails with an error until patches are undone."""
+
+    def plan(error):
+        def broken(*_):
+            raise error
+
+        manifest = tiny()
+        write(tmp_path, manifest, lambda: {KUHN: METRICS[KUHN]})
+        monkeypatch.setattr(module, "_measured", broken)
+        return manifest, Run(KUHN, "mars", 0)
+
+    return plan
+
+
 def test_a_run_that_fails_is_a_run_with_its_reason_and_may_be_tried_again(
-    tmp_path, tiny, monkeypatch
+    tmp_path, failing, monkeypatch
 ):
-    manifest = tiny()
-    write(tmp_path, manifest, lambda: {KUHN: METRICS[KUHN]})
-    run = Run(KUHN, "mars", 0)
-
-    def broken(*_):
-        raise RuntimeError("no memory\nleft")
-
-    monkeypatch.setattr(module, "_measured", broken)
+    manifest, run = failing(RuntimeError("no memory\nleft"))
     found = carry_out(tmp_path, run)
     assert (found.status, found.reason) == ("failed", "RuntimeError: no memory left")
     assert "broken" in (run.folder(tmp_path) / "error.txt").read_text()
@@ -112,15 +121,8 @@ def test_a_run_that_fails_is_a_run_with_its_reason_and_may_be_tried_again(
     assert carry_out(tmp_path, run).status == "done"
 
 
-def test_a_disk_that_refuses_is_no_failure_of_a_run(tmp_path, tiny, monkeypatch):
-    manifest = tiny()
-    write(tmp_path, manifest, lambda: {KUHN: METRICS[KUHN]})
-    run = Run(KUHN, "mars", 0)
-
-    def full(*_):
-        raise StorageError("the disk is full")
-
-    monkeypatch.setattr(module, "_measured", full)
+def test_a_disk_that_refuses_is_no_failure_of_a_run(tmp_path, failing, monkeypatch):
+    _, run = failing(StorageError("the disk is full"))
     with pytest.raises(StorageError):
         carry_out(tmp_path, run)
     monkeypatch.undo()
