@@ -133,7 +133,7 @@ def drawn(p_NV: Tensor, node_R: Tensor, uniform_R: Tensor) -> Tensor:
     aim_R1 = uniform_R[:, None] * sum_RK[:, -1:]
     block_R1 = _reached(sum_RK, aim_R1)
     before_R1 = (sum_RK - mass_NK[node_R]).gather(1, block_R1)
-    id_RB = block_R1 * width + torch.arange(width)
+    id_RB = block_R1 * width + torch.arange(width, device=p_NV.device)
     p_RB = p_NV[node_R[:, None], id_RB.clamp(max=size - 1)].double().masked_fill(id_RB >= size, 0)
     place_R1 = _reached(p_RB.cumsum(-1), (aim_R1 - before_R1).clamp(min=0))
     return (block_R1 * width + place_R1)[:, 0]

@@ -100,13 +100,13 @@ class Scored:
 
 def masked(logits_NV: Tensor, allowed: Sequence[Sequence[int]]) -> Tensor:
     """Return logits in which only allowed ids are open; rows without any are free."""
-    if not any(allowed):
+    pairs = [(n, i) for n, ids in enumerate(allowed) for i in ids]
+    if not pairs:
         return logits_NV
+    row_P, id_P = torch.tensor(pairs, device=logits_NV.device).T
     closed_NV = torch.zeros_like(logits_NV, dtype=torch.bool)
-    for n, ids in enumerate(allowed):
-        if ids:
-            closed_NV[n] = True
-            closed_NV[n, list(ids)] = False
+    closed_NV[row_P] = True
+    closed_NV[row_P, id_P] = False
     # Finite, so that entropies and divergences never meet 0 times infinity.
     return logits_NV.masked_fill(closed_NV, torch.finfo(logits_NV.dtype).min)
 

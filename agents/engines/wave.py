@@ -18,7 +18,7 @@ from coevo.agents.contexts import Contexts, Past, contexts
 from coevo.agents.engines.engine import Prompt, Sample
 from coevo.agents.prefix_cache import PrefixCache
 from coevo.agents.sampling import SamplingConfig, allowed_next, drawn, filtered, uniform
-from coevo.agents.scoring import micro_batches
+from coevo.agents.scoring import masked, micro_batches
 from coevo.envs.core.errors import ConfigError, UndefinedError
 
 Nodes = list[tuple[Prompt, tuple[int, ...]]]
@@ -57,6 +57,7 @@ def sample(
         members[prompt].append(row)
     samples = [Sample([], [], []) for _ in prompts]
     uniform_RT = uniform(seeds, config.max_new_tokens if config.temperature else 0)
+    uniform_RT = uniform_RT.to(model.device)
     cache = cache or PrefixCache(0)
     known = [cache.longest(p.ids[:-1]) for p in distinct]
     with cache.holding(known):
@@ -121,7 +122,7 @@ class _Wave:
         written = contexts(self.model, [p.ids for p in self.prompts], past)
         nodes = [(p, tuple(rows)) for p, rows in zip(self.prompts, members, strict=True)]
         for step in range(self.config.max_new_tokens):
-            logits = written.logits().float().cpu()
+            logits = written.logits().float()
             if not bool(logits.amax(-1).isfinite().all()):  # NaN is the largest, too
                 raise UndefinedError("the policy's next-token scores are not numbers any more")
             tokens = self._draw(logits, nodes, samples)
@@ -150,17 +151,13 @@ class _Wave:
         node_of_row = [n for n, (_, rows) in enumerate(nodes) for _ in rows]
         rows = [r for _, members in nodes for r in members]
         allowed = [allowed_next(p.choices, samples[members[0]].ids) for p, members in nodes]
-        for n, ids in enumerate(allowed):
-            if ids:
-                closed = torch.ones(logits.shape[1], dtype=torch.bool)
-                closed[list(ids)] = False
-                logits[n, closed] = -torch.inf
+        logits = masked(logits, allowed)
         if self.config.temperature not in (0, 1):
             logits = logits / self.config.temperature
         if self.config.filters:
             written = [(*p.ids, *samples[members[0]].ids) for p, members in nodes]
             logits = filtered(logits, written, self.config)
-        p_NV, index = logits.softmax(-1), torch.tensor(node_of_row)
+        p_NV, index = logits.softmax(-1), torch.tensor(node_of_row, device=logits.device)
         if self.config.temperature:
             step = len(samples[rows[0]].ids)
             tokens = drawn(p_NV, index, self.uniform_RT[rows, step])

@@ -293,11 +293,10 @@ def test_vllm_is_given_the_filters(monkeypatch, llama, given):
 
     engine, policy = VllmEngine("unused", VllmConfig()), PolicyRef("policy", 0)
     engine._llm = SimpleNamespace(
-        generate=generate, collective_rpc=lambda *_, **__: None, reset_prefix_cache=lambda: None
+        generate=generate, collective_rpc=lambda *_, **__: [[]], reset_prefix_cache=lambda: None
     )
     engine.publish(policy, llama)
     engine.generate(policy, [Prompt((5,))], SamplingConfig(**given), [0], (END,))
-    engine._folder.cleanup()
     filters = ("top_p", "top_k", "min_p", "repetition_penalty")
     assert {name: asked[0][name] for name in filters if name in asked[0]} == given
 
