@@ -82,17 +82,17 @@ class Costs:
         return float(np.polyfit(np.log(new), np.log(seconds), 1)[0])
 
 
-def saved_model(folder: str, seed: int) -> None:
-    """Write a Llama of random weights with the starter model's tokenizer."""
+def saved_model(folder: str, seed: int, width: int) -> None:
+    """Write a Llama of random weights with the starter model's tokenizer; heads are 32 wide."""
     _, tokenizer = load_model("starter", device="cpu")
     torch.manual_seed(seed)
     shape = LlamaConfig(
         vocab_size=len(tokenizer),
-        hidden_size=192,
-        intermediate_size=512,
+        hidden_size=width,
+        intermediate_size=width * 8 // 3,
         num_hidden_layers=3,
-        num_attention_heads=6,
-        num_key_value_heads=6,
+        num_attention_heads=width // 32,
+        num_key_value_heads=width // 32,
         max_position_embeddings=ROOM,
         bos_token_id=tokenizer.bos_token_id,
         eos_token_id=tokenizer.eos_token_id,
@@ -186,6 +186,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--engine", choices=("torch", "vllm"), default="torch")
     parser.add_argument("--cache-gib", type=float, default=1.0, help="0 keeps nothing (torch)")
+    parser.add_argument("--width", type=int, default=192, help="of the model, a multiple of 96")
     parser.add_argument("--episodes", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
@@ -195,7 +196,7 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
-        saved_model(folder, given.seed)
+        saved_model(folder, given.seed, given.width)
         model, tokenizer = load_model(folder, device="cpu")
         sampling = SamplingConfig(max_new_tokens=16)
         engine = engine_of(given.engine, folder, given.cache_gib)
@@ -203,7 +204,8 @@ def main(arguments: list[str]) -> int:
         cost(agent, 1, given.episodes, 1)  # what happens once only
         costs = tuple(cost(agent, turns, given.episodes, given.repeats) for turns in TURNS)
     kept = "" if given.cache_gib else ", nothing kept"
-    measured = Costs(given.engine + kept, costs)
+    wide = "" if given.width == parser.get_default("width") else f", width {given.width}"
+    measured = Costs(given.engine + wide + kept, costs)
     if given.json:
         measured.write(given.json)
     engines = [measured, *map(Costs.read, given.beside)]

@@ -347,7 +347,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
 
     def _settle(self, turn: Turn) -> None:
         """Apply the reward modules, then hand every reward of this step to PettingZoo."""
-        given = apply_turn(self.reward_modules, self.episode, turn) if self.reward_modules else []
+        given = apply_turn(self.reward_modules, self.episode, turn)
         given += turn.rewards.values()
         if self.episode.stop is not StopReason.UNFINISHED:
             self._deads_step_first()

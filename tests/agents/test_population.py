@@ -79,10 +79,10 @@ def test_a_pool_keeps_the_newest_copies_and_plays_them_in_every_seat(make):
     assert all(list(who.values()).count("policy") == 1 for who in past)
 
 
-def test_a_past_self_has_a_generator_and_a_memory_of_its_own(make):
+def test_a_past_self_has_random_numbers_and_a_memory_of_its_own(make):
     population = read(PopulationConfig, {"name": "pool"})(SEATS, make)
     learner, past = population.learners["policy"], population.restore_snapshot("past000020")
-    assert past._generator is not learner._generator and past._spoken is not learner._spoken
+    assert past._asked is not learner._asked and past._spoken is not learner._spoken
     assert past.tokens is learner.tokens
 
 

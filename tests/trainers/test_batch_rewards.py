@@ -14,8 +14,8 @@ from coevo.trainers.run_folder import RunFolder
 
 
 def collected(config, tmp_path, record, **options):
-    changes = {"rewards": record, "collect.episodes": 8, "collect.group_size": 4}
-    given = config("grpo", changes, seed=1)
+    changes = {"rewards": record, "collect.episodes": 64, "collect.group_size": 4}
+    given = config("grpo", changes)
     given = replace(given, env_options={**given.env_options, **options})
     run = loop.start(given, RunFolder(tmp_path))
     return run.collector.collect(0)
@@ -28,7 +28,7 @@ def test_the_longest_play_of_every_start_pays_the_whole_price(config, tmp_path):
         paid = sum(episode.total(a, "token_cost") for a in episode.agents)
         tokens = sum(len(t.token_ids) for t in episode.turns)
         groups.setdefault(group, []).append((tokens, paid))
-    assert [len(plays) for plays in groups.values()] == [4, 4]
+    assert [len(plays) for plays in groups.values()] == [4] * 16
     for plays in groups.values():
         longest = max(tokens for tokens, _ in plays)
         assert [paid for _, paid in plays] == [pytest.approx(-0.5 * n / longest) for n, _ in plays]

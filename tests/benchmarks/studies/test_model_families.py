@@ -7,9 +7,9 @@ from model_families import Found, examine
 @pytest.mark.parametrize(
     ("family", "way"),
     [
-        ("qwen2", "cache"),
-        ("gpt_neox", "cache"),
-        ("falcon", "cache"),
+        ("qwen2", "cache, goes on"),
+        ("gpt_neox", "cache, goes on"),
+        ("falcon", "cache, goes on"),
         ("mamba", "cache as cache_params"),
         ("recurrent_gemma", "read anew"),
     ],
