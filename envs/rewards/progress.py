@@ -87,9 +87,9 @@ class ProgressReward(RewardModule):
     by the final reward minus the mean of the other episodes, the same for all turns; and the
     trainer multiplies the reward of turn t by T - 1 - t, so that the last turn earns nothing.
 
-    Old episodes were played by other policies. Where one policy plays all seats, what the others came
-    to do goes along with its own move, and the estimate takes the one for the other: in a prisoner's
-    dilemma 9 of 16 runs learnt to cooperate with `decay` 0.95, and 1 of 15 with 0 to 0.5.
+    Old episodes were played by other policies. Where one policy plays all seats, what the others
+    came to do goes along with its own move, and the estimate takes the one for the other: in a
+    prisoner's dilemma 8 of 16 runs learnt to cooperate with `decay` 0.95, 1 of 15 with 0 to 0.5.
 
     What it relies on: `fit` is called with whole episodes after they are scored, once per update;
     turns hold their chat, status and `rewards["payoff"]`. Episodes that ended in an error or

@@ -37,7 +37,7 @@ TASK = {
     "mixed_pool": {"population": Shared()},  # its members play the repeated game alone
     # a policy that has learnt the move is thrown back now and then by batches of 32
     "mpo": {"advantage.reward_weights": {}, "rewards": (), "collect.episodes": 64},
-    # an estimate over batches of many policies takes what both seats came to do for what a move pays
+    # over batches of many policies, what both seats came to do passes for what a move pays
     "spa": {"rewards.progress.decay": 0.0},
     # nobody designs what is played here
     "paired": {"population": Shared(), "rewards": (), "optim.epochs": 1},
