@@ -183,7 +183,9 @@ class LanguageModelAgent(Policy):
         return [(prompt, tuple(self.tokens.answer(answer(m)))) for m in legal]
 
     def _prompt(self, request: Request) -> Prompt:
-        ids, goes_on = tuple(self._context(request)), bool(request.conversation)
+        ids = tuple(self._context(request))
+        # Chats that grow begin with their rules; terse prompts are complete in themselves.
+        goes_on = bool(request.conversation) and request.chat[0]["role"] == "system"
         if not request.masked or not request.info["legal_actions"]:
             return Prompt(ids, goes_on=goes_on)
         legal = request.info["legal_actions"]

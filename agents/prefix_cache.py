@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 
 import numpy as np
@@ -98,20 +98,22 @@ class PrefixCache:
         new: list[np.ndarray] = []
         rows: list[np.ndarray] = []
         columns: list[np.ndarray] = []
-        for row, ids in contexts.items():
-            known = self.longest(ids)
-            count = len(ids) - len(known)
-            with self.holding([known, *new]):
-                added = self._room(count)
-            if added is None or not count:
-                continue
-            self._add(ids, np.concatenate([known, added]))
-            new.append(added)
-            rows.append(np.full(count, row))
-            columns.append(np.arange(length - count, length))
-        if new:
-            slots, row_N, column_N = map(np.concatenate, (new, rows, columns))
-            self._write(slots, row_N, column_N, layers)
+        with ExitStack() as until_written:
+            for row, ids in contexts.items():
+                known = self.longest(ids)
+                count = len(ids) - len(known)
+                with self.holding([known]):
+                    added = self._room(count)
+                if added is None or not count:
+                    continue
+                self._add(ids, np.concatenate([known, added]))
+                until_written.enter_context(self.holding([added]))
+                new.append(added)
+                rows.append(np.full(count, row))
+                columns.append(np.arange(length - count, length))
+            if new:
+                slots, row_N, column_N = map(np.concatenate, (new, rows, columns))
+                self._write(slots, row_N, column_N, layers)
 
     def _begin(self, layers: Layers) -> None:
         if not self._pools:
