@@ -34,7 +34,7 @@ test-vllm:
 
 # Nothing is installed or downloaded: .typecheck holds the installed layout as links.
 gpu-report:
-	PYTHONPATH=.typecheck $(if $(wildcard $(FULL)),$(BIN)/python,$(PYTHON)) -P -m coevo.benchmarks.studies.gpu_report
+	PYTHONPATH=.typecheck $(if $(wildcard $(FULL)),$(BIN)/python,$(PYTHON)) studies/gpu_report.py
 
 lint: $(FULL)
 	$(BIN)/ruff check .
@@ -56,8 +56,8 @@ faults: $(FULL)
 	$(BIN)/pytest -q -n auto --dist loadgroup -m faults tests/faults --fault-seed $(SEED)
 
 soak: $(FULL)
-	$(BIN)/python -P benchmarks/studies/soak_training.py --minutes $(MINUTES)
-	$(BIN)/python -P benchmarks/studies/soak.py --steps 1000000
+	$(BIN)/python studies/soak_training.py --minutes $(MINUTES)
+	$(BIN)/python studies/soak.py --steps 1000000
 
 docs: $(FULL)
 	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html

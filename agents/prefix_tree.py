@@ -17,8 +17,8 @@ LONGEST = 4096
 """Tokens of a row that several sequences share: its mask has the square of that."""
 PAIRS = 1024
 """Pairs of tokens in attention that cost as much as one token in all the rest, measured on a CPU at
-widths of 128 and 384 (benchmarks/studies/shared_rows.py). Wider models have more, and share less
-than they could."""
+widths of 128 and 384 (benchmarks/results/2026-11-23-train-throughput.md). Wider models have more,
+and share less than they could."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,8 +149,8 @@ def modules():
         for file in sorted((ROOT / folder).rglob("*.py")):
             parts = file.relative_to(ROOT / folder).with_suffix("").parts
             name = ".".join((package, *(p for p in parts if p != "__init__")))
-            # Studies are scripts; the others are loaded by vLLM and verifiers alone, elsewhere.
-            if not name.startswith("coevo.benchmarks.studies") and not name.endswith(ELSEWHERE):
+            # These are loaded by vLLM and verifiers alone, elsewhere.
+            if not name.endswith(ELSEWHERE):
                 found.append(name)
     return sorted(found)
 

@@ -35,7 +35,7 @@ def settings():
     for package in PACKAGES:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             elsewhere = (".vllm_worker", ".as_verifiers")
-            if "studies" not in module.name and not module.name.endswith(elsewhere):
+            if not module.name.endswith(elsewhere):
                 importlib.import_module(module.name)
     classes = {
         kind: None

@@ -22,8 +22,6 @@ FOLDERS = PROJECT["tool"]["setuptools"]["package-dir"]
 STARTER_MODEL = "coevo/agents/starter_model/"
 RECORDS = ROOT / "benchmarks" / "results"
 """Measurements that were made once; they stay in the repository."""
-STUDIES = ROOT / "benchmarks" / "studies"
-"""Scripts that made some of them; they stay there too."""
 MB = 2**20
 
 
@@ -42,8 +40,6 @@ def packages_on_disk() -> dict[str, Path]:
     found = {}
     for package, folder in FOLDERS.items():
         for module in (ROOT / folder).rglob("*.py"):
-            if module.parent == STUDIES:
-                continue
             inner = module.parent.relative_to(ROOT / folder).parts
             found[".".join((package, *inner))] = module.parent
     return found
@@ -127,11 +123,11 @@ def test_the_wheel_holds_every_module_and_data_file(wheel):
     for package, folder in FOLDERS.items():
         for pattern in wanted:
             for file in (ROOT / folder).rglob(pattern):
-                if file.is_relative_to(RECORDS) or file.is_relative_to(STUDIES):
+                if file.is_relative_to(RECORDS):
                     continue
                 inner = file.relative_to(ROOT / folder).as_posix()
                 assert f"{package.replace('.', '/')}/{inner}" in names
-    outside = r"(tests|envs|agents|trainers|benchmarks|coevo/benchmarks/studies)/"
+    outside = r"(tests|envs|agents|trainers|benchmarks|studies)/"
     assert not [name for name in names if re.match(outside, name)]
 
 

@@ -1,6 +1,6 @@
 """Reproductions: the property that an algorithm claims, shown at a small scale.
 
-A reference figure is a closed form or that of a numpy script in `benchmarks/studies`, which
+A reference figure is a closed form or that of a numpy script in `studies`, which
 imports nothing of ours; bounds are our choice, and cut the claim from its absence. Where `on` is
 "model" or "table", `coevo.trainers.loop` trains a language model or a tabular policy. Where it is
 "formula", estimators and losses are those of `coevo.trainers`, but nothing plays. Adding a

@@ -102,7 +102,7 @@ REPRODUCTION = Reproduction(
     "reward cooperate and let themselves be exploited, and advantage alignment cooperates without.",
     source="Piche et al. 2025, arXiv 2511.19405 (advantage alignment with a group baseline, "
     "settings of github.com/dereckpiche/AdAlignLLM), after Duque et al. 2024, arXiv 2406.14662; "
-    "figures: our numpy experiment, benchmarks/studies/alignment_numpy.py",
+    "figures: our numpy experiment, studies/alignment_numpy.py",
     minutes=2.0,
     run=run,
     on="table",

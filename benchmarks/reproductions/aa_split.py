@@ -158,7 +158,7 @@ REPRODUCTION = Reproduction(
     "gave and to nobody else, if episodes are compared with episodes of the same deal.",
     source="Piche et al. 2025, arXiv 2511.19405 (Trust-and-Split; baselines over episodes of one "
     "seed, settings of github.com/dereckpiche/AdAlignLLM); figures: our numpy experiment, "
-    "benchmarks/studies/alignment_numpy.py",
+    "studies/alignment_numpy.py",
     minutes=6.0,
     run=run,
     on="table",

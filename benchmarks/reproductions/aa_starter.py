@@ -202,7 +202,7 @@ REPRODUCTION = Reproduction(
     "than naively and to be exploited less than with the sum of rewards.",
     source="Piche et al. 2025, arXiv 2511.19405 (naive learners defect, aligned ones cooperate and "
     "are not exploited); figures of tables: our numpy experiment, "
-    "benchmarks/studies/alignment_numpy.py",
+    "studies/alignment_numpy.py",
     minutes=14.0,
     run=run,
     on="model",

@@ -120,7 +120,7 @@ REPRODUCTION = Reproduction(
     property="The Beta density that BNPO fits to success rates gives the smallest mean square of "
     "the advantage, below a plain centre and below the group's deviation.",
     source="Xiao et al. 2025, BNPO, arXiv 2506.02864 (theorem on the variance-optimal alpha and "
-    "beta); closed forms derived and evaluated in benchmarks/studies/bnpo_numpy.py",
+    "beta); closed forms derived and evaluated in studies/bnpo_numpy.py",
     minutes=0.1,
     run=run,
     on="formula",

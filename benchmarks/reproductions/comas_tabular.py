@@ -155,7 +155,7 @@ REPRODUCTION = Reproduction(
     "keeps more than whitening over all roles.",
     source="Xue et al. 2025, CoMAS, arXiv 2510.08529 (rewards (t - 1) / 2 and (3 - t) / 2 of a "
     "score t; ablations without evaluation and without scoring); figures: our numpy experiment, "
-    "benchmarks/studies/peer_review_numpy.py",
+    "studies/peer_review_numpy.py",
     minutes=5.2,
     run=run,
     on="table",

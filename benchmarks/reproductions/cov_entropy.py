@@ -95,7 +95,7 @@ REPRODUCTION = Reproduction(
     property="KL-Cov and Clip-Cov end with more entropy than PPO at almost the same success.",
     source="Cui et al. 2025, The Entropy Mechanism, arXiv 2505.22617 (Clip-Cov, KL-Cov; code: "
     "github.com/PRIME-RL/Entropy-Mechanism-of-RL); figures: our numpy experiment, "
-    "benchmarks/studies/covariance_numpy.py",
+    "studies/covariance_numpy.py",
     minutes=8.0,
     run=run,
     on="table",

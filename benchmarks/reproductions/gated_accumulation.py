@@ -140,7 +140,7 @@ REPRODUCTION = Reproduction(
     "one that is paid for them anyway learns to stall.",
     source="Sun et al. 2025, Gated Rewards, arXiv 2508.10548 (gated accumulation: R_high + "
     "1[R_high >= delta] times the sum of the step rewards); figures: our numpy experiment, "
-    "benchmarks/studies/gated_rewards_numpy.py",
+    "studies/gated_rewards_numpy.py",
     minutes=3.0,
     run=run,
     on="table",

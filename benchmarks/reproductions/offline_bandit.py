@@ -104,7 +104,7 @@ REPRODUCTION = Reproduction(
     "behaviour.",
     source="Yao et al. 2025, Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm, arXiv "
     "2509.24203 (REC, RED-Weight, OPMD, AsymRE); figures: our numpy experiment, "
-    "benchmarks/studies/rec_numpy.py",
+    "studies/rec_numpy.py",
     minutes=0.2,
     run=run,
     on="formula",

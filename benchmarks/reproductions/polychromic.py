@@ -61,7 +61,7 @@ REPRODUCTION = Reproduction(
     property="Credit for sets keeps both good arms where REINFORCE keeps one, at a price in "
     "success.",
     source="Hamid et al. 2025, Polychromic Objectives, arXiv 2509.25424 (f(S) = mean reward times "
-    "diversity of a set); figures: our numpy experiment, benchmarks/studies/polychromic_numpy.py",
+    "diversity of a set); figures: our numpy experiment, studies/polychromic_numpy.py",
     minutes=2.0,
     run=run,
     on="table",

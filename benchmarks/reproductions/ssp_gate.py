@@ -162,7 +162,7 @@ REPRODUCTION = Reproduction(
     property="A proposer paid 1 - s teaches solvers what a fixed one does not, and only behind a "
     "gate; rejected questions paid above the worst valid ones make it flee to rejection.",
     source="Lu et al. 2025, Search Self-play, arXiv 2510.18821 (proposers are paid 1 - s, behind a "
-    "check by retrieval); figures: our numpy experiment, benchmarks/studies/search_gate_numpy.py",
+    "check by retrieval); figures: our numpy experiment, studies/search_gate_numpy.py",
     minutes=3.8,
     run=run,
     on="table",

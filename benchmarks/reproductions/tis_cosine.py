@@ -86,7 +86,7 @@ REPRODUCTION = Reproduction(
     "trainer closer to the true policy gradient.",
     source="Yao et al. 2025, Your Efficient RL Framework Secretly Brings You Off-Policy RL "
     "Training, https://fengyao.notion.site/off-policy-rl (truncated importance sampling); figures: "
-    "our numpy experiment, benchmarks/studies/tis_numpy.py",
+    "our numpy experiment, studies/tis_numpy.py",
     minutes=0.01,
     run=run,
     on="formula",

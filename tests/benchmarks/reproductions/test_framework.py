@@ -60,7 +60,7 @@ def test_a_stranger_can_follow_its_source(name):
     """A paper by its number or address, and a script that exists and imports nothing of ours."""
     source = REPRODUCTIONS[name].source
     assert re.search(r"arXiv \d{4}\.\d{5}|https://", source)
-    for path in re.findall(r"benchmarks/studies/\w+\.py", source):
+    for path in re.findall(r"studies/\w+\.py", source):
         assert not re.search(r"coevo|torch", (ROOT / path).read_text())
 
 

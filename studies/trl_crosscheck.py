@@ -1,6 +1,6 @@
 """Whether TRL and our losses give the same loss and gradient on the same batch.
 
-    python benchmarks/studies/trl_crosscheck.py [--env FOLDER] [--float64]
+    python studies/trl_crosscheck.py [--env FOLDER] [--float64]
 
 TRL is no dependency: the command installs the versions of `trl_env.PINS` into a virtual environment
 of its own (minutes the first time, kept for the next) and runs `trl_side` there, which calls TRL's

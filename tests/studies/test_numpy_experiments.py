@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-STUDIES = Path(__file__).resolve().parents[3] / "benchmarks" / "studies"
+STUDIES = Path(__file__).resolve().parents[2] / "studies"
 TABLE = (STUDIES / "README.md").read_text()
 
 

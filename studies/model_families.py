@@ -3,7 +3,7 @@
 Every family is built at random from a configuration of two or so layers; the log-probabilities that
 the sampler and the scorer report are compared with one plain forward pass of each sequence alone.
 
-    python benchmarks/studies/model_families.py [FAMILY ...] > table.md
+    python studies/model_families.py [FAMILY ...] > table.md
 """
 
 from __future__ import annotations

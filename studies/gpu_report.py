@@ -1,6 +1,6 @@
 """What a GPU does with this package, in under nine minutes: `make gpu-report`.
 
-    python -m coevo.benchmarks.studies.gpu_report [--trl PYTHON] [--out FOLDER]
+    python studies/gpu_report.py [--trl PYTHON] [--out FOLDER]
 
 Tests of the GPU, then seconds and memory of whole GRPO steps of models with the shapes of
 Qwen3-0.6B and Qwen3-4B and random weights, all weights trained or a LoRA adapter: ours, and TRL's
@@ -28,10 +28,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from train_throughput import Case, case_of, measure, table
 
-from coevo.benchmarks.studies.train_throughput import Case, case_of, measure, table
-
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("torch", "transformers", "peft", "trl", "vllm")
 SHAPES: dict[str, dict[str, Any]] = {
     "Qwen3-0.6B": {"hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28},
@@ -112,7 +111,7 @@ def tests(device: str) -> str:
 
 def within(name: str, given: argparse.Namespace) -> str:
     """Return what a part says in a process of its own, or why it said nothing."""
-    command = [sys.executable, "-P", "-m", __spec__.name, "--part", name]
+    command = [sys.executable, __file__, "--part", name]
     command += ["--trl", given.trl] if given.trl else []
     limit = LIMITS[name.partition(",")[0]] * given.patience
     began = time.monotonic()

@@ -1,9 +1,7 @@
-"""What the studies of speed and memory put beside each other."""
+"""The studies of speed compare like with like."""
 
-import pytest
 import torch
 from gpu_report import SHAPES, shape
-from learner_memory import main
 from train_throughput import GROUP, Row, case_of, ratio, sides_of
 from transformers import AutoConfig, AutoModelForCausalLM
 
@@ -30,20 +28,3 @@ def test_both_sides_get_one_question_for_each_group_and_passes_that_divide_the_b
     assert len({p[0]["content"] for p in case["prompts"]}) > 1
     sides = sides_of(case, "python")
     assert [given["trl_rows"] for _, _, given in list(sides.values())[1:]] == [32, 4]
-
-
-def test_pieces_give_the_loss_and_gradient_of_whole_matrices(capsys, monkeypatch, tmp_path):
-    import learner_memory
-    from safetensors.torch import load_file
-
-    monkeypatch.setattr(learner_memory, "VOCABULARY", 200_000)
-    monkeypatch.setattr(learner_memory, "HIDDEN", 16)
-    for way in ("whole", "pieces"):
-        main(["--tokens", "128", "--way", way, str(tmp_path)])
-    whole, pieces = (load_file(tmp_path / f"{way}.safetensors") for way in ("whole", "pieces"))
-    assert whole.keys() == pieces.keys()
-    for name, tensor in whole.items():
-        assert tensor.flatten().tolist()[:50] == pytest.approx(
-            pieces[name].flatten().tolist()[:50], abs=1e-5
-        )
-        assert torch.allclose(tensor, pieces[name], atol=1e-5)

@@ -1,6 +1,6 @@
 """How well random play and the experts of the games do: the references that are not exact.
 
-    python -P benchmarks/studies/game_experts.py [games, 1000] [environments]
+    python studies/game_experts.py [games, 1000] [environments]
 
 Prints one line per environment: the mean return and its standard error of random play, of the
 expert of skill 0.5 and of skill 1; against random play from both seats in turn, or with itself

@@ -3,7 +3,7 @@
 Watched: memory and open files after every round over the ids, and that every step leaves a legal
 state (rewards finite, an end for every seat at once, infos for the seats that play).
 
-    python benchmarks/studies/soak.py --steps 1000000 > soak.txt
+    python studies/soak.py --steps 1000000 > soak.txt
 """
 
 from __future__ import annotations

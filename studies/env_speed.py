@@ -18,7 +18,7 @@ keeps what it has told over resets and tells it again, so that its rate depends 
 episodes. The first and the last 50 are printed beside the whole.
 
     pip install 'coevo[bridges]'
-    python -P -m coevo.benchmarks.studies.env_speed --seconds 4 > env_speed.txt
+    python studies/env_speed.py --seconds 4 > env_speed.txt
 """
 
 from __future__ import annotations

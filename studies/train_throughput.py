@@ -1,8 +1,8 @@
 """Samples per second and memory of a whole GRPO step, ours beside TRL's.
 
-    python -m coevo.benchmarks.studies.train_throughput [--env FOLDER] [--steps N]
+    python studies/train_throughput.py [--env FOLDER] [--steps N]
 
-from the tree (the studies are in no wheel). Every case is run by our loop and by TRL's
+Every case is run by our loop and by TRL's
 `GRPOTrainer`, each in a process of its own on one thread, in turns, a step at a time: generate (by
 transformers' models on both sides), score, update. Models, prompts, lengths, group size, learning
 rate, rewards and AdamW's kernel (fused, TRL's default) are the same. TRL runs twice: its loss over
@@ -26,8 +26,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from trl_env import default_env, prepare
+
 from coevo.agents.load import STARTER_MODEL
-from coevo.benchmarks.studies.trl_env import default_env, prepare
 from coevo.envs import make
 
 HERE = Path(__file__).parent
