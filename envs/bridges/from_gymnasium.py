@@ -73,24 +73,20 @@ class GymnasiumTask(Task[GymnasiumConfig]):
         self.slow = config.slow
 
     def __copy__(self) -> Self:
-        """Return a task with an environment of its own."""
         return type(self)(self.config)
 
     # ---- Rules ---------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Start the environment with a seed of its own."""
         seed = int(rng.integers(2**31))
         self.space.seed(seed)
         self.seen, self.extra = self.world.reset(seed=seed)
         self.over = False
 
     def to_move(self) -> Sequence[str]:
-        """Return the seat until the environment ends."""
         return () if self.over else (SEAT,)
 
     def legal(self, seat: str) -> Sequence[str] | None:
-        """Return the numbers that the mask allows; None where actions are texts."""
         if isinstance(self.space, spaces.Text):
             return None
         mask, start = self.extra.get("action_mask"), int(self.space.start)
@@ -98,7 +94,6 @@ class GymnasiumTask(Task[GymnasiumConfig]):
         return [str(int(a) + start) for a in allowed]
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Take the action, and return what the environment pays for it."""
         said = moves[SEAT]
         action = said if isinstance(self.space, spaces.Text) else int(said)
         self.seen, paid, ended, cut, self.extra = self.world.step(action)
@@ -108,7 +103,6 @@ class GymnasiumTask(Task[GymnasiumConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return what the authors write about the environment, and how to answer."""
         legal = self.legal(seat)
         how = "Your whole reply is the action." if legal is None else _how(legal)
         return (
@@ -117,13 +111,11 @@ class GymnasiumTask(Task[GymnasiumConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        """Return what is seen, and the legal actions."""
         legal = self.legal(seat)
         moves = "" if legal is None else f"\nLegal moves: {listing([*map(answer, legal)], 400)}"
         return shorten(self._text(), SEEN) + moves
 
     def terse(self, seat: str) -> str:
-        """Return title, observation and actions in one line."""
         legal = self.legal(seat)
         how = "Answer with the action"
         if legal is not None:
@@ -135,11 +127,9 @@ class GymnasiumTask(Task[GymnasiumConfig]):
         return uncoloured(str(self.world.render())) if self.config.drawing else described(self.seen)
 
     def draw(self) -> str:
-        """Return what is seen."""
         return self._text()
 
     def at_risk(self, seat: str) -> float:
-        """Return all that can be lost."""
         return max(0.0, -self.payoff_range[0])
 
 

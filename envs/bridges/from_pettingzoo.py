@@ -74,7 +74,6 @@ class PettingZooTask(Task[PettingZooConfig]):
         self.slow = config.slow
 
     def __copy__(self) -> Self:
-        """Return a task with an environment of its own."""
         return type(self)(self.config)
 
     @property
@@ -85,22 +84,18 @@ class PettingZooTask(Task[PettingZooConfig]):
     # ---- Rules ---------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Start the environment with a seed of its own."""
         self.world.reset(seed=int(rng.integers(2**31)))
         self._leave()
 
     def to_move(self) -> Sequence[str]:
-        """Return the agent that the environment asks; agents that are done are not asked."""
         if not self.world.agents:
             return ()
         return (self.seats[self.agents.index(self.world.agent_selection)],)
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return the names of the actions that the mask allows."""
         return list(self._actions(seat))
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Take the action, and return what the environment pays for it."""
         ((seat, move),) = moves.items()
         self.world.step(self._actions(seat)[move])
         paid = {self.seats[self.agents.index(a)]: float(r) for a, r in self.world.rewards.items()}
@@ -133,7 +128,6 @@ class PettingZooTask(Task[PettingZooConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return what the authors write about the environment, and which seat this is."""
         example = answer(next(iter(self._actions(seat)), "0"))
         return (
             f"{self.title}, an environment of PettingZoo. You are {seat}, one of "
@@ -142,12 +136,10 @@ class PettingZooTask(Task[PettingZooConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        """Return the observation in words, and the legal actions."""
         moves = [answer(m) for m in self._actions(seat)]
         return f"{shorten(self._seen(seat), SEEN)}\nLegal moves: {listing(moves, 400)}"
 
     def terse(self, seat: str) -> str:
-        """Return title, observation and actions in one line."""
         seen = shorten(" ".join(self._seen(seat).split()), TERSE)
         moves = listing(list(self._actions(seat)), 30)
         return f"{self.title}. You are {seat}. {seen}. Moves: {moves}. Answer [move]"
@@ -158,11 +150,9 @@ class PettingZooTask(Task[PettingZooConfig]):
         return described(self.world.observe(agent)) if said is None else said
 
     def draw(self) -> str:
-        """Return what every agent observes."""
         return "\n\n".join(f"{seat}:\n{self._seen(seat)}" for seat in self.seats)
 
     def at_risk(self, seat: str) -> float:
-        """Return all that can be lost."""
         return max(0.0, -self.payoff_range[0])
 
 

@@ -65,7 +65,6 @@ class TextArenaTask(Task[TextArenaConfig]):
     # ---- Rules ---------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Start the game with generators of its own."""
         seed = int(rng.integers(2**31))
         self._python = random.Random(seed).getstate()
         self._numpy = np.random.RandomState(seed).get_state()
@@ -111,19 +110,16 @@ class TextArenaTask(Task[TextArenaConfig]):
         return visible(text).strip() if sender < 0 else f"player_{sender} says:\n{quote(text)}"
 
     def to_move(self) -> Sequence[str]:
-        """Return the player whom the game asks."""
         return (self.mover,) if self.rewards is None else ()
 
     def legal(self, seat: str) -> None:
         """Return None: the game itself reads what is said."""
 
     def read(self, seat: str, text: str) -> Parse:
-        """Return what is said, with nothing in it that could pass for other words of a prompt."""
         said = " ".join(own_words(spoken(text), SAID).split())
         return Parse(said.replace("⟦", "[").replace("⟧", "]"), Status.LEGAL)
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Hand the reply to the game; at its end return the rewards."""
         ((seat, said),) = moves.items()
         with self._own_generators():
             try:
@@ -145,23 +141,19 @@ class TextArenaTask(Task[TextArenaConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return which game it is; the game explains itself with its first words."""
         return (
             f"{self.config.name}, a game of TextArena for {len(self.seats)}. You are {seat}. All "
             "of your reply but its thoughts goes to the game, which looks for a move in it."
         )
 
     def situation(self, seat: str) -> str:
-        """Return what the game tells this player."""
         return self.told.get(seat) or "It is your turn."
 
     def terse(self, seat: str) -> str:
-        """Return the beginning and the end of what the game tells."""
         told = shorten(" ".join(self.situation(seat).split()), TERSE)
         return f"{self.config.name}. You are {seat}. {told}"
 
     def draw(self) -> str:
-        """Return what every player was told last."""
         return "\n\n".join(f"{seat}:\n{told}" for seat, told in sorted(self.told.items()))
 
 

@@ -57,7 +57,6 @@ class IllegalPolicy:
     """Ask samplers to restrict themselves to the legal strings, so that nothing illegal is said."""
 
     def __post_init__(self) -> None:
-        """Reject a combination that cannot be carried out."""
         if self.then == "random" and isinstance(self.penalty, str):
             raise ConfigError(
                 f"penalty={self.penalty!r} needs then='forfeit': with then='random' the game "

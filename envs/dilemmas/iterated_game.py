@@ -112,11 +112,9 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
     # ---- Rules ----------------------------------------------------------------------------------
 
     def choices(self, seat: str) -> Sequence[str]:
-        """Return the labels of as many choices as the seat has."""
         return self.labels[: self.game.sizes[self.seats.index(seat)]]
 
     def new_game(self, rng: np.random.Generator) -> None:
-        """Forget what was played; draw the number of rounds and the slips, where there are any."""
         self.history: list[tuple[int, ...]] = []
         self.points = np.zeros(self.game.players)
         self.predicted: dict[str, str] = {}
@@ -129,7 +127,6 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
             self.slips = slipped * rng.integers(1, self.game.sizes, size=self.slips.shape)
 
     def open_round(self) -> None:
-        """Begin with the messages, and ask for predictions after them."""
         super().open_round()
         self.predicted = {}
 
@@ -139,26 +136,22 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         return self.config.predict and not self.to_speak and not self.predicted
 
     def legal(self, seat: str) -> Sequence[str] | None:
-        """Return the choices of a seat, or of the other where it predicts; None for a message."""
         if self.predicting:
             return self.choices(self.others(seat)[0])
         return super().legal(seat)
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Take predictions down; else pass a message on or resolve a round."""
         if self.predicting:
             self.predicted = dict(moves)
             return {}
         return super().play(moves)
 
     def describe(self, seat: str, turn: Turn) -> None:
-        """Note the game's round and what is asked."""
         super().describe(seat, turn)
         if self.predicting:
             turn.notes["phase"] = "prediction"
 
     def resolve(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Return the payoffs of the joint choice."""
         chosen = np.array([self.labels.index(moves[a]) for a in self.seats])
         joint = tuple(map(int, (chosen + self.slips[self.round]) % self.game.sizes))
         if self.predicted:
@@ -170,7 +163,6 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         return dict(zip(self.seats, map(float, paid), strict=True))
 
     def facts(self, seat: str) -> dict[str, Any]:
-        """Return all joint choices so far and the payoffs."""
         return {"history": list(self.history), "payoffs": self.game.payoffs.tolist()}
 
     def expert(self, seat: str, skill: float) -> Replies:
@@ -192,7 +184,6 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
     # ---- Full style ----------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return the payoffs and how a round goes."""
         others = self.others(seat)
         company = others[0] if len(others) == 1 else f"{len(others)} others"
         example = ANSWER_FORMAT.format(example=answer(self.labels[0]))
@@ -238,7 +229,6 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         return "".join(f"{line}\n" for line in said)
 
     def situation(self, seat: str) -> str:
-        """Return what happened, and what is asked."""
         lines = [] if self.predicted else [*self._news(seat), *self.heard(seat)]
         if self.speaking(seat):
             return "\n".join([*lines, "Your message to the others?"])
@@ -279,7 +269,6 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
     # ---- Terse style ---------------------------------------------------------------------------
 
     def terse(self, seat: str) -> str:
-        """Return payoffs, the last round and what is asked."""
         me = self.seats.index(seat)
         ask = "Answer [say: text]"
         if not self.speaking(seat):
@@ -307,7 +296,6 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         return f"Last, you first: {' '.join(self.words.joined(joint, me) for _, joint in past)}."
 
     def draw(self) -> str:
-        """Return all joint choices."""
         lines = [
             f"round {number}: {' '.join(self.labels[a] for a in joint)}"
             for number, joint in enumerate(self.history, start=1)

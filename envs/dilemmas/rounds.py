@@ -82,7 +82,6 @@ class RepeatedGame(Task[C]):
     # ---- Rounds -------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw who speaks first, and what else chance decides."""
         self.round, self.length = 0, self.rounds
         self.starter = int(rng.integers(len(self.seats)))
         self.new_game(rng)
@@ -109,15 +108,12 @@ class RepeatedGame(Task[C]):
         return [a for a in self.seats if a != seat]
 
     def to_move(self) -> Sequence[str]:
-        """Return who speaks next; after that, everybody."""
         return () if self.over else self.to_speak[:1] or self.seats
 
     def legal(self, seat: str) -> Sequence[str] | None:
-        """Return the choices of a seat; None for a message."""
         return None if self.speaking(seat) else self.choices(seat)
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Pass a message on, or resolve the choices of a round."""
         if self.to_speak:
             speaker = self.to_speak.pop(0)
             self.said[speaker] = moves[speaker]
@@ -131,13 +127,11 @@ class RepeatedGame(Task[C]):
     # ---- Replies ------------------------------------------------------------------------------
 
     def read(self, seat: str, text: str) -> Parse:
-        """Return the message or the choice of a reply."""
         if self.speaking(seat):
             return Parse(message(text), Status.LEGAL)
         return read_choice(text, self.legal(seat) or ())
 
     def describe(self, seat: str, turn: Turn) -> None:
-        """Note the game's round and whether it is talk."""
         super().describe(seat, turn)
         turn.round = self.round
         turn.notes["phase"] = "message" if self.speaking(seat) else "choice"
@@ -165,7 +159,6 @@ class RepeatedGame(Task[C]):
         return [f"{n}: {quote_line(self.said[s], TERSE_MESSAGE)}" for s, n in names.items()]
 
     def info(self, seat: str) -> dict[str, Any]:
-        """Return the round, the messages of this round and what else the seat knows."""
         return {
             "player": self.seats.index(seat),
             "round": self.round,

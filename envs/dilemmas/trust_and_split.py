@@ -98,11 +98,9 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
     # ---- Rules ----------------------------------------------------------------------------------
 
     def choices(self, seat: str) -> Sequence[str]:
-        """Return the claims."""
         return self.claims
 
     def new_game(self, rng: np.random.Generator) -> None:
-        """Deal all hands."""
         self.hands = [self._deal(rng, number) for number in range(self.rounds)]
         self.history: list[dict[str, Any]] = []
         self.points = np.zeros(2)
@@ -121,7 +119,6 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
         return (high, low) if _upper(self.hands[number]) == 0 else (low, high)
 
     def resolve(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Return what the shares are worth."""
         claims = [int(moves[a]) for a in self.seats]
         worth = self._worth(self.round)
         paid = split_payoff(claims, worth, self.coins)
@@ -137,7 +134,6 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
         return dict(zip(self.seats, map(float, paid), strict=True))
 
     def facts(self, seat: str) -> dict[str, Any]:
-        """Return past rounds, the own hand and, where they are shown, both."""
         me = self.seats.index(seat)
         hands = self.hands[self.round]
         shown = {"hands": list(hands)} if self.public else {}
@@ -186,7 +182,6 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
     # ---- Full style ----------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return how a round goes and what it pays."""
         high, low = self.values
         other = self.others(seat)[0]
         hidden = "Both hands are shown." if self.public else "You see only your own hand."
@@ -216,7 +211,6 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        """Return what happened, and what is asked."""
         lines = [*self._news(seat), *self.heard(seat)]
         if self.speaking(seat):
             return "\n".join([*lines, f"Your message to {self.others(seat)[0]}?"])
@@ -248,7 +242,6 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
     # ---- Terse style ---------------------------------------------------------------------------
 
     def terse(self, seat: str) -> str:
-        """Return worth, hand, the last round and what is asked."""
         me, hands = self.seats.index(seat), self.hands[self.round]
         high, low = (f"{v:g}" for v in self.values)
         shown = f"Win {high}, lose {low}. You: {hands[me]}."
@@ -273,7 +266,6 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
         return f"Last: {place} {last['claims'][me]}, other {last['claims'][1 - me]}."
 
     def draw(self) -> str:
-        """Return all hands, claims and points."""
         lines = [
             f"round {number}: {' against '.join(hands)}, claims {entry['claims']}, "
             f"points {' '.join(f'{p:.4g}' for p in entry['paid'])}"

@@ -78,31 +78,26 @@ class Debate(QuestionTask[DebateConfig]):
         self.seats = tuple(f"debater_{i}" for i in range(self.size))
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw the question; nothing was said yet."""
         super().reset(rng, options)
         self._rng = rng
         self._rounds: list[dict[str, Turn]] = []
         self._quotes: dict[str, list[Turn]] = {}
 
     def to_move(self) -> Sequence[str]:
-        """Return everybody, until the last round is over."""
         return self.seats if len(self._rounds) < self.rounds else ()
 
     def read(self, seat: str, text: str) -> Parse:
-        """Return the final answer of a reply; a reply without one is not legal."""
         found = self.final(text)
         if found is None:
             return Parse(None, Status.UNPARSABLE, NO_ANSWER)
         return Parse(found, Status.LEGAL)
 
     def describe(self, seat: str, turn: Turn) -> None:
-        """Note the answer and whether it is right."""
         super().describe(seat, turn)
         self.note_answer(turn)
         self.note_foreign(turn, "answer")
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """End a round: deal the answers for the next one, or pay the last."""
         latest = {turn.agent: turn for turn in self.turns}  # a second attempt overwrites
         self._rounds.append({seat: latest[seat] for seat in self.seats})
         if len(self._rounds) < self.rounds:
@@ -148,7 +143,6 @@ class Debate(QuestionTask[DebateConfig]):
     # ---- Prompts ---------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return how a debate goes and what it pays."""
         paid = {
             "own": "You earn 1 if your answer in the last round is right, and 0 if it is wrong.",
             "vote": "Everybody earns 1 if the answer that most of you give in the last round is "
@@ -162,7 +156,6 @@ class Debate(QuestionTask[DebateConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        """Return the question and answers of the last round."""
         asked = f"Question: {self.question.question}"
         if not self._rounds:
             return asked
@@ -175,7 +168,6 @@ class Debate(QuestionTask[DebateConfig]):
         return f"{told}\n\n{again}" if told else again
 
     def terse(self, seat: str) -> str:
-        """Return the question and the last answers, in one line."""
         asked = self.question.question
         if not self._rounds:
             return f"Debate: {asked} Reply [answer]."
@@ -184,7 +176,6 @@ class Debate(QuestionTask[DebateConfig]):
         return f"Debate: {asked} You: {own}. Others: {others}. Reply [answer]."
 
     def draw(self) -> str:
-        """Return the question and all answers."""
         lines = [f"Question: {self.question.question} (answer: {self.question.answer})"]
         for turn in self.turns:
             lines.append(f"round {turn.round + 1}, {turn.agent}: {turn.answer or 'no answer'}")

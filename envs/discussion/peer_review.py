@@ -91,13 +91,11 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
 
     @property
     def roles(self) -> Sequence[str]:
-        """Return what is done in a round."""
         return [_ROLES[phase] for phase in self.config.phases.split("+")]
 
     # ---- Rules -----------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw the question."""
         super().reset(rng, options)
         self.task_id = None  # reviews are named by their seed
         self._rng = rng
@@ -106,17 +104,14 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
         self._deal()
 
     def to_move(self) -> Sequence[str]:
-        """Return everybody, until the last step is over."""
         return self.seats if self._at < len(self._plan) else ()
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Deal the work of the next step; nobody is paid by the rules."""
         self._at += 1
         self._deal()
         return dict.fromkeys(self.seats, 0.0)
 
     def describe(self, seat: str, turn: Turn) -> None:
-        """Note the step, what it is about, and the answer, verdict or score."""
         super().describe(seat, turn)
         step = self._plan[self._at]
         turn.role, turn.round, turn.about = step.role, step.round, self._work[seat]
@@ -153,7 +148,6 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
     # ---- Prompts ---------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return how a discussion goes."""
         does = {"solver": "solve it", "evaluator": "review a solution", "scorer": "score one"}
         steps = ", then ".join(does[role] for role in self.roles)
         return (
@@ -163,11 +157,9 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        """Return the request of this step."""
         return full_prompt(self._plan[self._at].role, self._discussion(seat), self._scored)
 
     def terse(self, seat: str) -> str:
-        """Return the request of this step in one line."""
         return terse_prompt(self._plan[self._at].role, self._discussion(seat), self._scored)
 
     @property
@@ -188,7 +180,6 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
         return tuple(t for t in self.turns if t.role == "evaluator" and t.about == solution)
 
     def draw(self) -> str:
-        """Return the question with its answer, and what could be read of every reply."""
         lines = [f"question: {self.question.question} (answer: {self.question.answer})"]
         for i, turn in enumerate(self.turns):
             about = "" if turn.about < 0 else f" on {turn.about}"
@@ -201,7 +192,6 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
         return review_metrics(self.turns)
 
     def info(self, seat: str) -> dict[str, Any]:
-        """Return the role and round of this step."""
         step = self._plan[self._at]
         return {"role": step.role, "round": step.round}
 

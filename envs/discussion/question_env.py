@@ -48,12 +48,10 @@ class QuestionTask(Task[C]):
         self.source: QuestionSource = config.questions
 
     def arguments(self) -> dict[str, Any]:
-        """Return what differs from the defaults, the source in the form that makes it again."""
         given = super().arguments()
         return given | {"questions": self.source.record} if "questions" in given else given
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw the question."""
         item = options.get("item")
         count = len(self.source)
         self.item = int(rng.integers(count)) if item is None else _place(item, count)
@@ -66,7 +64,6 @@ class QuestionTask(Task[C]):
         return {"item": self.source.near(self.item, rng)}
 
     def legal(self, seat: str) -> Sequence[str] | None:
-        """Return None: any text is legal."""
         return None
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
@@ -75,7 +72,6 @@ class QuestionTask(Task[C]):
         return True
 
     def describe(self, seat: str, turn: Turn) -> None:
-        """Keep the turn; further notes are those of the task."""
         super().describe(seat, turn)
         self.turns.append(turn)
 

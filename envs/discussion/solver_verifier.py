@@ -74,23 +74,19 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
     seats = (SOLVER, VERIFIER)
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw the question; the solver begins."""
         super().reset(rng, options)
         self._mover: str | None = SOLVER
         self._solutions: list[int] = []  # places in the episode
         self._verdicts: list[int] = []
 
     def to_move(self) -> Sequence[str]:
-        """Return the solver or the verifier."""
         return () if self._mover is None else (self._mover,)
 
     def read(self, seat: str, text: str) -> Parse:
-        """Return an answer or a verdict; a reply without one is played as well."""
         move = self.final(text) if seat == SOLVER else (verdict(text) or APPROVE)
         return Parse(move or "", Status.LEGAL)
 
     def describe(self, seat: str, turn: Turn) -> None:
-        """Note answer or verdict, what it is about, and whether it is right."""
         super().describe(seat, turn)
         turn.round = max(len(self._solutions) - (seat == VERIFIER), 0)
         before = self._verdicts if seat == SOLVER else self._solutions
@@ -117,7 +113,6 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
         return (self.turns[place].verified or 0.0) >= 0.5
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Hand over to the other seat, or pay the last answer."""
         [(seat, move)] = moves.items()
         place = len(self.turns) - 1
         turn = self.turns[place]
@@ -148,7 +143,6 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
     # ---- Prompts ---------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return how both work together and what this seat does."""
         most = "1 solution" if self.config.loops == 1 else f"{self.config.loops} solutions"
         shared = (
             f"{SOLVER} and {VERIFIER} answer a question together. {SOLVER} writes a solution; "
@@ -164,7 +158,6 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        """Return what the other said since."""
         asked = f"Question: {self.question.question}"
         if seat == SOLVER and not self._verdicts:
             return asked
@@ -177,7 +170,6 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
         return told if self._verdicts else f"{asked}\n{told}"
 
     def terse(self, seat: str) -> str:
-        """Return the question and the last answer, in one line."""
         asked, number = self.question.question, len(self._solutions)
         if seat == SOLVER and not number:
             return f"Solve: {asked} Reply [answer]."
@@ -187,7 +179,6 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
         return f"Verify: {asked} Solver: {said}. Reply [{APPROVE}] or [{REJECT}]."
 
     def draw(self) -> str:
-        """Return the question, all answers and all verdicts."""
         lines = [f"Question: {self.question.question} (answer: {self.question.answer})"]
         for turn in self.turns:
             said = turn.answer if turn.agent == SOLVER else turn.notes["verdict"]

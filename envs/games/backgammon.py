@@ -39,7 +39,6 @@ class Backgammon(OpenSpielTask):
     terse_most: ClassVar[int] = 4
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         return (
             "Backgammon for two players on 24 points, fifteen checkers each. You number the points "
             "so that your checkers move from 24 down to 1 and then off the board; the other moves "
@@ -54,11 +53,9 @@ class Backgammon(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a move by the points from and to."""
         return str(state.action_to_string(player, action)).partition(" - ")[2]
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return what was rolled and moved since, both sides' checkers and the dice."""
         other = 1 - player
         return (
             f"{self._since(state, player)}Your checkers: {_row(state, player, player)}.\n"
@@ -67,14 +64,12 @@ class Backgammon(OpenSpielTask):
         )
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return both sides' checkers by the player's numbers, and the dice."""
         mine, other = checkers(state, player), checkers(state, 1 - player)
         own = " ".join(str(p) for p, n in mine.items() for _ in range(n))
         theirs = " ".join(str(25 - p) for p, n in other.items() for _ in range(n))
         return f"You {own}; other {theirs}. Dice {'-'.join(dice(state))}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Show the checkers of both by the numbers of player_0."""
         return "\n".join(f"player_{p}: {_row(state, p, 0)}" for p in range(2))
 
     def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:

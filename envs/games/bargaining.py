@@ -39,7 +39,6 @@ class Bargaining(OpenSpielTask):
     title: ClassVar[str] = "Bargaining"
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         settings = self.game.get_parameters()
         later = [f"After {settings['max_turns']} offers without an agreement nobody gets anything."]
         if settings["discount"] < 1:
@@ -58,13 +57,11 @@ class Bargaining(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name an offer by what its player keeps."""
         if action == state.agree_action():
             return "agree"
         return f"keep {'-'.join(map(str, kept(state, action)))}"
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return the pool, the own values and the offers so far."""
         pool, values = state.instance().pool, state.instance().values[player]
         left = int(self.game.get_parameters()["max_turns"]) - len(state.offers())
         said = [f"player_{i % 2} keeps {_row(o.quantities)}" for i, o in enumerate(state.offers())]
@@ -77,7 +74,6 @@ class Bargaining(OpenSpielTask):
         )
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the pool, the own values and the last offer."""
         now, offers = state.instance(), state.offers()
         rows = ["-".join(map(str, row)) for row in (now.pool, now.values[player])]
         last = "-".join(map(str, offers[-1].quantities)) if offers else "nothing"
@@ -85,13 +81,11 @@ class Bargaining(OpenSpielTask):
         return f"Pool {rows[0]}, worth {rows[1]} to you. Other keeps {last}. Offers left: {left}"
 
     def terse_moves(self, state: pyspiel.State, player: int) -> str:
-        """Say how offers are named; there are too many to list."""
         last = self.name_of(state, player, state.legal_actions()[-1])
         offer = f"keep {'-'.join(map(str, state.instance().pool))}"
         return f"{offer} or less{', agree' if last == 'agree' else ''}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Show pool, values and offers."""
         if not state.history():
             return "no pool yet"
         now = state.instance()

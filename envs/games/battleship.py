@@ -40,7 +40,6 @@ class Battleship(OpenSpielTask):
     terse_joint: ClassVar[str] = " "
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         high, wide = board_size(self.game)
         sizes = " and ".join(map(str, ship_sizes(self.game)))
         order = "first" if player == 0 else "second"
@@ -55,11 +54,9 @@ class Battleship(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a cell to shoot at, or a direction and a cell for a ship."""
         return move_name(state, player, action)
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return the own ships, the own shots and what is asked for."""
         ships, shots = boards(state, player)
         placed = len(own_moves(state, player))
         sizes = ship_sizes(self.game)
@@ -72,7 +69,6 @@ class Battleship(OpenSpielTask):
         )
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the ship to place and the own board, or the own shots."""
         ships, shots = boards(state, player)
         placed, sizes = len(own_moves(state, player)), ship_sizes(self.game)
         if placed < len(sizes):
@@ -80,7 +76,6 @@ class Battleship(OpenSpielTask):
         return f"Shots {' '.join(shots)}, ships {'-'.join(map(str, sizes))}"
 
     def terse_moves(self, state: pyspiel.State, player: int) -> str:
-        """Say how moves are named; there are too many to list."""
         high, wide = board_size(self.game)
         cells = f"a1 to {LETTERS[wide - 1]}{high}"
         if len(own_moves(state, player)) < len(ship_sizes(self.game)):
@@ -88,7 +83,6 @@ class Battleship(OpenSpielTask):
         return f"a cell not shot at, {cells}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Show both boards."""
         shown = (f"player_{p}:\n{lettered(boards(state, p)[0])}" for p in range(2))
         return "\n".join(shown)
 

@@ -26,16 +26,13 @@ class BoardGame(OpenSpielTask):
         raise NotImplementedError  # abstract
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a cell or a column by its number, counted from 1."""
         return str(action + 1)
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return the other's last move and the drawn board."""
         news = self.news(state, player) or self.opening
         return f"{news}\n{self.board(state)}\nYou play {MARKS[player]}."
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Draw the board."""
         return self.board(state)
 
 
@@ -55,15 +52,12 @@ class LetterBoard(BoardGame):
         raise NotImplementedError  # abstract
 
     def board(self, state: pyspiel.State) -> str:
-        """Draw the rows after their numbers, under the letters of the columns."""
         return lettered(self.cells(state), self.upwards, self.slanted)
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a move by its cells, as `c3` or `a2b3`."""
         return clean_name(state.action_to_string(player, action)).rstrip("*")
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the rows from the top and the seat's mark."""
         return terse_board(self.cells(state), player)
 
 

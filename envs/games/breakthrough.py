@@ -34,7 +34,6 @@ class Breakthrough(LetterBoard):
     upwards: ClassVar[bool] = True
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         way = ("at the top and move down, first", "at the bottom and move up, second")[player]
         return (
             "Breakthrough for two players. Each has two rows of pieces on its side of the board. "
@@ -46,16 +45,13 @@ class Breakthrough(LetterBoard):
         )
 
     def cells(self, state: pyspiel.State) -> list[str]:
-        """Return the rows from the top."""
         return cells(state)
 
     def terse_moves(self, state: pyspiel.State, player: int) -> str:
-        """Say how moves are named; there are too many to list."""
         first = next(iter(self.legal_moves(state, player)))
         return f"from and to, one step forward, as {first}"
 
     def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:
-        """Look two moves ahead."""
         return look_ahead(state, worth)
 
 

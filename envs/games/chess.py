@@ -39,7 +39,6 @@ class Chess(LetterBoard):
     upwards: ClassVar[bool] = True
 
     def rules_text(self, player: int) -> str:
-        """Explain how the board is written and who this seat is."""
         order = ("second", "first")[player]
         return (
             "Chess by the usual rules, castling, taking in passing and promotion included. White's "
@@ -51,11 +50,9 @@ class Chess(LetterBoard):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a move in algebraic notation."""
         return clean_name(state.action_to_string(player, action))
 
     def read(self, seat: str, text: str) -> Parse:
-        """Return a move, in algebraic notation or by its squares."""
         found = super().read(seat, text)
         if found.status is Status.LEGAL:
             return found
@@ -74,24 +71,19 @@ class Chess(LetterBoard):
         }
 
     def cells(self, state: pyspiel.State) -> list[str]:
-        """Return the rows from the top."""
         return cells(state)
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return the other's last move and the drawn board."""
         news = self.news(state, player) or self.opening
         return f"{news}\n{lettered(cells(state), upwards=True)}\nYou play {SIDES[player]}."
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the position as chess programs write it, and the side."""
         return f"{state}, you are {SIDES[player]}"
 
     def terse_moves(self, state: pyspiel.State, player: int) -> str:
-        """Say how moves are named; there are too many to list."""
         return f"algebraic, as {next(iter(self.legal_moves(state, player)))}"
 
     def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:
-        """Look two moves ahead."""
         return look_ahead(state, worth)
 
 

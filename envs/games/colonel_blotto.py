@@ -32,7 +32,6 @@ class ColonelBlotto(OpenSpielTask):
     title: ClassVar[str] = "Colonel Blotto"
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         troops, fields = size(self.game)
         return (
             f"Colonel Blotto for two players. At the same time both share {troops} troops among "
@@ -43,26 +42,21 @@ class ColonelBlotto(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a move by the troops on each field."""
         return str(state.action_to_string(player, action)).strip("[]").replace(",", "-")
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Say how much there is to share."""
         troops, fields = size(self.game)
         return f"Place {troops} troops on {fields} fields."
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Say what wins."""
         return "Most fields win"
 
     def terse_moves(self, state: pyspiel.State, player: int) -> str:
-        """Say what a move is; there are too many to list."""
         troops, fields = size(self.game)
         first = self.name_of(state, player, state.legal_actions(player)[-1])
         return f"troops on {fields} fields, sum {troops}, as {first}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Show what both placed."""
         start = self.game.new_initial_state()
         placed = [self.move_name(start, p, a) for p, a in enumerate(state.history())]
         return "   ".join(f"player_{p}: {move}" for p, move in enumerate(placed)) or "nothing yet"

@@ -34,7 +34,6 @@ class ConnectFour(BoardGame):
     terse_joint: ClassVar[str] = " "
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         rows, columns = size(self.game)
         line = self.game.get_parameters()["x_in_row"]
         order = "first" if player == 0 else "second"
@@ -48,13 +47,11 @@ class ConnectFour(BoardGame):
         )
 
     def board(self, state: pyspiel.State) -> str:
-        """Draw the board, the top row first, under the numbers of the columns."""
         rows = str(state).upper().split()
         numbers = map(str, range(1, len(rows[0]) + 1))
         return "\n".join(map(" ".join, (numbers, *rows)))
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the seat's mark and, after each column's number, its discs from the bottom."""
         filled = (" ".join([str(n), *discs]) for n, discs in enumerate(stacks(state), start=1))
         return f"You are {MARKS[player]}. {' '.join(filled)}"
 

@@ -40,7 +40,6 @@ class DarkHex(OpenSpielTask):
     title: ClassVar[str] = "Dark hex"
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         taken = TAKEN[self.game.get_parameters()["gameversion"]]
         order = "first" if player == 0 else "second"
         return (
@@ -50,7 +49,6 @@ class DarkHex(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a cell by its letter and number."""
         return self.cell(action)
 
     def cell(self, action: int) -> str:
@@ -59,22 +57,18 @@ class DarkHex(OpenSpielTask):
         return f"{'abcdefgh'[column]}{row + 1}"
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return what became of the last try and the board as this seat knows it."""
         rows = known(state, player)
         told = last_try(state, player, rows, self.cell)
         board = lettered(rows, slanted=True)
         return f"{told}Your stones and those you know:\n{board}\nYou play {MARKS[player]}."
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the rows as the seat knows them, its mark and its aim."""
         return terse_hex(known(state, player), player)
 
     def terse_moves(self, state: pyspiel.State, player: int) -> str:
-        """Name the cells that this seat does not know to be taken."""
         return any_empty(known(state, player))
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Draw the true board."""
         return lettered(cells(state), slanted=True)
 
     def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:

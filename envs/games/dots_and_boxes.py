@@ -39,7 +39,6 @@ class DotsAndBoxes(BoardGame):
     terse_joint: ClassVar[str] = " "
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         rows, columns = size(self.game)
         order = "first" if player == 0 else "second"
         paid = (
@@ -56,7 +55,6 @@ class DotsAndBoxes(BoardGame):
         )
 
     def board(self, state: pyspiel.State) -> str:
-        """Draw dots as +, free sides as numbers, drawn ones as lines, boxes by their owner."""
         rows, columns = size(self.game)
         sides, owners = drawing(state)
         lines = []
@@ -72,13 +70,11 @@ class DotsAndBoxes(BoardGame):
         return "\n".join(lines)
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return the other's last moves, the drawing and the boxes of each."""
         owned = list(drawing(state)[1].values())
         mine, other = owned.count(MARKS[player]), owned.count(MARKS[1 - player])
         return f"{super().describe_fully(state, player)} Boxes: you {mine}, the other {other}."
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the free sides of every box that has no owner, and the boxes of each."""
         rows, columns = size(self.game)
         sides, owners = drawing(state)
         owned = list(owners.values())

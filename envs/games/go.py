@@ -36,7 +36,6 @@ class Go(LetterBoard):
     opening: ClassVar[str] = "The board is empty."
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         size, komi = self.game.get_parameters()["board_size"], self.game.get_parameters()["komi"]
         order = "first" if player == 0 else "second"
         return (
@@ -50,15 +49,12 @@ class Go(LetterBoard):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a cell by its letter and number, or a pass."""
         return str(state.action_to_string(player, action)).split()[1].lower()
 
     def cells(self, state: pyspiel.State) -> list[str]:
-        """Return the rows from the top."""
         return cells(state)
 
     def terse_moves(self, state: pyspiel.State, player: int) -> str:
-        """Say that an empty cell or a pass will do."""
         return f"{any_empty(cells(state)[::-1])}, or pass"
 
     def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:

@@ -53,7 +53,6 @@ class Goofspiel(OpenSpielTask):
     fixed_names: ClassVar[bool] = True
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         settings = self.game.get_parameters()
         cards = settings["num_cards"]
         shown = "who won is shown" if settings["imp_info"] else "both bids are shown"
@@ -69,11 +68,9 @@ class Goofspiel(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a card by its number."""
         return str(action + 1)
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return the last round, the prize, the hands, the prizes to come and the points."""
         now, other = table(state), 1 - player
         hidden = self.game.get_parameters()["imp_info"]
         lines = [_last_round(now, player, hidden)] if now.rounds else []
@@ -85,7 +82,6 @@ class Goofspiel(OpenSpielTask):
         return "\n".join(lines)
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the prize, the other's hand and what became of each earlier prize."""
         now, hidden = table(state), self.game.get_parameters()["imp_info"]
         past = [_short(entry, player, hidden) for entry in now.rounds]
         text = f"You are player {player}. Past: {', '.join(past) or 'none'}. Prize: {now.prize}"
@@ -93,7 +89,6 @@ class Goofspiel(OpenSpielTask):
         return text if hidden else f"{text}. Other holds: {held}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """List all rounds, the hands and the points."""
         now = table(state)
         lines = [
             f"prize {prize}: player_0 bids {bids[0]}, player_1 bids {bids[1]}"

@@ -51,7 +51,6 @@ class Hanabi(OpenSpielTask):
     title: ClassVar[str] = "Hanabi"
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         size = self.game.get_parameters()
         colours = ", ".join(list(COLOURS.values())[: size["colors"]])
         order = "first" if player == 0 else "second"
@@ -71,11 +70,9 @@ class Hanabi(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a move: play, discard or tell."""
         return move_name(state, player, action)
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return what the partner did, the table, and both hands as this seat knows them."""
         now = table(state, player)
         since = partner_moves(state, player)
         news = f"Since your last move: player_{1 - player} did: {since}.\n" if since else ""
@@ -92,7 +89,6 @@ class Hanabi(OpenSpielTask):
         )
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return tokens, stacks, the partner's cards and what is known of the own ones."""
         now = table(state, player)
         stacks = " ".join(f"{c}{n}" for c, n in now.stacks.items())
         partner = " ".join(f"{c.colour}{c.rank}" for c in now.partner)
@@ -100,7 +96,6 @@ class Hanabi(OpenSpielTask):
         return f"Lives {now.lives} tokens {now.tokens}. Stacks {stacks}. Other {partner}. You {own}"
 
     def terse_moves(self, state: pyspiel.State, player: int) -> str:
-        """Say which moves there are."""
         names = list(self.legal_moves(state, player))
         told = [name.removeprefix("tell ") for name in names if name.startswith("tell")]
         kinds = [k for k in ("play", "discard") if any(n.startswith(k) for n in names)]
@@ -108,7 +103,6 @@ class Hanabi(OpenSpielTask):
         return ", ".join([*numbered, *([f"tell {'/'.join(told)}"] if told else [])])
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Show the whole table."""
         return str(state).strip()
 
     def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:

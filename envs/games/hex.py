@@ -37,20 +37,16 @@ class Hex(LetterBoard):
     opening: ClassVar[str] = "The board is empty."
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         order = "first" if player == 0 else "second"
         return f"{hex_rules(self.game)}\n{hex_seat(player)}, and you move {order}."
 
     def cells(self, state: pyspiel.State) -> list[str]:
-        """Return the rows from the top."""
         return cells(state)
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the rows from the top, the seat's mark and its aim."""
         return terse_hex(cells(state), player)
 
     def terse_moves(self, state: pyspiel.State, player: int) -> str:
-        """Say that any empty cell will do."""
         return any_empty(cells(state))
 
     def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:

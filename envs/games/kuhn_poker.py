@@ -31,7 +31,6 @@ class KuhnPoker(OpenSpielTask):
     title: ClassVar[str] = "Kuhn poker"
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         order = "first" if player == 0 else "second"
         return (
             "Kuhn poker for two players. The deck holds a jack, a queen and a king; the king is "
@@ -43,11 +42,9 @@ class KuhnPoker(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name pass and bet by what they mean here."""
         return _NAMES[facing_bet(betting(state))][action]
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return what is new, the own card, the numbered betting and the pot."""
         moves = betting(state)
         said = [f"player_{i % 2} {w}s" for i, w in enumerate(words(moves))]
         # At its turn a seat has acted two moves ago, or not at all.
@@ -61,18 +58,15 @@ class KuhnPoker(OpenSpielTask):
         )
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the seat, the own card and the betting."""
         said = ", ".join(words(betting(state))) or "none"
         return f"You are player {player}. Card: {CARDS[card(state, player)]}. Betting: {said}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Show both cards and the betting."""
         cards = [CARDS[a] for a in state.history()[:2]]
         said = ", ".join(words(betting(state))) or "none yet"
         return f"player_0: {cards[0]}   player_1: {cards[1]}   betting: {said}"
 
     def at_risk_at(self, state: pyspiel.State, player: int) -> float:
-        """Return the chips that a player has put in."""
         return 1.0 + sum(betting(state)[player::2])
 
 

@@ -38,7 +38,6 @@ class LeducPoker(OpenSpielTask):
     title: ClassVar[str] = "Leduc poker"
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         order = "first" if player == 0 else "second"
         return (
             "Leduc poker for two players. The deck holds two jacks, two queens and two kings; the "
@@ -54,11 +53,9 @@ class LeducPoker(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name an action by what it means here."""
         return word(hand(state), action)
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return what is new, the cards, the numbered betting and the chips."""
         now = hand(state)
         mine, other = now.stakes[player], now.stakes[1 - player]
         to_call = f" You need {other - mine} more to call." if other > mine else ""
@@ -71,7 +68,6 @@ class LeducPoker(OpenSpielTask):
         return "\n".join(lines)
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the seat, the own card, the board card and the betting of each round."""
         now = hand(state)
         rounds = [", ".join(said for _, said in moves) or "none" for moves in now.rounds()]
         text = f"You are player {player}. Card: {CARDS[now.cards[player]]}. Round 1: {rounds[0]}"
@@ -80,14 +76,12 @@ class LeducPoker(OpenSpielTask):
         return f"{text}. Board: {CARDS[now.board]}. Round 2: {rounds[1]}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Show all cards, the betting and the stakes."""
         now = hand(state)
         cards = "   ".join(f"player_{p}: {CARDS[c]}" for p, c in enumerate(now.cards))
         stakes = f"Stakes: {now.stakes[0]} and {now.stakes[1]} chips."
         return "\n".join([f"{cards}   {_board(now)}", *_betting_lines(now), stakes])
 
     def at_risk_at(self, state: pyspiel.State, player: int) -> float:
-        """Return the chips that a player has put in."""
         return float(hand(state).stakes[player])
 
 

@@ -31,7 +31,6 @@ class LewisSignaling(OpenSpielTask):
     title: ClassVar[str] = "Signals"
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         role = (
             "player_0, the sender: answer with a message",
             "player_1, the receiver: answer with a picture",
@@ -46,19 +45,15 @@ class LewisSignaling(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a message or a picture."""
         return (MESSAGES, PICTURES)[player][action]
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return what the seat sees."""
         return f"{seen(state, player)}."
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the seat and what it sees."""
         return f"You are player {player}. {seen(state, player)}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Show picture, message and answer."""
         words = zip(("picture", "message", "answer"), (PICTURES, MESSAGES, PICTURES), strict=True)
         made = zip(words, state.history(), strict=False)
         return "   ".join(f"{what}: {names[action]}" for (what, names), action in made)

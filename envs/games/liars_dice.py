@@ -35,7 +35,6 @@ class LiarsDice(OpenSpielTask):
     terse_joint: ClassVar[str] = " "
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         dice, sides = size(self.game)
         each = "one die" if dice == 1 else f"{dice} dice"
         order = "bid first" if player == 0 else "bid second"
@@ -51,22 +50,18 @@ class LiarsDice(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a bid by number and face."""
         return bid_name(self.game, action)
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return the own dice and the bids so far."""
         said = bids(state)
         log = ", ".join(f"player_{i % 2} {b}" for i, b in enumerate(said)) or "none yet"
         return f"Your dice: {_row(dice_of(state, player))}.\nBids: {log}."
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the own dice and the bids so far."""
         own = " ".join(map(str, dice_of(state, player)))
         return f"You rolled {own}. Bids: {' '.join(bids(state)) or 'none'}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Show all dice and the bids."""
         rolled = "   ".join(f"player_{p}: {_row(dice_of(state, p))}" for p in range(2))
         return f"{rolled}   bids: {', '.join(bids(state)) or 'none yet'}"
 

@@ -73,7 +73,6 @@ class LiarsDiceRounds(Task[LiarsDiceRoundsConfig]):
     # ---- Rules ---------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Give everybody dice and roll them."""
         self._rng = rng
         self.left = dict.fromkeys(self.seats, self.config.dice)
         self.out: list[str] = []
@@ -90,11 +89,9 @@ class LiarsDiceRounds(Task[LiarsDiceRoundsConfig]):
         return tuple(sorted(int(face) for face in rng.integers(1, FACES + 1, size=number)))
 
     def to_move(self) -> Sequence[str]:
-        """Return whose turn it is; nobody's when all but one are out."""
         return () if len(self.out) == len(self.seats) - 1 else (self.mover,)
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return the bids above the last one, and the doubt of it."""
         bids = [f"{number}-{face}" for number, face in self._above()]
         return [*bids, LIAR] if self.bids else bids
 
@@ -108,7 +105,6 @@ class LiarsDiceRounds(Task[LiarsDiceRoundsConfig]):
         return bids[1:] if self.bids else bids
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Note a bid, or settle a doubt; pay at the end."""
         ((seat, move),) = moves.items()
         if move != LIAR:
             number, face = map(int, move.split("-"))
@@ -167,7 +163,6 @@ class LiarsDiceRounds(Task[LiarsDiceRoundsConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return the rules and who this seat is."""
         return (
             f"Liar's dice for {len(self.seats)} players with {self.config.dice} dice each, rolled "
             "in secret. In turn a player bids that at least so many of all dice show a face, 2-5 "
@@ -180,7 +175,6 @@ class LiarsDiceRounds(Task[LiarsDiceRoundsConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        """Return the last call, dice, bids and moves."""
         last = f"{self.last}. " if self.last else ""
         bids = ", ".join(f"{who} {n}-{face}" for who, (n, face) in self.bids) or "none yet"
         counts = ", ".join(f"{other} {n}" for other, n in self.left.items())
@@ -194,7 +188,6 @@ class LiarsDiceRounds(Task[LiarsDiceRoundsConfig]):
         return " ".join(map(str, self.dice[seat]))
 
     def terse(self, seat: str) -> str:
-        """Return dice, the last bid and how to go on."""
         others = sum(self.left.values()) - self.left[seat]
         head = f"Liar's dice. You rolled {self._own(seat)}; others have {others}."
         if not self.bids:
@@ -204,7 +197,6 @@ class LiarsDiceRounds(Task[LiarsDiceRoundsConfig]):
         return f"{head} Bid: {number}-{face}. Answer {answer(LIAR)}{above}"
 
     def draw(self) -> str:
-        """Return all dice, the bids and who is out."""
         lines = [f"{seat}: {self._own(seat) or 'out'}" for seat in self.seats]
         bids = ", ".join(f"{who} {n}-{face}" for who, (n, face) in self.bids)
         return "\n".join([*lines, f"bids: {bids or 'none yet'}"])

@@ -34,7 +34,6 @@ class Mancala(OpenSpielTask):
     terse_joint: ClassVar[str] = " "
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         order = "first" if player == 0 else "second"
         return (
             "Mancala (Kalah) for two players. Each has six pits in a row, numbered 1 to 6 from the "
@@ -50,11 +49,9 @@ class Mancala(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a pit by its number from the player's left."""
         return str(action - player * (PITS + 1))
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return the other's last moves, all pits and the stores."""
         news = self.news(state, player)
         lines = [news] if news else []
         for who, name in ((player, "Your"), (1 - player, f"player_{1 - player}'s")):
@@ -64,19 +61,16 @@ class Mancala(OpenSpielTask):
         return "\n".join(lines)
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the pits and stores of both."""
         sides = [side(state, p) for p in range(2)]
         drawn = [f"{' '.join(map(str, pits))} store {store}" for pits, store in sides]
         return f"You: {drawn[player]}. Other: {drawn[1 - player]}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Draw the pits as they lie, player_0's below and player_1's above."""
         (below, right), (above, left) = side(state, 0), side(state, 1)
         rows = ["   ".join(map(str, pits)) for pits in (above[::-1], below)]
         return f"    {rows[0]}\n{left:<3}{'':{len(rows[0]) + 2}}{right}\n    {rows[1]}"
 
     def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:
-        """Look two moves ahead."""
         return look_ahead(state, worth)
 
 

@@ -70,17 +70,14 @@ class Negotiation(Task[NegotiationConfig]):
     seats = ("player_0", "player_1")
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Hand both their stock; nothing is drawn."""
         self.stocks = [dict.fromkeys(GOODS, self.config.stock) for _ in self.seats]
         self.log: list[str] = []
         self.offer: Offer | None = None
 
     def to_move(self) -> Sequence[str]:
-        """Return the seats in turn."""
         return (self.seats[len(self.log) % 2],) if len(self.log) < self.config.turns else ()
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return accept where both hold the goods, pass, and all offers that both could keep."""
         own, other = self._stocks(seat)
         offers = [
             f"{given} {good} for {wanted} {back}"
@@ -91,7 +88,6 @@ class Negotiation(Task[NegotiationConfig]):
         return [*(["accept"] if self.offer else []), "pass", *offers]
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Trade, or let a new offer stand; pay after the last move."""
         seat, move = next(iter(moves.items()))
         if move == "accept" and self.offer is not None:
             own, other = self._stocks(seat)
@@ -111,7 +107,6 @@ class Negotiation(Task[NegotiationConfig]):
         return sum(worth[g] * (held[g] - self.config.stock) for g in GOODS)
 
     def rules(self, seat: str) -> str:
-        """Return rules, worth of the goods, seat and answer format."""
         player = self.seats.index(seat)
         worth, stock = WORTH[player], self.config.stock
         order = "first" if player == 0 else "second"
@@ -129,7 +124,6 @@ class Negotiation(Task[NegotiationConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        """Return the other's last move, the stocks and the moves."""
         own, other = self._stocks(seat)
         news = f"The other's last move: {self.log[-1]}.\n" if self.log else ""
         accept = "[accept], " if self.offer else ""
@@ -141,7 +135,6 @@ class Negotiation(Task[NegotiationConfig]):
         )
 
     def terse(self, seat: str) -> str:
-        """Return worth, stocks, the offer and the moves in one line."""
         (own, other), worth = self._stocks(seat), WORTH[self.seats.index(seat)]
         said = self.log[-1] if self.log else "nothing"
         accept = "accept, " if self.offer else ""
@@ -153,7 +146,6 @@ class Negotiation(Task[NegotiationConfig]):
         )
 
     def draw(self) -> str:
-        """Show stocks, gains and moves."""
         held = [
             f"{s}: {_row(self.stocks[p])}, gained {self.gain(p)}" for p, s in enumerate(self.seats)
         ]
@@ -164,7 +156,6 @@ class Negotiation(Task[NegotiationConfig]):
         return {f"gain/{seat}": float(self.gain(p)) for p, seat in enumerate(self.seats)}
 
     def info(self, seat: str) -> dict[str, Any]:
-        """Return the stocks and the own worth."""
         own, other = self._stocks(seat)
         return {"own": dict(own), "other": dict(other), "worth": WORTH[self.seats.index(seat)]}
 

@@ -40,7 +40,6 @@ class Nim(OpenSpielTask):
     terse_joint: ClassVar[str] = " "
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         order = "first" if player == 0 else "second"
         end = "loses" if is_misere(self.game) else "wins"
         return (
@@ -51,23 +50,19 @@ class Nim(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a move by the pile's letter and the number of objects."""
         pile, taken = decoded(action, len(piles(state)))
         return f"{LETTERS[pile]}{taken}"
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return the other's last move and the piles."""
         news = self.news(state, player)
         return f"{news}\n{_row(state)}" if news else _row(state)
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return what the last object does, and the piles."""
         end = "loses" if is_misere(self.game) else "wins"
         held = " ".join(f"{LETTERS[i]}{n}" for i, n in enumerate(piles(state)))
         return f"Last object {end}. Piles {held}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Draw every pile as a row of objects."""
         return "\n".join(f"{LETTERS[i]} {'o' * n}".rstrip() for i, n in enumerate(piles(state)))
 
     def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:

@@ -246,7 +246,6 @@ class OpenSpielTask(Task[OpenSpielConfig]):
     # ---- Task -------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Start from the game's initial state, or from an opening."""
         self._rng, self.state = rng, self.game.new_initial_state()
         self._names: dict[int, Moves] = {}
         self._steps: list[Names] = []  # so far, where nothing is hidden
@@ -272,17 +271,14 @@ class OpenSpielTask(Task[OpenSpielConfig]):
             self.state.apply_action(action)
 
     def to_move(self) -> Sequence[str]:
-        """Return the seats of the players who decide at this state."""
         if self.simultaneous:
             return [self.seats[p] for p in movers(self.state)]
         return [] if self.state.is_terminal() else [self.seats[self.state.current_player()]]
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return the names of the legal actions."""
         return [*self._moves(self.state, self.seats.index(seat)).actions]
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Make one move, or those of all who move at once, and let chance follow."""
         names: Names = {}
         actions: dict[int, int] = {}
         for seat, move in moves.items():
@@ -300,23 +296,18 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         return {seat: now - then for seat, now, then in paid}
 
     def rules(self, seat: str) -> str:
-        """Return rules, seat and answer format."""
         return self.system_text(self.state, self.seats.index(seat))
 
     def situation(self, seat: str) -> str:
-        """Return what is new, the state as this seat may see it, and the moves."""
         return self.turn_text(self.state, self.seats.index(seat))
 
     def terse(self, seat: str) -> str:
-        """Return title, state and moves in one line."""
         return self.terse_text(self.state, self.seats.index(seat))
 
     def draw(self) -> str:
-        """Return the drawn state."""
         return self.draw_state(self.state)
 
     def at_risk(self, seat: str) -> float:
-        """Return what the skin says a player has put in."""
         return self.at_risk_at(self.state, self.seats.index(seat))
 
     def expert(self, seat: str, skill: float) -> Replies | None:
@@ -327,7 +318,6 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         return mostly(list(moves), weights, skill) if good else None
 
     def info(self, seat: str) -> dict[str, Any]:
-        """Return what the seat knows, for oracles."""
         return self.known_at(self.state, self.seats.index(seat))
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:

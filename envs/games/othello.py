@@ -39,7 +39,6 @@ class Othello(LetterBoard):
     terse_most: ClassVar[int] = 10
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         order = "first" if player == 0 else "second"
         return (
             "Othello for two players on a board of eight rows and eight columns. A move puts a "
@@ -51,17 +50,14 @@ class Othello(LetterBoard):
         )
 
     def cells(self, state: pyspiel.State) -> list[str]:
-        """Return the rows from the top."""
         return cells(state)
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return the other's last move, the board and the count of discs."""
         drawn = "".join(cells(state))
         mine, other = drawn.count(MARKS[player]), drawn.count(MARKS[1 - player])
         return f"{super().describe_fully(state, player)} Discs: you {mine}, the other {other}."
 
     def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:
-        """Look one move ahead."""
         return look_ahead(state, worth, plies=1)
 
 

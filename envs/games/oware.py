@@ -37,7 +37,6 @@ class Oware(OpenSpielTask):
     terse_joint: ClassVar[str] = " "
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         size = self.game.get_parameters()
         houses, seeds = size["num_houses_per_player"], size["num_seeds_per_house"]
         order = "first" if player == 0 else "second"
@@ -55,11 +54,9 @@ class Oware(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a house by its number from the player's left."""
         return str(action + 1)
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return the other's last move, all houses and the seeds captured."""
         news = self.news(state, player)
         lines = [news] if news else []
         for who, name in ((player, "Your"), (1 - player, f"player_{1 - player}'s")):
@@ -69,19 +66,16 @@ class Oware(OpenSpielTask):
         return "\n".join(lines)
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the houses and captured seeds of both."""
         sides = [side(state, p) for p in range(2)]
         drawn = [f"{' '.join(map(str, houses))} captured {caught}" for houses, caught in sides]
         return f"You: {drawn[player]}. Other: {drawn[1 - player]}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Draw the houses as they lie, player_0's below and player_1's above."""
         (below, first), (above, second) = side(state, 0), side(state, 1)
         rows = ["  ".join(f"{n:2}" for n in houses) for houses in (above[::-1], below)]
         return f"{rows[0]}   captured {second}\n{rows[1]}   captured {first}"
 
     def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:
-        """Look two moves ahead."""
         return look_ahead(state, worth)
 
 

@@ -50,7 +50,6 @@ class PhantomTicTacToe(OpenSpielTask):
     terse_joint: ClassVar[str] = " "
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         order = "first" if player == 0 else "second"
         taken = TAKEN[self.game.get_parameters()["gameversion"]]
         return (
@@ -64,21 +63,17 @@ class PhantomTicTacToe(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a cell by its number, counted from 1."""
         return str(action + 1)
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return what became of the last try and the board as this seat knows it."""
         rows = known(state, player)
         told = last_try(state, player, rows, lambda action: str(action + 1))
         return f"{told}Your marks and those you know:\n{drawn(rows)}\nYou play {MARKS[player]}."
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the rows as the seat knows them, and its mark."""
         return terse_board(known(state, player), player)
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Draw the true board."""
         return drawn(str(state).upper().split())
 
     def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:

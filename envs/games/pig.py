@@ -43,7 +43,6 @@ class Pig(OpenSpielTask):
     title: ClassVar[str] = "Pig"
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         settings = self.game.get_parameters()
         target, faces = settings["winscore"], settings["diceoutcomes"]
         order = "first" if player == 0 else "second"
@@ -57,7 +56,6 @@ class Pig(OpenSpielTask):
         )
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return what was rolled since, the scores and the total of this turn."""
         scores, total = table(state)
         news = self.news(state, player)
         now = (
@@ -67,19 +65,16 @@ class Pig(OpenSpielTask):
         return f"{news}\n{now}" if news else now
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return target, scores and the total of this turn."""
         scores, total = table(state)
         target = self.game.get_parameters()["winscore"]
         mine, other = scores[player], scores[1 - player]
         return f"First to {target}. You {mine}, other {other}, this turn {total}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Show the scores and the total of the turn."""
         scores, total = table(state)
         return f"player_0: {scores[0]}   player_1: {scores[1]}   this turn: {total}"
 
     def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:
-        """Return what wins most often."""
         legal = state.legal_actions()
         if len(legal) == 1:
             return {legal[0]: 1.0}

@@ -37,7 +37,6 @@ class Sheriff(OpenSpielTask):
     terse_joint: ClassVar[str] = ", "
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         size = self.game.get_parameters()
         return (
             "The sheriff's game for a smuggler, player_0, and a sheriff, player_1. The smuggler "
@@ -53,7 +52,6 @@ class Sheriff(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a cargo, a bribe or an answer."""
         what, _, value = str(state.action_to_string(player, action)).strip(")").partition("(")
         number = value.partition("=")[2]
         if what == "InspectionFeedback":
@@ -61,7 +59,6 @@ class Sheriff(OpenSpielTask):
         return f"{'load' if what == 'PlaceIllegalItems' else 'bribe'} {number}"
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return the cargo for the smuggler, the rounds so far and which one this is."""
         made = self.moves(state)
         if not made:
             return "Load your cargo."
@@ -74,7 +71,6 @@ class Sheriff(OpenSpielTask):
         )
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the role, the cargo for the smuggler and the rounds so far."""
         made = self.moves(state)
         cargo = f" Cargo {made[0].removeprefix('load ')}." if made and player == 0 else ""
         left = self.game.get_parameters()["num_rounds"] - max(0, len(made) - 1) // 2
@@ -82,7 +78,6 @@ class Sheriff(OpenSpielTask):
         return f"You are the {ROLES[player]}.{cargo} Said: {said}. Rounds left {left}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Show the cargo and all that was said."""
         return ", ".join(self.moves(state)) or "nothing is loaded yet"
 
     def moves(self, state: pyspiel.State) -> list[str]:

@@ -33,7 +33,6 @@ class TicTacToe(BoardGame):
     title: ClassVar[str] = "Tic-tac-toe"
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         order = "first" if player == 0 else "second"
         return (
             "Tic-tac-toe for two players on a board of three rows and three columns. The players "
@@ -44,11 +43,9 @@ class TicTacToe(BoardGame):
         )
 
     def board(self, state: pyspiel.State) -> str:
-        """Draw the board; an empty cell shows its number."""
         return BOARD % tuple(flat(state))
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the seat's mark, then rows, columns and diagonals, each a word: `X23`, `4O6`."""
         shown = flat(state)
         rows = [shown[0:3], shown[3:6], shown[6:9]]
         columns = [list(column) for column in zip(*rows, strict=True)]

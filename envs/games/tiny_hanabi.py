@@ -31,7 +31,6 @@ class TinyHanabi(OpenSpielTask):
     title: ClassVar[str] = "Tiny Hanabi"
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules, the payoffs and who this seat is."""
         order = "first" if player == 0 else "second"
         return (
             "Tiny Hanabi for two partners, who win or lose together. Each partner gets a card, red "
@@ -45,22 +44,18 @@ class TinyHanabi(OpenSpielTask):
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name a move by its word."""
         return MOVES[action]
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return the own card and what the partner said."""
         said = [f"player_0 said {MOVES[a]}." for a in state.history()[2:]] or ["You speak first."]
         return f"{said[0]} Your card: {CARDS[state.history()[player]]}."
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the seat, the own card and what the partner said."""
         said = [MOVES[a] for a in state.history()[2:]] or ["nothing"]
         card = CARDS[state.history()[player]]
         return f"You are player {player}. Card: {card}. Partner said: {said[0]}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Show both cards and what was said."""
         cards = [CARDS[a] for a in state.history()[:2]]
         said = ", ".join(MOVES[a] for a in state.history()[2:]) or "nothing yet"
         return f"player_0: {cards[0]}   player_1: {cards[1]}   said: {said}"

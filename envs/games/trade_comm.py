@@ -32,7 +32,6 @@ class TradeComm(OpenSpielTask):
     title: ClassVar[str] = "Trade"
 
     def rules_text(self, player: int) -> str:
-        """Explain the rules and who this seat is."""
         order = "first" if player == 0 else "second"
         return (
             "A trading game for two partners, who win or lose together. Each has one item that the "
@@ -49,7 +48,6 @@ class TradeComm(OpenSpielTask):
         return ITEMS[: int(self.game.get_parameters()["num_items"])]
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        """Name an item, or a swap of two."""
         items = self.items()
         if action < len(items):
             return items[action]
@@ -57,24 +55,20 @@ class TradeComm(OpenSpielTask):
         return f"{items[given]} for {items[got]}"
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        """Return the own item, what was said and what is asked for."""
         said = ", ".join(f"player_{i} said {w}" for i, w in enumerate(self.said(state)))
         now = "Name your swap." if len(self.said(state)) == 2 else "Say an item."
         return f"You have: {self.item(state, player)}. {said or 'Nothing was said'}.\n{now}"
 
     def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        """Return the seat, its item and what was said."""
         said = " ".join(self.said(state)) or "nothing"
         return f"You are player {player}. You have {self.item(state, player)}. Said: {said}"
 
     def terse_moves(self, state: pyspiel.State, player: int) -> str:
-        """List the items; of the swaps say how they are named."""
         if len(self.said(state)) < 2:
             return super().terse_moves(state, player)
         return f"give for get, as {self.items()[0]} for {self.items()[1]}"
 
     def draw_state(self, state: pyspiel.State) -> str:
-        """Show items, what was said and the swaps."""
         held = "   ".join(f"player_{p}: {self.item(state, p)}" for p in range(2))
         swaps = [self.move_name(state, p, a) for p, a in enumerate(state.history()[3:])]
         return f"{held}   said: {', '.join(self.said(state))}   swaps: {', '.join(swaps)}"

@@ -39,7 +39,6 @@ class Composed(RewardModule):
 
     @property
     def per_turn(self) -> bool:
-        """Whether all parts need only the past."""
         return all(part.per_turn for part in self.modules)
 
     @property
@@ -48,11 +47,9 @@ class Composed(RewardModule):
         return sum(part.version for part in self.modules)
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
-        """Combine what the parts give after this reply."""
         return self.combine([part.score_turn(episode, turn) for part in self.modules])
 
     def score_earlier(self, episode: Episode, turn: Turn) -> Mapping[int, Rewards]:
-        """Return by how much the combination for earlier replies changes with this one."""
         new = [part.score_earlier(episode, turn) for part in self.modules]
         touched = sorted({at for rewards in new for at in rewards})
         return {at: self._change(episode, turn, at, [n.get(at, {}) for n in new]) for at in touched}
@@ -65,12 +62,10 @@ class Composed(RewardModule):
 
     @property
     def roles_asked(self) -> tuple[str, ...]:
-        """Those that the parts ask."""
         return tuple(role for part in self.modules for role in part.roles_asked)
 
     @property
     def heads_asked(self) -> tuple[str, ...]:
-        """Those that the parts read."""
         return tuple(role for part in self.modules for role in part.heads_asked)
 
     def score(self, episodes: Sequence[Episode], context: ScoreContext) -> Scores:
@@ -89,11 +84,9 @@ class Composed(RewardModule):
         return Scores(table, sum(part.version for part in parts), invalid)
 
     def table(self, episodes: Sequence[Episode]) -> Table:
-        """Return the combined table of parts that ask nobody."""
         return self.score(episodes, ScoreContext()).table
 
     def fit(self, episodes: Sequence[Episode]) -> Mapping[str, float]:
-        """Let every part learn; metrics are reported as `part/metric`."""
         return {
             f"{part.component}/{metric}": value
             for part in self.modules
@@ -101,11 +94,9 @@ class Composed(RewardModule):
         }
 
     def state_dict(self) -> dict[str, object]:
-        """Return the parts' states by component."""
         return {part.component: part.state_dict() for part in self.modules}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Take back what `state_dict` gave."""
         for part in self.modules:
             own = state.get(part.component)
             if not isinstance(own, Mapping):
@@ -146,19 +137,16 @@ class WeightedSum(Composed):
 
     @property
     def modules(self) -> tuple[RewardModule, ...]:
-        """The parts."""
         return self.parts
 
     @property
     def range(self) -> tuple[float, float]:
-        """Sum of the weighted ranges."""
         # A range may be infinite, and 0 times infinity is not a number.
         pairs = self._weighted([part.range for part in self.parts])
         ends = [sorted(w * end if w else 0.0 for end in range_) for w, range_ in pairs]
         return sum(low for low, _ in ends), sum(high for _, high in ends)
 
     def combine(self, given: Sequence[Rewards]) -> Rewards:
-        """Return sum_i w_i r_i for every agent that some part rewards."""
         agents = dict.fromkeys(agent for rewards in given for agent in rewards)
         return {a: sum(w * r[a] for w, r in self._weighted(given) if a in r) for a in agents}
 
@@ -190,15 +178,12 @@ class GatedReward(Composed):
 
     @property
     def modules(self) -> tuple[RewardModule, ...]:
-        """What is given, and what has to be earned."""
         return self.module, self.when
 
     @property
     def range(self) -> tuple[float, float]:
-        """Range of the module, and 0."""
         return min(0.0, self.module.range[0]), max(0.0, self.module.range[1])
 
     def combine(self, given: Sequence[Rewards]) -> Rewards:
-        """Return the module's reward, 0 where the gate is shut."""
         rewards, when = given
         return {a: r if when.get(a, -inf) >= self.least else 0.0 for a, r in rewards.items()}

@@ -53,7 +53,6 @@ class FormulaReward(Composed):
 
     @property
     def modules(self) -> tuple[RewardModule, ...]:
-        """The terms."""
         return tuple(self.terms.values())
 
     @property
@@ -62,7 +61,6 @@ class FormulaReward(Composed):
         return (-inf, inf)
 
     def combine(self, given: Sequence[Rewards]) -> Rewards:
-        """Return the value for every agent that some term rewards; a term that does not is 0."""
         tree = parsed(self.expression, self.terms)
         agents = dict.fromkeys(agent for rewards in given for agent in rewards)
         named = [dict(zip(self.terms, (r.get(a, 0.0) for r in given), strict=True)) for a in agents]
@@ -143,16 +141,13 @@ class NotedReward(RewardModule):
 
     @property
     def component(self) -> str:
-        """Names the note."""
         return f"noted_{self.key}"
 
     @property
     def range(self) -> tuple[float, float]:
-        """Whatever environments note."""
         return (-inf, inf)
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
-        """Give the note's number to the seat that replied."""
         noted = turn.notes.get(self.key)
         known = isinstance(noted, bool | int | float)
         return {turn.agent: float(noted) if known and noted is not None else 0.0}

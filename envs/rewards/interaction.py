@@ -43,13 +43,11 @@ class InteractionReward(RewardModule):
     gets -1."""
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
-        """Return the speaker what its own reply is worth at this moment."""
         at = _place(episode, turn)
         worth = self._worth(episode.turns[: at + 1])
         return {turn.agent: worth[at]} if at in worth else {}
 
     def score_earlier(self, episode: Episode, turn: Turn) -> Mapping[int, Rewards]:
-        """Return every earlier turn that this one judges what it gains or loses by it."""
         at, turns = _place(episode, turn), episode.turns
         if turn.about < 0:
             return {}
@@ -61,7 +59,6 @@ class InteractionReward(RewardModule):
         }
 
     def table(self, episodes: Sequence[Episode]) -> Table:
-        """Return the reward table of finished episodes; the same sums as turn by turn."""
         tables = []
         for episode in episodes:
             worth = self._worth(episode.turns)

@@ -86,11 +86,9 @@ class MajorityReward(RewardModule):
 
     @property
     def range(self) -> tuple[float, float]:
-        """From 0 to 1."""
         return (0.0, 1.0)
 
     def table(self, episodes: Sequence[Episode]) -> Table:
-        """Poll the answers, then reward every reply that voted."""
         polls: dict[Hashable, list[_Vote]] = {}
         for index, episode in enumerate(episodes):
             asked = self.over == "task" and bool(episode.task)

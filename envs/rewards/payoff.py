@@ -59,7 +59,6 @@ class PayoffReward(RewardModule):
         return (-inf, inf)
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
-        """Reward all agents where the rules paid any."""
         given = turn.rewards.get("payoff", {})
         if not given:
             return {}

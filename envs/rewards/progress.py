@@ -121,11 +121,9 @@ class ProgressReward(RewardModule):
 
     @property
     def version(self) -> int:
-        """Batches that were learned from."""
         return self._learned.version
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
-        """Reward one reply of a finished episode."""
         at = next(i for i, other in enumerate(episode.turns) if other is turn)
         return self._table(episode)[at]
 
@@ -170,7 +168,6 @@ class ProgressReward(RewardModule):
         return {"error": error, "trajectories": float(len(outcome_B))}
 
     def state_dict(self) -> dict[str, object]:
-        """Return the sums that the weights are solved from; half of the square is enough."""
         if not self.version:
             return {}
         learned = self._learned

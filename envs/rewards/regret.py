@@ -36,16 +36,13 @@ class RegretReward(RewardModule):
 
     @property
     def per_turn(self) -> bool:
-        """The level must have been played."""
         return False
 
     @property
     def range(self) -> tuple[float, float]:
-        """A difference of payoffs, or a payoff, which are the environment's own."""
         return (-inf if self.of == "minimax" else 0.0, inf)
 
     def table(self, episodes: Sequence[Episode]) -> Table:
-        """Return the reward of every designer at its last turn."""
         return [self._paid(episode) for episode in episodes]
 
     def _paid(self, episode: Episode) -> list[Rewards]:

@@ -84,16 +84,13 @@ class SemanticReward(RewardModule):
 
     @property
     def range(self) -> tuple[float, float]:
-        """From -1, or 0 where opposites are clipped, to 1."""
         return (0.0, 1.0) if self.clip else (-1.0, 1.0)
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
-        """Reward one reply."""
         wanted = self._wanted(episode)
         return {} if wanted is None else {turn.agent: self.likeness([turn.text], [wanted])[0]}
 
     def table(self, episodes: Sequence[Episode]) -> Table:
-        """Reward every reply whose task has a reference, all of them embedded at once."""
         wanted = [self._wanted(e) for e in episodes]
         pairs = [(t.text, w) for e, w in zip(episodes, wanted, strict=True) if w for t in e.turns]
         scored = iter(self.likeness([text for text, _ in pairs], [w for _, w in pairs]))

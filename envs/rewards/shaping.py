@@ -29,11 +29,9 @@ class FormatReward(RewardModule):
 
     @property
     def range(self) -> tuple[float, float]:
-        """From the smaller to the larger of the two."""
         return min(self.legal, self.otherwise), max(self.legal, self.otherwise)
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
-        """Reward the speaker alone."""
         return {turn.agent: self.legal if turn.status is Status.LEGAL else self.otherwise}
 
 
@@ -48,7 +46,6 @@ class _Lengthy(RewardModule):
         """Return the reward of a reply of that many units."""
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
-        """Charge the speaker."""
         return {} if turn.token_ids is None else {turn.agent: self.charge(len(turn.token_ids))}
 
 
@@ -77,12 +74,10 @@ class LengthPenalty(_Lengthy):
 
     @property
     def per_turn(self) -> bool:
-        """Whether characters are counted."""
         return self.unit == "characters"
 
     @property
     def range(self) -> tuple[float, float]:
-        """From the charge of the longest reply to 0."""
         most = self.charge(self.longest)
         return min(0.0, most), max(0.0, most)
 
@@ -95,7 +90,6 @@ class LengthPenalty(_Lengthy):
         return 0.0 - self.weight * max(min(units, self.longest) - self.free, 0) / self.span
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
-        """Charge the speaker."""
         if self.unit == "characters":
             return {turn.agent: self.charge(len(turn.text))}
         return super().score_turn(episode, turn)
@@ -127,10 +121,8 @@ class OverlongPenalty(_Lengthy):
 
     @property
     def range(self) -> tuple[float, float]:
-        """From the largest charge to 0."""
         return (-inf if self.factor and not self.cap else 0.0 - self.factor, 0.0)
 
     def charge(self, units: int) -> float:
-        """Return the reward of a reply of that many tokens."""
         counted = min(units, self.longest if self.cap else sys.maxsize)
         return 0.0 - self.factor * max(counted - (self.longest - self.buffer), 0) / self.buffer

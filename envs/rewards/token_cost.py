@@ -34,11 +34,9 @@ class TokenCost(RewardModule):
 
     @property
     def range(self) -> tuple[float, float]:
-        """From the cost of the longest episode to 0."""
         return (0.0 - self.cost, 0.0)
 
     def table(self, episodes: Sequence[Episode]) -> Table:
-        """Charge every reply whose tokens are known."""
         longest: dict[Hashable, int] = {}
         keys = [(e.env, e.task) if e.task else i for i, e in enumerate(episodes)]
         for key, episode in zip(keys, episodes, strict=True):

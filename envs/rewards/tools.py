@@ -87,12 +87,10 @@ class ToolReward(RewardModule):
 
     @property
     def component(self) -> str:
-        """`toolrl`, with the part where it is one."""
         return self.name if self.part == "both" else f"{self.name}_{self.part}"
 
     @property
     def range(self) -> tuple[float, float]:
-        """Range of the part."""
         low = 0.0 if self.part == "format" else -MOST
         return low, {"both": MOST + 1, "format": 1.0, "correctness": MOST}[self.part]
 
@@ -103,7 +101,6 @@ class ToolReward(RewardModule):
         return None if self.expected is None else calls_of(self.expected)
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
-        """Reward the speaker; nobody where the task expects nothing in particular."""
         truth = self._truth(episode.task)
         if truth is None:
             return {}

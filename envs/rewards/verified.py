@@ -56,16 +56,13 @@ class VerifierReward(_OnVerdicts):
 
     @property
     def per_turn(self) -> bool:
-        """Whether every reply is rewarded, not only the last."""
         return not self.last_only
 
     @property
     def range(self) -> tuple[float, float]:
-        """From 0 to 1, and `unanswered`."""
         return min(0.0, self.unanswered or 0.0), max(1.0, self.unanswered or 0.0)
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
-        """Reward the speaker; of finished episodes only, where `last_only` is set."""
         worth = self._worth(turn)
         if worth is None or (self.last_only and turn is not self._last(episode, turn.agent)):
             return {}
@@ -97,12 +94,10 @@ class _Shaped(_OnVerdicts):
 
     @property
     def per_turn(self) -> bool:
-        """Whether the outcome is left out."""
         return not self.beta
 
     @property
     def range(self) -> tuple[float, float]:
-        """From -alpha to 1 + alpha + beta."""
         return -self.alpha, 1.0 + self.alpha + self.beta
 
     @abstractmethod
@@ -110,7 +105,6 @@ class _Shaped(_OnVerdicts):
         """Return D(R, Q)."""
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
-        """Reward the speaker; of finished episodes only, where `beta` is not 0."""
         if turn.verified is None or not self._counts(turn):
             return {}
         before = [t.verified for t in self._earlier(episode, turn) if t.verified is not None]

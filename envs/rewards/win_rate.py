@@ -76,16 +76,13 @@ class WinRate(RewardModule):
 
     @property
     def range(self) -> tuple[float, float]:
-        """From never to always preferred."""
         return (0.0, 1.0)
 
     @property
     def per_turn(self) -> bool:
-        """Other episodes are needed."""
         return False
 
     def table(self, episodes: Sequence[Episode]) -> Table:
-        """Return the win rate of every seat at its last turn."""
         tables: Table = [[{} for _ in e.turns] for e in episodes]
         groups: dict[tuple[object, ...], list[int]] = {}
         for i, episode in enumerate(episodes):

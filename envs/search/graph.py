@@ -87,17 +87,14 @@ class GraphWorld(World):
     # ---- Questions -------------------------------------------------------------------------
 
     def question(self, path: Path, terse: bool = False) -> str:
-        """Ask for the end of a path; a path is always asked for in the same words."""
         letters = sum(map(ord, str(path)))
         choice = [(letters + i) % (self._phrasing + 1) for i in range(path.hops)]
         return self.grammar.question(path, terse, choice)
 
     def parse(self, text: str) -> Path | None:
-        """Read a question back; None where it is not in the grammar or can be read in two ways."""
         return self.grammar.parse(text)
 
     def draw_answer(self, rng: np.random.Generator, hops: int = 1) -> str:
-        """Draw an entity in which some path of so many hops ends."""
         ends = self._ends(hops)
         if not ends:
             raise ConfigError(f"the world {self.name!r} has no question of hops={hops}")
@@ -121,7 +118,6 @@ class GraphWorld(World):
         raise ConfigError(f"no question of hops={hops} has the answer {end!r} here")
 
     def sample_question(self, rng: np.random.Generator, hops: int = 1) -> Question:
-        """Draw an answer, and a path of so many hops that ends there."""
         return self.ask(self.sample_path(rng, hops))
 
     def ask(self, path: Path) -> Question:
@@ -156,14 +152,12 @@ class GraphWorld(World):
     # ---- Oracles ---------------------------------------------------------------------------
 
     def answers(self, path: Path) -> set[str]:
-        """Follow a path to all its ends; empty where a fact is missing."""
         ends = {path.start}
         for relation in path.relations:
             ends = {o for s in ends for o in self._forward.get((s, relation), ())}
         return ends
 
     def trace(self, path: Path) -> tuple[str, ...]:
-        """Return start, bridges and answer of a path that has one answer at every step."""
         along = [path.start]
         for i in range(path.hops):
             ends = self.answers(Path(path.start, path.relations[: i + 1]))
@@ -173,7 +167,6 @@ class GraphWorld(World):
         return tuple(along)
 
     def support(self, path: Path) -> tuple[str, ...]:
-        """Return the documents that state the facts of a path; sets give all of theirs."""
         sources: list[str] = []
         ends = {path.start}
         for relation in path.relations:
@@ -183,13 +176,11 @@ class GraphWorld(World):
         return tuple(dict.fromkeys(sources))
 
     def plan(self, path: Path) -> list[str]:
-        """Return one query per hop, each about the entity that the one before found."""
         along = self.trace(path)
         steps = zip(along, path.relations, strict=False)
         return [self.grammar.question(Path(s, (r,)), terse=True) for s, r in steps]
 
     def read(self, question: str | Path, documents: Sequence[Found]) -> str | None:
-        """Follow the question's path through what the given documents state."""
         path = self.parse(question) if isinstance(question, str) else question
         if path is None:
             return None

@@ -83,11 +83,9 @@ class PassagesWorld(World):
         return tuple(_question(q) for q in self._asked)
 
     def draw_answer(self, rng: np.random.Generator, hops: int = 1) -> str:
-        """Draw the preferred answer of one of the questions."""
         return self.sample_question(rng, hops).answers[0]
 
     def sample_question(self, rng: np.random.Generator, hops: int = 1) -> Question:
-        """Draw one of the questions; how many hops it needs is not known."""
         if not self._asked:
             raise ConfigError(
                 f"the corpus {self.name!r} has no questions with answers; put questions.jsonl of "
@@ -96,7 +94,6 @@ class PassagesWorld(World):
         return _question(self._asked[int(rng.integers(len(self._asked)))])
 
     def read(self, question: str | Path, documents: Sequence[Found]) -> str | None:
-        """Find a gold answer in the documents, or the likeliest name of the likeliest sentence."""
         if isinstance(question, Path):
             return None
         gold = self._gold.get(normalise(question))

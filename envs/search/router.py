@@ -96,7 +96,6 @@ class SearchRouter(Task[SearchRouterConfig]):
         return make_world(self.config.world, seed)
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw the world and the question."""
         fixed = self.config.world_seed
         seed = int(rng.integers(2**31)) if fixed is None else fixed
         self.world = self.world_of(seed)
@@ -110,20 +109,17 @@ class SearchRouter(Task[SearchRouterConfig]):
         self._shown = dict.fromkeys(self.seats, -1)  # searches at a seat's last turn; -1: none yet
 
     def to_move(self) -> Sequence[str]:
-        """Return the one seat whose turn it is."""
         return () if self._mover is None else (self._mover,)
 
     def legal(self, seat: str) -> None:
         """Return None: any text is legal."""
 
     def read(self, seat: str, text: str) -> Parse:
-        """Return a verdict, a query or an answer; a reply without one is played as well."""
         return Parse(_content(seat, text) or (YES if seat == ROUTER else ""), Status.LEGAL)
 
     # ---- One reply -------------------------------------------------------------------------
 
     def describe(self, seat: str, turn: Turn) -> None:
-        """Note verdict or answer and whether it is right, and what could not be read."""
         super().describe(seat, turn)
         turn.round, turn.about = self._step, len(self.turns) - 1
         self.turns.append(turn)
@@ -141,7 +137,6 @@ class SearchRouter(Task[SearchRouterConfig]):
             turn.verified = exact_match(turn.answer, self.question.answers)
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Hand over to the next seat, search, or pay the answer."""
         [(seat, move)] = moves.items()
         turn = self.turns[-1]
         self._shown[seat] = len(self._searches)
@@ -180,7 +175,6 @@ class SearchRouter(Task[SearchRouterConfig]):
         return self._supported() == len(self.question.support)
 
     def info(self, seat: str) -> dict[str, Any]:
-        """Return the role and the step."""
         return {"role": role_of(seat), "step": self._step}
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
@@ -204,11 +198,9 @@ class SearchRouter(Task[SearchRouterConfig]):
     # ---- Prompts ---------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return how the team works and what this seat does."""
         return words.rules(seat, self.config.steps, self.config.k)
 
     def situation(self, seat: str) -> str:
-        """Return what was found since this seat's last turn; first of all, the question."""
         first = max(self._shown[seat], 0)
         asked = "" if self._shown[seat] >= 0 else f"Question: {self.question.text}\n"
         new = [
@@ -220,12 +212,10 @@ class SearchRouter(Task[SearchRouterConfig]):
         return f"{asked}{told}\n{step}: {words.ASKED[seat]}"
 
     def terse(self, seat: str) -> str:
-        """Return the question and all that was found, in one line."""
         known = words.known(self._searches, min(SHORT, self.config.longest), self.world.symbolic)
         return f"{self.question.terse.rstrip('?')}? {known} {words.TERSE[seat]}"
 
     def draw(self) -> str:
-        """Return the question, all moves and what was found."""
         answers = " or ".join(self.question.answers)
         lines = [f"Question: {self.question.text} (answer: {answers})"]
         for turn in self.turns:

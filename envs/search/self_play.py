@@ -131,13 +131,11 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
 
     @property
     def roles(self) -> Sequence[str]:
-        """Return one role per attempt at a proposal, and the solvers'."""
         return ["proposer", *(f"proposer/{i}" for i in range(1, len(self.proposers))), "solver"]
 
     # ---- The episode -----------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw the world and the answer to ask for."""
         fresh, fixed = int(rng.integers(2**31)), self.config.world_seed
         self.world = make_world(self.config.world, fresh if fixed is None else fixed)
         self._rng = rng
@@ -158,7 +156,6 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
         self.answer = self.world.draw_answer(self._rng, self.hops)
 
     def to_move(self) -> Sequence[str]:
-        """Return the proposer; after the gate, the solvers that are not done."""
         if self._over:
             return ()
         if self._asked is None:
@@ -169,7 +166,6 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
         """Return None: any text is legal."""
 
     def read(self, seat: str, text: str) -> Parse:
-        """Take any text; what it does is read here."""
         action = read_action(text, ("search", _final(seat)))
         desk = self._desks[seat]
         desk.action, desk.at = action, len(self.turns)
@@ -177,7 +173,6 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
         return Parse(str(action), Status.LEGAL)
 
     def describe(self, seat: str, turn: Turn) -> None:
-        """Note the action, what a search found, and whether an answer is right."""
         self.turns.append(turn)
         attempt = self.proposers.index(seat) if seat in self.proposers else 0
         # What is after the slash keeps proposals apart that must not be compared.
@@ -199,7 +194,6 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
             turn.answer = action.text
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Carry out what everybody did; pay solvers as they finish, the proposer at the end."""
         for seat in moves:
             desk = self._desks[seat]
             desk.left -= 1
@@ -316,7 +310,6 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
     # ---- Prompts ---------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return the task of a proposer or a solver."""
         searches = self.config.max_searches
         if seat in self.solvers:
             return words.solver_rules(searches)
@@ -328,7 +321,6 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
         return words.proposer_rules(self._examples, searches)
 
     def situation(self, seat: str) -> str:
-        """Return the task, or what became of the last action."""
         desk = self._desks[seat]
         if desk.at < 0:
             if seat in self.proposers:
@@ -341,7 +333,6 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
         return f"{news}\n{words.left_over(desk.left, _final(seat))}"
 
     def terse(self, seat: str) -> str:
-        """Return the task and what is remembered of searches, in one line."""
         desk = self._desks[seat]
         if seat in self.proposers:
             return words.terse_proposer(
@@ -351,7 +342,6 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
         return words.terse_solver(question, desk.left, desk.searches, self.world.symbolic)
 
     def draw(self) -> str:
-        """Return the answer, the question and what everybody searched for."""
         asked = self._asked
         verdicts = ", ".join(v.reason for v in self._verdicts) or "not yet"
         lines = [

@@ -82,7 +82,6 @@ class CausalGameTask(Society[CausalGameConfig]):
     # ---- Rules ---------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw the cause, and the game if it is a new one."""
         c = self.config
         if c.drawn:
             self.game = drawn(rng, c.causes, c.actions, c.confounded)
@@ -106,13 +105,11 @@ class CausalGameTask(Society[CausalGameConfig]):
         return self.committed.action_of[self.game.leans_US[self.cause, 0]]
 
     def to_move(self) -> Sequence[str]:
-        """Return the leader, then the follower."""
         if self.over:
             return ()
         return (LEADER,) if self.committed is None else (FOLLOWER,)
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return commitments, replies, or actions of who has looked."""
         lead, follow = self.game.names
         if seat == LEADER:
             return [_worded(p, lead) for p in policies(len(lead))]
@@ -121,7 +118,6 @@ class CausalGameTask(Society[CausalGameConfig]):
         return [OBSERVE, *(f"{DO} {name}" for name in follow), SEE]
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Commit, look, or act and be paid."""
         ((seat, move),) = moves.items()
         self.moves.append(move)
         if seat == LEADER:
@@ -152,7 +148,6 @@ class CausalGameTask(Society[CausalGameConfig]):
         return mostly(moves, {best: 1.0}, skill)
 
     def info(self, seat: str) -> dict[str, Any]:
-        """Return the game, the commitment, and to those who looked their inclination."""
         lead, follow = self.game.names
         found = {
             **super().info(seat),
@@ -180,7 +175,6 @@ class CausalGameTask(Society[CausalGameConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return causes, payoffs and what the levels are."""
         me = self.seats.index(seat)
         role, other = ("leader", "follower") if me == 0 else ("follower", "leader")
         lead, follow = self.game.names
@@ -213,7 +207,6 @@ class CausalGameTask(Society[CausalGameConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        """Return what happened, and what is asked."""
         moves = f"Legal moves: {listed(list(self.legal(seat)), 30)}"
         if seat == LEADER:
             return f"What do you commit to? {moves}"
@@ -229,7 +222,6 @@ class CausalGameTask(Society[CausalGameConfig]):
         return self.game.names[1][self.game.leans_US[self.cause, 1]]
 
     def terse(self, seat: str) -> str:
-        """Return causes, payoffs and what is asked."""
         lead, follow = self.game.names
         causes = " ".join(
             f"{lead[first]}{follow[second]}: "
@@ -249,7 +241,6 @@ class CausalGameTask(Society[CausalGameConfig]):
         return f"{head} Leader {self.moves[0]}: {self._taken()}.{lean} {shown}"
 
     def draw(self) -> str:
-        """Return the cause and all moves."""
         return "\n".join([f"cause {self.cause + 1}", *self.moves])
 
 

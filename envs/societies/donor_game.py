@@ -111,7 +111,6 @@ class DonorGame(Society[DonorGameConfig]):
     # ---- Rules ---------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw the order of the players in every generation."""
         c, given = self.config, options.get("strategies")
         self.orders = [rng.permutation(c.players).tolist() for _ in range(c.generations)]
         self.strategies = dict.fromkeys(self.seats, "")
@@ -146,23 +145,19 @@ class DonorGame(Society[DonorGameConfig]):
         return self.generation >= self.config.generations
 
     def to_move(self) -> Sequence[str]:
-        """Return those who write a strategy; else the donors."""
         if self.over:
             return ()
         return self.newcomers or [self.seats[i] for i in sorted(self.meetings)]
 
     def legal(self, seat: str) -> Sequence[str] | None:
-        """Return the shares; None for a strategy."""
         return None if self.newcomers else list(self.shares)
 
     def read(self, seat: str, text: str) -> Parse:
-        """Return a strategy, as one line, or a share."""
         if self.newcomers:
             return Parse(message(text), Status.LEGAL)
         return parse_move(text, self.legal(seat))
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Take strategies down, or let everybody give."""
         if self.newcomers:
             self.strategies |= moves
             self.newcomers = []
@@ -216,7 +211,6 @@ class DonorGame(Society[DonorGameConfig]):
         return mostly(list(self.shares), {nearest: 1.0}, skill)
 
     def info(self, seat: str) -> dict[str, Any]:
-        """Return resources and reputations that the donor is shown."""
         found = {**super().info(seat), "strategy": self.strategies[seat]}
         if self.newcomers:
             return found
@@ -244,7 +238,6 @@ class DonorGame(Society[DonorGameConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return the rules and who this seat is."""
         c = self.config
         punish = ""
         if c.punish:
@@ -262,7 +255,6 @@ class DonorGame(Society[DonorGameConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        """Return what is known now and what is asked."""
         if self.newcomers:
             return "\n".join([*self._elders(), _WRITE])
         me = self.seats.index(seat)
@@ -297,7 +289,6 @@ class DonorGame(Society[DonorGameConfig]):
         return [head, *(f"- {rule}" for rule in rules)]
 
     def terse(self, seat: str) -> str:
-        """Return resources, reputation and what is asked."""
         if self.newcomers:
             best = ""
             if self.elders:
@@ -318,7 +309,6 @@ class DonorGame(Society[DonorGameConfig]):
         return " ".join([*filter(None, parts), f"Answer {shown}"])
 
     def draw(self) -> str:
-        """Return all donations of the game and what everybody has."""
         lines = [f"generation {self.generation}, game {self.game}"]
         lines += [
             f"round {d.round + 1}: {self.seats[d.donor]} {_verb(d)} {self.seats[d.recipient]} "

@@ -110,7 +110,6 @@ class Fishery(Society[FisheryConfig]):
     # ---- Rules ---------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Fill the stock and draw who speaks first."""
         self.stock = self.config.stock or self.config.capacity
         self.round, self.phase = 0, "harvest"
         self.starter = int(rng.integers(len(self.seats)))
@@ -134,7 +133,6 @@ class Fishery(Society[FisheryConfig]):
         return lasting(c.regrowth, self.stock, c.capacity) // c.fishers
 
     def to_move(self) -> Sequence[str]:
-        """Return everybody; in the talk who speaks next."""
         if self.over:
             return ()
         if self.phase == "message":
@@ -143,7 +141,6 @@ class Fishery(Society[FisheryConfig]):
         return self.seats
 
     def legal(self, seat: str) -> Sequence[str] | None:
-        """Return tons, or those who may be fined; None for a message."""
         if self.phase == "harvest":
             return [str(tons) for tons in range(self.stock + 1)]
         return None if self.phase == "message" else [NOBODY, *self.watched(seat)]
@@ -155,13 +152,11 @@ class Fishery(Society[FisheryConfig]):
         return {"all": sorted(around), "neighbour": around[:1], "none": []}[self.config.sees]
 
     def read(self, seat: str, text: str) -> Parse:
-        """Return tons, a message or whom to fine."""
         if self.phase == "message":
             return Parse(message(text), Status.LEGAL)
         return parse_move(text, self.legal(seat))
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Catch, talk or fine."""
         paid = {"harvest": self._harvest, "message": self._talk, "fine": self._fine}[self.phase](
             moves
         )
@@ -225,7 +220,6 @@ class Fishery(Society[FisheryConfig]):
         return worst if seen[worst] > limit else NOBODY
 
     def info(self, seat: str) -> dict[str, Any]:
-        """Return the stock and the catches that the seat sees."""
         seen = [seat, *self.watched(seat)]
         return {
             **super().info(seat),
@@ -258,7 +252,6 @@ class Fishery(Society[FisheryConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return how a month goes."""
         c = self.config
         grows = "what is left doubles"
         if c.regrowth.name == "logistic":
@@ -285,7 +278,6 @@ class Fishery(Society[FisheryConfig]):
         return "\n".join([*lines, *([MESSAGE_FORMAT] if c.messages else [])])
 
     def situation(self, seat: str) -> str:
-        """Return what happened, and what is asked."""
         if self.phase == "harvest":
             lines = [f"Month {self.round + 1} of {self.config.months}.", *self._news(seat)]
             lines.append(f"There are {self.stock} tons of fish.")
@@ -335,7 +327,6 @@ class Fishery(Society[FisheryConfig]):
         return lines
 
     def terse(self, seat: str) -> str:
-        """Return stock, catches and what is asked."""
         c = self.config
         grow = "left doubles" if c.regrowth.name == "doubling" else "left regrows"
         parts = [f"{c.fishers} catch fish, {grow}, max {c.capacity}, gone under {c.collapse}."]
@@ -359,7 +350,6 @@ class Fishery(Society[FisheryConfig]):
         return " ".join([*parts, f"Answer {shown}"])
 
     def draw(self) -> str:
-        """Return all catches, fines and the stock."""
         lines = [f"month {m + 1}: {' '.join(map(str, got))}" for m, got in enumerate(self.caught)]
         lines += [
             f"month {m + 1}, fined: {', '.join(imposed.values()) or NOBODY}"

@@ -116,7 +116,6 @@ class Hiring(Society[HiringConfig]):
     # ---- Rules ---------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw skills, and what decides the trials and the job."""
         self._draw(rng)
         self.reports: dict[str, int] = {}
         self.hired: str | None = None
@@ -136,17 +135,14 @@ class Hiring(Society[HiringConfig]):
         return "hire" if self.reports else "report"
 
     def to_move(self) -> Sequence[str]:
-        """Return the workers at once, then the employer."""
         if self.hired is not None:
             return ()
         return (EMPLOYER,) if self.reports else self.workers
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return chances for workers, workers for the employer."""
         return self.workers if seat == EMPLOYER else list(map(str, CHANCES))
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Note the reports, or pay everybody."""
         if not self.reports:
             self.reports = {worker: int(moves[worker]) for worker in self.workers}
             return {}
@@ -177,11 +173,9 @@ class Hiring(Society[HiringConfig]):
         return {"gap": float(np.mean(gaps)), "best_hired": float(best)}
 
     def at_risk(self, seat: str) -> float:
-        """Return 0: nobody can lose points."""
         return 0.0
 
     def info(self, seat: str) -> dict[str, Any]:
-        """Return the own skill, or the reports."""
         own = {"reports": self.reports} if seat == EMPLOYER else {"skill": self.skills[seat]}
         return {**super().info(seat), **own}
 
@@ -196,7 +190,6 @@ class Hiring(Society[HiringConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return who knows what, and what is paid."""
         employs = seat == EMPLOYER
         example = answer(self.workers[0] if employs else "70")
         goal = (
@@ -215,7 +208,6 @@ class Hiring(Society[HiringConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        """Return the own skill, or all reports."""
         moves = f"Legal moves: {', '.join(map(answer, self.legal(seat)))}"
         if seat == EMPLOYER:
             return f"{self._told()}. Whom do you hire? {moves}"
@@ -226,7 +218,6 @@ class Hiring(Society[HiringConfig]):
         return f"The reports: {said}"
 
     def terse(self, seat: str) -> str:
-        """Return the own skill and the rule, or all reports."""
         if seat == EMPLOYER:
             return f"{self._told()}. Hire one. Answer as {answer(self.workers[0])}"
         return (
@@ -235,7 +226,6 @@ class Hiring(Society[HiringConfig]):
         )
 
     def draw(self) -> str:
-        """Return skills, trials, reports and who was hired."""
         ends = {True: "succeeds", False: "fails"}
         lines = [
             f"{w}: skill {self.skills[w]}, trial {ends[self._succeeds(w, 0)]}, report "

@@ -92,7 +92,6 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
     # ---- Rules ---------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw the order of the players in every round."""
         c = self.config
         self.orders = [rng.permutation(self.seats).tolist() for _ in range(c.rounds)]
         self.scores = dict.fromkeys(self.seats, 0.0)
@@ -147,19 +146,16 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         return order.index(one) < order.index(other)
 
     def to_move(self) -> Sequence[str]:
-        """Return who chooses a partner; else everybody."""
         if self.phase == "over":
             return ()
         return self._free()[:1] if self.phase == "partner" else self.seats
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return free partners, the two choices, or the two verdicts."""
         if self.phase == "partner":
             return sorted(a for a in self._free() if a != seat)
         return CHOICES if self.phase == "choice" else VERDICTS
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Pair, pay or punish."""
         if self.phase == "partner":
             self.choosers += moves
             self._join(*next(iter(moves.items())))
@@ -218,7 +214,6 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         return mostly(legal, {best: 1.0}, skill)
 
     def info(self, seat: str) -> dict[str, Any]:
-        """Return the partner, whom one judges, the scores, and everybody's last choice."""
         found = {**super().info(seat), "last": dict(self.last), "points": self.points[seat]}
         if self.reputation:
             found["scores"] = dict(self.scores)
@@ -244,7 +239,6 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return the game and its mechanisms."""
         pairing = "Pairs are drawn at random."
         if self.chosen:
             pairing = "In a random order, those without a partner choose one of those who are free."
@@ -276,7 +270,6 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         return f"Then each may punish {whom}. {pays}; the punished one loses {points(rule.fine)}."
 
     def situation(self, seat: str) -> str:
-        """Return what is known and asked."""
         moves = f"Legal moves: {listed(list(self.legal(seat)))}"
         if self.phase == "judge":
             target = self.judged(seat)
@@ -321,7 +314,6 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         return f" {' '.join(facts)}" if facts else ""
 
     def terse(self, seat: str) -> str:
-        """Return payoffs, the other's standing and what is asked."""
         ask = f"Answer {' or '.join(map(answer, self.legal(seat)))}"
         if self.phase == "judge":
             rule, target = self.punishments[self.judging], self.judged(seat)
@@ -339,7 +331,6 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         return f"{now} You meet {other}{self._known(other)}. {ask}"
 
     def draw(self) -> str:
-        """Return all choices, scores and points."""
         lines = [
             f"round {n}: {' '.join(joint[a] for a in self.seats)}"
             for n, joint in enumerate(self.history, start=1)

@@ -65,19 +65,15 @@ class SequentialPublicGoods(Society[SequentialPublicGoodsConfig]):
     # ---- Rules ---------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Empty the pot; nothing is drawn."""
         self.given: list[int] = []
 
     def to_move(self) -> Sequence[str]:
-        """Return the next player."""
         return self.seats[len(self.given) : len(self.given) + 1]
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return the contributions."""
         return self.moves
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Add a contribution; pay everybody after the last one."""
         self.given.append(self.moves.index(next(iter(moves.values()))))
         if self.to_move():
             return {}
@@ -90,7 +86,6 @@ class SequentialPublicGoods(Society[SequentialPublicGoodsConfig]):
         return mostly(self.moves, {self.moves[best]: 1.0}, skill)
 
     def info(self, seat: str) -> dict[str, Any]:
-        """Return what the seat sees of the contributions before it."""
         return {**super().info(seat), "given": [float(self.moves[i]) for i in self._seen()]}
 
     def outcome(self) -> dict[str, float]:
@@ -109,7 +104,6 @@ class SequentialPublicGoods(Society[SequentialPublicGoodsConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return the payoff in words and numbers."""
         c, place = self.config, self.seats.index(seat) + 1
         power = "" if c.power == 1 else f" to the power of {c.power:g}"
         parts = [
@@ -133,7 +127,6 @@ class SequentialPublicGoods(Society[SequentialPublicGoodsConfig]):
         return "\n".join([*parts, ANSWER_FORMAT.format(example=answer(self.moves[-1]))])
 
     def situation(self, seat: str) -> str:
-        """Return what was given, and what is asked."""
         first = len(self.given) - len(self._seen())
         seen = [
             f"{self.seats[first + i]} gave {self.moves[g]}." for i, g in enumerate(self._seen())
@@ -144,7 +137,6 @@ class SequentialPublicGoods(Society[SequentialPublicGoodsConfig]):
         return "\n".join([*lines, f"Your contribution? Legal moves: {listed(self.moves)}"])
 
     def terse(self, seat: str) -> str:
-        """Return the payoff as a formula, what was given, and what is asked."""
         c = self.config
         power = "" if c.power == 1 else f"^{c.power:g}"
         parts = [f"Points {c.multiplier / c.players:.3g} sum", f"- {c.cost:g} own{power}"]
@@ -155,7 +147,6 @@ class SequentialPublicGoods(Society[SequentialPublicGoodsConfig]):
         return f"{' '.join(parts)}. Before: {seen}. {left} left. Answer {listed(self.moves, 3)}"
 
     def draw(self) -> str:
-        """Return all contributions."""
         given = [f"{a} gave {self.moves[g]}" for a, g in zip(self.seats, self.given, strict=False)]
         return "\n".join([*given, f"pot: {sum(self.given) / self.steps:.4g}"])
 

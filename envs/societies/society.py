@@ -26,7 +26,6 @@ class Society(Task[C]):
     """What is asked now."""
 
     def describe(self, seat: str, turn: Turn) -> None:
-        """Note the round and the phase."""
         super().describe(seat, turn)
         turn.round = self.round
         turn.notes["phase"] = self.phase
@@ -37,7 +36,6 @@ class Society(Task[C]):
         self._reply.notes[key] = list(seats)
 
     def info(self, seat: str) -> dict[str, Any]:
-        """Return the own number, the round and the phase."""
         return {"player": self.seats.index(seat), "round": self.round, "phase": self.phase}
 
 

@@ -89,7 +89,6 @@ class Stackelberg(Society[StackelbergConfig]):
     # ---- Rules ---------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Forget what was announced; nothing is drawn."""
         self.round = 0
         self.announced: str | None = None
         self.history: list[tuple[str, str]] = []
@@ -101,17 +100,14 @@ class Stackelberg(Society[StackelbergConfig]):
         return "announce" if self.announced is None else "reply"
 
     def to_move(self) -> Sequence[str]:
-        """Return the leader, then the follower."""
         if self.round >= self.config.rounds:
             return ()
         return (LEADER,) if self.announced is None else (FOLLOWER,)
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return mixtures for the leader, choices for the follower."""
         return list(self.mixes) if seat == LEADER else self.columns
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Note the announcement, or pay."""
         if self.announced is None:
             self.announced = moves[LEADER]
             return {}
@@ -133,7 +129,6 @@ class Stackelberg(Society[StackelbergConfig]):
         return mostly(self.columns, {self.columns[reply]: 1.0}, skill)
 
     def info(self, seat: str) -> dict[str, Any]:
-        """Return the payoffs, the announcement and what was played before."""
         return {
             **super().info(seat),
             "table": self.game.payoffs.tolist(),
@@ -158,7 +153,6 @@ class Stackelberg(Society[StackelbergConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return the payoffs and who moves when."""
         leads = seat == LEADER
         me, other = (0, 1) if leads else (1, 0)
         first = "you announce" if leads else "the leader announces"
@@ -184,7 +178,6 @@ class Stackelberg(Society[StackelbergConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        """Return the announcement or the last round, and what is asked."""
         lines = []
         if self.config.rounds > 1:
             lines.append(f"Round {self.round + 1} of {self.config.rounds}.")
@@ -205,7 +198,6 @@ class Stackelberg(Society[StackelbergConfig]):
         return ", ".join(f"{row} {n}%" for row, n in zip(self.rows, shares, strict=True))
 
     def terse(self, seat: str) -> str:
-        """Return payoffs, the announcement and what is asked."""
         cells = " ".join(
             f"{row}{column} {self.game.payoffs[i, j, 0]:.3g},{self.game.payoffs[i, j, 1]:.3g}"
             for i, row in enumerate(self.rows)
@@ -219,7 +211,6 @@ class Stackelberg(Society[StackelbergConfig]):
         return f"{head} Leader: {self._told()}. Answer {' or '.join(map(answer, moves))}"
 
     def draw(self) -> str:
-        """Return all announcements and replies."""
         lines = [f"round {n}: {mix}, {reply}" for n, (mix, reply) in enumerate(self.history, 1)]
         return "\n".join([*lines, f"announced: {self.announced or 'nothing yet'}"])
 

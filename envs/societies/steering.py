@@ -90,7 +90,6 @@ class Steering(Society[SteeringConfig]):
     # ---- Rules ---------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw the state and the luck of all signals."""
         self.good = bool(rng.random() < self.config.prior)
         self.luck = rng.random(self.config.citizens)
         self.belief = self.config.prior
@@ -115,17 +114,14 @@ class Steering(Society[SteeringConfig]):
         return ACTIONS[0] if right == self.good else ACTIONS[1]
 
     def to_move(self) -> Sequence[str]:
-        """Return the planner, then the next citizen."""
         if self.round >= len(self.citizens):
             return ()
         return (PLANNER,) if self.precision is None else (self.citizens[self.round],)
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return precisions or actions."""
         return list(self.precisions) if seat == PLANNER else ACTIONS
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Set a precision, or act, pay and move the belief."""
         seat, move = next(iter(moves.items()))
         if seat == PLANNER:
             self.precision = move
@@ -156,7 +152,6 @@ class Steering(Society[SteeringConfig]):
         return mostly(ACTIONS, {best: 1.0}, skill)
 
     def info(self, seat: str) -> dict[str, Any]:
-        """Return the public belief and past, and a citizen's own signal."""
         found = {**super().info(seat), "belief": self.belief, "history": list(self.history)}
         if seat == PLANNER:
             return found
@@ -176,7 +171,6 @@ class Steering(Society[SteeringConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return how a round goes and what the seat minds."""
         c = self.config
         lines = [
             "Something is either good or bad; nobody knows which. "
@@ -198,7 +192,6 @@ class Steering(Society[SteeringConfig]):
         return "\n".join([*lines, ANSWER_FORMAT.format(example=example)])
 
     def situation(self, seat: str) -> str:
-        """Return the belief, the past, the own signal and what is asked."""
         past = ", ".join(f"{move} (precision {q})" for q, move in self.history) or "none"
         lines = [f"Actions so far: {past}."]
         if seat == PLANNER:
@@ -211,7 +204,6 @@ class Steering(Society[SteeringConfig]):
         return "\n".join([*lines, f"What do you say? {moves}"])
 
     def terse(self, seat: str) -> str:
-        """Return belief, signal and what is asked."""
         c = self.config
         known = f"P(good) {self.belief:.3f}."
         ask = f"Answer {' or '.join(map(answer, self.legal(seat)))}"
@@ -224,7 +216,6 @@ class Steering(Society[SteeringConfig]):
         return f"Good or bad? {known} Signal {self.signal}, right with {self.precision}. {ask}"
 
     def draw(self) -> str:
-        """Return the state, the actions and the belief."""
         lines = [f"the state is {ACTIONS[0] if self.good else ACTIONS[1]}"]
         lines += [
             f"{a}: {move}, precision {q}"

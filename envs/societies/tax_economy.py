@@ -89,7 +89,6 @@ class TaxEconomy(Society[TaxEconomyConfig]):
     # ---- Rules ---------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Forget the rates; nothing is drawn."""
         self.set: list[str] = []
         self.worked: dict[str, float] = {}
 
@@ -99,17 +98,14 @@ class TaxEconomy(Society[TaxEconomyConfig]):
         return "tax" if len(self.set) < len(self.config.brackets) else "work"
 
     def to_move(self) -> Sequence[str]:
-        """Return the planner, once per bracket, then all workers."""
         if self.worked:
             return ()
         return (PLANNER,) if self.phase == "tax" else self.workers
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return rates or hours."""
         return self.rates if seat == PLANNER else self.hours
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Set a rate, or pay everybody."""
         if self.phase == "tax":
             self.set.append(moves[PLANNER])
             return {}
@@ -155,7 +151,6 @@ class TaxEconomy(Society[TaxEconomyConfig]):
         return mostly(self.hours, {best: 1.0}, skill)
 
     def info(self, seat: str) -> dict[str, Any]:
-        """Return the rates; the planner's skills, or the own one."""
         found = {**super().info(seat), "brackets": list(self.config.brackets)}
         found["rates"] = [_share(rate) for rate in self.set]
         if seat == PLANNER:
@@ -179,7 +174,6 @@ class TaxEconomy(Society[TaxEconomyConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return how coins are made and shared."""
         c = self.config
         cost = f"{c.cost:g} x hours^{c.power:g}"
         lines = [
@@ -207,7 +201,6 @@ class TaxEconomy(Society[TaxEconomyConfig]):
         return "\n".join([*lines, ANSWER_FORMAT.format(example=example)])
 
     def situation(self, seat: str) -> str:
-        """Return the rates so far, and what is asked."""
         if seat == PLANNER:
             lines = [f"Set so far: {self._schedule()}."] if self.set else []
             asked = f"What share do you take of {self._bracket(len(self.set))}?"
@@ -226,7 +219,6 @@ class TaxEconomy(Society[TaxEconomyConfig]):
         return ", ".join(f"{rate} of {self._bracket(i)}" for i, rate in enumerate(self.set))
 
     def terse(self, seat: str) -> str:
-        """Return skills, rates and what is asked."""
         c = self.config
         if seat == PLANNER:
             skills = " ".join(f"{s:g}" for s in self.skills)
@@ -241,7 +233,6 @@ class TaxEconomy(Society[TaxEconomyConfig]):
         )
 
     def draw(self) -> str:
-        """Return rates and hours."""
         lines = [f"taxes: {self._schedule() or 'not set'}"]
         lines += [
             f"{seat} of skill {s:g} works {hours:g} hours"

@@ -72,12 +72,10 @@ class BullsAndCows(Task[BullsAndCowsConfig]):
     # ---- Rules ---------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Begin without a code; nothing is drawn."""
         self.code: str | None = None
         self.told: list[tuple[str, Answer]] = []
 
     def to_move(self) -> Sequence[str]:
-        """Return the setter, then the breaker until it is done."""
         if self.code is None:
             return (SETTER,)
         done = len(self.told) == self.config.guesses or self._found()
@@ -87,11 +85,9 @@ class BullsAndCows(Task[BullsAndCowsConfig]):
         return bool(self.told) and self.told[-1][0] == self.code
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return all codes."""
         return self.search.codes
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Hide the code, or answer a guess; pay at the end."""
         ((_, code),) = moves.items()
         if self.code is None:
             self.code = code
@@ -135,7 +131,6 @@ class BullsAndCows(Task[BullsAndCowsConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return the rules and who this seat is."""
         most, length = self.config.guesses, self.config.length
         role = "setter: hide a code" if seat == SETTER else "breaker: find the code"
         return (
@@ -149,7 +144,6 @@ class BullsAndCows(Task[BullsAndCowsConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        """Return what was told so far, and all codes."""
         moves = f"Legal moves: {', '.join(map(answer, self.search.codes))}"
         if seat == SETTER:
             return f"Which code do you hide? {moves}"
@@ -158,7 +152,6 @@ class BullsAndCows(Task[BullsAndCowsConfig]):
         return "\n".join(["Told so far:", *lines, asked] if lines else [asked])
 
     def terse(self, seat: str) -> str:
-        """Return what was told so far in one line."""
         head = f"Bulls and cows: {self.config.length} of {self.letters}."
         example = answer(self.search.codes[0])
         if seat == SETTER:
@@ -168,7 +161,6 @@ class BullsAndCows(Task[BullsAndCowsConfig]):
         return f"{head} You guess, {left} left. {told or 'Nothing told'}. Answer as {example}"
 
     def draw(self) -> str:
-        """Return the code, and all guesses."""
         lines = [f"{guess}: {bulls} bulls, {cows} cows" for guess, (bulls, cows) in self.told]
         return "\n".join([f"code: {self.code or 'not hidden yet'}", *lines])
 

@@ -44,7 +44,6 @@ class Codenames(Task[NoArguments]):
     # ---- Rules ---------------------------------------------------------------------------------
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw the board and the partners' words."""
         drawn = rng.permutation(len(THINGS))[:BOARD]
         self.board = tuple(THINGS[i] for i in sorted(drawn))
         self.own = frozenset(THINGS[i] for i in drawn[:OWN])
@@ -57,18 +56,15 @@ class Codenames(Task[NoArguments]):
         return int(str(self.clue).rpartition(" ")[2])
 
     def to_move(self) -> Sequence[str]:
-        """Return the spymaster, then the guesser."""
         if self.clue is None:
             return (SPYMASTER,)
         wrong = bool(self.taken) and self.taken[-1] not in self.own
         return () if wrong or len(self.taken) == self.number else (GUESSER,)
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return all clues, or the words that are left."""
         return CLUES if seat == SPYMASTER else [w for w in self.board if w not in self.taken]
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Note the clue, or pay for a word."""
         ((seat, move),) = moves.items()
         if seat == SPYMASTER:
             self.clue = move
@@ -91,7 +87,6 @@ class Codenames(Task[NoArguments]):
         return {"found": float(len(self.own & set(self.taken))), "number": float(number)}
 
     def at_risk(self, seat: str) -> float:
-        """Return what a wrong word costs."""
         return 1.0
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
@@ -106,7 +101,6 @@ class Codenames(Task[NoArguments]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return the rules, the table and who this seat is."""
         role = "spymaster: give a clue" if seat == SPYMASTER else "guesser: find the words"
         example = answer(self.legal(seat)[0])
         return (
@@ -119,7 +113,6 @@ class Codenames(Task[NoArguments]):
         )
 
     def situation(self, seat: str) -> str:
-        """Return the board, with the colours or the clue."""
         moves = f"Legal moves: {', '.join(map(answer, self.legal(seat)))}"
         board = f"The board: {', '.join(self.board)}."
         if seat == SPYMASTER:
@@ -131,7 +124,6 @@ class Codenames(Task[NoArguments]):
         return [word for word in self.board if word in self.own]
 
     def terse(self, seat: str) -> str:
-        """Return the colours or the clue, and the words."""
         if seat == SPYMASTER:
             others = " ".join(word for word in self.board if word not in self.own)
             return f"Clue for {' '.join(self._yours())}, not {others}. Answer as {answer(CLUES[1])}"
@@ -139,7 +131,6 @@ class Codenames(Task[NoArguments]):
         return f"Clue: {self.clue}. Words: {' '.join(left)}. Answer as {answer(left[0])}"
 
     def draw(self) -> str:
-        """Return the board with the partners' words in capitals, the clue and what was taken."""
         words = " ".join(word.upper() if word in self.own else word for word in self.board)
         return f"{words}\nclue: {self.clue or 'none yet'}\ntaken: {', '.join(self.taken) or '-'}"
 
