@@ -31,9 +31,11 @@ from coevo.trainers.steps import GIVERS, POLICY_GRADIENT, AnyStep
 
 __all__ = [
     "STATUS",
+    "AdvantageConfig",
     "Algorithm",
     "CollectConfig",
     "EmaMagnet",
+    "LossConfig",
     "OptimConfig",
     "Published",
     "SnapshotMagnet",
