@@ -29,11 +29,10 @@ class Tail:
 
     Args:
         path: the file.
-        newest: read no more than about this many bytes from its end; None reads everything.
     """
 
-    def __init__(self, path: Path, newest: int | None = None) -> None:
-        self.path, self.newest = path, newest
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self._place = 0
         self._mark = b""
 
@@ -49,22 +48,12 @@ class Tail:
             anew = not self._same(file)
             if anew:
                 self._place, self._mark = 0, b""
-            if self._place == 0:
-                self._skip(file)
             return News(self._lines(file), anew)
 
     def _same(self, file: BinaryIO) -> bool:
         """Return whether the file still ends where it was left as it was left."""
         file.seek(self._place - len(self._mark))
         return file.read(len(self._mark)) == self._mark
-
-    def _skip(self, file: BinaryIO) -> None:
-        """Pass over everything but the newest lines."""
-        size = file.seek(0, 2)
-        if self.newest is not None and size > self.newest:
-            file.seek(size - self.newest)
-            self._mark = file.readline()[-MARK:]
-            self._place = file.tell()
 
     def _lines(self, file: BinaryIO) -> list[bytes]:
         file.seek(self._place)

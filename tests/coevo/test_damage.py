@@ -15,7 +15,7 @@ from tests.coevo.conftest import KUHN
 OWN = ("--set", "collect.episodes=8", "checkpoint_every=1")
 STEP = "checkpoints/step_000003"
 RESUME = ("train", "--resume", "{folder}", "--steps", "4", "--no-eval")
-SHOW = (("report", "{folder}"), ("watch", "{folder}", "--once"))
+SHOW = (("report", "{folder}"),)
 COMPARE = ("--seeds", "1", "--points", "2", "--games", "2", "--workers", "1", *OWN[:2])
 MAKE = {
     "run": ("train", "mars", "--env", KUHN, "--model", "table", "--steps", "3", "--no-eval", *OWN),

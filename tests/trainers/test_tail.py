@@ -77,21 +77,3 @@ def test_a_file_that_vanishes_is_forgotten(path):
     assert tail.read() == News([], anew=False)
     add(path, "two\n")
     assert tail.read() == News([b"two"], anew=False)
-
-
-def test_of_a_long_file_the_newest_lines_are_read(path):
-    add(path, *(f"{n:07}\n" for n in range(1000)))
-    tail = Tail(path, newest=80)
-    assert tail.read().lines == [f"{n:07}".encode() for n in range(991, 1000)]
-    add(path, "next\n")
-    assert tail.read() == News([b"next"], anew=False)
-    path.write_text("0000000\n")
-    assert tail.read() == News([b"0000000"], anew=True)
-
-
-def test_one_line_longer_than_what_is_read_of_a_file_is_passed_over(path):
-    add(path, "x" * 1000 + "\n")
-    tail = Tail(path, newest=80)
-    assert tail.read().lines == []
-    add(path, "y\n")
-    assert tail.read() == News([b"y"], anew=False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 
-from coevo.commands.arguments.comparing import Compare, Report, Tournament, Watch
+from coevo.commands.arguments.comparing import Compare, Report, Tournament
 from coevo.commands.arguments.fields import POSITIONAL, Command, flag, given
 from coevo.commands.arguments.house import (
     Algos,
@@ -33,7 +33,6 @@ COMMANDS: dict[str, type[Command]] = {
     "tournament": Tournament,
     "play": Play,
     "replay": Replay,
-    "watch": Watch,
     "reproduce": Reproduce,
     "starter build": StarterBuild,
     "starter check": StarterCheck,

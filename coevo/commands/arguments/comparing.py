@@ -121,18 +121,3 @@ class Report(Command):
     """The page; plots are written beside it."""
     episodes: Annotated[int, Shown("N", "400", low=1)] = 400
     """Most episodes in the transcript browser; of more a sample is taken over seeds and steps."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Watch(Command):
-    """Follow a run or a comparison in this terminal."""
-
-    runs: ClassVar[str] = "coevo.commands.watch"
-    example: ClassVar[str] = "coevo watch runs/mars-kuhn_poker-0"
-
-    folder: Annotated[str, Shown("DIR")]
-    """Folder of a run or a comparison."""
-    every: Annotated[float, Shown("SECONDS", "1", low=0.05)] = 1.0
-    """How often to look."""
-    once: Switch = False
-    """Print what there is and end."""
