@@ -9,7 +9,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from coevo.agents.adapters import Adapter, adapted
 from coevo.agents.copies import shared_copy
 from coevo.agents.engines.engine import Engine
-from coevo.agents.engines.settings import EngineConfig, TorchConfig
+from coevo.agents.engines.settings import EngineConfig, Torch
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.engines.vllm_engine import VllmEngine
 from coevo.agents.language_model import LanguageModelAgent
@@ -47,7 +47,7 @@ class PolicyMaker:
         self.dtype: torch.dtype = getattr(torch, dtype)
         self.source, self.sampling, self.seed = source, sampling, seed
         self.device, self.trust = device, trust_remote_code
-        self.engine = engine or TorchConfig()
+        self.engine = engine or Torch()
         self._engines: dict[str, Engine] = {}
         self._rows = Rows()
         self._loaded: dict[str, tuple[PreTrainedModel, PreTrainedTokenizerBase]] = {}
@@ -72,7 +72,7 @@ class PolicyMaker:
         if source == "table":
             if adapter is not None:
                 raise ConfigError("a table has no layers to adapt; leave population.adapters out")
-            if not isinstance(self.engine, TorchConfig):
+            if not isinstance(self.engine, Torch):
                 raise ConfigError(f"engine={self.engine.name!r} runs no table; leave it out")
             return TabularPolicy(Table(), self._rows, name=name, sampling=self.sampling)
         start, tokenizer = self._start(source)
@@ -91,7 +91,7 @@ class PolicyMaker:
 
     def _engine(self, source: str) -> Engine:
         """Return the engine of a policy; vLLM is shared by those of one start model."""
-        if isinstance(self.engine, TorchConfig):
+        if isinstance(self.engine, Torch):
             return TorchEngine(self.engine)
         if source not in self._engines:
             if self._engines and self.engine.gives_way and not self.engine.own_process:

@@ -54,14 +54,14 @@ LOSSES = (
         name="gspo, clip 0.2",
         record="gspo",
         trl={**ROWS, "loss_type": "grpo", "scale_rewards": "none"},
-        asked={"advantage.normalise": {"name": "none"}, "loss.surrogate": CLIP},
+        asked={"advantage.normalise": {"name": "no_normalisation"}, "loss.surrogate": CLIP},
     ),
     Case(
         name="luspo",
         record="gspo",
         trl={**ROWS, "loss_type": "luspo", "scale_rewards": "none"},
         asked={
-            "advantage.normalise": {"name": "none"},
+            "advantage.normalise": {"name": "no_normalisation"},
             "loss.surrogate": CLIP,
             "loss.aggregate": {"name": "seq_mean_token_sum"},
         },
@@ -77,7 +77,7 @@ LOSSES = (
         record="cispo",
         trl={"loss_type": "cispo", "epsilon_high": 1.5, "scale_rewards": "none"},
         asked={
-            "advantage.normalise": {"name": "none"},
+            "advantage.normalise": {"name": "no_normalisation"},
             "loss.surrogate": {"name": "cispo", "form": "cap", "cap": 1.5},
         },
     ),
@@ -139,7 +139,7 @@ TERMS = (
         name="dr_grpo, off-policy rows silenced",
         record="dr_grpo",
         trl={"loss_type": "dr_grpo", "scale_rewards": "none", "off_policy_mask_threshold": 0.02},
-        asked={"loss.token_masks": [{"name": "offpolicy", "delta": 0.02}]},
+        asked={"loss.token_masks": [{"name": "off_policy_mask", "delta": 0.02}]},
     ),
     Case(
         name="dapo, token TIS 1.2",
@@ -268,7 +268,7 @@ RLOO = (
         trainer="RLOOTrainer",
         trl={"beta": 0.0},
         value={
-            "loss.ratio_level": {"name": "seq_prod"},
+            "loss.ratio_level": {"name": "seq_prod_ratio"},
             "loss.surrogate": CLIP,
             "loss.aggregate": {"name": "seq_mean_token_mean"},
         },
@@ -280,7 +280,7 @@ RLOO = (
         record="rloo",
         trainer="RLOOTrainer",
         trl={"beta": 0.0},
-        asked={"loss.ratio_level": {"name": "seq_prod"}, "loss.surrogate": CLIP},
+        asked={"loss.ratio_level": {"name": "seq_prod_ratio"}, "loss.surrogate": CLIP},
         value={"loss.aggregate": {"name": "seq_mean_token_mean"}},
         why="gradient equal; ours counts the value of a row once per token",
     ),
@@ -291,7 +291,7 @@ RLOO = (
         trl={"beta": 0.05},
         asked={
             "advantage.kl_in_reward": 0.05,
-            "loss.ratio_level": {"name": "seq_prod"},
+            "loss.ratio_level": {"name": "seq_prod_ratio"},
             "loss.surrogate": CLIP,
         },
         value={"loss.aggregate": {"name": "seq_mean_token_mean"}},

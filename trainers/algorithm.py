@@ -24,8 +24,8 @@ from coevo.trainers.learners.settings import (
     Magnet,
     OptimConfig,
     SnapshotMagnet,
-    UtteranceCriticConfig,
-    ValueCriticConfig,
+    UtteranceCritic,
+    ValueCritic,
 )
 from coevo.trainers.steps import GIVERS, POLICY_GRADIENT, AnyStep
 
@@ -40,8 +40,8 @@ __all__ = [
     "Published",
     "SnapshotMagnet",
     "Status",
-    "UtteranceCriticConfig",
-    "ValueCriticConfig",
+    "UtteranceCritic",
+    "ValueCritic",
 ]
 
 
@@ -173,7 +173,8 @@ class Algorithm:
         if credit.reads != (None if self.critic is None else self.critic.gives):
             yield (
                 f"advantage.credit={credit.name!r} and critic={self.critic} contradict each other: "
-                "gae needs a critic {name: value}, td_critic one {name: utterance}, and nothing "
+                "gae needs a critic {name: value_critic}, td_critic one {name:"
+                " utterance_critic}, and nothing "
                 "else uses one"
             )
         if self.needs_greedy and self.collect.replay is not None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import AfterValidator, BeforeValidator
 
-from coevo.agents.engines.settings import EngineConfig, TorchConfig
+from coevo.agents.engines.settings import EngineConfig, Torch
 from coevo.agents.load import DEVICES
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.config import config as component
@@ -71,7 +71,7 @@ class TrainConfig:
     """How policies draw their tokens; filters, such as `top_p`, are for those that do not learn."""
     sampling_of: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Parameter set -> settings of `sampling` that are its own: `sampling_of.frozen.top_p=0.9`."""
-    engine: EngineConfig = field(default_factory=TorchConfig)
+    engine: EngineConfig = field(default_factory=Torch)
     """Where the tokens of policies come from: `torch`, or `{name: vllm, ...}`."""
     seed: Annotated[int, whole(0, 2**63 - 1)] = 0
     """Root of every generator of the run."""
@@ -122,7 +122,7 @@ class TrainConfig:
             raise ConfigError(
                 f"dtype={self.dtype!r} and ema={self.algorithm.ema:g}, magnet="
                 f"{self.algorithm.magnet} contradict each other: what an average moves by is "
-                "rounded away; use a magnet {name: snapshot}, no ema, or dtype=float32"
+                "rounded away; use a magnet {name: snapshot_magnet}, no ema, or dtype=float32"
             )
 
     def sampling_for(self, name: str) -> SamplingConfig:

@@ -8,7 +8,7 @@ from coevo.envs.core.config import choice, config, named, real, whole
 
 
 @config
-class TorchConfig:
+class Torch:
     """The model itself, in this process."""
 
     gives_way: ClassVar = ""
@@ -19,7 +19,7 @@ class TorchConfig:
 
 
 @config
-class VllmConfig:
+class Vllm:
     """vLLM; weights are published to it after every update.
 
     One engine holds the start model. Adapters lie beside it, several at a time; whole models take
@@ -57,5 +57,5 @@ class VllmConfig:
         return f"sleep_level={self.sleep_level}" if self.sleep_level else ""
 
 
-EngineConfig = Annotated[TorchConfig | VllmConfig, choice(), named(TorchConfig, VllmConfig)]
+EngineConfig = Annotated[Torch | Vllm, choice(), named(Torch, Vllm)]
 """Where the tokens of policies come from."""

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from coevo.agents.engines.engine import InProcess, Prompt, Sample
-from coevo.agents.engines.settings import TorchConfig
+from coevo.agents.engines.settings import Torch
 from coevo.agents.engines.wave import sample
 from coevo.agents.prefix_cache import PrefixCache
 from coevo.agents.sampling import Ids, SamplingConfig, allowed_next, filtered
@@ -29,9 +29,9 @@ class TorchEngine(InProcess):
         settings: None takes the defaults.
     """
 
-    def __init__(self, settings: TorchConfig | None = None) -> None:
+    def __init__(self, settings: Torch | None = None) -> None:
         super().__init__()
-        self.settings = settings or TorchConfig()
+        self.settings = settings or Torch()
         self._caches: dict[str, PrefixCache] = {}
 
     def publish(self, policy: PolicyRef, model: nn.Module) -> None:

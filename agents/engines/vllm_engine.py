@@ -32,7 +32,7 @@ from coevo.agents.adapters import is_adapted, save_adapter
 from coevo.agents.engines.engine import Engine, EngineError, Prompt, Sample, unpublished
 from coevo.agents.engines.memory_folder import MemoryFolder
 from coevo.agents.engines.processes import answer, unsignalled
-from coevo.agents.engines.settings import VllmConfig
+from coevo.agents.engines.settings import Vllm
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.sampling import Ids, SamplingConfig, allowed_next
 from coevo.envs.core.episode import PolicyRef
@@ -83,7 +83,7 @@ class VllmEngine(Engine):
         ConfigError: the settings ask for what this process or machine does not have.
     """
 
-    def __init__(self, source: str, settings: VllmConfig) -> None:
+    def __init__(self, source: str, settings: Vllm) -> None:
         _check_place(settings)
         self.source, self.settings = source, settings
         self._folder = MemoryFolder()
@@ -317,7 +317,7 @@ class VllmEngine(Engine):
         shutil.rmtree(old.path)
 
 
-def _check_place(settings: VllmConfig) -> None:
+def _check_place(settings: Vllm) -> None:
     """Refuse what a process or a machine cannot do."""
     if settings.gives_way and not torch.cuda.is_available():
         raise ConfigError(

@@ -134,7 +134,7 @@ class Pool(Population):
 class FrozenOpponent:
     """One learner against the policy it started from."""
 
-    name: Literal["frozen"] = "frozen"
+    name: Literal["frozen_opponent"] = "frozen_opponent"
 
     def __call__(self, seats: Sequence[str], make: MakePolicy) -> Population:
         return Frozen(tuple(seats), make)
@@ -144,7 +144,7 @@ class FrozenOpponent:
 class PastSelves:
     """Learners against one another, their past selves and agents that never learn."""
 
-    name: Literal["pool"] = "pool"
+    name: Literal["past_selves"] = "past_selves"
     every: Annotated[int, whole(1)] = 20
     """Updates between snapshots."""
     size: Annotated[int, whole(0)] = 5
@@ -164,7 +164,8 @@ class PastSelves:
         check_scripted("population.members", self.members)
         if not self.size and not self.members:
             raise ConfigError(
-                "pool.size=0 and pool.members=[] leave the pool empty: name members, such as "
+                "past_selves.size=0 and past_selves.members=[] leave the pool empty: name"
+                " members, such as "
                 "[expert:0.8], or keep past selves (size above 0); {name: shared} is self-play"
             )
 

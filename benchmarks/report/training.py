@@ -26,8 +26,8 @@ KL = {
     "approx_kl": "from the policy that played",
     "kl": "from the reference",
     "adaptive_kl": "from the reference",
-    "kl_convex": "from the reference",
-    "magnet": "from the magnet",
+    "convex_kl": "from the reference",
+    "magnet_kl": "from the magnet",
 }
 """Divergence that runs log -> from what the policy is away."""
 DIAGNOSTICS = {

@@ -24,7 +24,7 @@ from coevo.agents.table import Rows, Table, TableWeights, TabularPolicy
 from coevo.benchmarks.reproductions.hackable import ID
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
 from coevo.benchmarks.reproductions.table_run import started
-from coevo.envs.rewards import VerifierReward
+from coevo.envs.rewards import Verifier
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.loop import updates
@@ -115,7 +115,7 @@ def record(variant: str | None, step: float) -> Algorithm:
 def ruled() -> Algorithm:
     """Return the same with the verifier's word as the reward."""
     made = record("frozen", FAST)
-    return replace(made, rewards=(VerifierReward(),), judges={}, optim_of={})
+    return replace(made, rewards=(Verifier(),), judges={}, optim_of={})
 
 
 def maker() -> MakePolicy:

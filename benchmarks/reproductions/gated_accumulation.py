@@ -28,7 +28,7 @@ from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT
 from coevo.envs.core.registry import register
 from coevo.envs.core.task import NoArguments, Task
-from coevo.envs.rewards import NotedReward
+from coevo.envs.rewards import Noted
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.estimators import Gated, NoNormalisation, SumNorm, WeightedSum
 from coevo.trainers.loop import finish
@@ -43,7 +43,7 @@ LEVELS, LUCKY = 10, 3
 """What chance draws from, and how many of that pay the high reward."""
 SETTINGS: dict[str, Any] = {
     **PLAIN,
-    "rewards": (NotedReward(key="progress"),),
+    "rewards": (Noted(key="progress"),),
     "population": Separate(agents={CHANCE: "random"}),
     "collect.episodes": SIZE,
     "collect.group_size": SIZE,

@@ -23,7 +23,7 @@ from coevo.benchmarks.reproductions.contexts import ID, odds
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps, near
 from coevo.benchmarks.reproductions.table_run import PLAIN, sized, started
 from coevo.benchmarks.reproductions.tabular import episodes
-from coevo.envs.rewards import NotedReward
+from coevo.envs.rewards import Noted
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.estimators import AdvantageConfig, Decoupled, WeightedSum, advantages
 from coevo.trainers.loop import finish
@@ -33,7 +33,7 @@ PARTS = ("format", "accuracy")
 CONTEXTS, SIZE, STEPS, LR = 16, 8, 200, 0.1
 SETTINGS = {
     **PLAIN,
-    "rewards": (NotedReward(key="beside"),),
+    "rewards": (Noted(key="beside"),),
     "collect.episodes": CONTEXTS * SIZE,
     "collect.group_size": SIZE,
     "optim.lr": LR,

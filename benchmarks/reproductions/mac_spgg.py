@@ -20,14 +20,14 @@ from coevo.benchmarks.reproductions.table_run import QUICKLY, outcomes
 from coevo.envs.core.config import plain
 from coevo.envs.societies.sequential_goods import GoodsConfig, equilibrium
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.estimators import EntropyBonus
+from coevo.trainers.estimators import Entropy
 
 ENV = "coevo/sequential_public_goods-v0"
 STEPS, LAST = 80, 10
 SETTINGS = {
     **QUICKLY,
     "collect.episodes": 64,
-    "loss.regularise": (EntropyBonus(coef=0.06),),
+    "loss.regularise": (Entropy(coef=0.06),),
     "optim.lr": 0.25,
     "optim.warmup": 10,
 }

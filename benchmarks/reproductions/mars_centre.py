@@ -35,7 +35,7 @@ PLAYER_1 = [[0.0, -1.0], [0.1, 1.0]]
 def run(seeds: Sequence[int]) -> Outcome:
     """Centre the returns of both roles in two ways; nothing is drawn."""
     turns, payoff = _kuhn()
-    pooled, own = (_role_means(turns, center) for center in ("batch", "agent_group"))
+    pooled, own = (_role_means(turns, center) for center in ("batch_mean", "agent_mean"))
     return Outcome(
         (
             *(near(f"A of {name}", [a], ref, 1e-4) for name, a, ref in _vector()),
@@ -55,7 +55,7 @@ def _vector() -> list[tuple[str, float, float]]:
     -1, -1, 1.1, 1 with mean 0.025: 1.1 - 0.24, -1 - 0.24, -1 - 0.025, 1 - 0.025.
     """
     batch = from_lists(PLAYER_0 + PLAYER_1, seat=[0, 0, 1, 1])
-    a_BT = advantages(_spec("agent_group"), batch).advantage_BS.tolist()
+    a_BT = advantages(_spec("agent_mean"), batch).advantage_BS.tolist()
     return [
         ("player 0, first turn", a_BT[0][0], 0.86),
         ("player 0, last turn", a_BT[1][1], -1.24),

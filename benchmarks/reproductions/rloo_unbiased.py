@@ -37,7 +37,7 @@ from coevo.trainers.estimators import (
 GOOD, GROUPS, SIZE = 0.1, 10_000, 8
 ERRORS = 3.0
 """Standard errors that a mean may be off."""
-CENTERS = ("none", "group", "group_loo")
+CENTERS = ("no_baseline", "group_mean", "leave_one_out")
 
 
 def run(seeds: Sequence[int]) -> Outcome:
@@ -48,7 +48,8 @@ def run(seeds: Sequence[int]) -> Outcome:
     variance = {n: tuple(float(g.var()) for g in found[n]) for n in CENTERS}
     shrink = (SIZE - 1) / SIZE
     alike = tuple(
-        b / a * shrink**2 for a, b in zip(variance["group"], variance["group_loo"], strict=True)
+        b / a * shrink**2
+        for a, b in zip(variance["group_mean"], variance["leave_one_out"], strict=True)
     )
 
     def unbiased(label: str, name: str, value: float) -> Row:
@@ -58,15 +59,15 @@ def run(seeds: Sequence[int]) -> Outcome:
 
     return Outcome(
         (
-            unbiased("mean / analytic, no baseline", "none", 1.0),
-            unbiased("mean / analytic, group mean", "group", shrink),
-            unbiased("mean / analytic, leave one out", "group_loo", 1.0),
-            Row("variance, no baseline", variance["none"]),
-            Row("variance, group mean", variance["group"]),
-            Row("variance, leave one out", variance["group_loo"]),
+            unbiased("mean / analytic, no baseline", "no_baseline", 1.0),
+            unbiased("mean / analytic, group mean", "group_mean", shrink),
+            unbiased("mean / analytic, leave one out", "leave_one_out", 1.0),
+            Row("variance, no baseline", variance["no_baseline"]),
+            Row("variance, group mean", variance["group_mean"]),
+            Row("variance, leave one out", variance["leave_one_out"]),
             Row(
                 "variance saved by leaving one out",
-                gaps(variance["none"], variance["group_loo"]),
+                gaps(variance["no_baseline"], variance["leave_one_out"]),
                 low=0.0,
             ),
             Row("variance / (G/(G-1))^2, leave one out over group", alike, 1.0, 0.999, 1.001),

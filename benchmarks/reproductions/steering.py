@@ -22,7 +22,7 @@ from coevo.envs.societies.herding import best_line
 from coevo.envs.societies.steering import PLANNER, SteeringConfig
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.algorithms.two_level import cycle
-from coevo.trainers.estimators import EntropyBonus
+from coevo.trainers.estimators import Entropy
 
 ENV = "coevo/steering-v0"
 STEPS, ALONE, LAST, CITIZENS = 240, 50, 40, 3
@@ -32,7 +32,7 @@ SETTINGS = {
     "cycle": cycle(ALONE),
     "optim.lr": 0.2,
     "optim_of": {"planner": {"lr": 0.1}},
-    "loss.regularise": (EntropyBonus(coef=0.01),),
+    "loss.regularise": (Entropy(coef=0.01),),
 }
 CASES = {
     "altruist, belief 0.5": SteeringConfig(precision_cost=6.0, prior=0.5, citizens=CITIZENS),

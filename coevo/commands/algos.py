@@ -12,7 +12,7 @@ from coevo.envs.core.config import changed, plain
 from coevo.trainers.algorithm import STATUS, Algorithm, CollectConfig
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.cycle import in_words
-from coevo.trainers.estimators import AdvantageConfig
+from coevo.trainers.estimators import AdvantageConfig, LossConfig
 from coevo.trainers.steps import POLICY_GRADIENT
 
 TEXTS = ("name", "summary", "paper", "formula", "status", "reproductions", "published", "variants")
@@ -70,11 +70,11 @@ def settings(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 def in_short(config: Algorithm) -> tuple[str, ...]:
     """Return an algorithm's advantage, loss and mean, and what else is not the usual; or its cycle.
 
-    Advantage: credit / baseline / normalisation, then transforms. Loss: what shares a ratio, then
-    the surrogate with its clip bounds.
+    Advantage: credit / baseline / normalisation, then transforms. Loss: the ratio where it is not
+    that of a token, then the surrogate with its clip bounds.
 
     >>> in_short(ALGORITHMS["dapo"])[:3]
-    ('outcome / group / group_std', 'token:dual_clip 0.2,0.28', 'token_mean')
+    ('outcome / group_mean / group_std', 'dual_clip 0.2,0.28', 'token_mean')
     """
     if config.cycle != POLICY_GRADIENT:
         return (in_words(config.cycle), *filter(None, [", ".join(_more(config))]))
@@ -92,7 +92,9 @@ def _advantage(config: Algorithm) -> str:
 
 
 def _grouped(component: Any) -> str:
-    """Name a component, with its key where it is not the usual one."""
+    """Name a component, with its key where it is not the usual one; "-" stands for none."""
+    if component.name.startswith("no_"):
+        return "-"
     by = changed(component).get("by")
     return component.name if by is None else f"{component.name}({by})"
 
@@ -101,7 +103,8 @@ def _surrogate(config: Algorithm) -> str:
     known = plain(config.loss.surrogate)
     bounds = dict.fromkeys(f"{known[k]:g}" for k in ("eps_lo", "eps_hi") if k in known)
     own = [str(known[k]) for k in ("form", "side", "weight") if known.get(k, "none") != "none"]
-    named = f"{config.loss.ratio_level.name}:{config.loss.surrogate.name}"
+    level, named = config.loss.ratio_level, config.loss.surrogate.name
+    named = named if level == LossConfig().ratio_level else f"{level.name}:{named}"
     named += f"({', '.join(own)})" if own else ""
     return " ".join([named, ",".join(bounds)]) if bounds else named
 
@@ -119,7 +122,7 @@ def _more(config: Algorithm) -> Iterator[str]:
     yield from (c.name for c in loss.token_masks)
     yield from (c.name for c in loss.regularise if not c.needs_magnet)
     if config.magnet is not None:
-        yield f"magnet {config.magnet.name}"
+        yield config.magnet.name
     if loss.is_correction is not None:
         yield loss.is_correction.name
     if advantage.kl_in_reward:

@@ -1,7 +1,7 @@
 """Reward modules: named, ranged, composable pieces of reward.
 
 A module is its own configuration: a frozen `@config` class whose fields are its arguments, so that
-`FormatReward(legal=0.1)` and `{name: format, legal: 0.1}` are the same. A module that learns keeps
+`Format(legal=0.1)` and `{name: format, legal: 0.1}` are the same. A module that learns keeps
 what it learned beside its fields; `copy.deepcopy` of one that has not learned yet is a fresh one.
 
 A module that needs only the past (`per_turn`) is applied by the environment after every reply. The

@@ -82,7 +82,7 @@ class _Lines(SplitSource):
 
 
 @config
-class JsonLines(_Lines):
+class Jsonl(_Lines):
     """One object per line: `question`, `answer`, and, if given, `kind` and `id`."""
 
     name: Literal["jsonl"] = "jsonl"

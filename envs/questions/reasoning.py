@@ -22,7 +22,7 @@ class ReasoningGym(SplitSource):
     no place for text that means harm.
     """
 
-    name: Literal["reasoning-gym"] = "reasoning-gym"
+    name: Literal["reasoning_gym"] = "reasoning_gym"
     task: str
     """Name in reasoning-gym, such as `leg_counting`."""
     size: Annotated[int, whole(1)] = 500

@@ -14,67 +14,70 @@ from coevo.envs.core.rewards import (
     Rewards,
     reward_modules,
 )
-from coevo.envs.rewards.compose import GatedReward, WeightedSum
-from coevo.envs.rewards.formula import FormulaReward, NotedReward
-from coevo.envs.rewards.interaction import InteractionReward
-from coevo.envs.rewards.majority import MajorityReward
-from coevo.envs.rewards.payoff import PayoffReward
-from coevo.envs.rewards.progress import ProgressReward
-from coevo.envs.rewards.regret import RegretReward
-from coevo.envs.rewards.semantic import SemanticReward
-from coevo.envs.rewards.shaping import FormatReward, LengthPenalty, OverlongPenalty
+from coevo.envs.rewards.compose import Gated, WeightedSum
+from coevo.envs.rewards.formula import Formula, Noted
+from coevo.envs.rewards.interaction import Interaction
+from coevo.envs.rewards.majority import Majority
+from coevo.envs.rewards.payoff import SharedPayoff
+from coevo.envs.rewards.progress import Progress
+from coevo.envs.rewards.regret import Regret
+from coevo.envs.rewards.semantic import Semantic
+from coevo.envs.rewards.shaping import Format, LengthPenalty, OverlongPenalty
 from coevo.envs.rewards.token_cost import TokenCost
-from coevo.envs.rewards.tools import ToolReward
-from coevo.envs.rewards.verified import MarginReward, QualityReward, VerifierReward
+from coevo.envs.rewards.tools import ToolCalls
+from coevo.envs.rewards.verified import Margin, Quality, Verifier
 from coevo.envs.rewards.win_rate import Higher, Odds, WinRate
 
 REWARDS |= {
-    "format": FormatReward,
-    "formula": FormulaReward,
-    "gated": GatedReward,
-    "interaction": InteractionReward,
-    "length": LengthPenalty,
-    "majority": MajorityReward,
-    "margin": MarginReward,
-    "noted": NotedReward,
-    "overlong": OverlongPenalty,
-    "payoff": PayoffReward,
-    "progress": ProgressReward,
-    "quality": QualityReward,
-    "regret": RegretReward,
-    "semantic": SemanticReward,
-    "sum": WeightedSum,
-    "token_cost": TokenCost,
-    "toolrl": ToolReward,
-    "verifier": VerifierReward,
-    "win_rate": WinRate,
+    kind.name: kind
+    for kind in (
+        Format,
+        Formula,
+        Gated,
+        Interaction,
+        LengthPenalty,
+        Majority,
+        Margin,
+        Noted,
+        OverlongPenalty,
+        SharedPayoff,
+        Progress,
+        Quality,
+        Regret,
+        Semantic,
+        WeightedSum,
+        TokenCost,
+        ToolCalls,
+        Verifier,
+        WinRate,
+    )
 }
 
 __all__ = [
     "REWARDS",
-    "FormatReward",
-    "FormulaReward",
-    "GatedReward",
+    "Format",
+    "Formula",
+    "Gated",
     "Higher",
-    "InteractionReward",
+    "Interaction",
     "LengthPenalty",
-    "MajorityReward",
-    "MarginReward",
-    "NotedReward",
+    "Majority",
+    "Margin",
+    "Noted",
     "Odds",
     "OverlongPenalty",
-    "PayoffReward",
-    "ProgressReward",
-    "QualityReward",
-    "RegretReward",
+    "Progress",
+    "Quality",
+    "Regret",
     "Reward",
     "RewardModule",
     "RewardModules",
     "Rewards",
-    "SemanticReward",
+    "Semantic",
+    "SharedPayoff",
     "TokenCost",
-    "ToolReward",
-    "VerifierReward",
+    "ToolCalls",
+    "Verifier",
     "WeightedSum",
     "WinRate",
     "reward_modules",

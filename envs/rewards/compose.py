@@ -124,7 +124,7 @@ def _added(one: Rewards, other: Rewards) -> Rewards:
 class WeightedSum(Composed):
     """Gives the weighted sum of what its parts give."""
 
-    name: Literal["sum"] = "sum"
+    name: Literal["weighted_sum"] = "weighted_sum"
     parts: tuple[Reward, ...]
     weights: tuple[Annotated[float, real()], ...] = ()
     """One for each part; 1 each where none are given."""
@@ -155,11 +155,11 @@ class WeightedSum(Composed):
 
 
 @config
-class GatedReward(Composed):
+class Gated(Composed):
     """Gives what a module gives, but only where another one gives enough after the same reply.
 
-    For example `{name: gated, module: {name: length, unit: characters}, when: format, least: 0.05}`
-    charges for length only where the reply is legal.
+    For example `{name: gated, module: {name: length_penalty, unit: characters}, when: format,
+    least: 0.05}` charges for length only where the reply is legal.
     """
 
     name: Literal["gated"] = "gated"

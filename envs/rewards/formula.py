@@ -28,7 +28,7 @@ LONGEST, DEEPEST = 1000, 50
 
 
 @config
-class FormulaReward(Composed):
+class Formula(Composed):
     """Gives the value of a formula such as `g1 * g3 - 0.5 * g2` over what other modules give.
 
     `+ - * /`, brackets, numbers and the names of `terms`. `shift` is added to every term, so that
@@ -132,7 +132,7 @@ def evaluated(node: ast.expr, terms: Mapping[str, float]) -> float:
 
 
 @config
-class NotedReward(RewardModule):
+class Noted(RewardModule):
     """Gives a number that the environment noted with the reply, `turn.notes[key]`; 0 without."""
 
     name: Literal["noted"] = "noted"

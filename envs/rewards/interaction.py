@@ -23,7 +23,7 @@ VALID = ("1", "2", "3")
 
 
 @config
-class InteractionReward(RewardModule):
+class Interaction(RewardModule):
     """Rewards solutions and evaluations by the scores that other agents give.
 
     It reads the record alone: turns of the role `scorer` are about an evaluation or a solution,

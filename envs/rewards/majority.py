@@ -51,7 +51,7 @@ class _Vote(NamedTuple):
 
 
 @config
-class MajorityReward(RewardModule):
+class Majority(RewardModule):
     """Rewards the speaker with 1 if its final answer is the one that a vote prefers, else 0.
 
     Everybody votes with `Turn.answer`, as the environment reads it. Answers are one and the same if

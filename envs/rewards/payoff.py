@@ -30,7 +30,7 @@ def shared(payoff: Mapping[str, float], share: Share) -> Rewards:
 
 
 @config
-class PayoffReward(RewardModule):
+class SharedPayoff(RewardModule):
     """Gives every agent its share of the payoff of the latest reply: scale * shared(R).
 
     The environment goes on giving `payoff` itself, and this comes on top, as the component
@@ -44,7 +44,7 @@ class PayoffReward(RewardModule):
     `team` and `sum` give 0.
     """
 
-    name: Literal["payoff"] = "payoff"
+    name: Literal["shared_payoff"] = "shared_payoff"
     share: Share = "team"
     scale: Annotated[float, real()] = 1.0
 

@@ -64,7 +64,7 @@ class _Estimate:
 
 
 @config
-class ProgressReward(RewardModule):
+class Progress(RewardModule):
     """Gives the speaker c_t + 0.5 g_t after every reply: estimated progress, and being executed.
 
     c_t is learned such that, over the replies of one seat in one episode, sum_t c_t = R, its payoff

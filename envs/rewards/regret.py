@@ -15,7 +15,7 @@ from coevo.envs.core.task import role_of
 
 
 @config
-class RegretReward(RewardModule):
+class Regret(RewardModule):
     """Pays the designer max(best antagonist - mean protagonist, 0), or what `of` says.
 
     Regret is estimated by the seats of one episode, who all play the designer's level: the

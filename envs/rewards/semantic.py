@@ -61,7 +61,7 @@ def cosines(one: Any, other: Any) -> NDArray[np.float64]:
 
 
 @config
-class SemanticReward(RewardModule):
+class Semantic(RewardModule):
     """Gives the speaker the cosine of the embeddings of its reply and of a reference text.
 
     Scored after the episode, so that an encoder sees every text of a batch at once. The reward lies

@@ -1,7 +1,7 @@
 """Small rewards for how a reply is written; logged apart from the payoff of the rules.
 
-`format` and `length` are the shaping terms of MARSHAL's released configuration (arXiv
-2510.15414), `overlong` is DAPO's. Evaluation uses the payoff alone.
+`format` and `length_penalty` are the shaping terms of MARSHAL's released configuration (arXiv
+2510.15414), `overlong_penalty` is DAPO's. Evaluation uses the payoff alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from coevo.envs.core.rewards import RewardModule, Rewards
 
 
 @config
-class FormatReward(RewardModule):
+class Format(RewardModule):
     """Rewards the speaker for every reply that is a legal move."""
 
     name: Literal["format"] = "format"
@@ -58,7 +58,7 @@ class LengthPenalty(_Lengthy):
     no reward; counted in characters, it needs no policy and is applied during the episode.
     """
 
-    name: Literal["length"] = "length"
+    name: Literal["length_penalty"] = "length_penalty"
     unit: Literal["tokens", "characters"] = "tokens"
     free: Annotated[int, whole(0)] = 2048
     """Units that cost nothing."""
@@ -104,7 +104,7 @@ class OverlongPenalty(_Lengthy):
     (dynamic sampling), select on the payoff: with this charge in it hardly two rewards are equal.
     """
 
-    name: Literal["overlong"] = "overlong"
+    name: Literal["overlong_penalty"] = "overlong_penalty"
     longest: Annotated[int, whole(1)] = 20480
     """Most tokens of a reply; DAPO trains with 20480."""
     buffer: Annotated[int, whole(1)] = 4096

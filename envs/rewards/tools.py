@@ -55,7 +55,7 @@ def jaccard(one: Iterable[Hashable], other: Iterable[Hashable]) -> float:
 
 
 @config
-class ToolReward(RewardModule):
+class ToolCalls(RewardModule):
     """Rewards the speaker for well-formed tool calls and for their likeness to the expected ones.
 
     Both parts are given for every reply, each against all calls expected of the task, so this is
@@ -69,15 +69,15 @@ class ToolReward(RewardModule):
     for correctness, a length reward) are not here.
     """
 
-    name: Literal["toolrl"] = "toolrl"
+    name: Literal["tool_calls"] = "tool_calls"
     expected: str | Mapping[str, str] | None = None
     """The expected calls in one text, for all tasks or by `Episode.task`. None reads the task
     itself: a JSON object whose `calls` is such a text, or a list of texts and of `{"name": ...,
     "arguments": {...}}`. A task that gives none, in either way, is not rewarded; an empty text
     expects that no tool is called."""
     part: Literal["both", "format", "correctness"] = "both"
-    """Which part to give, as component `toolrl`, `toolrl_format` or `toolrl_correctness`: GDPO
-    normalises the two apart."""
+    """Which part to give, as component `tool_calls`, `tool_calls_format` or
+    `tool_calls_correctness`: GDPO normalises the two apart."""
 
     def __post_init__(self) -> None:
         try:

@@ -32,7 +32,7 @@ class _OnVerdicts(RewardModule):
 
 
 @config
-class VerifierReward(_OnVerdicts):
+class Verifier(_OnVerdicts):
     """Gives the speaker what a verifier says of its answer, from 0 to 1.
 
     Replies that nobody verified get no reward.
@@ -126,7 +126,7 @@ class _Shaped(_OnVerdicts):
 
 
 @config
-class MarginReward(_Shaped):
+class Margin(_Shaped):
     """Gives R + alpha (R - Q): being right, and righter than the discussion so far.
 
     R is the verdict on the reply, 0 to 1, and Q the mean verdict on earlier replies of `roles`;
@@ -140,17 +140,17 @@ class MarginReward(_Shaped):
     def difference(self, right: float, before: float) -> float:
         """Return D = R - Q: by how much a reply is better than the replies before it.
 
-        >>> [MarginReward().difference(r, q) for r, q in ((1, 0), (0, 1), (1, 1), (0, 0))]
+        >>> [Margin().difference(r, q) for r, q in ((1, 0), (0, 1), (1, 1), (0, 0))]
         [1, -1, 0, 0]
         """
         return right - before
 
 
 @config
-class QualityReward(_Shaped):
+class Quality(_Shaped):
     """Gives R + alpha (Q R - (1 - Q)(1 - R)): staying right earns, staying wrong costs.
 
-    All else, the arguments included, as in `MarginReward`.
+    All else, the arguments included, as in `Margin`.
     """
 
     name: Literal["quality"] = "quality"
@@ -158,7 +158,7 @@ class QualityReward(_Shaped):
     def difference(self, right: float, before: float) -> float:
         """Return D = Q R - (1 - Q)(1 - R).
 
-        >>> [QualityReward().difference(r, q) for r, q in ((1, 1), (0, 0), (1, 0), (0, 1))]
+        >>> [Quality().difference(r, q) for r, q in ((1, 1), (0, 0), (1, 0), (0, 1))]
         [1, -1, 0, 0]
         """
         return before * right - (1 - before) * (1 - right)

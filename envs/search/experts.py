@@ -31,7 +31,7 @@ class Fact(NamedTuple):
     object: str
 
 
-class Progress(NamedTuple):
+class Followed(NamedTuple):
     """How far facts answer a question."""
 
     following: tuple[str, ...]
@@ -49,18 +49,18 @@ def read_facts(texts: Iterable[str]) -> list[Fact]:
     return [Fact(*(part.strip() for part in m.groups())) for t in texts for m in _FACT.finditer(t)]
 
 
-def followed(start: str, relations: Sequence[str], facts: Sequence[Fact]) -> Progress:
+def followed(start: str, relations: Sequence[str], facts: Sequence[Fact]) -> Followed:
     """Follow relations from an entity through facts, of equal ones the first.
 
     >>> followed("Poko", ["boss", "home"], [Fact("Poko", "boss", "Kula")])
-    Progress(following=('home',), entity='Kula')
+    Followed(following=('home',), entity='Kula')
     """
     said = {(f.subject, f.relation): f.object for f in reversed(facts)}
     at, entity = 0, start
     while at < len(relations) and (entity, relations[at]) in said:
         entity = said[entity, relations[at]]
         at += 1
-    return Progress(tuple(relations[at:]), entity)
+    return Followed(tuple(relations[at:]), entity)
 
 
 # ---- Router, searcher and answerer --------------------------------------------------------------

@@ -48,7 +48,7 @@ def test_separate_weights_keep_their_seat_and_share_no_tensor(make):
 
 
 def test_one_learner_rotates_against_the_policy_it_started_from(make):
-    population = read(PopulationConfig, {"name": "frozen"})(SEATS, make)
+    population = read(PopulationConfig, {"name": "frozen_opponent"})(SEATS, make)
     places = [[s for s in SEATS if who[s] == "policy"] for who in seated(population, 6)]
     assert places == [[s] for s in SEATS] * 2
     before = first(population.fixed["frozen"])
@@ -58,9 +58,9 @@ def test_one_learner_rotates_against_the_policy_it_started_from(make):
 
 
 def test_a_pool_keeps_the_newest_copies_and_plays_them_in_every_seat(make):
-    population = read(PopulationConfig, {"name": "pool", "every": 2, "size": 2, "latest": 0.5})(
-        SEATS, make
-    )
+    population = read(
+        PopulationConfig, {"name": "past_selves", "every": 2, "size": 2, "latest": 0.5}
+    )(SEATS, make)
     assert seated(population, 3) == [dict.fromkeys(SEATS, "policy")] * 3
     start = first(population.learners["policy"])
     for step in range(1, 8):
@@ -80,7 +80,7 @@ def test_a_pool_keeps_the_newest_copies_and_plays_them_in_every_seat(make):
 
 
 def test_a_past_self_has_random_numbers_and_a_memory_of_its_own(make):
-    population = read(PopulationConfig, {"name": "pool"})(SEATS, make)
+    population = read(PopulationConfig, {"name": "past_selves"})(SEATS, make)
     learner, past = population.learners["policy"], population.restore_snapshot("past000020")
     assert past._asked is not learner._asked and past._spoken is not learner._spoken
     assert past.tokens is learner.tokens
@@ -88,8 +88,8 @@ def test_a_past_self_has_random_numbers_and_a_memory_of_its_own(make):
 
 @pytest.mark.parametrize("bad", [{"every": 0}, {"size": 0}, {"latest": 1.5}, {"latest": -0.1}])
 def test_a_pool_without_meaning_is_refused(make, bad):
-    with pytest.raises(ConfigError, match=rf"pool\.{next(iter(bad))}="):
-        read(PopulationConfig, {"name": "pool", **bad})(SEATS, make)
+    with pytest.raises(ConfigError, match=rf"past_selves\.{next(iter(bad))}="):
+        read(PopulationConfig, {"name": "past_selves", **bad})(SEATS, make)
 
 
 def test_only_a_pool_takes_snapshots_back(make):

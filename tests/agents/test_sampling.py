@@ -18,7 +18,7 @@ from transformers import (
 
 from coevo.agents.agent import Request
 from coevo.agents.engines.engine import Prompt
-from coevo.agents.engines.settings import VllmConfig
+from coevo.agents.engines.settings import Vllm
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.engines.vllm_engine import VllmEngine
 from coevo.agents.engines.wave import sample
@@ -291,7 +291,7 @@ def test_vllm_is_given_the_filters(monkeypatch, llama, given):
         reply = SimpleNamespace(token_ids=[END], logprobs=[{END: SimpleNamespace(logprob=-1.0)}])
         return [SimpleNamespace(outputs=[reply]) for _ in prompts]
 
-    engine, policy = VllmEngine("unused", VllmConfig()), PolicyRef("policy", 0)
+    engine, policy = VllmEngine("unused", Vllm()), PolicyRef("policy", 0)
     engine._llm = SimpleNamespace(
         generate=generate, collective_rpc=lambda *_, **__: [[]], reset_prefix_cache=lambda: None
     )

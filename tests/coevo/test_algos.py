@@ -81,11 +81,11 @@ def test_a_variant_without_changes_says_so(cli):
 
 
 def test_what_is_not_the_usual_is_named():
-    assert in_short(ALGORITHMS["dapo"])[-1] == "overlong, dynamic"
+    assert in_short(ALGORITHMS["dapo"])[-1] == "overlong_penalty, keep_dynamic"
     assert in_short(ALGORITHMS["remax"])[-1] == "greedy episode"
-    assert in_short(ALGORITHMS["mars"])[-1] == "magnet ema"
+    assert in_short(ALGORITHMS["mars"])[-1] == "ema_magnet"
     assert in_short(ALGORITHMS["reinforce"]) == (
-        "to_go / batch / none",
-        "token:pg",
+        "to_go / batch_mean / -",
+        "policy_gradient",
         "seq_mean_token_sum",
     )

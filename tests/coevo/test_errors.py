@@ -49,7 +49,7 @@ TABLE = [
     ((*TRAIN, "--set", "advantage.ddof=5"), "ddof=5 must be"),
     ((*TRAIN, "--set", "sampling.token_budget=0"), "token_budget=0 must be"),
     ((*TRAIN, "--set", "collect.high=.nan"), "collect.high=nan must be"),
-    ((*TRAIN, "--set", "loss.regularise.magnet.coef=-1"), "coef=-1 must be"),
+    ((*TRAIN, "--set", "loss.regularise.magnet_kl.coef=-1"), "coef=-1 must be"),
     ((*TRAIN, "--set", "trust_remote_code=true"), "unknown setting 'trust_remote_code'"),
     ((*TRAIN, "--device", "gpu"), "--device 'gpu' must be one of 'auto', 'cpu', 'cuda'"),
     ((*TRAIN, "--temperature", "-1"), "--temperature -1 must be 0 or more"),

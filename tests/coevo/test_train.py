@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from coevo.__main__ import main
-from coevo.agents.engines.settings import VllmConfig
+from coevo.agents.engines.settings import Vllm
 from coevo.benchmarks.provenance import hardware
 from coevo.benchmarks.report.run import MEASURES
 from coevo.commands.arguments import Train
@@ -73,9 +73,9 @@ def test_a_run_on_what_the_starter_model_never_saw_says_so(monkeypatch, trained,
 @pytest.mark.parametrize(
     ("words", "engine"),
     [
-        (["engine=vllm"], VllmConfig()),
-        (["engine={name: vllm}", "engine.own_process=true"], VllmConfig(own_process=True)),
-        (["engine={name: vllm, sleep_level: 2}"], VllmConfig(sleep_level=2)),
+        (["engine=vllm"], Vllm()),
+        (["engine={name: vllm}", "engine.own_process=true"], Vllm(own_process=True)),
+        (["engine={name: vllm, sleep_level: 2}"], Vllm(sleep_level=2)),
     ],
 )
 def test_the_engine_is_a_setting_of_the_run(words, engine):
@@ -304,8 +304,11 @@ def test_a_disk_that_refuses_leaves_one_line_and_what_was_written(here, tiny_mod
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("population={name: pool, members: ['expert:9']}", "members: 'expert:9': skill=9.0 must"),
-        ("population={name: pool, members: ['expert:9']}", "in 0..1; the nearest is 1"),
+        (
+            "population={name: past_selves, members: ['expert:9']}",
+            "members: 'expert:9': skill=9.0 must",
+        ),
+        ("population={name: past_selves, members: ['expert:9']}", "in 0..1; the nearest is 1"),
         ("population={name: separate, agents: {player_1: 'expert:-1'}}", "the nearest is 0"),
         ("advantage.reward_weights={formt: 0.5}", "reward_weights 'formt'; did you mean 'format'"),
     ],

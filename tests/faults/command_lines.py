@@ -218,10 +218,12 @@ def parts() -> Iterator[Wrong]:
         for told, text in _unfitting(name, module):
             yield Wrong([*_train("mars"), "--set", f"rewards=[{text}]"], f"rewards {text}", told)
     for members in ("[nope]", "3", "[expert:9]", "['']", "[[expert:0.5]]", "{expert: 1}", "[3]"):
-        pair = f"population={{name: pool, members: {members}}}"
-        yield Wrong([*_train("mars"), "--set", pair], pair, ("members", "nope", "expert", "pool"))
+        pair = f"population={{name: past_selves, members: {members}}}"
+        yield Wrong(
+            [*_train("mars"), "--set", pair], pair, ("members", "nope", "expert", "past_selves")
+        )
     for draw in ("nope", "{name: prioritised, power: 0}", "{name: prioritised, prefers: nope}"):
-        pair = f"population={{name: pool, draw: {draw}}}"
+        pair = f"population={{name: past_selves, draw: {draw}}}"
         yield Wrong([*_train("mars"), "--set", pair], pair, ("draw",))
 
 
@@ -368,13 +370,13 @@ def contradictions() -> Iterator[Wrong]:
             yield Wrong([*RIGHT[name], f"--device={device}"], "device", (device, "--device"))
     for pair in (
         *("optim.alternate=[nope]", "optim.frozen=[nope]", "optim.frozen=[player, player]"),
-        *("population={name: adapters, frozen: [nope]}", "population={name: pool, size: 0}"),
+        *("population={name: adapters, frozen: [nope]}", "population={name: past_selves, size: 0}"),
         *("population={name: separate, frozen: [nope]}", "optim.alternate=[player, player]"),
         *("optim.frozen=player", "optim.alternate={}", "cycle=[]", "rewards=[{name: nope}]"),
         *("sampling_of.nope.top_p=0.9", "sampling_of.player_0.top_p=9", "loss.regularise=[nope]"),
         *("optim_of.nope.lr=0.1", "optim_of.policy.warmup=3", "judges={referee: nope}"),
     ):
-        named = (pair.partition("=")[0].rpartition(".")[2], "nope", "player", "pool")
+        named = (pair.partition("=")[0].rpartition(".")[2], "nope", "player", "past_selves")
         yield Wrong([*_train("mars"), "--set", pair], pair, named)
     for told in ("name=x", "summary=x", "status=table", "published={}"):
         yield Wrong([*_train("mars"), "--set", told], told, (told.partition("=")[0],))

@@ -45,7 +45,7 @@ TOLD = {
     "alternation": ("optima", "--variant", "hybrid", *OPTIMA),
     "replay": ("remix", *TABLE),
     "replay of the good": ("spear", *TABLE),
-    "past selves": ("mars", *TABLE, "population={name: pool, every: 2, size: 2}"),
+    "past selves": ("mars", *TABLE, "population={name: past_selves, every: 2, size: 2}"),
     "adapters": ("mars", *MODEL, "population={name: adapters, rank: 2, frozen: [player_0]}"),
     "played ahead": ("mars", *MODEL, "collect.staleness=2", "loss.is_correction={name: token_tis}"),
     "a reward that is fitted": ("spa", *TABLE),

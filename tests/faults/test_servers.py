@@ -144,7 +144,7 @@ def test_every_failure_of_a_server(evaluate, fault, tmp_path):
         fault("failing server", held, (name, done, again))
 
 
-MEMBER = "population={name: pool, size: 0, latest: 0.2, members: ['openai:m']}"
+MEMBER = "population={name: past_selves, size: 0, latest: 0.2, members: ['openai:m']}"
 TABLES = 5
 """Kinds of failure that are tried in a run, and in a tournament, with each seed."""
 

@@ -8,7 +8,7 @@ from coevo.agents.population import PastSelves
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.config import assign
 from coevo.envs.rewards import REWARDS
-from coevo.trainers.algorithm import EmaMagnet, ValueCriticConfig
+from coevo.trainers.algorithm import EmaMagnet, ValueCritic
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.estimators import Gae, SeatEma
@@ -22,7 +22,7 @@ LEAGUE = {
     "population": PastSelves(every=2, size=2, latest=0.4),
     "advantage.credit": Gae(level="turn"),
     "advantage.baseline": SeatEma(),
-    "critic": ValueCriticConfig(lr=0.01),
+    "critic": ValueCritic(lr=0.01),
     "optim.epochs": 2,
     "optim.minibatches": 2,
 }

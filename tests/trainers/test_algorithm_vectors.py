@@ -12,7 +12,7 @@ from coevo.envs.rewards.tools import tool_score
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.estimators import (
     BetaPdf,
-    EntropyBonus,
+    Entropy,
     Gmpo,
     LossInputs,
     NoBaseline,
@@ -71,7 +71,7 @@ OUTCOMES = {
     "gpg": [0.5, -0.5, -0.5, 0.5, -0.25, -0.25, -0.25, 0.75],
     "gpg:verl": [1.3333, -1.3333, -1.3333, 1.3333, -0.6667, -0.6667, -0.6667, 2.0],
     "hapo": [0.8165, -1.2247, -1.2247, 0.8165, -0.7746, -0.7746, -0.7746, 1.2910],
-    "opmd:logavgexp": [0.3799, -0.6201, -0.6201, 0.3799, -0.3574, -0.3574, -0.3574, 0.6426],
+    "opmd:log_mean_exp": [0.3799, -0.6201, -0.6201, 0.3799, -0.3574, -0.3574, -0.3574, 0.6426],
     "asymre": [0.6, -0.4, -0.4, 0.6, -0.15, -0.15, -0.15, 0.85],
     "red_weight": [0.8244, -0.3033, -0.3033, 0.8244, -0.1947, -0.1947, -0.1947, 1.5878],
 }
@@ -373,7 +373,7 @@ def test_rec_with_weights_has_the_gradient_of_the_clip():
 
 
 def test_the_penalty_of_epo_as_reported_has_no_gradient():
-    bonus = {"loss.regularise": (EntropyBonus(coef=0.001),)}
+    bonus = {"loss.regularise": (Entropy(coef=0.001),)}
     state = {"epo/mean": [0.5], "epo/seen": [3]}
 
     def gradient(which, changes=None):

@@ -122,63 +122,63 @@ def test_what_was_published_names_a_setting(name):
 # Literal compositions: credit / baseline / normalisation + transforms | ratio:kind
 # and bounds | aggregate | the rest. `inner` algorithms are not in it.
 COMPOSITION = {
-    "reinforce": "to_go / batch / none | token:pg | seq_mean_token_sum",
-    "rloo": "outcome / group_loo(group+agent) / none | token:pg | seq_mean_token_sum",
-    "p3o": "outcome / group_loo(group+agent) / none | token:pg | seq_mean_token_sum",
-    "grpo": "outcome / group / group_std | token:ppo_clip 0.2 | seq_mean_token_mean",
-    "dr_grpo": "outcome / group / none | token:ppo_clip 0.2 | const",
-    "dapo": "outcome / group / group_std | token:dual_clip 0.2,0.28 | token_mean"
-    " | overlong, dynamic",
-    "lite_ppo": "outcome / group / batch_std | token:ppo_clip 0.2 | token_mean",
-    "reinforce_pp": "to_go / batch / token_std | token:ppo_clip 0.2 | token_mean | KL in reward",
-    "reinforce_pp_baseline": "outcome / group / token_std | token:ppo_clip 0.2 | token_mean | kl",
-    "gspo": "outcome / group / group_std | seq_geo:ppo_clip 0.0003,0.0004 | seq_mean_token_mean",
-    "bnpo": "outcome / group / beta_pdf | token:dual_clip 0.2,0.28 | seq_mean_token_sum"
+    "reinforce": "to_go / batch_mean / - | policy_gradient | seq_mean_token_sum",
+    "rloo": "outcome / leave_one_out(group+agent) / - | policy_gradient | seq_mean_token_sum",
+    "p3o": "outcome / leave_one_out(group+agent) / - | policy_gradient | seq_mean_token_sum",
+    "grpo": "outcome / group_mean / group_std | ppo_clip 0.2 | seq_mean_token_mean",
+    "dr_grpo": "outcome / group_mean / - | ppo_clip 0.2 | constant_mean",
+    "dapo": "outcome / group_mean / group_std | dual_clip 0.2,0.28 | token_mean"
+    " | overlong_penalty, keep_dynamic",
+    "lite_ppo": "outcome / group_mean / batch_std | ppo_clip 0.2 | token_mean",
+    "reinforce_pp": "to_go / batch_mean / token_std | ppo_clip 0.2 | token_mean | KL in reward",
+    "reinforce_pp_baseline": "outcome / group_mean / token_std | ppo_clip 0.2 | token_mean | kl",
+    "gspo": "outcome / group_mean / group_std | seq_geo_ratio:ppo_clip 0.0003,0.0004"
+    " | seq_mean_token_mean",
+    "bnpo": "outcome / group_mean / beta_pdf | dual_clip 0.2,0.28 | seq_mean_token_sum | decoupled",
+    "gdpo": "outcome / group_mean / group_std + batch_whiten | ppo_clip 0.2 | token_mean"
     " | decoupled",
-    "gdpo": "outcome / group / group_std + batch_whiten | token:ppo_clip 0.2 | token_mean"
-    " | decoupled",
-    "rec": "outcome / group / none | token:rec(one) 0.2 | token_mean",
-    "red_drop": "outcome / group / none + drop_negatives | token:pg | token_mean",
-    "red_weight": "outcome / group / none + exp_weight | token:pg | token_mean",
-    "opmd": "outcome / group / none | token:opmd(square) | token_mean",
-    "asymre": "outcome / group / none + shift | token:pg | token_mean",
-    "remix": "outcome / group / group_std | token:remix 0.2 | token_mean | remix, kl_convex",
-    "hapo": "outcome / group / group_std per token + grpo_fallback | token:hapo 0.2 | token_mean",
-    "clip_cov": "outcome / group / group_std | token:ppo_clip 1 | token_mean | clip_cov",
-    "kl_cov": "outcome / group / group_std | token:ratio | token_mean | kl_cov",
-    "polychromic": "outcome / none / none + share_set | token:ppo_clip 0.2 | token_mean",
-    "mars": "to_go / agent_group / none | token:dual_clip 0.2 | token_mean | magnet ema",
-    "ssp": "outcome / group(play+role) / group_std(play+role) | token:dual_clip 0.2,0.285"
+    "rec": "outcome / group_mean / - | rec(one) 0.2 | token_mean",
+    "red_drop": "outcome / group_mean / - + drop_negatives | policy_gradient | token_mean",
+    "red_weight": "outcome / group_mean / - + exp_weight | policy_gradient | token_mean",
+    "opmd": "outcome / group_mean / - | opmd(square) | token_mean",
+    "asymre": "outcome / group_mean / - + shift | policy_gradient | token_mean",
+    "remix": "outcome / group_mean / group_std | remix_clip 0.2 | token_mean"
+    " | remix_replay, convex_kl",
+    "hapo": "outcome / group_mean / group_std per token + grpo_fallback | hapo 0.2 | token_mean",
+    "clip_cov": "outcome / group_mean / group_std | ppo_clip 1 | token_mean | clip_cov",
+    "kl_cov": "outcome / group_mean / group_std | unclipped | token_mean | kl_cov",
+    "polychromic": "outcome / - / - + share_set | ppo_clip 0.2 | token_mean",
+    "mars": "to_go / agent_mean / - | dual_clip 0.2 | token_mean | ema_magnet",
+    "ssp": "outcome / group_mean(play+role) / group_std(play+role) | dual_clip 0.2,0.285"
     " | token_mean | kl",
-    "dr_mas": "outcome / group(group+agent) / group_std(group+agent) per turn"
-    " | token:ppo_clip 0.2 | token_mean",
-    "gigpo": "outcome / group / none + add_state_group | token:ppo_clip 0.2 | token_mean",
-    "salt": "outcome / group / group_std + merge_edges | token:ppo_clip 0.2 | token_mean",
-    "tree_grpo": "outcome / group / group_std + add_tree | token:ppo_clip 0.2 | token_mean",
-    "ppo": "gae / batch / token_std | token:ppo_clip 0.2 | token_mean | entropy, critic",
-    "turn_ppo": "gae / batch / token_std | turn:ppo_clip 0.2 | token_mean | critic",
-    "archer": "td_critic / none / none | token:pg | seq_mean_token_sum | critic",
-    "stable_reinforce": "to_go / batch / token_std + filter_sigma | token:preclip 0.2"
+    "dr_mas": "outcome / group_mean(group+agent) / group_std(group+agent) per turn"
+    " | ppo_clip 0.2 | token_mean",
+    "gigpo": "outcome / group_mean / - + add_state_group | ppo_clip 0.2 | token_mean",
+    "salt": "outcome / group_mean / group_std + merge_edges | ppo_clip 0.2 | token_mean",
+    "tree_grpo": "outcome / group_mean / group_std + add_tree | ppo_clip 0.2 | token_mean",
+    "ppo": "gae / batch_mean / token_std | ppo_clip 0.2 | token_mean | entropy, critic",
+    "turn_ppo": "gae / batch_mean / token_std | turn_ratio:ppo_clip 0.2 | token_mean | critic",
+    "archer": "td_critic / - / - | policy_gradient | seq_mean_token_sum | critic",
+    "stable_reinforce": "to_go / batch_mean / token_std + filter_sigma | preclip 0.2"
     " | seq_mean_token_mean | KL in reward",
-    "copo": "outcome / group(group+agent) / group_std(group+agent) + blend_global"
-    " | token:ppo_clip 0.2 | seq_mean_token_mean",
-    "paired": "gae / agent_group / none | token:ppo_clip 0.2 | token_mean"
-    " | regret, entropy, critic",
-    "eva": "outcome / group_loo(group+agent) / none | token:pg | seq_mean_token_sum",
-    "spo": "outcome / group / none | token:pg | seq_mean_token_sum | win_rate",
+    "copo": "outcome / group_mean(group+agent) / group_std(group+agent) + blend_global"
+    " | ppo_clip 0.2 | seq_mean_token_mean",
+    "paired": "gae / agent_mean / - | ppo_clip 0.2 | token_mean | regret, entropy, critic",
+    "eva": "outcome / leave_one_out(group+agent) / - | policy_gradient | seq_mean_token_sum",
+    "spo": "outcome / group_mean / - | policy_gradient | seq_mean_token_sum | win_rate",
     "sppo": "renew > collect > score > recycle(pairs) > update(sppo) > fit | win_rate",
     "dno": "renew > collect > score > recycle(pairs) > update(dno) > fit | win_rate",
     "rpo": "collect > score > recycle(pairs) > update(rpo) > fit",
     "upo": "renew > collect > score > recycle(pairs) > sift > update(dpo) > fit",
     "optima": "collect > score > recycle(best) > update(sft) > fit | token_cost",
-    "two_level": "collect > score > credit > update(not planner*) > every 1 from 50: "
-    "update(planner*) > recall > fit | entropy, critic",
-    "mixed_pool": "gae / batch / token_std | token:pg | token_mean | entropy, critic",
-    "mpo": "draw(rubric) > collect > score > credit > update > every 10 from 9: "
-    "revise(rubric) > fit | rubric, KL in reward, critic",
-    "mac_spgg": "gae / agent_group / none | token:ppo_clip 0.2 | token_mean | entropy, critic",
-    "advantage_alignment": "to_go / group_loo(group+agent+turn) / none + align | token:pg"
-    " | token_mean | entropy, token_tis",
+    "two_level": "collect > score > credit > update(not planner*)"
+    " > every 1 from 50: update(planner*) > recall > fit | entropy, critic",
+    "mixed_pool": "gae / batch_mean / token_std | policy_gradient | token_mean | entropy, critic",
+    "mpo": "draw(rubric) > collect > score > credit > update > every 10 from 9: revise(rubric)"
+    " > fit | rubric, KL in reward, critic",
+    "mac_spgg": "gae / agent_mean / - | ppo_clip 0.2 | token_mean | entropy, critic",
+    "advantage_alignment": "to_go / leave_one_out(group+agent+turn) / - + align"
+    " | policy_gradient | token_mean | entropy, token_tis",
 }
 
 
@@ -247,7 +247,7 @@ ON_KUHN = {
     "semantic:with a reference": {
         "rewards": ({"name": "format"}, {"name": "semantic", "reference": "bet"})
     },
-    "toolrl:with calls": {"rewards": ({"name": "toolrl", "expected": "bet()"},)},
+    "toolrl:with calls": {"rewards": ({"name": "tool_calls", "expected": "bet()"},)},
     "stable_reinforce:with a judge": {
         "rewards": ({"name": "format"}, {"name": "consistency"}),
         "advantage.compose": Consistency(),

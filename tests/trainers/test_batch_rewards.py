@@ -6,7 +6,7 @@ import pytest
 
 from coevo.agents import FixedTextAgent
 from coevo.envs.core.apply import apply_batch
-from coevo.envs.rewards import MajorityReward
+from coevo.envs.rewards import Majority
 from coevo.trainers import loop
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 from coevo.trainers.config import config_text, load_config
@@ -57,7 +57,7 @@ def test_a_vote_runs_over_all_plays_of_a_question():
         ("task", [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
         ("episode", [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]]),
     ):
-        module = MajorityReward(over=over)
+        module = Majority(over=over)
         plays = rollout("coevo/debate-v0", matches, voters, {"rewards": [module]})
         assert not any("majority" in t.rewards for e in plays for t in e.turns), "left to us"
         apply_batch([module], plays)
@@ -67,7 +67,7 @@ def test_a_vote_runs_over_all_plays_of_a_question():
 
 def test_records_take_the_arguments_of_every_module(config, tmp_path):
     written = [
-        {"name": "payoff", "share": "others", "scale": -0.5},
+        {"name": "shared_payoff", "share": "others", "scale": -0.5},
         {"name": "verifier", "roles": ["solver"], "unanswered": -1.0},
         {"name": "margin", "alpha": 0.25, "beta": 0.5, "history": "own"},
         {"name": "quality", "roles": ["solver"]},

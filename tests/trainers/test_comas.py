@@ -8,7 +8,7 @@ import torch
 
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
-from coevo.envs.rewards import InteractionReward
+from coevo.envs.rewards import Interaction
 from coevo.trainers import loop
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.estimators import TokenStd, advantages, from_lists
@@ -24,7 +24,7 @@ SAYS = {
 
 def discussion(seed, **options):
     """Play with fixed replies that count as a policy's; some are longer than others."""
-    env = make("coevo/peer_review-v0", rewards=[InteractionReward()], **options)
+    env = make("coevo/peer_review-v0", rewards=[Interaction()], **options)
     env.reset(seed=seed)
     rng = np.random.default_rng(seed)
     while env.awaiting:

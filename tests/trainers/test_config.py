@@ -108,7 +108,7 @@ def test_a_parameter_set_draws_and_is_scored_by_its_own_temperature(config, tmp_
 
 
 def test_a_frozen_member_may_draw_from_a_filtered_distribution(config, tmp_path):
-    changes = {"population": {"name": "frozen"}}
+    changes = {"population": {"name": "frozen_opponent"}}
     given = config("reinforce", changes, sampling_of={"frozen": {"top_k": 1}}, steps=1)
     folder = RunFolder(tmp_path)
     folder.create(given)

@@ -15,7 +15,7 @@ from coevo.trainers.algorithm import EmaMagnet, OptimConfig, SnapshotMagnet
 from coevo.trainers.estimators import (
     AdaptiveKl,
     ClipCov,
-    EntropyBonus,
+    Entropy,
     Epo,
     GradientWeights,
     Kl,
@@ -126,7 +126,7 @@ def disturb(model, size=0.05):
             p.add_(size * torch.randn(p.shape, generator=torch.Generator().manual_seed(i)))
 
 
-KL = {"loss.regularise": (Kl(coef=0.1), EntropyBonus(coef=0.1)), "magnet": None, "ema": 0.0}
+KL = {"loss.regularise": (Kl(coef=0.1), Entropy(coef=0.1)), "magnet": None, "ema": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -253,9 +253,9 @@ def weight(model):
 @pytest.mark.parametrize(
     ("magnet", "expected"),
     [
-        ({"name": "snapshot", "every": 2}, [0.0, 2.0, 2.0, 4.0]),
-        ({"name": "ema", "decay": 0.5}, [0.5, 1.25, 2.125, 3.0625]),
-        ({"name": "ema", "decay": 0.0}, [1.0, 2.0, 3.0, 4.0]),
+        ({"name": "snapshot_magnet", "every": 2}, [0.0, 2.0, 2.0, 4.0]),
+        ({"name": "ema_magnet", "decay": 0.5}, [0.5, 1.25, 2.125, 3.0625]),
+        ({"name": "ema_magnet", "decay": 0.0}, [1.0, 2.0, 3.0, 4.0]),
     ],
 )
 def test_magnets_follow_the_policy_as_their_option_says(played, magnet, expected):
@@ -428,7 +428,7 @@ def test_totals_that_a_controller_reads_stay_out_of_the_log(played, changes, kep
     assert state or "is_correction/effective" in logged
 
 
-@pytest.mark.parametrize("term", ["adaptive_kl", "kl", "kl_convex", "entropy", "nll"])
+@pytest.mark.parametrize("term", ["adaptive_kl", "kl", "convex_kl", "entropy", "nll"])
 def test_the_start_weights_are_kept_where_a_loss_term_reads_them(config, term):
     record = config("reinforce", {"loss.regularise": [{"name": term}]}).algorithm
     assert record.needs_reference == ("kl" in term)

@@ -258,7 +258,7 @@ def test_reward_modules_are_paid_once_as_components_of_their_own(config, tmp_pat
             changes={
                 "rewards": (
                     {"name": "format", "legal": 0.25},
-                    {"name": "length", "unit": "tokens", "free": 0, "span": 1},
+                    {"name": "length_penalty", "unit": "tokens", "free": 0, "span": 1},
                 )
             }
         ),
@@ -267,7 +267,7 @@ def test_reward_modules_are_paid_once_as_components_of_their_own(config, tmp_pat
     for episode in run.collector.collect(0).episodes:
         for turn in episode.turns:
             assert turn.rewards["format"] == {turn.agent: 0.25}
-            assert turn.rewards["length"][turn.agent] < 0
+            assert turn.rewards["length_penalty"][turn.agent] < 0
 
 
 def test_a_batch_in_which_no_learner_spoke_changes_nothing(config, tmp_path, monkeypatch):

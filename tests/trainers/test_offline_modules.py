@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.rewards import FormatReward, LengthPenalty, RewardModule, WeightedSum
+from coevo.envs.rewards import Format, LengthPenalty, RewardModule, WeightedSum
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import credit
@@ -61,13 +61,13 @@ def collected(run):
 
 
 def test_what_the_environment_leaves_is_paid_once_after_the_play(start):
-    run = start(LengthPenalty(**EAGER), FormatReward(legal=0.25))
+    run = start(LengthPenalty(**EAGER), Format(legal=0.25))
     episodes, _ = collected(run)
     turns = [turn for e in episodes for turn in e.turns]
     assert turns
     for turn in turns:
         charge = -min(len(turn.token_ids), 10) / 10
-        assert turn.rewards["length"] == {turn.agent: pytest.approx(charge)}
+        assert turn.rewards["length_penalty"] == {turn.agent: pytest.approx(charge)}
         assert turn.rewards["format"] == {turn.agent: 0.25}, "the environment paid this one itself"
 
 
@@ -83,7 +83,7 @@ def test_a_module_sees_the_whole_batch_at_once(start):
 
 
 def test_a_sum_with_one_offline_part_is_paid_by_the_trainer(start):
-    parts = [FormatReward(legal=1.0), LengthPenalty(**EAGER)]
+    parts = [Format(legal=1.0), LengthPenalty(**EAGER)]
     run = start(weighted(parts, [2, 1], component="style"))
     episodes, _ = collected(run)
     for turn in (turn for e in episodes for turn in e.turns):
@@ -97,7 +97,7 @@ def test_modules_of_the_record_are_paid_beside_them(start):
     assert {name for e in episodes for t in e.turns for name in t.rewards} == {
         "payoff",
         "format",
-        "length",
+        "length_penalty",
     }
 
 
@@ -140,4 +140,4 @@ def test_the_state_of_a_module_is_kept_and_given_back(start, config):
 
 def test_two_modules_of_one_name_are_refused(start):
     with pytest.raises(ConfigError, match="two reward modules are called 'format'"):
-        start(FormatReward(legal=0.25), rewards=[{"name": "format", "legal": 0.05}])
+        start(Format(legal=0.25), rewards=[{"name": "format", "legal": 0.05}])

@@ -76,8 +76,8 @@ def test_a_scripted_member_keeps_its_place_and_nothing_of_it_is_learnt(tables, f
             {"name": "separate", "agents": {"player_1": "tft"}, "frozen": ["player_1"]},
             "frozen names it too",
         ),
-        ({"name": "pool", "size": 0}, "leave the pool empty"),
-        ({"name": "pool", "members": ["nobody"]}, "unknown agent 'nobody'"),
+        ({"name": "past_selves", "size": 0}, "leave the pool empty"),
+        ({"name": "past_selves", "members": ["nobody"]}, "unknown agent 'nobody'"),
         ({"name": "by_role", "exchange": 2}, "only player learns"),
     ],
 )
@@ -88,7 +88,7 @@ def test_populations_without_meaning_are_refused(tree, words):
 
 
 def test_a_member_that_cannot_play_is_refused_before_training(config, tmp_path):
-    given = config("reinforce", {"population": {"name": "pool", "members": ["tft"]}})
+    given = config("reinforce", {"population": {"name": "past_selves", "members": ["tft"]}})
     with pytest.raises(ConfigError, match=r"member 'tft' cannot play player_0 of coevo/kuhn_poker"):
         loop.start(given, RunFolder(tmp_path))
 
@@ -109,7 +109,9 @@ def test_a_served_member_is_asked_only_to_play_and_costs_no_training_tokens(
     tables, folder, monkeypatch
 ):
     monkeypatch.setattr(population, "load_agent", lambda source: Served())
-    given = tables({"name": "pool", "latest": 0.0, "size": 0, "members": ["openai:some"]}, steps=3)
+    given = tables(
+        {"name": "past_selves", "latest": 0.0, "size": 0, "members": ["openai:some"]}, steps=3
+    )
     run = loop.start(given, folder(given))
     assert Served.asked == 0
     for _ in loop.updates(run):
@@ -173,7 +175,7 @@ def test_who_is_hard_to_beat_comes_more_often():
 
 
 def test_a_pool_counts_who_earned_more_and_forgets_by_and_by():
-    pool = made({"name": "pool", "members": ["tft", "always_d"], "size": 0, "fade": 0.5})
+    pool = made({"name": "past_selves", "members": ["tft", "always_d"], "size": 0, "fade": 0.5})
     seated = {"player_0": "policy", "player_1": "tft"}
     assert pool.won("tft") == 0.5
     pool.observe([Result(seated, {"player_0": 1.0, "player_1": 0.0})] * 3)
@@ -186,7 +188,7 @@ def test_a_pool_counts_who_earned_more_and_forgets_by_and_by():
 
 
 def test_what_is_known_of_a_past_self_goes_with_it():
-    pool = made({"name": "pool", "every": 1, "size": 1})
+    pool = made({"name": "past_selves", "every": 1, "size": 1})
     pool.after_update(1)
     pool.observe(
         [Result({"player_0": "policy", "player_1": "past000001"}, dict.fromkeys(SEATS, 0))]
@@ -197,7 +199,7 @@ def test_what_is_known_of_a_past_self_goes_with_it():
 
 
 def test_several_learners_meet_each_other_and_all_keep_past_selves():
-    pool = made({"name": "pool", "learners": 2, "every": 1, "size": 1, "latest": 0.5})
+    pool = made({"name": "past_selves", "learners": 2, "every": 1, "size": 1, "latest": 0.5})
     pool.after_update(1)
     assert sorted(pool.fixed) == ["past000001_0", "past000001_1"]
     seats = [pool.assign(i, np.random.default_rng(i)) for i in range(400)]
@@ -208,7 +210,7 @@ def test_several_learners_meet_each_other_and_all_keep_past_selves():
 
 def test_resumed_equals_uninterrupted_with_exchange_and_with_results(tables, folder):
     league = {
-        "name": "pool",
+        "name": "past_selves",
         "every": 1,
         "size": 2,
         "latest": 0.2,

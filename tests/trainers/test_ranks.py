@@ -72,12 +72,12 @@ def weights(folder):
 
 
 def losses(folder):
-    names = ("loss/policy", "grad_norm", "entropy", "magnet")
+    names = ("loss/policy", "grad_norm", "entropy", "magnet_kl")
     return [
         value
         for m in folder.read_metrics()
         for key, value in m.items()
-        if key.rpartition("/")[2] in ("grad_norm", "entropy", "magnet") or key.endswith(names[0])
+        if key.rpartition("/")[2] in ("grad_norm", "entropy", "magnet_kl") or key.endswith(names[0])
     ]
 
 

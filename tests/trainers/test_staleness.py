@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from coevo.agents.agent import Request
-from coevo.agents.engines.settings import VllmConfig
+from coevo.agents.engines.settings import Vllm
 from coevo.agents.load import load_agent
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint, loop
@@ -141,7 +141,7 @@ def test_a_failing_player_is_heard_of_where_its_episodes_are_wanted(config, fold
     ("changes", "named"),
     [
         ({"collect.staleness": 1}, "is_correction"),
-        (ahead(1, **{"collect.replay": {"name": "remix"}}), "collect.replay='remix'"),
+        (ahead(1, **{"collect.replay": {"name": "remix_replay"}}), "collect.replay='remix_replay'"),
         (ahead(1, cycle=["draw", "collect", "score", "credit", "update"]), "draw"),
     ],
 )
@@ -151,7 +151,7 @@ def test_what_cannot_be_played_ahead_is_refused(config, changes, named):
 
 
 def test_an_engine_does_not_sleep_while_it_plays_ahead(config):
-    asleep = VllmConfig(sleep_level=1)
+    asleep = Vllm(sleep_level=1)
     assert config("reinforce", {}, engine=asleep).engine is asleep
     with pytest.raises(ConfigError, match=r"engine.sleep_level=1 and collect.staleness=1 contra"):
         config("reinforce", ahead(1), engine=asleep)

@@ -352,7 +352,11 @@ def test_a_parameter_set_moves_by_its_own_settings(config, folder):
         ),
         ({"name": "separate", "frozen": ["player_1"]}, {"player_1.lr": 1e-4}, "takes no step"),
         ({"name": "separate"}, {"player_2.lr": 1e-4}, "unknown learner in optim_of 'player_2'"),
-        ({"name": "frozen"}, {"frozen.lr": 1e-4}, "frozen does not learn and takes no step"),
+        (
+            {"name": "frozen_opponent"},
+            {"frozen.lr": 1e-4},
+            "frozen does not learn and takes no step",
+        ),
     ],
 )
 def test_settings_of_what_does_not_learn_by_itself_are_refused(

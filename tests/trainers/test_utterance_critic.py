@@ -6,16 +6,16 @@ import torch
 
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
-from coevo.trainers.algorithm import UtteranceCriticConfig
+from coevo.trainers.algorithm import UtteranceCritic
 from coevo.trainers.estimators import NoBaseline, TdCritic
 from coevo.trainers.items.sequences import build
-from coevo.trainers.learners.utterance_critic import UtteranceCritic
+from coevo.trainers.learners.utterance_critic import UtteranceCriticNet
 from coevo.trainers.run_folder import RunFolder
 
 ARCHER = {
     "advantage.credit": TdCritic(),
     "advantage.baseline": NoBaseline(),
-    "critic": UtteranceCriticConfig(passes=3),
+    "critic": UtteranceCritic(passes=3),
 }
 
 
@@ -46,8 +46,8 @@ def test_states_are_those_before_the_first_and_the_last_token_of_each_turn(run):
 
 def test_critics_find_the_discounted_value_of_a_chain():
     """Three states in a row, 1 at the end: V = 0.25, 0.5, 1 with a discount of one half."""
-    critic, eye = UtteranceCritic(3), torch.eye(3).unsqueeze(0)
-    spec = UtteranceCriticConfig(passes=600, gamma=0.5, tau=0.2)
+    critic, eye = UtteranceCriticNet(3), torch.eye(3).unsqueeze(0)
+    spec = UtteranceCritic(passes=600, gamma=0.5, tau=0.2)
     optimizer = torch.optim.Adam([p for p in critic.parameters() if p.requires_grad], lr=0.03)
     reward_BT, mask_BT = torch.tensor([[0.0, 0.0, 1.0]]), torch.ones(1, 3, dtype=torch.bool)
     error = critic.fit(eye, eye, reward_BT, mask_BT, optimizer, spec)
@@ -70,7 +70,7 @@ def test_a_run_with_utterance_critics_goes_on_where_it_stopped(config, folder):
     assert all(np.isfinite(m["grad_norm"]) and m["grad_norm"] > 0 for m in metrics)
 
 
-@pytest.mark.parametrize("critic", [None, UtteranceCriticConfig()])
+@pytest.mark.parametrize("critic", [None, UtteranceCritic()])
 def test_the_credit_and_the_critic_must_fit(config, critic):
     with pytest.raises(ConfigError, match="td_critic"):
         config("ppo", {"critic": critic})

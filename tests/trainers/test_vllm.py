@@ -14,7 +14,7 @@ import torch
 
 from coevo.agents.adapters import Adapter
 from coevo.agents.engines.engine import EngineError, Prompt
-from coevo.agents.engines.settings import VllmConfig
+from coevo.agents.engines.settings import Vllm
 from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.scoring import Span
@@ -41,7 +41,7 @@ def config_of(name, steps, changes=None, mask=True, **engine):
         env="coevo/kuhn_poker-v0",
         env_options={"prompt_style": "terse", **({"illegal": "mask"} if mask else {})},
         sampling=SAMPLING,
-        engine=VllmConfig(**engine),
+        engine=Vllm(**engine),
         steps=steps,
         checkpoint_every=2,
         probe_every=100,
@@ -151,7 +151,7 @@ def answers(policy):
 
 @pytest.mark.parametrize("own_process", [False, True])
 def test_adapters_and_a_whole_model_answer_side_by_side_as_the_learner_says(own_process):
-    engine = VllmConfig(own_process=own_process)
+    engine = Vllm(own_process=own_process)
     maker = PolicyMaker("starter", sampling=SAMPLING, device="cpu", engine=engine)
     policies = [maker("whole"), *(maker(n, adapter=Adapter(rank=4)) for n in ("one", "two"))]
     assert len({p.engine for p in policies}) == 1
@@ -223,7 +223,7 @@ def test_an_engine_sleeps_while_a_learner_computes_and_wakes_with_what_was_publi
 
 @pytest.mark.parametrize("level", [1, 2])
 def test_adapters_and_whole_models_survive_a_sleep(level):
-    maker = PolicyMaker("starter", sampling=SAMPLING, device="cpu", engine=VllmConfig())
+    maker = PolicyMaker("starter", sampling=SAMPLING, device="cpu", engine=Vllm())
     policies = [maker("whole"), *(maker(n, adapter=Adapter(rank=4)) for n in ("one", "two"))]
     for number, policy in enumerate(policies):
         moved(policy, 1, number)
@@ -269,11 +269,11 @@ KILLED = """
 import os, signal
 from pathlib import Path
 from coevo.agents.engines.engine import Prompt
-from coevo.agents.engines.settings import VllmConfig
+from coevo.agents.engines.settings import Vllm
 from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.sampling import SamplingConfig
 if __name__ == "__main__":
-    policy = PolicyMaker("starter", device="cpu", engine=VllmConfig(own_process=True))("policy")
+    policy = PolicyMaker("starter", device="cpu", engine=Vllm(own_process=True))("policy")
     policy.engine.generate(policy.ref, [Prompt((5, 6))], SamplingConfig(max_new_tokens=2), [0])
     Path(__file__).with_suffix(".pid").write_text(str(policy.engine._processes[0].pid))
     os.kill(os.getpid(), signal.SIGKILL)

@@ -10,7 +10,7 @@ in order. Here a legal reply is one, which every game has; a task with real ones
 component. Everything else is REINFORCE.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.estimators import (
     Ads,
@@ -30,7 +30,7 @@ ALGORITHM = Algorithm(
     paper="Liu et al. 2023, Automatic Discount Scheduling, arXiv 2310.07433",
     formula="Y_t = r_t + gamma(k) Y_{t+1}, gamma(k) = alpha^(1/k), k += 1 while milestones are met",
     status="vectors",
-    rewards=(FormatReward(legal=1.0),),
+    rewards=(Format(legal=1.0),),
     collect=CollectConfig(episodes=512),
     advantage=AdvantageConfig(
         reward_weights={"format": 0.05},

@@ -25,13 +25,13 @@ an ablation, and its switches that were off; adapters (LoRA), whose place full w
 """
 
 from coevo.agents.population import PastSelves, Shared
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import SMALL
 from coevo.trainers.estimators import (
     AdvantageConfig,
     Align,
-    EntropyBonus,
+    Entropy,
     Kl,
     LeaveOneOut,
     LossConfig,
@@ -61,7 +61,7 @@ ALGORITHM = Algorithm(
     status="model",
     reproductions=("aa_ipd", "aa_split", "aa_starter"),
     population=PastSelves(every=10, size=30, latest=0.5),
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=128, group_size=8),
     advantage=AdvantageConfig(
         reward_weights={"payoff": 0.2},
@@ -75,7 +75,7 @@ ALGORITHM = Algorithm(
     loss=LossConfig(
         surrogate=PolicyGradient(),
         is_correction=TokenTis(cap=2.0),
-        regularise=(EntropyBonus(coef=0.01),),
+        regularise=(Entropy(coef=0.01),),
         aggregate=TokenMean(),
     ),
     optim=OptimConfig(lr=1e-3),

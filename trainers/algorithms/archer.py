@@ -10,13 +10,13 @@ policy's hidden state here; iterations in which only the critics learn; the opti
 every token. See `trainers/learners/utterance_critic.py`.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import (
     Algorithm,
     CollectConfig,
     OptimConfig,
     Published,
-    UtteranceCriticConfig,
+    UtteranceCritic,
 )
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import (
@@ -36,13 +36,13 @@ ALGORITHM = Algorithm(
     summary="double critics of whole replies, policy gradient over their tokens",
     paper="Zhou et al. 2024, ArCHer, arXiv 2402.19446",
     formula="A_k = min_c Q_c(s_k, a_k) - min_c V_c(s_k); loss = -A_k log pi(a_k | s_k)",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),
     advantage=AdvantageConfig(
         credit=TdCritic(), baseline=NoBaseline(), normalise=NoNormalisation()
     ),
     loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
-    critic=UtteranceCriticConfig(lr=1e-2, passes=20, gamma=0.95, tau=0.1),
+    critic=UtteranceCritic(lr=1e-2, passes=20, gamma=0.95, tau=0.1),
     optim=OptimConfig(lr=5e-4),
     published={
         "critic.gamma": Published(value=0.95, source=CODE),

@@ -5,7 +5,7 @@ than it flees what went badly. The same loss is -A logp - beta logp (variant `nl
 Groups of equal rewards teach too: their plays get +beta.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import (
@@ -27,7 +27,7 @@ ALGORITHM = Algorithm(
     formula="A_i = R_i - mean_group R + beta; loss = -A logp",
     status="vectors",
     reproductions=("offline_bandit",),
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(),

@@ -15,7 +15,7 @@ beside 0.2 of the payoff. In effect the payoff alone teaches; give rewards of on
 decomposition. A batch of equal p has plain centring, where changyi7231/BNPO@a9c51b9 divides by 0.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, RANGE, SMALL
 from coevo.trainers.estimators import (
@@ -36,7 +36,7 @@ ALGORITHM = Algorithm(
     formula="A_i = (R_i - p) / Beta(p; alpha, beta), alpha and beta from mean and variance of p",
     status="vectors",
     reproductions=("bnpo_optimum",),
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         compose=Decoupled(),

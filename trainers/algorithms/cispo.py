@@ -5,7 +5,7 @@ bounded weight, where a clipped loss would drop it. The variant `cap` has an upp
 in TRL, whose `epsilon_high` is that bound itself and not added to 1.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -23,7 +23,7 @@ ALGORITHM = Algorithm(
     paper="MiniMax 2025, MiniMax-M1, arXiv 2506.13585",
     formula="loss = -sg[clip(s, 1 - eps_lo, 1 + eps_hi)] A logp",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6

@@ -5,7 +5,7 @@ cov_t = (A_t - mean A)(logp_t - mean logp) over the tokens of a mini-batch. Amon
 loss itself is opened to 1/1. The bounds suppose advantages of unit variance, as GRPO's are.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import SMALL
 from coevo.trainers.estimators import (
@@ -28,7 +28,7 @@ ALGORITHM = Algorithm(
     formula="loss_t = 0 for a random share of the tokens with 1 < cov(A, logp)_t < 5",
     status="table",
     reproductions=("cov_entropy",),
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6

@@ -24,7 +24,7 @@ Left out: replies that hit the length limit teach here, and are masked in the co
 """
 
 from coevo.agents.population import Separate, Shared
-from coevo.envs.rewards import InteractionReward
+from coevo.envs.rewards import Interaction
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import (
@@ -47,7 +47,7 @@ ALGORITHM = Algorithm(
     status="model",
     reproductions=("comas_tabular", "comas_lm", "comas_starter"),
     population=Separate(),
-    rewards=(InteractionReward(),),
+    rewards=(Interaction(),),
     collect=CollectConfig(episodes=64),
     advantage=AdvantageConfig(
         credit=ToGo(gamma=0.0),
@@ -71,8 +71,8 @@ ALGORITHM = Algorithm(
     variants={
         "role": {"advantage.normalise.by": "policy+role"},
         "shared": {"population": Shared()},
-        "no_scoring": {"rewards": (InteractionReward(ablate="scoring"),)},
-        "no_evaluation": {"rewards": (InteractionReward(ablate="evaluation"),)},
+        "no_scoring": {"rewards": (Interaction(ablate="scoring"),)},
+        "no_evaluation": {"rewards": (Interaction(ablate="evaluation"),)},
         "kl": {"advantage.kl_in_reward": 0.01},
     },
 )

@@ -10,7 +10,7 @@ for groups that are all wrong are not public (`global_only_if_any_correct` is on
 paper blends losses, which is the same until a ratio is clipped.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import (
@@ -32,7 +32,7 @@ ALGORITHM = Algorithm(
     paper="Han et al. 2025, COPO, arXiv 2508.04138",
     formula="A = w A_grpo + (1 - w) (mean_g R - mean) / std over groups, w = sigmoid(5 (H - 0.5))",
     status="inferred",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(),

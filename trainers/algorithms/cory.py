@@ -17,7 +17,7 @@ from coevo.trainers.algorithm import (
     CollectConfig,
     OptimConfig,
     Published,
-    ValueCriticConfig,
+    ValueCritic,
 )
 from coevo.trainers.algorithms.reasons import SMALL
 from coevo.trainers.estimators import (
@@ -48,7 +48,7 @@ ALGORITHM = Algorithm(
         kl_in_reward=0.01,
     ),
     loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
-    critic=ValueCriticConfig(lr=5e-4),
+    critic=ValueCritic(lr=5e-4),
     optim=OptimConfig(lr=5e-4, epochs=4),
     published={
         "population.exchange": Published(value=5, source=PAPER),

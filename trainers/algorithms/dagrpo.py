@@ -10,7 +10,7 @@ Left out: expert plays that are added to groups without a success; they need dat
 their own. A public third-party version masks whole groups instead; it is not the paper's.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -29,7 +29,7 @@ ALGORITHM = Algorithm(
     paper="Xie et al. 2025, DaGRPO, arXiv 2512.06337",
     formula="A as in GRPO; A_i = 0 unless |s_i - s_j| >= delta for a j of the other kind",
     status="inferred",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(),

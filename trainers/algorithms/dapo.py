@@ -6,11 +6,11 @@ batches, then an error; the surplus is cut off. The outcome that decides is the 
 with the overlong charge in it hardly two rewards would be equal. `wasted` is logged.
 
 In games whose good play is deterministic every group ends up equal, and the run stops with that
-error: use `--set collect.select=all` there. The overlong charge counts tokens of one reply from
-`longest - buffer` on: set both to suit `--max-new-tokens`.
+error: use `--set collect.select=keep_all` there. The overlong charge counts tokens of one reply
+from `longest - buffer` on: set both to suit `--max-new-tokens`.
 """
 
-from coevo.envs.rewards import FormatReward, OverlongPenalty
+from coevo.envs.rewards import Format, OverlongPenalty
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import SMALL
 from coevo.trainers.estimators import (
@@ -31,7 +31,7 @@ ALGORITHM = Algorithm(
     formula="A as in GRPO; keep groups with 0 < accuracy < 1; loss = clip(0.2, 0.28), token mean",
     status="vectors",
     rewards=(
-        FormatReward(legal=0.05),
+        Format(legal=0.05),
         OverlongPenalty(longest=20480, buffer=4096, factor=1.0),
     ),
     collect=CollectConfig(
@@ -46,8 +46,8 @@ ALGORITHM = Algorithm(
         "loss.surrogate.eps_hi": Published(value=0.28, source="paper"),
         "loss.surrogate.c": Published(value=10.0, source="released recipe in verl"),
         "optim.lr": Published(value=1e-6, source="paper", why=SMALL),
-        "rewards.overlong.longest": Published(value=20480, source="paper"),
-        "rewards.overlong.buffer": Published(value=4096, source="paper"),
+        "rewards.overlong_penalty.longest": Published(value=20480, source="paper"),
+        "rewards.overlong_penalty.buffer": Published(value=4096, source="paper"),
         "collect.select": Published(
             value="dynamic(low=0, high=1, tries=10)",
             source="paper, released recipe",

@@ -6,7 +6,7 @@ wrong answers. The longest reply is `sampling.max_new_tokens`, never a padded wi
 variant of the divisor forgets the rows (`sum_norm`). No KL.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import (
@@ -26,7 +26,7 @@ ALGORITHM = Algorithm(
     paper="Liu et al. 2025, Understanding R1-Zero, arXiv 2503.20783",
     formula="A_i = R_i - mean_group R; loss = sum_tokens / (rows * longest reply)",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(credit=Outcome(), baseline=GroupMean(), normalise=NoNormalisation()),
     loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=ConstantMean()),

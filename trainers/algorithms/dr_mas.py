@@ -20,7 +20,7 @@ that of the episode's mean reward, compared with the other episodes of the start
 `pooled`, which compares replies.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import (
@@ -45,7 +45,7 @@ ALGORITHM = Algorithm(
     formula="A = (R - mean) / (std + eps) over the replies of one agent to one start",
     status="table",
     reproductions=("agent_norm", "dr_mas_spikes", "dr_mas_starter"),
-    rewards=(FormatReward(legal=0.0, otherwise=-0.1),),
+    rewards=(Format(legal=0.0, otherwise=-0.1),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(own=("format", "unread")),

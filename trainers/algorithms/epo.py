@@ -13,7 +13,7 @@ ours stops before it, so that a mini-batch does not move its own corridor.
 The paper adds the term to PPO and to GRPO; here to GRPO with a token mean.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -33,7 +33,7 @@ ALGORITHM = Algorithm(
     summary="GRPO with an entropy bonus that stays near the entropy of earlier updates",
     paper="Xu et al. 2025, EPO, arXiv 2509.22576",
     formula="loss - c (H_t - lam alpha (relu(kappa_l Hbar - H_t) + relu(H_t - kappa_r Hbar)))",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6

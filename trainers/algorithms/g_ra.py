@@ -5,11 +5,11 @@ steps that look useful teach a policy to stall; behind the gate they teach only 
 goal well. Here the payoff is the higher reward and everything else the lower.
 
 Inferred: read in the abstract; thresholds and the paper's full list of priorities are not public.
-`--set advantage.compose='{name: gate, high: [payoff, progress], delta: 0.5}'` gives a longer list.
+`--set advantage.compose='{name: gated, high: [payoff, progress], delta: 0.5}'` gives a longer list.
 The inner algorithm is GRPO.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -29,7 +29,7 @@ ALGORITHM = Algorithm(
     formula="R = R_high + 1[R_high >= delta] sum of lower rewards; A as in GRPO",
     status="inferred",
     reproductions=("gated_accumulation",),
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         compose=Gated(high=("payoff",), delta=0.5),

@@ -9,7 +9,7 @@ here it is always taken, and on one reward it is another division by a common nu
 A reward that hardly varies is divided by its tiny deviation and becomes loud.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import (
@@ -32,7 +32,7 @@ ALGORITHM = Algorithm(
     formula="A = whiten_batch(sum_k w_k (R_k - mean_group R_k) / (std_group R_k + eps))",
     status="table",
     reproductions=("gdpo_collapse",),
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         compose=Decoupled(),

@@ -12,7 +12,7 @@ part, as in equation 3 of the paper; langfengQ/DrMAS@19c632b counts every step o
 groups: one state of Kuhn poker stands for two cards of the other player.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.estimators import (
     AddStateGroup,
@@ -34,7 +34,7 @@ ALGORITHM = Algorithm(
     paper="Feng et al. 2025, GiGPO, arXiv 2505.10978",
     formula="A = (R - mean_group R) + w (Y_t - mean of Y over visits of the state), Y discounted",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(),

@@ -4,7 +4,7 @@
 with an extreme ratio moves a geometric mean less than an arithmetic one, so bounds can be wide.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -22,7 +22,7 @@ ALGORITHM = Algorithm(
     paper="Zhao et al. 2025, GMPO, arXiv 2507.20673",
     formula="loss = -A exp(mean_t clip(log s_t, -eps_lo, eps_hi)), pessimistic clip",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6

@@ -7,7 +7,7 @@ legal replies, or with payoffs of +-1, these are all rows and the factor is 1. T
 is verl's too; the authors' is a mean over replies.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
 from coevo.trainers.estimators import (
     ActiveShare,
@@ -26,7 +26,7 @@ ALGORITHM = Algorithm(
     paper="Chu et al. 2025, GPG, arXiv 2504.02546",
     formula="A_i = (rows / rows of groups that differ) (R_i - mean_group R); loss = -A logp",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(),

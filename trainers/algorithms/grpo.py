@@ -6,7 +6,7 @@ variant. `tis` and `mis` correct for a sampler whose numerics differ from the tr
 log-probabilities are recomputed, and their ratio is truncated at 2 or masked outside 0.5 to 5.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, EmaMagnet, OptimConfig, Published
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -29,7 +29,7 @@ ALGORITHM = Algorithm(
     formula="A_i = (R_i - mean_group R) / (std_group R + eps), ddof 1",
     status="vectors",
     reproductions=("tis_cosine",),
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6

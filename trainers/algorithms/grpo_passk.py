@@ -4,7 +4,7 @@ A = (best R - second best R) / (std + eps) for the best play and 0 for all other
 the best of k. A tie at the top gives nobody anything. Groups are those of a start and seat.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -23,7 +23,7 @@ ALGORITHM = Algorithm(
     paper="Tang et al. 2025, Inference Time Objectives, arXiv 2503.19595",
     formula="A_best = (max R - second R) / (std_group R + eps), all others 0",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(),

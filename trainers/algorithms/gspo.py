@@ -8,7 +8,7 @@ The variant `turn` takes one ratio per turn, which the paper does not have, for 
 turns. Left out: LUSPO's factor of the length against the length bias that was found later.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import SMALL
 from coevo.trainers.estimators import (
@@ -29,7 +29,7 @@ ALGORITHM = Algorithm(
     paper="Zheng et al. 2025, GSPO, arXiv 2507.18071",
     formula="loss = clip of s_i = exp(mean_t(logp - logp_old)), A as in GRPO",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6

@@ -14,7 +14,7 @@ Left out: the sampling temperature that follows h, since the sampler knows no en
 last batch.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import (
@@ -36,7 +36,7 @@ ALGORITHM = Algorithm(
     paper="Liu et al. 2025, HAPO, arXiv 2509.16591",
     formula="A = (R - mean) / std over tokens of the group; clip and A scaled by 1 +- h(entropy)",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(),

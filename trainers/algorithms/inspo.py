@@ -12,7 +12,7 @@ ours. Failures are those of the update at hand; the paper draws them from a repl
 policy itself reflects unless `by.agent` of `refresh` names another model; a table cannot.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
 from coevo.trainers.archive.selection import Softmax
 from coevo.trainers.estimators import (
@@ -61,7 +61,7 @@ ALGORITHM = Algorithm(
     status="inferred",
     reproductions=("inspo_procedure",),
     cycle=(*BANDIT, REFLECT, Fit()),
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=256, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6

@@ -7,7 +7,7 @@ where nothing has moved, so the term acts from the second mini-batch on.
 The scripts divide `k_percent` by 100: 0.2 for the 7B model is the share 2e-3 here.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import SMALL
 from coevo.trainers.estimators import (
@@ -30,7 +30,7 @@ ALGORITHM = Algorithm(
     formula="loss_t = -A s + beta |logp - logp_old| on the top share by cov(A, logp)_t",
     status="table",
     reproductions=("cov_entropy",),
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6

@@ -11,7 +11,7 @@ lasts an epoch. Groups differ in size, so that a start with more plays weighs mo
 rows, as in the paper; the variant `equal_starts` undoes it.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import RANGE
 from coevo.trainers.estimators import (
@@ -33,7 +33,7 @@ ALGORITHM = Algorithm(
     paper="Li et al. 2025, Knapsack RL, arXiv 2509.25849",
     formula="max sum_q V(p_q, n_q) with sum n_q fixed; V = (1 - p^n - (1-p)^n) p (1-p)^2",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(
         episodes=512,
         group_size=8,
@@ -52,7 +52,7 @@ ALGORITHM = Algorithm(
     loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.28), aggregate=TokenMean()),
     optim=OptimConfig(lr=1e-3),
     published={
-        "advantage.transform.clip.bound": Published(value=5.0, source="released code"),
+        "advantage.transform.clip_advantage.bound": Published(value=5.0, source="released code"),
         "collect.allocate.n_min": Published(value=2, source="released code"),
         "collect.allocate.n_max": Published(value=128, source="released code"),
         "collect.group_size": Published(value=8, source="paper, mean number of plays"),

@@ -6,7 +6,7 @@ replies. The documentation page of the released code lists another block of sett
 `gae` and a mean over rows) that contradicts the paper; it is not copied.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -24,7 +24,7 @@ ALGORITHM = Algorithm(
     paper="Liu et al. 2025, Tricks or Traps, arXiv 2508.08221",
     formula="A_i = (R_i - mean_group R) / (std_batch R + eps)",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(),

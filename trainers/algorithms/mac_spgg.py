@@ -23,12 +23,12 @@ from coevo.trainers.algorithm import (
     CollectConfig,
     OptimConfig,
     Published,
-    ValueCriticConfig,
+    ValueCritic,
 )
 from coevo.trainers.estimators import (
     AdvantageConfig,
     AgentMean,
-    EntropyBonus,
+    Entropy,
     Gae,
     LossConfig,
     NoNormalisation,
@@ -54,10 +54,10 @@ ALGORITHM = Algorithm(
     ),
     loss=LossConfig(
         surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
-        regularise=(EntropyBonus(coef=0.02),),
+        regularise=(Entropy(coef=0.02),),
         aggregate=TokenMean(),
     ),
-    critic=ValueCriticConfig(lr=5e-4),
+    critic=ValueCritic(lr=5e-4),
     optim=OptimConfig(lr=5e-4, epochs=4, minibatches=2, grad_norm=0.5),
     published={
         "collect.episodes": Published(value=50, source=CODE),

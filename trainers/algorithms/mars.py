@@ -3,11 +3,11 @@
 A(i,k) = R(i,k) - mean of R over all turns of the same game and seat, where R(i,k) is the sum of
 the rewards of turn k and later ones. Sum first, centre afterwards; no critic, no deviation.
 
-Left out: the length penalty, which matters for long reasoning only (add `length` to the rewards),
-and the released filter of long replies. The five-step advantage of the released code is the
-variant `code`, with its loss and its KL to the start policy. There a mean over distinct values
-is one over values rounded to float32, as in the code, whose own rounding makes some of them
-differ that are equal here.
+Left out: the length penalty, which matters for long reasoning only (add `length_penalty` to the
+rewards), and the released filter of long replies. The five-step advantage of the released code is
+the variant `code`, with its loss and its KL to the start policy. There a mean over distinct values
+is one over values rounded to float32, as in the code, whose own rounding makes some of them differ
+that are equal here.
 
 Ours: a magnet (an exponential mean of the weights, from the start) in the place of the KL to the
 start policy, so that a comparison with a record without magnet, such as `grpo`, measures the magnet
@@ -16,7 +16,7 @@ there the stake and 10 more; draws and Hanabi's cards pay what the rules pay. Sa
 temperature of the run without top-p and top-k, one game per run.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, EmaMagnet, OptimConfig, Published
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -45,7 +45,7 @@ ALGORITHM = Algorithm(
     formula="A(i,k) = sum_{k'>=k} r(i,k') - mean over all turns of the same game and seat",
     status="vectors",
     reproductions=("mars_centre",),
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),
     advantage=AdvantageConfig(
         credit=ToGo(gamma=1.0), baseline=AgentMean(), normalise=NoNormalisation()

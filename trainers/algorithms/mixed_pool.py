@@ -19,13 +19,13 @@ from coevo.trainers.algorithm import (
     CollectConfig,
     OptimConfig,
     Published,
-    ValueCriticConfig,
+    ValueCritic,
 )
 from coevo.trainers.algorithms.reasons import CHEAP
 from coevo.trainers.estimators import (
     AdvantageConfig,
     BatchMean,
-    EntropyBonus,
+    Entropy,
     Gae,
     LossConfig,
     PolicyGradient,
@@ -52,10 +52,10 @@ ALGORITHM = Algorithm(
     ),
     loss=LossConfig(
         surrogate=PolicyGradient(),
-        regularise=(EntropyBonus(coef=0.01),),
+        regularise=(Entropy(coef=0.01),),
         aggregate=TokenMean(),
     ),
-    critic=ValueCriticConfig(lr=1e-3),
+    critic=ValueCritic(lr=1e-3),
     optim=OptimConfig(lr=1e-3, grad_norm=1.0),
     published={
         "population.latest": Published(value=0.5, source=PAPER),

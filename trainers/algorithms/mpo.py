@@ -18,7 +18,7 @@ from coevo.trainers.algorithm import (
     CollectConfig,
     OptimConfig,
     Published,
-    ValueCriticConfig,
+    ValueCritic,
 )
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import (
@@ -30,7 +30,7 @@ from coevo.trainers.estimators import (
     TokenMean,
     TokenStd,
 )
-from coevo.trainers.judges import JudgeRole, RubricReward
+from coevo.trainers.judges import JudgeRole, Rubric
 from coevo.trainers.steps import Collect, Credit, Draw, Every, Fit, Revise, Score, Update
 
 PAPER = "paper and released code"
@@ -52,7 +52,7 @@ ALGORITHM = Algorithm(
     status="table",
     reproductions=("mpo_rubric",),
     cycle=(*JUDGED, META, Fit()),
-    rewards=(RubricReward(),),
+    rewards=(Rubric(),),
     judges={"judge": JudgeRole(learns=False, masked=True)},
     collect=CollectConfig(episodes=64),
     advantage=AdvantageConfig(
@@ -63,7 +63,7 @@ ALGORITHM = Algorithm(
         reward_weights={"payoff": 0.0},
     ),
     loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
-    critic=ValueCriticConfig(lr=5e-4),
+    critic=ValueCritic(lr=5e-4),
     optim=OptimConfig(lr=5e-4, epochs=4),
     published={
         "cycle.every.updates": Published(value="10; 20 for mathematics", source=PAPER),
@@ -76,6 +76,6 @@ ALGORITHM = Algorithm(
     },
     variants={
         "fixed": {"cycle": (*JUDGED, Fit())},
-        "unscaled": {"rewards": (RubricReward(scale="run"),)},
+        "unscaled": {"rewards": (Rubric(scale="run"),)},
     },
 )

@@ -2,13 +2,14 @@
 
 Loss -A logp + tau (logp - logp_old)^2, A = R - group mean: mirror descent whose step ends near
 pi_old exp(r / tau). Trinity absorbs the half of the square; `kimi` writes tau / 2, as Kimi k1.5
-and ROLL do; `scaled` is Trinity's first form, -A logp / (1 + tau). `logavgexp` takes the baseline
-tau log mean exp(R / tau), which tends to the mean for a large tau, to the maximum for a small one.
+and ROLL do; `scaled` is Trinity's first form, -A logp / (1 + tau). `log_mean_exp` takes the
+baseline tau log mean exp(R / tau), which tends to the mean for a large tau, to the maximum for a
+small one.
 
 The square has no gradient on the first step after sampling, hence the two mini-batches.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import (
@@ -29,7 +30,7 @@ ALGORITHM = Algorithm(
     formula="loss = -A logp + tau (logp - logp_old)^2, A_i = R_i - mean_group R",
     status="vectors",
     reproductions=("offline_bandit",),
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(credit=Outcome(), baseline=GroupMean(), normalise=NoNormalisation()),
     loss=LossConfig(surrogate=Opmd(tau=0.1, form="square"), aggregate=TokenMean()),
@@ -43,6 +44,6 @@ ALGORITHM = Algorithm(
     variants={
         "kimi": {"loss.surrogate.form": "half"},
         "scaled": {"loss.surrogate.form": "scaled"},
-        "logavgexp": {"advantage.baseline": LogMeanExp(tau=1.0)},
+        "log_mean_exp": {"advantage.baseline": LogMeanExp(tau=1.0)},
     },
 )

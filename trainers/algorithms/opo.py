@@ -4,7 +4,7 @@ b = sum(l_i R_i) / sum(l_i), the group mean weighed by length, since the gradien
 with its tokens. Strictly on-policy: one step per update, no clip, no KL, no entropy bonus.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -22,7 +22,7 @@ ALGORITHM = Algorithm(
     paper="Hao et al. 2025, OPO, arXiv 2505.23585",
     formula="A_i = R_i - sum_j l_j R_j / sum_j l_j; loss = -A logp",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(), baseline=GroupMean(), normalise=NoNormalisation(), weights="token"

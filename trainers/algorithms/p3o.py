@@ -10,7 +10,7 @@ Left out: V2, which clips the pair jointly; the exact form of its product could 
 to the start policy, which the paper folds into the reward, is `--set advantage.kl_in_reward=0.1`.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -30,7 +30,7 @@ ALGORITHM = Algorithm(
     paper="Wu et al. 2023, P3O, arXiv 2310.00212",
     formula="loss = -(r1 - r2)(log pi(y1) - log pi(y2)) / 2",
     status="inferred",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=2),
     advantage=AdvantageConfig(
         credit=Outcome(),

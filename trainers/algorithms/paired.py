@@ -12,19 +12,19 @@ protagonist's failure, and `random`, a designer that never learns (domain random
 """
 
 from coevo.agents.population import ByRole
-from coevo.envs.rewards import RegretReward
+from coevo.envs.rewards import Regret
 from coevo.trainers.algorithm import (
     Algorithm,
     CollectConfig,
     OptimConfig,
     Published,
-    ValueCriticConfig,
+    ValueCritic,
 )
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import (
     AdvantageConfig,
     AgentMean,
-    EntropyBonus,
+    Entropy,
     Gae,
     LossConfig,
     NoNormalisation,
@@ -42,7 +42,7 @@ ALGORITHM = Algorithm(
     status="table",
     reproductions=("paired_corridor",),
     population=ByRole(),
-    rewards=(RegretReward(),),
+    rewards=(Regret(),),
     collect=CollectConfig(episodes=64),
     advantage=AdvantageConfig(
         credit=Gae(level="token", gamma=0.995, lam=0.95),
@@ -51,10 +51,10 @@ ALGORITHM = Algorithm(
     ),
     loss=LossConfig(
         surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
-        regularise=(EntropyBonus(coef=0.01),),
+        regularise=(Entropy(coef=0.01),),
         aggregate=TokenMean(),
     ),
-    critic=ValueCriticConfig(lr=5e-4),
+    critic=ValueCritic(lr=5e-4),
     optim=OptimConfig(lr=5e-4, epochs=5, grad_norm=0.5),
     published={
         "collect.episodes": Published(value="32 workers, 256 steps", source=CODE, why=CHEAP),
@@ -66,7 +66,7 @@ ALGORITHM = Algorithm(
         "optim.epochs": Published(value=5, source=CODE),
     },
     variants={
-        "minimax": {"rewards": (RegretReward(of="minimax"),)},
+        "minimax": {"rewards": (Regret(of="minimax"),)},
         "random": {"population": ByRole(agents={"designer": "random"}), "rewards": ()},
     },
 )

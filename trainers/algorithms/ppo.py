@@ -6,18 +6,18 @@ policy did not write. Over turns it is `turn_ppo`; the variant `bilevel` runs ov
 from each turn's end over its tokens (VAGEN's code, discount 0.99 per turn).
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import (
     Algorithm,
     CollectConfig,
     OptimConfig,
     Published,
-    ValueCriticConfig,
+    ValueCritic,
 )
 from coevo.trainers.estimators import (
     AdvantageConfig,
     BatchMean,
-    EntropyBonus,
+    Entropy,
     Gae,
     LossConfig,
     PpoClip,
@@ -31,7 +31,7 @@ ALGORITHM = Algorithm(
     paper="Schulman et al. 2017, arXiv 1707.06347",
     formula="A_t = delta_t + gamma lam A_{t+1}, delta_t = r_t + gamma V_{t+1} - V_t, whitened",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),
     advantage=AdvantageConfig(
         credit=Gae(level="token", gamma=1.0, lam=0.95),
@@ -40,10 +40,10 @@ ALGORITHM = Algorithm(
     ),
     loss=LossConfig(
         surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
-        regularise=(EntropyBonus(coef=0.01),),
+        regularise=(Entropy(coef=0.01),),
         aggregate=TokenMean(),
     ),
-    critic=ValueCriticConfig(),
+    critic=ValueCritic(),
     optim=OptimConfig(lr=5e-4, epochs=2, minibatches=2),
     published={
         "optim.epochs": Published(value="3 to 15", source="paper, tables 3 to 5"),

@@ -12,7 +12,7 @@ REC-GSPO-NoIS and -IS `gspo_nois`, `gspo_is` (one ratio per row). REP-OPMD is `o
 `asymre`, RED-Drop `red_drop`, RED-Weight `red_weight`.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import (
@@ -42,7 +42,7 @@ ALGORITHM = Algorithm(
     formula="loss = -A logp where A >= 0 and s <= 1.2, or A <= 0 and s >= 0.8; else 0",
     status="vectors",
     reproductions=("offline_bandit",),
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(credit=Outcome(), baseline=GroupMean(), normalise=NoNormalisation()),
     loss=LossConfig(

@@ -4,7 +4,7 @@ Good is R >= the group's mean. Which bad plays stay is drawn by chance; the mean
 what is kept, and the others get 0. Where good plays outnumber bad ones nothing is dropped.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import (
@@ -26,7 +26,7 @@ ALGORITHM = Algorithm(
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
     formula="A_i = R_i - mean of the kept plays of the group, dropped ones 0; loss = -A logp",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(),

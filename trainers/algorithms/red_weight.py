@@ -4,7 +4,7 @@ A = (R - group mean) exp((R - group mean) / T). Of the family's members it is th
 a bad behaviour policy for the best arm without importance weights, for a small T.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import (
@@ -25,7 +25,7 @@ ALGORITHM = Algorithm(
     formula="A_i = a exp(a / T), a = R_i - mean_group R; loss = -A logp",
     status="vectors",
     reproductions=("offline_bandit",),
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(),

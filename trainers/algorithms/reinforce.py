@@ -1,6 +1,6 @@
 """REINFORCE with a batch-mean baseline (Williams, 1992): the plainest policy gradient."""
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -18,7 +18,7 @@ ALGORITHM = Algorithm(
     paper="Williams 1992, Machine Learning 8",
     formula="A(i,k) = sum_{k'>=k} r(i,k') - mean over the batch; loss = -A log pi",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),
     advantage=AdvantageConfig(
         credit=ToGo(gamma=1.0), baseline=BatchMean(), normalise=NoNormalisation()

@@ -8,7 +8,7 @@ whole batch, never of a micro-batch or a start (per start it would be GRPO).
 Left out: rewards clipped to [-10, 10], since payoffs of games are bounded.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import SMALL
 from coevo.trainers.estimators import (
@@ -27,7 +27,7 @@ ALGORITHM = Algorithm(
     paper="Hu et al. 2025, REINFORCE++, arXiv 2501.03262",
     formula="A_t = whiten_tokens(sum_{t'>=t} r_t' - beta (logp_old - logp_ref)_t')",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),
     advantage=AdvantageConfig(
         credit=ToGo(gamma=1.0, level="token"),

@@ -5,7 +5,7 @@ batch, which centres a second time because tokens, not plays, are counted. The K
 policy is a loss of kind k2, whose gradient is that of KL(pi || ref); k1 as a loss has none.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import SMALL
 from coevo.trainers.estimators import (
@@ -25,7 +25,7 @@ ALGORITHM = Algorithm(
     paper="Hu et al. 2025, REINFORCE++, arXiv 2501.03262",
     formula="A = whiten_tokens(R - mean_group R); loss + beta k2(pi, ref)",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(credit=Outcome(), baseline=GroupMean(), normalise=TokenStd()),
     loss=LossConfig(

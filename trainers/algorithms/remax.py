@@ -8,7 +8,7 @@ plays count as sampled tokens.
 The KL of the paper is charged in the reward: `--set advantage.kl_in_reward=0.01`.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -25,7 +25,7 @@ ALGORITHM = Algorithm(
     summary="outcome minus that of a greedy play of the same start",
     paper="Li et al. 2023, ReMax, arXiv 2310.10505",
     formula="A_i = R_i - R(greedy play of the start, same seat); loss = -A logp",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),
     advantage=AdvantageConfig(
         credit=Outcome(), baseline=GreedyBaseline(), normalise=NoNormalisation()

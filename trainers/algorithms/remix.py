@@ -9,15 +9,15 @@ fresh and the current policy becomes the reference.
 
 The last policy is the one that the update starts from, which the last update left behind; so at
 the first step of an update the second KL is 0. Group advantages of replayed groups are those of
-their own outcomes. `--set collect.replay=remix` on another record (`grpo`) replays without this
-clip: its ratio is anchored at the start of the update and does not see who sampled; add
-`--set loss.anchor=behaviour`.
+their own outcomes. `--set collect.replay=remix_replay` on another record (`grpo`) replays without
+this clip: its ratio is anchored at the start of the update and does not see who sampled; add `--set
+loss.anchor=behaviour`.
 
 Inferred: numbers are from detailed notes on the paper, its code could not be read; the KL's
 coefficient is not among them and ours. The inner advantage is GRPO's; PPO would do as well.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -39,7 +39,7 @@ ALGORITHM = Algorithm(
     paper="Liang et al. 2025, Squeeze the Soaked Sponge, arXiv 2507.06892",
     formula="loss = -min(r A, clip(r, c +- eps) A) + beta (lam KL(pi, ref) + (1-lam) KL(pi, old))",
     status="inferred",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(
         episodes=512, group_size=8, replay=RemixReplay(share=0.4, last=2, until=50)
     ),

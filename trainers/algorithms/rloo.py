@@ -6,7 +6,7 @@ prompt. Where seats share a group (`--set advantage.baseline.by=group`) the rewa
 the own play are left out, since each of them depends on what the others did.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -25,7 +25,7 @@ ALGORITHM = Algorithm(
     formula="A_i = R_i - mean of R_j over j != i of the group and seat; loss = -A log pi",
     status="vectors",
     reproductions=("rloo_unbiased",),
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(), baseline=LeaveOneOut(by="group+agent"), normalise=NoNormalisation()

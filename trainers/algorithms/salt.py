@@ -2,14 +2,14 @@
 
 Plays of a start form a graph of transitions (state, move, next state). A transition that good and
 bad plays both took earns the mean of what they earn, so little; one that a single play took keeps
-that play's advantage. It comes after GRPO; `--set advantage.baseline=group_loo --set
-advantage.normalise=none` puts it after RLOO.
+that play's advantage. It comes after GRPO; `--set advantage.baseline=leave_one_out --set
+advantage.normalise=no_normalisation` puts it after RLOO.
 
 Read in a description inside a later paper: the original's steps may look further back than one
 state, over a window whose size could not be read.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -28,7 +28,7 @@ ALGORITHM = Algorithm(
     paper="Li et al. 2025, SALT, arXiv 2510.20022",
     formula="A_t = mean of the GRPO advantages of the plays with the edge (s_t, a_t, s_t+1)",
     status="inferred",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(),

@@ -4,7 +4,7 @@
 faster for bad tokens (tau 1.05) than for good ones (1.0).
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -22,7 +22,7 @@ ALGORITHM = Algorithm(
     paper="Gao et al. 2025, SAPO, arXiv 2511.20347",
     formula="loss = -(4 / tau) sigmoid(tau (s - 1)) A, tau by the sign of A",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6

@@ -9,7 +9,7 @@ references: `--set "rewards=format; semantic(reference=...)"` or, in Python, one
 them nobody is paid. The encoder that ships counts words; give a sentence encoder in Python.
 """
 
-from coevo.envs.rewards import FormatReward, SemanticReward
+from coevo.envs.rewards import Format, Semantic
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -29,7 +29,7 @@ ALGORITHM = Algorithm(
     paper="2025, semantic rewards, arXiv 2509.13081",
     formula="R_sem = cos(embed(reply), embed(reference)); A as in GDPO",
     status="inferred",
-    rewards=(FormatReward(legal=0.05), SemanticReward()),
+    rewards=(Format(legal=0.05), Semantic()),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         compose=Decoupled(),

@@ -8,7 +8,7 @@ Left out: the recipe around it (filters of the data, stages of length,
 temperature 1), which belongs to a run. Groups of equal outcomes teach nothing here either.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.estimators import (
     AdaptiveEntropy,
@@ -26,7 +26,7 @@ ALGORITHM = Algorithm(
     summary="GRPO with an entropy bonus that is on while entropy is low",
     paper="He et al. 2025, Skywork-OR1, arXiv 2505.22312",
     formula="loss - c H while H <= target; c += 0.005 if H <= target else -= 0.005, in [0, 1]",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6

@@ -10,13 +10,13 @@ estimate is a ridge regression on hashed words here, not a linear head on the po
 state, which reward modules do not see; see `envs/rewards/progress.py`.
 """
 
-from coevo.envs.rewards import ProgressReward
+from coevo.envs.rewards import Progress
 from coevo.trainers.algorithm import (
     Algorithm,
     CollectConfig,
     OptimConfig,
     Published,
-    ValueCriticConfig,
+    ValueCritic,
 )
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -34,7 +34,7 @@ ALGORITHM = Algorithm(
     paper="Wang et al. 2025, SPA-RL, arXiv 2505.20732",
     formula="r_t = c_t + 0.5 g_t, c = argmin (sum_t c_t - R)^2; advantage and loss as in PPO",
     status="vectors",
-    rewards=(ProgressReward(grounding=0.5, failed="Nothing happens"),),
+    rewards=(Progress(grounding=0.5, failed="Nothing happens"),),
     collect=CollectConfig(episodes=512),
     advantage=AdvantageConfig(
         reward_weights={"payoff": 0.0},
@@ -43,7 +43,7 @@ ALGORITHM = Algorithm(
         normalise=TokenStd(),
     ),
     loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
-    critic=ValueCriticConfig(),
+    critic=ValueCritic(),
     optim=OptimConfig(lr=5e-4, epochs=2, minibatches=2),
     published={
         "rewards.progress.grounding": Published(value=0.5, source="paper"),

@@ -14,7 +14,7 @@ data set's answer; questions are put in one wording. Left out: images, and the K
 variant without verdicts.
 """
 
-from coevo.envs.rewards import VerifierReward
+from coevo.envs.rewards import Verifier
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import AdvantageConfig, Kl, LossConfig, TokenMean
@@ -42,7 +42,7 @@ ALGORITHM = Algorithm(
     status="table",
     reproductions=("spark_judge",),
     cycle=(*SOLVE, *JUDGE),
-    rewards=(VerifierReward(last_only=True),),
+    rewards=(Verifier(last_only=True),),
     judges={"judge": JudgeRole(policy="policy")},
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(reward_weights={"payoff": 0.0}, eps=1e-9),

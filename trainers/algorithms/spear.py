@@ -7,10 +7,10 @@ tokens of high covariance (Clip-Cov, ratio 0.02) and compares with the policy th
 
 Not copied: the released code builds the micro-batches of that pass from the on-policy batch.
 Left out: the bonus for tool calls that fades by a cosine, since games have no tools.
-The inner algorithm is GRPO; any other algorithm takes `collect.replay=spear` as well.
+The inner algorithm is GRPO; any other algorithm takes `collect.replay=spear_replay` as well.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -32,7 +32,7 @@ ALGORITHM = Algorithm(
     paper="Qin et al. 2025, SPEAR, arXiv 2509.22601",
     formula="GRPO + w(step) * clip_cov loss on stored plays, A = R - median of group means >= 0",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(
         episodes=512,
         group_size=8,

@@ -8,7 +8,7 @@ with a right answer. The bonus needs a judge that pays a component `consistency`
 Not copied: the released filter compares the whitened value with the mean of the raw ones +-3.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import SMALL
 from coevo.trainers.estimators import (
@@ -30,7 +30,7 @@ ALGORITHM = Algorithm(
     paper="Zhang et al. 2025, R1-Reward, arXiv 2505.02835",
     formula="A = z where |z| <= 3, else 0, z whitened over tokens; log s in +-log 1000, then clip",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),
     advantage=AdvantageConfig(
         credit=ToGo(gamma=1.0, level="token"),

@@ -9,7 +9,7 @@ The score is that of qiancheng0/ToolRL@8cee13e; the form of a reply differs: cal
 after 30 steps, format traded for correctness, a reward for length).
 """
 
-from coevo.envs.rewards import ToolReward
+from coevo.envs.rewards import ToolCalls
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import (
@@ -32,7 +32,7 @@ ALGORITHM = Algorithm(
     paper="Qian et al. 2025, ToolRL, arXiv 2504.13958",
     formula="R = format {0, 1} + 6 S / S_max - 3; A as in GRPO",
     status="vectors",
-    rewards=(ToolReward(),),
+    rewards=(ToolCalls(),),
     collect=CollectConfig(episodes=512, group_size=4),
     advantage=AdvantageConfig(
         credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
@@ -47,8 +47,8 @@ ALGORITHM = Algorithm(
     variants={
         "decoupled": {
             "rewards": (
-                ToolReward(part="format"),
-                ToolReward(part="correctness"),
+                ToolCalls(part="format"),
+                ToolCalls(part="correctness"),
             ),
             "advantage.compose": Decoupled(),
             "advantage.transform": (BatchWhiten(),),

@@ -1,12 +1,12 @@
 """TOPR: good rows are imitated in full, bad ones only while the policy writes them (2503.14286).
 
 -alpha A logp with alpha = clip(s, 0, 1) for A <= 0 and 1 for A > 0, s the ratio of the whole row
-(with terse prompts one reply; of a token in Trinity-RFT, `--set loss.ratio_level=token`): stable on
-plays of an older policy without KL or clip. The paper's rewards are +1 and -1 with a baseline that
-sets their proportion; here the baseline is the group mean.
+(with terse prompts one reply; of a token in Trinity-RFT, `--set loss.ratio_level=token_ratio`):
+stable on plays of an older policy without KL or clip. The paper's rewards are +1 and -1 with a
+baseline that sets their proportion; here the baseline is the group mean.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -25,7 +25,7 @@ ALGORITHM = Algorithm(
     paper="Le Roux et al. 2025, TOPR, arXiv 2503.14286",
     formula="loss = -alpha A logp, alpha = 1 for A > 0, else clip(prod_t s_t, 0, 1)",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(credit=Outcome(), baseline=GroupMean(), normalise=NoNormalisation()),
     loss=LossConfig(

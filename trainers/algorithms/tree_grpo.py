@@ -8,7 +8,7 @@ and the budget is spent on expanding nodes; here plays are sampled one by one an
 found in them. A tree of one leaf adds 0; in AMAP-ML/Tree-GRPO@90b1709 it adds its raw reward.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
 from coevo.trainers.estimators import (
     AddTree,
@@ -27,7 +27,7 @@ ALGORITHM = Algorithm(
     paper="Ji et al. 2025, Tree-GRPO, arXiv 2509.21240",
     formula="A = (R - mean_group) / std_group + (R - mean_tree) / std_tree",
     status="vectors",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(
         credit=Outcome(),

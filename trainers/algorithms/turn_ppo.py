@@ -9,13 +9,13 @@ gamma and lambda. Where the value is read and whether the ratio is a mean or a p
 variant `token_ratio` clips tokens, as the first reading of the abstract had it.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import (
     Algorithm,
     CollectConfig,
     OptimConfig,
     Published,
-    ValueCriticConfig,
+    ValueCritic,
 )
 from coevo.trainers.algorithms.reasons import SMALL
 from coevo.trainers.estimators import (
@@ -36,7 +36,7 @@ ALGORITHM = Algorithm(
     paper="Li et al. 2025, Turn-PPO, arXiv 2512.17008",
     formula="A_k = delta_k + gamma lam A_{k+1}, delta_k = r_k + gamma V_{k+1} - V_k over turns",
     status="inferred",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),
     advantage=AdvantageConfig(
         credit=Gae(level="turn", gamma=0.99, lam=0.9),
@@ -48,7 +48,7 @@ ALGORITHM = Algorithm(
         surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
         aggregate=TokenMean(),
     ),
-    critic=ValueCriticConfig(),
+    critic=ValueCritic(),
     optim=OptimConfig(lr=5e-4, epochs=2, minibatches=2),
     published={
         "advantage.credit.gamma": Published(value=0.99, source="summary of the paper"),

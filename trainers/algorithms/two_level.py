@@ -16,14 +16,14 @@ from coevo.trainers.algorithm import (
     CollectConfig,
     OptimConfig,
     Published,
-    ValueCriticConfig,
+    ValueCritic,
 )
 from coevo.trainers.algorithms.reasons import SMALL
 from coevo.trainers.estimators import (
     AdvantageConfig,
     AgentMean,
     AgentStd,
-    EntropyBonus,
+    Entropy,
     Gae,
     LossConfig,
     PpoClip,
@@ -58,10 +58,10 @@ ALGORITHM = Algorithm(
     ),
     loss=LossConfig(
         surrogate=PpoClip(eps_lo=0.3, eps_hi=0.3),
-        regularise=(EntropyBonus(coef=0.025),),
+        regularise=(Entropy(coef=0.025),),
         aggregate=TokenMean(),
     ),
-    critic=ValueCriticConfig(lr=1e-3),
+    critic=ValueCritic(lr=1e-3),
     optim=OptimConfig(lr=3e-4, grad_norm=10.0),
     published={
         "advantage.credit.gamma": Published(

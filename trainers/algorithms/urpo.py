@@ -13,10 +13,10 @@ Inferred (no code was found): the pay of an order, Kendall's tau, and of a pair 
 1 if it is right; that the referee is asked about one reply at a time; the share of each kind.
 """
 
-from coevo.envs.rewards import VerifierReward
+from coevo.envs.rewards import Verifier
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
 from coevo.trainers.estimators import AdvantageConfig, LossConfig
-from coevo.trainers.judges import JudgeReward, JudgeRole
+from coevo.trainers.judges import Judge, JudgeRole
 from coevo.trainers.steps import Collect, Credit, Examine, Preferences, Score, Update
 
 ALGORITHM = Algorithm(
@@ -27,7 +27,7 @@ ALGORITHM = Algorithm(
     status="table",
     reproductions=("urpo_referee",),
     cycle=(Collect(), Examine(of=Preferences()), Score(), Credit(), Update()),
-    rewards=(VerifierReward(last_only=True), JudgeReward(of="unverified", samples=2)),
+    rewards=(Verifier(last_only=True), Judge(of="unverified", samples=2)),
     judges={"judge": JudgeRole(policy="policy")},
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(reward_weights={"payoff": 0.0}),

@@ -8,7 +8,7 @@ Inferred: the abstract names Beta posteriors, Thompson sampling, information gai
 two scales; all forms and values are ours.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import RANGE
 from coevo.trainers.estimators import (
@@ -28,7 +28,7 @@ ALGORITHM = Algorithm(
     paper="2025, VADE, arXiv 2511.18902",
     formula="theta ~ Beta(1 + s, 1 + n - s), s and n faded; play the largest theta (1 - theta)",
     status="inferred",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(
         episodes=512,
         group_size=8,

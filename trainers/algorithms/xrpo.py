@@ -10,7 +10,7 @@ reward novel wrong answers and is not copied; the form of the allocation could n
 ours. Left out: solved examples in the prompt of starts without a success.
 """
 
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import RANGE
 from coevo.trainers.estimators import (
@@ -33,7 +33,7 @@ ALGORITHM = Algorithm(
     paper="2025, XRPO, arXiv 2510.06672",
     formula="A+ = A + min(max(lam (1 - exp(s - mean_group s)), 0), kap A) where A > 0",
     status="inferred",
-    rewards=(FormatReward(legal=0.05),),
+    rewards=(Format(legal=0.05),),
     collect=CollectConfig(
         episodes=512,
         group_size=8,

@@ -51,8 +51,8 @@ from coevo.trainers.estimators.credit import Ads, Credit, MarsCode, Outcome, ToG
 from coevo.trainers.estimators.critic_credit import Gae, TdCritic, gae_recursion
 from coevo.trainers.estimators.entropy import (
     AdaptiveEntropy,
+    Entropy,
     EntropyBand,
-    EntropyBonus,
     Nll,
     exact_entropy,
 )

@@ -103,7 +103,7 @@ class ConstantMean:
     0.25
     """
 
-    name: Literal["const"] = "const"
+    name: Literal["constant_mean"] = "constant_mean"
 
     def __call__(self, loss_CL: Tensor, mask_CL: Tensor, denom: Denominators) -> Tensor:
         return _kept(loss_CL, mask_CL).sum() / max(denom.rows * denom.max_length, 1)

@@ -2,8 +2,9 @@
 
 Calling one gives `(y, frame, state) -> (y minus the baseline, new state)`. Groups are keys of the
 batch; several names joined by `+` give their combinations, e.g. `by="group+agent"`. All but
-`none`, `greedy`, `const` and `seat_ema` give a group of one, or of equal credits, exactly 0;
-`group` with `single="keep"` leaves a group of one trajectory as it is instead.
+`no_baseline`, `greedy_baseline`, `constant_baseline` and `seat_ema` give a group of one, or of
+equal credits, exactly 0; `group` with `single="keep"` leaves a group of one trajectory as it is
+instead.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class NoBaseline(AdvantageComponent):
     [2.0]
     """
 
-    name: Literal["none"] = "none"
+    name: Literal["no_baseline"] = "no_baseline"
 
     def __call__(self, y: Tensor, frame: Frame, state: State) -> Centred:
         return y, state
@@ -51,7 +52,7 @@ class BatchMean(AdvantageComponent):
     [0.5, -0.5]
     """
 
-    name: Literal["batch"] = "batch"
+    name: Literal["batch_mean"] = "batch_mean"
 
     def __call__(self, y: Tensor, frame: Frame, state: State) -> Centred:
         return frame.minus_mean(y, frame.stats(y, None)), state
@@ -75,7 +76,7 @@ class GroupMean(AdvantageComponent):
     [0.5, -0.5, 5.0]
     """
 
-    name: Literal["group"] = "group"
+    name: Literal["group_mean"] = "group_mean"
     by: str = "group"
     single: Literal["zero", "keep"] = "zero"
 
@@ -106,7 +107,7 @@ class AgentMean(AdvantageComponent):
     [[-1.0, 1.0], [-1.0, 1.0]]
     """
 
-    name: Literal["agent_group"] = "agent_group"
+    name: Literal["agent_mean"] = "agent_mean"
 
     def __call__(self, y: Tensor, frame: Frame, state: State) -> Centred:
         return GroupMean(by="agent")(y, frame, state)
@@ -128,7 +129,7 @@ class LeaveOneOut(AdvantageComponent):
     [0.6667, -0.6667, -0.6667, 0.6667]
     """
 
-    name: Literal["group_loo"] = "group_loo"
+    name: Literal["leave_one_out"] = "leave_one_out"
     by: str = "group"
 
     @property
@@ -159,7 +160,7 @@ class DistinctMean(AdvantageComponent):
     [0.5, 0.5, -0.5]
     """
 
-    name: Literal["agent_unique"] = "agent_unique"
+    name: Literal["distinct_mean"] = "distinct_mean"
     by: str = "agent"
     padding_zero: bool = False
 
@@ -197,7 +198,7 @@ class StateMean(AdvantageComponent):
     [[0.5, 0.0], [-0.5, 0.0]]
     """
 
-    name: Literal["state_group"] = "state_group"
+    name: Literal["state_mean"] = "state_mean"
     by: str = "group"
 
     def __call__(self, y: Tensor, frame: Frame, state: State) -> Centred:
@@ -217,7 +218,7 @@ class LogMeanExp(AdvantageComponent):
     [0.3799, -0.6201, -0.6201, 0.3799]
     """
 
-    name: Literal["logavgexp"] = "logavgexp"
+    name: Literal["log_mean_exp"] = "log_mean_exp"
     tau: Annotated[float, real(1e-9)] = 1.0
     by: str = "group"
 
@@ -249,7 +250,7 @@ class GreedyBaseline(AdvantageComponent):
 
     of_one_reward = True
     needs_greedy = True
-    name: Literal["greedy"] = "greedy"
+    name: Literal["greedy_baseline"] = "greedy_baseline"
 
     def __call__(self, y: Tensor, frame: Frame, state: State) -> Centred:
         baseline_B = wide(frame.batch.needed("baseline_B", self.name))
@@ -266,7 +267,7 @@ class ConstantBaseline(AdvantageComponent):
     [1.5]
     """
 
-    name: Literal["const"] = "const"
+    name: Literal["constant_baseline"] = "constant_baseline"
     value: Annotated[float, real()] = 0.0
 
     def __post_init__(self) -> None:

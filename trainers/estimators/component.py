@@ -131,7 +131,7 @@ def components(kind: Any) -> dict[str, Any]:
 
     >>> from coevo.trainers.estimators import RatioLevel
     >>> list(components(RatioLevel))
-    ['token', 'turn', 'seq_geo', 'seq_prod']
+    ['token_ratio', 'turn_ratio', 'seq_geo_ratio', 'seq_prod_ratio']
     """
     if dataclasses.is_dataclass(kind):
         tag = next(f.default for f in dataclasses.fields(kind) if f.name == "name")

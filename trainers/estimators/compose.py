@@ -38,7 +38,7 @@ class WeightedSum(AdvantageComponent):
     [[[1.05]]]
     """
 
-    name: Literal["sum"] = "sum"
+    name: Literal["weighted_sum"] = "weighted_sum"
 
     def __call__(self, parts: Parts) -> Parts:
         parts = checked(parts)
@@ -84,7 +84,7 @@ class Gated(AdvantageComponent):
     [1.4, 0.0]
     """
 
-    name: Literal["gate"] = "gate"
+    name: Literal["gated"] = "gated"
     high: Annotated[tuple[str, ...], Field(min_length=1)] = ("payoff",)
     delta: Annotated[float, real()] = 0.5
 

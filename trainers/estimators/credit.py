@@ -153,7 +153,7 @@ class MarsCode(AdvantageComponent):
     (1) r' = r - mean of r over all turns of the same agent key, on the last token of the turn;
     (2) r'' = (r' - mean) / sqrt(var + eps) over all policy tokens; (3) R_t = sum of r'' from t.
     Centring before the sum leaves a baseline that is linear in the turns that remain, so an
-    offset of one seat changes it: `to_go` with `agent_group` is the form of the paper.
+    offset of one seat changes it: `to_go` with `agent_mean` is the form of the paper.
     `whiten=False` leaves step 2 out.
 
     >>> from coevo.trainers.estimators import from_lists

@@ -26,11 +26,11 @@ def exact_entropy(log_pi_CLV: Tensor) -> Tensor:
 
 
 @config
-class EntropyBonus(TermComponent):
+class Entropy(TermComponent):
     """Entropy bonus: -coef * H.
 
     >>> from coevo.trainers.estimators import from_tokens
-    >>> EntropyBonus(coef=0.5)(from_tokens([[-1.0]], entropy_CL=torch.ones(1, 1))).loss_CL
+    >>> Entropy(coef=0.5)(from_tokens([[-1.0]], entropy_CL=torch.ones(1, 1))).loss_CL
     tensor([[-0.5000]])
     """
 

@@ -200,7 +200,7 @@ class ConvexKl(TermComponent):
     coef (lam KL(pi || ref) + (1 - lam) KL(pi || pi_old)), lam from `convex_weight` by the number
     of updates done. With fall = 0 lam is `first` for good.
 
-    State: `kl_convex/updates`.
+    State: `convex_kl/updates`.
 
     >>> from coevo.trainers.estimators import from_tokens
     >>> x = from_tokens([[-1.0]], old=[[-3.0]], logp_ref_CL=torch.tensor([[-2.0]]))
@@ -209,7 +209,7 @@ class ConvexKl(TermComponent):
     """
 
     needs_reference = True
-    name: Literal["kl_convex"] = "kl_convex"
+    name: Literal["convex_kl"] = "convex_kl"
     coef: Annotated[float, real(0)] = 0.001
     kind: KlKind = "k2grad_k3value"
     limit: Annotated[float, real(0, infinite=True)] = INFINITY
@@ -224,7 +224,7 @@ class ConvexKl(TermComponent):
             raise ConfigError(f"least={self.least} must not be above first={self.first}")
 
     def __call__(self, x: LossInputs) -> Term:
-        step = int(x.state.get("kl_convex/updates", 0))
+        step = int(x.state.get("convex_kl/updates", 0))
         lam = convex_weight(
             step,
             first=self.first,
@@ -236,15 +236,15 @@ class ConvexKl(TermComponent):
         ref_CL = kl_term(self.kind, x.logp_CL, x.needed("logp_ref_CL", self.name), limit=self.limit)
         old_CL = kl_term(self.kind, x.logp_CL, x.logp_old_CL, limit=self.limit)
         value_CL = lam * ref_CL + (1.0 - lam) * old_CL
-        return Term(self.coef * value_CL, value_CL, {"kl_convex/lam": value_CL.new_tensor(lam)})
+        return Term(self.coef * value_CL, value_CL, {"convex_kl/lam": value_CL.new_tensor(lam)})
 
     def control(self, state: Mapping[str, Any], stats: Mapping[str, float]) -> dict[str, Any]:
-        """Count the updates that `kl_convex` has seen.
+        """Count the updates that `convex_kl` has seen.
 
-        >>> ConvexKl().control({"kl_convex/updates": 3}, {})
-        {'kl_convex/updates': 4}
+        >>> ConvexKl().control({"convex_kl/updates": 3}, {})
+        {'convex_kl/updates': 4}
         """
-        return {"kl_convex/updates": int(state.get("kl_convex/updates", 0)) + 1}
+        return {"convex_kl/updates": int(state.get("convex_kl/updates", 0)) + 1}
 
 
 def convex_weight(
@@ -275,7 +275,7 @@ class MagnetKl(TermComponent):
 
     needs_magnet = True
     always_token_mean = True
-    name: Literal["magnet"] = "magnet"
+    name: Literal["magnet_kl"] = "magnet_kl"
     coef: Annotated[float, real(0)] = 0.01
 
     def __call__(self, x: LossInputs) -> Term:

@@ -19,7 +19,7 @@ from coevo.trainers.estimators.aggregate import (
     TokenMean,
 )
 from coevo.trainers.estimators.component import LossComponent
-from coevo.trainers.estimators.entropy import AdaptiveEntropy, EntropyBand, EntropyBonus, Nll
+from coevo.trainers.estimators.entropy import AdaptiveEntropy, Entropy, EntropyBand, Nll
 from coevo.trainers.estimators.epo import Epo
 from coevo.trainers.estimators.hapo import Hapo
 from coevo.trainers.estimators.inputs import LossInputs, blank
@@ -72,7 +72,7 @@ Regulariser = Annotated[
     | ConvexKl
     | KlCov
     | MagnetKl
-    | EntropyBonus
+    | Entropy
     | AdaptiveEntropy
     | EntropyBand
     | Epo

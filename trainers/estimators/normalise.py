@@ -29,7 +29,7 @@ class NoNormalisation:
     tensor([2.])
     """
 
-    name: Literal["none"] = "none"
+    name: Literal["no_normalisation"] = "no_normalisation"
 
     def __call__(self, a: Tensor, y: Tensor, frame: Frame) -> Tensor:
         return a
@@ -131,7 +131,7 @@ class FixedUnit:
     [0.5]
     """
 
-    name: Literal["fixed"] = "fixed"
+    name: Literal["fixed_unit"] = "fixed_unit"
     value: Annotated[float, real(above=0)] = 1.0
 
     def __call__(self, a: Tensor, y: Tensor, frame: Frame) -> Tensor:

@@ -36,7 +36,7 @@ class TokenRatio:
     [[0.5]]
     """
 
-    name: Literal["token"] = "token"
+    name: Literal["token_ratio"] = "token_ratio"
 
     def __call__(
         self, logp_CL: Tensor, logp_old_CL: Tensor, mask_CL: Tensor, turn_id_CL: Tensor
@@ -58,7 +58,7 @@ class TurnRatio:
     [[0.25, 0.25]]
     """
 
-    name: Literal["turn"] = "turn"
+    name: Literal["turn_ratio"] = "turn_ratio"
     mean: bool = True
 
     def __call__(
@@ -86,7 +86,7 @@ class SeqGeoRatio:
     [[0.25, 0.25]]
     """
 
-    name: Literal["seq_geo"] = "seq_geo"
+    name: Literal["seq_geo_ratio"] = "seq_geo_ratio"
 
     def __call__(
         self, logp_CL: Tensor, logp_old_CL: Tensor, mask_CL: Tensor, turn_id_CL: Tensor
@@ -110,7 +110,7 @@ class SeqProdRatio:
     [[0.5, 0.5]]
     """
 
-    name: Literal["seq_prod"] = "seq_prod"
+    name: Literal["seq_prod_ratio"] = "seq_prod_ratio"
 
     def __call__(
         self, logp_CL: Tensor, logp_old_CL: Tensor, mask_CL: Tensor, turn_id_CL: Tensor

@@ -32,7 +32,7 @@ class PolicyGradient(LossComponent):
     [[1.0]]
     """
 
-    name: Literal["pg"] = "pg"
+    name: Literal["policy_gradient"] = "policy_gradient"
 
     def __call__(self, ratio_CL: Tensor, x: LossInputs) -> SurrogateLoss:
         return SurrogateLoss(-x.advantage_CL * x.logp_CL, torch.ones_like(x.mask_CL))
@@ -47,7 +47,7 @@ class Unclipped(LossComponent):
     [[-3.0]]
     """
 
-    name: Literal["ratio"] = "ratio"
+    name: Literal["unclipped"] = "unclipped"
 
     def __call__(self, ratio_CL: Tensor, x: LossInputs) -> SurrogateLoss:
         return SurrogateLoss(-x.advantage_CL * ratio_CL, torch.ones_like(x.mask_CL))

@@ -75,7 +75,7 @@ class Topr(LossComponent):
     """Tapered off-policy REINFORCE (TOPR): -alpha A logp, alpha = clip(s, 0, 1) if A <= 0 else 1.
 
     Good rows are imitated at full weight, bad ones only as long as the policy still writes them.
-    The paper's s is that of the whole row: ratio level `seq_prod`.
+    The paper's s is that of the whole row: ratio level `seq_prod_ratio`.
 
     >>> from coevo.trainers.estimators import from_tokens
     >>> x = from_tokens([[-1.0], [-1.0]], advantage=[1.0, -1.0])
@@ -97,7 +97,7 @@ class Opmd(LossComponent):
 
     `half` writes tau / 2 (Kimi, ROLL; Trinity absorbs the half); `scaled` is Trinity's first form,
     -A logp / (1 + tau), without the square. The square has no gradient where s = 1, so the first
-    step on fresh samples is plain policy gradient. With ratio level `seq_prod` and
+    step on fresh samples is plain policy gradient. With ratio level `seq_prod_ratio` and
     `seq_mean_token_sum` the gradient is that of the squared log-ratio of the row.
 
     >>> from coevo.trainers.estimators import from_tokens
@@ -135,7 +135,7 @@ class RemixClip(LossComponent):
     """
 
     corrects_sampler = True
-    name: Literal["remix"] = "remix"
+    name: Literal["remix_clip"] = "remix_clip"
     eps_lo: Annotated[float, real(0)] = 0.2
     eps_hi: Annotated[float, real(0)] = 0.2
 

@@ -129,7 +129,7 @@ class OffPolicyMask(MaskComponent):
     [[True], [False], [True]]
     """
 
-    name: Literal["offpolicy"] = "offpolicy"
+    name: Literal["off_policy_mask"] = "off_policy_mask"
     delta: Annotated[float, real(infinite=True)] = 0.5
 
     def __call__(self, x: LossInputs, generator: torch.Generator | None) -> Tensor:

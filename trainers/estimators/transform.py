@@ -48,7 +48,7 @@ class ClipAdvantage:
     [5.0, -5.0]
     """
 
-    name: Literal["clip"] = "clip"
+    name: Literal["clip_advantage"] = "clip_advantage"
     bound: Annotated[float, real(0)] = 5.0
 
     def __call__(self, table: AdvantageTable) -> AdvantageTable:

@@ -115,7 +115,7 @@ class Align:
     Rows of one `play` are its seats; turn t of one stands beside turn t of another. A seat whose
     others did nothing at t keeps A_t, so players that do not learn have to be credited too:
     `others=True`. Its baseline should come from the same start, seat and turn:
-    `baseline=group_loo(by="group+agent+turn")`, without a unit.
+    `baseline=leave_one_out(by="group+agent+turn")`, without a unit.
     Source: dereckpiche/AdAlignLLM@e0ea985 (beta 0.5 to 2, gamma 0.9 or 0.96; `inclusive` is its
     `exclude_k_equals_t=False`); jduquevan/advantage-alignment@2065e43, `aa_terms`.
 

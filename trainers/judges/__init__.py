@@ -6,20 +6,20 @@ Read `question` (what is asked), `roles` (who answers), then `judge` (a language
 """
 
 from coevo.envs.core.rewards import REWARDS
-from coevo.trainers.judges.judge import JudgeReward
+from coevo.trainers.judges.judge import Judge
 from coevo.trainers.judges.question import JudgeError, Question
 from coevo.trainers.judges.reward_model import RewardModel
 from coevo.trainers.judges.roles import JudgeRole, Roles
-from coevo.trainers.judges.rubric import RubricReward
+from coevo.trainers.judges.rubric import Rubric
 
-REWARDS |= {"judge": JudgeReward, "reward_model": RewardModel, "rubric": RubricReward}
+REWARDS |= {"judge": Judge, "reward_model": RewardModel, "rubric": Rubric}
 
 __all__ = [
+    "Judge",
     "JudgeError",
-    "JudgeReward",
     "JudgeRole",
     "Question",
     "RewardModel",
     "Roles",
-    "RubricReward",
+    "Rubric",
 ]

@@ -43,7 +43,7 @@ class _Inquiry:
 
 
 @config
-class JudgeReward(RewardModule):
+class Judge(RewardModule):
     """Pays every seat, at its last turn, what a role thinks of its final answer, from 0 to 1.
 
     `pointwise`: the share of its answers that say it is right. `pairwise`: how often it is

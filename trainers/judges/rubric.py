@@ -47,7 +47,7 @@ class _Scale:
 
 
 @config
-class RubricReward(RewardModule):
+class Rubric(RewardModule):
     """Pays every seat, at its last turn, the points that a role gives its answer by a rubric.
 
     A rubric has an item on every line, each worth 0 to `points`; the role is told it by the step

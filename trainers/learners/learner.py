@@ -24,8 +24,8 @@ from coevo.trainers.learners.masters import masters_of, unsharded
 from coevo.trainers.learners.memory import allow_recomputing, within_memory
 from coevo.trainers.learners.objective import Objective
 from coevo.trainers.learners.passes import Passes
-from coevo.trainers.learners.settings import OptimConfig, UtteranceCriticConfig
-from coevo.trainers.learners.utterance_critic import UtteranceCritic
+from coevo.trainers.learners.settings import OptimConfig, UtteranceCritic
+from coevo.trainers.learners.utterance_critic import UtteranceCriticNet
 from coevo.trainers.losses import ItemLoss
 
 if TYPE_CHECKING:
@@ -69,12 +69,12 @@ class Learner:
         self.ema = frozen_copy(self.model) if algorithm.ema else None
         self.optimizer = self._make_optimizer()
 
-    def _make_head(self) -> nn.Linear | UtteranceCritic | None:
+    def _make_head(self) -> nn.Linear | UtteranceCriticNet | None:
         if self.algorithm.critic is None:
             return None
         size = self.agent.weights.hidden_size
-        if isinstance(self.algorithm.critic, UtteranceCriticConfig):
-            return UtteranceCritic(size).to(self.device)
+        if isinstance(self.algorithm.critic, UtteranceCritic):
+            return UtteranceCriticNet(size).to(self.device)
         head = nn.Linear(size, 1)
         nn.init.zeros_(head.weight)
         nn.init.zeros_(head.bias)
@@ -131,8 +131,8 @@ class Learner:
             mask_BT: turns that this parameter set wrote.
             rate: factor on the learning rate.
         """
-        assert isinstance(self.head, UtteranceCritic)
-        assert isinstance(self.algorithm.critic, UtteranceCriticConfig)
+        assert isinstance(self.head, UtteranceCriticNet)
+        assert isinstance(self.algorithm.critic, UtteranceCritic)
         states = self.passes.turn_states(sequences, (reward_BT.shape[0], reward_BT.shape[1]))
         self._set_rate(rate)
         device = self.device

@@ -31,7 +31,7 @@ from coevo.trainers.estimators import (
 from coevo.trainers.items.sequences import Sequences
 from coevo.trainers.learners.lesson import Lesson
 from coevo.trainers.learners.passes import MicroBatch, Passes
-from coevo.trainers.learners.settings import Critic, ValueCriticConfig
+from coevo.trainers.learners.settings import Critic, ValueCritic
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Objective(Lesson):
         inputs = self._inputs(part, scored)
         own = {name: t[part.at].to(inputs.logp_CL.device) for name, t in found.items()}
         out = policy_loss(self.spec, replace(inputs, statistics=own), denom)
-        if s.return_CL is None or not isinstance(self.critic, ValueCriticConfig):
+        if s.return_CL is None or not isinstance(self.critic, ValueCritic):
             return out.loss, out.stats
         assert s.return_mask_CL is not None and s.value_CL is not None
         value_CL = part.spread(self.passes.value_N(scored), s)

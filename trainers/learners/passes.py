@@ -18,7 +18,7 @@ from coevo.agents.scoring import Scored, micro_batches
 from coevo.trainers import ranks
 from coevo.trainers.items.sequences import Sequences
 from coevo.trainers.learners.memory import recomputed, within_memory
-from coevo.trainers.learners.utterance_critic import UtteranceCritic
+from coevo.trainers.learners.utterance_critic import UtteranceCriticNet
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Passes:
     """Runs the model of a policy, or another one, over sequences."""
 
     agent: Policy
-    head: nn.Linear | UtteranceCritic | None
+    head: nn.Linear | UtteranceCriticNet | None
     """The critic's heads on the last hidden state of the policy's model."""
     token_budget: int
     """Tokens of one pass, padding included; halved where memory runs out."""

@@ -63,11 +63,11 @@ class OptimConfig:
 
 
 @config
-class ValueCriticConfig:
+class ValueCritic:
     """One value per token: a linear head on the policy's last hidden state."""
 
     gives: ClassVar[str] = "value_BS"
-    name: Literal["value"] = "value"
+    name: Literal["value_critic"] = "value_critic"
     lr: Annotated[float, real(above=0)] = 1e-3
     """Learning rate of the head; the trunk is not trained by the value loss."""
     clip: Annotated[float, real(above=0, infinite=True)] = 0.2
@@ -75,11 +75,11 @@ class ValueCriticConfig:
 
 
 @config
-class UtteranceCriticConfig:
+class UtteranceCritic:
     """Double critics of whole replies, heads on the policy's last hidden state."""
 
     gives: ClassVar[str] = "q_BTC"
-    name: Literal["utterance"] = "utterance"
+    name: Literal["utterance_critic"] = "utterance_critic"
     lr: Annotated[float, real(above=0)] = 1e-3
     """Learning rate of the heads; the trunk is not trained by their loss."""
     passes: Annotated[int, whole(1)] = 20
@@ -90,7 +90,7 @@ class UtteranceCriticConfig:
     """Speed of the slow copies."""
 
 
-Critic = Annotated[ValueCriticConfig | UtteranceCriticConfig, choice()]
+Critic = Annotated[ValueCritic | UtteranceCritic, choice()]
 """What values the credit reads; a credit says which it needs."""
 
 
@@ -98,7 +98,7 @@ Critic = Annotated[ValueCriticConfig | UtteranceCriticConfig, choice()]
 class SnapshotMagnet:
     """The policy of the latest multiple of `every` updates (R-NaD's outer loop)."""
 
-    name: Literal["snapshot"] = "snapshot"
+    name: Literal["snapshot_magnet"] = "snapshot_magnet"
     every: Annotated[int, whole(1)] = 20
     """Updates between snapshots."""
 
@@ -111,7 +111,7 @@ class SnapshotMagnet:
 class EmaMagnet:
     """An exponential moving average of the policy's weights."""
 
-    name: Literal["ema"] = "ema"
+    name: Literal["ema_magnet"] = "ema_magnet"
     decay: Annotated[float, real(0, below=1)] = 0.99
     """Share of the magnet that stays after every update."""
 

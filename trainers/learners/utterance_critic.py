@@ -16,12 +16,12 @@ import torch
 from torch import Tensor, nn
 
 from coevo.trainers.estimators.critic_credit import polyak, q_target, v_target
-from coevo.trainers.learners.settings import UtteranceCriticConfig
+from coevo.trainers.learners.settings import UtteranceCritic
 
 CRITICS = 2
 
 
-class UtteranceCritic(nn.Module):
+class UtteranceCriticNet(nn.Module):
     """Two linear Q heads, two linear V heads, and a slow copy of each.
 
     Args:
@@ -50,7 +50,7 @@ class UtteranceCritic(nn.Module):
         reward_BT: Tensor,
         mask_BT: Tensor,
         optimizer: torch.optim.Optimizer,
-        spec: UtteranceCriticConfig,
+        spec: UtteranceCritic,
     ) -> float:
         """Regress on the targets of the slow copies, which follow after every step.
 

@@ -102,7 +102,7 @@ class RemixReplay:
     """Whether the reference becomes the current policy on the way."""
     mixes: ClassVar[bool] = True
     """Whether groups come back instead of being played."""
-    name: Literal["remix"] = "remix"
+    name: Literal["remix_replay"] = "remix_replay"
     share: Annotated[float, real(0, 1)] = 0.4
     """Chance that a group comes back instead of being played."""
     last: Annotated[int, whole(1)] = 2
@@ -180,7 +180,7 @@ class SpearReplay:
 
     moves_reference: ClassVar[bool] = False
     mixes: ClassVar[bool] = False
-    name: Literal["spear"] = "spear"
+    name: Literal["spear_replay"] = "spear_replay"
     capacity: Annotated[int, whole(1)] = 2048
     """Most episodes of a pass; a pass is due above 1.5 times as many."""
     baseline: Annotated[int, whole(1)] = 10240

@@ -38,7 +38,7 @@ class KeepAll:
     tries: ClassVar[int] = 1
     refills: ClassVar[bool] = False
     """Whether groups are dropped, so that others must be played."""
-    name: Literal["all"] = "all"
+    name: Literal["keep_all"] = "keep_all"
 
     def __call__(
         self, score_N: ArrayLike, group_N: ArrayLike, seat_N: ArrayLike | None = None
@@ -62,7 +62,7 @@ class KeepDynamic:
     """
 
     refills: ClassVar[bool] = True
-    name: Literal["dynamic"] = "dynamic"
+    name: Literal["keep_dynamic"] = "keep_dynamic"
     low: Annotated[float, real()] = 0.0
     """Mean that is too low."""
     high: Annotated[float, real()] = 1.0
@@ -163,7 +163,7 @@ def refill(
     raise RefillError(
         f"only {len(passed)} of the {needed} groups needed passed the selection after {tries} "
         f"generation batches ({drawn} groups, {episodes} episodes); the task may be too easy or "
-        "too hard. Use larger groups, more tries, or select=all"
+        "too hard. Use larger groups, more tries, or select=keep_all"
     )
 
 

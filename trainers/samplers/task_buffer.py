@@ -42,7 +42,7 @@ class KeptTasks:
     every 10 updates (library default 5); there equal items pile up between two wipes.
     """
 
-    name: Literal["kept"] = "kept"
+    name: Literal["kept_tasks"] = "kept_tasks"
     threshold: Annotated[float, real(0, 1)] = 1.0
     """Items with a `success` up to this are kept."""
     every: Annotated[int, whole(0)] = 10

@@ -23,7 +23,7 @@ from coevo.agents.adapters import Adapter, adapted
 from coevo.agents.cache_layers import InPlace
 from coevo.agents.contexts import Way, way_of
 from coevo.agents.engines.engine import Prompt
-from coevo.agents.engines.settings import TorchConfig
+from coevo.agents.engines.settings import Torch
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.prefix_cache import PrefixCache
@@ -70,7 +70,7 @@ def llama():
 
 
 def engine_of(model, **settings):
-    engine = TorchEngine(TorchConfig(**settings))
+    engine = TorchEngine(Torch(**settings))
     engine.publish(POLICY, model)
     return engine
 
@@ -258,7 +258,7 @@ def test_rollouts_begin_and_end_with_nothing_known(tiny_model_dir):
     tokenizer = AutoTokenizer.from_pretrained(tiny_model_dir)
     found, read = [], []
     for gib in (0, 1):
-        engine = TorchEngine(TorchConfig(cache_gib=gib))
+        engine = TorchEngine(Torch(cache_gib=gib))
         sampling = SamplingConfig(max_new_tokens=8)
         agent = LanguageModelAgent(model, tokenizer, sampling=sampling, engine=engine)
         specs = [EpisodeSpec(s, {"player_0": "p", "player_1": "p"}) for s in range(3)]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from coevo.agents.engines import vllm_engine
-from coevo.agents.engines.settings import VllmConfig
+from coevo.agents.engines.settings import Vllm
 from coevo.agents.engines.vllm_engine import VllmEngine
 from coevo.agents.policy_maker import PolicyMaker
 from coevo.envs.core.errors import ConfigError
@@ -14,25 +14,25 @@ def test_nothing_sleeps_on_a_cpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     for level in (1, 2):
         with pytest.raises(ConfigError, match=rf"engine.sleep_level={level} .* leave it out"):
-            VllmEngine("starter", VllmConfig(sleep_level=level))
+            VllmEngine("starter", Vllm(sleep_level=level))
     with pytest.raises(ConfigError, match="sleep_level"):
-        VllmConfig(sleep_level=3)
+        Vllm(sleep_level=3)
 
 
 def test_an_engine_leaves_the_process_group_to_ranks(monkeypatch):
     monkeypatch.setattr(vllm_engine.dist, "is_initialized", lambda: True)
     monkeypatch.setattr(vllm_engine.dist, "get_world_size", lambda: 1)  # vLLM's own
-    VllmEngine("starter", VllmConfig())
+    VllmEngine("starter", Vllm())
     monkeypatch.setattr(vllm_engine.dist, "get_world_size", lambda: 2)
     with pytest.raises(ConfigError, match=r"engine\.own_process=true"):
-        VllmEngine("starter", VllmConfig())
-    VllmEngine("starter", VllmConfig(own_process=True))
+        VllmEngine("starter", Vllm())
+    VllmEngine("starter", Vllm(own_process=True))
 
 
 def test_engines_of_two_start_models_do_not_sleep_in_one_process(monkeypatch, tiny_model_dir):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     for own in (False, True):
-        engine = VllmConfig(sleep_level=1, own_process=own)
+        engine = Vllm(sleep_level=1, own_process=own)
         maker = PolicyMaker("starter", device="cpu", engine=engine)
         one = maker("one")
         if own:
@@ -43,6 +43,6 @@ def test_engines_of_two_start_models_do_not_sleep_in_one_process(monkeypatch, ti
 
 
 def test_an_engine_that_was_not_started_has_nothing_to_give_back():
-    engine = VllmEngine("starter", VllmConfig())
+    engine = VllmEngine("starter", Vllm())
     engine.rest()
     assert engine._llm is None

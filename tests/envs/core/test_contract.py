@@ -39,7 +39,7 @@ from coevo.envs.core.single_agent import SingleAgentEnv
 from coevo.envs.games.kuhn_poker import KuhnPoker
 from coevo.envs.games.moves import FULL_MOVES
 from coevo.envs.games.openspiel import OpenSpielTask
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 
 IDS = [spec.id for spec in coevo.envs.list_envs()]
 GOOFSPIEL = "goofspiel (not registered)"
@@ -126,7 +126,7 @@ def test_the_module_offers_the_usual_makers(id):
 @pytest.mark.parametrize("illegal", ["forfeit", "random", "textarena"])
 @expects_text
 def test_pettingzoo_api(id, illegal, capsys):
-    paid = [FormatReward(legal=0.25, otherwise=0.5)]  # so that there is something to accumulate
+    paid = [Format(legal=0.25, otherwise=0.5)]  # so that there is something to accumulate
     api_test(aec(id, illegal=illegal, rewards=paid, max_cycles=LONGEST), num_cycles=50)
     assert capsys.readouterr().out == "Starting API test\nPassed API test\n"
 
@@ -260,7 +260,7 @@ def test_max_cycles_truncates_and_does_not_terminate(id):
 
 @each_parallel
 def test_the_parallel_and_the_turn_based_form_play_alike(id):
-    kwargs = {"max_cycles": LONGEST, "rewards": [FormatReward(legal=0.25)]}
+    kwargs = {"max_cycles": LONGEST, "rewards": [Format(legal=0.25)]}
     both, turns = parallel(id, **kwargs), aec(id, **kwargs).unwrapped
     observations, infos = both.reset(seed=5)
     turns.reset(seed=5)

@@ -10,7 +10,7 @@ from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.envs.core.opponents import opponent
 from coevo.envs.core.parsing import answer
 from coevo.envs.core.single_agent import SingleAgentEnv
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 
 KUHN = "coevo/kuhn_poker-v0"
 ANY_GAME = "coevo/openspiel-v0"
@@ -119,7 +119,7 @@ def test_rewards_add_up_to_the_total_of_the_record(seat, choose):
 
 
 def test_every_step_brings_what_was_paid_since_the_last_one():
-    env = SingleAgentEnv(ANY_GAME, opponents="first_legal", rewards=[FormatReward(legal=0.25)])
+    env = SingleAgentEnv(ANY_GAME, opponents="first_legal", rewards=[Format(legal=0.25)])
     *before, last = run(env, seed=0)
     assert len(before) >= 2
     assert set(before) == {0.25}

@@ -10,7 +10,7 @@ from coevo.envs import make
 from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 
 ID = "coevo/debate-v0"
 ITEM = {"item": 4783}  # larger last digit of 47, 83: the answer is 7
@@ -179,7 +179,7 @@ def test_bad_arguments(given, says):
 
 def test_reward_modules_from_plain_pettingzoo():
     for kind in ("aec", "parallel"):
-        env = pettingzoo.make(kind, ID, rewards=[FormatReward(legal=0.25)])
+        env = pettingzoo.make(kind, ID, rewards=[Format(legal=0.25)])
         env.reset(seed=0)
         raw = (env if kind == "aec" else env.aec_env).unwrapped
         if kind == "parallel":

@@ -9,7 +9,7 @@ from coevo.envs import make
 from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.envs.discussion.solver_verifier import verdict
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 
 ID = "coevo/solver_verifier-v0"
 RIGHT, WRONG = "[7]", "[3]"
@@ -201,7 +201,7 @@ def test_a_question_can_be_asked_for_by_number():
 
 
 def test_reward_modules_are_paid_beside_the_payoff():
-    env = played(RIGHT, "[approve]", rewards=[FormatReward(legal=0.5)])
+    env = played(RIGHT, "[approve]", rewards=[Format(legal=0.5)])
     assert totals(env, "format") == [0.5, 0.5]
     assert totals(env, "payoff") == [1, 1]
 

@@ -19,7 +19,7 @@ from coevo.envs.games.vector import (
     reply_of,
     vector_env,
 )
-from coevo.envs.rewards import FormatReward
+from coevo.envs.rewards import Format
 
 KUHN, TIC_TAC_TOE = "coevo/kuhn_poker-v0", "coevo/tic_tac_toe-v0"
 GOOFSPIEL, ANY_GAME = "coevo/goofspiel-v0", "coevo/openspiel-v0"
@@ -360,7 +360,7 @@ def test_a_limit_of_rounds_truncates_and_keeps_the_numbers():
 
 
 def test_shaping_is_paid_with_the_step_that_earned_it():
-    paid = [FormatReward(legal=0.25)]
+    paid = [Format(legal=0.25)]
     view = vector_env(TIC_TAC_TOE, seat=0, opponents=first_legal, rewards=paid)
     view.reset(seed=0)
     assert view.step(4)[1] == 0.25

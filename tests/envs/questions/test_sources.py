@@ -43,8 +43,8 @@ EVERY = pytest.mark.parametrize(
         {"name": "digits", "task": "sum"},
         {"name": "digits", "low": 10, "high": 19, "split": "test"},
         "sums",
-        {"name": "reasoning-gym", "task": "leg_counting"},
-        {"name": "reasoning-gym", "task": "string_manipulation", "size": 9, "seed": 3},
+        {"name": "reasoning_gym", "task": "leg_counting"},
+        {"name": "reasoning_gym", "task": "string_manipulation", "size": 9, "seed": 3},
         "mine",
     ],
     indirect=True,
@@ -120,19 +120,19 @@ def test_a_fifth_is_held_out():
         ({"name": "sums", "high": 2000}, ConfigError, "at most 1400"),
         ("gsm8k", ConfigError, "gsm8k.path is missing"),
         ({"name": "jsonl", "path": "/no/at/all.jsonl"}, DataError, "cannot read /no/at/all.jsonl"),
-        ("reasoning-gym", ConfigError, "task is missing"),
+        ("reasoning_gym", ConfigError, "task is missing"),
         (
-            {"name": "reasoning-gym", "task": "leg_countin"},
+            {"name": "reasoning_gym", "task": "leg_countin"},
             UnknownNameError,
             "did you mean 'leg_counting'",
         ),
         (
-            {"name": "reasoning-gym", "task": "leg_counting", "settings": {"legs": 3}},
+            {"name": "reasoning_gym", "task": "leg_counting", "settings": {"legs": 3}},
             ConfigError,
             "leg_counting.*legs",
         ),
         (
-            {"name": "reasoning-gym", "task": "leg_counting", "settings": {"min_animals": -3}},
+            {"name": "reasoning_gym", "task": "leg_counting", "settings": {"min_animals": -3}},
             ConfigError,
             "leg_counting",
         ),
@@ -203,7 +203,7 @@ def test_the_published_form_of_gsm8k_is_asked_for(tmp_path):
 
 
 def test_reasoning_gym_grades_by_its_own_verifier():
-    source = questions({"name": "reasoning-gym", "task": "countdown", "size": 5})
+    source = questions({"name": "reasoning_gym", "task": "countdown", "size": 5})
     question = source.item(2)
     assert source.grade(question, question.answer) == 1
     turned = f"0 + ({question.answer})"  # right value, but with a number that was not given

@@ -13,7 +13,7 @@ from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
 from coevo.envs.core.parsing import Status
 from coevo.envs.games.vector import vector_env
-from coevo.envs.rewards import FormatReward, GatedReward, LengthPenalty, RewardModule, WeightedSum
+from coevo.envs.rewards import Format, Gated, LengthPenalty, RewardModule, WeightedSum
 
 
 def weighted(parts, weights=(), **more):
@@ -21,7 +21,7 @@ def weighted(parts, weights=(), **more):
 
 
 def gated(module, **more):
-    return GatedReward(module=module, **more)
+    return Gated(module=module, **more)
 
 
 KUHN = "coevo/kuhn_poker-v0"
@@ -97,7 +97,7 @@ def finish(env, seed=3):
 
 
 def test_what_waits_for_the_end_is_paid_there_to_the_replies_that_earned_it():
-    env = pettingzoo.make("aec", KUHN, rewards=[Judge(), FormatReward()])
+    env = pettingzoo.make("aec", KUHN, rewards=[Judge(), Format()])
     told = finish(env)
     played = env.unwrapped.episode
     assert [t.rewards["judge"] for t in played.turns] == [{"player_0": 0.5}, {"player_1": 2.0}]
@@ -189,10 +189,10 @@ def online(module, turns):
 
 
 COMPOSED = {
-    "sum": lambda: weighted([Late(), FormatReward(), Late("b", 0.5, 0.125)], [2.0, 1.0, -1.0]),
+    "sum": lambda: weighted([Late(), Format(), Late("b", 0.5, 0.125)], [2.0, 1.0, -1.0]),
     "gate on late": lambda: gated(Late("a", 1.0, 0.5), when=Late("w", 1.0, 0.25), least=1.0),
-    "late behind a gate": lambda: gated(Late("a", 1.0), when=FormatReward(), least=0.05),
-    "now behind a late gate": lambda: gated(FormatReward(), when=Late("w", 1.0), least=0.5),
+    "late behind a gate": lambda: gated(Late("a", 1.0), when=Format(), least=0.05),
+    "now behind a late gate": lambda: gated(Format(), when=Late("w", 1.0), least=0.5),
     "nested": lambda: weighted(
         [gated(Late("a", -2.0, 0.5), when=Late("w", 0.5, 0.5), least=0.75), Late("c")], [3.0, 1.0]
     ),
@@ -210,7 +210,7 @@ def test_compositions_pay_later_what_their_parts_pay_later(which):
 
 
 def test_a_late_reward_opens_a_gate():
-    module = gated(FormatReward(legal=2.0), when=Late("w", 1.0), least=0.5)
+    module = gated(Format(legal=2.0), when=Late("w", 1.0), least=0.5)
     turns = [turn() for _ in range(3)]
     assert online(module, turns) == [{"player_0": 2.0}, {"player_0": 0.0}, {"player_0": 0.0}]
 
@@ -249,7 +249,7 @@ def test_numbers_of_other_kinds_are_numbers(number):
 
 
 def test_no_plays_are_paid_nothing():
-    assert apply_batch([Judge(), FormatReward()], []) == []
+    assert apply_batch([Judge(), Format()], []) == []
 
 
 # ---- How modules are named to an environment ----------------------------------------------------
@@ -261,20 +261,20 @@ def test_names_and_mappings_make_modules():
         KUHN,
         rewards=[
             "format",
-            {"name": "length", "unit": "characters", "free": 3, "span": 1, "weight": 1},
-            weighted([FormatReward(legal=1.0)], component="more"),
+            {"name": "length_penalty", "unit": "characters", "free": 3, "span": 1, "weight": 1},
+            weighted([Format(legal=1.0)], component="more"),
         ],
     ).unwrapped
     finish(env)
     assert env.episode.turns[0].rewards["format"] == {"player_0": 0.05}
-    assert env.episode.turns[0].rewards["length"] == {"player_0": 3.0 - len("[check]")}
+    assert env.episode.turns[0].rewards["length_penalty"] == {"player_0": 3.0 - len("[check]")}
     assert env.episode.turns[0].rewards["more"] == {"player_0": 1.0}
 
 
 def test_every_environment_has_modules_of_its_own_by_name():
     one, other = (coevo.envs.make(KUHN, rewards=["format"]) for _ in range(2))
     assert one.reward_modules[0] is not other.reward_modules[0]
-    module = FormatReward()
+    module = Format()
     assert coevo.envs.make(KUHN, rewards=[module]).reward_modules[0] is module
 
 
@@ -288,13 +288,17 @@ def test_every_environment_has_modules_of_its_own_by_name():
         ([{"name": 3}], ConfigError, "must be a mapping with a name"),
         ([{"name": "format", 3: 1}], ConfigError, "Keys should be strings"),
         ([None], ConfigError, "None must be a mapping with a name"),
-        ([FormatReward], ConfigError, "must be a mapping with a name"),
+        ([Format], ConfigError, "must be a mapping with a name"),
         ("format", ConfigError, "rewards='format' must be"),
         (None, ConfigError, "rewards=None must be"),
         (7, ConfigError, "rewards=7 must be"),
         (["format", "format"], ConfigError, "is empty, repeated or reserved"),
-        ([{"name": "length", "free": "x"}], ConfigError, "free='x' must be a valid integer"),
-        ([LengthPenalty(), {"name": "length"}], ConfigError, "repeated"),
+        (
+            [{"name": "length_penalty", "free": "x"}],
+            ConfigError,
+            "free='x' must be a valid integer",
+        ),
+        ([LengthPenalty(), {"name": "length_penalty"}], ConfigError, "repeated"),
     ],
 )
 def test_what_names_no_module_is_refused_when_the_environment_is_made(given, error, message):
@@ -335,7 +339,13 @@ def column(played, name):
 def test_a_debate_with_reward_modules_from_plain_pettingzoo():
     right, wrong = right_and_wrong()
     said = [right, wrong, wrong, right, right, wrong]
-    modules = ["verifier", "margin", "quality", "majority", {"name": "payoff", "share": "team"}]
+    modules = [
+        "verifier",
+        "margin",
+        "quality",
+        "majority",
+        {"name": "shared_payoff", "share": "team"},
+    ]
     played = debate(*modules, replies=said)
     assert column(played, "verifier") == [1.0, 0.0, 0.0, 1.0, 1.0, 0.0]
     assert column(played, "margin")[:3] == [1.0, 0.0, 0.0]

@@ -7,9 +7,9 @@ from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import CoevoError, ConfigError
 from coevo.envs.core.parsing import Status
 from coevo.envs.core.rewards import reward_modules
-from coevo.envs.rewards import FormulaReward, NotedReward
+from coevo.envs.rewards import Formula, Noted
 
-TERMS = {name: NotedReward(key=name) for name in ("g1", "g2")}
+TERMS = {name: Noted(key=name) for name in ("g1", "g2")}
 
 
 def noted(**notes):
@@ -19,7 +19,7 @@ def noted(**notes):
 
 def value(expression, shift=0.0, **notes):
     episode = noted(**notes)
-    return FormulaReward(expression=expression, terms=TERMS, shift=shift).score_turn(
+    return Formula(expression=expression, terms=TERMS, shift=shift).score_turn(
         episode, episode.turns[0]
     )["a"]
 
@@ -63,7 +63,7 @@ def test_terms_are_shifted_so_that_they_can_be_divided_by():
 )
 def test_what_is_no_formula_is_refused_in_one_line(expression, words):
     with pytest.raises(CoevoError, match=words) as error:
-        FormulaReward(expression=expression, terms=TERMS)
+        Formula(expression=expression, terms=TERMS)
     assert "\n" not in str(error.value) and len(str(error.value)) < 2500
 
 
@@ -75,6 +75,6 @@ def test_a_formula_without_a_value_where_it_is_used_is_an_error_not_a_number():
 def test_a_formula_is_a_configuration():
     tree = {"name": "formula", "expression": "g1", "terms": plain(TERMS)}
     (module,) = reward_modules([tree])
-    assert module == FormulaReward(expression="g1", terms=TERMS)
-    assert read(FormulaReward, plain(module)) == module
+    assert module == Formula(expression="g1", terms=TERMS)
+    assert read(Formula, plain(module)) == module
     assert module.component == "formula" and module.per_turn

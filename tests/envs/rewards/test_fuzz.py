@@ -20,7 +20,7 @@ from coevo.envs.core.apply import apply_batch, apply_turn
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.envs.core.parsing import Status
-from coevo.envs.rewards import REWARDS, GatedReward, WeightedSum, reward_modules
+from coevo.envs.rewards import REWARDS, Gated, WeightedSum, reward_modules
 
 
 def reward(name, **params):
@@ -32,7 +32,7 @@ def weighted(parts, weights=(), **more):
 
 
 def gated(module, **more):
-    return GatedReward(module=module, **more)
+    return Gated(module=module, **more)
 
 
 SEATS = ("solver_0", "solver_1", "evaluator_0", "scorer_0")
@@ -92,24 +92,24 @@ batches = seeds.map(lambda seed: Drawn(seed).batch())
 episodes = seeds.map(lambda seed: Drawn(seed).episode())
 texts = st.text(max_size=12) | st.sampled_from([*NASTY, *CHARACTERS, "solver", "own", "task"])
 NAMES = sorted(
-    n for n in REWARDS.keys() - {"sum", "gated", "formula"} if not REWARDS[n]().roles_asked
+    n for n in REWARDS.keys() - {"weighted_sum", "gated", "formula"} if not REWARDS[n]().roles_asked
 )
 SPECS = [
     *NAMES,
-    {"name": "payoff", "share": "others", "scale": -0.5},
-    {"name": "payoff", "share": "own"},
+    {"name": "shared_payoff", "share": "others", "scale": -0.5},
+    {"name": "shared_payoff", "share": "own"},
     {"name": "verifier", "roles": ["solver"], "unanswered": -2, "last_only": True},
     {"name": "margin", "beta": 0.5, "history": "own"},
     {"name": "quality", "alpha": 3, "roles": ["solver", "judge"]},
     {"name": "majority", "over": "episode", "weights": "consistency", "least": 1},
     {"name": "majority", "ties": "first", "last_only": True},
     {"name": "token_cost", "payer": "team"},
-    {"name": "length", "unit": "characters", "free": 0, "span": 3},
+    {"name": "length_penalty", "unit": "characters", "free": 0, "span": 3},
     {"name": "interaction", "ablate": "scoring"},
     {"name": "interaction", "ablate": "evaluation"},
     {"name": "semantic", "reference": "bet"},
     {"name": "regret", "designer": "scorer", "antagonist": "solver", "protagonist": "evaluator"},
-    {"name": "toolrl", "expected": "calc(e=1)"},
+    {"name": "tool_calls", "expected": "calc(e=1)"},
     {"name": "progress", "buckets": 8},
 ]
 

@@ -9,7 +9,7 @@ import coevo.envs
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
-from coevo.envs.rewards import InteractionReward, reward_modules
+from coevo.envs.rewards import Interaction, reward_modules
 
 
 def reward(name, **params):
@@ -70,33 +70,33 @@ def finish(env, rng):
     ],
 )
 def test_a_score_pays_the_solution_and_its_evaluation(score, expected):
-    assert paid(InteractionReward(), *triple(score)) == expected
-    assert as_it_goes(InteractionReward(), *triple(score)) == expected
+    assert paid(Interaction(), *triple(score)) == expected
+    assert as_it_goes(Interaction(), *triple(score)) == expected
 
 
 def test_several_evaluations_are_averaged_and_keep_the_sum():
     turns = [turn("solver"), turn("evaluator", 0), turn("evaluator", 0)]
     for scores in itertools.product("123", repeat=2):
         both = [*turns, turn("scorer", 1, scores[0]), turn("scorer", 2, scores[1])]
-        solution, first, second, *judges = paid(InteractionReward(), *both)
+        solution, first, second, *judges = paid(Interaction(), *both)
         assert solution + (first + second) / 2 == pytest.approx(1.0)
         assert solution == (int(scores[0]) + int(scores[1]) - 2) / 4
         assert first == (3 - int(scores[0])) / 2
         assert judges == [0.0, 0.0]
     spoiled = [*turns, turn("scorer", 1, "3"), turn("scorer", 2, None)]
-    assert paid(InteractionReward(), *spoiled) == [0.5, 0.0, 0.0, 0.0, -1.0]
-    assert as_it_goes(InteractionReward(), *spoiled) == [0.5, 0.0, 0.0, 0.0, -1.0]
+    assert paid(Interaction(), *spoiled) == [0.5, 0.0, 0.0, 0.0, -1.0]
+    assert as_it_goes(Interaction(), *spoiled) == [0.5, 0.0, 0.0, 0.0, -1.0]
 
 
 def test_without_evaluation_the_scorer_earns_what_the_solution_does_not():
-    module = InteractionReward(ablate="evaluation")
+    module = Interaction(ablate="evaluation")
     for score, solution in (("1", 0.0), ("2", 0.5), ("3", 1.0)):
         turns = (turn("solver"), turn("scorer", 0, score))
         assert paid(module, *turns) == [solution, 1.0 - solution]
         assert as_it_goes(module, *turns) == [solution, 1.0 - solution]
     assert paid(module, turn("solver"), turn("scorer", 0, None)) == [0.0, -1.0]
     # Scores of bare solutions without the ablation leave the scorer alone.
-    assert paid(InteractionReward(), turn("solver"), turn("scorer", 0, "3")) == [1.0, 0.0]
+    assert paid(Interaction(), turn("solver"), turn("scorer", 0, "3")) == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_without_evaluation_the_scorer_earns_what_the_solution_does_not():
     ],
 )
 def test_without_scoring_support_and_agreement_are_paid(votes, expected):
-    module = InteractionReward(ablate="scoring")
+    module = Interaction(ablate="scoring")
     turns = (turn("solver"), *(turn("evaluator", 0, vote) for vote in votes))
     assert paid(module, *turns) == pytest.approx(expected)
     assert as_it_goes(module, *turns) == pytest.approx(expected)
@@ -121,15 +121,15 @@ def test_without_scoring_support_and_agreement_are_paid(votes, expected):
 
 
 def test_what_is_about_nothing_is_not_paid():
-    assert paid(InteractionReward(), turn("solver"), turn("scorer", -1, "3")) == [None, None]
-    assert paid(InteractionReward(), turn("player"), turn("player")) == [None, None]
-    assert as_it_goes(InteractionReward(), turn("player"), turn("player")) == [None, None]
+    assert paid(Interaction(), turn("solver"), turn("scorer", -1, "3")) == [None, None]
+    assert paid(Interaction(), turn("player"), turn("player")) == [None, None]
+    assert as_it_goes(Interaction(), turn("player"), turn("player")) == [None, None]
 
 
 @pytest.mark.parametrize("ablate", [None, "scoring", "evaluation"])
 @pytest.mark.parametrize("options", [{}, {"num_agents": 4, "evaluations": 3, "rounds": 3}])
 def test_an_environment_pays_the_same_as_it_goes_and_after_the_play(ablate, options):
-    module = InteractionReward(ablate=ablate)
+    module = Interaction(ablate=ablate)
     env = coevo.envs.make("coevo/peer_review-v0", rewards=[module], **options)
     rng = np.random.default_rng(0)
     for seed in range(5):
@@ -173,9 +173,7 @@ def test_every_valid_pair_shares_one_and_every_invalid_score_costs_one(evaluatio
 
 
 def test_the_deciding_step_shows_the_reward_to_pettingzoo():
-    env = coevo.envs.make(
-        "coevo/peer_review-v0", num_agents=2, rounds=1, rewards=[InteractionReward()]
-    )
+    env = coevo.envs.make("coevo/peer_review-v0", num_agents=2, rounds=1, rewards=[Interaction()])
     env.reset(seed=0)
     for said in ("[1]", "[2]", "[right]", "[wrong]"):
         env.step(said)
@@ -189,4 +187,4 @@ def test_the_deciding_step_shows_the_reward_to_pettingzoo():
 
 def test_an_unknown_ablation_is_refused():
     with pytest.raises(ConfigError, match="scoring"):
-        InteractionReward(ablate="scores")
+        Interaction(ablate="scores")

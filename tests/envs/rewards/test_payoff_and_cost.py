@@ -44,7 +44,7 @@ def play(*turns, task="q", env="x"):
     ],
 )
 def test_shares_of_a_joint_payoff(share, expected):
-    module = reward("payoff", share=share, scale=2.0)
+    module = reward("shared_payoff", share=share, scale=2.0)
     paid = module.table([play(turn(), turn(a_0=3.0, a_2=-1.5))])
     assert paid == [[{}, dict(zip(SEATS, [2 * x for x in expected], strict=True))]]
     assert module.component == f"payoff_{share}" and module.per_turn
@@ -68,7 +68,10 @@ def test_a_seat_alone_has_no_others():
 
 
 def test_the_payoff_of_the_rules_stays_beside_its_shares():
-    modules = [reward("payoff", share="others", scale=0.5), reward("payoff", share="sum")]
+    modules = [
+        reward("shared_payoff", share="others", scale=0.5),
+        reward("shared_payoff", share="sum"),
+    ]
     env = coevo.envs.make("coevo/kuhn_poker-v0", rewards=modules)
     env.reset(seed=0)
     env.step("[bet]")
@@ -84,7 +87,7 @@ def test_the_payoff_of_the_rules_stays_beside_its_shares():
 
 
 def test_what_an_illegal_reply_costs_is_not_shared():
-    env = coevo.envs.make("coevo/kuhn_poker-v0", rewards=["payoff"])
+    env = coevo.envs.make("coevo/kuhn_poker-v0", rewards=["shared_payoff"])
     env.reset(seed=0)
     env.step("hm")
     assert env.episode.turns[0].rewards["illegal"]
@@ -140,13 +143,13 @@ def test_a_play_pays_between_nothing_and_the_cost(lengths):
 @pytest.mark.parametrize(
     ("name", "params"),
     [
-        ("payoff", {"share": "mine"}),
-        ("payoff", {"scale": float("nan")}),
-        ("payoff", {"scale": "2"}),
+        ("shared_payoff", {"share": "mine"}),
+        ("shared_payoff", {"scale": float("nan")}),
+        ("shared_payoff", {"scale": "2"}),
         ("token_cost", {"cost": -1.0}),
         ("token_cost", {"payer": "me"}),
         ("format", {"legal": float("inf")}),
-        ("length", {"weight": float("nan")}),
+        ("length_penalty", {"weight": float("nan")}),
     ],
 )
 def test_they_refuse_what_makes_no_sense(name, params):

@@ -12,7 +12,7 @@ from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.parsing import Status
 from coevo.envs.rewards import WeightedSum, reward_modules
-from coevo.envs.rewards.progress import ProgressReward, progress_error, redistribute
+from coevo.envs.rewards.progress import Progress, progress_error, redistribute
 
 
 def reward(name, **params):
@@ -50,7 +50,7 @@ def walk(rng, gains, noise=0.0):
 
 def learned(seed, plays=500, batch=500, noise=0.0, **params):
     """Learn the toy; give the module, and fresh plays with their true increments."""
-    rng, module = np.random.default_rng(seed), ProgressReward(**params)
+    rng, module = np.random.default_rng(seed), Progress(**params)
     gains = rng.normal(0, 0.3, (len(ROOMS), len(ACTIONS)))
     seen = [walk(rng, gains, noise)[0] for _ in range(plays)]
     for first in range(0, plays, batch):
@@ -88,7 +88,7 @@ def test_increments_are_recovered_from_their_sums(seed):
     estimates, true = [module.progress(e) for e, _ in fresh], [t for _, t in fresh]
     assert spearman(estimates, true) > 0.9
     assert np.mean(gaps(estimates, true)) < 0.05
-    untaught = [ProgressReward().progress(e) for e, _ in fresh]
+    untaught = [Progress().progress(e) for e, _ in fresh]
     assert np.mean(gaps(untaught, true)) > 0.3, "which is not what knowing nothing gives"
 
 
@@ -120,7 +120,7 @@ def test_the_last_turn_earns_its_increment():
             turn("garden", "dig" if dug else "wait"),
         ]
         plays.append(play(turns, {"player_0": float(dug)}))
-    module = ProgressReward()
+    module = Progress()
     module.fit(plays)
     by_end = {e.turns[-1].move: module.progress(e) for e in plays}
     assert by_end["dig"][-1] - by_end["wait"][-1] == pytest.approx(1, abs=0.05)
@@ -133,7 +133,7 @@ def test_old_plays_fade():
     def bet(payoff):
         return [play([turn("hall", "dig")], {"player_0": payoff}) for _ in range(10)]
 
-    module = ProgressReward(decay=0.5)
+    module = Progress(decay=0.5)
     module.fit(bet(1.0))
     module.fit(bet(0.0))
     assert module.progress(bet(0.0)[0])[0] == pytest.approx(1 / 3, abs=0.01)
@@ -144,14 +144,14 @@ def test_seats_learn_from_their_own_payoffs():
         play([turn("hall", a), turn("hall", b, "player_1")], {"player_0": pay, "player_1": -pay})
         for a, b, pay in [("dig", "wait", 1.0), ("wait", "dig", -1.0)] * 20
     ]
-    module = ProgressReward()
+    module = Progress()
     assert module.fit(plays)["trajectories"] == 80
     assert module.progress(plays[0]) == pytest.approx([1, -1], abs=0.05)
     assert module.progress(plays[1]) == pytest.approx([-1, 1], abs=0.05)
 
 
 def test_fit_reports_the_error_on_plays_it_did_not_know():
-    module = ProgressReward()
+    module = Progress()
     batch = [play([turn("hall", "dig")], {"player_0": 2.0})]
     assert module.fit(batch) == {"error": 4.0, "trajectories": 1.0}
     assert module.fit(batch)["error"] < 0.01
@@ -159,7 +159,7 @@ def test_fit_reports_the_error_on_plays_it_did_not_know():
 
 
 def test_plays_without_an_outcome_teach_nothing():
-    module = ProgressReward()
+    module = Progress()
     for stop in (StopReason.ERROR, StopReason.UNFINISHED):
         assert module.fit([play([turn("hall", "dig")], {"player_0": 2.0}, stop)]) == {}
     assert module.fit([]) == {}
@@ -172,7 +172,7 @@ def test_plays_without_an_outcome_teach_nothing():
 def test_only_the_payoff_is_spread():
     given = play([turn("hall", "dig")], {"player_0": 1.0})
     given.turns[0].pay("progress", {"player_0": 9.0})
-    module = ProgressReward()
+    module = Progress()
     assert module.fit([given])["error"] == 1.0
 
 
@@ -188,16 +188,16 @@ def test_before_it_learned_it_pays_for_being_executed():
         turn("hall", "dig", status=Status.UNPARSABLE),
         turn("hall", "dig"),
     ]
-    module, given = ProgressReward(), play(turns, {"player_0": 1.0})
+    module, given = Progress(), play(turns, {"player_0": 1.0})
     assert module.executed(given) == [1, 0, 1, 1, 0, 1], (
         "an illegal one, and none is the next seat's"
     )
     given.turns[1].status = Status.LEGAL
     assert module.executed(given) == [1, 0, 1, 1, 0, 1], "the next message says nothing happened"
-    assert ProgressReward(failed="").executed(given) == [1, 1, 1, 1, 0, 1]
+    assert Progress(failed="").executed(given) == [1, 1, 1, 1, 0, 1]
     paid = [table[t.agent] for table, t in zip(module.table([given])[0], turns, strict=True)]
     assert paid == [0.5, 0, 0.5, 0.5, 0, 0.5]
-    assert ProgressReward(grounding=2.0).table([given])[0][0] == {"player_0": 2.0}
+    assert Progress(grounding=2.0).table([given])[0][0] == {"player_0": 2.0}
 
 
 def test_pay_is_the_estimate_and_the_grounding():
@@ -228,7 +228,7 @@ def test_plays_of_an_environment_are_learned_from_and_paid():
 @pytest.mark.parametrize("text", ["", "\ud800", "x " * 5000])
 def test_any_text_has_features(text):
     strange = Turn("player_0", (), text, None, Status.UNPARSABLE, None)
-    module = ProgressReward()
+    module = Progress()
     module.fit([play([strange], {"player_0": 1.0})])
     assert module.progress(Episode("x", 0, {}, ("player_0",), turns=[strange])) == [
         pytest.approx(1, abs=0.01)
@@ -241,7 +241,7 @@ def test_any_text_has_features(text):
 def test_a_checkpoint_goes_on_where_it_stopped():
     module, fresh = learned(0, plays=60, batch=30, buckets=64)
     state = json.loads(json.dumps(module.state_dict(), allow_nan=False))
-    other = ProgressReward(buckets=64)
+    other = Progress(buckets=64)
     other.load_state_dict(state)
     assert other.version == 2
     batch = [e for e, _ in fresh]
@@ -254,7 +254,7 @@ def test_a_checkpoint_goes_on_where_it_stopped():
 
 
 def test_a_new_module_has_nothing_to_take_back():
-    module = ProgressReward()
+    module = Progress()
     module.load_state_dict({})
     assert module.version == 0
 
@@ -263,7 +263,7 @@ def test_a_state_that_does_not_fit_is_refused():
     module, _ = learned(0, plays=10, batch=10, buckets=64)
     state = module.state_dict()
     with pytest.raises(DataError, match="not one of buckets=32"):
-        ProgressReward(buckets=32).load_state_dict(state)
+        Progress(buckets=32).load_state_dict(state)
     for broken in (
         {"version": 1},
         state | {"square": "?"},
@@ -271,14 +271,14 @@ def test_a_state_that_does_not_fit_is_refused():
         state | {"product": "AAAAAAAA8H8="},
     ):
         with pytest.raises(DataError, match="not a state of 'progress'"):
-            ProgressReward(buckets=64).load_state_dict(broken)
+            Progress(buckets=64).load_state_dict(broken)
 
 
 def test_as_a_part_it_learns_and_is_saved():
-    module = weighted([reward("format"), ProgressReward(buckets=16)], [1, 2])
+    module = weighted([reward("format"), Progress(buckets=16)], [1, 2])
     metrics = module.fit([play([turn("hall", "dig")], {"player_0": 2.0})])
     assert metrics == {"progress/error": 4.0, "progress/trajectories": 1.0}
-    other = weighted([reward("format"), ProgressReward(buckets=16)], [1, 2])
+    other = weighted([reward("format"), Progress(buckets=16)], [1, 2])
     other.load_state_dict(json.loads(json.dumps(module.state_dict())))
     assert other.version == 1
 

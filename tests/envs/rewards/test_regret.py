@@ -5,7 +5,7 @@ import pytest
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
-from coevo.envs.rewards import RegretReward
+from coevo.envs.rewards import Regret
 
 SEATS = ("designer_0", "protagonist_0", "protagonist_1", "antagonist_0", "antagonist_1")
 
@@ -26,21 +26,21 @@ def episode(scores, seats=SEATS):
     ],
 )
 def test_the_designer_alone_is_paid(of, scores, paid):
-    (table,) = RegretReward(of=of).table([episode(scores)])
+    (table,) = Regret(of=of).table([episode(scores)])
     assert table == [{"designer_0": pytest.approx(paid)}, {}, {}, {}, {}]
 
 
 def test_an_episode_that_failed_pays_nothing():
     broken = episode((0.0, 0.0, 1.0, 1.0))
     broken.stop = StopReason.ERROR
-    assert RegretReward().table([broken]) == [[{}] * 5]
+    assert Regret().table([broken]) == [[{}] * 5]
 
 
 def test_a_role_that_nobody_has_is_named():
     with pytest.raises(ConfigError, match="needs seats of the role 'antagonist'") as caught:
-        RegretReward().table([episode((1.0, 1.0), SEATS[:3])])
+        Regret().table([episode((1.0, 1.0), SEATS[:3])])
     assert "\n" not in str(caught.value)
 
 
 def test_without_a_designer_nobody_is_paid():
-    assert RegretReward().table([episode((1.0, 1.0), SEATS[1:4])]) == [[{}] * 3]
+    assert Regret().table([episode((1.0, 1.0), SEATS[1:4])]) == [[{}] * 3]

@@ -15,8 +15,8 @@ from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
 from coevo.envs.core.parsing import Status
 from coevo.envs.rewards import (
     REWARDS,
-    FormatReward,
-    GatedReward,
+    Format,
+    Gated,
     LengthPenalty,
     Reward,
     RewardModule,
@@ -34,7 +34,7 @@ def weighted(parts, weights=(), **more):
 
 
 def gated(module, **more):
-    return GatedReward(module=module, **more)
+    return Gated(module=module, **more)
 
 
 KUHN = "coevo/kuhn_poker-v0"
@@ -80,15 +80,15 @@ class Fixed(RewardModule):
 @pytest.mark.parametrize(("status", "paid"), [(LEGAL, 0.05), (ILLEGAL, 0.0), (UNPARSABLE, 0.0)])
 def test_format_pays_the_speaker_of_a_legal_reply(status, paid):
     given = turn(status=status, agent="player_1")
-    assert FormatReward().score_turn(episode(given), given) == {"player_1": paid}
+    assert Format().score_turn(episode(given), given) == {"player_1": paid}
 
 
 def test_format_amounts_are_parameters():
-    module = FormatReward(legal=1.0, otherwise=-1.0)
+    module = Format(legal=1.0, otherwise=-1.0)
     assert module.range == (-1, 1)
     assert module.score_turn(episode(), turn(status=ILLEGAL)) == {"player_0": -1}
-    assert FormatReward().range == (0, 0.05)
-    assert FormatReward().per_turn
+    assert Format().range == (0, 0.05)
+    assert Format().per_turn
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_length_refuses_what_makes_no_sense(params):
 
 def test_a_table_has_a_row_for_every_turn():
     plays = [episode(turn(), turn(status=ILLEGAL, agent="player_1")), episode()]
-    assert FormatReward().table(plays) == [[{"player_0": 0.05}, {"player_1": 0.0}], []]
+    assert Format().table(plays) == [[{"player_0": 0.05}, {"player_1": 0.0}], []]
 
 
 # ---- The base class ---------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def test_a_module_without_a_score_says_so():
 
 
 def test_a_module_that_does_not_learn_has_nothing_to_keep():
-    module = FormatReward()
+    module = Format()
     assert module.fit([episode()]) == {}
     assert module.state_dict() == {}
     module.load_state_dict({})
@@ -184,7 +184,7 @@ def test_the_range_of_a_sum_follows_the_weights():
 
 @pytest.mark.parametrize(
     ("parts", "weights"),
-    [([], ()), ([FormatReward(), FormatReward()], ()), ([FormatReward()], [1, 2])],
+    [([], ()), ([Format(), Format()], ()), ([Format()], [1, 2])],
 )
 def test_a_sum_refuses_what_it_cannot_add(parts, weights):
     with pytest.raises(ConfigError, match=r"one part or more|parts need one each"):
@@ -194,10 +194,10 @@ def test_a_sum_refuses_what_it_cannot_add(parts, weights):
 def test_a_gate_pays_only_where_the_other_module_pays_enough():
     module = gated(
         LengthPenalty(unit="characters", free=0, span=1, weight=1.0),
-        when=FormatReward(),
+        when=Format(),
         least=0.05,
     )
-    assert module.component == "length"
+    assert module.component == "length_penalty"
     assert module.score_turn(episode(), turn("abc")) == {"player_0": -3}
     assert module.score_turn(episode(), turn("abc", status=ILLEGAL)) == {"player_0": 0}
     assert module.range == (-4096, 0)
@@ -213,28 +213,28 @@ def test_a_gate_is_shut_for_those_its_condition_does_not_pay():
 
 
 def test_one_offline_part_makes_the_whole_offline():
-    assert weighted([FormatReward(), LengthPenalty(unit="characters")]).per_turn
-    assert not weighted([FormatReward(), LengthPenalty()]).per_turn
-    assert not gated(FormatReward(), when=LengthPenalty(), least=0).per_turn
+    assert weighted([Format(), LengthPenalty(unit="characters")]).per_turn
+    assert not weighted([Format(), LengthPenalty()]).per_turn
+    assert not gated(Format(), when=LengthPenalty(), least=0).per_turn
 
 
 def test_batch_scores_equal_turn_scores():
     plays = [episode(turn(tokens=3000), turn(status=ILLEGAL, tokens=5)), episode(turn(tokens=1))]
     for module in (
-        weighted([FormatReward(), LengthPenalty()], [2, 3]),
-        gated(LengthPenalty(), when=FormatReward(), least=0.05),
-        weighted([gated(FormatReward(), when=LengthPenalty(), least=0), LengthPenalty()]),
+        weighted([Format(), LengthPenalty()], [2, 3]),
+        gated(LengthPenalty(), when=Format(), least=0.05),
+        weighted([gated(Format(), when=LengthPenalty(), least=0), LengthPenalty()]),
     ):
         assert module.table(plays) == [[module.score_turn(e, t) for t in e.turns] for e in plays]
 
 
 def test_parts_learn_and_are_saved():
-    module = weighted([Fixed("a", {}), gated(Fixed("b", {}), when=FormatReward(), least=0)])
+    module = weighted([Fixed("a", {}), gated(Fixed("b", {}), when=Format(), least=0)])
     assert module.version == 0
     metrics = module.fit([episode(), episode()])
     assert metrics == {"a/loss": 2, "b/b/loss": 2}
     assert module.version == 2
-    other = weighted([Fixed("a", {}), gated(Fixed("b", {}), when=FormatReward(), least=0)])
+    other = weighted([Fixed("a", {}), gated(Fixed("b", {}), when=Format(), least=0)])
     other.load_state_dict(module.state_dict())
     assert other.state_dict() == module.state_dict()
     assert other.version == 2
@@ -256,11 +256,11 @@ def play(env, *replies, seed=0):
 
 def test_online_modules_are_components_and_rewards_their_sum():
     length = LengthPenalty(unit="characters", free=7, span=10, weight=1.0)
-    env = coevo.envs.make(KUHN, rewards=[FormatReward(), length])
+    env = coevo.envs.make(KUHN, rewards=[Format(), length])
     paid = play(env, "I pass: [check]", "[check]")
     first, second = env.episode.turns
     assert first.rewards["format"] == {"player_0": 0.05}
-    assert first.rewards["length"] == {"player_0": pytest.approx(-0.8)}
+    assert first.rewards["length_penalty"] == {"player_0": pytest.approx(-0.8)}
     assert second.rewards["format"] == {"player_1": 0.05}
     assert paid[0] == {"player_0": pytest.approx(-0.75), "player_1": 0}
     payoff = second.rewards["payoff"]
@@ -270,21 +270,21 @@ def test_online_modules_are_components_and_rewards_their_sum():
 
 
 def test_a_retry_earns_no_format_reward():
-    env = coevo.envs.make(KUHN, rewards=[FormatReward()], illegal="textarena")
+    env = coevo.envs.make(KUHN, rewards=[Format()], illegal="textarena")
     play(env, "hm", "[check]")
     assert [t.rewards["format"] for t in env.episode.turns] == [{"player_0": 0}, {"player_0": 0.05}]
 
 
 def test_a_forfeit_pays_the_penalty_and_no_format_reward():
     """MARSHAL: -1 - 10 for the offender, 0 for the other seat, no bonus."""
-    env = coevo.envs.make(KUHN, rewards=[FormatReward()], illegal="marshal")
+    env = coevo.envs.make(KUHN, rewards=[Format()], illegal="marshal")
     assert play(env, "hm") == [{"player_0": -11, "player_1": 0}]
 
 
 @pytest.mark.parametrize("name", ["", "payoff", "illegal", "format"])
 def test_names_are_unique_and_some_are_reserved(name):
     with pytest.raises(ConfigError, match="is empty, repeated or reserved"):
-        coevo.envs.make(KUHN, rewards=[FormatReward(), Fixed(name, {})])
+        coevo.envs.make(KUHN, rewards=[Format(), Fixed(name, {})])
 
 
 def test_pettingzoo_accumulates_shaping_until_the_seat_is_asked_again():
@@ -306,13 +306,13 @@ def test_what_a_seat_was_told_is_not_told_again():
 
 
 def test_modules_travel_with_the_environment():
-    env = coevo.envs.make(KUHN, rewards=[weighted([FormatReward()], [2])])
+    env = coevo.envs.make(KUHN, rewards=[weighted([Format()], [2])])
     for other in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
         assert play(other, "[check]") == play(env, "[check]") == [{"player_0": 0.1, "player_1": 0}]
 
 
 NAMED = sorted(
-    n for n in REWARDS.keys() - {"sum", "gated", "formula"} if not REWARDS[n]().roles_asked
+    n for n in REWARDS.keys() - {"weighted_sum", "gated", "formula"} if not REWARDS[n]().roles_asked
 )
 
 
@@ -323,7 +323,7 @@ NAMED = sorted(
 def test_every_named_module_is_ready_to_use(name):
     module = reward(name)
     assert type(module) is REWARDS[name]
-    assert module.component.startswith(name), "payoff says whose: the rules' own has that name"
+    assert module.component.startswith("payoff" if name == "shared_payoff" else name)
     assert module.range[0] <= module.range[1]
     table = module.table([episode(turn(tokens=5000), turn(status=ILLEGAL, tokens=1))])
     assert all(module.range[0] <= r <= module.range[1] for row in table[0] for r in row.values())
@@ -335,11 +335,12 @@ def test_parameters_are_passed_on():
 
 def test_unknown_names_and_parameters_list_the_near_ones():
     with pytest.raises(
-        UnknownNameError, match=r"unknown reward module 'lenght'; did you mean 'length'"
+        UnknownNameError,
+        match=r"unknown reward module 'length_penalt'; did you mean 'length_penalty'",
     ):
-        reward("lenght")
+        reward("length_penalt")
     with pytest.raises(UnknownNameError, match="'weigth'; did you mean 'weight'"):
-        reward("length", weigth=1)
+        reward("length_penalty", weigth=1)
 
 
 def test_compositions_are_named_in_a_tree():
@@ -347,7 +348,11 @@ def test_compositions_are_named_in_a_tree():
         [
             {
                 "name": "gated",
-                "module": {"name": "sum", "parts": ["format", "payoff"], "weights": [2, 0]},
+                "module": {
+                    "name": "weighted_sum",
+                    "parts": ["format", "shared_payoff"],
+                    "weights": [2, 0],
+                },
                 "when": {"name": "format", "legal": 1.0},
                 "least": 1,
                 "component": "both",
@@ -357,4 +362,4 @@ def test_compositions_are_named_in_a_tree():
     assert module.component == "both" and module.module.weights == (2.0, 0.0)
     assert read(Reward, json.loads(json.dumps(plain(module)))) == module
     with pytest.raises(UnknownNameError, match="'formt'; did you mean 'format'"):
-        reward("sum", parts=["formt"])
+        reward("weighted_sum", parts=["formt"])

@@ -7,7 +7,7 @@ from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import DataError
 from coevo.envs.core.parsing import Status
 from coevo.envs.core.rewards import RewardModule, ScoreContext, Scores
-from coevo.envs.rewards import FormatReward, GatedReward, TokenCost, WeightedSum
+from coevo.envs.rewards import Format, Gated, TokenCost, WeightedSum
 
 SEATS = ("a_0", "a_1")
 
@@ -46,7 +46,7 @@ def test_values_versions_and_reasons_are_written_on_the_turns():
 
 def test_modules_that_know_the_past_alone_are_versioned_too():
     one = episode("a_0")
-    apply_turn([FormatReward()], one, one.turns[0])
+    apply_turn([Format()], one, one.turns[0])
     assert one.turns[0].versions == {"format": 0}
 
 
@@ -59,8 +59,8 @@ def test_a_value_cannot_be_given_and_invalid():
     "whole",
     [
         WeightedSum(parts=(Unsure(), TokenCost())),
-        GatedReward(module=TokenCost(), when=Unsure(), least=0.0),
-        GatedReward(module=Unsure(), when=TokenCost(), least=-1.0),
+        Gated(module=TokenCost(), when=Unsure(), least=0.0),
+        Gated(module=Unsure(), when=TokenCost(), least=-1.0),
     ],
 )
 def test_what_is_invalid_for_a_part_is_invalid_for_the_whole(whole):

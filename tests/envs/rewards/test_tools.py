@@ -27,7 +27,7 @@ TRUTH = "search(q=x, k=3) calc(e=1+1)"
 def paid(reply, expected=TRUTH, task="", **params):
     turn = Turn("player_0", (), reply, None, Status.LEGAL, None)
     play = Episode("x", 0, {}, ("player_0",), task=task, turns=[turn])
-    return reward("toolrl", expected=expected, **params).table([play])[0][0].get("player_0")
+    return reward("tool_calls", expected=expected, **params).table([play])[0][0].get("player_0")
 
 
 def score(truth, predicted):
@@ -216,13 +216,13 @@ def test_replies_are_paid_for_form_and_content(reply, expected, amount):
 
 def test_parts_are_paid_apart_for_decoupled_estimators():
     parts = {
-        part: reward("toolrl", expected=TRUTH, part=part) for part in ("format", "correctness")
+        part: reward("tool_calls", expected=TRUTH, part=part) for part in ("format", "correctness")
     }
-    assert [m.component for m in parts.values()] == ["toolrl_format", "toolrl_correctness"]
+    assert [m.component for m in parts.values()] == ["tool_calls_format", "tool_calls_correctness"]
     assert [m.range for m in parts.values()] == [(0, 1), (-3, 3)]
     assert paid("Sure: search(q=x, k=5)", part="format") == 0.0
     assert paid("Sure: search(q=x, k=5)", part="correctness") == -0.5
-    assert reward("toolrl").range == (-3, 4)
+    assert reward("tool_calls").range == (-3, 4)
 
 
 def test_a_call_that_is_not_alike_at_all_stays_free_for_a_later_one():
@@ -250,14 +250,14 @@ def test_expected_calls_in_the_task():
 
 def test_it_refuses_what_it_cannot_expect():
     with pytest.raises(ConfigError, match="expected: 'what is it' must hold calls"):
-        reward("toolrl", expected="what is it")
+        reward("tool_calls", expected="what is it")
     with pytest.raises(ConfigError, match="part='all' must be 'both', 'format' or 'correctness'"):
-        reward("toolrl", part="all")
+        reward("tool_calls", part="all")
 
 
 def test_it_pays_during_play_and_travels():
-    module = pickle.loads(pickle.dumps(reward("toolrl", expected="bet(size=1)")))
+    module = pickle.loads(pickle.dumps(reward("tool_calls", expected="bet(size=1)")))
     env = coevo.envs.make("coevo/kuhn_poker-v0", rewards=[module])
     env.reset(seed=0)
     env.step("bet(size=1) [bet]")
-    assert env.episode.turns[0].rewards["toolrl"] == {"player_0": 3.0}
+    assert env.episode.turns[0].rewards["tool_calls"] == {"player_0": 3.0}

@@ -21,9 +21,9 @@ from coevo.trainers.estimators.groups import group_stats
 NAMES = ("payoff", "format", "progress", "consistency")
 # Options under which every composer takes NAMES with payoff in {0, 1} and the rest in [0, 0.1].
 READY = {
-    "sum": {},
+    "weighted_sum": {},
     "decoupled": {},
-    "gate": {"high": ("payoff", "format")},
+    "gated": {"high": ("payoff", "format")},
     "tiered": {},
     "consistency": {},
     "lagrange": {"at_least": {"format": 0.9}, "at_most": {"progress": 0.01}},
@@ -141,12 +141,12 @@ def test_every_public_function_has_an_example_that_runs(module):
 
 def test_a_sum_is_weighted_and_keeps_turns():
     parts = make([[[1.0, 0.5], [0.0, 1.0]]], weights={"format": 0.1})
-    assert run("sum", parts).reward_BTK.tolist() == [[[1.05], [0.1]]]
+    assert run("weighted_sum", parts).reward_BTK.tolist() == [[[1.05], [0.1]]]
 
 
 def test_bfloat16_rewards_are_summed_in_float64():
     parts = make([[256.0, 1.0]], dtype=torch.bfloat16)
-    assert outcomes(run("sum", parts)) == [257.0], "256 + 1 = 256 in bfloat16"
+    assert outcomes(run("weighted_sum", parts)) == [257.0], "256 + 1 = 256 in bfloat16"
 
 
 def test_decoupled_leaves_components_and_one_weight_each():
@@ -193,36 +193,36 @@ def test_gdpo_vector_of_two_prompts():
 def test_gate_vector():
     """V10: high 1 or 0, low (.1, .2, .1), threshold .5."""
     low = [0.1, 0.2, 0.1]
-    assert outcomes(run("gate", make([[1.0, *low], [0.0, *low]]))) == near(1.4, 0.0)
+    assert outcomes(run("gated", make([[1.0, *low], [0.0, *low]]))) == near(1.4, 0.0)
 
 
 def test_a_gate_reads_the_outcome_and_pays_every_turn():
     parts = make([[[0.0, 0.2], [0.6, 0.1]], [[0.0, 0.2], [0.4, 0.1]]])
-    after = run("gate", parts, delta=0.6)
+    after = run("gated", parts, delta=0.6)
     assert after.reward_BTK[..., 0].tolist() == [near(0.2, 0.7), near(0.0, 0.4)]
 
 
 def test_gates_follow_priorities():
     """a opens b and the rest, b opens the rest alone; a shut a leaves b shut and what b opens."""
     parts = make([[1, 1, 0.1, 0.2], [1, 0.3, 0.1, 0.2], [0.4, 1, 0.1, 0.2]])
-    assert outcomes(run("gate", parts, high=("payoff", "format"))) == near(2.3, 1.3, 0.4)
-    assert outcomes(run("gate", parts, high=("payoff",))) == near(2.3, 1.6, 0.4)
-    assert outcomes(run("gate", parts, high=("format", "payoff"))) == near(2.3, 0.3, 1.4)
+    assert outcomes(run("gated", parts, high=("payoff", "format"))) == near(2.3, 1.3, 0.4)
+    assert outcomes(run("gated", parts, high=("payoff",))) == near(2.3, 1.6, 0.4)
+    assert outcomes(run("gated", parts, high=("format", "payoff"))) == near(2.3, 0.3, 1.4)
 
 
 def test_a_gate_reads_what_is_paid_before_weights():
     parts = make([[0.5, 0.2]], weights={"payoff": 0.1, "format": 10.0})
-    assert outcomes(run("gate", parts)) == near(2.05)
+    assert outcomes(run("gated", parts)) == near(2.05)
 
 
 @pytest.mark.parametrize("high", [(), ("payoff", "payoff")])
 def test_gate_refuses_a_list_that_is_none(high):
     with pytest.raises(ConfigError, match="high="):
-        run("gate", make([[1.0, 1.0]]), high=high)
+        run("gated", make([[1.0, 1.0]]), high=high)
     with pytest.raises(UnknownNameError, match="'score'"):
-        run("gate", make([[1.0, 1.0]]), high=("score",))
+        run("gated", make([[1.0, 1.0]]), high=("score",))
     with pytest.raises(ConfigError, match="delta=nan"):
-        run("gate", make([[1.0, 1.0]]), delta=math.nan)
+        run("gated", make([[1.0, 1.0]]), delta=math.nan)
 
 
 def completion(name, seed, options, updates=400, plays=64, rate=0.5):
@@ -252,8 +252,8 @@ def completion(name, seed, options, updates=400, plays=64, rate=0.5):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_gate_stops_stalling(seed):
     """A toy: completion .041 with a sum, .999 with the gate."""
-    assert completion("sum", seed, {}) < 0.3
-    assert completion("gate", seed, {"high": ("submit",), "delta": 0.2}) > 0.95
+    assert completion("weighted_sum", seed, {}) < 0.3
+    assert completion("gated", seed, {"high": ("submit",), "delta": 0.2}) > 0.95
 
 
 # ---- Tiers and consistency ----------------------------------------------------------------------

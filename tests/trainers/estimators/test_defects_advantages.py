@@ -369,7 +369,7 @@ def test_rewards_kept_apart_cannot_share_what_knows_one_reward(name):
         AdvantageConfig(compose=Decoupled(), credit=read(Credit, {"name": name}))
 
 
-@pytest.mark.parametrize("name", ["greedy", "seat_ema"])
+@pytest.mark.parametrize("name", ["greedy_baseline", "seat_ema"])
 def test_rewards_kept_apart_cannot_share_a_baseline(name):
     with pytest.raises(ConfigError, match=f"baseline='{name}' knows one"):
         AdvantageConfig(compose=Decoupled(), baseline=read(Baseline, {"name": name}))

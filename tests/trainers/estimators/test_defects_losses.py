@@ -11,7 +11,7 @@ from coevo.trainers.estimators import (
     Aggregation,
     ClipCov,
     DualClip,
-    EntropyBonus,
+    Entropy,
     Epo,
     IsCorrection,
     KlCov,
@@ -79,7 +79,11 @@ def test_denominators_are_those_of_the_update_and_not_of_a_micro_batch(aggregate
         policy_loss(spec, part(x, [i]), count(x.mask_CL[[i]], 8)).loss.item() for i in range(3)
     ]
     wrong = {"mean of local means": sum(local) / 3, "divided by the parts": accumulated / 3}
-    right = {"seq_mean_token_mean", "seq_mean_token_sum", "const"}  # equal rows: means agree
+    right = {
+        "seq_mean_token_mean",
+        "seq_mean_token_sum",
+        "constant_mean",
+    }  # equal rows: means agree
     assert wrong["divided by the parts"] != pytest.approx(whole)
     assert (wrong["mean of local means"] == pytest.approx(whole)) is (aggregate in right)
 
@@ -90,7 +94,7 @@ def test_denominators_are_those_of_the_update_and_not_of_a_micro_batch(aggregate
 @pytest.mark.parametrize("width", [8, 20])
 def test_constant_denominators_know_neither_padding_nor_each_other(width):
     x = rows([2, 4], width)
-    for aggregate, expected in (("const", 1 / (2 * 16)), ("sum_norm", 1 / 16)):
+    for aggregate, expected in (("constant_mean", 1 / (2 * 16)), ("sum_norm", 1 / 16)):
         spec = LossConfig(
             surrogate=PolicyGradient(), aggregate=read(Aggregation, {"name": aggregate})
         )
@@ -176,7 +180,7 @@ def test_a_correction_is_refused_where_the_ratio_corrects_already():
         ConfigError, match=r"anchor='behaviour' and is_correction='token_tis' count"
     ):
         LossConfig(anchor="behaviour", is_correction=TokenTis())
-    with pytest.raises(ConfigError, match=r"remix and is_correction='seq_mis' count"):
+    with pytest.raises(ConfigError, match=r"remix_clip and is_correction='seq_mis' count"):
         LossConfig(surrogate=RemixClip(), is_correction=SeqMis())
 
 
@@ -223,7 +227,7 @@ def test_the_reported_penalty_of_epo_is_a_constant_and_the_hinge_is_not():
         return gradient(LossConfig(regularise=(chosen,)), x, of="entropy_CL")
 
     bounds = {"coef": 0.01, "kappa_l": 0.5, "kappa_r": 2.0}
-    bonus = slope(EntropyBonus(coef=0.01))
+    bonus = slope(Entropy(coef=0.01))
     assert torch.equal(slope(Epo(mode="reported", **bounds)), bonus)
     back_CL = (slope(Epo(mode="hinge", **bounds)) - bonus) / (0.01 / 3)
     assert back_CL[0].tolist() == pytest.approx([-0.1, 0.0, 0.1])

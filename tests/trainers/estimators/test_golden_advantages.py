@@ -30,7 +30,7 @@ PROMPTS = from_lists(OUTCOMES, LENGTHS, group=[0] * 4 + [1] * 4)
 NONE = NoBaseline()
 
 
-def spec(baseline, normalise="none", credit="outcome", **rest):
+def spec(baseline, normalise="no_normalisation", credit="outcome", **rest):
     parts = {"credit": credit, "baseline": baseline, "normalise": normalise}
     chosen = {k: {"name": v} if isinstance(v, str) else plain(v) for k, v in parts.items()}
     return read(AdvantageConfig, chosen | rest)
@@ -46,54 +46,58 @@ def close(actual, expected, tolerance=6e-5):
     [
         (
             "batch mean",
-            spec("batch"),
+            spec("batch_mean"),
             [0.625, -0.375, -0.375, 0.625, -0.375, -0.375, -0.375, 0.625],
         ),
-        ("rloo", spec("group_loo"), [2 / 3, -2 / 3, -2 / 3, 2 / 3, -1 / 3, -1 / 3, -1 / 3, 1.0]),
+        (
+            "rloo",
+            spec("leave_one_out"),
+            [2 / 3, -2 / 3, -2 / 3, 2 / 3, -1 / 3, -1 / 3, -1 / 3, 1.0],
+        ),
         (
             "grpo",
-            spec("group", "group_std"),
+            spec("group_mean", "group_std"),
             [0.8660, -0.8660, -0.8660, 0.8660, -0.5, -0.5, -0.5, 1.5],
         ),
         (
             "grpo with the eps of TRL",
-            spec("group", "group_std", eps=1e-4),
+            spec("group_mean", "group_std", eps=1e-4),
             [0.8659, -0.8659, -0.8659, 0.8659, -0.4999, -0.4999, -0.4999, 1.4997],
         ),
         (
             "grpo, ddof 0",
-            spec("group", "group_std", ddof=0),
+            spec("group_mean", "group_std", ddof=0),
             [1, -1, -1, 1, -0.5773, -0.5773, -0.5773, 1.7320],
         ),
-        ("dr_grpo", spec("group"), [0.5, -0.5, -0.5, 0.5, -0.25, -0.25, -0.25, 0.75]),
+        ("dr_grpo", spec("group_mean"), [0.5, -0.5, -0.5, 0.5, -0.25, -0.25, -0.25, 0.75]),
         (
             "lite_ppo",
-            spec("group", "batch_std", eps=1e-4),
+            spec("group_mean", "batch_std", eps=1e-4),
             [0.9659, -0.9659, -0.9659, 0.9659, -0.4830, -0.4830, -0.4830, 1.4489],
         ),
         (
             "deviation of the centred rewards",
-            spec("group", BatchStd(of="centred")),
+            spec("group_mean", BatchStd(of="centred")),
             [1, -1, -1, 1, -0.5, -0.5, -0.5, 1.5],
         ),
         (
             "reinforce++ with group baseline",
-            spec("group", "token_std"),
+            spec("group_mean", "token_std"),
             [0.7752, -1.2182, -1.2182, 0.7752, -0.7199, -0.7199, -0.7199, 1.2736],
         ),
         (
             "reinforce++",
-            spec("none", "token_std", credit=ToGo(level="token")),
+            spec("no_baseline", "token_std", credit=ToGo(level="token")),
             [0.9718, -0.9718, -0.9718, 0.9718, -0.9718, -0.9718, -0.9718, 0.9718],
         ),
         (
             "length-weighted baseline (OPO)",
-            spec("group", weights="token"),
+            spec("group_mean", weights="token"),
             [0.4, -0.6, -0.6, 0.4, -0.375, -0.375, -0.375, 0.625],
         ),
         (
             "token group average (HAPO)",
-            spec("group", "group_std", weights="token", ddof=0),
+            spec("group_mean", "group_std", weights="token", ddof=0),
             [0.8165, -1.2247, -1.2247, 0.8165, -0.7746, -0.7746, -0.7746, 1.2910],
         ),
     ],
@@ -112,10 +116,16 @@ PLAYERS = from_lists([[0.1, 0.0, 1.0], [0.1, -1.0], [0.0, -1.0], [0.1, 1.0]], se
 @pytest.mark.parametrize(
     ("center", "row_0", "row_1", "row_2", "row_3"),
     [
-        ("agent_group", [0.86, 0.76, 0.76], [-1.14, -1.24], [-1.025, -1.025], [1.075, 0.975]),
-        ("batch", [0.9556, 0.8556, 0.8556], [-1.0444, -1.1444], [-1.1444] * 2, [0.9556, 0.8556]),
+        ("agent_mean", [0.86, 0.76, 0.76], [-1.14, -1.24], [-1.025, -1.025], [1.075, 0.975]),
         (
-            "agent_unique",
+            "batch_mean",
+            [0.9556, 0.8556, 0.8556],
+            [-1.0444, -1.1444],
+            [-1.1444] * 2,
+            [0.9556, 0.8556],
+        ),
+        (
+            "distinct_mean",
             *([1.05, 0.95, 0.95], [-0.95, -1.05]),
             *([-1.3667, -1.3667], [0.7333, 0.6333]),
         ),
@@ -133,7 +143,7 @@ def test_turn_returns_of_players(center, row_0, row_1, row_2, row_3):
 
 
 def test_sum_then_centre_is_not_centre_then_sum():
-    wrong = advantages(spec("none", credit=MarsCode(whiten=False)), PLAYERS)
+    wrong = advantages(spec("no_baseline", credit=MarsCode(whiten=False)), PLAYERS)
     assert close(wrong.advantage_BS[0], [0.98, 0.92, 0.96])
     assert close(wrong.advantage_BS[1, :2], [-0.98, -1.04])
 
@@ -143,17 +153,17 @@ MARS = from_lists([[0.05, 1.05], [0.05, 0.05, -0.95]], tokens=[[2, 2], [2, 2, 2]
 
 
 def test_mars_in_the_form_of_the_paper():
-    got_BS = advantages(spec("agent_group", credit="to_go"), MARS).advantage_BS
+    got_BS = advantages(spec("agent_mean", credit="to_go"), MARS).advantage_BS
     assert close(got_BS[0, :4], [1.21, 1.21, 1.16, 1.16])
     assert close(got_BS[1], [-0.74, -0.74, -0.79, -0.79, -0.84, -0.84])
 
 
 def test_mars_in_the_form_of_the_code_up_to_the_sum():
-    summed_BS = advantages(spec("none", credit=MarsCode(whiten=False)), MARS)
+    summed_BS = advantages(spec("no_baseline", credit=MarsCode(whiten=False)), MARS)
     assert close(summed_BS.advantage_BS[0, :4], [1.0] * 4)
     assert close(summed_BS.advantage_BS[1], [-1.0] * 6)
     # r' = 0, 1 and 0, 0, -1 on 10 tokens: mean 0, variance 2 / 9
-    whitened_BS = advantages(spec("none", credit="mars_code"), MARS).advantage_BS
+    whitened_BS = advantages(spec("no_baseline", credit="mars_code"), MARS).advantage_BS
     assert close(whitened_BS[1], [-((9 / 2) ** 0.5)] * 6)
 
 
@@ -177,15 +187,15 @@ def test_dr_mas_groups_by_prompt_and_agent():
     got_B = advantages(chosen, AGENTS).advantage_BS[:, 0]
     assert close(got_B, [0.5, 0.5, -1.5, 0.5, 1.2247, -1.2247, 0.0, 0.0])
     assert torch.equal(
-        got_B, advantages(spec("agent_group", "agent_std"), AGENTS).advantage_BS[:, 0]
+        got_B, advantages(spec("agent_mean", "agent_std"), AGENTS).advantage_BS[:, 0]
     )
 
 
 def test_dr_mas_pooled_statistics_and_their_second_moments():
-    got_B = advantages(spec("group", "group_std"), AGENTS).advantage_BS[:, 0]
+    got_B = advantages(spec("group_mean", "group_std"), AGENTS).advantage_BS[:, 0]
     pooled = [1.1971, 1.1971, -0.8848, 1.1971, -0.4684, -0.8848, -0.6766, -0.6766]
     assert close(got_B, pooled)
-    square_B = advantages(spec("group", "group_std", ddof=0), AGENTS).advantage_BS[:, 0] ** 2
+    square_B = advantages(spec("group_mean", "group_std", ddof=0), AGENTS).advantage_BS[:, 0] ** 2
     assert close(square_B.reshape(2, 4).mean(1), [1.4520, 0.5480])
 
 
@@ -217,7 +227,7 @@ TWO_TURNS = replace(
 
 def test_gae_over_tokens_has_no_place_for_observations():
     credit = Gae(gamma=0.9, lam=0.8)
-    got = advantages(spec("none", credit=credit), TWO_TURNS)
+    got = advantages(spec("no_baseline", credit=credit), TWO_TURNS)
     assert close(got.advantage_BS[0], [0.2417, 0.5301, 0.2640, 0.2])
     assert close(got.return_BS[0], [0.7417, 0.9301, 0.8640, 1.0])
     assert got.return_mask_BS.all()
@@ -229,7 +239,7 @@ def test_gae_over_tokens_has_no_place_for_observations():
 )
 def test_gae_over_turns_reads_the_value_before_the_turn(gamma, lam, advantage, targets):
     credit = Gae(level="turn", gamma=gamma, lam=lam)
-    got = advantages(spec("none", credit=credit), TWO_TURNS)
+    got = advantages(spec("no_baseline", credit=credit), TWO_TURNS)
     assert close(got.advantage_BS[0], [advantage[0]] * 2 + [advantage[1]] * 2)
     assert got.return_mask_BS.tolist() == [[True, False, True, False]]
     assert close(got.return_BS[0][got.return_mask_BS[0]], targets)
@@ -239,7 +249,7 @@ def test_the_first_token_of_an_only_turn_carries_its_value():
     batch = replace(
         from_lists([[1.0]], tokens=[[2]]), value_BS=torch.tensor([[0.25, 0.5]], dtype=torch.float64)
     )
-    got = advantages(spec("none", credit=Gae(level="turn")), batch)
+    got = advantages(spec("no_baseline", credit=Gae(level="turn")), batch)
     assert got.advantage_BS.tolist() == [[0.75, 0.75]]
     assert got.return_mask_BS.tolist() == [[True, False]]
 
@@ -247,18 +257,18 @@ def test_the_first_token_of_an_only_turn_carries_its_value():
 def test_kl_in_the_reward_is_charged_per_token_and_summed_per_row():
     old_BS = torch.tensor([[-1.0, -0.5, -1.0, -0.5]])
     batch = replace(TWO_TURNS, logp_old_BS=old_BS, logp_ref_BS=old_BS - 1.0)
-    tokens = spec("none", credit=ToGo(level="token"), kl_in_reward=0.1)
+    tokens = spec("no_baseline", credit=ToGo(level="token"), kl_in_reward=0.1)
     assert close(advantages(tokens, batch).advantage_BS[0], [0.8, 0.9, 0.8, 0.9])
-    turns = spec("none", credit="to_go", kl_in_reward=0.1)
+    turns = spec("no_baseline", credit="to_go", kl_in_reward=0.1)
     assert close(advantages(turns, batch).advantage_BS[0], [0.8, 0.8, 0.8, 0.8])
-    row = spec("none", kl_in_reward=0.1)
+    row = spec("no_baseline", kl_in_reward=0.1)
     assert close(advantages(row, batch).advantage_BS[0], [0.8] * 4)
 
 
 def test_modifiers_apply_left_to_right():
     clip, whiten = ClipAdvantage(bound=0.6), BatchWhiten()
     first, second = (
-        advantages(spec("batch", transform=order), PROMPTS).advantage_BS[:, 0]
+        advantages(spec("batch_mean", transform=order), PROMPTS).advantage_BS[:, 0]
         for order in ((clip, whiten), (whiten, clip))
     )
     assert close(second.abs(), [0.6] * 8)

@@ -156,7 +156,7 @@ def test_gmpo_spreads_the_gradient_over_the_tokens_it_did_not_clip():
 
 
 def test_soft_gates_teach_like_the_plain_ratio_at_one():
-    for kind in ("sapo", "ratio", "pg", "opmd", "preclip", "cispo", "topr"):
+    for kind in ("sapo", "unclipped", "policy_gradient", "opmd", "preclip", "cispo", "topr"):
         _, gradient_CL, _ = run(read(Surrogate, {"name": kind}), x=inputs(torch.ones_like(RHO)))
         assert torch.allclose(gradient_CL, -ADVANTAGE.masked_fill(~MASK, 0.0) / 5), kind
 
@@ -356,9 +356,9 @@ def test_bad_rows_that_have_drifted_are_silenced():
     drift = 0.7 - float(RHO[1, :2].log().mean())
     assert drift == pytest.approx(0.1852, abs=6e-5)
     x = inputs(logp_behaviour_CL=roll_CL)
-    assert batch_statistics(spec, x)["offpolicy"][MASK].all()
+    assert batch_statistics(spec, x)["off_policy_mask"][MASK].all()
     strict = LossConfig(token_masks=(OffPolicyMask(delta=0.18),))
-    assert batch_statistics(strict, x)["offpolicy"][MASK].tolist() == [True] * 3 + [False] * 2
+    assert batch_statistics(strict, x)["off_policy_mask"][MASK].tolist() == [True] * 3 + [False] * 2
 
 
 def test_quantiles_agree_with_torch():
@@ -383,7 +383,7 @@ def test_quantiles_agree_with_torch():
         (lambda: Opmd(form="double"), "must be 'square', 'half' or 'scaled'"),
         (lambda: Cispo(eps_lo=2.0), "eps_lo=2.0 must be less than or equal to 1"),
         (lambda: Gmpo(eps_hi=-0.1), "eps_hi=-0.1 must be greater than or equal to 0"),
-        (RemixClip, "'remix' needs logp_behaviour_CL"),
+        (RemixClip, "'remix_clip' needs logp_behaviour_CL"),
         (Hapo, "'hapo' needs entropy_CL"),
     ],
 )

@@ -9,7 +9,7 @@ from coevo.trainers.estimators import (
     Aggregation,
     Denominators,
     DualClip,
-    EntropyBonus,
+    Entropy,
     Kl,
     LossConfig,
     LossInputs,
@@ -60,7 +60,7 @@ def run(kind=CLIP, aggregate="token_mean", max_length=4, **rest):
         (CLIP, "token_mean", -0.14),
         (CLIP, "seq_mean_token_sum", -0.35),
         (CLIP, "seq_mean_token_mean", 0.0833),
-        (CLIP, "const", -0.0875),
+        (CLIP, "constant_mean", -0.0875),
         (CLIP, "sum_norm", -0.175),
         (HIGHER, "token_mean", -0.166),
         (HIGHER, "seq_mean_token_sum", -0.415),
@@ -130,7 +130,7 @@ def test_turn_ratio_lies_between_token_and_sequence():
 
 def test_ratio_levels_agree_where_they_must():
     one_token_CL = torch.tensor([[True], [True]])
-    for level in ("token", "turn", "seq_geo", "seq_prod"):
+    for level in ("token_ratio", "turn_ratio", "seq_geo_ratio", "seq_prod_ratio"):
         logp_CL = torch.tensor([[-1.0], [-0.5]], requires_grad=True)
         inputs = LossInputs(
             logp_CL, torch.full((2, 1), -0.9), torch.ones(2, 1), one_token_CL, TURNS[:, :1]
@@ -160,7 +160,7 @@ def test_on_policy_pg_and_clip_have_one_gradient():
     [
         ("seq_mean_token_mean", 0.05, 0.005),
         ("token_mean", 1 / 110, 1 / 110),
-        ("const", 1 / 256, 1 / 256),
+        ("constant_mean", 1 / 256, 1 / 256),
         ("seq_mean_token_sum", 0.5, 0.5),
         ("sum_norm", 1 / 128, 1 / 128),
     ],
@@ -276,7 +276,7 @@ def test_a_kl_is_aggregated_like_the_policy_loss_and_an_entropy_is_a_token_mean(
     entropy_CL = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 99.0]], dtype=torch.float64)
     ref_CL, magnet_CL = OLD - 1.0, entropy_CL / 10
     terms = (
-        EntropyBonus(coef=0.1),
+        Entropy(coef=0.1),
         Kl(coef=0.2, kind="k1"),
         MagnetKl(coef=0.5),
     )
@@ -296,7 +296,7 @@ def test_a_kl_is_aggregated_like_the_policy_loss_and_an_entropy_is_a_token_mean(
         assert float(stats["kl"]) == pytest.approx(float(k1_CL[MASK].mean()))
 
 
-@pytest.mark.parametrize("name", ["kl", "entropy", "magnet"])
+@pytest.mark.parametrize("name", ["kl", "entropy", "magnet_kl"])
 def test_a_regulariser_without_its_input_says_which(name):
     with pytest.raises(ConfigError, match=f"'{name}' needs"):
         run(regularise=(read(Regulariser, {"name": name}),))
@@ -322,7 +322,7 @@ def test_a_dual_clip_that_starves_on_policy_tokens_is_refused():
 def test_huge_log_ratios_stay_finite():
     logp_CL = torch.full((1, 2), 500.0, requires_grad=True)
     mask_CL, turn_CL = torch.ones(1, 2).bool(), torch.zeros(1, 2).long()
-    for level in ("token", "turn", "seq_geo", "seq_prod"):
+    for level in ("token_ratio", "turn_ratio", "seq_geo_ratio", "seq_prod_ratio"):
         inputs = LossInputs(logp_CL, torch.zeros(1, 2), -torch.ones(1, 2), mask_CL, turn_CL)
         out = policy_loss(
             LossConfig(ratio_level=read(RatioLevel, {"name": level})), inputs, count(mask_CL, 2)

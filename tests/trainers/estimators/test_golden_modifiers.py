@@ -206,7 +206,11 @@ PATHS = replace(
 @pytest.mark.parametrize(
     ("scale", "mode", "expected"),
     [
-        ("none", "mean_norm", [[1.2667, 1.1667], [-0.6333, -0.8333], [-0.6333, -0.3333]]),
+        (
+            "no_normalisation",
+            "mean_norm",
+            [[1.2667, 1.1667], [-0.6333, -0.8333], [-0.6333, -0.3333]],
+        ),
         (
             "group_std",
             "mean_std_norm",

@@ -150,13 +150,13 @@ def test_kl_convex_lies_between_its_two_ends():
     spec, state, seen = LossConfig(regularise=(chosen,)), {}, []
     for _ in range(4):
         loss, _, stats = term(chosen, state=state, old=old, logp_ref_CL=REF)
-        seen.append((loss, float(stats["kl_convex/lam"])))
+        seen.append((loss, float(stats["convex_kl/lam"])))
         state = control(spec, state, {})
     to_ref, to_old = -0.1, 0.35
     lams = [1.0, 0.75, 0.5, 0.5]
     assert [lam for _, lam in seen] == lams
     assert [loss for loss, _ in seen] == near([v * to_ref + (1 - v) * to_old for v in lams])
-    assert state == {"kl_convex/updates": 4}
+    assert state == {"convex_kl/updates": 4}
 
 
 # ---- Entropy -------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ SLOTS = [
     *(("credit", replace(BASE, credit=Gae(level=n))) for n in ("turn", "bilevel")),
     ("credit", replace(BASE, credit=ToGo(level="token"), kl_in_reward=0.1)),
     *(("baseline", replace(TURNS, baseline=c)) for c in every(Baseline)),
-    *(("baseline", replace(BASE, baseline=c)) for c in every(Baseline, but=("state_group",))),
+    *(("baseline", replace(BASE, baseline=c)) for c in every(Baseline, but=("state_mean",))),
     *(("normalise", replace(TURNS, normalise=c)) for c in every(Normalisation)),
     *(("normalise", replace(BASE, normalise=c)) for c in every(Normalisation)),
     *(("transform", replace(TURNS, transform=(c,))) for c in every(Transform)),
@@ -217,7 +217,7 @@ FIELDS = (
     "logp_ref_CL",
     "entropy_CL",
 )
-STATE = {"adaptive_entropy/coef": 0.2, "adaptive_entropy/on": True, "kl_convex/updates": 57}
+STATE = {"adaptive_entropy/coef": 0.2, "adaptive_entropy/on": True, "convex_kl/updates": 57}
 STATE |= {"epo/mean": [0.8, 0.5], "epo/seen": [3, 2], "epo/updates": 40}
 
 

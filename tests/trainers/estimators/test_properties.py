@@ -39,9 +39,12 @@ CODE = AdvantageConfig(
     baseline=DistinctMean(by="seat"),
     normalise=TokenStd(),
 )
-# These compare with something other than the batch, or with turns only (state_group).
-CENTRES = sorted(set(components(Baseline)) - {"none", "seat_ema", "greedy", "const", "state_group"})
-SCALES = sorted(set(components(Normalisation)) - {"none", "fixed"})
+# These compare with something other than the batch, or with turns only (state_mean).
+CENTRES = sorted(
+    set(components(Baseline))
+    - {"no_baseline", "seat_ema", "greedy_baseline", "constant_baseline", "state_mean"}
+)
+SCALES = sorted(set(components(Normalisation)) - {"no_normalisation", "fixed_unit"})
 
 
 @pytest.mark.parametrize("credit", ["outcome", "to_go"])
@@ -67,7 +70,7 @@ def test_no_variance_gives_exactly_zero_even_without_a_centre(scale):
 
 def test_a_group_of_one_does_not_keep_its_raw_reward_beside_others():
     batch = from_lists([[5.0], [1.0], [0.0]], group=[0, 1, 1])
-    for center in ("group", "group_loo"):
+    for center in ("group_mean", "leave_one_out"):
         got_BS = advantages(
             AdvantageConfig(baseline=read(Baseline, {"name": center})), batch
         ).advantage_BS
@@ -114,7 +117,7 @@ def test_leave_one_out_is_the_group_centre_stretched():
             AdvantageConfig(baseline=read(Baseline, {"name": c}), normalise=NoNormalisation()),
             batch,
         ).advantage_BS
-        for c in ("group_loo", "group")
+        for c in ("leave_one_out", "group_mean")
     )
     assert torch.allclose(loo, plain * 4 / 3)
 

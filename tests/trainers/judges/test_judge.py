@@ -9,7 +9,7 @@ from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
 from coevo.envs.core.rewards import ScoreContext
-from coevo.trainers.judges import JudgeError, JudgeReward, JudgeRole, Roles
+from coevo.trainers.judges import Judge, JudgeError, JudgeRole, Roles
 from coevo.trainers.judges import question as q
 
 SEATS = ("player_0",)
@@ -60,7 +60,7 @@ def likes(answer):
 def test_a_pointwise_judge_pays_the_share_of_its_yes():
     answers = iter(["[yes]", "[no]", "[yes]", "[yes]"])
     plays = [play("4"), play("3")]
-    paid, roles = judged(JudgeReward(samples=2), lambda _: next(answers), plays)
+    paid, roles = judged(Judge(samples=2), lambda _: next(answers), plays)
     assert paid == [0.5, 1.0]
     assert plays[0].turns[0].versions == {"judge": 5}
     assert roles.spent()[0] == {
@@ -73,18 +73,18 @@ def test_a_pointwise_judge_pays_the_share_of_its_yes():
 
 def test_both_orders_take_out_what_the_first_place_gains():
     always_first, roles = judged(
-        JudgeReward(how="pairwise"), lambda _: "[first]", [play("3"), play("4"), play("5")]
+        Judge(how="pairwise"), lambda _: "[first]", [play("3"), play("4"), play("5")]
     )
     assert always_first == [0.5, 0.5, 0.5]
     assert roles.spent()[0]["judge/judge/questions"] == 6
-    paid, _ = judged(JudgeReward(how="pairwise"), likes("4"), [play("3"), play("4"), play("5")])
+    paid, _ = judged(Judge(how="pairwise"), likes("4"), [play("3"), play("4"), play("5")])
     assert paid == [0.25, 1.0, 0.25]
 
 
 def test_equal_answers_tie_unasked():
-    paid, roles = judged(JudgeReward(how="pairwise"), likes("4"), [play("4"), play("4")])
+    paid, roles = judged(Judge(how="pairwise"), likes("4"), [play("4"), play("4")])
     assert paid == [0.5, 0.5] and roles.spent()[0] == {}
-    paid, _ = judged(JudgeReward(how="pairwise"), likes("4"), [play("4"), play("4"), play("3")])
+    paid, _ = judged(Judge(how="pairwise"), likes("4"), [play("4"), play("4"), play("3")])
     assert paid == [0.75, 0.75, 0.0]
 
 
@@ -94,13 +94,13 @@ def test_a_groupwise_judge_pays_ranks():
         best = sorted(range(len(answers)), key=lambda k: -int(answers[k]))
         return f"[{' '.join(str(k + 1) for k in best)}]"
 
-    paid, _ = judged(JudgeReward(how="groupwise"), by_number, [play("4"), play("3"), play("5")])
+    paid, _ = judged(Judge(how="groupwise"), by_number, [play("4"), play("3"), play("5")])
     assert paid == [0.5, 0.0, 1.0]
 
 
 def test_only_what_nobody_verified_may_be_asked_about():
     plays = [play("4", verified=1.0), play("3")]
-    paid, roles = judged_some(JudgeReward(of="unverified"), plays)
+    paid, roles = judged_some(Judge(of="unverified"), plays)
     assert paid == [None, 1.0] and roles.spent()[0]["judge/judge/questions"] == 1
 
 
@@ -113,22 +113,22 @@ def judged_some(module, plays):
 @pytest.mark.parametrize("answer", ["hm", Unanswered(reason="server down")])
 def test_failures_are_typed(answer):
     with pytest.raises(JudgeError, match="expected one of yes, no"):
-        judged(JudgeReward(on_failure="raise"), lambda _: answer, [play("4")])
-    assert judged(JudgeReward(on_failure="tie"), lambda _: answer, [play("4")])[0] == [0.5]
+        judged(Judge(on_failure="raise"), lambda _: answer, [play("4")])
+    assert judged(Judge(on_failure="tie"), lambda _: answer, [play("4")])[0] == [0.5]
     plays = [play("4")]
-    paid, roles = judged(JudgeReward(on_failure="drop"), lambda _: answer, plays)
+    paid, roles = judged(Judge(on_failure="drop"), lambda _: answer, plays)
     assert paid == [None] and plays[0].unrewarded("player_0")
     assert roles.spent()[0]["judge/judge/failures"] == 1
 
 
 def test_what_fails_once_is_left_out_of_the_mean():
     answers = iter(["hm", "[yes]"])
-    assert judged(JudgeReward(samples=2), lambda _: next(answers), [play("4")])[0] == [1.0]
+    assert judged(Judge(samples=2), lambda _: next(answers), [play("4")])[0] == [1.0]
 
 
 def test_nobody_can_be_asked_outside_of_a_run():
     with pytest.raises(ConfigError, match="asks the role 'judge', which only a training run has"):
-        apply_batch([JudgeReward()], [play("4")])
+        apply_batch([Judge()], [play("4")])
 
 
 def test_a_reply_cannot_word_the_question_that_it_is_judged_by():

@@ -12,7 +12,7 @@ from coevo.envs.core.errors import CoevoError, ConfigError
 from coevo.trainers import checkpoint
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.cycle import Step
-from coevo.trainers.judges import JudgeReward, JudgeRole
+from coevo.trainers.judges import Judge, JudgeRole
 from coevo.trainers.loop import update, updates
 from coevo.trainers.losses import BradleyTerry, ValueRegression
 from coevo.trainers.run import start
@@ -180,7 +180,7 @@ def test_what_cannot_work_is_refused_in_one_line(changes, line):
 
 def test_the_environment_s_judge_needs_a_parameter_set_too(run_of):
     with pytest.raises(ConfigError, match="reward 'judge' asks the role 'judge'"):
-        run_of(algorithm("grpo"), env_options={"rewards": [JudgeReward()]})
+        run_of(algorithm("grpo"), env_options={"rewards": [Judge()]})
 
 
 def test_settings_of_a_player_are_not_a_judge_s_to_say(run_of):

@@ -16,7 +16,7 @@ from coevo.envs.core.rewards import ScoreContext
 from coevo.trainers import loop
 from coevo.trainers.archive.propose import Proposer, Review, Written
 from coevo.trainers.collect.injected import Injected
-from coevo.trainers.judges import JudgeRole, Roles, RubricReward
+from coevo.trainers.judges import JudgeRole, Roles, Rubric
 from coevo.trainers.steps import Every, Revise
 
 RUBRIC = "Clear.\n\nShort."
@@ -53,19 +53,19 @@ def graded(module, version, *answers, rubric=RUBRIC):
 
 
 def test_the_judge_sees_the_rubric_and_the_sum_of_its_items_ends_at_so_many_points():
-    paid, episodes, judge = graded(RubricReward(scale="points", points=3), 4, "ab", "abcdef")
+    paid, episodes, judge = graded(Rubric(scale="points", points=3), 4, "ab", "abcdef")
     assert paid == [2.0, 6.0]
     assert judge.seen[0][0] == {"role": "system", "content": RUBRIC}
     assert "0 to 6?" in judge.seen[0][-1]["content"], "two items of three points"
     assert [e.turns[0].versions["rubric"] for e in episodes] == [4, 4]
-    (seven,), _, _ = graded(RubricReward(scale="points", points=3), 4, "abcdef")
+    (seven,), _, _ = graded(Rubric(scale="points", points=3), 4, "abcdef")
     assert seven == 6.0
-    _, beyond, _ = graded(RubricReward(points=3), 4, "abcdefg")
+    _, beyond, _ = graded(Rubric(points=3), 4, "abcdefg")
     assert beyond[0].turns[0].invalid == {"rubric": {"player_0": "judge gave no number of points"}}
 
 
 def test_grades_are_measured_by_all_under_the_same_version():
-    module = RubricReward()
+    module = Rubric()
     one, episodes, _ = graded(module, 0, "a", "abc")
     assert one == [-1.0, 1.0]
     assert module.fit(episodes) == {"grade": 2.0}
@@ -75,13 +75,13 @@ def test_grades_are_measured_by_all_under_the_same_version():
     new, _, _ = graded(module, 1, "abcde", "abcdefg")
     assert new == [-1.0, 1.0], "another version has a scale of its own"
     assert graded(module, 1, "abc", "abc")[0] == [0.0, 0.0]
-    lasting = RubricReward(scale="run")
+    lasting = Rubric(scale="run")
     lasting.fit(episodes)
     assert graded(lasting, 1, "abcde", "abcdefg")[0] == pytest.approx(two)
 
 
 def test_what_was_counted_is_in_the_checkpoint():
-    module, other = RubricReward(), RubricReward()
+    module, other = Rubric(), Rubric()
     module.fit(graded(module, 0, "a", "abc")[1])
     other.load_state_dict(module.state_dict())
     assert graded(other, 0, "ab", "b")[0] == graded(module, 0, "ab", "b")[0] != [1.0, -1.0]
@@ -92,7 +92,7 @@ def test_what_was_counted_is_in_the_checkpoint():
 def test_a_judge_without_a_rubric_is_an_error_in_one_line():
     roles = Roles({"judge": JudgeRole()}, {"judge": Counts()})
     with pytest.raises(ConfigError, match=r"judge was told no rubric; begin .*draw") as caught:
-        apply_batch([RubricReward()], plays("a"), ScoreContext(judges=roles))
+        apply_batch([Rubric()], plays("a"), ScoreContext(judges=roles))
     assert "\n" not in str(caught.value)
 
 

@@ -19,7 +19,7 @@ from coevo.trainers.remote.workers import Worker, Workers, begun
 TIS = {"loss.is_correction": {"name": "token_tis"}, "ema": 0.0, "magnet": None}
 HOME = Home("here", {}, "", os.getcwd(), {}, ())
 LORA = {"population": {"name": "adapters", "rank": 2, "targets": ["q_proj", "v_proj"]}}
-MIXED = {"population": {"name": "pool", "every": 1, "size": 1, "members": ["expert:0.8"]}}
+MIXED = {"population": {"name": "past_selves", "every": 1, "size": 1, "members": ["expert:0.8"]}}
 
 
 def content(folder):
@@ -145,7 +145,9 @@ def at_hand(monkeypatch):
     monkeypatch.setattr(ray.util, "get_node_ip_address", lambda: "here")
 
 
-@pytest.mark.parametrize("changes", [{}, LORA, MIXED, {"advantage.baseline": {"name": "greedy"}}])
+@pytest.mark.parametrize(
+    "changes", [{}, LORA, MIXED, {"advantage.baseline": {"name": "greedy_baseline"}}]
+)
 def test_a_worker_plays_as_the_process_that_learns(config, folder, changes, at_hand):
     given = config("reinforce", changes, steps=3, rollout_parts=2)
     one, two = folder(given, "one"), folder(given, "two")

@@ -10,10 +10,10 @@ from coevo.trainers.samplers import KeepDynamic, Knapsack, RemixReplay, SpearRep
 
 def test_published_values_are_the_defaults():
     assert plain(Knapsack()).items() >= {"n_min": 2, "n_max": 128}.items()
-    assert plain(KeepDynamic()) == {"name": "dynamic", "low": 0.0, "high": 1.0, "tries": 10}
-    assert plain(RemixReplay()) == {"name": "remix", "share": 0.4, "last": 2, "until": 50}
+    assert plain(KeepDynamic()) == {"name": "keep_dynamic", "low": 0.0, "high": 1.0, "tries": 10}
+    assert plain(RemixReplay()) == {"name": "remix_replay", "share": 0.4, "last": 2, "until": 50}
     assert plain(SpearReplay()) == {
-        "name": "spear",
+        "name": "spear_replay",
         "capacity": 2048,
         "baseline": 10240,
         "older": 5,
@@ -31,12 +31,12 @@ def test_published_values_are_the_defaults():
         ("allocate", {"name": "knapsack", "n_min": 200}, ConfigError, "above n_max=128"),
         ("allocate", {"name": "knapsack", "estimate": "first"}, ConfigError, "'last' or 'all'"),
         ("allocate", {"name": "vade", "lam_g": 2.0}, ConfigError, "lam_g=2.0"),
-        ("select", {"name": "dynamic", "low": 1.0}, ConfigError, "low=1.0"),
-        ("select", {"name": "dynamic", "tries": 1.5}, ConfigError, "must be a valid integer"),
-        ("replay", {"name": "remix", "until": 0}, ConfigError, "until=0"),
-        ("replay", {"name": "spear", "capacity": 0}, ConfigError, "capacity=0"),
-        ("replay", {"name": "spear", "size": 9}, UnknownNameError, "'size'"),
-        ("task_buffer", {"name": "kept", "threshold": 2.0}, ConfigError, "threshold=2.0"),
+        ("select", {"name": "keep_dynamic", "low": 1.0}, ConfigError, "low=1.0"),
+        ("select", {"name": "keep_dynamic", "tries": 1.5}, ConfigError, "must be a valid integer"),
+        ("replay", {"name": "remix_replay", "until": 0}, ConfigError, "until=0"),
+        ("replay", {"name": "spear_replay", "capacity": 0}, ConfigError, "capacity=0"),
+        ("replay", {"name": "spear_replay", "size": 9}, UnknownNameError, "'size'"),
+        ("task_buffer", {"name": "kept_tasks", "threshold": 2.0}, ConfigError, "threshold=2.0"),
     ],
 )
 def test_what_is_wrong_is_named(slot, tree, error, message):

@@ -67,7 +67,7 @@ def test_without_replay_everything_is_fresh():
 
 
 def test_remix_brings_back_whole_groups_of_the_last_updates_only():
-    buffer = make("remix", share=1.0, last=2)
+    buffer = make("remix_replay", share=1.0, last=2)
     for step in range(5):
         buffer.add(update(step))
     mix = buffer.mix(20, 5, rng())
@@ -75,11 +75,11 @@ def test_remix_brings_back_whole_groups_of_the_last_updates_only():
     assert {k.step for g in mix.replayed for k in g} == {3, 4}
     assert all(len(g) == 2 and len({(k.step, k.group) for k in g}) == 1 for g in mix.replayed)
     assert len({(g[0].step, g[0].group) for g in mix.replayed}) == 8
-    assert make("remix", share=0.0).mix(20, 5, rng()).replayed == ()
+    assert make("remix_replay", share=0.0).mix(20, 5, rng()).replayed == ()
 
 
 def test_remix_never_brings_back_the_update_that_is_being_played():
-    buffer = make("remix", share=1.0)
+    buffer = make("remix_replay", share=1.0)
     buffer.add(update(4))
     assert buffer.mix(4, 4, rng()).fresh == 4
     assert buffer.mix(4, 5, rng()).fresh == 1  # one group of an update is always fresh
@@ -88,7 +88,7 @@ def test_remix_never_brings_back_the_update_that_is_being_played():
 
 
 def test_remix_replays_the_share_that_was_asked_for():
-    buffer = make("remix", share=0.4, last=2)
+    buffer = make("remix_replay", share=0.4, last=2)
     for step in (8, 9):
         buffer.add(update(step, groups=100, size=1))
     counts = [len(buffer.mix(100, 10, rng(seed)).replayed) for seed in range(200)]
@@ -97,7 +97,7 @@ def test_remix_replays_the_share_that_was_asked_for():
 
 
 def test_remix_ends_with_the_reincarnation():
-    buffer = make("remix", share=1.0, until=6)
+    buffer = make("remix_replay", share=1.0, until=6)
     buffer.add(update(4))
     assert buffer.mix(4, 5, rng()).fresh == 1
     assert [step for step in range(9) if buffer.reincarnates(step)] == [6]
@@ -108,14 +108,14 @@ def test_remix_ends_with_the_reincarnation():
 
 
 def test_remix_keeps_no_more_than_it_can_use():
-    buffer = make("remix", last=3)
+    buffer = make("remix_replay", last=3)
     for step in range(10):
         buffer.add(update(step, groups=2))
     assert {item["step"] for item in buffer.state_dict()["items"]} == {7, 8, 9}
 
 
 def test_mixed_groups_have_keys_of_their_own():
-    buffer = make("remix", share=1.0)
+    buffer = make("remix_replay", share=1.0)
     buffer.add(update(0, groups=2))
     mix = buffer.mix(3, 1, rng())
     fresh = [episode("a", token=77), episode("a", token=78)]
@@ -145,7 +145,7 @@ def test_groups_that_never_vary_do_not_blow_advantages_up():
 
 
 def spear(*batches, **options):
-    buffer = make("spear", **{"capacity": 4, "horizon": 200} | options)
+    buffer = make("spear_replay", **{"capacity": 4, "horizon": 200} | options)
     for batch in batches:
         buffer.add(batch)
     return buffer
@@ -270,9 +270,9 @@ def test_alone_keeps_what_the_seat_is_paid_by_others():
 # ---- Both -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["remix", "spear"])
+@pytest.mark.parametrize("name", ["remix_replay", "spear_replay"])
 def test_a_buffer_continues_from_json_as_if_never_stopped(name):
-    options = {"capacity": 8} if name == "spear" else {"share": 0.6}
+    options = {"capacity": 8} if name == "spear_replay" else {"share": 0.6}
     whole, first, second = (make(name, **options) for _ in range(3))
     for step in (1, 2):
         for buffer in (whole, first):
@@ -286,7 +286,7 @@ def test_a_buffer_continues_from_json_as_if_never_stopped(name):
     assert second.state_dict() == whole.state_dict()
 
 
-@pytest.mark.parametrize("name", ["remix", "spear"])
+@pytest.mark.parametrize("name", ["remix_replay", "spear_replay"])
 def test_a_state_of_another_kind_is_refused(name):
     buffer = make(name)
     with pytest.raises(DataError, match="key items"):
@@ -297,16 +297,16 @@ def test_a_state_of_another_kind_is_refused(name):
 
 def test_a_spear_state_without_its_groups_is_refused():
     with pytest.raises(DataError, match="as many means as stds"):
-        make("spear").load_state_dict({"items": []})
+        make("spear_replay").load_state_dict({"items": []})
     with pytest.raises(DataError, match="as many means as stds"):
-        make("spear").load_state_dict({"items": [], "means": [1.0], "stds": []})
+        make("spear_replay").load_state_dict({"items": [], "means": [1.0], "stds": []})
 
 
 def test_plays_without_log_probabilities_are_refused():
     short = play()
     short.episode.turns[0].logprobs = [-0.5]
     silent = replace(play(), episode=alone(episode("a", "b"), "b"), seat="a")
-    for name in ("remix", "spear"):
+    for name in ("remix_replay", "spear_replay"):
         with pytest.raises(ConfigError, match="2 tokens and 1 log-probabilities"):
             make(name).add([short])
         with pytest.raises(ConfigError, match=r"kept for 'a' has tokens of the seats \[\]"):
@@ -315,18 +315,18 @@ def test_plays_without_log_probabilities_are_refused():
 
 def test_a_pass_of_one_seat_needs_its_name():
     both = Kept(episode("a", "b"), 0, 1, 1.0, 0.5)
-    make("remix").add([both])
+    make("remix_replay").add([both])
     with pytest.raises(ConfigError, match=r"\['a', 'b'\]; exactly one is needed"):
-        make("spear").add([both])
+        make("spear_replay").add([both])
 
 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("remix", {"share": 1.5}, "share=1.5"),
-        ("remix", {"last": 0}, "last=0"),
-        ("spear", {"older": 0}, "older=0"),
-        ("spear", {"coef": -1.0}, "coef=-1.0"),
+        ("remix_replay", {"share": 1.5}, "share=1.5"),
+        ("remix_replay", {"last": 0}, "last=0"),
+        ("spear_replay", {"older": 0}, "older=0"),
+        ("spear_replay", {"coef": -1.0}, "coef=-1.0"),
     ],
 )
 def test_options_are_checked(name, options, message):
