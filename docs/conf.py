@@ -9,18 +9,29 @@ from coevo import __version__
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from generate import write_pages
+from extension import add_to
+from generate import sidebar_groups, write_pages
+from sphinx.application import Sphinx
 
 project = "coevo"
 author = "the coevo authors"
+copyright = author
 release = version = __version__
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"coevo {__version__}"
 html_static_path = ["_static"]
-html_css_files = ["prompts.css"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
 
 write_pages(Path(__file__).parent)
+
+
+def setup(app: Sphinx) -> None:
+    """Add what Sphinx and the theme lack."""
+    add_to(app, sidebar_groups())

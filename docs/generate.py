@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import re
 import typing
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from layout import escaped, fields_of, first_line, sentence, table, toctree
-from worlds import environment_pages, write_pictures
+from layout import escaped, fields_of, first_line, groups, sentence, table
+from worlds import environment_pages, families
 
 from coevo.commands.algos import describe, source
 from coevo.commands.arguments import COMMANDS, POSITIONAL, flag
@@ -19,6 +20,7 @@ from coevo.commands.parse import field_docstrings
 from coevo.envs.core.config import components, plain
 from coevo.envs.core.errors import CoevoError
 from coevo.envs.rewards import REWARDS, RewardModule
+from coevo.trainers import algorithms as catalogue
 from coevo.trainers.algorithm import STATUS, Algorithm, CollectConfig
 from coevo.trainers.algorithms import ALGORITHMS
 from coevo.trainers.estimators import AdvantageConfig, LossConfig
@@ -37,10 +39,26 @@ def write_pages(docs: Path) -> None:
             path = docs / folder / f"{name}.md"
             if not path.exists() or path.read_text(encoding="utf-8") != text:
                 path.write_text(text, encoding="utf-8")
-    write_pictures(docs / "environments")
+
+
+def sidebar_groups() -> dict[str, list[str]]:
+    """Return the pages that the sidebar shows in groups."""
+    return families() | algorithm_groups()
 
 
 # ---- Algorithms --------------------------------------------------------------------------------
+
+
+def algorithm_groups() -> dict[str, list[str]]:
+    """Return the names of the algorithms of every group, as the catalogue orders them."""
+    found: dict[str, list[str]] = {}
+    source = inspect.getsource(catalogue).partition("ALGORITHMS: dict")[2]
+    for group, name in re.findall(r"# (.*)|^ +(\w+),$", source, re.M):
+        if group:
+            found[group] = []
+        else:
+            found[list(found)[-1]].append(name)
+    return found
 
 
 def algorithm_pages() -> dict[str, str]:
@@ -59,7 +77,7 @@ def algorithm_pages() -> dict[str, str]:
         table(("status", "meaning"), ((f"`{s}`", text) for s, text in STATUS.items())),
     ]
     pages = {name: algorithm_page(record) for name, record in ALGORITHMS.items()}
-    return pages | {"index": "\n\n".join(parts) + toctree(pages)}
+    return pages | {"index": "\n\n".join([*parts, groups(algorithm_groups())])}
 
 
 def algorithm_page(record: Algorithm) -> str:

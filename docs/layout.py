@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from coevo.commands.parse import field_docstrings
@@ -21,9 +21,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def toctree(pages: Iterable[str]) -> str:
-    """Return a hidden table of contents over pages of the same folder."""
-    return "\n```{toctree}\n:hidden:\n\n" + "\n".join(sorted(pages)) + "\n```\n"
+def groups(pages: Mapping[str, Iterable[str]]) -> str:
+    """Return hidden tables of contents, one per group of pages of the same folder."""
+    return "\n".join(
+        f"```{{toctree}}\n:hidden:\n:caption: {group}\n\n" + "\n".join(names) + "\n```\n"
+        for group, names in pages.items()
+    )
 
 
 def sentence(text: str) -> str:
@@ -36,28 +39,30 @@ def sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def docstring(module: Any) -> str:
-    """Return the docstring of a module but for its first line; aligned columns become a table."""
-    paragraphs = (inspect.getdoc(module) or "").split("\n\n")[1:]
-    return "\n\n".join(
-        table(("", ""), columns(p)) if re.match(r"\w+ {2,}", p) else p for p in paragraphs
-    )
-
-
 def columns(text: str) -> Iterator[tuple[str, str]]:
     r"""Return the rows of a text in two aligned columns; a line without a name continues a row.
 
     >>> list(columns("Agents  two\nReward  one for a win,\n        else none"))
     [('Agents', 'two'), ('Reward', 'one for a win, else none')]
     """
-    for row in re.split(r"\n(?=\w+ {2,})", text):
-        name, said = re.split(r" {2,}", row, maxsplit=1)
-        yield name, escaped(" ".join(line.strip() for line in said.split("\n")))
+    if re.match(r"\w+ {2,}", text):
+        for row in re.split(r"\n(?=\w+ {2,})", text):
+            name, said = re.split(r" {2,}", row, maxsplit=1)
+            yield name, prose(said)
+
+
+def prose(text: str) -> str:
+    """Return a paragraph of a docstring as one line of Markdown."""
+    return escaped(" ".join(line.strip() for line in text.split("\n")))
 
 
 def escaped(text: str) -> str:
-    """Return prose of a docstring as Markdown takes it: no character is markup by accident."""
-    return re.sub(r"(?<!`)([*_<>$])(?!`)", r"\\\1", text) if "`" not in text else text
+    r"""Return prose of a docstring as Markdown takes it: no character outside of code is markup.
+
+    >>> escaped("a_b is `a_b` > 0")
+    'a\\_b is `a_b` \\> 0'
+    """
+    return re.sub(r"(`[^`]*`)|([*_<>$\\])", lambda m: m[1] or f"\\{m[2]}", text)
 
 
 def fields_of(kind: Any) -> list[tuple[str, str, str]]:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import textwrap
-from collections.abc import Iterable
-from pathlib import Path
+from html import escape
 
-import numpy as np
-from layout import docstring, escaped, fields_of, sentence, table, toctree
-from PIL import Image
+from boards import DRAWINGS, draw
+from layout import columns, escaped, fields_of, groups, prose, sentence, table
+from talk import bubble, prompt, raw, recorded, talk
 
 from coevo.benchmarks.files import short
 from coevo.envs import list_envs, make
 from coevo.envs.core.env import TextEnv
+from coevo.envs.core.episode import Episode
 from coevo.envs.core.registry import EnvSpec, by_family
 from coevo.envs.core.settings import Settings
+
+MOST_MOVES = 14
+"""Moves that a board is drawn after, at most."""
+
+
+def families() -> dict[str, list[str]]:
+    """Return the short names of the environments of every family."""
+    return {f.capitalize(): [short(e.id) for e in es] for f, es in by_family(list_envs())}
 
 
 def environment_pages() -> dict[str, str]:
@@ -24,110 +33,126 @@ def environment_pages() -> dict[str, str]:
     pages = {short(e.id): environment_page(e) for e in envs}
     parts = [
         "# Environments",
-        "The id of an environment is `coevo/NAME-v0`. Each is shown after some random moves, with "
-        "the terse prompt of the seat that moves first.",
+        "The id of an environment is `coevo/NAME-v0`. Each card shows a recorded episode of random "
+        "or scripted play.",
     ]
     for family, members in by_family(envs):
-        cards = "\n".join(card(e) for e in members)
-        parts += [f"## {family.capitalize()}", f":::::{{container}} gallery\n{cards}\n:::::"]
-    return pages | {"index": "\n\n".join(parts) + "\n" + toctree(pages)}
+        cards = "".join(map(card, members))
+        parts += [f"## {family.capitalize()}", raw(f'<div class="gallery">{cards}</div>')]
+    parts += [
+        "## Arguments of every environment",
+        "`make(id, **arguments)` takes these, and those on the page of the environment.",
+        argument_table(Settings),
+        groups(families()),
+    ]
+    return pages | {"index": "\n\n".join(parts)}
 
 
 def card(env: EnvSpec) -> str:
     """Return what the gallery shows of an environment."""
-    name, seats = short(env.id), len(make(env.id).possible_agents)
-    return "\n\n".join(
-        [
-            "::::{container} world",
-            f"[![{name}]({name}.png)]({name}.md)",
-            f"**[{name}]({name}.md)**: {env.summary}",
-            f"{seats} seats, {env.kind}, {moves(env)}",
-            chat(env, "terse")[1],
-            "::::",
-        ]
+    name = short(env.id)
+    picture = board_of(name) or talk_of(env)
+    facts = f"{env.seats} seats · {env.kind} · moves {moves(env)}"
+    return (
+        f'<a class="card" href="{name}.html"><div class="picture">{picture}</div>'
+        f"<b>{name}</b><p>{escape(sentence(env.summary))}</p><p class='facts'>{facts}</p></a>"
     )
 
 
-def write_pictures(folder: Path) -> None:
-    """Write a picture per environment after its first moves."""
-    for spec in list_envs():
-        env = make(spec.id, render_mode="rgb_array")
-        begin(env)
-        Image.fromarray(env.render()).save(folder / f"{short(spec.id)}.png")
+def board_of(name: str) -> str | None:
+    """Return the drawing of an environment in the middle of its recorded episode."""
+    return draw(name, middle(recorded(name)).state()) if name in DRAWINGS else None
+
+
+def middle(episode: Episode) -> TextEnv:
+    """Return an environment after about two thirds of a recorded episode."""
+    env = make(episode.env)
+    env.reset(seed=episode.seed)
+    for turn in episode.turns[: min(MOST_MOVES, max(1, len(episode.turns) * 2 // 3))]:
+        env.step(turn.text)
+    return env
+
+
+def talk_of(env: EnvSpec) -> str:
+    """Return the terse prompt of the seat that moves first, and the first recorded replies."""
+    asked = first_chat(env, "terse")[1][-1]["content"]
+    return talk(bubble("", asked, "env"), recorded(short(env.id)), 3)
 
 
 def environment_page(env: EnvSpec) -> str:
-    """Return the page of one environment: rules, prompts, arguments, references."""
-    raw = make(env.id)
-    raw.reset(seed=0)
-    low, high = raw.payoff_range
+    """Return the page of one environment: rules, prompts, an episode, arguments, usage."""
+    name = short(env.id)
+    told = inspect.getdoc(importlib.import_module(env.module)) or ""
+    said, notes = facts_of(told)
+    low, high = make(env.id).payoff_range
+    zero_sum = ", zero-sum" if make(env.id).zero_sum else ""
     facts = [
-        ("import", f'`pettingzoo.make("aec", "{env.id}")`'),
-        ("seats", ", ".join(f"`{seat}`" for seat in raw.possible_agents)),
-        ("moves", moves(env)),
-        ("suites", ", ".join(f"`{name}`" for name in env.suite_names)),
-        ("action", action(raw)),
-        ("observation", '`{"messages": chat}`'),
-        ("payoff of a seat", f"{low + 0.0:g} to {high:g}" + (", zero-sum" if raw.zero_sum else "")),
-        ("scored by", f"`{env.metric}`" if env.metric else "mean return"),
-        ("references", references(env)),
+        ("Agents", said.pop("Agents", "")),
+        ("Moves", moves(env)),
+        *((k, v) for k, v in said.items() if k not in ("Options", "References")),
+        ("Payoff of a seat", f"{low + 0.0:g} to {high:g}{zero_sum}"),
+        ("Scored by", f"`{env.metric}`" if env.metric else "mean return"),
+        ("Reference scores", references(env, said.get("References", ""))),
+        ("Suites", ", ".join(f"`{s}`" for s in env.suite_names) or "none"),
     ]
+    episode = recorded(name)
+    board = board_of(name)
     parts = [
-        f"# {short(env.id)}",
+        f"# {name}",
         sentence(env.summary),
+        f'```python\nenv = pettingzoo.make("aec", "{env.id}")\n```',
+        raw(f'<div class="scene">{board}</div>') if board else "",
         table(("", ""), facts),
-        docstring(importlib.import_module(env.module)),
-        "## What a seat sees",
+        *notes,
+        "## Prompts",
         *prompts(env),
-        "## What an onlooker sees",
-        drawing(make(env.id, render_mode="ansi")),
+        "## A recorded episode",
+        raw(talk("", episode, 12)),
+        f"Outcome: {outcome(episode)}.",
+        '`render_mode="ansi"` draws a state of it so:',
+        f"```text\n{middle(episode).state().rstrip()}\n```",
         "## Arguments",
-        arguments(raw),
+        said.get("Options", ""),
+        argument_table(type(make(env.id).task.config)),
+        "[Arguments of every environment](index.md#arguments-of-every-environment).",
         "## Usage",
         f"```python\n{usage(env)}```",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def action(raw: TextEnv) -> str:
-    """Return the form of a reply of the seat that moves first."""
-    if raw.infos[raw.agent_selection]["legal_actions"] is None:
-        return "text; the prompts say how an answer is marked"
-    return "text; the move in square brackets at its end"
+def facts_of(docstring: str) -> tuple[dict[str, str], list[str]]:
+    """Return the aligned columns of a module's docstring, and its other paragraphs."""
+    facts: dict[str, str] = {}
+    notes = []
+    for paragraph in docstring.split("\n\n")[1:]:
+        if rows := list(columns(paragraph)):
+            facts |= rows
+        else:
+            notes.append(escaped(paragraph))
+    return facts, notes
 
 
-def prompts(env: EnvSpec) -> Iterable[str]:
+def prompts(env: EnvSpec) -> list[str]:
     """Return what the first seat is shown at its first turn, in both prompt styles."""
+    shown = []
     for style in ("full", "terse"):
-        seat, said = chat(env, style)
-        yield f'`prompt_style="{style}"`, seat `{seat}`:'
-        yield said
+        seat, chat = first_chat(env, style)
+        shown.append(f'The first message to `{seat}` with `prompt_style="{style}"`:')
+        shown.append(raw(prompt(chat)))
+    return shown
 
 
-def chat(env: EnvSpec, style: str) -> tuple[str, str]:
-    """Return the seat that moves first, and the chat that it is shown as a code fence."""
-    raw = make(env.id, prompt_style=style)
-    raw.reset(seed=0)
-    seat = raw.agent_selection
-    said = "\n\n".join(f"{m['role']}: {m['content']}" for m in raw.chat(seat))
-    return seat, f"```text\n{said}\n```"
+def first_chat(env: EnvSpec, style: str) -> tuple[str, tuple[dict[str, str], ...]]:
+    """Return the seat that moves first in the recorded episode, and its first chat."""
+    made = make(env.id, prompt_style=style)
+    made.reset(seed=recorded(short(env.id)).seed)
+    return made.agent_selection, made.chat(made.agent_selection)
 
 
-def drawing(env: TextEnv) -> str:
-    """Return the drawing of an environment after its first moves, in a code fence."""
-    begin(env)
-    return f"```text\n{str(env.render()).rstrip()}\n```"
-
-
-def begin(env: TextEnv) -> None:
-    """Play some random moves where moves are listed."""
-    env.reset(seed=0)
-    rng = np.random.default_rng(0)
-    for _ in range(2 * len(env.possible_agents)):
-        legal = env.infos[env.agent_selection]["legal_actions"]
-        if not legal:
-            break
-        env.step(f"[{legal[int(rng.integers(len(legal)))]}]")
+def outcome(episode: Episode) -> str:
+    """Return the numbers that an episode ended with."""
+    return ", ".join(f"`{k}` {v:g}" for k, v in episode.outcome.items())
 
 
 def usage(env: EnvSpec) -> str:
@@ -148,21 +173,17 @@ def usage(env: EnvSpec) -> str:
         """)
 
 
-def references(env: EnvSpec) -> str:
-    """Return the reference scores and where they come from."""
-    if not env.refs:
-        return "none"
-    scores = ", ".join(f"{name} {value:.4g}" for name, value in env.refs.items())
-    return f"{scores}. {sentence(env.refs_source)}"
+def references(env: EnvSpec, told: str) -> str:
+    """Return the reference scores, where they come from, and what the module says of them."""
+    scores = ", ".join(f"{name} **{value:.4g}**" for name, value in env.refs.items())
+    source = f"({escaped(env.refs_source)})" if env.refs_source else ""
+    return ". ".join(part for part in (f"{scores} {source}".strip(), told) if part) or "none"
 
 
-def arguments(raw: TextEnv) -> str:
-    """Return the tables of a task's own arguments and of those that every environment takes."""
-    own = [(f"`{n}`", f"`{d}`", escaped(t)) for n, d, t in fields_of(type(raw.task.config))]
-    shared = [(f"`{n}`", f"`{d}`", escaped(t)) for n, d, t in fields_of(Settings)]
-    head = ("argument", "default", "meaning")
-    parts = [table(head, own)] if own else []
-    return "\n\n".join([*parts, "Every environment takes:", table(head, shared)])
+def argument_table(kind: type) -> str:
+    """Return the arguments that a configuration holds."""
+    rows = [(f"`{n}`", f"`{d}`", prose(t)) for n, d, t in fields_of(kind)]
+    return table(("argument", "default", "meaning"), rows) if rows else "It has none of its own."
 
 
 def moves(env: EnvSpec) -> str:

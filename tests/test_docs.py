@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -93,6 +94,17 @@ def test_the_pages_of_the_registries_show_everything_that_is_registered(generate
     pages = generate.environment_pages() | generate.algorithm_pages() | generate.reward_pages()
     assert {short(e.id) for e in list_envs()} | set(ALGORITHMS) <= set(pages)
     assert all(f"\n## {name}\n" in generate.reward_pages()["index"] for name in REWARDS)
+
+
+def test_every_drawing_is_of_an_environment_and_well_formed(site):
+    drawings = site("boards").DRAWINGS
+    assert set(drawings) <= {short(e.id) for e in list_envs()}
+    assert all(ElementTree.fromstring(site("worlds").board_of(name)) for name in drawings)
+
+
+def test_the_groups_of_the_sidebar_hold_every_page_once(generate):
+    grouped = [name for names in generate.sidebar_groups().values() for name in names]
+    assert sorted(grouped) == sorted([*ALGORITHMS, *(short(e.id) for e in list_envs())])
 
 
 def test_every_component_is_listed_with_its_ranges(generate):
