@@ -1,6 +1,6 @@
 """Causal levels: against rational replies they are worth nothing that classical play has not.
 
-Setting   100 random games a seed (`coevo.envs.societies.causal_levels`): two causes, two actions
+Setting   100 random games a seed (`coevo.envs.societies.causal_game`): two causes, two actions
           a seat, payoffs 0 to 9; the cause inclines both seats, and enters payoffs or not.
 Measured  What the leader expects at its best level by backward induction, less what it expects from
           the best pure commitment in the same game written as a matrix; less the classical
@@ -19,7 +19,7 @@ import numpy as np
 
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
 from coevo.envs.dilemmas.matrices import MatrixGame
-from coevo.envs.societies.causal_levels import CausalGame, blind, drawn, normal_form, solve
+from coevo.envs.societies.causal_game import CausalGame, blind, drawn, normal_form, solve
 from coevo.envs.societies.commitment import EQUAL, stackelberg
 
 GAMES = 100

@@ -23,7 +23,7 @@ from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, R
 from coevo.benchmarks.reproductions.table_run import QUICKLY, at_end, outcomes
 from coevo.envs.core.config import plain
 from coevo.envs.societies.tax_economy import PLANNER, TaxEconomy, TaxEconomyConfig
-from coevo.envs.societies.taxation import tax_due
+from coevo.envs.societies.tax_economy import tax_due
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.algorithms.two_level import cycle
 

@@ -12,37 +12,73 @@ Options       drawn: a new game of this size for every episode; causes and actio
 References    mean payoff of both seats by default: random 27/28 (exact), both best by backward
               induction 2; the leader gets 3 there, and 2 if nobody can see or follow inclinations
 
-The three levels are those of causal_levels.py, after Thumm 2025 (arXiv 2511.06934). Experts commit
-and reply best by backward induction over the whole tree, ties in favour of the leader.
+A cause gives every seat an inclination, an action that the seat would take by itself, and enters
+the payoffs. The three levels are those of Pearl's hierarchy: `observe` takes the inclination as it
+comes; `do` sets an action without seeing it; `see` sees it and then decides. A policy is thus a map
+from inclinations to actions: the identity, a constant, or any. After Sequential Causal Normal Form
+Games (Thumm 2025, arXiv 2511.06934), of which the abstract was read: what a level lets a seat see
+and do is ours. Experts commit and reply best by backward induction over the whole tree (`solve`),
+ties in favour of the leader; `normal_form` writes the game as a matrix, for commitment.py.
 """
 
 from __future__ import annotations
 
+import itertools
+import string
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
-from coevo.envs.societies.causal_levels import (
-    DO,
-    OBSERVE,
-    SEE,
-    CausalGame,
-    Policy,
-    best_reply,
-    drawn,
-    policies,
-    solve,
-    weights,
-)
+from coevo.envs.dilemmas.matrices import MatrixGame, game_of_payoffs
 from coevo.envs.societies.society import Society, listed
 
 LEADER, FOLLOWER = "leader_0", "follower_0"
+OBSERVE, DO, SEE = "observe", "do", "see"
+LEVELS = (OBSERVE, DO, SEE)
+EQUAL = 1e-9
+
+
+class CausalGame(NamedTuple):
+    """A hidden cause, what it inclines seats to, and payoffs."""
+
+    odds_U: NDArray[np.float64]
+    """Probability of every cause."""
+    leans_US: NDArray[np.int64]
+    """The action that every seat is inclined to."""
+    payoffs_UXYS: NDArray[np.float64]
+    """What the leader's action x and the follower's y pay both."""
+
+    @property
+    def names(self) -> tuple[list[str], list[str]]:
+        """The actions of both seats, from both ends of the alphabet."""
+        _, lead, follow, _ = self.payoffs_UXYS.shape
+        return list(string.ascii_uppercase[:lead]), list(string.ascii_uppercase[-follow:])
+
+
+class Policy(NamedTuple):
+    """How a seat acts."""
+
+    level: str
+    action_of: tuple[int, ...]
+    """Inclination -> action."""
+
+
+class Solution(NamedTuple):
+    """What the leader commits to, and what both expect."""
+
+    policy: Policy
+    leader: float
+    follower: float
+
+
 COORDINATION = CausalGame(
     np.array([0.5, 0.5]),
     np.array([[0, 1], [1, 0]]),
@@ -72,7 +108,6 @@ class CausalGameTask(Society[CausalGameConfig]):
     env_id = "coevo/causal_game-v0"
     config_class = CausalGameConfig
     seats = (LEADER, FOLLOWER)
-    round = 0
 
     def __init__(self, config: CausalGameConfig) -> None:
         super().__init__(config)
@@ -81,22 +116,35 @@ class CausalGameTask(Society[CausalGameConfig]):
 
     # ---- Rules ---------------------------------------------------------------------------------
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         c = self.config
         if c.drawn:
             self.game = drawn(rng, c.causes, c.actions, c.confounded)
         self.cause = int(rng.choice(len(self.game.odds_U), p=self.game.odds_U))
         self.committed: Policy | None = None
         self.moves: list[str] = []
-        self.looked, self.over = False, False
-        self.paid = (0.0, 0.0)
+        lead, follow = self.game.names
+        lean = int(self.game.leans_US[self.cause, 1])
+
+        policy_of = {_worded(policy, lead): policy for policy in policies(len(lead))}
+        move = yield One(LEADER, phase="commit", moves=list(policy_of))
+        self.moves.append(move)
+        self.committed = policy_of[move]
+
+        levels = [OBSERVE, *(f"{DO} {name}" for name in follow), SEE]
+        move = yield One(FOLLOWER, phase="reply", moves=levels)
+        self.moves.append(move)
+        if move == SEE:
+            move = yield One(FOLLOWER, phase="act", moves=follow)
+            self.moves.append(move)
+        reply = lean if move == OBSERVE else follow.index(move.removeprefix(f"{DO} "))
+        paid = self.game.payoffs_UXYS[self.cause, self.action, reply]
+        yield Pay(dict(zip(self.seats, paid, strict=True)))
 
     @property
-    def phase(self) -> str:  # type: ignore[override]
-        """What is asked now."""
-        if self.committed is None:
-            return "commit"
-        return "act" if self.looked else "reply"
+    def looked(self) -> bool:
+        """Whether the follower has seen its inclination."""
+        return self.moves[1:2] == [SEE]
 
     @property
     def action(self) -> int:
@@ -104,38 +152,9 @@ class CausalGameTask(Society[CausalGameConfig]):
         assert self.committed is not None  # nobody asks before
         return self.committed.action_of[self.game.leans_US[self.cause, 0]]
 
-    def to_move(self) -> Sequence[str]:
-        if self.over:
-            return ()
-        return (LEADER,) if self.committed is None else (FOLLOWER,)
-
-    def legal(self, seat: str) -> Sequence[str]:
-        lead, follow = self.game.names
-        if seat == LEADER:
-            return [_worded(p, lead) for p in policies(len(lead))]
-        if self.looked:
-            return follow
-        return [OBSERVE, *(f"{DO} {name}" for name in follow), SEE]
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        ((seat, move),) = moves.items()
-        self.moves.append(move)
-        if seat == LEADER:
-            every = policies(len(self.game.names[0]))
-            self.committed = every[list(self.legal(seat)).index(move)]
-            return {}
-        if move == SEE:
-            self.looked = True
-            return {}
-        lean = int(self.game.leans_US[self.cause, 1])
-        reply = lean if move == OBSERVE else self.game.names[1].index(move.removeprefix(f"{DO} "))
-        leader, follower = self.game.payoffs_UXYS[self.cause, self.action, reply]
-        self.paid, self.over = (float(leader), float(follower)), True
-        return dict(zip(self.seats, self.paid, strict=True))
-
     def expert(self, seat: str, skill: float) -> Replies:
         """Return the best commitment or the best reply, mostly."""
-        moves = list(self.legal(seat))
+        moves = self.choices(seat)
         lead, follow = self.game.names
         if self.committed is None:
             best = _worded(solve(self.game).policy, lead)
@@ -163,14 +182,14 @@ class CausalGameTask(Society[CausalGameConfig]):
 
     def outcome(self) -> dict[str, float]:
         """Return the leader's payoff, its value by backward induction, and who acted how."""
-        if not self.over:
+        if self.to_move():
             return {}
         levels = {
             f"{seat}/{level}": float(move.split()[0] == level)
             for seat, move in zip(("leader", "follower"), self.moves[:2], strict=True)
             for level in (OBSERVE, DO, SEE)
         }
-        return {"leader": self.paid[0], "value": solve(self.game).leader, **levels}
+        return {"leader": self.earned[LEADER], "value": solve(self.game).leader, **levels}
 
     # ---- Prompts -------------------------------------------------------------------------------
 
@@ -207,7 +226,7 @@ class CausalGameTask(Society[CausalGameConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        moves = f"Legal moves: {listed(list(self.legal(seat)), 30)}"
+        moves = f"Legal moves: {listed(self.choices(seat), 30)}"
         if seat == LEADER:
             return f"What do you commit to? {moves}"
         told = f"The leader committed to: {self.moves[0]}. It took {self._taken()}."
@@ -233,7 +252,7 @@ class CausalGameTask(Society[CausalGameConfig]):
         )
         pairs = " ".join(x + y for x in lead for y in follow)
         head = f"Leans: {pairs}. {causes}"
-        moves = list(self.legal(seat))
+        moves = self.choices(seat)
         if seat == LEADER:
             return f"{head} Lead: {listed(moves, 5)}"
         lean = f" You lean to {self._inclined()}." if self.looked else ""
@@ -242,6 +261,122 @@ class CausalGameTask(Society[CausalGameConfig]):
 
     def draw(self) -> str:
         return "\n".join([f"cause {self.cause + 1}", *self.moves])
+
+
+def policies(actions: int, levels: Sequence[str] = LEVELS) -> list[Policy]:
+    """Return every way to act at some levels, lower levels first.
+
+    >>> [p.action_of for p in policies(2, ("observe", "do"))]
+    [(0, 1), (0, 0), (1, 1)]
+    >>> len(policies(2))
+    7
+    """
+    every = {
+        OBSERVE: [tuple(range(actions))],
+        DO: [(a,) * actions for a in range(actions)],
+        SEE: list(itertools.product(range(actions), repeat=actions)),
+    }
+    return [Policy(level, one) for level in LEVELS if level in levels for one in every[level]]
+
+
+def expected(
+    game: CausalGame, weight_U: NDArray[np.float64], action: int, reply: Policy
+) -> NDArray[np.float64]:
+    """Return what both expect, [2], where causes have some weights and the follower replies."""
+    replies_U = np.array(reply.action_of)[game.leans_US[:, 1]]
+    paid_US = game.payoffs_UXYS[np.arange(len(weight_U)), action, replies_U]
+    found: NDArray[np.float64] = weight_U @ paid_US
+    return found
+
+
+def weights(game: CausalGame, policy: Policy, action: int) -> NDArray[np.float64]:
+    """Return the joint probability of every cause with an action that came of a policy."""
+    acts_U = np.array(policy.action_of)[game.leans_US[:, 0]]
+    found: NDArray[np.float64] = game.odds_U * (acts_U == action)
+    return found
+
+
+def best_reply(
+    game: CausalGame,
+    weight_U: NDArray[np.float64],
+    action: int,
+    levels: Sequence[str] = LEVELS,
+) -> Policy:
+    """Return the follower's best way to act; ties favour the leader, and then the lower level."""
+    options = policies(game.payoffs_UXYS.shape[2], levels)
+    worth = np.array([expected(game, weight_U, action, p) for p in options])
+    best = np.flatnonzero(worth[:, 1] >= worth[:, 1].max() - EQUAL)
+    return options[best[np.flatnonzero(worth[best, 0] >= worth[best, 0].max() - EQUAL)[0]]]
+
+
+def value_of(
+    game: CausalGame, policy: Policy, levels: Sequence[str] = LEVELS
+) -> NDArray[np.float64]:
+    """Return what both expect of a commitment, [2], where the follower replies best."""
+    total = np.zeros(2)
+    for action in sorted(set(policy.action_of)):
+        weight_U = weights(game, policy, action)
+        reply = best_reply(game, weight_U, action, levels)
+        total = total + expected(game, weight_U, action, reply)
+    return total
+
+
+def solve(
+    game: CausalGame,
+    levels: Sequence[str] = LEVELS,
+    replies: Sequence[str] = LEVELS,
+) -> Solution:
+    """Return the commitment that is best by backward induction; of equals the lowest level.
+
+    Args:
+        game: the game.
+        levels: at which the leader may act.
+        replies: at which the follower may.
+    """
+    found = []
+    for policy in policies(game.payoffs_UXYS.shape[1], levels):
+        leader, follower = value_of(game, policy, replies)
+        found.append(Solution(policy, float(leader), float(follower)))
+    top = max(one.leader for one in found)
+    return next(one for one in found if one.leader >= top - EQUAL)
+
+
+def normal_form(game: CausalGame) -> MatrixGame:
+    """Return the matrix of the leader's maps and the follower's plans, one map for every action."""
+    _, lead, follow, _ = game.payoffs_UXYS.shape
+    maps = list(itertools.product(range(lead), repeat=lead))
+    plans = list(itertools.product(itertools.product(range(follow), repeat=follow), repeat=lead))
+    payoffs = np.zeros((len(maps), len(plans), 2))
+    for u, odds in enumerate(game.odds_U):
+        first, second = game.leans_US[u]
+        for i, acts in enumerate(maps):
+            for j, plan in enumerate(plans):
+                x = acts[first]
+                payoffs[i, j] += odds * game.payoffs_UXYS[u, x, plan[x][second]]
+    return game_of_payoffs(payoffs)
+
+
+def blind(game: CausalGame) -> MatrixGame:
+    """Return the classical game of actions alone: payoffs are means over causes."""
+    return game_of_payoffs(np.tensordot(game.odds_U, game.payoffs_UXYS, axes=1))
+
+
+def drawn(
+    rng: np.random.Generator, causes: int = 2, actions: int = 2, confounded: bool = True
+) -> CausalGame:
+    """Return a random game: payoffs 0 to 9, causes equally likely, inclinations drawn.
+
+    Args:
+        rng: what draws.
+        causes: how many there are.
+        actions: of each seat.
+        confounded: whether payoffs depend on the cause; else it moves inclinations alone.
+    """
+    payoffs = rng.integers(0, 10, (causes, actions, actions, 2)).astype(float)
+    if not confounded:
+        payoffs[:] = payoffs[0]
+    leans = rng.integers(0, actions, (causes, 2))
+    return CausalGame(np.full(causes, 1 / causes), leans, payoffs)
 
 
 def _worded(policy: Policy, names: Sequence[str]) -> str:

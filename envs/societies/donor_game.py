@@ -26,8 +26,9 @@ own. Selection by an outer loop instead passes `strategies` to single generation
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -35,11 +36,11 @@ from pydantic import Field
 from coevo.envs.core.config import LARGEST, config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
-from coevo.envs.core.parsing import ANSWER_FORMAT, Parse, Status, answer, parse_move
+from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.protocol import All, Pay, Protocol
 from coevo.envs.core.quoting import quote_line
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.rounds import MESSAGE_LENGTH, message
-from coevo.envs.societies.donor_rules import Donation, most_units, pairs, survivors, trace
 from coevo.envs.societies.society import Society, listed
 
 PUNISH = "punish "
@@ -110,70 +111,45 @@ class DonorGame(Society[DonorGameConfig]):
 
     # ---- Rules ---------------------------------------------------------------------------------
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         c, given = self.config, options.get("strategies")
-        self.orders = [rng.permutation(c.players).tolist() for _ in range(c.generations)]
+        orders = [rng.permutation(c.players).tolist() for _ in range(c.generations)]
         self.strategies = dict.fromkeys(self.seats, "")
         self.elders: list[tuple[str, float]] = []
-        self.generation, self.game, self.round = 0, 0, 0
         self.given: list[tuple[float, float]] = []
-        self.newcomers = list(self.seats) if c.strategies else []
+        newcomers = self.seats if c.strategies else ()
         if isinstance(given, Sequence) and len(given) == c.players and all(map(_text, given)):
             self.strategies = dict(zip(self.seats, map(message, given), strict=True))
-            self.newcomers = []
-        self.fitness = np.zeros(c.players)
-        self._open_game()
+            newcomers = ()
+        self.round = 0
+        for generation, game in itertools.product(range(c.generations), range(2)):
+            self.generation, self.game, self.turn = generation, game, 0
+            self.resources = np.full(c.players, c.endowment)
+            self.history: list[Donation] = []
+            if game == 0:
+                self.fitness = np.zeros(c.players)
+                if newcomers:
+                    self.strategies |= yield All(newcomers, phase="strategy", read=message)
+            for self.turn in range(c.rounds):
+                yield from self._donations(orders[generation])
+            if game == 1:
+                best = survivors(self.fitness.tolist())
+                self.elders = [(self.strategies[self.seats[i]], self.fitness[i]) for i in best]
+                newcomers = tuple(a for i, a in enumerate(self.seats) if i not in best)
 
-    def _open_game(self) -> None:
-        self.resources = np.full(self.config.players, self.config.endowment)
-        self.history: list[Donation] = []
-        self.turn = 0
-        self._meet()
-
-    def _meet(self) -> None:
-        order = self.orders[self.generation]
+    def _donations(self, order: Sequence[int]) -> Protocol:
+        """Let all donors of a round give, or punish, at once."""
         self.meetings = dict(pairs(order, self.turn, self.game == 1))
-
-    @property
-    def phase(self) -> str:  # type: ignore[override]
-        """Whether strategies are written or donations made."""
-        return "strategy" if self.newcomers else "donation"
-
-    @property
-    def over(self) -> bool:
-        """Whether all generations have played."""
-        return self.generation >= self.config.generations
-
-    def to_move(self) -> Sequence[str]:
-        if self.over:
-            return ()
-        return self.newcomers or [self.seats[i] for i in sorted(self.meetings)]
-
-    def legal(self, seat: str) -> Sequence[str] | None:
-        return None if self.newcomers else list(self.shares)
-
-    def read(self, seat: str, text: str) -> Parse:
-        if self.newcomers:
-            return Parse(message(text), Status.LEGAL)
-        return parse_move(text, self.legal(seat))
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        if self.newcomers:
-            self.strategies |= moves
-            self.newcomers = []
-            return {}
+        donors = [self.seats[i] for i in sorted(self.meetings)]
+        moves = yield All(donors, phase="donation", moves=list(self.shares))
         before = self.resources.copy() if self.turn else np.zeros(self.config.players)
         hit = [self._give(self.seats.index(seat), move) for seat, move in moves.items()]
         if self.config.punish:
             self.note("sanctioned", [seat for seat in hit if seat])
-        paid = (self.resources - before) / 2
-        self.fitness += paid
-        self.turn, self.round = self.turn + 1, self.round + 1
-        if self.turn < self.config.rounds:
-            self._meet()
-        else:
-            self._end_game()
-        return dict(zip(self.seats, map(float, paid), strict=True))
+        gained = (self.resources - before) / 2
+        self.fitness += gained
+        self.round += 1
+        yield Pay(dict(zip(self.seats, gained, strict=True)))
 
     def _give(self, donor: int, move: str) -> str:
         """Move resources; return the seat that was punished, if any."""
@@ -187,21 +163,9 @@ class DonorGame(Society[DonorGameConfig]):
         self.given.append((self.generation, share))
         return self.seats[other] if share < 0 else ""
 
-    def _end_game(self) -> None:
-        self.game += 1
-        if self.game == 2:
-            self.game, self.generation = 0, self.generation + 1
-            best = survivors(self.fitness.tolist())
-            self.elders = [(self.strategies[self.seats[i]], float(self.fitness[i])) for i in best]
-            if not self.over:
-                self.newcomers = [a for i, a in enumerate(self.seats) if i not in best]
-                self.fitness = np.zeros(self.config.players)
-        if not self.over:
-            self._open_game()
-
     def expert(self, seat: str, skill: float) -> Replies:
         """Return a donation as large as the recipient's last one, all to strangers; mostly."""
-        if self.newcomers:
+        if self.phase == "strategy":
             texts = (f"[say: {ADVICE}]", "[say: Never give anything.]", "[say: Give half.]")
             return Replies(texts, skill * np.array([1.0, 0, 0]) + (1 - skill) / 3)
         known = trace(self.history, self.meetings[self.seats.index(seat)], 1)
@@ -212,7 +176,7 @@ class DonorGame(Society[DonorGameConfig]):
 
     def info(self, seat: str) -> dict[str, Any]:
         found = {**super().info(seat), "strategy": self.strategies[seat]}
-        if self.newcomers:
+        if self.phase == "strategy":
             return found
         me = self.seats.index(seat)
         other = self.meetings[me]
@@ -255,7 +219,7 @@ class DonorGame(Society[DonorGameConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        if self.newcomers:
+        if self.phase == "strategy":
             return "\n".join([*self._elders(), _WRITE])
         me = self.seats.index(seat)
         other = self.meetings[me]
@@ -289,7 +253,7 @@ class DonorGame(Society[DonorGameConfig]):
         return [head, *(f"- {rule}" for rule in rules)]
 
     def terse(self, seat: str) -> str:
-        if self.newcomers:
+        if self.phase == "strategy":
             best = ""
             if self.elders:
                 best = f" Best so far: {quote_line(self.elders[0][0], TERSE_STRATEGY)}."
@@ -316,6 +280,93 @@ class DonorGame(Society[DonorGameConfig]):
             for d in self.history
         ]
         return "\n".join([*lines, f"units: {' '.join(f'{r:.4g}' for r in self.resources)}"])
+
+
+class Donation(NamedTuple):
+    """What one donor did once."""
+
+    round: int
+    donor: int
+    recipient: int
+    share: float
+    """Of the donor's resources that was given; negative where it was spent on punishing."""
+    heads: tuple[float, float]
+    """Resources of donor and recipient before it."""
+
+
+def pairs(order: Sequence[int], round: int, swapped: bool) -> list[tuple[int, int]]:
+    """Return who gives to whom in a round.
+
+    Args:
+        order: all players; the first half are donors in round 0.
+        round: from 0; in as many rounds as there are players no pair repeats in the same order.
+        swapped: let the second half begin.
+
+    >>> pairs([0, 1, 2, 3], 0, False), pairs([0, 1, 2, 3], 1, False)
+    ([(0, 2), (1, 3)], [(2, 1), (3, 0)])
+    """
+    half = len(order) // 2
+    first, second = order[:half], order[half:]
+    turn = round // 2
+    if (round % 2 == 1) != swapped:  # the second half gives, to those whom it will not meet next
+        turn += half // 2
+        return [(second[i], first[(i - turn) % half]) for i in range(half)]
+    return [(first[i], second[(i + turn) % half]) for i in range(half)]
+
+
+def trace(history: Sequence[Donation], player: int, links: int) -> list[Donation]:
+    """Return what a player gave last, what its recipient had given before that, and so on.
+
+    Args:
+        history: donations in order.
+        player: whose reputation it is.
+        links: length at most; fewer where nothing is known.
+    """
+    found: list[Donation] = []
+    for past in reversed(history):
+        if len(found) == links:
+            break
+        if past.donor == player and (not found or past.round < found[-1].round):
+            found.append(past)
+            player = past.recipient
+    return found
+
+
+def final_mean(share: float, endowment: float, multiplier: float, rounds: int) -> float:
+    """Return mean final resources where every donor gives a share of what it has.
+
+    Resources are linear in the shares, so that this is exact for random shares with that mean too.
+
+    >>> final_mean(1.0, 10, 2, 12), final_mean(0.0, 10, 2, 12)
+    (30720.0, 10.0)
+    """
+    donors = others = endowment
+    for _ in range(rounds):
+        gift = share * donors
+        donors, others = others + multiplier * gift, donors - gift
+    return (donors + others) / 2
+
+
+def most_units(endowment: float, multiplier: float, rounds: int) -> float:
+    """Return a bound on what anybody can have: who keeps all, and meets donors who had all before.
+
+    >>> most_units(10, 2, 1), most_units(10, 2, 3)
+    (30, 170)
+    """
+    donor = recipient = endowment
+    for _ in range(rounds):
+        donor, recipient = recipient + multiplier * donor, donor
+    return donor
+
+
+def survivors(scores: Sequence[float]) -> list[int]:
+    """Return the better half, best first; of equals the one with the lower number.
+
+    >>> survivors([1.0, 5.0, 5.0, 0.0])
+    [1, 2]
+    """
+    order = sorted(range(len(scores)), key=lambda i: (-scores[i], i))
+    return order[: len(scores) // 2]
 
 
 _WRITE = (

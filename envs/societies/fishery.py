@@ -23,7 +23,7 @@ Experts take that share, and fine the one who took most beyond it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -32,7 +32,8 @@ from pydantic import Field
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
-from coevo.envs.core.parsing import ANSWER_FORMAT, Parse, Status, answer, parse_move
+from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.protocol import All, One, Pay, Protocol
 from coevo.envs.core.quoting import quote_line
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.rounds import MESSAGE_FORMAT, MESSAGE_LENGTH, TERSE_MESSAGE, message
@@ -109,22 +110,41 @@ class Fishery(Society[FisheryConfig]):
 
     # ---- Rules ---------------------------------------------------------------------------------
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        self.stock = self.config.stock or self.config.capacity
-        self.round, self.phase = 0, "harvest"
-        self.starter = int(rng.integers(len(self.seats)))
-        self._rng = rng
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
+        c, starter = self.config, int(rng.integers(len(self.seats)))
+        self.stock, self.round = c.stock or c.capacity, 0
         self.caught: list[list[int]] = []
         self.wanted: list[list[int]] = []
         self.fines: list[dict[str, str]] = []
         self.said: dict[str, str] = {}
-        self.points = dict.fromkeys(self.seats, 0.0)
-
-    @property
-    def over(self) -> bool:
-        """Whether the last month is over or the stock is gone."""
-        gone = self.stock < self.config.collapse
-        return self.phase == "harvest" and (gone or self.round >= self.config.months)
+        while self.stock >= c.collapse and self.round < c.months:
+            tons = list(map(str, range(self.stock + 1)))
+            catches = yield All(self.seats, phase="harvest", moves=tons)
+            wanted = [int(catch) for catch in catches.values()]
+            got = shared_out(wanted, self.stock, c.shortage, rng)
+            self.note(
+                "overused", [a for a, g in zip(self.seats, got, strict=True) if g > self.share]
+            )
+            self.wanted.append(wanted)
+            self.caught.append(got)
+            self.left, self.said = self.stock - sum(got), {}
+            yield Pay(dict(zip(self.seats, got, strict=True)))
+            for i in range(c.fishers if c.messages else 0):
+                speaker = self.seats[(starter + self.round + i) % c.fishers]
+                self.said[speaker] = yield One(speaker, phase="message", read=message)
+            if c.fine is not None:
+                targets = yield All(self.seats, phase="fine", moves=self.fineable)
+                imposed = {seat: target for seat, target in targets.items() if target != NOBODY}
+                self.fines.append(imposed)
+                self.note("sanctioned", sorted(set(imposed.values())))
+                paid = dict.fromkeys(self.seats, 0.0)
+                for seat, target in imposed.items():
+                    paid[seat] -= c.fine.cost
+                    paid[target] -= c.fine.fine
+                yield Pay(paid)
+            gone = self.left < c.collapse
+            self.stock = self.left if gone else c.regrowth.grown(self.left, c.capacity)
+            self.round += 1
 
     @property
     def share(self) -> int:
@@ -132,84 +152,22 @@ class Fishery(Society[FisheryConfig]):
         c = self.config
         return lasting(c.regrowth, self.stock, c.capacity) // c.fishers
 
-    def to_move(self) -> Sequence[str]:
-        if self.over:
-            return ()
-        if self.phase == "message":
-            n = len(self.seats)
-            return (self.seats[(self.starter + self.round + len(self.said)) % n],)
-        return self.seats
-
-    def legal(self, seat: str) -> Sequence[str] | None:
-        if self.phase == "harvest":
-            return [str(tons) for tons in range(self.stock + 1)]
-        return None if self.phase == "message" else [NOBODY, *self.watched(seat)]
-
     def watched(self, seat: str) -> list[str]:
         """Return the others whose catches a seat sees."""
         me, n = self.seats.index(seat), len(self.seats)
         around = [self.seats[(me + i) % n] for i in range(1, n)]
         return {"all": sorted(around), "neighbour": around[:1], "none": []}[self.config.sees]
 
-    def read(self, seat: str, text: str) -> Parse:
-        if self.phase == "message":
-            return Parse(message(text), Status.LEGAL)
-        return parse_move(text, self.legal(seat))
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        paid = {"harvest": self._harvest, "message": self._talk, "fine": self._fine}[self.phase](
-            moves
-        )
-        for seat, gain in paid.items():
-            self.points[seat] += gain
-        return paid
-
-    def _harvest(self, moves: Mapping[str, str]) -> dict[str, float]:
-        wanted = [int(moves[seat]) for seat in self.seats]
-        got = shared_out(wanted, self.stock, self.config.shortage, self._rng)
-        self.note("overused", [a for a, g in zip(self.seats, got, strict=True) if g > self.share])
-        self.wanted.append(wanted)
-        self.caught.append(got)
-        self.left = self.stock - sum(got)
-        self.said = {}
-        self.phase = "message" if self.config.messages else "fine"
-        if self.phase == "fine" and self.config.fine is None:
-            self._next_month()
-        return dict(zip(self.seats, map(float, got), strict=True))
-
-    def _talk(self, moves: Mapping[str, str]) -> dict[str, float]:
-        self.said |= moves
-        if len(self.said) == len(self.seats):
-            self.phase = "fine"
-            if self.config.fine is None:
-                self._next_month()
-        return {}
-
-    def _fine(self, moves: Mapping[str, str]) -> dict[str, float]:
-        fine = self.config.fine or Fine()
-        imposed = {seat: target for seat, target in moves.items() if target != NOBODY}
-        self.fines.append(imposed)
-        paid = dict.fromkeys(self.seats, 0.0)
-        for seat, target in imposed.items():
-            paid[seat] -= fine.cost
-            paid[target] -= fine.fine
-        self.note("sanctioned", sorted(set(imposed.values())))
-        self._next_month()
-        return paid
-
-    def _next_month(self) -> None:
-        gone = self.left < self.config.collapse
-        self.stock = (
-            self.left if gone else self.config.regrowth.grown(self.left, self.config.capacity)
-        )
-        self.round, self.phase = self.round + 1, "harvest"
+    def fineable(self, seat: str) -> list[str]:
+        """Return whom a seat may fine."""
+        return [NOBODY, *self.watched(seat)]
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return an equal share of what lasts, an appeal, or a fine for the greediest; mostly."""
         if self.phase == "message":
             texts = (f"[say: {self.share} tons each will last.]", "[say: I take what I can.]")
             return Replies(texts, np.array([skill, 0.0]) + (1 - skill) / 2)
-        legal = list(self.legal(seat) or ())
+        legal = self.choices(seat)
         best = str(self.share) if self.phase == "harvest" else self._greediest(seat)
         return mostly(legal, {best: 1.0}, skill)
 
@@ -227,7 +185,7 @@ class Fishery(Society[FisheryConfig]):
             "caught": [
                 {a: month[self.seats.index(a)] for a in sorted(seen)} for month in self.caught
             ],
-            "points": self.points[seat],
+            "points": self.earned[seat],
         }
 
     def outcome(self) -> dict[str, float]:
@@ -281,13 +239,13 @@ class Fishery(Society[FisheryConfig]):
         if self.phase == "harvest":
             lines = [f"Month {self.round + 1} of {self.config.months}.", *self._news(seat)]
             lines.append(f"There are {self.stock} tons of fish.")
-            moves = listed(list(self.legal(seat) or ()))
+            moves = listed(self.choices(seat))
             return "\n".join([*lines, f"How many tons do you catch? Legal moves: {moves}"])
         lines = self._catches(seat) if self.phase == "message" or not self.said else []
         lines += self._told(seat)
         if self.phase == "message":
             return "\n".join([*lines, "Your message to all?"])
-        moves = listed(list(self.legal(seat) or ()), 21)
+        moves = listed(self.choices(seat), 21)
         return "\n".join([*lines, f"Whom do you fine? Legal moves: {moves}"])
 
     def _heard(self, seat: str) -> list[tuple[str, str]]:
@@ -323,7 +281,7 @@ class Fishery(Society[FisheryConfig]):
             imposed = [f"{a} fined {b}" for a, b in self.fines[-1].items()]
             lines.append(f"{', '.join(imposed) or 'Nobody was fined'}.")
         if self.caught:
-            lines.append(f"Your points so far: {self.points[seat]:g}.")
+            lines.append(f"Your points so far: {self.earned[seat]:g}.")
         return lines
 
     def terse(self, seat: str) -> str:
@@ -343,7 +301,7 @@ class Fishery(Society[FisheryConfig]):
             return " ".join([*parts, "Answer [say: text]"])
         if self.phase == "fine" and c.fine is not None:
             parts[0] = f"Fine a fisher: costs you {c.fine.cost:g}, it loses {c.fine.fine:g}."
-        moves = list(self.legal(seat) or ())
+        moves = self.choices(seat)
         shown = f"{answer(moves[0])} to {answer(moves[-1])}"
         if self.phase == "fine":
             shown = f"{answer(NOBODY)}, {answer(moves[1])}" + ("..." if len(moves) > 2 else "")

@@ -21,7 +21,7 @@ is hired, so that under a proper rule the truth is the only best report (McCarth
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import hypot, log10
 from typing import Annotated, Any, Literal
 
@@ -30,6 +30,7 @@ import numpy as np
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.protocol import All, One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.societies.society import Society
 
@@ -106,7 +107,6 @@ class Hiring(Society[HiringConfig]):
     env_id = "coevo/hiring-v0"
     config_class = HiringConfig
     payoff_range = (0.0, 1.0)
-    round = 0
 
     def __init__(self, config: HiringConfig) -> None:
         super().__init__(config)
@@ -115,10 +115,16 @@ class Hiring(Society[HiringConfig]):
 
     # ---- Rules ---------------------------------------------------------------------------------
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self._draw(rng)
         self.reports: dict[str, int] = {}
         self.hired: str | None = None
+        reports = yield All(self.workers, phase="report", moves=list(map(str, CHANCES)))
+        self.reports = {worker: int(report) for worker, report in reports.items()}
+        self.hired = yield One(EMPLOYER, phase="hire", moves=self.workers)
+        yield Pay({EMPLOYER: self._succeeds(self.hired, 1)})
+        for worker, report in self.reports.items():
+            yield Pay({worker: pay(self.config.pay, report, self._succeeds(worker, 0))})
 
     def _draw(self, rng: np.random.Generator) -> None:
         drawn = rng.integers(len(CHANCES), size=len(self.workers))
@@ -128,29 +134,6 @@ class Hiring(Society[HiringConfig]):
     def _succeeds(self, worker: str, job: int) -> bool:
         """Return whether a worker succeeds in its trial, 0, or in the job, 1."""
         return bool(self._luck[worker][job] < self.skills[worker] / 100)
-
-    @property
-    def phase(self) -> str:  # type: ignore[override]
-        """What is asked."""
-        return "hire" if self.reports else "report"
-
-    def to_move(self) -> Sequence[str]:
-        if self.hired is not None:
-            return ()
-        return (EMPLOYER,) if self.reports else self.workers
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return self.workers if seat == EMPLOYER else list(map(str, CHANCES))
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        if not self.reports:
-            self.reports = {worker: int(moves[worker]) for worker in self.workers}
-            return {}
-        self.hired = moves[EMPLOYER]
-        paid = {EMPLOYER: float(self._succeeds(self.hired, 1))}
-        for worker, report in self.reports.items():
-            paid[worker] = pay(self.config.pay, report, self._succeeds(worker, 0))
-        return paid
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return the best report by the rule, or the highest report, mostly."""
@@ -208,7 +191,7 @@ class Hiring(Society[HiringConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        moves = f"Legal moves: {', '.join(map(answer, self.legal(seat)))}"
+        moves = f"Legal moves: {', '.join(map(answer, self.choices(seat)))}"
         if seat == EMPLOYER:
             return f"{self._told()}. Whom do you hire? {moves}"
         return f"Your skill is {self.skills[seat]} percent. What do you report? {moves}"

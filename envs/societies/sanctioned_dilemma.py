@@ -22,7 +22,7 @@ punish defection.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.protocol import All, One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.catalogue import Matrix, matrix_game
 from coevo.envs.dilemmas.matrices import payoff
@@ -91,87 +92,43 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
 
     # ---- Rules ---------------------------------------------------------------------------------
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        c = self.config
-        self.orders = [rng.permutation(self.seats).tolist() for _ in range(c.rounds)]
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
+        orders = [rng.permutation(self.seats).tolist() for _ in range(self.config.rounds)]
         self.scores = dict.fromkeys(self.seats, 0.0)
-        self.points = dict.fromkeys(self.seats, 0.0)
         self.last: dict[str, str] = {}
         self.history: list[dict[str, str]] = []
         self.sentences = [0, 0]
         self.punished: dict[str, list[str]] = {seat: [] for seat in self.seats}
-        self.round = 0
-        self._open_round()
-
-    def _open_round(self) -> None:
-        self.pairs: dict[str, str] = {}
-        self.choosers: list[str] = []
-        self.judging = 0
-        if self.round >= self.config.rounds:
-            self.phase = "over"
-        elif self.chosen:
-            self.phase = "partner"
-            self._join_the_last_two()
-        else:
-            order = [str(seat) for seat in self.orders[self.round]]
-            for one, other in zip(order[::2], order[1::2], strict=True):
-                self._join(one, other)
-            self.phase = "choice"
-
-    def _join(self, one: str, other: str) -> None:
-        self.pairs |= {one: other, other: one}
-
-    def _join_the_last_two(self) -> None:
-        free = self._free()
-        if len(free) == 2:
-            self._join(*free)
-        if len(free) <= 2:
-            self.phase = "choice"
+        for played, order in enumerate(orders):
+            self.round, self.order = played, [str(seat) for seat in order]
+            self.pairs: dict[str, str] = {}
+            self.choosers: list[str] = []
+            while free := self._free():
+                one, other = free[:2]
+                if self.chosen and len(free) > 2:
+                    other = yield One(one, phase="partner", moves=sorted(free[1:]))
+                    self.choosers.append(one)
+                self.pairs |= {one: other, other: one}
+            choices = yield All(self.seats, phase="choice", moves=CHOICES)
+            yield Pay(self._settle(choices))
+            for number in range(len(self.punishments)):
+                self.judging = number
+                verdicts = yield All(self.seats, phase="judge", moves=VERDICTS)
+                yield Pay(self._judge(verdicts))
 
     def _free(self) -> list[str]:
-        order = [str(seat) for seat in self.orders[self.round]]
-        return [seat for seat in order if seat not in self.pairs]
+        return [seat for seat in self.order if seat not in self.pairs]
 
     def judged(self, seat: str) -> str:
         """Return whom a seat judges now: its partner, or one of the pair drawn after it."""
         if self.punishments[self.judging].by == "partner":
             return self.pairs[seat]
-        line = [a for a, b in self.pairs.items() if self._leads(a, b)]
+        line = [a for a, b in self.pairs.items() if self.order.index(a) < self.order.index(b)]
         leader = seat if seat in line else self.pairs[seat]
         target = line[(line.index(leader) + 1) % len(line)]
         return target if seat == leader else self.pairs[target]
 
-    def _leads(self, one: str, other: str) -> bool:
-        order = [str(seat) for seat in self.orders[self.round]]
-        return order.index(one) < order.index(other)
-
-    def to_move(self) -> Sequence[str]:
-        if self.phase == "over":
-            return ()
-        return self._free()[:1] if self.phase == "partner" else self.seats
-
-    def legal(self, seat: str) -> Sequence[str]:
-        if self.phase == "partner":
-            return sorted(a for a in self._free() if a != seat)
-        return CHOICES if self.phase == "choice" else VERDICTS
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        if self.phase == "partner":
-            self.choosers += moves
-            self._join(*next(iter(moves.items())))
-            self._join_the_last_two()
-            return {}
-        paid = self._pay(moves) if self.phase == "choice" else self._judge(moves)
-        for seat, gain in paid.items():
-            self.points[seat] += gain
-        if self.phase == "choice" and self.punishments:
-            self.phase = "judge"
-        elif self.judging >= len(self.punishments):
-            self.round += 1
-            self._open_round()
-        return paid
-
-    def _pay(self, moves: Mapping[str, str]) -> dict[str, float]:
+    def _settle(self, moves: Mapping[str, str]) -> dict[str, float]:
         self.history.append(dict(moves))
         self.last = dict(moves)
         self.met = dict(self.pairs)
@@ -199,12 +156,11 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
             if self.reputation:
                 self.scores[seat] += self.reputation.just if defected else self.reputation.unjust
         self.note("sanctioned", hit)
-        self.judging += 1
         return paid
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return a partner in good standing, reciprocity, or a just verdict; mostly."""
-        legal = list(self.legal(seat))
+        legal = self.choices(seat)
         if self.phase == "partner":
             best = max(legal, key=lambda a: (self.scores[a], self.last.get(a, "A") == "A"))
         elif self.phase == "choice":
@@ -214,7 +170,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         return mostly(legal, {best: 1.0}, skill)
 
     def info(self, seat: str) -> dict[str, Any]:
-        found = {**super().info(seat), "last": dict(self.last), "points": self.points[seat]}
+        found = {**super().info(seat), "last": dict(self.last), "points": self.earned[seat]}
         if self.reputation:
             found["scores"] = dict(self.scores)
         if self.phase != "partner":
@@ -270,7 +226,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         return f"Then each may punish {whom}. {pays}; the punished one loses {points(rule.fine)}."
 
     def situation(self, seat: str) -> str:
-        moves = f"Legal moves: {listed(list(self.legal(seat)))}"
+        moves = f"Legal moves: {listed(self.choices(seat))}"
         if self.phase == "judge":
             target = self.judged(seat)
             lines = [] if self.judging else self._result(seat)
@@ -279,7 +235,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         told = self.phase == "choice" and seat in self.choosers
         lines = [] if told else self._news(seat)
         if self.phase == "partner":
-            free = [f"- {a}{self._known(a)}" for a in self.legal(seat)]
+            free = [f"- {a}{self._known(a)}" for a in self.choices(seat)]
             return "\n".join([*lines, "Whom do you meet?", *free, moves])
         other = self.pairs[seat]
         lines.append(f"You meet {other}{self._known(other)}.")
@@ -297,7 +253,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
             lines += [] if self.punishments else self._result(seat)
             if self.punished[seat]:
                 lines.append(f"You were punished by {', '.join(self.punished[seat])}.")
-            lines.append(f"Your points so far: {self.points[seat]:g}.")
+            lines.append(f"Your points so far: {self.earned[seat]:g}.")
         return lines
 
     def _known(self, seat: str) -> str:
@@ -314,7 +270,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         return f" {' '.join(facts)}" if facts else ""
 
     def terse(self, seat: str) -> str:
-        ask = f"Answer {' or '.join(map(answer, self.legal(seat)))}"
+        ask = f"Answer {' or '.join(map(answer, self.choices(seat)))}"
         if self.phase == "judge":
             rule, target = self.punishments[self.judging], self.judged(seat)
             given = f"It loses {rule.fine:g}, you get {rule.pays(True):g} if it chose B"
@@ -322,11 +278,11 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
             return f"Judge {target}{self._known(target)}. {given}, {rest}"
         now = f"{self.words.terse(0)} Round {self.round + 1} of {self.config.rounds}."
         if self.phase == "partner":
-            free = ", ".join(f"{a}{self._standing(a)}" for a in self.legal(seat))
+            free = ", ".join(f"{a}{self._standing(a)}" for a in self.choices(seat))
             head = (
                 "Choose a partner (score, last choice)" if self.reputation else "Choose a partner"
             )
-            return f"{head}: {free}. Answer {listed(list(self.legal(seat)), 1)}"
+            return f"{head}: {free}. Answer {listed(self.choices(seat), 1)}"
         other = self.pairs[seat]
         return f"{now} You meet {other}{self._known(other)}. {ask}"
 
@@ -337,7 +293,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         ]
         if self.reputation:
             lines.append(f"scores: {' '.join(f'{s:g}' for s in self.scores.values())}")
-        return "\n".join([*lines, f"points: {' '.join(f'{p:g}' for p in self.points.values())}"])
+        return "\n".join([*lines, f"points: {' '.join(f'{p:g}' for p in self.earned.values())}"])
 
 
 raw_env = raw_factory(SanctionedDilemma)

@@ -20,7 +20,7 @@ Experts play the equilibrium strategy, off its path as well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +28,7 @@ import numpy as np
 from coevo.envs.core.config import config
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.societies.sequential_goods import (
     GoodsConfig,
@@ -52,7 +53,6 @@ class SequentialPublicGoods(Society[SequentialPublicGoodsConfig]):
     env_id = "coevo/sequential_public_goods-v0"
     config_class = SequentialPublicGoodsConfig
     phase = "contribute"
-    round = 0
 
     def __init__(self, config: SequentialPublicGoodsConfig) -> None:
         super().__init__(config)
@@ -64,21 +64,13 @@ class SequentialPublicGoods(Society[SequentialPublicGoodsConfig]):
 
     # ---- Rules ---------------------------------------------------------------------------------
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.given: list[int] = []
-
-    def to_move(self) -> Sequence[str]:
-        return self.seats[len(self.given) : len(self.given) + 1]
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return self.moves
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        self.given.append(self.moves.index(next(iter(moves.values()))))
-        if self.to_move():
-            return {}
+        for seat in self.seats:
+            move = yield One(seat, moves=self.moves)
+            self.given.append(self.moves.index(move))
         paid = payoffs(self.config, [level / self.steps for level in self.given])
-        return dict(zip(self.seats, paid, strict=True))
+        yield Pay(dict(zip(self.seats, paid, strict=True)))
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return the equilibrium's contribution after what was given, mostly."""

@@ -1,4 +1,4 @@
-"""What tasks of societies share: phases of a round, and notes of what befell whom.
+"""What tasks of societies share: rounds of named phases, and words for moves and points.
 
 The social outcomes of an episode (`coevo.benchmarks.statistics.social`) read two notes of the reply
 that closes a phase: `sanctioned`, the seats that were punished in it, and `overused`, the seats
@@ -7,33 +7,26 @@ that took more than what lasts. A task without punishment or stock writes neithe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.parsing import answer
-from coevo.envs.core.task import Task
+from coevo.envs.core.protocol import ProtocolTask
 
 C = TypeVar("C")
 
 
-class Society(Task[C]):
-    """Base of tasks in rounds of named phases."""
+class Society(ProtocolTask[C]):
+    """A protocol in rounds, whose records and infos name the round and the phase."""
 
-    round: int
+    round = 0
     """Number of the round, from 0."""
-    phase: str
-    """What is asked now."""
 
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
         turn.round = self.round
         turn.notes["phase"] = self.phase
-        self._reply = turn
-
-    def note(self, key: str, seats: Iterable[str]) -> None:
-        """Write on the reply that is carried out now whom something befell."""
-        self._reply.notes[key] = list(seats)
 
     def info(self, seat: str) -> dict[str, Any]:
         return {"player": self.seats.index(seat), "round": self.round, "phase": self.phase}

@@ -20,7 +20,7 @@ that can be made, and reply best, ties in favour of the leader.
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import comb
 from typing import Annotated, Any
 
@@ -31,6 +31,7 @@ from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.catalogue import Matrix, matrix_game
 from coevo.envs.dilemmas.matrices import MatrixGame, game_of_payoffs
@@ -88,36 +89,18 @@ class Stackelberg(Society[StackelbergConfig]):
 
     # ---- Rules ---------------------------------------------------------------------------------
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        self.round = 0
-        self.announced: str | None = None
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.history: list[tuple[str, str]] = []
-        self.points = np.zeros(2)
-
-    @property
-    def phase(self) -> str:  # type: ignore[override]
-        """Who is asked."""
-        return "announce" if self.announced is None else "reply"
-
-    def to_move(self) -> Sequence[str]:
-        if self.round >= self.config.rounds:
-            return ()
-        return (LEADER,) if self.announced is None else (FOLLOWER,)
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return list(self.mixes) if seat == LEADER else self.columns
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        if self.announced is None:
-            self.announced = moves[LEADER]
-            return {}
-        reply = moves[FOLLOWER]
-        mix = self.mixes[self.announced]
-        paid = np.tensordot(mix, self.game.payoffs[:, self.columns.index(reply)], axes=1)
-        self.history.append((self.announced, reply))
-        self.points = self.points + paid
-        self.announced, self.round = None, self.round + 1
-        return dict(zip(self.seats, map(float, paid), strict=True))
+        for number in range(self.config.rounds):
+            self.round = number
+            self.announced: str | None = None
+            self.announced = yield One(LEADER, phase="announce", moves=list(self.mixes))
+            reply = yield One(FOLLOWER, phase="reply", moves=self.columns)
+            column = self.game.payoffs[:, self.columns.index(reply)]
+            paid = np.tensordot(self.mixes[self.announced], column, axes=1)
+            self.history.append((self.announced, reply))
+            self.announced = None
+            yield Pay(dict(zip(self.seats, paid, strict=True)))
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return the best commitment or the best reply, mostly."""
@@ -145,7 +128,7 @@ class Stackelberg(Society[StackelbergConfig]):
             for mix, reply in self.history
         ]
         return {
-            "leader": float(self.points[0] / len(self.history)),
+            "leader": self.earned[LEADER] / len(self.history),
             "value": self.value,
             "best_replies": float(np.mean(best)),
         }
@@ -185,7 +168,7 @@ class Stackelberg(Society[StackelbergConfig]):
             lines.append(
                 "Last round: {} was announced, the reply was {}.".format(*self.history[-1])
             )
-        moves = f"Legal moves: {listed(list(self.legal(seat)))}"
+        moves = f"Legal moves: {listed(self.choices(seat))}"
         if seat == LEADER:
             order = "/".join(self.rows)
             return "\n".join([*lines, f"What do you announce, as percent of {order}? {moves}"])
@@ -204,7 +187,7 @@ class Stackelberg(Society[StackelbergConfig]):
             for j, column in enumerate(self.columns)
         )
         head = f"Points leader,follower: {cells}."
-        moves = list(self.legal(seat))
+        moves = self.choices(seat)
         if seat == LEADER:
             order = "/".join(self.rows)
             return f"{head} You lead: percent of {order}. Answer {listed(moves, 3)}"

@@ -20,7 +20,7 @@ Experts: the planner that is best for the citizens who are left, Bayesian citize
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.societies.herding import HerdCosts, best_line, informative, updated
 from coevo.envs.societies.society import Society, listed
@@ -89,54 +90,33 @@ class Steering(Society[SteeringConfig]):
 
     # ---- Rules ---------------------------------------------------------------------------------
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        self.good = bool(rng.random() < self.config.prior)
-        self.luck = rng.random(self.config.citizens)
-        self.belief = self.config.prior
-        self.precision: str | None = None
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
+        c = self.config
+        self.good = bool(rng.random() < c.prior)
+        self.luck = rng.random(c.citizens)
+        self.belief = c.prior
         self.history: list[tuple[str, str]] = []
         self.errors = 0
-
-    @property
-    def round(self) -> int:  # type: ignore[override]
-        """Number of citizens who have acted."""
-        return len(self.history)
-
-    @property
-    def phase(self) -> str:  # type: ignore[override]
-        """Who is asked."""
-        return "precision" if self.precision is None else "action"
+        for number, citizen in enumerate(self.citizens):
+            self.round = number
+            self.precision: str | None = None
+            self.precision = yield One(PLANNER, phase="precision", moves=list(self.precisions))
+            action = yield One(citizen, phase="action", moves=ACTIONS)
+            q, wrong = self.precisions[self.precision], (action == ACTIONS[0]) != self.good
+            minded = wrong if c.planner == "altruistic" else action == ACTIONS[1]
+            self.errors += wrong
+            if informative(self.belief, q):
+                up, down = updated(self.belief, q)
+                self.belief = float(up if action == ACTIONS[0] else down)
+            self.history.append((self.precision, action))
+            planner = -float(c.of_precision(q)) - c.error_cost * minded
+            yield Pay({PLANNER: planner, citizen: -c.error_cost * wrong})
 
     @property
     def signal(self) -> str:
         """What the next citizen is told."""
         right = self.luck[self.round] < self.precisions[str(self.precision)]
         return ACTIONS[0] if right == self.good else ACTIONS[1]
-
-    def to_move(self) -> Sequence[str]:
-        if self.round >= len(self.citizens):
-            return ()
-        return (PLANNER,) if self.precision is None else (self.citizens[self.round],)
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return list(self.precisions) if seat == PLANNER else ACTIONS
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        seat, move = next(iter(moves.items()))
-        if seat == PLANNER:
-            self.precision = move
-            return {}
-        c, q = self.config, self.precisions[str(self.precision)]
-        wrong = (move == ACTIONS[0]) != self.good
-        minded = wrong if c.planner == "altruistic" else move == ACTIONS[1]
-        self.errors += wrong
-        if informative(self.belief, q):
-            up, down = updated(self.belief, q)
-            self.belief = float(up if move == ACTIONS[0] else down)
-        self.history.append((str(self.precision), move))
-        self.precision = None
-        planner = -float(c.of_precision(q)) - c.error_cost * minded
-        return {PLANNER: planner, seat: -c.error_cost * wrong}
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return the best precision, or what a Bayesian does; mostly."""
@@ -197,7 +177,7 @@ class Steering(Society[SteeringConfig]):
         if seat == PLANNER:
             lines = [f"{self.citizens[self.round]} is next.", *lines]
         lines.append(f"Public belief that it is good: {self.belief:.3f}.")
-        moves = f"Legal moves: {listed(list(self.legal(seat)))}"
+        moves = f"Legal moves: {listed(self.choices(seat))}"
         if seat == PLANNER:
             return "\n".join([*lines, f"Which precision do you set? {moves}"])
         lines.append(f"Your signal, of precision {self.precision}: {self.signal}.")
@@ -206,7 +186,7 @@ class Steering(Society[SteeringConfig]):
     def terse(self, seat: str) -> str:
         c = self.config
         known = f"P(good) {self.belief:.3f}."
-        ask = f"Answer {' or '.join(map(answer, self.legal(seat)))}"
+        ask = f"Answer {' or '.join(map(answer, self.choices(seat)))}"
         if seat == PLANNER:
             minds = "errors" if c.planner == "altruistic" else "bad"
             cost = f"{c.precision_cost:g} (q-{c.baseline:g})^2"

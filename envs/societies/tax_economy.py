@@ -15,7 +15,9 @@ References    mean payoff of all seats by default: random 46.3 (exact), the best
 
 The economy is that of the AI Economist (Zheng et al. 2022; salesforce/ai-economist, one-step
 economy), with fixed skills, `evenness` for its coin equality and a cost of hours scaled so that
-hours lie between 0 and 100. taxation.py has the optimal flat tax in closed form: 25.4 % by default.
+hours lie between 0 and 100. A worker of skill s who works L hours earns z = s L and has utility
+coin - c L^d; it replies to a flat rate t with L* = ((1 - t) s / (c d))^e, e = 1 / (d - 1), its own
+share of its tax left aside, and `even_output_optimum` is the best flat rate: 25.4 % by default.
 Experts: workers reply to their marginal rate without regard to their share of the revenue; the
 planner sets the grid's best flat rate.
 """
@@ -26,16 +28,17 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.protocol import All, One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.societies.society import Society, listed
-from coevo.envs.societies.taxation import coins, evenness, tax_due
 
+Array = NDArray[np.float64]
 PLANNER = "planner_0"
 HOURS = 100.0
 """Most that anybody can work."""
@@ -73,7 +76,6 @@ class TaxEconomy(Society[TaxEconomyConfig]):
 
     env_id = "coevo/tax_economy-v0"
     config_class = TaxEconomyConfig
-    round = 0
 
     def __init__(self, config: TaxEconomyConfig) -> None:
         super().__init__(config)
@@ -88,35 +90,18 @@ class TaxEconomy(Society[TaxEconomyConfig]):
 
     # ---- Rules ---------------------------------------------------------------------------------
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.set: list[str] = []
         self.worked: dict[str, float] = {}
+        for _ in self.config.brackets:
+            self.set.append((yield One(PLANNER, phase="tax", moves=self.rates)))
+        hours = yield All(self.workers, phase="work", moves=self.hours)
+        self.worked = {seat: float(hours[seat]) for seat in self.workers}
+        worked = np.array(list(self.worked.values()))
+        planner, utilities = self.account(worked, [_share(rate) for rate in self.set])
+        yield Pay({PLANNER: planner, **dict(zip(self.workers, utilities, strict=True))})
 
-    @property
-    def phase(self) -> str:  # type: ignore[override]
-        """Whether rates are set or hours chosen."""
-        return "tax" if len(self.set) < len(self.config.brackets) else "work"
-
-    def to_move(self) -> Sequence[str]:
-        if self.worked:
-            return ()
-        return (PLANNER,) if self.phase == "tax" else self.workers
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return self.rates if seat == PLANNER else self.hours
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        if self.phase == "tax":
-            self.set.append(moves[PLANNER])
-            return {}
-        self.worked = {seat: float(moves[seat]) for seat in self.workers}
-        hours = np.array(list(self.worked.values()))
-        planner, utilities = self.account(hours, [_share(rate) for rate in self.set])
-        return {PLANNER: planner, **dict(zip(self.workers, map(float, utilities), strict=True))}
-
-    def account(
-        self, hours: NDArray[np.float64], rates: Sequence[float]
-    ) -> tuple[float, NDArray[np.float64]]:
+    def account(self, hours: Array, rates: Sequence[float]) -> tuple[float, Array]:
         """Return the planner's payoff and the workers' utilities."""
         c = self.config
         income = self.skills * hours
@@ -239,6 +224,84 @@ class TaxEconomy(Society[TaxEconomyConfig]):
             for (seat, hours), s in zip(self.worked.items(), self.skills, strict=False)
         ]
         return "\n".join(lines)
+
+
+def tax_due(income: ArrayLike, brackets: Sequence[float], rates: Sequence[float]) -> Array:
+    """Return the tax on incomes.
+
+    Args:
+        income: z, of any shape.
+        brackets: lower ends, rising from 0.
+        rates: marginal rate in each bracket.
+
+    >>> tax_due([50.0, 150.0], [0.0, 100.0], [0.1, 0.5]).tolist()
+    [5.0, 35.0]
+    """
+    z = np.asarray(income, dtype=float)[..., None]
+    upper = np.array([*brackets[1:], np.inf])
+    inside = np.clip(np.minimum(z, upper) - np.array(brackets), 0.0, None)
+    return np.asarray((inside * np.array(rates)).sum(axis=-1))
+
+
+def coins(income: ArrayLike, brackets: Sequence[float], rates: Sequence[float]) -> Array:
+    """Return what everybody has after taxes and an equal share of the revenue."""
+    z = np.asarray(income, dtype=float)
+    due = tax_due(z, brackets, rates)
+    return np.asarray(z - due + due.sum() / len(z))
+
+
+def evenness(coin: ArrayLike) -> float:
+    """Return 1 - Gini N / (N - 1): 1 where all have the same, 0 where one has everything.
+
+    Where nobody has anything all have the same.
+
+    >>> evenness([2.0, 2.0]), evenness([4.0, 0.0]), evenness([0.0, 0.0])
+    (1.0, 0.0, 1.0)
+    """
+    x = np.asarray(coin, dtype=float)
+    if x.sum() <= 0:
+        return 1.0
+    gini = np.abs(x[:, None] - x).sum() / (2 * len(x) * x.sum())
+    return float(1 - gini * len(x) / (len(x) - 1))
+
+
+def best_labour(skill: ArrayLike, rate: float, cost: float, power: float) -> Array:
+    """Return the hours that a worker wants under a flat rate: ((1 - t) s / (c d))^(1 / (d - 1)).
+
+    >>> best_labour([1.0, 4.0], 0.5, 1.0, 2.0).tolist()
+    [0.25, 1.0]
+    """
+    s = np.asarray(skill, dtype=float)
+    return np.asarray(((1 - rate) * s / (cost * power)) ** (1 / (power - 1)))
+
+
+def even_output_optimum(skills: Sequence[float], power: float) -> float:
+    """Return the flat rate that is best for evenness x output: max(0, 1 - e / (g (1 + e))).
+
+    g is the Gini index of incomes times N / (N - 1): with x = 1 - t the planner maximises
+    (1 - x g) x^e.
+
+    >>> round(even_output_optimum([1, 1.5, 2, 4], 2.0), 3)
+    0.254
+    """
+    e = 1 / (power - 1)
+    g = 1 - evenness(np.asarray(skills, dtype=float) ** (1 + e))
+    return max(0.0, 1 - e / (g * (1 + e))) if g > 0 else 0.0
+
+
+def welfare_optimum(skills: Sequence[float], weights: Sequence[float], power: float) -> float:
+    """Return the flat rate that is best for sum_i w_i u_i: (1 - G) / (1 - G + e), at least 0.
+
+    G = sum(w Y) / (mean(Y) sum(w)) over incomes Y (Saez 2001 for fixed weights).
+
+    >>> round(welfare_optimum([1, 1.5, 2, 4], [1, 1 / 1.5, 1 / 2, 1 / 4], 2.0), 3)
+    0.283
+    """
+    e = 1 / (power - 1)
+    y = np.asarray(skills, dtype=float) ** (1 + e)
+    w = np.asarray(weights, dtype=float)
+    rest = 1 - float((w * y).sum() / (y.mean() * w.sum()))
+    return max(0.0, rest / (rest + e)) if rest + e > 0 else 0.0
 
 
 def _share(rate: str) -> float:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from coevo.benchmarks.reproductions import REPRODUCTIONS
-from coevo.envs.societies import causal_levels
+from coevo.envs.societies import causal_game
 from coevo.trainers.estimators import (
     AgentMean,
     BatchMean,
@@ -90,15 +90,15 @@ def each_alone(self, table):
     return table
 
 
-def careless(game, weight_U, action, levels=causal_levels.LEVELS):
-    return causal_levels.policies(game.payoffs_UXYS.shape[2], levels)[0]
+def careless(game, weight_U, action, levels=causal_game.LEVELS):
+    return causal_game.policies(game.payoffs_UXYS.shape[2], levels)[0]
 
 
 FULL_GROUP, GROUP_STD = GroupMean.__call__, GroupStd.__call__
 BROKEN = [
     ("agent_norm", GroupStd, "__call__", all_agents, "E[A^2]"),
     ("bnpo_optimum", BetaPdf, "__call__", unscaled, "p ~ Beta(1, 5): BNPO"),
-    ("causal_levels", causal_levels, "best_reply", careless, "gain over pure commitments"),
+    ("causal_levels", causal_game, "best_reply", careless, "gain over pure commitments"),
     ("cov_entropy", ClipCov, "__call__", kept, "entropy, Clip-Cov - PPO"),
     ("cov_entropy", KlCov, "batch_statistics", unmarked, "entropy, KL-Cov - PPO"),
     ("dr_mas_spikes", GroupMean, "__call__", pooled_mean, "scales: factor"),

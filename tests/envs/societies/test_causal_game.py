@@ -6,9 +6,11 @@ import pytest
 from coevo.agents import ExpertAgent, RandomAgent
 from coevo.benchmarks.evaluate import evaluate
 from coevo.envs import make, spec
-from coevo.envs.societies.causal_game import COORDINATION, FOLLOWER, LEADER
-from coevo.envs.societies.causal_levels import (
+from coevo.envs.societies.causal_game import (
+    COORDINATION,
     DO,
+    FOLLOWER,
+    LEADER,
     LEVELS,
     OBSERVE,
     SEE,

@@ -5,7 +5,7 @@ from coevo.agents import ExpertAgent, RandomAgent
 from coevo.benchmarks.evaluate import evaluate
 from coevo.envs import make, spec
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.societies.donor_rules import Donation, final_mean, pairs, survivors, trace
+from coevo.envs.societies.donor_game import Donation, final_mean, pairs, survivors, trace
 
 ID = "coevo/donor_game-v0"
 PAPER = {"players": 12, "rounds": 12, "prompt_style": "terse"}

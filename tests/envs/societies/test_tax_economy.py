@@ -7,7 +7,7 @@ from coevo.agents import ExpertAgent
 from coevo.benchmarks.evaluate import evaluate
 from coevo.envs import make, spec
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.societies.taxation import (
+from coevo.envs.societies.tax_economy import (
     best_labour,
     coins,
     even_output_optimum,
