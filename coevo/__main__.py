@@ -14,6 +14,9 @@ import os
 import sys
 from collections.abc import Sequence
 
+from coevo.commands.arguments import name_of
+from coevo.commands.extras import check_extra, extra_of
+from coevo.commands.parse import parse
 from coevo.envs.core.errors import CoevoError, missing_extra
 from coevo.envs.core.quoting import visible
 from coevo.trainers.interrupt import as_one
@@ -22,16 +25,6 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 NO_MEMORY = ("failed to map segment", "allocate memory", "out of memory")
 """What the loader of libraries, torch and an accelerator say where there is no memory left."""
-TRAIN_EXTRA = (
-    "matplotlib",
-    "peft",
-    "rich",
-    "safetensors",
-    "tokenizers",
-    "torch",
-    "transformers",
-)
-COMPARE_EXTRA = ("networkx", "openskill")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,12 +51,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
-    from coevo.commands.parse import parse
-
     args = parse(argv)
     if args is None:
         return 0
-    return int(importlib.import_module(args.runs).run(args))
+    check_extra(args)
+    module = name_of(args).replace(" ", "_")
+    return int(importlib.import_module(f"coevo.commands.{module}").run(args))
 
 
 def _explain(error: Exception) -> int:
@@ -73,9 +66,8 @@ def _explain(error: Exception) -> int:
         return _say(f"{prefix}{error}", error.exit_code)
     if isinstance(error, ModuleNotFoundError):
         package = str(error.name).partition(".")[0]
-        for extra, packages in (("train", TRAIN_EXTRA), ("compare", COMPARE_EXTRA)):
-            if package in packages:
-                return _say(f"error: {missing_extra(package, extra)}", 2)
+        if extra := extra_of(package):
+            return _say(f"error: {missing_extra(package, extra)}", 2)
     if isinstance(error, OSError):
         where = f" {error.filename}" if error.filename else ""
         return _say(f"error: cannot use{where or ' a file'}: {error.strerror or error}", 2)

@@ -18,7 +18,7 @@ from coevo.commands.algos import describe, source
 from coevo.commands.arguments import COMMANDS, POSITIONAL, flag
 from coevo.commands.parse import field_docstrings
 from coevo.envs.core.config import components, plain
-from coevo.envs.core.errors import CoevoError
+from coevo.envs.core.errors import INSTALL, CoevoError
 from coevo.envs.rewards import REWARDS, RewardModule
 from coevo.trainers import algorithms as catalogue
 from coevo.trainers.algorithm import STATUS, Algorithm, CollectConfig
@@ -251,6 +251,7 @@ def command_pages() -> dict[str, str]:
         parts += [
             f"## coevo {name}",
             escaped(inspect.getdoc(kind) or ""),
+            f"Needs: `{INSTALL.format(kind.extra)}`" if kind.extra else "",
             table(("option", "meaning"), rows) if rows else "",
             f"```text\n{kind.example}\n```",
         ]

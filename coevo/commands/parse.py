@@ -15,11 +15,26 @@ from itertools import pairwise
 from typing import Any, Literal, NoReturn, get_args, get_origin, get_type_hints
 
 from coevo import __version__
-from coevo.commands.arguments import COMMANDS, POSITIONAL, Command, flag
-from coevo.commands.arguments.fields import Shown
+from coevo.commands.arguments import COMMANDS, POSITIONAL, Command, Shown, flag
 from coevo.envs.core.config import LARGEST
-from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.core.errors import INSTALL, ConfigError, unknown
 from coevo.envs.core.quoting import encodable
+
+OVERVIEW = """usage: coevo COMMAND [OPTIONS]
+
+Multi-agent language tasks, and the co-evolution algorithms that train on them.
+
+commands, and the extra that each needs:
+{commands}
+
+An extra is installed in the clone: {install}
+`coevo COMMAND --help` shows the options of a command.
+
+example:
+  coevo train mars --env coevo/kuhn_poker-v0 --budget 4m
+"""
+HELP = ("-h", "--help")
+NUMBERS = {int: "whole number", float: "number"}
 
 
 def parse(argv: Sequence[str]) -> Command | None:
@@ -29,62 +44,46 @@ def parse(argv: Sequence[str]) -> Command | None:
         ConfigError: a value is missing or does not fit.
         UnknownNameError: no such command or option; the nearest ones are listed.
     """
-    if not argv or argv[0] in ("-h", "--help", "help"):
+    if not argv or argv[0] in (*HELP, "help"):
         sys.stdout.write(overview())
-        return None
-    if argv[0] == "--version":
+    elif argv[0] == "--version":
         sys.stdout.write(f"coevo {__version__}\n")
-        return None
-    if any("\0" in word or encodable(word) != word for word in argv):
+    elif any("\0" in word or encodable(word) != word for word in argv):
         raise ConfigError("an argument holds a character that no name or path may hold")
-    name, rest = _command(argv)
-    if name is None:
-        return None
-    return _read(name, rest)
+    elif (name := _command(argv)) is not None:
+        return _read(name, list(argv[len(name.split()) :]))
+    return None
 
 
 def overview() -> str:
     """Write what `coevo --help` shows."""
-    width = max(map(len, COMMANDS))
     lines = [
-        f"  {name:<{width}}  {(kind.__doc__ or '').splitlines()[0]}"
+        f"  {name:<15} {f'[{kind.extra}]' if kind.extra else '':<10} {_summary(kind)}"
         for name, kind in COMMANDS.items()
     ]
-    return "\n".join(
-        [
-            "usage: coevo COMMAND [OPTIONS]",
-            "",
-            "Multi-agent language tasks, and the co-evolution algorithms that train on them.",
-            "",
-            "commands:",
-            *lines,
-            "",
-            "`coevo COMMAND --help` shows the options of a command.",
-            "",
-            "example:",
-            "  coevo train mars --env coevo/kuhn_poker-v0 --budget 4m",
-            "",
-        ]
-    )
+    return OVERVIEW.format(commands="\n".join(lines), install=INSTALL.format("EXTRA"))
 
 
-def _command(argv: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Split off the name of the command, which may be two words."""
+def _summary(kind: type[Command]) -> str:
+    return (kind.__doc__ or "").splitlines()[0]
+
+
+def _command(argv: Sequence[str]) -> str | None:
+    """Return the name of the command, which may be two words; None after the help of a group."""
     first = argv[0]
     inner = [name.split()[1] for name in COMMANDS if name.startswith(f"{first} ")]
     if not inner:
         if first not in COMMANDS:
             raise unknown("command", first, dict.fromkeys(name.split()[0] for name in COMMANDS))
-        return first, list(argv[1:])
-    if len(argv) < 2 or argv[1] in ("-h", "--help"):
-        sys.stdout.write(f"usage: coevo {first} {{{','.join(inner)}}} [OPTIONS]\n\n")
-        for name in inner:
-            sys.stdout.write(f"  {name}  {COMMANDS[f'{first} {name}'].__doc__}\n")
-        sys.stdout.write(f"\nexample:\n  {COMMANDS[f'{first} {inner[0]}'].example}\n")
-        return None, []
-    if argv[1] not in inner:
-        raise unknown(f"command of coevo {first}", argv[1], inner)
-    return f"{first} {argv[1]}", list(argv[2:])
+        return first
+    if len(argv) > 1 and argv[1] not in HELP:
+        if argv[1] not in inner:
+            raise unknown(f"command of coevo {first}", argv[1], inner)
+        return f"{first} {argv[1]}"
+    lines = [f"  {name}  {_summary(COMMANDS[f'{first} {name}'])}\n" for name in inner]
+    sys.stdout.write(f"usage: coevo {first} {{{','.join(inner)}}} [OPTIONS]\n\n{''.join(lines)}")
+    sys.stdout.write(f"\nexample:\n  {COMMANDS[f'{first} {inner[0]}'].example}\n")
+    return None
 
 
 class _Parser(argparse.ArgumentParser):
@@ -100,11 +99,11 @@ class _Parser(argparse.ArgumentParser):
 def _read(name: str, rest: list[str]) -> Command | None:
     kind = COMMANDS[name]
     parser = _parser(name, kind)
-    if "-h" in rest or "--help" in rest:
+    if set(HELP) & set(rest):
         parser.print_help()
         return None
     for word in rest:
-        if word.startswith("--") and word.endswith("=--"):  # which argparse would take for nothing
+        if word.startswith("--") and word.endswith("=--"):  # argparse would drop the value
             parser.error(f"{word[:-3]}: '--' is no value")
     values, unread = parser.parse_known_args(rest)
     for word in unread:
@@ -113,8 +112,7 @@ def _read(name: str, rest: list[str]) -> Command | None:
             raise unknown(f"option of coevo {name}", word.partition("=")[0], known)
     if unread:
         parser.error(f"takes no {' '.join(unread)}")
-    many = {key: tuple(v) for key, v in vars(values).items() if isinstance(v, list)}
-    return kind(**{**vars(values), **many})
+    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in vars(values).items()})
 
 
 def _parser(name: str, kind: type[Command]) -> _Parser:
@@ -124,66 +122,45 @@ def _parser(name: str, kind: type[Command]) -> _Parser:
         epilog=f"example:\n  {kind.example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
+        argument_default=argparse.SUPPRESS,
     )
     hints, said = get_type_hints(kind, include_extras=True), field_docstrings(kind)
     for field in fields(kind):
         inner, shown = get_args(hints[field.name])
-        options = _options(inner, shown)
-        help_text = " ".join(
-            [
-                " ".join(said[field.name].split()),
-                f"(default: {shown.default})" * bool(shown.default),
-            ]
-        )
-        required = field.default is MISSING
+        options, required = _options(inner, shown), field.default is MISSING
+        default = f" (default: {shown.default})" if shown.default else ""
+        options["help"] = (" ".join(said[field.name].split()) + default).replace("%", "%%")
         if field.name in POSITIONAL:
-            options["nargs"] = None if required else "?"
-            words = [field.name]
+            parser.add_argument(field.name, nargs=None if required else "?", **options)
         else:
-            words = [flag(field.name)]
-            options |= {"dest": field.name, "required": required}
-        default = None if required else field.default
-        parser.add_argument(
-            *words, default=default, help=help_text.strip().replace("%", "%%"), **options
-        )
+            parser.add_argument(flag(field.name), dest=field.name, required=required, **options)
     return parser
 
 
 def _options(hint: Any, shown: Shown) -> dict[str, Any]:
-    """Return what argparse is told about a type."""
+    """Return argparse's settings for a type."""
     if hint is bool:
         return {"action": "store_true"}
     if get_origin(hint) is tuple:
-        return {"action": _Extend, "nargs": "+", "metavar": shown.metavar}
-    if get_origin(hint) is Literal:
-        return {"choices": get_args(hint), "metavar": shown.metavar}
-    kinds = [part for part in (get_args(hint) or (hint,)) if part is not type(None)]
-    if get_origin(kinds[0]) is Literal:
-        return {"choices": get_args(kinds[0]), "metavar": shown.metavar}
-    number = _NUMBERS.get(kinds[0])
+        return {"action": "extend", "nargs": "+", "metavar": shown.metavar}
+    kind = next(iter(part for part in (get_args(hint) or (hint,)) if part is not type(None)))
+    for choices in (hint, kind):
+        if get_origin(choices) is Literal:
+            return {"choices": get_args(choices), "metavar": shown.metavar}
+    number = NUMBERS.get(kind)
     read = partial(_number, number, shown.low) if number else _text
     return {"type": read, "metavar": shown.metavar}
 
 
-class _Extend(argparse.Action):
-    """Joins the values of a repeated option."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
-        setattr(namespace, self.dest, [*getattr(namespace, self.dest), *values])
-
-
-_NUMBERS = {int: "whole number", float: "number"}
-
-
 def _text(text: str) -> str:
-    """Refuse a value of nothing, as a shell makes it of a variable that is not set."""
+    """Refuse an empty value, which a shell makes of a variable that is not set."""
     if not text.strip(" ,"):
         raise argparse.ArgumentTypeError(f"{text!r} says nothing; leave the option out")
     return text
 
 
 def _number(kind: str, low: float, text: str) -> float:
-    """Read a number; what is not finite, too small or beyond all meaning is refused."""
+    """Read a finite number that is neither too small nor too large."""
     try:
         value = int(text) if kind == "whole number" else float(text)
     except ValueError:

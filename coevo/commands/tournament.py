@@ -21,7 +21,7 @@ from coevo.benchmarks.tournament.runner import Tournament
 from coevo.benchmarks.tournament.summary import summarise, write
 from coevo.commands import players
 from coevo.commands import tournament_tables as tables
-from coevo.commands.arguments.comparing import Tournament as Arguments
+from coevo.commands.arguments import Tournament as Arguments
 from coevo.commands.run_display import LINE_EVERY, Interrupted
 from coevo.commands.run_setup import seconds
 from coevo.commands.screen import Screen, print_json, share

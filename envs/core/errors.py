@@ -11,6 +11,9 @@ import difflib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+INSTALL = "pip install -c constraints.txt -e '.[{}]'"
+"""Command that installs an extra, in a clone of the repository."""
+
 
 class CoevoError(Exception):
     """Base of every error that coevo raises on purpose."""
@@ -110,8 +113,9 @@ def missing_extra(package: str, extra: str) -> MissingExtraError:
     """Build the error for an optional package that is not installed.
 
     >>> str(missing_extra("torch", "train"))
-    "this needs the package 'torch', which is not installed: pip install 'coevo[train]'"
+    "this needs the package 'torch', which is not installed: \
+pip install -c constraints.txt -e '.[train]'"
     """
     return MissingExtraError(
-        f"this needs the package {package!r}, which is not installed: pip install 'coevo[{extra}]'"
+        f"this needs the package {package!r}, which is not installed: {INSTALL.format(extra)}"
     )

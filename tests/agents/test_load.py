@@ -170,7 +170,7 @@ def test_a_mistyped_prefix_names_the_near_one(monkeypatch):
 
 def test_a_loader_without_its_extra_names_it(monkeypatch):
     monkeypatch.setitem(load.PREFIXES, "far", ("no_such_package.agent", "api"))
-    with pytest.raises(MissingExtraError, match=r"'no_such_package'.*pip install 'coevo\[api\]'"):
+    with pytest.raises(MissingExtraError, match=r"'no_such_package'.*-e '\.\[api\]'"):
         load_agent("far:away")
 
 

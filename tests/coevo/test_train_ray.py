@@ -37,7 +37,7 @@ def test_ray_that_is_not_installed_is_one_line(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     words = ["--ray", "local", "--rollout-workers", "1", "--out", str(tmp_path / "run")]
     assert main([*KUHN, *words]) == 2
-    assert "pip install 'coevo[ray]'" in capsys.readouterr().err
+    assert "pip install -c constraints.txt -e '.[ray]'" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from coevo.commands.arguments import COMMANDS, POSITIONAL, flag
-from coevo.commands.arguments.fields import Shown
+from coevo.commands.arguments import COMMANDS, POSITIONAL, Shown, flag
 from coevo.envs.core.config import components
 from coevo.envs.core.registry import ENVS
 from coevo.envs.rewards import REWARDS

@@ -131,7 +131,7 @@ def test_unknown_names_get_the_near_ones(text):
 @pytest.mark.parametrize(
     ("name", "how"),
     [
-        ("tensorboard", r"pip install 'coevo\[log\]'"),
+        ("tensorboard", r"pip install -c constraints.txt -e '\.\[log\]'"),
         ("wandb", "pip install wandb$"),
         ("trackio", "pip install trackio$"),
     ],

@@ -137,7 +137,7 @@ def test_self_play_is_checked(wrong):
 )
 def test_a_missing_package_is_named_with_its_extra(algo, module, package, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtraError, match=rf"{package}.* pip install 'coevo\[sb3\]'"):
+    with pytest.raises(MissingExtraError, match=rf"{package}.* -e '\.\[sb3\]'"):
         short(tmp_path, algo)
     assert baseline(algo).settings == SB3[algo].settings, "the tables are there all the same"
 

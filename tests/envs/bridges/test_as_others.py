@@ -118,7 +118,7 @@ def test_trl_trains_on_it(tmp_path, monkeypatch):
 
 def test_textarena_is_asked_for_in_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "textarena", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'coevo\[bridges\]'"):
+    with pytest.raises(MissingExtraError, match=r"-e '\.\[bridges\]'"):
         CoevoGame(KUHN)
 
 

@@ -93,7 +93,7 @@ def test_unknown_lists_near_ones_then_all():
 
 
 def test_a_missing_extra_says_what_to_install():
-    assert str(missing_extra("bm25s", "search")).endswith("pip install 'coevo[search]'")
+    assert str(missing_extra("bm25s", "search")).endswith("-e '.[search]'")
 
 
 def test_unknown_arguments_name_the_near_ones_first():

@@ -43,5 +43,5 @@ def test_a_move_changes_its_cell_alone():
 
 def test_a_missing_package_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL.ImageDraw", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'coevo\[train\]'"):
+    with pytest.raises(MissingExtraError, match=r"-e '\.\[train\]'"):
         picture("x")
