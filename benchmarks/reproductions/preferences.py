@@ -8,49 +8,49 @@ another in four of five comparisons.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from coevo.benchmarks.reproductions.arms import arms, distributions
+from coevo.benchmarks.reproductions.run import Arm, Trained, World
+from coevo.benchmarks.reproductions.worlds import BANDIT, arms, first_row
 from coevo.envs.rewards import Odds, WinRate
 from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.algorithms import algorithm
+from coevo.trainers.loop import Update
+from coevo.trainers.run import Run, output_policy
 
 P_AA = torch.tensor(
     [[0.5, 0.9, 0.2, 0.8], [0.1, 0.5, 0.8, 0.8], [0.8, 0.2, 0.5, 0.8], [0.2, 0.2, 0.2, 0.5]],
     dtype=torch.float64,
 )
-ARMS = len(P_AA)
-JUDGE = Odds(
-    of={
-        one: dict(zip(arms(ARMS), row, strict=True))
-        for one, row in zip(arms(ARMS), P_AA.tolist(), strict=True)
-    }
-)
 PLAIN = {"optim.optimiser": "sgd", "optim.warmup": 0, "optim.grad_norm": 1e9}
 """Plain gradient steps, as tables take them."""
 
 
-@dataclass(frozen=True)
-class Course:
-    """The policies of a run, update after update, [U, A]; the first is that before training."""
+def odds_of(p_AA: Tensor) -> Odds:
+    """Return a judge that knows how often each arm is preferred to each other one."""
+    names = arms(len(p_AA))
+    rows = zip(names, p_AA.tolist(), strict=True)
+    return Odds(of={one: dict(zip(names, row, strict=True)) for one, row in rows})
 
-    p_UA: Tensor
 
-    @property
-    def average(self) -> Tensor:
-        """The mixture of all policies."""
-        return self.p_UA[1:].mean(0)
+def judged(*, drawn: bool = False) -> Callable[[Algorithm, int], Algorithm]:
+    """Return what pays an algorithm by the circle; `drawn` draws every comparison once."""
+    module = WinRate(judge=odds_of(P_AA), drawn=drawn)
+    return lambda made, seed: replace(made, rewards=(module,))
 
-    @property
-    def last(self) -> Tensor:
-        """The policy at the end."""
-        return self.p_UA[-1]
+
+def policies(run: Run, done: Update) -> Tensor:
+    """Watch the probabilities of the arms, [A]."""
+    (learner,) = run.learners.values()
+    return first_row(output_policy(learner), len(run.config.env_options["payoffs"][0]))
+
+
+CIRCLE = World(BANDIT, options={"payoffs": ((0.0,) * len(P_AA),)}, watch=policies)
+"""Four arms that pay nothing themselves."""
 
 
 def worst_case(p_A: Tensor) -> float:
@@ -62,40 +62,37 @@ def worst_case(p_A: Tensor) -> float:
     return float((p_A @ P_AA).min())
 
 
-def record(name: str, variant: str | None, drawn: bool, changes: Mapping[str, Any]) -> Algorithm:
-    """Return an algorithm whose win rates are judged by the table of preferences.
-
-    Args:
-        name: of the algorithm.
-        variant: of it.
-        drawn: whether a comparison is drawn once, instead of being known as a probability.
-        changes: dotted setting -> value.
-    """
-    made = algorithm(name, variant, {**PLAIN, **changes})
-    return replace(made, rewards=(WinRate(judge=JUDGE, drawn=drawn),))
+def worst_cases(end: Trained) -> dict[str, float]:
+    """Measure the average of all policies, and the last one."""
+    p_UA = torch.stack(end.seen)
+    average_A = p_UA.mean(0)
+    return {
+        "average": worst_case(average_A),
+        "last": worst_case(p_UA[-1]),
+        "dominated": float(average_A[-1]),
+    }
 
 
-def course(made: Algorithm, steps: int, seed: int) -> Course:
-    """Train a table by the shipped loop."""
-    start_A = torch.full((ARMS,), 1 / ARMS, dtype=torch.float64)
-    return Course(torch.stack([start_A, *distributions(made, [0.0] * ARMS, steps, seed)]))
-
-
-def fitted_scores(steps: int, seed: int) -> Course:
-    """Train on Bradley-Terry scores instead of preferences: the naive control."""
-    score_A = torch.zeros(ARMS, dtype=torch.float64, requires_grad=True)
+def fitted_scores() -> list[float]:
+    """Return scores of the arms that fit the preferences, by Bradley and Terry."""
+    score_A = torch.zeros(len(P_AA), dtype=torch.float64, requires_grad=True)
     fit = torch.optim.LBFGS([score_A], max_iter=200, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
         fit.zero_grad()
-        gap_AA = score_A.unsqueeze(1) - score_A
-        value = binary_cross_entropy_with_logits(gap_AA, P_AA)
+        value = binary_cross_entropy_with_logits(score_A.unsqueeze(1) - score_A, P_AA)
         value.backward()
         return value
 
     fit.step(loss)
-    changes = {"collect.episodes": 8, "optim.lr": 4.0, "advantage.reward_weights": {}}
-    made = replace(algorithm("spo", None, {**PLAIN, **changes}), rewards=())
-    start_A = torch.full((ARMS,), 1 / ARMS, dtype=torch.float64)
-    found = distributions(made, score_A.detach().tolist(), steps, seed)
-    return Course(torch.stack([start_A, *found]))
+    return score_A.detach().tolist()
+
+
+FITTED = Arm(
+    "spo",
+    {"collect.episodes": 8, "optim.lr": 4.0, "advantage.reward_weights": {}},
+    {"payoffs": (tuple(fitted_scores()),)},
+    edit=lambda made, seed: replace(made, rewards=()),
+    steps=200,
+)
+"""The naive control: it is paid scores instead of preferences."""

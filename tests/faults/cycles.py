@@ -9,7 +9,6 @@ import pytest
 
 from coevo.agents.population import MakePolicy, Shared
 from coevo.benchmarks.reproductions import (
-    cooper_hack,
     cory_exchange,
     derl_formulas,
     essays,
@@ -20,7 +19,8 @@ from coevo.benchmarks.reproductions import (
     procedure,
     spectrum,
 )
-from coevo.benchmarks.reproductions.hackable import ID as HACKABLE
+from coevo.benchmarks.reproductions.claims import cooper_hack
+from coevo.benchmarks.reproductions.run import configured
 from coevo.trainers import loop
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
@@ -108,8 +108,9 @@ def _roles() -> Small:
 
 
 def _judge() -> Small:
-    made = cooper_hack.record(None, cooper_hack.FAST)
-    return Small(made, HACKABLE, cooper_hack.maker())
+    claim = cooper_hack.CLAIM
+    made = configured(claim.arms["fast"], 0, claim.changes)
+    return Small(made, claim.world.env, claim.world.maker(0))
 
 
 def _evolution() -> Small:

@@ -8,17 +8,16 @@ import pytest
 from coevo.benchmarks.reproductions import (
     asking,
     bursts,
-    contexts,
     dr_mas_spikes,
-    gdpo_collapse,
-    polychromic,
     search_team,
     ssp_gate,
 )
 from coevo.benchmarks.reproductions import gated_accumulation as gated
+from coevo.benchmarks.reproductions.claims import gdpo_collapse, polychromic
 from coevo.benchmarks.reproductions.table_run import learnt, sized, started
+from coevo.benchmarks.reproductions.worlds import BANDIT, SEAT
 from coevo.envs import make
-from coevo.trainers.estimators import Decoupled, Gated, GroupMean, GroupStd, WeightedSum
+from coevo.trainers.estimators import Gated, GroupMean, GroupStd, WeightedSum
 from coevo.trainers.loop import updates
 
 
@@ -53,27 +52,43 @@ def test_the_gate_keeps_what_the_plain_sum_gives_up(monkeypatch):
 
 
 def test_a_context_pays_its_own_arms_and_notes_what_they_are_worth_beside():
-    env = make(contexts.ID, prompt_style="terse", payoffs=((1.0, 2.0), (3.0, 4.0)), beside=(5, 6))
+    env = make(
+        BANDIT,
+        prompt_style="terse",
+        payoffs=((1.0, 2.0), (3.0, 4.0)),
+        notes={"beside": (5, 6)},
+        outcomes={"long": (0, 1)},
+    )
     seen = {}
     for seed in range(20):
         env.reset(seed=seed)
-        context = int(env.chat(contexts.SEAT)[-1]["content"])
+        context = env.chat(SEAT)[-1]["content"]
         env.step("[a1]")
-        seen[context] = env.episode.total(contexts.SEAT, "payoff")
+        seen[context] = env.episode.total(SEAT, "payoff")
         assert env.episode.turns[0].notes["beside"] == 6
-    assert seen == {0: 2.0, 1: 4.0}
+        assert env.episode.outcome["long"] == 1
+    assert seen == {"Context 0": 2.0, "Context 1": 4.0}
 
 
-def test_a_small_reward_is_not_drowned_where_rewards_are_normalised_apart(monkeypatch):
-    monkeypatch.setattr(gdpo_collapse, "STEPS", 40)
-    grpo, gdpo = (gdpo_collapse.learn(c, 0.1, seed=0) for c in (WeightedSum(), Decoupled()))
-    assert gdpo > grpo + 0.005 > 1 / 3
+def test_arms_may_have_names():
+    env = make(BANDIT, payoffs=((0.0, 1.0),), names=("left", "right"))
+    env.reset(seed=0)
+    env.step("[right]")
+    assert env.episode.total(SEAT, "payoff") == 1.0
 
 
-def test_sets_keep_the_second_arm(monkeypatch):
-    monkeypatch.setattr(polychromic, "STEPS", 150)
-    rows = {row.label: row.mean for row in polychromic.run([0]).rows}
-    assert rows["min(P1, P2), set credit"] > rows["min(P1, P2), REINFORCE"]
+def test_a_small_reward_is_not_drowned_where_rewards_are_normalised_apart():
+    summed, apart = (
+        gdpo_collapse.CLAIM.measures(arm, steps=40)["both"] for arm in ("sum_small", "apart_small")
+    )
+    assert apart > summed + 0.005 > 1 / 3
+
+
+def test_sets_keep_the_second_arm():
+    single, sets = (
+        polychromic.CLAIM.measures(arm, steps=150)["rarer"] for arm in ("reinforce", "sets")
+    )
+    assert sets > single
 
 
 # ---- Agents that are called unequally often --------------------------------------------------

@@ -3,14 +3,9 @@
 import pytest
 import torch
 
-from coevo.benchmarks.reproductions import dno_monotone, rpo_coverage, spo_minimax, upo_noise
-from coevo.benchmarks.reproductions.preferences import (
-    P_AA,
-    course,
-    fitted_scores,
-    record,
-    worst_case,
-)
+from coevo.benchmarks.reproductions import rpo_coverage, upo_noise
+from coevo.benchmarks.reproductions.claims import dno_monotone, spo_minimax
+from coevo.benchmarks.reproductions.preferences import P_AA, worst_case
 from coevo.envs import list_envs
 
 
@@ -20,16 +15,16 @@ def test_the_circle_has_no_best_arm():
 
 
 def test_a_regression_step_is_the_closed_form_and_is_preferred_to_the_policy_before():
-    found = course(record("dno", None, False, dno_monotone.SETTINGS), 3, seed=0)
-    assert dno_monotone._distance([found])[0] < 1e-3
-    assert dno_monotone._least([found])[0] > 0.5
+    found = dno_monotone.CLAIM.measures("dno", steps=3)
+    assert found["distance"] < 1e-3
+    assert found["over"] > 0.5
 
 
 def test_comparisons_and_scores_lead_to_different_places():
-    spo = course(record("spo", None, False, {**spo_minimax.SPO, "optim.lr": 2.0}), 40, seed=0)
-    assert float(spo.last[3]) < 0.1
-    scores = fitted_scores(40, seed=0)
-    assert float(scores.last.max()) > 0.7 and worst_case(scores.last) < worst_case(spo.average)
+    spo = spo_minimax.CLAIM.measures("spo", steps=60)
+    scores = spo_minimax.CLAIM.measures("fitted", steps=40)
+    assert spo["dominated"] < 0.2
+    assert scores["last"] < spo["average"]
 
 
 def test_imitation_keeps_the_preferred_replies():

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from coevo.benchmarks.reproductions import REPRODUCTIONS
+from coevo.benchmarks.reproductions import PROGRAMS, REPRODUCTIONS
 from coevo.envs.societies import causal_game
 from coevo.trainers.estimators import (
     AgentMean,
@@ -29,11 +29,11 @@ from coevo.trainers.estimators import (
 )
 
 SMALL = {
-    "cov_entropy": {"STEPS": 60},
+    "cov_entropy": {"steps": 60},
     "dr_mas_spikes": {"UPDATES": 60},
     "gated_accumulation": {"UPDATES": 200},
     "offline_bandit": {"FAR": 50.0},
-    "polychromic": {"STEPS": 500},
+    "polychromic": {"steps": 500},
     "ssp_gate": {"STEPS": 200},
 }
 """Settings that make a reproduction quick, and too short for some of its figures."""
@@ -121,10 +121,18 @@ def small(monkeypatch):
     """Return a function that runs a reproduction with small settings and picks figures by label."""
 
     def run(name, figures, seeds=(0,)):
-        module = importlib.import_module(f"coevo.benchmarks.reproductions.{name}")
-        for setting, value in SMALL.get(name, {}).items():
-            monkeypatch.setattr(module, setting, value)
-        rows = [row for row in module.run(seeds).rows if row.label.startswith(figures)]
+        small = SMALL.get(name, {})
+        if name in PROGRAMS:
+            module = importlib.import_module(f"coevo.benchmarks.reproductions.{name}")
+            for setting, value in small.items():
+                monkeypatch.setattr(module, setting, value)
+            rows = module.run(seeds).rows
+        else:
+            module = importlib.import_module(f"coevo.benchmarks.reproductions.claims.{name}")
+            for setting in small.keys() - {"steps"}:
+                monkeypatch.setattr(module, setting, small[setting])
+            rows = module.CLAIM.run(seeds, small.get("steps")).figures
+        rows = [row for row in rows if row.label.startswith(figures)]
         assert any(row.bounded for row in rows)
         return rows
 

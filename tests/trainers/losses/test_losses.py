@@ -13,8 +13,8 @@ import pytest
 import torch
 from torch.nn.functional import logsigmoid
 
-from coevo.benchmarks.reproductions.arms import distributions
-from coevo.benchmarks.reproductions.preferences import PLAIN
+from coevo.benchmarks.reproductions.preferences import CIRCLE, PLAIN
+from coevo.benchmarks.reproductions.run import Arm, trained
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.parsing import Status
 from coevo.trainers import loop
@@ -270,10 +270,14 @@ def test_what_failed_becomes_unlikely_and_the_rest_keeps_its_proportions(loss):
     """One arm of four is paid -1; a table in the shipped loop learns from its failures alone."""
     update = Update(losses=(loss,))
     cycle = (Collect(), Score(), Recycle(to=Worst()), update)
-    made = replace(
-        algorithm("grpo", None, {**PLAIN, "collect.episodes": 64, "optim.lr": 2.0}), cycle=cycle
+    arm = Arm(
+        "grpo",
+        {**PLAIN, "collect.episodes": 64, "optim.lr": 2.0},
+        {"payoffs": ((-1.0, 0.0, 0.0, 0.5),)},
+        edit=lambda made, seed: replace(made, cycle=cycle),
     )
-    course = torch.stack(list(distributions(made, [-1.0, 0.0, 0.0, 0.5], 25, seed=0)))
+    with trained(CIRCLE, arm, 0, steps=25) as end:
+        course = torch.stack(end.seen)
     bad = torch.cat([torch.tensor([0.25], dtype=REAL), course[:, 0]])
     assert (bad.diff() <= 0).all() and float(bad[-1]) < 0.05
     torch.testing.assert_close(course[-1, 1:], course[-1, 1:].mean().expand(3))

@@ -1,0 +1,1 @@
+"""One claim a file, under its name."""

@@ -1,0 +1,221 @@
+"""Arms that the shipped loop trains: in a world, from a seed, in a folder that is then gone."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from coevo.agents.policy import Policy
+from coevo.agents.population import MakePolicy
+from coevo.agents.table import Rows, Table, TabularPolicy
+from coevo.trainers.algorithm import Algorithm
+from coevo.trainers.algorithms import algorithm
+from coevo.trainers.config import TrainConfig
+from coevo.trainers.loop import Update, updates
+from coevo.trainers.run import Run, output_policy, start
+from coevo.trainers.run_folder import RunFolder
+
+QUICKLY = {
+    "critic.lr": 0.2,
+    "optim.warmup": 0,
+    "optim.epochs": 1,
+    "optim.minibatches": 1,
+}
+"""Settings of PPO for a table: one plain step per update, a critic that follows at once."""
+PLAIN = {"optim.optimiser": "sgd", "optim.warmup": 0, "optim.grad_norm": 1e9, "rewards": ()}
+"""Plain gradient steps on the payoff of the environment alone."""
+ADAM = {"optim.beta2": 0.999, "optim.warmup": 0, "optim.grad_norm": 1e9}
+"""Steps of Adam with the decays of its paper, from the first update on and of any length."""
+NEVER = 10**9
+"""Updates between what a claim does not look at."""
+
+
+@dataclass(frozen=True)
+class World:
+    """Where the arms of a claim are trained, and for how long."""
+
+    env: str
+    """Environment id."""
+    steps: int | None = None
+    """Updates; None where `settings` limits the run."""
+    options: Mapping[str, Any] | Callable[[int], Mapping[str, Any]] = field(default_factory=dict)
+    """Arguments of the environment, beside the terse style of prompts; a function of the seed where
+    every seed is a problem of its own."""
+    maker: Callable[[int], MakePolicy] | None = None
+    """Seed -> what makes the policies, where they are no plain tables."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Further settings of the run, such as `model` and `threads`."""
+    begin: Callable[[Run], Any] | None = None
+    """Called before the first update."""
+    watch: Callable[[Run, Update], Any] | None = None
+    """Looks at the run after every update; see `Trained.seen`."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way of training in the world of a claim."""
+
+    algorithm: str
+    """`name` or `name:variant`."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """Dotted setting -> value, on top of the changes for all arms."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the environment, on top of those of the world."""
+    edit: Callable[[Algorithm, int], Algorithm] | None = None
+    """Changes the algorithm, for a seed, where dotted settings cannot."""
+    maker: Callable[[int], MakePolicy] | None = None
+    """As of the world, in its place."""
+    steps: int | None = None
+    """As of the world, in its place; 0 trains nothing."""
+    once: bool = False
+    """Whether it runs with the first seed alone."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """An arm after training; its folder still stands."""
+
+    run: Run
+    seed: int
+    log: list[Mapping[str, Any]]
+    """Metrics of every update."""
+    seen: list[Any]
+    """What `World.watch` returned after every update."""
+
+    def first(self, name: str) -> float:
+        """Return a metric of the first update."""
+        return float(self.log[0].get(name, 0.0))
+
+    def last(self, count: int, name: str) -> float:
+        """Return the mean of a metric over the last updates; where it was not logged it is 0."""
+        return fmean(float(update.get(name, 0.0)) for update in self.log[-count:])
+
+    def policy(self, name: str = "policy") -> Policy:
+        """Return the policy of a parameter set as it is handed out at the end."""
+        return output_policy(self.run.learners[name])
+
+    def learnt(self, name: str = "policy") -> dict[str, Tensor]:
+        """Return what the table of a parameter set has learnt."""
+        return learnt(self.policy(name))
+
+
+def configured(arm: Arm, seed: int, changes: Mapping[str, Any] | None = None) -> Algorithm:
+    """Return the algorithm of an arm."""
+    name, _, variant = arm.algorithm.partition(":")
+    made = algorithm(name, variant or None, {**(changes or {}), **arm.changes})
+    return made if arm.edit is None else arm.edit(made, seed)
+
+
+@contextmanager
+def trained(
+    world: World,
+    arm: Arm,
+    seed: int,
+    changes: Mapping[str, Any] | None = None,
+    steps: int | None = None,
+) -> Iterator[Trained]:
+    """Train an arm with a seed.
+
+    Args:
+        world: where.
+        arm: what.
+        seed: of the run.
+        changes: dotted setting -> value, below those of the arm.
+        steps: updates; None takes those of the arm or of the world.
+    """
+    options = world.options(seed) if callable(world.options) else world.options
+    maker = arm.maker or world.maker
+    (steps,) = [n for n in (steps, arm.steps, world.steps) if n is not None][:1] or [None]
+    settings = {**world.settings, "seed": seed} | ({} if steps is None else {"steps": steps or 1})
+    made = configured(arm, seed, changes)
+    with started(
+        made, world.env, {**options, **arm.options}, maker and maker(seed), **settings
+    ) as run:
+        if world.begin is not None:
+            world.begin(run)
+        log, seen = list[Mapping[str, Any]](), list[Any]()
+        for done in updates(run) if steps != 0 else ():
+            log.append(done.metrics)
+            if world.watch is not None:
+                seen.append(world.watch(run, done))
+        yield Trained(run, seed, log, seen)
+
+
+@contextmanager
+def started(
+    config: Algorithm,
+    env: str,
+    options: Mapping[str, Any] | None = None,
+    maker: MakePolicy | None = None,
+    **settings: Any,
+) -> Iterator[Run]:
+    """Start a run on terse prompts, of a table unless `model` is given; its folder goes at the end.
+
+    Args:
+        config: the algorithm.
+        env: environment id.
+        options: arguments of the environment, beside the style of prompts.
+        maker: makes the policies, where they are no plain tables.
+        **settings: further ones of the run, such as `seed` and `steps`.
+    """
+    usual: dict[str, Any] = {
+        "model": "table",
+        "checkpoint_every": NEVER,
+        "probe_every": NEVER,
+        "episodes_logged": 0,
+        "device": "cpu",
+    }
+    terse = {"prompt_style": "terse", **(options or {})}
+    given = TrainConfig(algorithm=config, env=env, env_options=terse, **{**usual, **settings})
+    with tempfile.TemporaryDirectory() as name:
+        folder = RunFolder(Path(name) / "run")
+        folder.create(given)
+        yield start(given, folder, maker)
+
+
+def sized(
+    rows: int,
+    moves: int,
+    starts: Mapping[str, Mapping[str, float]] | None = None,
+    sees: Callable[[str], str] = str,
+) -> MakePolicy:
+    """Return what makes tables of a size that is known: an update of a large one takes longer.
+
+    Args:
+        rows: most prompts.
+        moves: most legal moves.
+        starts: what all tables begin with: terse prompt -> legal move -> logit.
+        sees: what a table makes of a prompt.
+    """
+    begun, known = starts or {}, Rows(sees)
+    for prompt, logits in begun.items():
+        known.add(known.key([prompt], list(logits)), len(logits))
+
+    def make(name: str, **given: Any) -> TabularPolicy:
+        table = Table(rows, moves)
+        with torch.no_grad():
+            for row, logits in enumerate(begun.values()):
+                table.logits_RA[row, : len(logits)] = torch.tensor(list(logits.values()))
+        return TabularPolicy(table, known, name=name)
+
+    return make
+
+
+@torch.no_grad()
+def learnt(policy: Policy) -> dict[str, Tensor]:
+    """Return what a table has learnt: what it saw of a prompt's latest message -> odds of moves."""
+    assert isinstance(policy, TabularPolicy)  # a run of tables
+    found = {}
+    for key, row in policy.rows.of.items():
+        logits_A = policy.model(torch.tensor([row]))[0, : policy.rows.moves[row]]
+        found[str(json.loads(key)[0][-1])] = logits_A.softmax(-1)
+    return found

@@ -1,0 +1,179 @@
+"""Worlds that only claims use: what their tasks have in common, and a bandit for many claims."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Annotated, Any, ClassVar, TypeVar
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from coevo.agents.policy import Policy
+from coevo.agents.population import MakePolicy
+from coevo.agents.table import TabularPolicy
+from coevo.envs.core.config import config, real
+from coevo.envs.core.episode import Turn
+from coevo.envs.core.factories import AECFactory, RawFactory, aec_factory, raw_factory
+from coevo.envs.core.parsing import ANSWER_FORMAT
+from coevo.envs.core.registry import register
+from coevo.envs.core.task import Task
+
+SEAT = "player_0"
+C = TypeVar("C")
+
+
+def world(task: type[Task[Any]], about: str, **fields: Any) -> tuple[RawFactory, AECFactory]:
+    """Register a task that `coevo envs` does not list; return `raw_env` and `env` of its module.
+
+    Args:
+        task: class of the task.
+        about: one line.
+        **fields: further fields of `EnvSpec`, such as `kind` and `seats`.
+    """
+    register(task.env_id, task.__module__, about, listed=False, **fields)
+    return raw_factory(task), aec_factory(task)
+
+
+class Micro(Task[C]):
+    """A task whose prompts are one line, the same in both styles."""
+
+    about: ClassVar[str] = ""
+    """The rules in a sentence."""
+
+    @abstractmethod
+    def prompt(self, seat: str) -> str:
+        """Return what a seat sees at its turn."""
+
+    def rules(self, seat: str) -> str:
+        return f"{self.about} {ANSWER_FORMAT}"
+
+    def situation(self, seat: str) -> str:
+        return self.prompt(seat)
+
+    def terse(self, seat: str) -> str:
+        return self.prompt(seat)
+
+    def draw(self) -> str:
+        return self.prompt(self.seats[0])
+
+
+class OneMove(Micro[C]):
+    """One seat makes one move."""
+
+    seats = (SEAT,)
+    payoff_range = (0.0, 0.0)
+    said = ""
+    """The move, once it was made."""
+
+    def deal(self, rng: np.random.Generator) -> None:
+        """Draw the problem."""
+
+    def pay(self) -> float:
+        """Return the payoff of the move."""
+        return 0.0
+
+    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+        self.said = ""
+        self.deal(rng)
+
+    def to_move(self) -> Sequence[str]:
+        return () if self.said else self.seats
+
+    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
+        self.said = moves[SEAT]
+        return {SEAT: self.pay()}
+
+
+# ---- Bandits -----------------------------------------------------------------------------------
+
+BANDIT = "coevo/bandit-v0"
+Values = tuple[Annotated[float, real()], ...]
+
+
+@config
+class BanditConfig:
+    """What a bandit takes; every sequence of values is arm by arm."""
+
+    payoffs: Annotated[tuple[Values, ...], Field(min_length=1)] = ((0.0, 1.0),)
+    """Payoff of every arm, context by context."""
+    names: tuple[str, ...] = ()
+    """Of the arms; empty calls them a0, a1, ..."""
+    notes: Mapping[str, Values] = field(default_factory=dict)
+    """What is noted on the turn of every arm, for reward modules to read."""
+    outcomes: Mapping[str, Values] = field(default_factory=dict)
+    """Metrics of every arm that no learner reads."""
+
+
+class Bandit(OneMove[BanditConfig]):
+    """One context, which is drawn and is the task; one choice among arms."""
+
+    env_id = BANDIT
+    config_class = BanditConfig
+    about = "Choose an arm for the context."
+
+    def __init__(self, config: BanditConfig) -> None:
+        super().__init__(config)
+        every = [paid for row in config.payoffs for paid in row]
+        self.payoff_range = (min(every), max(every))
+        self.names = config.names or arms(len(config.payoffs[0]))
+
+    def deal(self, rng: np.random.Generator) -> None:
+        self.context = int(rng.integers(len(self.config.payoffs)))
+        if len(self.config.payoffs) > 1:
+            self.task_id = str(self.context)
+
+    def legal(self, seat: str) -> Sequence[str]:
+        return self.names
+
+    def describe(self, seat: str, turn: Turn) -> None:
+        super().describe(seat, turn)
+        if turn.move is not None:
+            at = self.names.index(turn.move)
+            turn.notes |= {key: values[at] for key, values in self.config.notes.items()}
+
+    def pay(self) -> float:
+        return self.config.payoffs[self.context][self.names.index(self.said)]
+
+    def prompt(self, seat: str) -> str:
+        return f"Context {self.context}"
+
+    def outcome(self) -> dict[str, float]:
+        at = self.names.index(self.said) if self.said else 0
+        return {key: values[at] for key, values in self.config.outcomes.items()}
+
+
+raw_env, env = world(Bandit, "arms in contexts", kind="cooperative", seats=1)
+
+
+def arms(count: int) -> tuple[str, ...]:
+    """Return the names of arms.
+
+    >>> arms(2)
+    ('a0', 'a1')
+    """
+    return tuple(f"a{i}" for i in range(count))
+
+
+def odds(learnt: Mapping[str, Tensor], contexts: int, count: int) -> Tensor:
+    """Return a table's probabilities of the arms, [C, A]; a context that never came is uniform."""
+    even_A = torch.full((count,), 1 / count, dtype=torch.float64)
+    return torch.stack([learnt.get(f"Context {c}", even_A) for c in range(contexts)])
+
+
+@torch.no_grad()
+def first_row(policy: Policy, count: int) -> Tensor:
+    """Return the probabilities of the arms where there is one context, which has row 0."""
+    return policy.model(torch.tensor([0]))[0, :count].softmax(-1)
+
+
+def given(model: nn.Module) -> MakePolicy:
+    """Return what makes a policy with given logits, such as those of features."""
+
+    def make(name: str, **given: Any) -> TabularPolicy:
+        return TabularPolicy(model, name=name)
+
+    return make
