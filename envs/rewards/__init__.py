@@ -3,8 +3,11 @@
 Read `coevo.envs.core.rewards` first (what a module is), then any of those that reward: `shaping`
 (how a reply is written), `verified` and `majority` (its answer), `interaction` (what peers say of
 it), `payoff`, `token_cost`, `win_rate` (comparisons with other episodes), and the longer
-`progress`, `semantic` and `tools`. `compose` joins them.
+`progress`, `semantic` and `tools`. `compose` joins them. What is imported here is exported, and a
+module with a name can be named in configurations.
 """
+
+from inspect import isclass, ismodule
 
 from coevo.envs.core.rewards import (
     REWARDS,
@@ -28,57 +31,7 @@ from coevo.envs.rewards.tools import ToolCalls
 from coevo.envs.rewards.verified import Margin, Quality, Verifier
 from coevo.envs.rewards.win_rate import Higher, Odds, WinRate
 
-REWARDS |= {
-    kind.name: kind
-    for kind in (
-        Format,
-        Formula,
-        Gated,
-        Interaction,
-        LengthPenalty,
-        Majority,
-        Margin,
-        Noted,
-        OverlongPenalty,
-        SharedPayoff,
-        Progress,
-        Quality,
-        Regret,
-        Semantic,
-        WeightedSum,
-        TokenCost,
-        ToolCalls,
-        Verifier,
-        WinRate,
-    )
-}
-
-__all__ = [
-    "REWARDS",
-    "Format",
-    "Formula",
-    "Gated",
-    "Higher",
-    "Interaction",
-    "LengthPenalty",
-    "Majority",
-    "Margin",
-    "Noted",
-    "Odds",
-    "OverlongPenalty",
-    "Progress",
-    "Quality",
-    "Regret",
-    "Reward",
-    "RewardModule",
-    "RewardModules",
-    "Rewards",
-    "Semantic",
-    "SharedPayoff",
-    "TokenCost",
-    "ToolCalls",
-    "Verifier",
-    "WeightedSum",
-    "WinRate",
-    "reward_modules",
-]
+_OWN = {n: value for n, value in vars().items() if n[0] != "_" and not ismodule(value)}
+_MODULES = [kind for kind in _OWN.values() if isclass(kind) and issubclass(kind, RewardModule)]
+__all__ = sorted(_OWN.keys() - {"isclass", "ismodule"})
+REWARDS |= {kind.name: kind for kind in _MODULES if kind.name}
