@@ -146,7 +146,7 @@ def component_pages() -> dict[str, str]:
     """Return the page of components: every choice of an algorithm, with fields and ranges."""
     parts = [
         "# Components",
-        "What an algorithm is made of. `--set advantage.baseline='{name: leave_one_out}'`"
+        "What an algorithm is made of. `--set advantage.baseline=leave_one_out`"
         " chooses a "
         "component, `--set advantage.baseline.by=group` changes a field of the one that is there. "
         "[Writing one](tutorials/algorithm.md#a-component-that-does-not-exist-yet).",

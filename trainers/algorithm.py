@@ -168,14 +168,12 @@ class Algorithm:
         if any(t.needs_magnet for t in terms) != (self.magnet is not None):
             yield (
                 f"magnet={self.magnet} and the loss terms {[t.name for t in terms]} contradict "
-                "each other: a magnet needs the loss term 'magnet', and the term needs a magnet"
+                "each other: a magnet needs the loss term 'magnet_kl', and the term needs a magnet"
             )
         if credit.reads != (None if self.critic is None else self.critic.gives):
             yield (
                 f"advantage.credit={credit.name!r} and critic={self.critic} contradict each other: "
-                "gae needs a critic {name: value_critic}, td_critic one {name:"
-                " utterance_critic}, and nothing "
-                "else uses one"
+                "gae needs critic=value_critic, td_critic critic=utterance_critic, others none"
             )
         if self.needs_greedy and self.collect.replay is not None:
             yield (
@@ -204,7 +202,7 @@ class Algorithm:
             yield (
                 f"{given} and loss.anchor={self.loss.anchor!r} contradict each other: the ratio "
                 "would not see that older weights have played; add "
-                "loss.is_correction={name: token_tis}, or set loss.anchor=behaviour"
+                "loss.is_correction=token_tis, or set loss.anchor=behaviour"
             )
 
     @property

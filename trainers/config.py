@@ -122,7 +122,7 @@ class TrainConfig:
             raise ConfigError(
                 f"dtype={self.dtype!r} and ema={self.algorithm.ema:g}, magnet="
                 f"{self.algorithm.magnet} contradict each other: what an average moves by is "
-                "rounded away; use a magnet {name: snapshot_magnet}, no ema, or dtype=float32"
+                "rounded away; use magnet=snapshot_magnet, no ema, or dtype=float32"
             )
 
     def sampling_for(self, name: str) -> SamplingConfig:

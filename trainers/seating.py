@@ -106,7 +106,7 @@ def check_owners(
             raise ConfigError(
                 f"{setting}.{name}: the weights of {name} are those of {others} too; give settings "
                 f"for all of them as {setting}.{owner}, or let every seat have its own "
-                "(population={name: separate})"
+                "(population=separate)"
             )
         raise unknown(
             f"{'learner' if setting == 'optim_of' else 'policy'} in {setting}", name, owners

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from coevo.envs.core.config import choice, config, named, real, whole
+from coevo.envs.core.config import choice, config, real, whole
 
 
 @config
@@ -57,5 +57,5 @@ class Vllm:
         return f"sleep_level={self.sleep_level}" if self.sleep_level else ""
 
 
-EngineConfig = Annotated[Torch | Vllm, choice(), named(Torch, Vllm)]
+EngineConfig = Annotated[Torch | Vllm, choice(Torch, Vllm)]
 """Where the tokens of policies come from."""

@@ -260,7 +260,7 @@ class VllmEngine(Engine):
             from vllm import LLM
             from vllm.platforms import current_platform
         except ModuleNotFoundError:
-            raise ConfigError(f"engine={{name: vllm}}: {INSTALL}") from None
+            raise ConfigError(f"engine=vllm: {INSTALL}") from None
         memory: dict[str, Any] = {"gpu_memory_utilization": given.gpu_memory_utilization}
         if current_platform.is_cpu():
             memory = {"kv_cache_memory_bytes": round(given.cache_gib * 2**30), "block_size": BLOCK}
@@ -327,7 +327,7 @@ def _check_place(settings: Vllm) -> None:
     ranks = dist.get_world_size() if dist.is_initialized() else 1  # vLLM's own group has one
     if ranks > 1 and not settings.own_process:
         raise ConfigError(
-            "engine={name: vllm} takes torch's process group, which the ranks of this run need; "
+            "engine=vllm takes torch's process group, which the ranks of this run need; "
             "set engine.own_process=true"
         )
 
@@ -339,7 +339,7 @@ def _weight_files(path: Path) -> list[str]:
     folder = path if path.is_dir() else Path(snapshot_download(str(path), local_files_only=True))
     found = sorted(map(str, folder.glob("*.safetensors")))
     if not found:
-        raise ConfigError(f"engine={{name: vllm}}: {path} has no weights as safetensors")
+        raise ConfigError(f"engine=vllm: {path} has no weights as safetensors")
     return found
 
 
@@ -348,7 +348,7 @@ def _check(sampling: SamplingConfig) -> None:
     if temperature and not COLDEST <= temperature <= HOTTEST:
         raise ConfigError(
             f"sampling.temperature={temperature:g} must be 0 or from {COLDEST} to {HOTTEST:g} with "
-            "engine={name: vllm}; engine=torch takes others"
+            "engine=vllm; engine=torch takes others"
         )
 
 

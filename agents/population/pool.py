@@ -166,7 +166,7 @@ class PastSelves:
             raise ConfigError(
                 "past_selves.size=0 and past_selves.members=[] leave the pool empty: name"
                 " members, such as "
-                "[expert:0.8], or keep past selves (size above 0); {name: shared} is self-play"
+                "[expert:0.8], or keep past selves (size above 0); population=shared is self-play"
             )
 
     def __call__(self, seats: Sequence[str], make: MakePolicy) -> Population:

@@ -13,18 +13,19 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Any, TypeVar, dataclass_transform, get_args
+from typing import Annotated, Any, TypeVar, dataclass_transform, get_args
 
 import yaml
 from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     TypeAdapter,
     ValidationError,
-    WrapValidator,
 )
 from pydantic.dataclasses import dataclass as pydantic_dataclass
+from pydantic_core.core_schema import CoreSchema, no_info_wrap_validator_function
 
 from coevo.envs.core.errors import CoevoError, ConfigError, DataError, unknown
 
@@ -101,9 +102,27 @@ def real(
     return numeric
 
 
-def choice() -> Any:
-    """Return the tag of a union of components, written beside it in `Annotated`."""
-    return Field(discriminator="name")
+@dataclasses.dataclass(frozen=True)
+class _Choice:
+    made: tuple[type, ...]
+
+    def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        tagged = handler(Annotated[union, Field(discriminator="name")])
+        return no_info_wrap_validator_function(self._read, tagged)
+
+    def _read(self, given: Any, tagged: Callable[[Any], Any]) -> Any:
+        return given if isinstance(given, self.made) else tagged(by_name(given))
+
+
+def choice(*made: type) -> Any:
+    """Return the tag of a union of components, written beside it in `Annotated`.
+
+    A bare name stands for a component with its defaults: `read(Credit, "gae")` is `Gae()`.
+
+    Args:
+        made: classes whose objects are taken as they are, for components of one's own.
+    """
+    return _Choice(made)
 
 
 def by_name(given: Any) -> Any:
@@ -113,18 +132,6 @@ def by_name(given: Any) -> Any:
     {'name': 'gae'}
     """
     return {"name": given} if isinstance(given, str) else given
-
-
-def named(*made: type) -> Any:
-    """Return the rule that allows `by_name`, and objects of the classes in `made`.
-
-    It is written after `choice()`.
-    """
-
-    def given(value: Any, inner: Callable[[Any], Any]) -> Any:
-        return value if made and isinstance(value, made) else inner(by_name(value))
-
-    return WrapValidator(given)
 
 
 def components(kind: Any) -> dict[str, type]:
@@ -200,10 +207,10 @@ def changed(value: Any) -> dict[str, Any]:
 def assign(value: T, changes: Mapping[str, Any]) -> T:
     """Return a copy of a configuration with fields changed by dotted name.
 
-    A mapping replaces a whole component, `credit={name: gae, lam: 0.95}`; a dotted name changes
-    one field of it, `credit.lam=0.9`. In a list of components a dotted name says which one by its
-    `name`: `regularise.kl.coef=0.1`. All changes are made before anything is checked, so that two
-    that belong together can be given in any order.
+    A mapping or a bare name replaces a whole component, `credit={name: gae, lam: 0.95}`; a dotted
+    name changes one field of it, `credit.lam=0.9`. In a list of components a dotted name says which
+    one by its `name`: `regularise.kl.coef=0.1`. All changes are made before anything is checked, so
+    that two that belong together can be given in any order.
 
     >>> @config
     ... class Clip:
@@ -236,7 +243,7 @@ def _advise(
         _assigned(value, whole | others)
     except CoevoError:
         return
-    written = " ".join(f"{k}='{{name: {v['name']}}}'" for k, v in whole.items())
+    written = " ".join(f"{k}={v['name']}" for k, v in whole.items())
     raise ConfigError(
         f"{', '.join(renamed)} changes the name and keeps the old component's fields ({error}); "
         f"replace the whole component: {written}"
@@ -341,7 +348,8 @@ def _put(tree: Any, path: list[str], value: Any, full: str) -> None:
     elif not isinstance(tree, dict):
         raise ConfigError(f"{where}={tree!r} is a single value and has no {name!r}")
     elif not rest:
-        tree[name] = value  # an unknown key is named by `read`, which knows the fields
+        component = isinstance(tree.get(name), dict) and "name" in tree[name]
+        tree[name] = by_name(value) if component else value  # `read` names unknown keys
     else:
         if tree.get(name) is None:
             tree[name] = {}
@@ -392,8 +400,7 @@ def _explained(error: ValidationError, kind: Any, where: str) -> CoevoError:
         known = [tag.strip("'") for tag in first["ctx"]["expected_tags"].split(", ")]
         return unknown(name, _start(str(first["ctx"]["tag"])), known)
     if what in ("union_tag_not_found", "model_attributes_type"):
-        such = f"{{name: {_start(given) if isinstance(given, str) else '...'}}}"
-        return ConfigError(f"{name}={shown} must be a mapping with a name, such as {such}")
+        return ConfigError(f"{name}={shown} must be a name, or a mapping with one: {{name: ...}}")
     if what == "dataclass_type":
         return ConfigError(f"{name}={shown} must be a mapping")
     message = first["msg"].removeprefix("Value error, ").removeprefix("Input should ")

@@ -164,7 +164,9 @@ def _module(given: Any) -> RewardModule:
         return given
     tree = by_name(given)
     if not isinstance(tree, Mapping) or not isinstance(tree.get("name"), str):
-        raise ConfigError(f"reward module {given!r} must be a mapping with a name: {{name: ...}}")
+        raise ConfigError(
+            f"reward module {given!r} must be a name, or a mapping with one: {{name: ...}}"
+        )
     if tree["name"] not in REWARDS:
         raise unknown("reward module", tree["name"], REWARDS)
     module: RewardModule = read(REWARDS[tree["name"]], tree, tree["name"])

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from coevo.envs.core.config import choice, config, named, read
+from coevo.envs.core.config import choice, config, read
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.dilemmas.matrices import MatrixGame, game_of_payoffs
 from coevo.envs.dilemmas.n_player import (
@@ -170,7 +170,6 @@ Matrix = Annotated[
     | ThresholdPublicGoods
     | VolunteersDilemma,
     choice(),
-    named(),
 ]
 """A matrix game in a configuration."""
 

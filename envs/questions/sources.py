@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from coevo.envs.core.config import choice, named, read
+from coevo.envs.core.config import choice, read
 from coevo.envs.questions.arithmetic import Digits, Sums
 from coevo.envs.questions.files import Gsm8k, Jsonl, Math500
 from coevo.envs.questions.question import QuestionSource
 from coevo.envs.questions.reasoning import ReasoningGym
 
-Source = Annotated[
-    Digits | Gsm8k | Jsonl | Math500 | ReasoningGym | Sums, choice(), named(QuestionSource)
-]
+Source = Annotated[Digits | Gsm8k | Jsonl | Math500 | ReasoningGym | Sums, choice(QuestionSource)]
 """A question source in a configuration; in Python any `QuestionSource` is one too."""
 
 

@@ -17,13 +17,13 @@ from __future__ import annotations
 import functools
 from typing import Annotated, Any
 
-from coevo.envs.core.config import choice, named, read
+from coevo.envs.core.config import choice, read
 from coevo.envs.search.facts import Facts
 from coevo.envs.search.fictional import Fictional
 from coevo.envs.search.passages import Corpus
 from coevo.envs.search.world import World
 
-WorldConfig = Annotated[Corpus | Facts | Fictional, choice(), named()]
+WorldConfig = Annotated[Corpus | Facts | Fictional, choice()]
 """A world in a configuration."""
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from coevo.envs.core.config import choice, config, named, real
+from coevo.envs.core.config import choice, config, real
 from coevo.envs.core.errors import ConfigError
 
 Number = Annotated[float, real()]
@@ -64,7 +64,7 @@ class Punishment:
         return min(acts) - self.fine, max(acts)
 
 
-Mechanism = Annotated[PartnerChoice | Punishment | Reputation, choice(), named()]
+Mechanism = Annotated[PartnerChoice | Punishment | Reputation, choice()]
 """One mechanism in a configuration."""
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from coevo.envs.core.config import choice, config, named, real
+from coevo.envs.core.config import choice, config, real
 
 Growth = Callable[[float], int]
 
@@ -37,7 +37,7 @@ class Logistic:
         return min(capacity, round(left + self.rate * left * (1 - left / capacity)))
 
 
-Regrowth = Annotated[Doubling | Logistic, choice(), named()]
+Regrowth = Annotated[Doubling | Logistic, choice()]
 """How a stock regrows."""
 
 

@@ -74,7 +74,7 @@ def test_a_run_on_what_the_starter_model_never_saw_says_so(monkeypatch, trained,
     ("words", "engine"),
     [
         (["engine=vllm"], Vllm()),
-        (["engine={name: vllm}", "engine.own_process=true"], Vllm(own_process=True)),
+        (["engine=vllm", "engine.own_process=true"], Vllm(own_process=True)),
         (["engine={name: vllm, sleep_level: 2}"], Vllm(sleep_level=2)),
     ],
 )
@@ -215,9 +215,7 @@ def test_settings_reach_the_configuration(here, tiny_model_dir):
 
 def test_separate_policies_are_measured_as_one_agent(cli, here, tiny_model_dir):
     words = ("train", "mars", "--env", KUHN, "--model", tiny_model_dir, "--steps", "1", *TINY[:4])
-    done = cli(
-        *words, "--set", "population={name: separate}", "--eval-games", "2", "--out", "apart"
-    )
+    done = cli(*words, "--set", "population=separate", "--eval-games", "2", "--out", "apart")
     assert done.status == 0, done.err
     assert metrics_of(here / "apart")[-1]["exploitability"] > 0
     assert json.loads((here / "apart/summary.json").read_text())["after"]["forfeit_rate"] >= 0
@@ -227,7 +225,7 @@ def test_a_run_of_separate_policies_is_an_agent_to_every_command(
     cli, here, tiny_model_dir, monkeypatch
 ):
     masked = ("--env", KUHN, "--env-option", "illegal=mask")  # so that both seats learn
-    apart = ("--set", "population={name: separate}", "--set", "optim.lr=0.01", "--out", "apart")
+    apart = ("--set", "population=separate", "--set", "optim.lr=0.01", "--out", "apart")
     words = ("train", "reinforce", *masked, "--model", tiny_model_dir, "--steps", "2", *apart)
     assert cli(*words, *TINY[:2], "--max-new-tokens", "8", "--no-eval").status == 0
     probed = metrics_of(here / "apart")[-1]["exploitability"]

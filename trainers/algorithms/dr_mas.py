@@ -12,7 +12,7 @@ A reply that cannot be read is charged before anything is compared: in team task
 As in the released code (langfengQ/DrMAS@19c632b) only that reply is charged, on top of the outcome
 that all replies of its seat share. A group of one gives 0; the released code takes the raw reward
 there, which is `--set advantage.baseline.single=keep --set advantage.normalise.single=keep`. Agents
-may have settings of their own: `--set "population={name: separate}"` with
+may have settings of their own: `--set population=separate` with
 `--set optim_of.verifier_0.lr=1e-4`. The loss is a mean over tokens, that of the code over steps.
 
 The code's switch `group_by_agent_id=False` is the variant `vanilla`: every reply of an episode gets

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from pydantic import PlainValidator
 
 from coevo.envs.core.chat import Chat
-from coevo.envs.core.config import by_name, choice, config, read
+from coevo.envs.core.config import choice, config
 from coevo.envs.core.quoting import quote, quote_line
 from coevo.trainers.archive.archive import Artifact
 from coevo.trainers.archive.propose import Asking, Written
@@ -71,12 +70,5 @@ def _first_prompt(run: Run) -> str:
     return "\n\n".join(message["content"] for message in env.chat(env.agent_selection))
 
 
-def _newcomer(given: Any) -> Newcomer:
-    return given if isinstance(given, Newcomer) else read(_Asked, by_name(given), "by")
-
-
-_Asked = Annotated[Imitate, choice()]
-
-
-Newcoming = Annotated[Newcomer, PlainValidator(_newcomer)]
+Newcoming = Annotated[Imitate, choice(Newcomer)]
 """Who writes: a component, or an object of one's own."""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from pydantic import PlainValidator
 
 from coevo.agents.agent import Agent, Request
 from coevo.agents.load import load_agent
 from coevo.agents.policy import Policy
 from coevo.agents.unanswered import Unanswered
 from coevo.envs.core.chat import Chat
-from coevo.envs.core.config import by_name, choice, config, read, whole
+from coevo.envs.core.config import choice, config, whole
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.quoting import NOTHING, own_words, quote, quote_line
 from coevo.trainers.archive.archive import Artifact
@@ -166,12 +165,5 @@ def _transcript(episode: Episode) -> str:
     return "\n".join(lines)
 
 
-def _proposer(given: Any) -> Proposer:
-    return given if isinstance(given, Proposer) else read(_Asked, by_name(given), "by")
-
-
-_Asked = Annotated[Reflect | Review, choice()]
-
-
-Proposing = Annotated[Proposer, PlainValidator(_proposer)]
+Proposing = Annotated[Reflect | Review, choice(Proposer)]
 """Who writes: a component, or an object of one's own."""

@@ -70,12 +70,12 @@ class AdvantageConfig:
             if part.of_one_reward or bool(getattr(part, "own", None)):
                 raise ConfigError(
                     f"compose={self.compose.name!r} keeps several rewards apart, but "
-                    f"{slot}={part.name!r} knows one; use compose={{name: weighted_sum}}"
+                    f"{slot}={part.name!r} knows one; use compose=weighted_sum"
                 )
         if self.kl_in_reward:
             raise ConfigError(
                 f"compose={self.compose.name!r} keeps several rewards apart, but kl_in_reward="
-                f"{self.kl_in_reward} charges one; use compose={{name: weighted_sum}}"
+                f"{self.kl_in_reward} charges one; use compose=weighted_sum"
             )
 
 

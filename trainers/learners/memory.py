@@ -50,7 +50,7 @@ def within_memory(
             if passes.token_budget <= 1:
                 raise ConfigError(
                     "out of memory with one sequence at a time: --set "
-                    "gradient_checkpointing=true, --set population={name: adapters}, a smaller "
+                    "gradient_checkpointing=true, --set population=adapters, a smaller "
                     "model, or shorter prompts and replies"
                 ) from None
         undo()
@@ -155,7 +155,7 @@ def check_room(learners: Mapping[str, Learner]) -> None:
     want = ", ".join(f"{n} {_giga(b)}" for n, b in needed.items())
     raise ConfigError(
         f"this run does not fit: {want} are still to come, and {_giga(free)} are free beside "
-        f"{have}; train adapters (population={{name: adapters}}), leave out copies (reference, "
+        f"{have}; train adapters (population=adapters), leave out copies (reference, "
         "magnet, ema), or take a smaller model"
     )
 

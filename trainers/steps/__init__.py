@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from coevo.envs.core.config import choice, named
+from coevo.envs.core.config import choice
 from coevo.trainers.cycle import Step
 from coevo.trainers.steps.appraise import Appraise
 from coevo.trainers.steps.ask import Ask
@@ -26,7 +26,7 @@ from coevo.trainers.steps.sift import Sift
 from coevo.trainers.steps.tell import Tell
 from coevo.trainers.steps.update import Update
 
-AnyStep = Annotated[Plain | Every | When, choice(), named(Step)]
+AnyStep = Annotated[Plain | Every | When, choice(Step)]
 """One step of a cycle: a component, its bare name, or a step of one's own as an object."""
 
 POLICY_GRADIENT: tuple[AnyStep, ...] = (Collect(), Score(), Credit(), Update(), Recall(), Fit())

@@ -58,11 +58,11 @@ class Algorithm:
             lambda: read(Algorithm, {"credit": {"name": "gae", "lamb": 1}}),
             "unknown setting of credit.gae 'lamb'; did you mean 'lam'",
         ),
-        (lambda: read(Algorithm, {"credit": "gae"}), "with a name, such as {name: gae}"),
-        (lambda: read(Algorithm, {"credit": 3}), "with a name, such as {name: ...}"),
+        (lambda: read(Algorithm, {"credit": "gea"}), "unknown credit 'gea'; did you mean 'gae'"),
+        (lambda: read(Algorithm, {"credit": 3}), "credit=3 must be a name, or a mapping with one"),
         (
             lambda: assign(Algorithm(), {"credit.name": "outcome"}),
-            "replace the whole component: credit='{name: outcome}'",
+            "replace the whole component: credit=outcome",
         ),
         (
             lambda: assign(Algorithm(), {"credit.name": "outcom"}),
@@ -98,6 +98,12 @@ def test_changes_go_by_dotted_name_or_replace_a_component() -> None:
         {"terms.kl.coef": 0.5, "credit": {"name": "outcome"}, "pull.coef": 2.0},
     )
     assert made == Algorithm(credit=Outcome(), terms=(Kl(coef=0.5),), pull=Kl(coef=2.0))
+
+
+def test_a_bare_name_stands_for_a_component_with_its_defaults() -> None:
+    assert read(Algorithm, {"credit": "outcome", "terms": ["kl"]}).terms == (Kl(),)
+    assert assign(Algorithm(), {"credit": "outcome"}).credit == Outcome()
+    assert assign(Algorithm(), {"credit": "gae", "credit.lam": 0.5}).credit == Gae(lam=0.5)
 
 
 def test_only_what_differs_from_the_default_is_recorded() -> None:

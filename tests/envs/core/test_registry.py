@@ -92,7 +92,7 @@ def test_an_unknown_argument_lists_those_taken_the_near_ones_first():
         ({"prompt_style": "short"}, "prompt_style='short'"),
         ({"max_cycles": 0}, "max_cycles=0"),
         ({"render_mode": "rgb"}, "render_mode='rgb'"),
-        ({"rewards": [3]}, "reward module 3 must be a mapping with a name"),
+        ({"rewards": [3]}, "reward module 3 must be a name, or a mapping with one"),
     ],
 )
 def test_bad_values_say_what_is_expected(kwargs, expected):

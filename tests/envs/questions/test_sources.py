@@ -112,7 +112,7 @@ def test_a_fifth_is_held_out():
     [
         ("digit", UnknownNameError, "did you mean 'digits'"),
         ({"name": "digits", "task": "product"}, ConfigError, "'product' must be 'larger' or 'sum'"),
-        ({"task": "sum"}, ConfigError, "must be a mapping with a name"),
+        ({"task": "sum"}, ConfigError, "must be a name, or a mapping with one"),
         ({"name": "digits", "hihg": 9}, UnknownNameError, "did you mean 'high'"),
         ({"name": "digits", "low": 9, "high": 3}, ConfigError, "low=9 must be at most high=3"),
         ({"name": "digits", "split": "dev"}, ConfigError, "split='dev'"),

@@ -429,7 +429,7 @@ def test_names():
         ("fictionl", "did you mean 'fictional'"),
         ({"name": "corpus", "path": "/no/such"}, "no corpus '/no/such': it must be a folder"),
         ({"name": 3}, "unknown world '3'"),
-        ({"compact": True}, "must be a mapping with a name"),
+        ({"compact": True}, "must be a name, or a mapping with one"),
         ({**COMPACT, "compat": True}, "did you mean 'compact'"),
         ({"name": "facts", "half": "test"}, "unknown setting of world.facts 'half'"),
         ({"name": "facts", "split": "dev"}, "split='dev' must be 'all', 'train' or 'test'"),
