@@ -34,6 +34,7 @@ from coevo.agents.contexts import way_of
 from coevo.agents.hub import SECONDS, hub_answers
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.policy import Policy
+from coevo.agents.prefix_sharing import shares_prefixes
 from coevo.agents.registry import is_scripted, names, scripted
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.sb3 import CARD, load_sb3
@@ -144,6 +145,7 @@ class _Loader:
             way_of(model)
         except ConfigError as error:
             raise DataError(f"{source!r}: {error}") from None
+        shares_prefixes(model)  # now, while its weights are float32
         return model, tokenizer
 
 

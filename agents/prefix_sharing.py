@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from coevo.agents.contexts import close
+from coevo.agents.contexts import close, single_precision
 from coevo.agents.prefix_tree import LONGEST, Row, shared_rows
 from coevo.agents.scoring import Span, score
 
@@ -49,7 +49,8 @@ def shares_prefixes(model: PreTrainedModel) -> bool:
     if model not in _OF_MODEL:
         architecture = (type(model), str(model.config.to_dict()))
         if architecture not in _OF_ARCHITECTURE:
-            _OF_ARCHITECTURE[architecture] = _sees_all(model) and _agrees(model)
+            with single_precision(model):
+                _OF_ARCHITECTURE[architecture] = _sees_all(model) and _agrees(model)
         _OF_MODEL[model] = _OF_ARCHITECTURE[architecture]
     return _OF_MODEL[model]
 

@@ -139,7 +139,10 @@ def test_a_model_without_numbers_is_not_called_a_wrong_architecture(monkeypatch)
         way_of(model)
 
 
-def test_half_precision_and_a_short_context_pass_the_trial():
+def test_half_precision_and_a_short_context_pass_the_trial(monkeypatch):
+    monkeypatch.setattr(module, "_OF_ARCHITECTURE", {})
     short = LlamaConfig(**GROUPED, max_position_embeddings=8)
-    assert way_of(made(CONFIGS["llama"]).bfloat16()) == Way("past_key_values", True)
+    half = made(CONFIGS["llama"]).bfloat16()
+    assert way_of(half) == Way("past_key_values", True)
+    assert {p.dtype for p in half.parameters()} == {torch.bfloat16}
     assert way_of(made(short)) == Way("past_key_values", True)

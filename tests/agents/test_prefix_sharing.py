@@ -134,7 +134,8 @@ def test_what_says_something_else_of_shared_rows_is_found_out_by_trying(monkeypa
     assert not any(shares_prefixes(made(APART[family])) for family in ("mamba", "jamba", "bloom"))
 
 
-def test_short_contexts_and_half_precision_share():
+def test_short_contexts_and_half_precision_share(monkeypatch):
+    monkeypatch.setattr(prefix_sharing, "_OF_ARCHITECTURE", {})
     assert shares_prefixes(made(LlamaConfig(**GROUPED, max_position_embeddings=8)))
     assert shares_prefixes(made(SHARING["llama"]).bfloat16())
     assert shares_prefixes(
