@@ -192,7 +192,7 @@ class Algorithm:
     def _ahead_conflicts(self) -> Iterator[str]:
         given = f"collect.staleness={self.collect.staleness}"
         for step in self.cycle:
-            if step.casts:
+            if step.varies_episodes:
                 yield (
                     f"{given} and cycle step {step} contradict each other: it changes what is "
                     "played in its own update, and that was played before"

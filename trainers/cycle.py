@@ -1,6 +1,6 @@
-"""What an update is made of: steps, and the page on which each writes what the next ones read.
+"""What an update is made of: steps, and the context that they share.
 
-    cycle = (Collect(), Score(), Credit(), Update(), Recall(), Fit())
+    cycle = (Collect(), BuildBatch(), ComputeAdvantages(), Update(), ReplayUpdate(), FitRewards())
 
 A step is a small component of an algorithm's configuration. It declares what it needs of earlier
 steps and what it gives to later ones, so that a cycle that cannot work is refused when it is read.
@@ -15,21 +15,56 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.items.items import Items
 from coevo.trainers.items.sequences import Batch, Sequences
+from coevo.trainers.learners.settings import schedule
 
 if TYPE_CHECKING:
-    from coevo.trainers.collect.cast import Cast
-    from coevo.trainers.collect.collector import Collected
+    from coevo.agents.population import Population
+    from coevo.envs.core.env import TextEnv
+    from coevo.trainers.algorithm import Algorithm
+    from coevo.trainers.archive.archive import Archive
+    from coevo.trainers.checkpoint import Limits, Progress
+    from coevo.trainers.collect.collector import Collected, Collector
+    from coevo.trainers.collect.variation import Variation
+    from coevo.trainers.judges.roles import Roles
+    from coevo.trainers.learners.learner import Learner
     from coevo.trainers.run import Run
 
 
-@dataclass
-class Page:
-    """What one update has produced so far."""
+@dataclass(kw_only=True)
+class UpdateContext:
+    """What the steps of one update share: the parts of the run, and what earlier steps produced."""
 
-    step: int
+    step: int = 0
     """Updates done before this one."""
-    cast: Cast | None = None
-    """What the outer loop changes about the episodes that are going to be played."""
+    seed: int = 0
+    """Seed of the run."""
+    algorithm: Algorithm
+    """Its settings."""
+    limits: Limits
+    """What ends the run."""
+    progress: Progress
+    """Where the run stands, with what this update has used so far."""
+    envs: Mapping[str, TextEnv]
+    """Environment id -> an environment that was never reset."""
+    population: Population
+    learners: Mapping[str, Learner]
+    """Parameter set -> learner."""
+    collector: Collector
+    judges: Roles
+    archive: Archive
+    estimator_state: dict[str, Any]
+    """State of estimators and losses, kept from update to update."""
+    device: str = "cpu"
+    """Where models are loaded."""
+    episodes_logged: int = 0
+    """Episodes of an update that may be written to the log."""
+    fork: Callable[[Mapping[str, Any], str], Run]
+    """Makes a run inside this run, from changed settings and a name."""
+    finish: Callable[[Run], None]
+    """Trains such a run to its end."""
+
+    variation: Variation | None = None
+    """Change to the episodes that are going to be played."""
     collected: Collected | None = None
     """Episodes of this update, fresh ones first; given as `episodes`."""
     batch: Batch | None = None
@@ -38,23 +73,37 @@ class Page:
     """Kind -> what a loss of that kind learns from: `advantages`, `pairs`, `demonstrations`."""
     metrics: dict[str, Any] = field(default_factory=dict)
     """What is logged."""
-    finish: Callable[[Run], None] | None = None
-    """Trains a fork to its end; given by the loop."""
-    asked: Collected | None = None
-    """What the next steps learn from instead, where judges answered questions."""
+    answers: Collected | None = None
+    """Answers of judges to questions, from which the next steps learn instead of `collected`."""
     prefix: str = ""
-    """Begins the names of what credit and update log."""
+    """Start of the names of the metrics of `log`."""
 
     @property
     def episodes(self) -> Collected:
-        """What is learnt from: what was collected, and what judges answered."""
-        found = self.asked or self.collected
+        """Episodes to learn from."""
+        found = self.answers or self.collected
         assert found is not None  # the cycle was checked
         return found
 
+    @property
+    def rate(self) -> float:
+        """Factor on the learning rates, by the schedule."""
+        return schedule(self.algorithm.optim, self.step, self.progress.share(self.limits))
+
     def log(self, metrics: Mapping[str, Any]) -> None:
-        """Note metrics of credit and update, which a cycle may take twice."""
+        """Log metrics of the advantages and the update, which a cycle may compute twice."""
         self.metrics |= {self.prefix + name: value for name, value in metrics.items()}
+
+    def count(self, *, tokens: int = 0, turns: int = 0) -> None:
+        """Add tokens of learners and turns to the progress of the run."""
+        self.progress = self.progress.plus(tokens=tokens, turns=turns)
+
+    def count_judges(self) -> None:
+        """Log the questions to judges since the last call, and count the tokens of learners."""
+        counts, tokens = self.judges.spent()
+        for name, count in counts.items():
+            self.metrics[name] = self.metrics.get(name, 0.0) + count
+        self.count(tokens=tokens)
 
 
 class Step:
@@ -67,8 +116,8 @@ class Step:
     """Whether it may change the reference policy."""
     in_ranks: ClassVar[bool] = False
     """Whether several ranks may take it together."""
-    casts: ClassVar[bool] = False
-    """Whether it changes the episodes that are going to be played."""
+    varies_episodes: ClassVar[bool] = False
+    """Whether it sets `variation`."""
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -100,7 +149,7 @@ class Step:
         """Names of the components that make it what it is, for tables."""
         return ()
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Do the step."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__")  # abstract
 

@@ -18,7 +18,7 @@ from coevo.agents.policy import rest
 from coevo.envs.core.errors import CoevoError, DataError, UndefinedError
 from coevo.trainers import checkpoint, ranks
 from coevo.trainers.config import TrainConfig
-from coevo.trainers.cycle import Page
+from coevo.trainers.cycle import UpdateContext
 from coevo.trainers.interrupt import Interrupt
 from coevo.trainers.measuring import EvaluationHook, Outcome, Resumable, Update, log
 from coevo.trainers.run import Run, start
@@ -56,17 +56,40 @@ def updates(run: Run, hooks: Sequence[EvaluationHook] = ()) -> Iterator[Update]:
 
 def update(run: Run) -> Outcome:
     """Take the steps of the cycle once; return metrics and fresh episodes."""
-    began, page = time.monotonic(), Page(run.progress.step, finish=finish)
+    began, ctx = time.monotonic(), context_of(run)
     for step in run.config.algorithm.cycle:
         run.moving |= step.moves
-        step(run, page)
+        step(ctx)
         rest(run.population.agents.values())  # the next step may compute where engines lie
+    run.progress = ctx.progress
     run.after_update()
     run.moving = False
-    seconds, found = time.monotonic() - began, page.collected
+    seconds, found = time.monotonic() - began, ctx.collected
     tokens, fresh = (0, []) if found is None else (found.tokens, found.episodes[: found.fresh])
     speed = {"tokens": tokens, "tokens_per_second": tokens / seconds, "seconds": seconds}
-    return page.metrics | speed, fresh
+    return ctx.metrics | speed, fresh
+
+
+def context_of(run: Run) -> UpdateContext:
+    """Return the context of the next update of a run."""
+    return UpdateContext(
+        step=run.progress.step,
+        seed=run.config.seed,
+        algorithm=run.config.algorithm,
+        limits=run.config,
+        progress=run.progress,
+        envs=run.envs,
+        population=run.population,
+        learners=run.learners,
+        collector=run.collector,
+        judges=run.judges,
+        archive=run.archive,
+        estimator_state=run.estimator_state,
+        device=run.config.device,
+        episodes_logged=run.config.episodes_logged,
+        fork=run.fork,
+        finish=finish,
+    )
 
 
 def drive(
@@ -83,7 +106,9 @@ def drive(
     """
     with run.folder.lock(), Interrupt() as interrupt, ranks.together():
         saved = _taken_up(run)
-        while ranks.by_first(lambda: run.progress.share(run.config) < 1.0 and not interrupt.asked):
+        while ranks.broadcast_from_first(
+            lambda: run.progress.share(run.config) < 1.0 and not interrupt.asked
+        ):
             began, share = time.monotonic(), run.progress.share(run.config)
             try:
                 metrics, episodes = update()
@@ -96,7 +121,7 @@ def drive(
                 if saved < run.progress.step and not run.moving:
                     run.save()  # no weight has moved since the last update
                 raise
-            passed = ranks.by_first(partial(_since, began))
+            passed = ranks.broadcast_from_first(partial(_since, began))
             run.progress = run.progress.plus(step=1, seconds=passed)
             logged = log(run, metrics, episodes, hooks, share)
             if run.progress.step % run.config.checkpoint_every == 0:
@@ -106,7 +131,7 @@ def drive(
             yield Update(run.progress.step, metrics, episodes, logged, done)
         if saved < run.progress.step:
             run.save()
-        if ranks.by_first(lambda: interrupt.asked):
+        if ranks.broadcast_from_first(lambda: interrupt.asked):
             raise KeyboardInterrupt
 
 
@@ -115,7 +140,7 @@ def _since(began: float) -> float:
 
 
 def _last_good(saved: int, folder: RunFolder) -> str:
-    """Say what is left of a run whose numbers are none any more."""
+    """Return where the last usable checkpoint is, for the error after a NaN."""
     if not saved:
         return "There is no checkpoint before it"
     return f"The checkpoint of update {saved} in {folder.checkpoints} is as it was"

@@ -165,20 +165,20 @@ def number() -> int:
     return dist.get_rank() if dist.is_initialized() else 0
 
 
-def by_first(work: Callable[[], T]) -> T:
+def broadcast_from_first(work: Callable[[], T]) -> T:
     """Let the first rank alone do some work, and return its result, or raise its error, on all."""
     if count() == 1:
         return work()
-    told: list[Any] = [None, None]
+    shared: list[Any] = [None, None]
     if number() == 0:
         try:
-            told[0] = work()
+            shared[0] = work()
         except Exception as error:
-            told[1] = error
-    dist.broadcast_object_list(told, src=0)
-    if told[1] is not None:
-        raise told[1]
-    found: T = told[0]
+            shared[1] = error
+    dist.broadcast_object_list(shared, src=0)
+    if shared[1] is not None:
+        raise shared[1]
+    found: T = shared[0]
     return found
 
 

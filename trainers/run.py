@@ -21,18 +21,17 @@ from coevo.trainers.archive.archive import Archive
 from coevo.trainers.checkpoint import Progress
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.collect.members import check_members
-from coevo.trainers.collect.part import Play
+from coevo.trainers.collect.part import RolloutBackend
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.estimators.parts import check_weights
 from coevo.trainers.judges.roles import Roles, bind
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.memory import check_room
-from coevo.trainers.learners.settings import schedule
 from coevo.trainers.run_folder import Onlooker, RunFolder
 from coevo.trainers.seating import check_owners, envs_of, population_of, set_sampling
 
-Hire = Callable[[Population], Play | None]
-"""Gives who plays for a population; None lets the process itself play."""
+MakeBackend = Callable[[Population], RolloutBackend | None]
+"""Makes the rollout backend of a population; None runs rollouts in this process."""
 INNER = "inner"
 """Folder of the forks of a run."""
 
@@ -61,8 +60,8 @@ class Run:
     def fork(self, changes: Mapping[str, Any], name: str) -> Run:
         """Return another run, in a folder under this one's, that differs in some settings.
 
-        It starts from its own start model, and goes on where it was stopped. A folder that holds
-        another run is emptied: what it was for is no more.
+        It starts from its own start model, or continues where it was stopped. An existing folder
+        with a different configuration is deleted.
 
         Args:
             changes: dotted setting of the run -> value or tree.
@@ -75,32 +74,18 @@ class Run:
             folder.create(config)
         return start(config, folder, trust_remote_code=self.trust_remote_code)
 
-    @property
-    def rate(self) -> float:
-        """Factor on the learning rates, by the schedule."""
-        progress = self.progress
-        done = progress.share(self.config)
-        return schedule(self.config.algorithm.optim, progress.step, done)
-
     def after_update(self) -> None:
-        """Let everything follow that follows the weights: magnets, ema weights, past selves."""
+        """Update the EMA weights, magnets and past selves, and publish the new weights."""
         step = self.progress.step + 1
         for name, learner in self.learners.items():
             learner.after_update(step)
             self.population.learners[name].publish(step)
         self.population.after_update(step)
 
-    def count_judges(self, metrics: dict[str, Any]) -> None:
-        """Log what judges were asked since the last time; what learners wrote counts as theirs."""
-        counts, tokens = self.judges.spent()
-        for name, count in counts.items():
-            metrics[name] = metrics.get(name, 0.0) + count
-        self.progress = self.progress.plus(tokens=tokens)
-
     def policies(self) -> Mapping[str, Agent]:
-        """Return what the run would hand out now: the ema weights where the algorithm keeps them.
+        """Return the current policies, with EMA weights where the algorithm keeps them.
 
-        Where every seat has its place, the agent of each seat, those that do not learn included.
+        Where every seat has an agent of its own, also the agents that do not learn.
         """
         seated = {n: x for n, x in self.learners.items() if n not in self.judges.apart}
         own = {name: output_policy(learner) for name, learner in seated.items()}
@@ -133,7 +118,7 @@ def start(
     maker: MakePolicy | None = None,
     *,
     trust_remote_code: bool = False,
-    hire: Hire | None = None,
+    make_backend: MakeBackend | None = None,
 ) -> Run:
     """Build a run and fill it from its newest checkpoint, if there is one.
 
@@ -142,7 +127,7 @@ def start(
         folder: where everything is written.
         maker: makes its policies; None starts them from `config.model`.
         trust_remote_code: run code that comes with a model; no configuration can say so.
-        hire: gives who plays for a population; None lets this process play.
+        make_backend: makes the rollout backend; None plays in this process.
     """
     if config.threads:
         torch.set_num_threads(config.threads)
@@ -181,8 +166,8 @@ def start(
     for agent in population.learners.values():
         agent.publish(0)
     judges = Roles(algorithm.judges, population.agents, learners, apart)
-    play = None if hire is None else hire(population)
-    collector = Collector(config, population, modules, envs, judges, play)
+    backend = None if make_backend is None else make_backend(population)
+    collector = Collector(config, population, modules, envs, judges, backend)
     run = Run(config, folder, envs, population, learners, collector, judges)
     run.trust_remote_code = trust_remote_code
     newest = checkpoint.latest(folder.checkpoints)

@@ -32,7 +32,7 @@ from coevo.benchmarks.reproductions.table_run import started
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.archive.newcomers import Newcomer
 from coevo.trainers.loop import updates
-from coevo.trainers.steps import Inherit
+from coevo.trainers.steps import EvolveTexts
 
 ENV = "coevo/donor_game-v0"
 GENERATIONS, LONG, POPULATIONS = 10, 60, 4
@@ -60,7 +60,7 @@ def course(
     """
     made = algorithm("cultural_evolution")
     first, *played = made.cycle
-    assert isinstance(first, Inherit)
+    assert isinstance(first, EvolveTexts)
     made = replace(made, cycle=(replace(first, by=by, shown=shown), *played))
     game = {**PAPER, "levels": levels, **(options or {})}
     with started(made, ENV, game, carrier(levels), seed=seed, steps=generations) as run:

@@ -24,7 +24,7 @@ from coevo.benchmarks.reproductions.table_run import started
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.loop import finish
 from coevo.trainers.run import Run
-from coevo.trainers.steps import Inner
+from coevo.trainers.steps import InnerRun
 
 STEPS, INNER_STEPS = 20, 20
 TERMS = {f"g{i}": {"name": "noted", "key": f"g{i}"} for i in range(1, 5)}
@@ -68,14 +68,14 @@ def writer(variant: str | None, seed: int, steps: int = STEPS) -> Writer:
         "optim.lr": 0.2,
         "optim.epochs": 1,
         "optim.warmup": 0,
-        "cycle.inner.env": ID,
-        "cycle.inner.env_options": {"prompt_style": "terse", "asks": "answer"},
-        "cycle.inner.steps": INNER_STEPS,
+        "cycle.inner_run.env": ID,
+        "cycle.inner_run.env_options": {"prompt_style": "terse", "asks": "answer"},
+        "cycle.inner_run.steps": INNER_STEPS,
     }
     made = algorithm("derl", variant, settings)
-    inner = next(s for s in made.cycle if isinstance(s, Inner))
+    inner = next(s for s in made.cycle if isinstance(s, InnerRun))
     made = algorithm(
-        "derl", variant, {**settings, "cycle.inner.changes": {**inner.changes, **INNER}}
+        "derl", variant, {**settings, "cycle.inner_run.changes": {**inner.changes, **INNER}}
     )
     with started(made, ID, seed=seed, steps=steps) as outer:
         finish(outer)
@@ -88,7 +88,7 @@ def writer(variant: str | None, seed: int, steps: int = STEPS) -> Writer:
 
 def held_out(outer: Run, formula: str, seed: int) -> float:
     """Return the payoff of a policy that was trained with a formula and another seed."""
-    step = next(s for s in outer.config.algorithm.cycle if isinstance(s, Inner))
+    step = next(s for s in outer.config.algorithm.cycle if isinstance(s, InnerRun))
     inner = outer.fork(step.changed(outer, formula, seed + 1000), f"held_out_{LIST.index(formula)}")
     finish(inner)
     (episodes,) = inner.collector.held_out(256, inner.progress.step)

@@ -25,9 +25,9 @@ from coevo.trainers.algorithms import algorithm
 from coevo.trainers.loop import finish
 
 GENERATIONS = 50
-SMALL = {"cycle.ask.by.sigma": 0.01, "cycle.ask.by.rate": 0.01}
-MIDDLE = {"cycle.ask.by.sigma": 0.03, "cycle.ask.by.rate": 0.03}
-LARGE = {"cycle.ask.by.sigma": 0.1, "cycle.ask.by.rate": 0.1}
+SMALL = {"cycle.sample_generation.by.sigma": 0.01, "cycle.sample_generation.by.rate": 0.01}
+MIDDLE = {"cycle.sample_generation.by.sigma": 0.03, "cycle.sample_generation.by.rate": 0.03}
+LARGE = {"cycle.sample_generation.by.sigma": 0.1, "cycle.sample_generation.by.rate": 0.1}
 
 
 def run(seeds: Sequence[int]) -> Outcome:

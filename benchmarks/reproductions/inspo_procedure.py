@@ -27,7 +27,7 @@ from coevo.benchmarks.reproductions.table_run import started
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.loop import updates
-from coevo.trainers.steps import Every, Refresh
+from coevo.trainers.steps import Every, ReplaceTexts
 
 LENGTH, FIRST, TOKENS, LAST = 5, 4, 12_000, 0.9
 SETTINGS = {
@@ -71,9 +71,9 @@ def record(arm: str, texts: Sequence[str]) -> Algorithm:
     """Return the record of an arm."""
     told = tuple(texts[: 1 if arm == "alone" else FIRST])
     if arm != "full":
-        return algorithm("inspo", "bandit", {**SETTINGS, "cycle.draw.first": told})
-    made = algorithm("inspo", None, {**SETTINGS, "cycle.draw.first": told})
-    reflects = Every(updates=20, first=20, step=Refresh(by=Rewriter()))
+        return algorithm("inspo", "bandit", {**SETTINGS, "cycle.inject_text.first": told})
+    made = algorithm("inspo", None, {**SETTINGS, "cycle.inject_text.first": told})
+    reflects = Every(updates=20, first=20, step=ReplaceTexts(by=Rewriter()))
     cycle = tuple(reflects if isinstance(step, Every) else step for step in made.cycle)
     return replace(made, cycle=cycle)
 

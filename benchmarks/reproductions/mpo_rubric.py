@@ -35,7 +35,7 @@ from coevo.benchmarks.reproductions.table_run import QUICKLY, started
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.loop import updates
-from coevo.trainers.steps import Every, Revise
+from coevo.trainers.steps import Every, RewriteText
 
 STEPS, LAST = 120, 10
 HACKED, ORACLE = "+quality\n+keyword", "+quality"
@@ -60,8 +60,8 @@ class Course:
 
 def record(variant: str | None, rubric: str = HACKED) -> Algorithm:
     """Return an arm with its first rubric."""
-    made = algorithm("mpo", variant, {**SETTINGS, "cycle.draw.first": (rubric,)})
-    meta = Every(updates=10, first=9, step=Revise(by=Reviewer()))
+    made = algorithm("mpo", variant, {**SETTINGS, "cycle.inject_text.first": (rubric,)})
+    meta = Every(updates=10, first=9, step=RewriteText(by=Reviewer()))
     cycle = tuple(meta if isinstance(step, Every) else step for step in made.cycle)
     return replace(made, cycle=cycle)
 

@@ -26,7 +26,7 @@ from coevo.trainers.loop import updates
 STEPS, LAST = 50, 10
 SETTINGS = {"collect.episodes": 200, "optim.lr": 0.2, "optim.epochs": 1, "optim.warmup": 0}
 TERMS = {"brevity": 0.6, "readability": 1.0}
-THETA = "cycle.recycle.to.above"
+THETA = "cycle.make_items.to.above"
 
 
 @dataclass(frozen=True)

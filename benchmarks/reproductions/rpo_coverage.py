@@ -34,9 +34,8 @@ from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, R
 from coevo.envs.core.config import config
 from coevo.envs.rewards import Odds, WinRate
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.cycle import Page, Step
+from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.items.items import Items
-from coevo.trainers.run import Run
 
 ARMS, COMMON, SELDOM, PAIRS = 60, 6, 0.2, 400
 """Arms; those that are compared often; the share of the others; pairs."""
@@ -81,9 +80,9 @@ class Note(Step):
     seen: Any
     """List that the arms are added to, pair by pair."""
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Look at the pairs."""
-        items = page.items["pairs"]
+        items = ctx.items["pairs"]
         assert isinstance(items, Items)
         s = items.sequences
         arm_of = dict(
@@ -136,7 +135,7 @@ def drift(eta: float, seed: int, epochs: int = 1000) -> Drift:
     made, preferred = algorithm("rpo", None, changes), list[int]()
     cycle: list[Any] = []
     for step in made.cycle:
-        cycle += [step, Note(seen=preferred)] if step.name == "recycle" else [step]
+        cycle += [step, Note(seen=preferred)] if step.name == "make_items" else [step]
     names = arms(ARMS)
     odds = {
         a: dict(zip(names, row, strict=True))

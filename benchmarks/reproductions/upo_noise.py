@@ -26,9 +26,8 @@ from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, R
 from coevo.envs.core.config import config, real
 from coevo.envs.rewards import Odds, WinRate
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.cycle import Page, Step
+from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.items.items import Items
-from coevo.trainers.run import Run
 
 ARMS, FLIPPED, STEPS = 20, 0.3, 12
 SETTINGS = {
@@ -51,9 +50,9 @@ class Audit(Step):
     """List that the share of right labels is added to."""
     worth: tuple[Annotated[float, real()], ...]
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Look at the pairs as they are now."""
-        items = page.items.get("pairs")
+        items = ctx.items.get("pairs")
         if isinstance(items, Items) and len(items):
             s = items.sequences
             arm_B = torch.zeros(int(items.at_NK.max()) + 1, dtype=torch.int64)
@@ -126,7 +125,7 @@ def learn(variant: str | None, seed: int) -> Found:
         if step.name == "update":
             cycle.append(after)
         cycle.append(step)
-        if step.name == "recycle":
+        if step.name == "make_items":
             cycle.append(before)
     made = replace(made, cycle=tuple(cycle), rewards=(WinRate(judge=judge, drawn=True),))
     *_, last_A = distributions(made, [0.0] * ARMS, STEPS, seed)

@@ -58,7 +58,10 @@ def end(variant: str | None, seed: int) -> DigitNet:
         if variant != "no_rankings":
             known = Path(name) / "known.jsonl"
             known.write_text("\n".join(pairs(seed, KEPT)), encoding="utf-8")
-            settings |= {"cycle.examine.of.path": str(known), "cycle.examine.of.count": RANKINGS}
+            settings |= {
+                "cycle.question_judge.of.path": str(known),
+                "cycle.question_judge.of.count": RANKINGS,
+            }
         return trained(algorithm("urpo", variant, settings), 0.5, STEPS, seed).net
 
 

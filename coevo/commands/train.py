@@ -28,7 +28,7 @@ from coevo.trainers import checkpoint, ranks
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loggers import Loggers
 from coevo.trainers.loop import updates
-from coevo.trainers.run import Hire, Run, start
+from coevo.trainers.run import MakeBackend, Run, start
 
 TOLD = 12
 """Newest episodes from which the samples are chosen."""
@@ -38,13 +38,13 @@ def run(args: Train) -> int:
     """Carry a run out from its first measurement to its last."""
     quiet()
     ranks.join()
-    job, screen = ranks.by_first(lambda: prepare(args)), Screen()
+    job, screen = ranks.broadcast_from_first(lambda: prepare(args)), Screen()
     try:
         if ranks.number():
             _follow(args, job)
         else:
-            with _hands(args, job, screen) as hire:
-                _carry_out(args, job, screen, hire)
+            with _processes(args, job, screen) as make_backend:
+                _carry_out(args, job, screen, make_backend)
     except KeyboardInterrupt:
         raise Interrupted(_where_saved(job)) from None
     ranks.leave()
@@ -52,14 +52,14 @@ def run(args: Train) -> int:
 
 
 @contextmanager
-def _hands(args: Train, job: Job, screen: Screen) -> Iterator[Hire | None]:
+def _processes(args: Train, job: Job, screen: Screen) -> Iterator[MakeBackend | None]:
     """Start the other processes of a run, and yield what hires its players."""
     if args.ray is None:
         yield None
         return
-    from coevo.trainers.remote.crew import crew  # Ray takes its time
+    from coevo.trainers.remote.processes import start_processes  # Ray takes its time
 
-    with crew(
+    with start_processes(
         args.ray,
         job.config,
         job.folder,
@@ -67,8 +67,8 @@ def _hands(args: Train, job: Job, screen: Screen) -> Iterator[Hire | None]:
         ranks=args.ranks,
         trust_remote_code=args.trust_remote_code,
         say=screen.say,
-    ) as hands:
-        yield hands.hire
+    ) as processes:
+        yield processes.backend
 
 
 def _follow(args: Train, job: Job) -> None:
@@ -78,7 +78,7 @@ def _follow(args: Train, job: Job) -> None:
         pass
 
 
-def _carry_out(args: Train, job: Job, screen: Screen, hire: Hire | None) -> None:
+def _carry_out(args: Train, job: Job, screen: Screen, make_backend: MakeBackend | None) -> None:
     config, folder = job.config, job.folder
     summary = {} if job.fresh else read_if_there(folder.summary)
     command = summary.get("command", as_typed(args))
@@ -103,7 +103,7 @@ def _carry_out(args: Train, job: Job, screen: Screen, hire: Hire | None) -> None
         summary["before"] = measure.table(start, start, config, args.eval_games)
     start = None  # its memory is wanted for training
     write_summary(folder, summary)
-    trained = _train(args, job, screen, hire)
+    trained = _train(args, job, screen, make_backend)
     summary |= _counters(trained)
     if lineages := trained.archive.lineages():
         summary["lineages"] = lineages
@@ -119,7 +119,7 @@ def _start_agent(args: Train, config: TrainConfig) -> Policy:
     return measure.start_agent(config, trust_remote_code=args.trust_remote_code)
 
 
-def _train(args: Train, job: Job, screen: Screen, hire: Hire | None) -> Run:
+def _train(args: Train, job: Job, screen: Screen, make_backend: MakeBackend | None) -> Run:
     config = job.config
     probe = measure.ExploitabilityProbe(config)
     elapsed = reached(job.folder).seconds if job.loggers else 0.0
@@ -132,7 +132,7 @@ def _train(args: Train, job: Job, screen: Screen, hire: Hire | None) -> Run:
             screen.say(f"follow it: {place}")
         try:
             trust = args.trust_remote_code
-            run = start(config, job.folder, trust_remote_code=trust, hire=hire)
+            run = start(config, job.folder, trust_remote_code=trust, make_backend=make_backend)
         except ConfigError:
             if job.fresh:
                 job.folder.withdraw()

@@ -28,7 +28,7 @@ from coevo.trainers.algorithms.two_level import cycle as two_level
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.samplers import Evolve
-from coevo.trainers.steps import Every, Inner
+from coevo.trainers.steps import Every, InnerRun
 
 KUHN, DILEMMA = "coevo/kuhn_poker-v0", "coevo/iterated_game-v0"
 SMALL = ("--steps", "5", "--no-eval", "--set", "checkpoint_every=2", "probe_every=2")
@@ -129,16 +129,16 @@ def _rubrics() -> Small:
 
 def _inner() -> Small:
     terse = {"prompt_style": "terse"}
-    step = next(s for s in algorithm("derl").cycle if isinstance(s, Inner))
+    step = next(s for s in algorithm("derl").cycle if isinstance(s, InnerRun))
     given = {
         "optim.lr": 0.1,
         "optim.warmup": 0,
-        "cycle.inner.env": formulas.ID,
-        "cycle.inner.env_options": {**terse, "asks": "answer"},
-        "cycle.inner.steps": 3,
-        "cycle.inner.checkpoint_every": 1,
-        "cycle.inner.tasks": 8,
-        "cycle.inner.changes": {**step.changes, **derl_formulas.INNER},
+        "cycle.inner_run.env": formulas.ID,
+        "cycle.inner_run.env_options": {**terse, "asks": "answer"},
+        "cycle.inner_run.steps": 3,
+        "cycle.inner_run.checkpoint_every": 1,
+        "cycle.inner_run.tasks": 8,
+        "cycle.inner_run.changes": {**step.changes, **derl_formulas.INNER},
     }
     return Small(algorithm("derl", None, given), formulas.ID, steps=3)
 

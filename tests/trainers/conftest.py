@@ -14,7 +14,7 @@ from coevo.trainers.config import TrainConfig
 from coevo.trainers.estimators import Gae, SeatEma
 from coevo.trainers.losses import Policy
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.steps import credit, score, update
+from coevo.trainers.steps import build_batch, compute_advantages, update
 from tests.trainers.kuhn_rewards import Consistency, Share, Won
 
 MASKED = {"prompt_style": "terse", "illegal": "mask"}
@@ -73,8 +73,8 @@ def learn_batch():
     """Credit a batch and learn from it: what the steps score, credit and update do in a run."""
 
     def run(algorithm, learners, batch, state, *, rate, seed):
-        batch = score.scored(algorithm, learners, batch)
-        found = credit.credit(algorithm, learners, batch, state, rate=rate)
+        batch = build_batch.scored(algorithm, learners, batch)
+        found = compute_advantages.credit(algorithm, learners, batch, state, rate=rate)
         known = {**state, **found.state}
         metrics, after = update.learn(
             algorithm, learners, [(Policy(), found.sequences)], known, rate=rate, seed=seed

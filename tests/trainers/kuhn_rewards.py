@@ -52,12 +52,12 @@ KUHN_GIVES_NONE = {
         "advantage.reward_weights": {"payoff": 0.0},
     },
     "derl": {
-        "cycle.inner.env": "coevo/kuhn_poker-v0",
-        "cycle.inner.env_options": {"prompt_style": "terse", "illegal": "mask"},
-        "cycle.inner.steps": 1,
-        "cycle.inner.tasks": 2,
-        "cycle.inner.component": "formula",  # the payoff of self-play is always 0
-        "cycle.inner.changes": {
+        "cycle.inner_run.env": "coevo/kuhn_poker-v0",
+        "cycle.inner_run.env_options": {"prompt_style": "terse", "illegal": "mask"},
+        "cycle.inner_run.steps": 1,
+        "cycle.inner_run.tasks": 2,
+        "cycle.inner_run.component": "formula",  # the payoff of self-play is always 0
+        "cycle.inner_run.changes": {
             "algorithm.cycle": plain(POLICY_GRADIENT),
             "algorithm.rewards": [{"name": "formula", "expression": "bet", "terms": MOVES}],
         },

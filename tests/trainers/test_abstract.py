@@ -4,7 +4,7 @@ import pytest
 
 from coevo.trainers.estimators.component import LossComponent, MaskComponent, TermComponent
 from coevo.trainers.learners.lesson import Lesson
-from coevo.trainers.steps.recycle import _OfGroups
+from coevo.trainers.steps.make_items import _FromGroups
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from coevo.trainers.steps.recycle import _OfGroups
         (TermComponent, "__call__"),
         (MaskComponent, "__call__"),
         (Lesson, "add_gradients"),
-        (_OfGroups, "__call__"),
+        (_FromGroups, "__call__"),
     ],
 )
 def test_a_component_without_its_methods_cannot_be_made(base, missing):

@@ -1,6 +1,7 @@
 """Cycles: what is refused when they are read, and when conditional steps are taken."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import ClassVar, Literal
 
 import pytest
@@ -10,20 +11,20 @@ from coevo.envs.core.errors import CoevoError, ConfigError
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
-from coevo.trainers.cycle import Page, Step, in_words
+from coevo.trainers.cycle import Step, in_words
 from coevo.trainers.losses import Dpo, Policy, Sft
 from coevo.trainers.steps import (
     POLICY_GRADIENT,
     Best,
+    BuildBatch,
     Collect,
-    Credit,
+    ComputeAdvantages,
     Every,
-    Fit,
+    FitRewards,
+    MakeItems,
     Pairs,
-    Recycle,
-    Renew,
-    Score,
     Update,
+    UpdateReference,
     When,
 )
 
@@ -33,22 +34,28 @@ GRPO = ALGORITHMS["grpo"]
 @pytest.mark.parametrize(
     ("cycle", "words"),
     [
-        ((Collect(), Update()), r"step 2, update, needs advantages.*put credit before it"),
-        ((Score(), Collect()), r"step 1, score, needs episodes.*put collect before it"),
-        ((Collect(), Credit(), Update()), r"credit, needs batch.*put score before it"),
         (
-            (Collect(), Score(), Update(losses=(Dpo(),))),
-            r"update\(dpo\), needs pairs.*put recycle\(pairs\) before it",
+            (Collect(), Update()),
+            r"step 2, update, needs advantages.*put compute_advantages before it",
+        ),
+        ((BuildBatch(), Collect()), r"step 1, build_batch, needs episodes.*put collect before it"),
+        (
+            (Collect(), ComputeAdvantages(), Update()),
+            r"compute_advantages, needs batch.*put build_batch before it",
         ),
         (
-            (Collect(), Score(), Recycle(to=Pairs()), Update(losses=(Dpo(), Sft()))),
-            r"needs demonstrations.*put recycle\(best\) before it",
+            (Collect(), BuildBatch(), Update(losses=(Dpo(),))),
+            r"update\(dpo\), needs pairs.*put make_items\(pairs\) before it",
         ),
         (
-            (Collect(), Score(), Every(updates=2, step=Credit()), Update()),
+            (Collect(), BuildBatch(), MakeItems(to=Pairs()), Update(losses=(Dpo(), Sft()))),
+            r"needs demonstrations.*put make_items\(best\) before it",
+        ),
+        (
+            (Collect(), BuildBatch(), Every(updates=2, step=ComputeAdvantages()), Update()),
             "needs advantages",  # what is given now and then is not given
         ),
-        ((Collect(), Score()), "nothing in it learns"),
+        ((Collect(), BuildBatch()), "nothing in it learns"),
         ((), "nothing in it learns"),
     ],
 )
@@ -64,8 +71,11 @@ def test_a_cycle_that_cannot_work_is_refused_in_one_line(cycle, words):
         ([{"name": "colect"}], "did you mean 'collect'"),
         ([{"name": "update", "losses": [{"name": "dop"}]}], "did you mean 'dpo'"),
         ([{"name": "update", "losses": []}], "at least 1 item"),
-        ([{"name": "recycle"}], "to is missing"),
-        ([{"name": "every", "updates": 0, "step": {"name": "fit"}}], "greater than or equal to 1"),
+        ([{"name": "make_items"}], "to is missing"),
+        (
+            [{"name": "every", "updates": 0, "step": {"name": "fit_rewards"}}],
+            "greater than or equal to 1",
+        ),
     ],
 )
 def test_a_step_that_is_misspelt_is_named(tree, words):
@@ -74,7 +84,14 @@ def test_a_step_that_is_misspelt_is_named(tree, words):
 
 
 def test_a_bare_name_is_a_step():
-    bare = ["collect", "score", "credit", "update", "recall", "fit"]
+    bare = [
+        "collect",
+        "build_batch",
+        "compute_advantages",
+        "update",
+        "replay_update",
+        "fit_rewards",
+    ]
     assert assign(GRPO, {"cycle": bare}).cycle == GRPO.cycle == POLICY_GRADIENT
     assert read(Algorithm, plain(GRPO)) == GRPO
 
@@ -87,8 +104,8 @@ def test_what_a_cycle_needs_of_the_reference_is_known_without_a_run():
     hybrid = algorithm("optima", "hybrid")
     assert hybrid.needs_reference, "a step that is taken now and then needs it too"
     assert in_words(hybrid.cycle) == (
-        "collect > score > recycle(best) > recycle(pairs) > every 2: update(sft) > "
-        "every 2 from 1: update(rpo) > fit"
+        "collect > build_batch > make_items(best) > make_items(pairs) > every 2: update(sft) > "
+        "every 2 from 1: update(rpo) > fit_rewards"
     )
 
 
@@ -99,21 +116,12 @@ class Note(Step):
     moves: ClassVar = True
     name: Literal["note"] = "note"
 
-    def __call__(self, run, page):
-        run.taken.append(page.step)
-
-
-@dataclass
-class Taken:
-    taken: list[int] = field(default_factory=list)
+    def __call__(self, ctx):
+        ctx.estimator_state.setdefault("taken", []).append(ctx.step)
 
 
 def test_conditional_steps_are_taken_when_they_are_due():
-    every, when, run = (
-        Every.__new__(Every),
-        When.__new__(When),
-        Taken(),
-    )
+    every, when, state = Every.__new__(Every), When.__new__(When), {}
     for made, given in (
         (every, {"updates": 3, "first": 1, "step": Note()}),
         (when, {"metric": "items/pairs", "least": 2.0, "step": Note()}),
@@ -121,11 +129,11 @@ def test_conditional_steps_are_taken_when_they_are_due():
         for name, value in given.items():
             object.__setattr__(made, name, value)
     for step in range(8):
-        every(run, Page(step))
-    assert run.taken == [1, 4, 7]
+        every(SimpleNamespace(step=step, estimator_state=state))
+    assert state["taken"] == [1, 4, 7]
     for found in ({}, {"items/pairs": 1.0}, {"items/pairs": 2.0}):
-        when(run, Page(len(run.taken), metrics=found))
-    assert run.taken == [1, 4, 7, 3]
+        when(SimpleNamespace(step=9, metrics=found, estimator_state=state))
+    assert state["taken"] == [1, 4, 7, 9]
 
 
 def test_a_step_of_ones_own_takes_part(config, folder):
@@ -134,22 +142,20 @@ def test_a_step_of_ones_own_takes_part(config, folder):
         given, algorithm=replace(given.algorithm, cycle=(*given.algorithm.cycle, Note()))
     )
     run = loop.start(given, folder(config("reinforce")))
-    run.taken = []
-    for _ in loop.updates(run):
-        pass
-    assert run.taken == [0, 1]
+    loop.finish(run)
+    assert run.estimator_state["taken"] == [0, 1]
 
 
 MIXED = (
-    Renew(),
+    UpdateReference(),
     Collect(),
-    Score(),
-    Credit(),
-    Recycle(to=Pairs()),
-    Recycle(to=Best()),
+    BuildBatch(),
+    ComputeAdvantages(),
+    MakeItems(to=Pairs()),
+    MakeItems(to=Best()),
     Every(updates=2, step=Update(losses=(Policy(), Dpo(weight=0.5), Sft(weight=0.1)))),
     Every(updates=2, first=1, step=Update(losses=(Dpo(),))),
-    Fit(),
+    FitRewards(),
 )
 
 

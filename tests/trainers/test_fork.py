@@ -13,7 +13,7 @@ from coevo.trainers import checkpoint, loop
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.steps import Inner
+from coevo.trainers.steps import InnerRun
 
 TERSE = {"prompt_style": "terse"}
 
@@ -22,15 +22,15 @@ def outer(tmp_path, name="run", steps=2, changes=None, **inner):
     given = {
         "optim.lr": 0.1,
         "optim.warmup": 0,
-        "cycle.inner.env": formulas.ID,
-        "cycle.inner.env_options": {**TERSE, "asks": "answer"},
-        "cycle.inner.steps": 4,
-        "cycle.inner.checkpoint_every": 1,
-        "cycle.inner.tasks": 16,
-        **{f"cycle.inner.{k}": v for k, v in inner.items()},
+        "cycle.inner_run.env": formulas.ID,
+        "cycle.inner_run.env_options": {**TERSE, "asks": "answer"},
+        "cycle.inner_run.steps": 4,
+        "cycle.inner_run.checkpoint_every": 1,
+        "cycle.inner_run.tasks": 16,
+        **{f"cycle.inner_run.{k}": v for k, v in inner.items()},
     }
-    step = next(s for s in algorithm("derl").cycle if isinstance(s, Inner))
-    given["cycle.inner.changes"] = {**step.changes, **derl_formulas.INNER, **(changes or {})}
+    step = next(s for s in algorithm("derl").cycle if isinstance(s, InnerRun))
+    given["cycle.inner_run.changes"] = {**step.changes, **derl_formulas.INNER, **(changes or {})}
     made = TrainConfig(
         algorithm=algorithm("derl", None, given),
         env=formulas.ID,
@@ -110,7 +110,7 @@ def test_a_stop_or_a_full_disk_is_not_the_candidates_failure(tmp_path, monkeypat
 
 def test_a_fork_goes_on_where_it_was_and_another_run_takes_its_folder(tmp_path):
     run = outer(tmp_path)
-    step = next(s for s in run.config.algorithm.cycle if isinstance(s, Inner))
+    step = next(s for s in run.config.algorithm.cycle if isinstance(s, InnerRun))
     changes = step.changed(run, "g1", 5)
     first = run.fork(changes, "x")
     for done in loop.updates(first):

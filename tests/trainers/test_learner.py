@@ -40,7 +40,7 @@ from coevo.trainers.learners import objective
 from coevo.trainers.learners.objective import Objective
 from coevo.trainers.learners.settings import schedule
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.steps import credit, score
+from coevo.trainers.steps import build_batch, compute_advantages
 
 
 @pytest.fixture
@@ -58,11 +58,11 @@ def played(config, tmp_path):
 def targets_of(run, batch, name="policy"):
     """Return the sequences of a parameter set with all that they learn from."""
     record = run.config.algorithm
-    old = score.needs_old(record, run.learners)
-    scored = score.score(run.learners, batch.sequences, old=old)
-    trajectories = score._with_scores(batch.trajectories, scored)
+    old = build_batch.needs_old(record, run.learners)
+    scored = build_batch.score(run.learners, batch.sequences, old=old)
+    trajectories = build_batch._with_scores(batch.trajectories, scored)
     credited = advantages(record.advantage, trajectories, {})
-    return credit.with_advantages(scored, credited).written_by(name)[0]
+    return compute_advantages.with_advantages(scored, credited).written_by(name)[0]
 
 
 def gradient(learner, rows):

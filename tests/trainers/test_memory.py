@@ -10,7 +10,7 @@ from coevo.trainers import loop
 from coevo.trainers.items.sequences import build
 from coevo.trainers.learners import memory
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.steps import credit, score
+from coevo.trainers.steps import build_batch, compute_advantages
 
 
 @pytest.fixture
@@ -22,9 +22,9 @@ def lesson(config, tmp_path):
         collected = run.collector.collect(0)
         algorithm = run.config.algorithm
         batch = build(collected.episodes, collected.groups, run.learners)
-        batch = score.scored(algorithm, run.learners, batch)
-        found = credit.advantages(algorithm.advantage, batch.trajectories, {})
-        sequences = credit.with_advantages(batch.sequences, found)
+        batch = build_batch.scored(algorithm, run.learners, batch)
+        found = compute_advantages.advantages(algorithm.advantage, batch.trajectories, {})
+        sequences = compute_advantages.with_advantages(batch.sequences, found)
         return run.learners["policy"], sequences.written_by("policy")[0]
 
     return make

@@ -9,7 +9,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.rewards import Format, LengthPenalty, RewardModule, WeightedSum
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.steps import credit
+from coevo.trainers.steps import compute_advantages
 
 
 def weighted(parts, weights=(), **more):
@@ -103,13 +103,13 @@ def test_modules_of_the_record_are_paid_beside_them(start):
 
 def test_the_learner_is_credited_with_what_was_paid(start, monkeypatch):
     """The component reaches the trajectories, and the policy moves otherwise than without it."""
-    batches, learn = [], credit.credit
+    batches, learn = [], compute_advantages.credit
 
     def noted(algorithm, learners, batch, *rest, **named):
         batches.append(batch)
         return learn(algorithm, learners, batch, *rest, **named)
 
-    monkeypatch.setattr(credit, "credit", noted)
+    monkeypatch.setattr(compute_advantages, "credit", noted)
     run, plain = start(Judge()), start()
     metrics, episodes = loop.update(run)
     loop.update(plain)

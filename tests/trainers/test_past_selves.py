@@ -27,7 +27,7 @@ from coevo.trainers.estimators import (
     from_lists,
 )
 from coevo.trainers.items.sequences import build
-from coevo.trainers.steps import credit
+from coevo.trainers.steps import compute_advantages
 
 ALIGNED = algorithm("advantage_alignment", None, {"advantage.reward_weights": {}}).advantage
 ALONE = replace(ALIGNED, transform=())
@@ -174,7 +174,7 @@ def small(config, changes=None, **settings):
 
 def test_a_run_with_past_selves_trains_the_learner_only(config, folder, monkeypatch):
     seen = []
-    original = credit.credit
+    original = compute_advantages.credit
 
     def watched(algorithm_, learners, batch, state, **rest):
         past = {n: [p.clone() for p in a.model.parameters()] for n, a in population.items()}
@@ -193,7 +193,7 @@ def test_a_run_with_past_selves_trains_the_learner_only(config, folder, monkeypa
     given = small(config)
     run = loop.start(given, folder(given))
     population = run.population.fixed
-    monkeypatch.setattr(credit, "credit", watched)
+    monkeypatch.setattr(compute_advantages, "credit", watched)
     for _ in range(3):
         loop.update(run)
         run.progress = replace(run.progress, step=run.progress.step + 1)

@@ -149,8 +149,10 @@ def test_parts_are_shared_out_evenly_and_padded(monkeypatch):
 
 def test_a_step_that_one_process_takes_is_refused(config, folder, monkeypatch):
     monkeypatch.setattr(ranks, "count", lambda: 2)
-    given = config("mars", {"cycle": ["draw", "collect", "score", "credit", "update"]})
-    with pytest.raises(ConfigError, match=r"2 ranks and cycle step draw"):
+    given = config(
+        "mars", {"cycle": ["inject_text", "collect", "build_batch", "compute_advantages", "update"]}
+    )
+    with pytest.raises(ConfigError, match=r"2 ranks and cycle step inject_text"):
         train(given, folder(given))
 
 
@@ -164,5 +166,5 @@ def test_a_rank_that_is_left_alone_says_so(gone):
 
 def test_one_process_is_the_first_of_one():
     assert (ranks.count(), ranks.number()) == (1, 0)
-    assert ranks.by_first(lambda: 3) == 3
+    assert ranks.broadcast_from_first(lambda: 3) == 3
     assert ranks.joined([1, 2]) == [1, 2]

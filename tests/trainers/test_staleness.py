@@ -142,7 +142,12 @@ def test_a_failing_player_is_heard_of_where_its_episodes_are_wanted(config, fold
     [
         ({"collect.staleness": 1}, "is_correction"),
         (ahead(1, **{"collect.replay": {"name": "remix_replay"}}), "collect.replay='remix_replay'"),
-        (ahead(1, cycle=["draw", "collect", "score", "credit", "update"]), "draw"),
+        (
+            ahead(
+                1, cycle=["inject_text", "collect", "build_batch", "compute_advantages", "update"]
+            ),
+            "inject_text",
+        ),
     ],
 )
 def test_what_cannot_be_played_ahead_is_refused(config, changes, named):

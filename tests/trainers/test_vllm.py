@@ -23,7 +23,7 @@ from coevo.envs.core.episode import PolicyRef
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import updates
-from coevo.trainers.remote.crew import crew
+from coevo.trainers.remote.processes import start_processes
 from coevo.trainers.run import start
 from coevo.trainers.run_folder import RunFolder
 
@@ -298,8 +298,8 @@ def test_workers_have_engines_of_their_own_and_ranks_one_beside_them(
     given = replace(config_of("grpo", 5, own_process=own_process), rollout_parts=2)
     gaps, folder = [], RunFolder(tmp_path)
     folder.create(given)
-    with crew("local", given, folder, **share) as hands:
-        run = start(given, folder, hire=hands.hire)
+    with start_processes("local", given, folder, **share) as processes:
+        run = start(given, folder, make_backend=processes.backend)
         (policy,) = run.population.learners.values()
         played = copy.deepcopy(policy.model)
         for done in updates(run):

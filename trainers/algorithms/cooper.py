@@ -24,16 +24,23 @@ from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import AdvantageConfig, Kl, LossConfig
 from coevo.trainers.judges import JudgeRole, RewardModel
 from coevo.trainers.losses import BradleyTerry
-from coevo.trainers.steps import Certified, Collect, Credit, Recycle, Score, Update
+from coevo.trainers.steps import (
+    BuildBatch,
+    Certified,
+    Collect,
+    ComputeAdvantages,
+    MakeItems,
+    Update,
+)
 
 PAPER = "paper and released code"
 FIT = Update(losses=(BradleyTerry(),))
-POLICY = (Collect(), Score(), Credit(), Update())
+POLICY = (Collect(), BuildBatch(), ComputeAdvantages(), Update())
 
 
 def _with(negatives: str) -> dict[str, object]:
     """Return the cycle with wrong replies from elsewhere."""
-    cycle = (*POLICY, Recycle(to=Certified(negatives=negatives)), FIT)  # type: ignore[arg-type]
+    cycle = (*POLICY, MakeItems(to=Certified(negatives=negatives)), FIT)  # type: ignore[arg-type]
     return {"cycle": plain(cycle)}
 
 
@@ -44,7 +51,7 @@ ALGORITHM = Algorithm(
     formula="A = (sigma(f) - mean) / std; f by -log sigma(f(o+) - f(o-)), o+ certified by a rule",
     status="table",
     reproductions=("cooper_hack",),
-    cycle=(*POLICY, Recycle(to=Certified()), FIT),
+    cycle=(*POLICY, MakeItems(to=Certified()), FIT),
     rewards=(RewardModel(),),
     judges={"judge": JudgeRole(), "assistant": JudgeRole(policy="assistant", learns=False)},
     collect=CollectConfig(episodes=512, group_size=16),

@@ -6,8 +6,8 @@ An update is a generation. It plays one episode (of the donor game: two games wi
 and what a strategy earned is its weight. The better half survive; newcomers in the other seats are
 shown them, with what they earned, and write variants of their own.
 
-Newcomers are the policy itself unless `cycle.inherit.by.agent` names another model; a table can
-carry out sentences that a program reads for it, but write none. The paper's game is
+Newcomers are the policy itself unless `cycle.evolve_texts.by.agent` names another model; a table
+can carry out sentences that a program reads for it, but write none. The paper's game is
 `coevo/donor_game-v0` with 12 players and 12 rounds; there it plays 10 generations at temperature
 0.8. `fresh` is the control: newcomers are shown nothing.
 """
@@ -15,10 +15,10 @@ carry out sentences that a program reads for it, but write none. The paper's gam
 from coevo.trainers.algorithm import Algorithm, CollectConfig, Published
 from coevo.trainers.archive.selection import Deal
 from coevo.trainers.estimators import AdvantageConfig, NoBaseline, NoNormalisation
-from coevo.trainers.steps import Appraise, Collect, Draw, Inherit
+from coevo.trainers.steps import Collect, EvolveTexts, InjectText, WeighArtifacts
 
 CODE = "paper and released code"
-PLAYED = (Draw(by=Deal()), Collect(), Appraise(rate=1.0))
+PLAYED = (InjectText(by=Deal()), Collect(), WeighArtifacts(rate=1.0))
 
 ALGORITHM = Algorithm(
     name="cultural_evolution",
@@ -27,13 +27,13 @@ ALGORITHM = Algorithm(
     formula="w_j = mean payoff under strategy j; keep the better half; j' ~ LM(survivors, w)",
     status="table",
     reproductions=("cultural_evolution",),
-    cycle=(Inherit(), *PLAYED),
+    cycle=(EvolveTexts(), *PLAYED),
     collect=CollectConfig(episodes=1),
     advantage=AdvantageConfig(baseline=NoBaseline(), normalise=NoNormalisation()),
     published={
-        "cycle.inherit.keep": Published(value=0.5, source=CODE),
-        "cycle.inherit.shown": Published(value=6, source=CODE),
+        "cycle.evolve_texts.keep": Published(value=0.5, source=CODE),
+        "cycle.evolve_texts.shown": Published(value=6, source=CODE),
         "collect.episodes": Published(value="two games with roles swapped", source=CODE),
     },
-    variants={"fresh": {"cycle": (Inherit(shown=0), *PLAYED)}},
+    variants={"fresh": {"cycle": (EvolveTexts(shown=0), *PLAYED)}},
 )

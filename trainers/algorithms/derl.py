@@ -6,9 +6,9 @@ tasks. That is the reward of the formula, -1 for one that cannot be read or brea
 group-relative update on all formulas of the update follows.
 
 The outer run plays an environment in which formulas are written; what they are for is set by
-`cycle.inner.env` and `cycle.inner.changes`. There the learners see the formula alone: the payoff
-has weight 0. All inner runs of an update share their seed. Formulas are parsed, never evaluated as
-programs.
+`cycle.inner_run.env` and `cycle.inner_run.changes`. There the learners see the formula alone: the
+payoff has weight 0. All inner runs of an update share their seed. Formulas are parsed, never
+evaluated as programs.
 
 `released` is what the released code does: every formula is a group of its own, so that its raw
 fitness is its advantage. There formulas that fail are left out and replaced by copies of the first;
@@ -29,7 +29,14 @@ from coevo.trainers.estimators import (
     PpoClip,
     SeqMeanTokenMean,
 )
-from coevo.trainers.steps import POLICY_GRADIENT, Collect, Credit, Inner, Score, Update
+from coevo.trainers.steps import (
+    POLICY_GRADIENT,
+    BuildBatch,
+    Collect,
+    ComputeAdvantages,
+    InnerRun,
+    Update,
+)
 
 CODE = "paper and released code"
 FITNESS = AdvantageConfig(
@@ -54,9 +61,9 @@ ALGORITHM = Algorithm(
     reproductions=("derl_formulas",),
     cycle=(
         Collect(),
-        Inner(into="algorithm.rewards.formula.expression", changes=INNER),
-        Score(),
-        Credit(),
+        InnerRun(into="algorithm.rewards.formula.expression", changes=INNER),
+        BuildBatch(),
+        ComputeAdvantages(),
         Update(),
     ),
     collect=CollectConfig(episodes=8, group_size=8),

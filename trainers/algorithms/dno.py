@@ -15,15 +15,23 @@ from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Publ
 from coevo.trainers.algorithms.reasons import CHEAP
 from coevo.trainers.estimators import AdvantageConfig
 from coevo.trainers.losses import Dno, Dpo
-from coevo.trainers.steps import Collect, Fit, Pairs, Recycle, Renew, Score, Update
+from coevo.trainers.steps import (
+    BuildBatch,
+    Collect,
+    FitRewards,
+    MakeItems,
+    Pairs,
+    Update,
+    UpdateReference,
+)
 
 PRACTICAL = (
-    Renew(),
+    UpdateReference(),
     Collect(),
-    Score(),
-    Recycle(to=Pairs(take="extremes", margin=0.25)),
+    BuildBatch(),
+    MakeItems(to=Pairs(take="extremes", margin=0.25)),
     Update(losses=(Dpo(beta=0.1),)),
-    Fit(),
+    FitRewards(),
 )
 
 ALGORITHM = Algorithm(
@@ -34,12 +42,12 @@ ALGORITHM = Algorithm(
     status="table",
     reproductions=("dno_monotone",),
     cycle=(
-        Renew(),
+        UpdateReference(),
         Collect(),
-        Score(),
-        Recycle(to=Pairs(take="all", ties=True)),
+        BuildBatch(),
+        MakeItems(to=Pairs(take="all", ties=True)),
         Update(losses=(Dno(eta=0.5),)),
-        Fit(),
+        FitRewards(),
     ),
     rewards=(WinRate(),),
     collect=CollectConfig(episodes=320, group_size=5, component="win_rate"),

@@ -6,9 +6,10 @@ of each (`collect.group_size` members, `collect.episodes / group_size` tasks); n
 differentiated, only played. Singular values may take any sign.
 
 The adapters must change something first, and only what they change can be scaled: a bad start is a
-ceiling. For the first 20 updates they imitate the best episode of every task (`cycle.ask.after`);
-the paper trains them on demonstrations. `evolve` begins with a generation, for weights that have
-learnt. `plain_es` moves every number by a plain evolution strategy: the naive control.
+ceiling. For the first 20 updates they imitate the best episode of every task
+(`cycle.sample_generation.after`); the paper trains them on demonstrations. `evolve` begins with a
+generation, for weights that have learnt. `plain_es` moves every number by a plain evolution
+strategy: the naive control.
 
 The abstract and summaries were read; the full text could not be read. Size of the generation and of
 the first step are ours, and models are not quantised here.
@@ -19,7 +20,15 @@ from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Publ
 from coevo.trainers.archive.evolution import Antithetic, CmaEs
 from coevo.trainers.archive.genome import Entries
 from coevo.trainers.losses import Sft
-from coevo.trainers.steps import Ask, Best, Collect, Recycle, Score, Tell, Update
+from coevo.trainers.steps import (
+    Best,
+    BuildBatch,
+    Collect,
+    MakeItems,
+    SampleGeneration,
+    Update,
+    UpdateGenome,
+)
 
 PAPER = "paper"
 CMA = CmaEs(sigma=0.1)
@@ -32,24 +41,28 @@ ALGORITHM = Algorithm(
     status="inferred",
     reproductions=("essa_spectrum",),
     cycle=(
-        Ask(by=CMA, after=20),
+        SampleGeneration(by=CMA, after=20),
         Collect(),
-        Score(),
-        Recycle(to=Best()),
+        BuildBatch(),
+        MakeItems(to=Best()),
         Update(losses=(Sft(),)),
-        Tell(),
+        UpdateGenome(),
     ),
     population=Adapters(per="role"),
     collect=CollectConfig(episodes=768, group_size=24),
     optim=OptimConfig(lr=1e-3),
     published={
         "population.rank": Published(value="several", source=PAPER),
-        "cycle.ask.by": Published(value="CMA-ES", source=PAPER),
+        "cycle.sample_generation.by": Published(value="CMA-ES", source=PAPER),
     },
     variants={
-        "evolve": {"cycle": (Ask(by=CMA), Collect(), Tell())},
+        "evolve": {"cycle": (SampleGeneration(by=CMA), Collect(), UpdateGenome())},
         "plain_es": {
-            "cycle": (Ask(by=Antithetic(sigma=0.1, rate=0.1), genome=Entries()), Collect(), Tell())
+            "cycle": (
+                SampleGeneration(by=Antithetic(sigma=0.1, rate=0.1), genome=Entries()),
+                Collect(),
+                UpdateGenome(),
+            )
         },
     },
 )

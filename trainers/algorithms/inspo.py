@@ -25,15 +25,15 @@ from coevo.trainers.estimators import (
     SeqMeanTokenMean,
 )
 from coevo.trainers.steps import (
-    Appraise,
+    BuildBatch,
     Collect,
-    Credit,
-    Draw,
+    ComputeAdvantages,
     Every,
-    Fit,
-    Refresh,
-    Score,
+    FitRewards,
+    InjectText,
+    ReplaceTexts,
     Update,
+    WeighArtifacts,
 )
 
 FIRST = (
@@ -43,14 +43,14 @@ FIRST = (
     "Prefer the safe answer unless another is clearly better.",
 )
 BANDIT = (
-    Draw(by=Softmax(tau=0.2), first=FIRST),
+    InjectText(by=Softmax(tau=0.2), first=FIRST),
     Collect(),
-    Score(),
-    Credit(),
+    BuildBatch(),
+    ComputeAdvantages(),
     Update(),
-    Appraise(rate=0.3),
+    WeighArtifacts(rate=0.3),
 )
-REFLECT = Every(updates=20, first=20, step=Refresh(keep=4, candidates=2, tasks=16))
+REFLECT = Every(updates=20, first=20, step=ReplaceTexts(keep=4, candidates=2, tasks=16))
 
 ALGORITHM = Algorithm(
     name="inspo",
@@ -60,7 +60,7 @@ ALGORITHM = Algorithm(
     "w <- (1 - rho) w + rho mean R",
     status="inferred",
     reproductions=("inspo_procedure",),
-    cycle=(*BANDIT, REFLECT, Fit()),
+    cycle=(*BANDIT, REFLECT, FitRewards()),
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=256, group_size=8),
     advantage=AdvantageConfig(
@@ -68,5 +68,5 @@ ALGORITHM = Algorithm(
     ),
     loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
     optim=OptimConfig(lr=1e-3),
-    variants={"bandit": {"cycle": (*BANDIT, Fit())}},
+    variants={"bandit": {"cycle": (*BANDIT, FitRewards())}},
 )

@@ -31,18 +31,27 @@ from coevo.trainers.estimators import (
     TokenStd,
 )
 from coevo.trainers.judges import JudgeRole, Rubric
-from coevo.trainers.steps import Collect, Credit, Draw, Every, Fit, Revise, Score, Update
+from coevo.trainers.steps import (
+    BuildBatch,
+    Collect,
+    ComputeAdvantages,
+    Every,
+    FitRewards,
+    InjectText,
+    RewriteText,
+    Update,
+)
 
 PAPER = "paper and released code"
 FIRST = "Quality of the answer: correct, complete, clear."
 JUDGED = (
-    Draw(kind="rubric", role="judge", first=(FIRST,)),
+    InjectText(kind="rubric", role="judge", first=(FIRST,)),
     Collect(),
-    Score(),
-    Credit(),
+    BuildBatch(),
+    ComputeAdvantages(),
     Update(),
 )
-META = Every(updates=10, first=9, step=Revise())
+META = Every(updates=10, first=9, step=RewriteText())
 
 ALGORITHM = Algorithm(
     name="mpo",
@@ -51,7 +60,7 @@ ALGORITHM = Algorithm(
     formula="R = (points by rubric v - mean_v) / std_v; every k updates v + 1 = meta(records)",
     status="table",
     reproductions=("mpo_rubric",),
-    cycle=(*JUDGED, META, Fit()),
+    cycle=(*JUDGED, META, FitRewards()),
     rewards=(Rubric(),),
     judges={"judge": JudgeRole(learns=False, masked=True)},
     collect=CollectConfig(episodes=64),
@@ -75,7 +84,7 @@ ALGORITHM = Algorithm(
         "advantage.credit.lam": Published(value=0.95, source=PAPER),
     },
     variants={
-        "fixed": {"cycle": (*JUDGED, Fit())},
+        "fixed": {"cycle": (*JUDGED, FitRewards())},
         "unscaled": {"rewards": (Rubric(scale="run"),)},
     },
 )

@@ -15,21 +15,30 @@ from coevo.envs.rewards import TokenCost
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.losses import Rpo, Sft
-from coevo.trainers.steps import Best, Collect, Every, Fit, Pairs, Recycle, Score, Update
+from coevo.trainers.steps import (
+    Best,
+    BuildBatch,
+    Collect,
+    Every,
+    FitRewards,
+    MakeItems,
+    Pairs,
+    Update,
+)
 
 PAPER = "paper and released code"
-SELECT = Recycle(to=Best(above=0.6, keep=0.7))
-COMPARE = Recycle(to=Pairs(margin=0.2, keep=0.5))
+SELECT = MakeItems(to=Best(above=0.6, keep=0.7))
+COMPARE = MakeItems(to=Pairs(margin=0.2, keep=0.5))
 IMITATE = Update(losses=(Sft(),))
 PREFER = Update(losses=(Rpo(beta=0.1, eta=1.0, per="token"),))
 ALTERNATE = (
     Collect(),
-    Score(),
+    BuildBatch(),
     SELECT,
     COMPARE,
     Every(updates=2, first=0, step=IMITATE),
     Every(updates=2, first=1, step=PREFER),
-    Fit(),
+    FitRewards(),
 )
 
 ALGORITHM = Algorithm(
@@ -39,7 +48,7 @@ ALGORITHM = Algorithm(
     formula="R = R_task - lambda tokens; SFT on argmax R if R > theta, or DPO + alpha NLL on pairs",
     status="table",
     reproductions=("optima_codes",),
-    cycle=(Collect(), Score(), SELECT, IMITATE, Fit()),
+    cycle=(Collect(), BuildBatch(), SELECT, IMITATE, FitRewards()),
     rewards=(TokenCost(cost=0.6, payer="team"),),
     collect=CollectConfig(episodes=320, group_size=10),
     optim=OptimConfig(lr=1e-4, epochs=2),
@@ -50,7 +59,7 @@ ALGORITHM = Algorithm(
         "optim.epochs": Published(value="1 to 4", source=PAPER),
     },
     variants={
-        "dpo": {"cycle": (Collect(), Score(), COMPARE, PREFER, Fit())},
+        "dpo": {"cycle": (Collect(), BuildBatch(), COMPARE, PREFER, FitRewards())},
         "hybrid": {"cycle": ALTERNATE},
     },
 )

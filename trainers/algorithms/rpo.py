@@ -11,7 +11,7 @@ record), OpenRLHF takes their mean over tokens (the variant `token`).
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.losses import Rpo
-from coevo.trainers.steps import Collect, Fit, Pairs, Recycle, Score, Update
+from coevo.trainers.steps import BuildBatch, Collect, FitRewards, MakeItems, Pairs, Update
 
 CODE = "released code, YSLIU627/Regularized-Preference-Optimization"
 
@@ -24,10 +24,10 @@ ALGORITHM = Algorithm(
     reproductions=("rpo_coverage",),
     cycle=(
         Collect(),
-        Score(),
-        Recycle(to=Pairs()),
+        BuildBatch(),
+        MakeItems(to=Pairs()),
         Update(losses=(Rpo(beta=0.01, eta=0.005),)),
-        Fit(),
+        FitRewards(),
     ),
     collect=CollectConfig(episodes=128, group_size=2),
     optim=OptimConfig(lr=1e-4),

@@ -20,19 +20,25 @@ from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import AdvantageConfig, Kl, LossConfig, TokenMean
 from coevo.trainers.judges import JudgeRole
 from coevo.trainers.steps import (
+    BuildBatch,
     Cached,
     Collect,
-    Credit,
-    Examine,
+    ComputeAdvantages,
+    MakeItems,
+    QuestionJudge,
     Questions,
-    Recycle,
-    Score,
     Update,
 )
 
 CODE = "released code"
-SOLVE = (Collect(), Score(), Credit(), Update())
-JUDGE = (Recycle(to=Questions()), Examine(of=Cached(), join=False), Score(), Credit(), Update())
+SOLVE = (Collect(), BuildBatch(), ComputeAdvantages(), Update())
+JUDGE = (
+    MakeItems(to=Questions()),
+    QuestionJudge(of=Cached(), join=False),
+    BuildBatch(),
+    ComputeAdvantages(),
+    Update(),
+)
 
 ALGORITHM = Algorithm(
     name="spark",
@@ -52,16 +58,16 @@ ALGORITHM = Algorithm(
         "collect.group_size": Published(value=8, source=CODE),
         "collect.episodes": Published(value="512 (64 prompts)", source=CODE, why=CHEAP),
         "optim.lr": Published(value=5e-7, source=CODE, why=SMALL),
-        "cycle.examine.samples": Published(value=8, source=CODE),
-        "cycle.examine.of.least": Published(value=64, source=CODE),
-        "cycle.recycle.to.pointwise": Published(value=0.3, source=CODE),
-        "cycle.recycle.to.most": Published(value=32, source=CODE),
-        "cycle.recycle.to.balance": Published(
+        "cycle.question_judge.samples": Published(value=8, source=CODE),
+        "cycle.question_judge.of.least": Published(value=64, source=CODE),
+        "cycle.make_items.to.pointwise": Published(value=0.3, source=CODE),
+        "cycle.make_items.to.most": Published(value=32, source=CODE),
+        "cycle.make_items.to.balance": Published(
             value="none", source=CODE, why="the judge ends up saying yes to all"
         ),
     },
     variants={
-        "released": {"cycle.recycle.to.balance": "none"},
+        "released": {"cycle.make_items.to.balance": "none"},
         "no_recycling": {"cycle": SOLVE},
     },
 )

@@ -14,7 +14,15 @@ from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Publ
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.estimators import AdvantageConfig
 from coevo.trainers.losses import Sppo
-from coevo.trainers.steps import Collect, Fit, Pairs, Recycle, Renew, Score, Update
+from coevo.trainers.steps import (
+    BuildBatch,
+    Collect,
+    FitRewards,
+    MakeItems,
+    Pairs,
+    Update,
+    UpdateReference,
+)
 
 CODE = "released code, uclaml/SPPO"
 
@@ -26,12 +34,12 @@ ALGORITHM = Algorithm(
     status="table",
     reproductions=("spo_minimax",),
     cycle=(
-        Renew(),
+        UpdateReference(),
         Collect(),
-        Score(),
-        Recycle(to=Pairs(take="all", ties=True)),
+        BuildBatch(),
+        MakeItems(to=Pairs(take="all", ties=True)),
         Update(losses=(Sppo(beta=0.01),)),
-        Fit(),
+        FitRewards(),
     ),
     rewards=(WinRate(),),
     collect=CollectConfig(episodes=320, group_size=5, component="win_rate"),
@@ -44,7 +52,7 @@ ALGORITHM = Algorithm(
         "optim.epochs": Published(value=1, source=CODE, why="few prompts per iteration"),
     },
     variants={
-        "extremes": {"cycle.recycle.to": Pairs()},
+        "extremes": {"cycle.make_items.to": Pairs()},
         "hard": {"cycle.update.losses.sppo.hard": True},
     },
 )

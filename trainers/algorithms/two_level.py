@@ -29,7 +29,16 @@ from coevo.trainers.estimators import (
     PpoClip,
     TokenMean,
 )
-from coevo.trainers.steps import AnyStep, Collect, Credit, Every, Fit, Recall, Score, Update
+from coevo.trainers.steps import (
+    AnyStep,
+    BuildBatch,
+    Collect,
+    ComputeAdvantages,
+    Every,
+    FitRewards,
+    ReplayUpdate,
+    Update,
+)
 
 CODE = "salesforce/ai-economist, a84d5f3, tutorials/rllib/phase2/config.yaml"
 PLANNERS = ("planner*",)
@@ -38,7 +47,15 @@ PLANNERS = ("planner*",)
 def cycle(alone: int) -> tuple[AnyStep, ...]:
     """Return the steps of an update; the planner learns from update `alone` on."""
     plan = Every(updates=1, first=alone, step=Update(sets=PLANNERS))
-    return (Collect(), Score(), Credit(), Update(besides=PLANNERS), plan, Recall(), Fit())
+    return (
+        Collect(),
+        BuildBatch(),
+        ComputeAdvantages(),
+        Update(besides=PLANNERS),
+        plan,
+        ReplayUpdate(),
+        FitRewards(),
+    )
 
 
 ALGORITHM = Algorithm(

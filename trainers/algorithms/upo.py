@@ -14,7 +14,16 @@ uncertainty, of which the abstract speaks, could not be read.
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 from coevo.trainers.losses import Dpo
-from coevo.trainers.steps import Collect, Fit, Pairs, Recycle, Renew, Score, Sift, Update
+from coevo.trainers.steps import (
+    BuildBatch,
+    Collect,
+    FilterPairs,
+    FitRewards,
+    MakeItems,
+    Pairs,
+    Update,
+    UpdateReference,
+)
 
 CODE = "released code, wjn1996/UPO2"
 
@@ -27,13 +36,13 @@ ALGORITHM = Algorithm(
     status="table",
     reproductions=("upo_noise",),
     cycle=(
-        Renew(),
+        UpdateReference(),
         Collect(),
-        Score(),
-        Recycle(to=Pairs()),
-        Sift(),
+        BuildBatch(),
+        MakeItems(to=Pairs()),
+        FilterPairs(),
         Update(losses=(Dpo(beta=0.1),)),
-        Fit(),
+        FitRewards(),
     ),
     collect=CollectConfig(episodes=384, group_size=6),
     optim=OptimConfig(lr=1e-4),
@@ -45,12 +54,12 @@ ALGORITHM = Algorithm(
     variants={
         "dpo": {
             "cycle": (
-                Renew(),
+                UpdateReference(),
                 Collect(),
-                Score(),
-                Recycle(to=Pairs()),
+                BuildBatch(),
+                MakeItems(to=Pairs()),
                 Update(losses=(Dpo(beta=0.1),)),
-                Fit(),
+                FitRewards(),
             )
         }
     },

@@ -6,8 +6,8 @@ the same weights, asked as the referee, pay the player's replies. GRPO, groups w
 differ between kinds and are never mixed. What the referee says of open tasks has no gradient.
 
 Without rankings the referee is free to like what the player says. They are read from a file of
-preferences (`cycle.examine.of.path`); without one the replies of the update that a verifier judged
-are ranked by their verdicts. Order and pair questions are shown in an order that is drawn.
+preferences (`cycle.question_judge.of.path`); without one the replies of the update that a verifier
+judged are ranked by their verdicts. Order and pair questions are shown in an order that is drawn.
 
 Inferred (no code was found): the pay of an order, Kendall's tau, and of a pair or a single verdict,
 1 if it is right; that the referee is asked about one reply at a time; the share of each kind.
@@ -17,7 +17,14 @@ from coevo.envs.rewards import Verifier
 from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
 from coevo.trainers.estimators import AdvantageConfig, LossConfig
 from coevo.trainers.judges import Judge, JudgeRole
-from coevo.trainers.steps import Collect, Credit, Examine, Preferences, Score, Update
+from coevo.trainers.steps import (
+    BuildBatch,
+    Collect,
+    ComputeAdvantages,
+    Preferences,
+    QuestionJudge,
+    Update,
+)
 
 ALGORITHM = Algorithm(
     name="urpo",
@@ -26,7 +33,7 @@ ALGORITHM = Algorithm(
     formula="GRPO by kind: 1[right], agreement with a known ranking, the model's own verdict",
     status="table",
     reproductions=("urpo_referee",),
-    cycle=(Collect(), Examine(of=Preferences()), Score(), Credit(), Update()),
+    cycle=(Collect(), QuestionJudge(of=Preferences()), BuildBatch(), ComputeAdvantages(), Update()),
     rewards=(Verifier(last_only=True), Judge(of="unverified", samples=2)),
     judges={"judge": JudgeRole(policy="policy")},
     collect=CollectConfig(episodes=512, group_size=8),
@@ -34,7 +41,7 @@ ALGORITHM = Algorithm(
     loss=LossConfig(),
     optim=OptimConfig(lr=1e-4),
     variants={
-        "no_rankings": {"cycle": (Collect(), Score(), Credit(), Update())},
+        "no_rankings": {"cycle": (Collect(), BuildBatch(), ComputeAdvantages(), Update())},
         "frozen_referee": {"judges": {"judge": JudgeRole(policy="judge", learns=False)}},
     },
 )

@@ -62,7 +62,7 @@ class SingularValues:
         if not values or not any(bool(s_R.any()) for s_R in values):
             raise ConfigError(
                 "there are no singular values to evolve: the adapters change nothing yet, or there "
-                "are none. Let them learn first (--set cycle.ask.after=20)"
+                "are none. Let them learn first (--set cycle.sample_generation.after=20)"
             )
         return {**fixed, "genome_D": torch.cat(values)}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from coevo.envs.core.config import choice, config
 from coevo.envs.core.quoting import quote, quote_line
 from coevo.trainers.archive.archive import Artifact
 from coevo.trainers.archive.propose import Asking, Written
-
-if TYPE_CHECKING:
-    from coevo.trainers.run import Run
+from coevo.trainers.cycle import UpdateContext
 
 
 class Newcomer:
@@ -22,11 +20,13 @@ class Newcomer:
 
     name: str
 
-    def __call__(self, run: Run, elders: Sequence[Artifact], rng: np.random.Generator) -> Written:
+    def __call__(
+        self, ctx: UpdateContext, elders: Sequence[Artifact], rng: np.random.Generator
+    ) -> Written:
         """Write a text.
 
         Args:
-            run: whose policies may be asked.
+            ctx: of the update; its policies may be asked.
             elders: what it is shown of those who survived, the best first; there may be none.
             rng: of this newcomer.
         """
@@ -39,9 +39,11 @@ class Imitate(Asking, Newcomer):
 
     name: Literal["imitate"] = "imitate"
 
-    def __call__(self, run: Run, elders: Sequence[Artifact], rng: np.random.Generator) -> Written:
+    def __call__(
+        self, ctx: UpdateContext, elders: Sequence[Artifact], rng: np.random.Generator
+    ) -> Written:
         """Ask for a strategy."""
-        return self.reply(run, "newcomer", self.asked(_first_prompt(run), elders), rng)
+        return self.reply(ctx, "newcomer", self.asked(_first_prompt(ctx), elders), rng)
 
     def asked(self, prompt: str, elders: Sequence[Artifact]) -> Chat:
         """Return the question as a chat."""
@@ -63,10 +65,10 @@ class Imitate(Asking, Newcomer):
         )
 
 
-def _first_prompt(run: Run) -> str:
+def _first_prompt(ctx: UpdateContext) -> str:
     """Return the first prompt of an episode."""
-    env = next(iter(run.envs.values())).fresh()
-    env.reset(seed=run.config.seed)
+    env = next(iter(ctx.envs.values())).fresh()
+    env.reset(seed=ctx.seed)
     return "\n\n".join(message["content"] for message in env.chat(env.agent_selection))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -17,9 +17,7 @@ from coevo.envs.core.config import choice, config, whole
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.quoting import NOTHING, own_words, quote, quote_line
 from coevo.trainers.archive.archive import Artifact
-
-if TYPE_CHECKING:
-    from coevo.trainers.run import Run
+from coevo.trainers.cycle import UpdateContext
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Proposer:
 
     def __call__(
         self,
-        run: Run,
+        ctx: UpdateContext,
         parent: Artifact,
         found: Sequence[tuple[float, Episode]],
         rng: np.random.Generator,
@@ -45,7 +43,7 @@ class Proposer:
         """Write a text that is to do better than another.
 
         Args:
-            run: whose policies may be asked.
+            ctx: of the update; its policies may be asked.
             parent: the text that is to be improved.
             found: what its episodes of this update were worth, the worst first.
             rng: of this proposal.
@@ -62,9 +60,9 @@ class Asking:
     longest: Annotated[int, whole(1)] = 600
     """Characters of its text; what is beyond is cut."""
 
-    def reply(self, run: Run, seat: str, chat: Chat, rng: np.random.Generator) -> Written:
+    def reply(self, ctx: UpdateContext, seat: str, chat: Chat, rng: np.random.Generator) -> Written:
         """Return what the agent writes."""
-        agent = self._agent(run)
+        agent = self._agent(ctx)
         if isinstance(agent, Policy):  # a run that was resumed has drawn nothing before
             agent.reseed(int(rng.integers(2**63)))
         (reply,) = agent.act([Request(seat, chat, {"legal_actions": None}, rng)])
@@ -73,10 +71,10 @@ class Asking:
         text = own_words(reply.text, self.longest)
         return Written(text, "" if text else "the reply was empty")
 
-    def _agent(self, run: Run) -> Agent:
+    def _agent(self, ctx: UpdateContext) -> Agent:
         if self.agent:
-            return load_agent(self.agent, seed=run.config.seed, device=run.config.device)
-        return next(iter(run.population.learners.values()))
+            return load_agent(self.agent, seed=ctx.seed, device=ctx.device)
+        return next(iter(ctx.population.learners.values()))
 
 
 @config
@@ -88,13 +86,13 @@ class _Improving(Asking, Proposer):
 
     def __call__(
         self,
-        run: Run,
+        ctx: UpdateContext,
         parent: Artifact,
         found: Sequence[tuple[float, Episode]],
         rng: np.random.Generator,
     ) -> Written:
         """Ask for a better text."""
-        return self.reply(run, "reflector", self.asked(str(parent.payload), found), rng)
+        return self.reply(ctx, "reflector", self.asked(str(parent.payload), found), rng)
 
     def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
         """Return the question as a chat."""

@@ -63,8 +63,8 @@ class Deal:
         """
         if len(artifacts) < len(seats):
             raise ConfigError(
-                f"deal: {len(artifacts)} artifacts for {len(seats)} seats; put inherit before "
-                "draw, or give as many in cycle.draw.first"
+                f"deal: {len(artifacts)} artifacts for {len(seats)} seats; put evolve_texts "
+                "before inject_text, or give as many in cycle.inject_text.first"
             )
         order = rng.permutation(len(artifacts))
         return {seat: artifacts[i] for seat, i in zip(seats, order, strict=False)}

@@ -22,10 +22,10 @@ from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.rewards import Judges, RewardModule, ScoreContext
 from coevo.trainers.collect.ahead import Ahead, as_they_are, retire
-from coevo.trainers.collect.cast import Cast
 from coevo.trainers.collect.group import Group
-from coevo.trainers.collect.part import GREEDY, Part, Play, play_part
+from coevo.trainers.collect.part import GREEDY, Part, RolloutBackend, play_part
 from coevo.trainers.collect.rollout import EpisodeSpec
+from coevo.trainers.collect.variation import Variation
 from coevo.trainers.items.sequences import Batch, build
 from coevo.trainers.samplers import (
     Curriculum,
@@ -73,7 +73,7 @@ class Collector:
         modules: reward modules that are applied to finished episodes.
         envs: id -> an environment that was never reset.
         judges: whom they ask.
-        play: plays the parts of an update; None plays them here, one after the other.
+        backend: plays the parts of an update; None plays them here, one after the other.
     """
 
     config: TrainConfig
@@ -81,7 +81,7 @@ class Collector:
     modules: Sequence[RewardModule]
     envs: Mapping[str, TextEnv]
     judges: Judges | None = None
-    play: Play | None = None
+    backend: RolloutBackend | None = None
     curriculum: Curriculum = field(init=False)
     replay: ReplayBuffer = field(init=False)
     task_buffer: TaskStore = field(init=False)
@@ -98,12 +98,12 @@ class Collector:
         self.task_buffer = TaskStore() if spec.task_buffer is None else spec.task_buffer.store()
         self.ahead = Ahead(spec.staleness)
 
-    def collect(self, step: int, cast: Cast | None = None) -> Collected:
+    def collect(self, step: int, variation: Variation | None = None) -> Collected:
         """Return the episodes that update number `step` learns from.
 
         Args:
             step: updates done.
-            cast: what an outer loop changes about them.
+            variation: what an outer loop changes about them.
 
         Raises:
             RefillError: too few informative groups were found.
@@ -112,13 +112,13 @@ class Collector:
         rng = np.random.default_rng([self.config.seed, step, 1])
         mix = self.replay.mix(spec.episodes // spec.group_size, step, rng)
         dropped = self.ahead.drop_old()
-        first = self._first(step, mix.fresh, cast)
+        first = self._first(step, mix.fresh, variation)
         played = [*first]
 
         def draw(batch: int) -> list[Group]:
             if batch == 0:
                 return first
-            found = self._play(self.plan(step, mix.fresh, batch), step, batch, cast)
+            found = self._play(self.plan(step, mix.fresh, batch), step, batch, variation)
             played.extend(found)
             return found
 
@@ -134,12 +134,12 @@ class Collector:
         return _joined(found.groups, mix, self._tokens(played), metrics, baselines)
 
     def held_out(
-        self, tasks: int, step: int, casts: Sequence[Cast | None] = (None,)
+        self, tasks: int, step: int, variations: Sequence[Variation | None] = (None,)
     ) -> list[list[Episode]]:
-        """Return episodes of the same tasks under every cast, for it to be judged by.
+        """Return episodes of the same tasks under every variation, for it to be judged by.
 
         No update has these tasks: their seeds lie beyond those that training draws. Everybody draws
-        alike under every cast.
+        alike under every variation.
         """
         rng = np.random.default_rng([self.config.seed, step, HELD_OUT])
         seeds = rng.integers(2**31, 2**32, size=tasks)
@@ -148,7 +148,7 @@ class Collector:
         for i, (seed, env) in enumerate(zip(seeds.tolist(), envs, strict=True)):
             spec = EpisodeSpec(seed, self.population.assign(i, rng), i, env=env)
             planned.append(Group(i, Proposal(env, seed), (spec,)))
-        played = [self._play(planned, step, HELD_OUT, cast) for cast in casts]
+        played = [self._play(planned, step, HELD_OUT, variation) for variation in variations]
         return [[e for g in groups for e in g.episodes] for groups in played]
 
     def _tokens(self, groups: Sequence[Group]) -> int:
@@ -179,10 +179,10 @@ class Collector:
             stream += task.episodes
         return planned
 
-    def _first(self, step: int, groups: int, cast: Cast | None) -> list[Group]:
+    def _first(self, step: int, groups: int, variation: Variation | None) -> list[Group]:
         """Return the groups of an update: played now, or while earlier updates were learnt from."""
         if not self.ahead.staleness:
-            return self._play(self.plan(step, groups), step, 0, cast)
+            return self._play(self.plan(step, groups), step, 0, variation)
         for later in self.ahead.due(step):
             self._start(later, step, groups)
         return self._rewarded(self.ahead.take(step), step, 0)
@@ -200,32 +200,32 @@ class Collector:
         self.ahead.start(later, step, play)
 
     def _play(
-        self, planned: Sequence[Group], step: int, batch: int, cast: Cast | None
+        self, planned: Sequence[Group], step: int, batch: int, variation: Variation | None
     ) -> list[Group]:
-        """Play all groups at once and apply every reward module."""
+        """RolloutBackend all groups at once and apply every reward module."""
         agents = self.population.agents
-        if cast is not None:
+        if variation is not None:
             planned = [
-                replace(g, specs=tuple(cast(s, g.key, i) for i, s in enumerate(g.specs)))
+                replace(g, specs=tuple(variation(s, g.key, i) for i, s in enumerate(g.specs)))
                 for g in planned
             ]
-            agents |= cast.agents
+            agents |= variation.agents
         return self._rewarded(self._played(planned, step, batch, agents), step, batch)
 
     def _played(
         self, planned: Sequence[Group], step: int, batch: int, agents: dict[str, Agent]
     ) -> list[Group]:
-        """Play all groups, in so many parts as the configuration says."""
+        """RolloutBackend all groups, in so many parts as the configuration says."""
         count = max(1, min(self.config.rollout_parts, len(planned)))
         ends = [len(planned) * i // count for i in range(count + 1)]
         seeds, parts = self._seeds(agents, step, batch), list[Part]()
         for a, b in pairwise(ends):
             specs = self._specs(planned[a:b])
             parts.append(Part(specs, seeds, sum(len(p.specs) for p in parts)))
-        if self.play is None:
+        if self.backend is None:
             found: Sequence[list[Episode]] = [play_part(p, self.envs, agents) for p in parts]
         else:
-            found = self.play(parts, agents)
+            found = self.backend(parts, agents)
         played = []
         for (a, b), episodes in zip(pairwise(ends), found, strict=True):
             rest = iter(episodes)

@@ -37,7 +37,7 @@ class Part:
         return {name for spec in self.specs for name in spec.players.values()}
 
 
-class Play(Protocol):
+class RolloutBackend(Protocol):
     """Plays parts somewhere."""
 
     def __call__(
@@ -54,7 +54,7 @@ class Play(Protocol):
 def play_part(
     part: Part, envs: Mapping[str, TextEnv], agents: Mapping[str, Agent]
 ) -> list[Episode]:
-    """Play a part, and return its episodes in the order of its specs.
+    """RolloutBackend a part, and return its episodes in the order of its specs.
 
     Args:
         part: what to play.

@@ -69,8 +69,8 @@ class _Live:
         name, inside = f"{self.number}/{seat}", agent.insider
         rng = self.rng if inside else self._own(self.spec.players[seat], agent)
         plain = request_of(self.env, seat, rng, name, inside=inside)
-        told = self.spec.injected.get(seat)
-        return plain if told is None else replace(plain, chat=told.added(plain.chat))
+        injected = self.spec.injected.get(seat)
+        return plain if injected is None else replace(plain, chat=injected.added(plain.chat))
 
     def _own(self, name: str, agent: Agent) -> np.random.Generator:
         if isinstance(agent, Policy):
@@ -84,12 +84,12 @@ class _Live:
         turn.player, turn.version = self.spec.players[turn.agent], (reply.policy or agent).version
         turn.prompt_ids, turn.token_ids = reply.prompt_ids, reply.token_ids
         turn.logprobs, turn.allowed = reply.logprobs, reply.allowed
-        told = self.spec.injected.get(turn.agent)
-        if told is None:
+        injected = self.spec.injected.get(turn.agent)
+        if injected is None:
             return
         plain, turn.seen = turn.chat, request.chat
-        turn.injected, turn.trained = [told.id], told.trained
-        if told.trained == "stripped" and isinstance(agent, Policy):
+        turn.injected, turn.trained = [injected.id], injected.trained
+        if injected.trained == "stripped" and isinstance(agent, Policy):
             name = f"{request.conversation}/stripped"
             without = replace(request, chat=plain, conversation=name)
             turn.stripped_ids = agent.read_without(without, reply)

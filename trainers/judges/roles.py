@@ -55,7 +55,7 @@ class Roles:
     learners: Mapping[str, Learner] = field(default_factory=dict)
     apart: frozenset[str] = frozenset()
     """Sets that have no seat."""
-    told: dict[str, Injected] = field(default_factory=dict)
+    injected: dict[str, Injected] = field(default_factory=dict)
     """Role -> the text of the archive that it judges by in this update."""
     cache: list[Question] = field(default_factory=list)
     """Questions with known answers that wait to be learnt from."""
@@ -140,7 +140,7 @@ class Roles:
 
     def _told(self, role: str, question: Question) -> Question:
         """Return a question with what the role was told before it."""
-        told = self.told.get(role)
+        told = self.injected.get(role)
         return replace(question, chat=told.added(question.chat)) if told else question
 
     def _turn(self, role: str, question: Question, reply: Reply) -> Turn:
@@ -150,7 +150,7 @@ class Roles:
         status = Status.UNPARSABLE if move is None else Status.LEGAL
         turn = Turn(SEAT, question.chat, reply.text, move, status, question.answers or None)
         turn.player, turn.version, turn.role = name, self.agents[name].version, role
-        turn.injected = [self.told[role].id] if role in self.told else []
+        turn.injected = [self.injected[role].id] if role in self.injected else []
         turn.prompt_ids, turn.token_ids = reply.prompt_ids, reply.token_ids
         turn.logprobs, turn.allowed = reply.logprobs, reply.allowed
         if isinstance(reply, Unanswered):

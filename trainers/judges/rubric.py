@@ -83,12 +83,12 @@ class Rubric(RewardModule):
     def score(self, episodes: Sequence[Episode], context: ScoreContext) -> Scores:
         """Ask about the last turn of every seat, and measure the grades by each other."""
         judges = asked(self.component, self.role, context)
-        if self.role not in judges.told:
+        if self.role not in judges.injected:
             raise ConfigError(
                 f"reward {self.component!r}: {self.role} was told no rubric; begin the cycle with "
-                f"{{name: draw, kind: rubric, role: {self.role}}}"
+                f"{{name: inject_text, kind: rubric, role: {self.role}}}"
             )
-        rubric = judges.told[self.role]
+        rubric = judges.injected[self.role]
         version = int(rubric.id.rpartition("-")[2])
         top = self.points * len([line for line in rubric.text.splitlines() if line.strip()])
         at = [x for i, e in enumerate(episodes) for x in last_turns(i, e)]

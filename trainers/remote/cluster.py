@@ -71,7 +71,7 @@ def cluster(where: Where, cpus: int = 1) -> Iterator[Any]:
 def _own_token(where: Where) -> Iterator[None]:
     """Give a cluster of one's own a token of its own.
 
-    Ray would keep one in the home folder, and every cluster started later would ask for it.
+    Ray would keep one in the origin folder, and every cluster started later would ask for it.
     """
     before = {name: os.environ.get(name) for name in AUTHENTICATION}
     if where == "local":

@@ -31,7 +31,7 @@ from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import CoevoError, ConfigError
 from coevo.trainers.collect.part import GREEDY, Part, play_part
 from coevo.trainers.config import TrainConfig
-from coevo.trainers.remote.home import Home
+from coevo.trainers.remote.origin import Origin
 from coevo.trainers.seating import envs_of, own_sampling, population_of
 
 TRIES = 3
@@ -67,14 +67,14 @@ class Worker:
         config: the run.
         threads: of torch; equal results need equal numbers.
         trust_remote_code: run code that comes with a model.
-        home: where the run was started.
+        origin: where the run was started.
     """
 
     def __init__(
-        self, config: TrainConfig, threads: int, trust_remote_code: bool, home: Home
+        self, config: TrainConfig, threads: int, trust_remote_code: bool, origin: Origin
     ) -> None:
         self.config, self.threads, self.trust = config, threads, trust_remote_code
-        self.home = home
+        self.origin = origin
         self._made: tuple[Mapping[str, TextEnv], Population] | None = None
         self._variants: dict[str, Policy] = {}
         self._held: dict[str, int] = {}
@@ -87,7 +87,7 @@ class Worker:
         """Make environments and agents, if there are none yet."""
         if self._made is None:
             torch.set_num_threads(self.threads)
-            self.home.adopt(self.config)
+            self.origin.adopt(self.config)
             envs = envs_of(self.config.environments)
             population = population_of(self.config, envs, trust_remote_code=self.trust)
             own_sampling(self.config, population.agents)

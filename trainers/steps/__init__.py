@@ -4,45 +4,52 @@ from typing import Annotated
 
 from coevo.envs.core.config import choice
 from coevo.trainers.cycle import Step
-from coevo.trainers.steps.appraise import Appraise
-from coevo.trainers.steps.ask import Ask
+from coevo.trainers.steps.build_batch import BuildBatch
 from coevo.trainers.steps.collect import Collect
+from coevo.trainers.steps.compute_advantages import ComputeAdvantages
 from coevo.trainers.steps.conditions import Every, When
-from coevo.trainers.steps.credit import Credit
-from coevo.trainers.steps.draw import Draw
-from coevo.trainers.steps.examine import Cached, Examine, Preferences
-from coevo.trainers.steps.fit import Fit
-from coevo.trainers.steps.inherit import Inherit
-from coevo.trainers.steps.inner import Inner
+from coevo.trainers.steps.evolve_texts import EvolveTexts
+from coevo.trainers.steps.filter_pairs import FilterPairs
+from coevo.trainers.steps.fit_rewards import FitRewards
+from coevo.trainers.steps.inject_text import InjectText
+from coevo.trainers.steps.inner_run import InnerRun
+from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
+from coevo.trainers.steps.make_items import Best, MakeItems, Pairs, Worst
 from coevo.trainers.steps.plain import Plain
-from coevo.trainers.steps.recall import Recall
-from coevo.trainers.steps.recycle import Best, Pairs, Recycle, Worst
-from coevo.trainers.steps.recyclers import Certified, Questions, Verdicts
-from coevo.trainers.steps.refresh import Refresh
-from coevo.trainers.steps.renew import Renew
-from coevo.trainers.steps.revise import Revise
-from coevo.trainers.steps.score import Score
-from coevo.trainers.steps.sift import Sift
-from coevo.trainers.steps.tell import Tell
+from coevo.trainers.steps.question_judge import Cached, Preferences, QuestionJudge
+from coevo.trainers.steps.replace_texts import ReplaceTexts
+from coevo.trainers.steps.replay_update import ReplayUpdate
+from coevo.trainers.steps.rewrite_text import RewriteText
+from coevo.trainers.steps.sample_generation import SampleGeneration
 from coevo.trainers.steps.update import Update
+from coevo.trainers.steps.update_genome import UpdateGenome
+from coevo.trainers.steps.update_reference import UpdateReference
+from coevo.trainers.steps.weigh_artifacts import WeighArtifacts
 
 AnyStep = Annotated[Plain | Every | When, choice(Step)]
 """One step of a cycle: a component, its bare name, or a step of one's own as an object."""
 
-POLICY_GRADIENT: tuple[AnyStep, ...] = (Collect(), Score(), Credit(), Update(), Recall(), Fit())
+POLICY_GRADIENT: tuple[AnyStep, ...] = (
+    Collect(),
+    BuildBatch(),
+    ComputeAdvantages(),
+    Update(),
+    ReplayUpdate(),
+    FitRewards(),
+)
 """The cycle of policy-gradient algorithms."""
 GIVERS = {
     "episodes": "collect",
-    "batch": "score",
-    "advantages": "credit",
-    "pairs": "recycle(pairs)",
-    "demonstrations": "recycle(best)",
-    "failures": "recycle(worst)",
-    "texts": "draw",
-    "reward_pairs": "recycle(certified)",
-    "questions": "recycle(questions)",
-    "reward_targets": "recycle(verdicts)",
-    "members": "ask",
+    "batch": "build_batch",
+    "advantages": "compute_advantages",
+    "pairs": "make_items(pairs)",
+    "demonstrations": "make_items(best)",
+    "failures": "make_items(worst)",
+    "texts": "inject_text",
+    "reward_pairs": "make_items(certified)",
+    "questions": "make_items(questions)",
+    "reward_targets": "make_items(verdicts)",
+    "generation": "sample_generation",
 }
 """What is given -> by which step."""
 
@@ -50,33 +57,33 @@ __all__ = [
     "GIVERS",
     "POLICY_GRADIENT",
     "AnyStep",
-    "Appraise",
-    "Ask",
     "Best",
+    "BuildBatch",
     "Cached",
     "Certified",
     "Collect",
-    "Credit",
-    "Draw",
+    "ComputeAdvantages",
     "Every",
-    "Examine",
-    "Fit",
-    "Inherit",
-    "Inner",
+    "EvolveTexts",
+    "FilterPairs",
+    "FitRewards",
+    "InjectText",
+    "InnerRun",
+    "MakeItems",
     "Pairs",
     "Preferences",
+    "QuestionJudge",
     "Questions",
-    "Recall",
-    "Recycle",
-    "Refresh",
-    "Renew",
-    "Revise",
-    "Score",
-    "Sift",
+    "ReplaceTexts",
+    "ReplayUpdate",
+    "RewriteText",
+    "SampleGeneration",
     "Step",
-    "Tell",
     "Update",
+    "UpdateGenome",
+    "UpdateReference",
     "Verdicts",
+    "WeighArtifacts",
     "When",
     "Worst",
 ]

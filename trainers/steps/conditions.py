@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from coevo.envs.core.config import config, real, whole
-from coevo.trainers.cycle import Page, Step
+from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.steps.plain import PlainStep
-
-if TYPE_CHECKING:
-    from coevo.trainers.run import Run
 
 
 class Conditional(Step):
@@ -59,11 +56,11 @@ class Every(Conditional):
     """The first update in which it is taken, counted from 0."""
     step: PlainStep
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Take the step where it is due."""
-        since = page.step - self.first
+        since = ctx.step - self.first
         if since >= 0 and since % self.updates == 0:
-            self.step(run, page)
+            self.step(ctx)
 
     def __str__(self) -> str:
         """Return it as tables show it."""
@@ -82,10 +79,10 @@ class When(Conditional):
     """Smallest value at which the step is taken."""
     step: PlainStep
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Take the step where there is reason to."""
-        if page.metrics.get(self.metric, 0.0) >= self.least:
-            self.step(run, page)
+        if ctx.metrics.get(self.metric, 0.0) >= self.least:
+            self.step(ctx)
 
     def __str__(self) -> str:
         """Return it as tables show it."""

@@ -3,44 +3,44 @@
 from typing import Annotated
 
 from coevo.envs.core.config import choice
-from coevo.trainers.steps.appraise import Appraise
-from coevo.trainers.steps.ask import Ask
+from coevo.trainers.steps.build_batch import BuildBatch
 from coevo.trainers.steps.collect import Collect
-from coevo.trainers.steps.credit import Credit
-from coevo.trainers.steps.draw import Draw
-from coevo.trainers.steps.examine import Examine
-from coevo.trainers.steps.fit import Fit
-from coevo.trainers.steps.inherit import Inherit
-from coevo.trainers.steps.inner import Inner
-from coevo.trainers.steps.recall import Recall
-from coevo.trainers.steps.recycle import Recycle
-from coevo.trainers.steps.refresh import Refresh
-from coevo.trainers.steps.renew import Renew
-from coevo.trainers.steps.revise import Revise
-from coevo.trainers.steps.score import Score
-from coevo.trainers.steps.sift import Sift
-from coevo.trainers.steps.tell import Tell
+from coevo.trainers.steps.compute_advantages import ComputeAdvantages
+from coevo.trainers.steps.evolve_texts import EvolveTexts
+from coevo.trainers.steps.filter_pairs import FilterPairs
+from coevo.trainers.steps.fit_rewards import FitRewards
+from coevo.trainers.steps.inject_text import InjectText
+from coevo.trainers.steps.inner_run import InnerRun
+from coevo.trainers.steps.make_items import MakeItems
+from coevo.trainers.steps.question_judge import QuestionJudge
+from coevo.trainers.steps.replace_texts import ReplaceTexts
+from coevo.trainers.steps.replay_update import ReplayUpdate
+from coevo.trainers.steps.rewrite_text import RewriteText
+from coevo.trainers.steps.sample_generation import SampleGeneration
 from coevo.trainers.steps.update import Update
+from coevo.trainers.steps.update_genome import UpdateGenome
+from coevo.trainers.steps.update_reference import UpdateReference
+from coevo.trainers.steps.weigh_artifacts import WeighArtifacts
 
 Plain = (
     Collect
-    | Score
-    | Credit
-    | Recycle
-    | Sift
+    | BuildBatch
+    | ComputeAdvantages
+    | MakeItems
+    | FilterPairs
     | Update
-    | Recall
-    | Fit
-    | Renew
-    | Draw
-    | Appraise
-    | Refresh
-    | Revise
-    | Inherit
-    | Inner
-    | Ask
-    | Examine
-    | Tell
+    | ReplayUpdate
+    | FitRewards
+    | UpdateReference
+    | InjectText
+    | WeighArtifacts
+    | ReplaceTexts
+    | RewriteText
+    | EvolveTexts
+    | InnerRun
+    | SampleGeneration
+    | QuestionJudge
+    | UpdateGenome
 )
 """The classes of such steps."""
 PlainStep = Annotated[Plain, choice()]

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from coevo.envs.core.config import config
-from coevo.trainers.cycle import Page, Step
+from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.items.items import Items
 from coevo.trainers.items.sequences import Sequences
 from coevo.trainers.losses import Loss, Policy
-from coevo.trainers.steps.score import needs_old, rescore
+from coevo.trainers.steps.build_batch import needs_old, rescore
 
 if TYPE_CHECKING:
     from coevo.trainers.algorithm import Algorithm
     from coevo.trainers.learners.learner import Learner
     from coevo.trainers.learners.settings import OptimConfig
-    from coevo.trainers.run import Run
 
 
 @config
@@ -61,20 +60,20 @@ class Update(Step):
         named = any(fnmatch(name, pattern) for pattern in self.sets or ("*",))
         return named and not any(fnmatch(name, pattern) for pattern in self.besides)
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Let every parameter set learn what there is to learn."""
-        here = [(loss, page.items[loss.kind]) for loss in self.losses if loss.kind in page.items]
+        here = [(loss, ctx.items[loss.kind]) for loss in self.losses if loss.kind in ctx.items]
         metrics, state = learn(
-            run.config.algorithm,
-            run.learners,
+            ctx.algorithm,
+            ctx.learners,
             here,
-            run.estimator_state,
-            rate=run.rate,
-            seed=run.config.seed + page.step,
-            sets=[name for name in run.learners if self.moves_set(name)],
+            ctx.estimator_state,
+            rate=ctx.rate,
+            seed=ctx.seed + ctx.step,
+            sets=[name for name in ctx.learners if self.moves_set(name)],
         )
-        run.estimator_state |= state
-        page.log(metrics)
+        ctx.estimator_state |= state
+        ctx.log(metrics)
 
 
 Lessons = Sequence[tuple[Loss, Sequences | Items]]

@@ -107,5 +107,7 @@ def test_entries_are_all_numbers_of_the_adapters(model):
 def test_adapters_that_change_nothing_cannot_be_scaled(tiny_model_dir):
     base, _ = load_model(str(tiny_model_dir), device="cpu")
     fresh = adapted(base, Adapter(rank=2), name="a", seed=0, source=str(tiny_model_dir))
-    with pytest.raises(ConfigError, match=r"the adapters change nothing yet.*cycle.ask.after=20"):
+    with pytest.raises(
+        ConfigError, match=r"the adapters change nothing yet.*cycle.sample_generation.after=20"
+    ):
         SingularValues().begin(fresh)

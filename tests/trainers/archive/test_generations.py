@@ -88,7 +88,11 @@ def test_a_stopped_evolution_ends_with_the_same_bits(tmp_path):
 
 
 def test_adapters_of_a_model_warm_up_and_then_evolve(config, folder):
-    cycle = {"population.rank": 2, "population.targets": ["q_proj"], "cycle.ask.after": 2}
+    cycle = {
+        "population.rank": 2,
+        "population.targets": ["q_proj"],
+        "cycle.sample_generation.after": 2,
+    }
     given = config("essa", None, steps=4)
     record = algorithm("essa", None, {**cycle, **SMALL, "optim.lr": 0.05})
     given = type(given)(**{**vars(given), "algorithm": record})
@@ -108,6 +112,6 @@ def test_adapters_of_a_model_warm_up_and_then_evolve(config, folder):
 def test_adapters_that_change_nothing_are_refused_when_the_first_generation_is_asked(
     config, folder
 ):
-    given = config("essa", {"collect.episodes": 24, "cycle.ask.after": 0})
+    given = config("essa", {"collect.episodes": 24, "cycle.sample_generation.after": 0})
     with pytest.raises(ConfigError, match="no singular values to evolve"):
         loop.update(loop.start(given, folder(given)))

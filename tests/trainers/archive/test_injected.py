@@ -21,7 +21,7 @@ from coevo.trainers import checkpoint, loop
 from coevo.trainers.collect.injected import Injected
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 from coevo.trainers.items.sequences import build
-from coevo.trainers.steps import POLICY_GRADIENT, Appraise, Draw
+from coevo.trainers.steps import POLICY_GRADIENT, InjectText, WeighArtifacts
 
 KUHN = "coevo/kuhn_poker-v0"
 SEATS = ("player_0", "player_1")
@@ -125,7 +125,11 @@ def test_texts_part_a_group():
 
 @pytest.fixture
 def told(config):
-    cycle = (Draw(first=("Look.", "Guess."), trained="stripped"), *POLICY_GRADIENT, Appraise())
+    cycle = (
+        InjectText(first=("Look.", "Guess."), trained="stripped"),
+        *POLICY_GRADIENT,
+        WeighArtifacts(),
+    )
     changes = {"cycle": cycle, "collect.episodes": 16, "collect.group_size": 4}
     return config("rloo", changes, model="table", steps=6, checkpoint_every=2)
 
@@ -164,7 +168,7 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_archive(told, folder):
 
 
 def test_an_archive_with_nothing_to_draw_is_refused(told, folder):
-    empty = assign(told, {"algorithm.cycle.draw.first": []})
+    empty = assign(told, {"algorithm.cycle.inject_text.first": []})
     with pytest.raises(
         CoevoError, match=r"no instruction to draw; give some in cycle\.draw\.first"
     ):

@@ -16,7 +16,7 @@ from coevo.trainers.judges import Judge, JudgeRole
 from coevo.trainers.loop import update, updates
 from coevo.trainers.losses import BradleyTerry, ValueRegression
 from coevo.trainers.run import start
-from coevo.trainers.steps import Certified, Collect, Recycle, Score, Update, Verdicts
+from coevo.trainers.steps import BuildBatch, Certified, Collect, MakeItems, Update, Verdicts
 
 SMALL = {
     "collect.tasks": 4,
@@ -26,7 +26,7 @@ SMALL = {
     "optim.lr": 0.05,
 }
 COOPER = algorithm("cooper", "own_wrong", SMALL)
-FIT_ALONE = (Collect(), Score(), Recycle(to=Certified(negatives="own_wrong")))
+FIT_ALONE = (Collect(), BuildBatch(), MakeItems(to=Certified(negatives="own_wrong")))
 
 
 def weights(run, name):
@@ -43,7 +43,7 @@ def head(run, name):
 def only(record, *losses, negatives="own_wrong"):
     """Return an algorithm that fits the reward model and nothing else."""
     to = Certified(negatives=negatives) if BradleyTerry() in losses else Verdicts()
-    return replace(record, cycle=(Collect(), Score(), Recycle(to=to), Update(losses=losses)))
+    return replace(record, cycle=(Collect(), BuildBatch(), MakeItems(to=to), Update(losses=losses)))
 
 
 @pytest.mark.parametrize("loss", [BradleyTerry(), ValueRegression()])
@@ -104,8 +104,8 @@ class Fails(Step):
     def __init__(self, at):
         self.at = at
 
-    def __call__(self, run, page):
-        if page.step == self.at:
+    def __call__(self, ctx):
+        if ctx.step == self.at:
             self.at = -1
             raise RuntimeError("killed")
 
@@ -160,14 +160,14 @@ def test_the_reward_model_is_no_player(run_of):
             {
                 "cycle": [
                     {"name": "collect"},
-                    {"name": "score"},
+                    {"name": "build_batch"},
                     {"name": "update", "losses": [{"name": "bradley_terry"}]},
                 ]
             },
-            r"needs reward_pairs, which no earlier step gives; put recycle\(certified\)",
+            r"needs reward_pairs, which no earlier step gives; put make_items\(certified\)",
         ),
         (
-            {"cycle": [{"name": "collect"}, {"name": "recycle", "to": {"name": "certified"}}]},
+            {"cycle": [{"name": "collect"}, {"name": "make_items", "to": {"name": "certified"}}]},
             r"needs batch, which no earlier step gives; put score before it",
         ),
     ],

@@ -17,7 +17,7 @@ from coevo.trainers import loop
 from coevo.trainers.archive.propose import Proposer, Review, Written
 from coevo.trainers.collect.injected import Injected
 from coevo.trainers.judges import JudgeRole, Roles, Rubric
-from coevo.trainers.steps import Every, Revise
+from coevo.trainers.steps import Every, RewriteText
 
 RUBRIC = "Clear.\n\nShort."
 
@@ -46,7 +46,7 @@ def graded(module, version, *answers, rubric=RUBRIC):
     """Return what answers are paid under a version of the rubric, and who was asked."""
     judge = Counts()
     told = {"judge": Injected(f"rubric-{version}", rubric)}
-    roles = Roles({"judge": JudgeRole()}, {"judge": judge}, told=told)
+    roles = Roles({"judge": JudgeRole()}, {"judge": judge}, injected=told)
     episodes = plays(*answers)
     apply_batch([module], episodes, ScoreContext(judges=roles))
     return [e.total("player_0", "rubric") for e in episodes], episodes, judge
@@ -91,7 +91,9 @@ def test_what_was_counted_is_in_the_checkpoint():
 
 def test_a_judge_without_a_rubric_is_an_error_in_one_line():
     roles = Roles({"judge": JudgeRole()}, {"judge": Counts()})
-    with pytest.raises(ConfigError, match=r"judge was told no rubric; begin .*draw") as caught:
+    with pytest.raises(
+        ConfigError, match=r"judge was told no rubric; begin .*inject_text"
+    ) as caught:
         apply_batch([Rubric()], plays("a"), ScoreContext(judges=roles))
     assert "\n" not in str(caught.value)
 
@@ -114,12 +116,12 @@ class Scripted(Proposer):
 
 def test_a_new_rubric_takes_the_place_of_its_parent(run_of):
     made = mpo_rubric.record(None)
-    meta = Every(updates=1, step=Revise(by=Scripted()))
+    meta = Every(updates=1, step=RewriteText(by=Scripted()))
     made = replace(made, cycle=tuple(meta if isinstance(s, Every) else s for s in made.cycle))
     run = run_of(made, env=essays.ID, maker=essays.makers())
     seen = []
     for done in loop.updates(run):
-        seen.append((done.metrics["archive/rubric/failed"], run.judges.told["judge"].id))
+        seen.append((done.metrics["archive/rubric/failed"], run.judges.injected["judge"].id))
         assert {e.turns[0].versions["rubric"] for e in done.episodes} == {
             int(seen[-1][1].rpartition("-")[2])
         }

@@ -36,14 +36,14 @@ from coevo.trainers.losses import (
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import (
     Best,
+    BuildBatch,
     Collect,
+    MakeItems,
     Pairs,
-    Recycle,
-    Score,
     Update,
     Worst,
-    credit,
-    score,
+    build_batch,
+    compute_advantages,
 )
 
 REAL = torch.float64
@@ -154,20 +154,20 @@ def played(config, tmp_path):
         "collect.group_size": 4,
         "cycle": (
             "collect",
-            "score",
-            "credit",
-            {"name": "recycle", "to": {"name": "pairs"}},
+            "build_batch",
+            "compute_advantages",
+            {"name": "make_items", "to": {"name": "pairs"}},
             {"name": "update", "losses": [{"name": "policy"}, {"name": "dpo"}]},
         ),
     }
     run = loop.start(config("grpo", changes), RunFolder(tmp_path))
     found = run.collector.collect(0)
-    batch = score.build(found.episodes, found.groups, run.learners)
+    batch = build_batch.build(found.episodes, found.groups, run.learners)
     torch.manual_seed(1)
     with torch.no_grad():  # away from the reference
         for p in run.learners["policy"].model.parameters():
             p += 0.02 * torch.randn_like(p)
-    batch = score.scored(run.config.algorithm, run.learners, batch)
+    batch = build_batch.scored(run.config.algorithm, run.learners, batch)
     worth = worths(batch, {})
     made = {}
     for to in (Pairs(take="all", ties=True), Best(), Worst(below=1e9)):
@@ -223,7 +223,7 @@ def test_micro_batches_order_and_padding_change_nothing(played, loss):
 def test_a_mixed_update_is_the_sum_of_the_separate_gradients(played):
     run, batch, made = played
     learner, record = run.learners["policy"], run.config.algorithm
-    taught = credit.credit(record, run.learners, batch, {}, rate=1.0).sequences
+    taught = compute_advantages.credit(record, run.learners, batch, {}, rate=1.0).sequences
     lessons = [learner.objective_of(Policy(weight=0.7), taught, {})]
     others = (Dpo(weight=0.5), Sft(), Adversarial(weight=0.2, per="token"), Unlikelihood())
     lessons += [learner.objective_of(x, made[x.kind], {}) for x in others]
@@ -269,7 +269,7 @@ def test_items_of_another_parameter_set_are_left_out(played):
 def test_what_failed_becomes_unlikely_and_the_rest_keeps_its_proportions(loss):
     """One arm of four is paid -1; a table in the shipped loop learns from its failures alone."""
     update = Update(losses=(loss,))
-    cycle = (Collect(), Score(), Recycle(to=Worst()), update)
+    cycle = (Collect(), BuildBatch(), MakeItems(to=Worst()), update)
     arm = Arm(
         "grpo",
         {**PLAIN, "collect.episodes": 64, "optim.lr": 2.0},
@@ -307,13 +307,12 @@ def test_failures_are_single_turns_or_whole_episodes():
         return made
 
     turns = [turn("a", {}), turn("b", {"b": -1.0}), turn("a", {"a": -1.0}), turn("b", {"b": 3.0})]
-    batch = score.build([Episode("coevo/some-v0", 0, {}, ("a", "b"), turns=turns)], [0])
+    batch = build_batch.build([Episode("coevo/some-v0", 0, {}, ("a", "b"), turns=turns)], [0])
 
     def recycled(of):
-        page = loop.Page(0, batch=batch)
-        run = SimpleNamespace(config=SimpleNamespace(algorithm=algorithm("grpo")))
-        Recycle(to=Worst(of=of))(run, page)
-        return page.items["failures"]
+        ctx = SimpleNamespace(batch=batch, algorithm=algorithm("grpo"), items={}, metrics={})
+        MakeItems(to=Worst(of=of))(ctx)
+        return ctx.items["failures"]
 
     whole, apart = recycled("episode"), recycled("turn")
     assert whole.worth_NK.tolist() == [[-1.0]] and whole.at_NK.tolist() == [[0]]
@@ -325,11 +324,12 @@ def test_failures_are_single_turns_or_whole_episodes():
 
 def test_the_better_share_of_the_items_is_kept(played):
     run, batch, _ = played
-    page = loop.Page(0, batch=batch)
-    Recycle(to=Pairs(take="all"))(run, page)
-    every = page.items["pairs"]
-    Recycle(to=Pairs(take="all", keep=0.25))(run, page)
-    kept = page.items["pairs"]
+    ctx = loop.context_of(run)
+    ctx.batch = batch
+    MakeItems(to=Pairs(take="all"))(ctx)
+    every = ctx.items["pairs"]
+    MakeItems(to=Pairs(take="all", keep=0.25))(ctx)
+    kept = ctx.items["pairs"]
     assert len(kept) == round(0.25 * len(every))
     assert (
         kept.worth_NK[:, 0].min()

@@ -12,12 +12,12 @@ from coevo.trainers import checkpoint, loop
 from coevo.trainers.collect.part import play_part
 from coevo.trainers.loop import train
 from coevo.trainers.remote.cluster import cluster
-from coevo.trainers.remote.crew import check_devices, crew
-from coevo.trainers.remote.home import Home
+from coevo.trainers.remote.origin import Origin
+from coevo.trainers.remote.processes import check_devices, start_processes
 from coevo.trainers.remote.workers import Worker, Workers, begun
 
 TIS = {"loss.is_correction": {"name": "token_tis"}, "ema": 0.0, "magnet": None}
-HOME = Home("here", {}, "", os.getcwd(), {}, ())
+ORIGIN = Origin("here", {}, "", os.getcwd(), {}, ())
 LORA = {"population": {"name": "adapters", "rank": 2, "targets": ["q_proj", "v_proj"]}}
 MIXED = {"population": {"name": "past_selves", "every": 1, "size": 1, "members": ["expert:0.8"]}}
 
@@ -48,11 +48,11 @@ def here():
     assert not ray.is_initialized()
 
 
-def pids(ray, hands):
+def pids(ray, processes):
     """Return the processes of a crew's workers, which are idle."""
-    idle = [hands._play._idle.get() for _ in range(hands.workers)]
+    idle = [processes._play._idle.get() for _ in range(processes.workers)]
     for worker in idle:
-        hands._play._idle.put(worker)
+        processes._play._idle.put(worker)
     return ray.get([worker.pid.remote() for worker in idle])
 
 
@@ -62,8 +62,8 @@ def test_workers_play_what_one_process_plays_to_the_bit(here, config, folder, ch
     given = config("reinforce", changes, steps=3, checkpoint_every=1, rollout_parts=3)
     one, two = folder(given, "one"), folder(given, "two")
     expected = played(loop.start(given, one))
-    with crew("local", given, two, workers=2) as hands:
-        found = played(loop.start(given, two, hire=hands.hire))
+    with start_processes("local", given, two, workers=2) as processes:
+        found = played(loop.start(given, two, make_backend=processes.backend))
     assert found == expected
     assert content(two) == content(one)
 
@@ -74,11 +74,11 @@ def test_a_worker_that_dies_is_replaced_and_its_episodes_played_again(here, conf
     one, two = folder(given, "one"), folder(given, "two")
     train(given, one)
     said = []
-    with crew("local", given, two, workers=2, say=said.append) as hands:
-        run = loop.start(given, two, hire=hands.hire)
+    with start_processes("local", given, two, workers=2, say=said.append) as processes:
+        run = loop.start(given, two, make_backend=processes.backend)
         for done in loop.updates(run):
             if done.step == 1:
-                os.kill(pids(here, hands)[0], signal.SIGKILL)
+                os.kill(pids(here, processes)[0], signal.SIGKILL)
     assert content(two) == content(one)
     assert len(said) == 1 and said[0].startswith("a rollout worker died (")
     assert "plays its 4 episodes again" in said[0]
@@ -90,9 +90,9 @@ def test_an_error_in_a_worker_is_the_error_of_the_run(here, config, folder):
     made = folder(given)
     with (
         pytest.raises(ConfigError, match="max_new_tokens=2 is too short"),
-        crew("local", given, made, workers=1) as hands,
+        start_processes("local", given, made, workers=1) as processes,
     ):
-        list(loop.updates(loop.start(given, made, hire=hands.hire)))
+        list(loop.updates(loop.start(given, made, make_backend=processes.backend)))
 
 
 # ---- Without Ray -----------------------------------------------------------------------------
@@ -152,8 +152,8 @@ def test_a_worker_plays_as_the_process_that_learns(config, folder, changes, at_h
     given = config("reinforce", changes, steps=3, rollout_parts=2)
     one, two = folder(given, "one"), folder(given, "two")
     expected = played(loop.start(given, one))
-    ray = Here(Worker(given, 1, False, HOME))
-    run = loop.start(given, two, hire=lambda p: Workers(ray, ray.start, 1, p, print))
+    ray = Here(Worker(given, 1, False, ORIGIN))
+    run = loop.start(given, two, make_backend=lambda p: Workers(ray, ray.start, 1, p, print))
     assert played(run) == expected
     assert content(two) == content(one)
 
@@ -183,9 +183,9 @@ def test_parts_are_whole_groups_and_their_number_changes_last_digits_alone(confi
 @pytest.mark.parametrize("deaths", [2, 3])
 def test_workers_that_die_of_the_same_episodes_end_the_run(config, folder, at_hand, deaths):
     given, said = config("mars", {}, steps=1), []
-    ray = Here(Worker(given, 1, False, HOME), deaths)
+    ray = Here(Worker(given, 1, False, ORIGIN), deaths)
     run = loop.start(
-        given, folder(given), hire=lambda p: Workers(ray, ray.start, 1, p, said.append)
+        given, folder(given), make_backend=lambda p: Workers(ray, ray.start, 1, p, said.append)
     )
     if deaths < 3:
         assert len(played(run)) == 1
@@ -198,9 +198,9 @@ def test_workers_that_die_of_the_same_episodes_end_the_run(config, folder, at_ha
 
 def test_a_worker_that_cannot_be_replaced_leaves_its_work_to_the_others(config, folder, at_hand):
     given, said = config("mars", {}, steps=1, rollout_parts=2), []
-    ray = Here(Worker(given, 1, False, HOME), deaths=1, room=False)
+    ray = Here(Worker(given, 1, False, ORIGIN), deaths=1, room=False)
     run = loop.start(
-        given, folder(given), hire=lambda p: Workers(ray, ray.start, 2, p, said.append)
+        given, folder(given), make_backend=lambda p: Workers(ray, ray.start, 2, p, said.append)
     )
     assert len(played(run)) == 1
     assert said[1].endswith("1 go on without it")
@@ -208,8 +208,10 @@ def test_a_worker_that_cannot_be_replaced_leaves_its_work_to_the_others(config, 
 
 def test_workers_of_whom_none_can_be_replaced_end_the_run(config, folder, at_hand):
     given = config("mars", {}, steps=1, rollout_parts=2)
-    ray = Here(Worker(given, 1, False, HOME), deaths=9, room=False)
-    run = loop.start(given, folder(given), hire=lambda p: Workers(ray, ray.start, 1, p, len))
+    ray = Here(Worker(given, 1, False, ORIGIN), deaths=9, room=False)
+    run = loop.start(
+        given, folder(given), make_backend=lambda p: Workers(ray, ray.start, 1, p, len)
+    )
     with pytest.raises(CoevoError, match="no rollout worker is left, and the cluster has had no"):
         played(run)
 
@@ -236,7 +238,9 @@ def test_a_table_plays_where_it_learns(config, folder):
     given = config("reinforce", {}, model="table")
     ray = Here(None)
     with pytest.raises(ConfigError, match=r"TabularPolicy, which plays .* --rollout-workers"):
-        loop.start(given, folder(given), hire=lambda p: Workers(ray, ray.start, 1, p, print))
+        loop.start(
+            given, folder(given), make_backend=lambda p: Workers(ray, ray.start, 1, p, print)
+        )
 
 
 def test_more_ranks_than_devices_are_refused(config, monkeypatch):

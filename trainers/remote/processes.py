@@ -1,7 +1,7 @@
 """The processes that a run has beside its own: rollout workers, and the ranks after the first.
 
-    with crew("local", config, folder, workers=2, ranks=2) as hands:
-        run = start(config, folder, hire=hands.hire)
+    with start_processes("local", config, folder, workers=2, ranks=2) as processes:
+        run = start(config, folder, make_backend=processes.backend)
         finish(run)
 
 This process is the first rank; it plans, writes and decides. All others end with it.
@@ -24,12 +24,12 @@ from coevo.agents.load import pick_device
 from coevo.agents.population import Population
 from coevo.envs.core.errors import CoevoError, ConfigError, DataError
 from coevo.trainers import checkpoint, ranks
-from coevo.trainers.collect.part import Play
+from coevo.trainers.collect.part import RolloutBackend
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import finish
 from coevo.trainers.ranks import RankLostError
 from coevo.trainers.remote.cluster import Where, cluster
-from coevo.trainers.remote.home import Home, address
+from coevo.trainers.remote.origin import Origin, address
 from coevo.trainers.remote.workers import Say, Worker, Workers, begun
 from coevo.trainers.run import start
 from coevo.trainers.run_folder import RunFolder
@@ -43,23 +43,23 @@ ROOM = 10.0
 class Rank:
     """One rank after the first, as a Ray actor."""
 
-    def ready(self, config: TrainConfig, folder: RunFolder, home: Home, step: int) -> str:
+    def ready(self, config: TrainConfig, folder: RunFolder, origin: Origin, step: int) -> str:
         """Return the address of its machine when the process can take part in a run.
 
         Args:
             config: the run.
             folder: of the run.
-            home: where it was started.
+            origin: where it was started.
             step: update of the newest checkpoint, as the first rank sees it.
 
         Raises:
             CoevoError: something that the run needs is not on this machine.
         """
-        home.adopt(config)
+        origin.adopt(config)
         if (found := checkpoint.latest_step(folder.checkpoints)) != step:
             raise DataError(
                 f"machine {address()} sees update {found} as the newest in {folder.checkpoints}, "
-                f"and {home.address} sees {step}: ranks on several machines resume from a folder "
+                f"and {origin.address} sees {step}: ranks on several machines resume from a folder "
                 "that all of them share"
             )
         return address()
@@ -84,7 +84,7 @@ class Rank:
             ranks.leave()  # who waits for this one hears of it
 
 
-class Crew:
+class Processes:
     """Workers and ranks of one run.
 
     Args:
@@ -111,7 +111,7 @@ class Crew:
         self.folder = RunFolder(folder.path.absolute())  # others may run elsewhere
         self.workers, self.ranks = workers, ranks
         self.trust, self.say = trust_remote_code, say
-        self.home = Home.of(config)
+        self.origin = Origin.of(config)
         self._gpus = 0.0
         """What Ray keeps for a worker; 0 shares the GPUs of ranks, if there are any."""
         self._actors: list[Any] = []
@@ -125,7 +125,7 @@ class Crew:
         """Threads of torch in every process."""
         return self.config.threads or torch.get_num_threads()
 
-    def gather(self) -> None:
+    def start(self) -> None:
         """Start the other ranks and join them."""
         gpu = pick_device(self.config.device).type == "cuda"
         keeps = self.ranks if gpu and self.ranks > 1 else 0
@@ -142,19 +142,19 @@ class Crew:
         others = [actor.remote() for _ in range(1, self.ranks)]
         self._actors += others
         step = checkpoint.latest_step(self.folder.checkpoints)
-        ready = [one.ready.remote(self.config, self.folder, self.home, step) for one in others]
+        ready = [one.ready.remote(self.config, self.folder, self.origin, step) for one in others]
         machines = begun(self.ray, ready)
-        meeting = f"{self.home.address}:{_free_port()}"
+        meeting = f"{self.origin.address}:{_free_port()}"
         for number, one in enumerate(others, start=1):
             place = ranks.Place(number, self.ranks, meeting)
-            told = one.follow.remote(self.config, self.folder, place, self.threads, self.trust)
-            self._following[told] = number
+            reply = one.follow.remote(self.config, self.folder, place, self.threads, self.trust)
+            self._following[reply] = number
         there = dict(zip(self._following, machines, strict=True))
         self._watch = Thread(target=self._cut_off, args=(there,))
         self._watch.start()
         ranks.join(ranks.Place(0, self.ranks, meeting))
 
-    def hire(self, population: Population) -> Play | None:
+    def backend(self, population: Population) -> RolloutBackend | None:
         """Return who plays for a population: the workers, or None for this process."""
         if not self.workers:
             return None
@@ -162,7 +162,7 @@ class Crew:
         actor = self.ray.remote(**wanted)(Worker)
 
         def one() -> Any:
-            return actor.remote(self.config, self.threads, self.trust, self.home)
+            return actor.remote(self.config, self.threads, self.trust, self.origin)
 
         self._play = Workers(self.ray, one, self.workers, population, self.say)
         return self._play
@@ -172,15 +172,15 @@ class Crew:
         done, _ = self.ray.wait(
             list(self._following), num_returns=len(self._following), timeout=PATIENCE
         )
-        for told in done:
+        for reply in done:
             try:
-                self.ray.get(told)
+                self.ray.get(reply)
             except self.ray.exceptions.RayTaskError as error:
                 own = isinstance(error.cause, CoevoError)
                 if own and not isinstance(error.cause, RankLostError):
-                    return f"rank {self._following[told]} has ended: {error.cause}"
+                    return f"rank {self._following[reply]} has ended: {error.cause}"
             except self.ray.exceptions.RayError:
-                return f"rank {self._following[told]} of {self.ranks} has died"
+                return f"rank {self._following[reply]} of {self.ranks} has died"
         return ""
 
     def _cut_off(self, there: dict[Any, str]) -> None:
@@ -191,17 +191,17 @@ class Crew:
         """
         while there and not self._over.wait(1.0):
             done, _ = self.ray.wait(list(there), num_returns=len(there), timeout=0)
-            for told in done:
-                machine = there.pop(told)
+            for reply in done:
+                machine = there.pop(reply)
                 try:
-                    self.ray.get(told)
+                    self.ray.get(reply)
                 except self.ray.exceptions.RayTaskError:
                     pass  # it has closed them
                 except self.ray.exceptions.RayError:
-                    if machine != self.home.address:
+                    if machine != self.origin.address:
                         ranks.hang_up(machine)
 
-    def dismiss(self) -> None:
+    def stop(self) -> None:
         """End all processes."""
         self._over.set()
         if self._watch is not None:
@@ -248,7 +248,7 @@ class Crew:
 
 
 @contextlib.contextmanager
-def crew(
+def start_processes(
     where: Where,
     config: TrainConfig,
     folder: RunFolder,
@@ -257,7 +257,7 @@ def crew(
     ranks: int = 1,
     trust_remote_code: bool = False,
     say: Say = warnings.warn,
-) -> Iterator[Crew]:
+) -> Iterator[Processes]:
     """Start workers and ranks, and yield them; at the end none is left.
 
     Raises:
@@ -267,21 +267,21 @@ def crew(
     if where == "local":
         check_devices(config, ranks)
     with cluster(where, cpus=workers + ranks - 1) as ray:
-        hands = Crew(ray, config, folder, workers, ranks, trust_remote_code, say)
+        processes = Processes(ray, config, folder, workers, ranks, trust_remote_code, say)
         try:
-            hands.gather()
-            yield hands
+            processes.start()
+            yield processes
         except Exception as error:
             if isinstance(error, CoevoError) and not isinstance(error, RankLostError):
                 raise
-            if hands.ranks > 1 and (lost := hands.lost()):
+            if processes.ranks > 1 and (lost := processes.lost()):
                 raise RankLostError(
                     f"{lost}; what was learnt up to the last checkpoint is in {folder.path}; "
                     f"continue with: coevo train --resume {folder.path}"
                 ) from error
             raise
         finally:
-            hands.dismiss()
+            processes.stop()
 
 
 def check_devices(config: TrainConfig, ranks: int) -> None:

@@ -1,17 +1,17 @@
-"""Recyclers for judges: from episodes with verdicts to what a reward head is fitted to."""
+"""Items for judges: episodes with verdicts become training data of a reward head or a judge."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import torch
 
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
-from coevo.trainers.cycle import Page
+from coevo.trainers.cycle import UpdateContext
 from coevo.trainers.items.groups import groups
 from coevo.trainers.items.items import Items
 from coevo.trainers.judges.question import (
@@ -28,9 +28,6 @@ from coevo.trainers.judges.question import (
     rewrite,
 )
 from coevo.trainers.judges.reward_model import shown
-
-if TYPE_CHECKING:
-    from coevo.trainers.run import Run
 
 
 class _ForHead:
@@ -76,21 +73,21 @@ class Certified(_ForHead):
         """Whose head, and the assistant if it is needed."""
         return (self.role,) if self.negatives == "own_wrong" else (self.role, self.assistant)
 
-    def made(self, run: Run, page: Page) -> Items | None:
+    def made(self, ctx: UpdateContext) -> Items | None:
         """Return the pairs, or None; log the share of the groups that gave one."""
-        assert page.batch is not None  # the step looked
-        every = [[page.batch.turns_B[b][-1] for b in group] for group in groups(page.batch)]
+        assert ctx.batch is not None  # the step looked
+        every = [[ctx.batch.turns_B[b][-1] for b in group] for group in groups(ctx.batch)]
         certified = [(turns, best) for turns in every if (best := _certified(turns)) is not None]
         pairs = list(self._wrong_own(certified)) if self.negatives != "rewrite" else []
         if self.negatives != "own_wrong":
-            pairs += self._rewritten(run, [best for _, best in certified])
-            run.count_judges(page.metrics)
+            pairs += self._rewritten(ctx, [best for _, best in certified])
+            ctx.count_judges()
         own = {id(best) for best, _ in pairs}
-        page.metrics["pairs/valid"] = len(own) / max(len(every), 1)
+        ctx.metrics["pairs/valid"] = len(own) / max(len(every), 1)
         if not pairs:
             return None
         questions = [question for best, wrong in pairs for question in (shown(best), wrong)]
-        sequences = run.judges.sequences(run.judges.read(self.role, questions))
+        sequences = ctx.judges.sequences(ctx.judges.read(self.role, questions))
         at_NK = torch.arange(len(questions)).reshape(-1, 2)
         return Items(sequences, at_NK, torch.tensor([[1.0, 0.0]]).expand(at_NK.shape))
 
@@ -103,13 +100,15 @@ class Certified(_ForHead):
                     yield best, shown(turn)
                     break
 
-    def _rewritten(self, run: Run, certified: Sequence[Turn]) -> list[tuple[Turn, Question]]:
+    def _rewritten(
+        self, ctx: UpdateContext, certified: Sequence[Turn]
+    ) -> list[tuple[Turn, Question]]:
         found: list[tuple[Turn, Question]] = []
         left = list(certified)
         for _ in range(self.tries):
             asked = [rewrite(asked_of(t), answer_of(t), t.legal or ()) for t in left]
             again = []
-            turns = run.judges.ask(self.assistant, asked) if asked else []
+            turns = ctx.judges.ask(self.assistant, asked) if asked else []
             for best, turn in zip(left, turns, strict=True):
                 if turn.move is None or not _differ(turn, best):
                     again.append(best)
@@ -129,14 +128,14 @@ class Verdicts(_ForHead):
     role: str = "judge"
     """Whose head learns from them."""
 
-    def made(self, run: Run, page: Page) -> Items | None:
+    def made(self, ctx: UpdateContext) -> Items | None:
         """Return one item for each reply, or None."""
-        assert page.batch is not None  # the step looked
-        last = [page.batch.turns_B[b][-1] for group in groups(page.batch) for b in group]
+        assert ctx.batch is not None  # the step looked
+        last = [ctx.batch.turns_B[b][-1] for group in groups(ctx.batch) for b in group]
         turns = [t for t in last if t.verified is not None]
         if not turns:
             return None
-        sequences = run.judges.sequences(run.judges.read(self.role, [shown(t) for t in turns]))
+        sequences = ctx.judges.sequences(ctx.judges.read(self.role, [shown(t) for t in turns]))
         worth_N1 = torch.tensor([[float(t.verified or 0.0)] for t in turns])
         return Items(sequences, torch.arange(len(turns)).unsqueeze(1), worth_N1)
 
@@ -166,18 +165,18 @@ class Questions:
     most: Annotated[int, whole(1)] = 32
     """Questions to the judge, and as many reflections, of an update."""
 
-    def made(self, run: Run, page: Page) -> list[Question]:
+    def made(self, ctx: UpdateContext) -> list[Question]:
         """Return the questions, and log which share of those about one reply have yes to answer."""
-        assert page.batch is not None  # the step looked
-        rng = np.random.default_rng([run.config.seed, page.step, 13])
-        every = [[page.batch.turns_B[b][-1] for b in group] for group in groups(page.batch)]
+        assert ctx.batch is not None  # the step looked
+        rng = np.random.default_rng([ctx.seed, ctx.step, 13])
+        every = [[ctx.batch.turns_B[b][-1] for b in group] for group in groups(ctx.batch)]
         known = [[t for t in turns if t.verified is not None] for turns in every]
         asked = [self._asked(turns, rng) for turns in known if turns]
         if self.balance == "cap":
             asked = balanced(asked)
         about_one = [x.target == YES for x in asked if x.kind == "pointwise"]
         if about_one:
-            page.metrics["questions/yes"] = float(np.mean(about_one))
+            ctx.metrics["questions/yes"] = float(np.mean(about_one))
         again = list(_reflections(known, rng)) if self.reflect else []
         return asked[: self.most] + again[: self.most]
 

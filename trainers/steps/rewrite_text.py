@@ -1,9 +1,9 @@
-"""Revise: have the text that is in use rewritten from what it led to."""
+"""Rewrite the text in use, given the episodes that it led to."""
 
 from __future__ import annotations
 
 from statistics import fmean
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -12,14 +12,11 @@ from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.archive.archive import Kind
 from coevo.trainers.archive.propose import Proposing, Review
-from coevo.trainers.cycle import Page, Step
-
-if TYPE_CHECKING:
-    from coevo.trainers.run import Run
+from coevo.trainers.cycle import Step, UpdateContext
 
 
 @config
-class Revise(Step):
+class RewriteText(Step):
     """Shows a reviewer the newest text and the episodes of this update; its text replaces that.
 
     The old text stays on record as the parent of the new. A reviewer that fails, or has nothing to
@@ -28,7 +25,7 @@ class Revise(Step):
 
     moves: ClassVar = True
     needs: ClassVar = ("episodes",)
-    name: Literal["revise"] = "revise"
+    name: Literal["rewrite_text"] = "rewrite_text"
     kind: Kind = "rubric"
     """Which artifacts."""
     by: Proposing = Review()
@@ -40,25 +37,26 @@ class Revise(Step):
         """What is rewritten."""
         return (self.kind,)
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Let the newest text be rewritten."""
-        archive = run.archive
+        archive = ctx.archive
         if not archive.living(self.kind):
             raise ConfigError(
-                f"cycle.revise: there is no {self.kind} to rewrite; put draw({self.kind}) before it"
+                f"cycle.rewrite_text: there is no {self.kind} to rewrite; put "
+                f"inject_text({self.kind}) before it"
             )
         parent = archive.living(self.kind)[-1]
-        found = self._found(page.episodes.episodes[: page.episodes.fresh])
-        rng = np.random.default_rng([run.config.seed, page.step, 12])
-        written = self.by(run, parent, found, rng)
+        found = self._found(ctx.episodes.episodes[: ctx.episodes.fresh])
+        rng = np.random.default_rng([ctx.seed, ctx.step, 12])
+        written = self.by(ctx, parent, found, rng)
         parent.uses += len(found)
         if found:
             archive.evaluate(parent.id, reward=fmean(worth for worth, _ in found))
         if written.failure or written.text != parent.payload:
-            one = archive.propose(self.kind, written.text, parents=[parent.id], step=page.step)
+            one = archive.propose(self.kind, written.text, parents=[parent.id], step=ctx.step)
             archive.evaluate(one.id, written.failure)
-            archive.prune([one.id if written.failure else parent.id], page.step)
-        page.metrics[f"archive/{self.kind}/failed"] = float(bool(written.failure))
+            archive.prune([one.id if written.failure else parent.id], ctx.step)
+        ctx.metrics[f"archive/{self.kind}/failed"] = float(bool(written.failure))
 
     def _found(self, episodes: list[Episode]) -> list[tuple[float, Episode]]:
         """Return what seats were paid, with their episodes, the worst first."""

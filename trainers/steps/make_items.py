@@ -1,4 +1,4 @@
-"""Recycle: from scored episodes to items of other kinds: pairs, demonstrations, failures and more.
+"""Make items of other kinds from scored episodes: pairs, demonstrations, failures and more.
 
 Trajectories are compared with those of the same task, seat and parameter set. What one is worth is
 the sum of its rewards, each component with its weight (`advantage.reward_weights`); what a turn is
@@ -10,22 +10,19 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 
 from coevo.envs.core.config import choice, config, real
-from coevo.trainers.cycle import Page, Step
+from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.items.groups import Units, groups, turns, worths
 from coevo.trainers.items.items import Items
 from coevo.trainers.items.sequences import Batch
-from coevo.trainers.steps.recyclers import Certified, Questions, Verdicts
-
-if TYPE_CHECKING:
-    from coevo.trainers.run import Run
+from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
 
 
-class _OfGroups(ABC):
+class _FromGroups(ABC):
     """What is made of the trajectories of a group, told by their places in it."""
 
     kind: ClassVar[str]
@@ -42,11 +39,11 @@ class _OfGroups(ABC):
         """Return what the items are made of."""
         return batch.sequences, worths(batch, weights), list(groups(batch))
 
-    def made(self, run: Run, page: Page) -> Items | None:
+    def made(self, ctx: UpdateContext) -> Items | None:
         """Return the items of all groups, or None; a share of them is that of the best."""
-        assert page.batch is not None  # the step looked
-        weights = run.config.algorithm.advantage.reward_weights
-        sequences, worth, alike = self.units(page.batch, weights)
+        assert ctx.batch is not None  # the step looked
+        weights = ctx.algorithm.advantage.reward_weights
+        sequences, worth, alike = self.units(ctx.batch, weights)
         found = [x for group in alike for x in self(worth, group)]
         if self.keep is not None:
             found.sort(key=lambda places: -worth[places[0]])
@@ -58,7 +55,7 @@ class _OfGroups(ABC):
 
 
 @config
-class Pairs(_OfGroups):
+class Pairs(_FromGroups):
     """Pairs of two trajectories of a group, the one that is worth more first."""
 
     kind: ClassVar[str] = "pairs"
@@ -85,7 +82,7 @@ class Pairs(_OfGroups):
 
 
 @config
-class Best(_OfGroups):
+class Best(_FromGroups):
     """The best trajectory of every group, to be imitated."""
 
     kind: ClassVar[str] = "demonstrations"
@@ -102,7 +99,7 @@ class Best(_OfGroups):
 
 
 @config
-class Worst(_OfGroups):
+class Worst(_FromGroups):
     """Trajectories that were worth too little, or single turns: not to be done again."""
 
     kind: ClassVar[str] = "failures"
@@ -121,18 +118,18 @@ class Worst(_OfGroups):
         return turns(batch, weights) if self.of == "turn" else super().units(batch, weights)
 
 
-Recycler = Annotated[Pairs | Best | Worst | Certified | Verdicts | Questions, choice()]
+ItemMaker = Annotated[Pairs | Best | Worst | Certified | Verdicts | Questions, choice()]
 """What is made of episodes."""
 
 
 @config
-class Recycle(Step):
+class MakeItems(Step):
     """Makes items of another kind of the episodes of an update."""
 
     needs: ClassVar = ("batch",)
     in_ranks: ClassVar = True
-    name: Literal["recycle"] = "recycle"
-    to: Recycler
+    name: Literal["make_items"] = "make_items"
+    to: ItemMaker
 
     @property
     def gives(self) -> tuple[str, ...]:
@@ -154,13 +151,13 @@ class Recycle(Step):
         """What is made."""
         return (self.to.name,)
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Write the items, and log how many there are."""
-        if page.batch is None:
+        if ctx.batch is None:
             return
-        items = self.to.made(run, page)
+        items = self.to.made(ctx)
         if isinstance(items, list):
-            run.judges.cache += items
-        page.metrics[f"items/{self.to.kind}"] = float(0 if items is None else len(items))
+            ctx.judges.cache += items
+        ctx.metrics[f"items/{self.to.kind}"] = float(0 if items is None else len(items))
         if isinstance(items, Items):
-            page.items[self.to.kind] = items
+            ctx.items[self.to.kind] = items

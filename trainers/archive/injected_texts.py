@@ -17,7 +17,7 @@ from coevo.trainers.collect.rollout import EpisodeSpec
 
 
 @dataclass(frozen=True)
-class Told:
+class InjectedTexts:
     """Shares artifacts out to the seats of every group, which are told their texts.
 
     In all episodes of a group a seat is told the same: what a text is worth must not become

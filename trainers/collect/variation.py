@@ -1,4 +1,4 @@
-"""A cast: what an outer loop changes about the episodes of an update before they are played."""
+"""A variation changes the episodes of an update before they are played."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from coevo.agents.policy import Policy
 from coevo.trainers.collect.rollout import EpisodeSpec
 
 
-class Cast(Protocol):
+class Variation(Protocol):
     """Decides what is added to prompts, or which variant of a policy plays."""
 
     @property

@@ -1,4 +1,4 @@
-"""Examine: put questions with known answers to a judge, and learn from its answers."""
+"""Question a judge where the answer is known, and learn from its answers."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from coevo.envs.core.config import choice, config, whole
 from coevo.envs.core.errors import DataError
 from coevo.trainers.collect.collector import Collected
-from coevo.trainers.cycle import Page, Step
+from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.judges import question as q
 from coevo.trainers.judges.roles import SEAT, episode
-
-if TYPE_CHECKING:
-    from coevo.trainers.run import Run
 
 COMPONENT = "answer"
 """Reward component of a judge's answers to questions whose answers are known."""
@@ -36,12 +33,12 @@ class Cached:
     take: Annotated[int, whole(1)] = 64
     """How many are asked then."""
 
-    def __call__(self, run: Run, page: Page, rng: np.random.Generator) -> list[q.Question]:
+    def __call__(self, ctx: UpdateContext, rng: np.random.Generator) -> list[q.Question]:
         """Take them out of the cache."""
-        kept = run.judges.cache
+        kept = ctx.judges.cache
         if len(kept) < self.least:
             return []
-        taken, run.judges.cache = kept[: self.take], kept[self.take :]
+        taken, ctx.judges.cache = kept[: self.take], kept[self.take :]
         return taken
 
 
@@ -61,9 +58,9 @@ class Preferences:
     count: Annotated[int, whole(1)] = 32
     """Questions of an update, at most."""
 
-    def __call__(self, run: Run, page: Page, rng: np.random.Generator) -> list[q.Question]:
+    def __call__(self, ctx: UpdateContext, rng: np.random.Generator) -> list[q.Question]:
         """Draw some."""
-        known = _own(page.episodes) if self.path is None else _read(self.path)
+        known = _own(ctx.episodes) if self.path is None else _read(self.path)
         drawn = rng.choice(len(known), min(self.count, len(known)), replace=False)
         return [_worded(*known[int(i)], rng) for i in drawn]
 
@@ -73,11 +70,11 @@ Source = Annotated[Cached | Preferences, choice()]
 
 
 @config
-class Examine(Step):
+class QuestionJudge(Step):
     """Asks a role each question several times; its answers are episodes, paid if they are right."""
 
     gives: ClassVar = ("episodes",)
-    name: Literal["examine"] = "examine"
+    name: Literal["question_judge"] = "question_judge"
     of: Source = Preferences()
     role: str = "judge"
     """Who is asked."""
@@ -102,31 +99,31 @@ class Examine(Step):
         """Where questions come from."""
         return (self.of.name,)
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Ask, and hand the answers to the next steps."""
-        rng = np.random.default_rng([run.config.seed, page.step, 12])
-        questions = self.of(run, page, rng)
+        rng = np.random.default_rng([ctx.seed, ctx.step, 12])
+        questions = self.of(ctx, rng)
         asked = [x for x in questions for _ in range(self.samples)]
-        turns = run.judges.ask(self.role, asked)
-        run.count_judges(page.metrics)
+        turns = ctx.judges.ask(self.role, asked)
+        ctx.count_judges()
         paid = [x.paid(t.move) for x, t in zip(asked, turns, strict=True)]
-        page.metrics["items/answers"] = float(len(paid))
+        ctx.metrics["items/answers"] = float(len(paid))
         if paid:
-            page.metrics["answers/reward"] = float(np.mean(paid))
-        page.metrics |= _yes_rate(asked, [t.move for t in turns])
-        played = page.episodes
+            ctx.metrics["answers/reward"] = float(np.mean(paid))
+        ctx.metrics |= _yes_rate(asked, [t.move for t in turns])
+        played = ctx.episodes
         first = max(played.groups, default=-1) + 1
         # Components that are weighed must be there, also where nothing else is learnt from.
-        weighed = dict.fromkeys(run.config.algorithm.advantage.reward_weights, 0.0)
+        weighed = dict.fromkeys(ctx.algorithm.advantage.reward_weights, 0.0)
         answers = [episode(t, weighed | {COMPONENT: r}) for t, r in zip(turns, paid, strict=True)]
         groups = [first + i // self.samples for i in range(len(answers))]
         if self.join:
             episodes = [*played.episodes, *answers]
-            page.asked = replace(played, episodes=episodes, groups=[*played.groups, *groups])
+            ctx.asked = replace(played, episodes=episodes, groups=[*played.groups, *groups])
         else:
-            page.asked = Collected(answers, groups, 0, 0, {})
-            page.prefix, page.batch = "answers/", None
-            page.items.pop("advantages", None)
+            ctx.asked = Collected(answers, groups, 0, 0, {})
+            ctx.prefix, ctx.batch = "answers/", None
+            ctx.items.pop("advantages", None)
 
 
 def _yes_rate(asked: Sequence[q.Question], said: Sequence[str | None]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Ask: let a generation of variants of a policy play the next episodes."""
+"""Sample a generation: variants of a policy play the next episodes."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from coevo.agents.policy import Policy
 from coevo.envs.core.config import config, whole
 from coevo.trainers.archive.archive import Archive, Artifact
 from coevo.trainers.archive.evolution import CmaEs, Strategy
+from coevo.trainers.archive.generation import Generation
 from coevo.trainers.archive.genome import Genome, SingularValues
-from coevo.trainers.archive.members import Members
-from coevo.trainers.cycle import Page, Step
+from coevo.trainers.cycle import Step, UpdateContext
 
 if TYPE_CHECKING:
     from coevo.trainers.learners.learner import Learner
-    from coevo.trainers.run import Run
 
 
 @config
-class Ask(Step):
+class SampleGeneration(Step):
     """Draws a generation around the genome of every learner; a group is one episode of each member.
 
     The genomes of all generations are in the archive, the newest with the state of the strategy.
     """
 
     moves: ClassVar = True
-    casts: ClassVar = True
-    gives: ClassVar = ("members",)
-    name: Literal["ask"] = "ask"
+    varies_episodes: ClassVar = True
+    gives: ClassVar = ("generation",)
+    name: Literal["sample_generation"] = "sample_generation"
     by: Strategy = CmaEs()
     genome: Genome = SingularValues()
     after: Annotated[int, whole(0)] = 0
@@ -43,22 +42,22 @@ class Ask(Step):
         """How, and of what."""
         return (self.by.name, self.genome.name)
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Make the members."""
-        if page.step < self.after:
+        if ctx.step < self.after:
             return
-        count = run.config.algorithm.collect.group_size
+        count = ctx.algorithm.collect.group_size
         agents: dict[str, Policy] = {}
         points: dict[str, Tensor] = {}
-        seated = ((n, x) for n, x in run.learners.items() if n not in run.judges.apart)
+        seated = ((n, x) for n, x in ctx.learners.items() if n not in ctx.judges.apart)
         for number, (name, learner) in enumerate(seated):
-            state = self._current(run.archive, name, learner, page.step).tensors
-            entropy = [run.config.seed, page.step, number, 7]
+            state = self._current(ctx.archive, name, learner, ctx.step).tensors
+            entropy = [ctx.seed, ctx.step, number, 7]
             seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> 1)
             points[name] = self.by.ask(state, count, torch.Generator().manual_seed(seed))
             for i, genome_D in enumerate(points[name]):
                 agents[f"{name}@{i}"] = self._member(learner, f"{name}@{i}", genome_D, state)
-        page.cast = Members(agents, points, count)
+        ctx.variation = Generation(agents, points, count)
 
     def _current(self, archive: Archive, name: str, learner: Learner, step: int) -> Artifact:
         """Return the newest genome of a learner, made from its weights the first time."""

@@ -29,7 +29,7 @@ CODE = (coevo.envs, coevo.agents, coevo.trainers)
 
 
 @dataclass(frozen=True)
-class Home:
+class Origin:
     """The machine on which a run was started, as its other processes are to find theirs."""
 
     address: str
@@ -45,7 +45,7 @@ class Home:
     """Environments of the run, which a script may have registered."""
 
     @classmethod
-    def of(cls, config: TrainConfig) -> Home:
+    def of(cls, config: TrainConfig) -> Origin:
         """Describe this machine."""
         own = {k: v for k, v in os.environ.items() if k.startswith(VARIABLES)}
         envs = tuple(ENVS[id] for id in config.environments)

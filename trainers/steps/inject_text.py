@@ -1,33 +1,30 @@
-"""Draw: tell a text of the archive to episodes that are going to be collected, or to a judge."""
+"""Inject a text of the archive into prompts of the next episodes, or of a judge."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from coevo.envs.core.config import config
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.archive.archive import Kind
+from coevo.trainers.archive.injected_texts import InjectedTexts
 from coevo.trainers.archive.selection import Deal, Sharing, Softmax
-from coevo.trainers.archive.told import Told
 from coevo.trainers.collect.injected import Injected, Trained
-from coevo.trainers.cycle import Page, Step
-
-if TYPE_CHECKING:
-    from coevo.trainers.run import Run
+from coevo.trainers.cycle import Step, UpdateContext
 
 
 @config
-class Draw(Step):
+class InjectText(Step):
     """Draws a text for every group, deals one to every seat, or draws one for a judge.
 
     Turns say which, and how they are learnt from.
     """
 
     moves: ClassVar = True
-    casts: ClassVar = True
-    name: Literal["draw"] = "draw"
+    varies_episodes: ClassVar = True
+    name: Literal["inject_text"] = "inject_text"
     kind: Kind = "instruction"
     """Which artifacts."""
     by: Sharing = Softmax()
@@ -44,8 +41,8 @@ class Draw(Step):
     def __post_init__(self) -> None:
         if self.role and isinstance(self.by, Deal):
             raise ConfigError(
-                f"cycle.draw.role={self.role!r} and by={self.by.name!r} contradict each other: "
-                "judges have no seats; draw by softmax"
+                f"cycle.inject_text.role={self.role!r} and by={self.by.name!r} contradict "
+                "each other: judges have no seats; draw by softmax"
             )
 
     @property
@@ -63,21 +60,24 @@ class Draw(Step):
         """What is drawn."""
         return (self.kind,)
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Fill an archive that has none of this kind, and set the cast."""
-        archive = run.archive
+        archive = ctx.archive
         if not archive.living(self.kind):
             for text in self.first:
-                archive.propose(self.kind, text, step=page.step)
+                archive.propose(self.kind, text, step=ctx.step)
         living = archive.living(self.kind)
         if not living:
             raise ConfigError(
-                f"cycle.draw: there is no {self.kind} to draw; give some in cycle.draw.first"
+                f"cycle.inject_text: there is no {self.kind} to draw; give some in "
+                "cycle.inject_text.first"
             )
-        entropy = (run.config.seed, page.step)
+        entropy = (ctx.seed, ctx.step)
         if self.role:
             assert isinstance(self.by, Softmax)  # checked above
             drawn = self.by(living, np.random.default_rng([*entropy, 4]))
-            run.judges.told[self.role] = Injected(drawn.id, str(drawn.payload))
+            ctx.judges.injected[self.role] = Injected(drawn.id, str(drawn.payload))
             return
-        page.cast = Told(living, self.by, self.seats, self.trained, run.learners.keys(), entropy)
+        ctx.variation = InjectedTexts(
+            living, self.by, self.seats, self.trained, ctx.learners.keys(), entropy
+        )

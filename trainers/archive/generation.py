@@ -12,7 +12,7 @@ from coevo.trainers.collect.rollout import EpisodeSpec
 
 
 @dataclass(frozen=True)
-class Members:
+class Generation:
     """All members play the same tasks, so that what differs between them is not their luck."""
 
     agents: Mapping[str, Policy]
@@ -20,7 +20,7 @@ class Members:
     points: Mapping[str, Tensor]
     """Policy -> the genomes of its variants, [N, D]."""
     count: int
-    """Members of the generation."""
+    """Generation of the generation."""
 
     def __call__(self, spec: EpisodeSpec, group: int, number: int) -> EpisodeSpec:
         """Return the spec with the seats of learners taken by a member."""

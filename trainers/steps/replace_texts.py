@@ -1,26 +1,23 @@
-"""Refresh: replace the worst texts of the archive by one that was written and tried now."""
+"""Replace the worst texts of the archive by a new one that was tried on held-out tasks."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from coevo.envs.core.config import config, whole
 from coevo.trainers.archive.archive import Artifact, Kind
+from coevo.trainers.archive.injected_texts import InjectedTexts, worth_by_artifact
 from coevo.trainers.archive.propose import Proposing, Reflect
 from coevo.trainers.archive.selection import Truncation
-from coevo.trainers.archive.told import Told, worth_by_artifact
-from coevo.trainers.cycle import Page, Step
-
-if TYPE_CHECKING:
-    from coevo.trainers.run import Run
+from coevo.trainers.cycle import Step, UpdateContext
 
 
 @config
-class Refresh(Step):
+class ReplaceTexts(Step):
     """Prunes, lets new texts be written, tries them on held-out tasks, and inserts the best.
 
     What is new starts with the highest weight there is: it is tried by a policy that has learnt
@@ -29,7 +26,7 @@ class Refresh(Step):
 
     moves: ClassVar = True
     needs: ClassVar = ("texts", "episodes")
-    name: Literal["refresh"] = "refresh"
+    name: Literal["replace_texts"] = "replace_texts"
     kind: Kind = "instruction"
     """Which artifacts."""
     keep: Annotated[int, whole(2)] = 4
@@ -45,48 +42,48 @@ class Refresh(Step):
         """What is replaced."""
         return (self.kind,)
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Replace; texts that could not be written stay on record as failures."""
-        archive = run.archive
+        archive = ctx.archive
         living = archive.living(self.kind)
         kept = Truncation(keep=self.keep - 1)(living)
-        archive.prune([a.id for a in living if a not in kept], page.step)
-        tried = self._tried(run, page, self._written(run, page, kept))
+        archive.prune([a.id for a in living if a not in kept], ctx.step)
+        tried = self._tried(ctx, self._written(ctx, kept))
         if tried:
             best = max(tried, key=lambda a: a.stats["trial"])
             best.weight = max(a.weight for a in kept)
-            archive.prune([a.id for a in tried if a is not best], page.step)
-            page.metrics[f"archive/{self.kind}/trial"] = best.stats["trial"]
+            archive.prune([a.id for a in tried if a is not best], ctx.step)
+            ctx.metrics[f"archive/{self.kind}/trial"] = best.stats["trial"]
 
-    def _written(self, run: Run, page: Page, kept: list[Artifact]) -> list[Artifact]:
+    def _written(self, ctx: UpdateContext, kept: list[Artifact]) -> list[Artifact]:
         """Return the new texts, in the archive."""
-        fresh = page.episodes.episodes[: page.episodes.fresh]
-        found = worth_by_artifact(fresh, run.config.algorithm.collect.component)
+        fresh = ctx.episodes.episodes[: ctx.episodes.fresh]
+        found = worth_by_artifact(fresh, ctx.algorithm.collect.component)
         made = []
         for number in range(self.candidates):
-            rng = np.random.default_rng([run.config.seed, page.step, number, 5])
+            rng = np.random.default_rng([ctx.seed, ctx.step, number, 5])
             parent = kept[number % len(kept)]
             shown = sorted(found.get(parent.id, []), key=lambda pair: pair[0])
-            written = self.by(run, parent, shown, rng)
-            one = run.archive.propose(self.kind, written.text, parents=[parent.id], step=page.step)
+            written = self.by(ctx, parent, shown, rng)
+            one = ctx.archive.propose(self.kind, written.text, parents=[parent.id], step=ctx.step)
             if written.failure:
-                run.archive.evaluate(one.id, written.failure)
-                run.archive.prune([one.id], page.step)
+                ctx.archive.evaluate(one.id, written.failure)
+                ctx.archive.prune([one.id], ctx.step)
             else:
                 made.append(one)
-        page.metrics[f"archive/{self.kind}/failed"] = float(self.candidates - len(made))
+        ctx.metrics[f"archive/{self.kind}/failed"] = float(self.candidates - len(made))
         return made
 
-    def _tried(self, run: Run, page: Page, made: list[Artifact]) -> list[Artifact]:
+    def _tried(self, ctx: UpdateContext, made: list[Artifact]) -> list[Artifact]:
         """Play the same held-out tasks under every text, and note what they were worth."""
-        assert isinstance(page.cast, Told)  # the cycle was checked
-        casts = [replace(page.cast, artifacts=[one]) for one in made]
-        played = run.collector.held_out(self.tasks, page.step, casts)
-        component = run.config.algorithm.collect.component
+        assert isinstance(ctx.variation, InjectedTexts)  # the cycle was checked
+        variations = [replace(ctx.variation, artifacts=[one]) for one in made]
+        played = ctx.collector.held_out(self.tasks, ctx.step, variations)
+        component = ctx.algorithm.collect.component
         for one, episodes in zip(made, played, strict=True):
-            run.progress = run.progress.plus(
-                tokens=run.collector.tokens(episodes), turns=sum(len(e.turns) for e in episodes)
+            ctx.count(
+                tokens=ctx.collector.tokens(episodes), turns=sum(len(e.turns) for e in episodes)
             )
             worth = [x for x, _ in worth_by_artifact(episodes, component).get(one.id, [])]
-            run.archive.evaluate(one.id, trial=fmean(worth) if worth else -np.inf)
+            ctx.archive.evaluate(one.id, trial=fmean(worth) if worth else -np.inf)
         return made

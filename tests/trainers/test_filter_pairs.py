@@ -7,11 +7,10 @@ import torch
 
 from coevo.agents.scoring import Span
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.cycle import Page
 from coevo.trainers.items.items import Items
 from coevo.trainers.items.sequences import Sequences
 from coevo.trainers.learners.preference_estimator import COLUMNS, believe, features
-from coevo.trainers.steps import Sift
+from coevo.trainers.steps import FilterPairs
 
 ARMS = 6
 
@@ -70,23 +69,22 @@ def test_features_are_shares_of_tokens_alone_and_with_their_prompt():
     assert len({tuple(row.nonzero().flatten().tolist()) for row in feature_BD}) == ARMS
 
 
-def sifted(step, items):
-    run = SimpleNamespace(config=SimpleNamespace(seed=3))
-    page = Page(0, items={"pairs": items})
-    step(run, page)
-    return page
+def filtered(step, items):
+    ctx = SimpleNamespace(step=0, seed=3, items={"pairs": items}, metrics={})
+    step(ctx)
+    return ctx
 
 
 def test_as_many_are_drawn_as_the_shares_say():
-    page = sifted(Sift(easy=0.25, hard=0.0), pairs(LABELS))
-    agreed = round(page.metrics["sift/agreed"] * len(LABELS))
-    assert len(page.items["pairs"]) == round(0.25 * agreed)
-    every = sifted(Sift(easy=1.0, hard=1.0), pairs(LABELS)).items["pairs"]
+    ctx = filtered(FilterPairs(easy=0.25, hard=0.0), pairs(LABELS))
+    agreed = round(ctx.metrics["filter_pairs/agreed"] * len(LABELS))
+    assert len(ctx.items["pairs"]) == round(0.25 * agreed)
+    every = filtered(FilterPairs(easy=1.0, hard=1.0), pairs(LABELS)).items["pairs"]
     assert len(every) == agreed and (1, 0) not in map(tuple, every.at_NK.tolist())
-    none = sifted(Sift(easy=0.0, hard=0.0), pairs(LABELS))
-    assert len(none.items["pairs"]) == 0 and none.metrics["sift/kept"] == 0
+    none = filtered(FilterPairs(easy=0.0, hard=0.0), pairs(LABELS))
+    assert len(none.items["pairs"]) == 0 and none.metrics["filter_pairs/kept"] == 0
 
 
 def test_settings_have_ranges():
     with pytest.raises(ConfigError, match="dropout"):
-        Sift(dropout=1.0)
+        FilterPairs(dropout=1.0)

@@ -1,4 +1,4 @@
-"""Credit: from rewards to the advantage of every token."""
+"""Compute advantages: from rewards to the advantage of every token."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from coevo.envs.core.config import config
-from coevo.trainers.cycle import Page, Step
+from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.estimators import Advantages, Trajectories, WeightedSum, advantages
 from coevo.trainers.estimators.adaptive import influence
 from coevo.trainers.items.sequences import Batch, Sequences, note_advantages
@@ -19,31 +19,28 @@ from coevo.trainers.learners.utterance_critic import CRITICS
 if TYPE_CHECKING:
     from coevo.trainers.algorithm import Algorithm
     from coevo.trainers.learners.learner import Learner
-    from coevo.trainers.run import Run
 
 
 @config
-class Credit(Step):
+class ComputeAdvantages(Step):
     """Computes advantages as the setting `advantage` says; the replay buffer is told of them."""
 
     moves: ClassVar = True
     needs: ClassVar = ("batch",)
     gives: ClassVar = ("advantages",)
     in_ranks: ClassVar = True
-    name: Literal["credit"] = "credit"
+    name: Literal["compute_advantages"] = "compute_advantages"
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Write the sequences with what they learn from."""
-        if page.batch is None:
+        if ctx.batch is None:
             return
-        found = credit(
-            run.config.algorithm, run.learners, page.batch, run.estimator_state, rate=run.rate
-        )
-        run.estimator_state |= found.state
-        page.items["advantages"] = found.sequences
-        page.log(found.metrics)
-        note_advantages(page.batch, found.advantage_BS, run.config.episodes_logged)
-        run.collector.remember(page.episodes, page.batch, found.advantage_BS, page.step)
+        found = credit(ctx.algorithm, ctx.learners, ctx.batch, ctx.estimator_state, rate=ctx.rate)
+        ctx.estimator_state |= found.state
+        ctx.items["advantages"] = found.sequences
+        ctx.log(found.metrics)
+        note_advantages(ctx.batch, found.advantage_BS, ctx.episodes_logged)
+        ctx.collector.remember(ctx.episodes, ctx.batch, found.advantage_BS, ctx.step)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from coevo.trainers.archive.archive import Artifact
 from coevo.trainers.archive.newcomers import Imitate, Newcomer
 from coevo.trainers.archive.propose import Written
 from coevo.trainers.archive.selection import Deal
-from coevo.trainers.steps import Draw, Inherit
+from coevo.trainers.steps import EvolveTexts, InjectText
 
 
 @component
@@ -122,8 +122,8 @@ def test_a_first_generation_that_writes_nothing_is_refused(generations, monkeypa
 
 def test_contradictions_are_refused():
     with pytest.raises(ConfigError, match="judges have no seats"):
-        Draw(role="judge", by=Deal())
+        InjectText(role="judge", by=Deal())
     one = Artifact("instruction-0", "instruction", "")
     with pytest.raises(ConfigError, match="1 artifacts for 2 seats; put inherit before"):
         Deal().shared_out([one], ["a", "b"], np.random.default_rng(0))
-    assert Inherit().parts == ("instruction",)
+    assert EvolveTexts().parts == ("instruction",)

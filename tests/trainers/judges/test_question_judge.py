@@ -17,13 +17,13 @@ from coevo.trainers.judges import question as q
 from coevo.trainers.loop import update, updates
 from coevo.trainers.run import start
 from coevo.trainers.steps import (
+    BuildBatch,
     Cached,
     Collect,
-    Credit,
-    Examine,
+    ComputeAdvantages,
     Preferences,
+    QuestionJudge,
     Questions,
-    Score,
     Update,
 )
 from tests.trainers.judges.test_reward_model import Fails, weights
@@ -34,9 +34,13 @@ SMALL = {
     "optim.warmup": 0,
     "optim.lr": 0.05,
 }
-CACHE = {"cycle.examine.of.least": 5, "cycle.examine.of.take": 4, "cycle.examine.samples": 3}
+CACHE = {
+    "cycle.question_judge.of.least": 5,
+    "cycle.question_judge.of.take": 4,
+    "cycle.question_judge.samples": 3,
+}
 SPARK = algorithm("spark", None, SMALL | CACHE)
-URPO = algorithm("urpo", None, SMALL | {"cycle.examine.samples": 2})
+URPO = algorithm("urpo", None, SMALL | {"cycle.question_judge.samples": 2})
 
 
 def turn(answer, verified):
@@ -116,10 +120,13 @@ def test_both_kinds_are_one_update_where_they_join(run_of):
 
 def test_answers_of_a_judge_that_does_not_learn_are_not_learnt(run_of):
     judges = {"judge": JudgeRole(learns=False)}
-    cycle = (Collect(), Examine(samples=2), Score(), Credit(), Update())
+    cycle = (Collect(), QuestionJudge(samples=2), BuildBatch(), ComputeAdvantages(), Update())
     run = run_of(replace(URPO, cycle=cycle, judges=judges))
     alone = run_of(
-        replace(URPO, cycle=(Collect(), Score(), Credit(), Update()), judges=judges), "b"
+        replace(
+            URPO, cycle=(Collect(), BuildBatch(), ComputeAdvantages(), Update()), judges=judges
+        ),
+        "b",
     )
     update(run), update(alone)
     assert torch.equal(weights(run, "policy"), weights(alone, "policy"))
@@ -169,7 +176,18 @@ def test_a_file_without_rankings_is_refused_in_one_line(tmp_path, text):
 
 
 def test_a_cycle_that_asks_what_nobody_left_is_refused():
-    with pytest.raises(CoevoError, match=r"needs questions, which no earlier step gives; put rec"):
-        replace(SPARK, cycle=(Collect(), Examine(of=Cached()), Score(), Credit(), Update()))
+    with pytest.raises(
+        CoevoError, match=r"needs questions, which no earlier step gives; put make_items"
+    ):
+        replace(
+            SPARK,
+            cycle=(
+                Collect(),
+                QuestionJudge(of=Cached()),
+                BuildBatch(),
+                ComputeAdvantages(),
+                Update(),
+            ),
+        )
     with pytest.raises(CoevoError, match="asks the role 'judge', which has no parameter set"):
         assign(SPARK, {"judges": {}})

@@ -1,4 +1,4 @@
-"""Inner: a whole run as the fitness of what a policy wrote."""
+"""Inner runs: a whole run measures the fitness of a text that a policy wrote."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.archive.archive import Kind
-from coevo.trainers.cycle import Page, Step
+from coevo.trainers.cycle import Step, UpdateContext
 
 if TYPE_CHECKING:
     from coevo.trainers.run import Run
@@ -32,7 +32,7 @@ SETTLED = {
 
 
 @config
-class Inner(Step):
+class InnerRun(Step):
     """Trains a run with every distinct text that was written, and pays the writers its fitness.
 
     Fitness is the mean reward of the trained policies on held-out tasks, in the component
@@ -42,7 +42,7 @@ class Inner(Step):
 
     moves: ClassVar = True
     needs: ClassVar = ("episodes",)
-    name: Literal["inner"] = "inner"
+    name: Literal["inner_run"] = "inner_run"
     kind: Kind = "formula"
     """What the texts are."""
     env: str = ""
@@ -71,69 +71,69 @@ class Inner(Step):
         """What is judged."""
         return (self.kind,)
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Run, record, pay."""
         if not self.env or not self.into:
             raise ConfigError(
-                f"cycle.inner.env={self.env!r} and cycle.inner.into={self.into!r}: name the "
-                "environment of the inner runs and the setting that takes the text"
+                f"cycle.inner_run.env={self.env!r} and cycle.inner_run.into={self.into!r}: name "
+                "the environment of the inner runs and the setting that takes the text"
             )
-        turns = [t for e in page.episodes.episodes[: page.episodes.fresh] for t in _last(run, e)]
+        turns = [t for e in ctx.episodes.episodes[: ctx.episodes.fresh] for t in _last(ctx, e)]
         found = {text: _Fitness(self.failed) for text in dict.fromkeys(map(_text, turns))}
         for number, text in enumerate(found):
-            found[text] = self._judged(run, page, text, f"{page.step:06d}_{number}")
+            found[text] = self._judged(ctx, text, f"{ctx.step:06d}_{number}")
         for turn in turns:
             turn.pay("fitness", {turn.agent: found[_text(turn)].value})
         values = [f.value for f in found.values() if not f.note]
-        page.metrics |= run.archive.metrics() | {
+        ctx.metrics |= ctx.archive.metrics() | {
             "inner/runs": float(len(found)),
             "inner/failed": float(len(found) - len(values)),
         }
         if values:
-            page.metrics["inner/best"] = max(values)
+            ctx.metrics["inner/best"] = max(values)
 
-    def _judged(self, run: Run, page: Page, text: str, name: str) -> _Fitness:
+    def _judged(self, ctx: UpdateContext, text: str, name: str) -> _Fitness:
         """Return the fitness of a text, and put both on record."""
-        artifact = run.archive.propose(self.kind, text, step=page.step)
-        found = self._outcome(run, page, text, name)
+        artifact = ctx.archive.propose(self.kind, text, step=ctx.step)
+        found = self._outcome(ctx, text, name)
         artifact.weight, artifact.uses = found.value, 1
-        run.archive.evaluate(artifact.id, found.note, fitness=found.value)
+        ctx.archive.evaluate(artifact.id, found.note, fitness=found.value)
         if found.note:
-            run.archive.prune([artifact.id], page.step)
-        run.progress = run.progress.plus(tokens=found.tokens, turns=found.turns)
+            ctx.archive.prune([artifact.id], ctx.step)
+        ctx.count(tokens=found.tokens, turns=found.turns)
         return found
 
-    def _outcome(self, run: Run, page: Page, text: str, name: str) -> _Fitness:
+    def _outcome(self, ctx: UpdateContext, text: str, name: str) -> _Fitness:
         """Train a fork; whatever goes wrong is its failure, but for lack of disk or memory."""
-        seed = np.random.SeedSequence([run.config.seed, page.step, 6]).generate_state(1)[0]
+        seed = np.random.SeedSequence([ctx.seed, ctx.step, 6]).generate_state(1)[0]
         try:
-            return self._trained(run.fork(self.changed(run, text, int(seed)), name), page)
+            return self._trained(ctx.fork(self.changed(ctx, text, int(seed)), name), ctx)
         except (OSError, MemoryError):
             raise
         except Exception as error:  # a text can break a run in ways that nobody foresees
             return _Fitness(self.failed, " ".join(f"{type(error).__name__}: {error}".split())[:300])
 
-    def changed(self, run: Run, text: str, seed: int) -> dict[str, Any]:
+    def changed(self, ctx: UpdateContext, text: str, seed: int) -> dict[str, Any]:
         """Return in what the inner run of a text differs from the run around it."""
         return SETTLED | {
             **self.changes,
             "env": self.env,
             "env_options": dict(self.env_options),
-            "model": self.model or run.config.model,
             "steps": self.steps,
             "checkpoint_every": self.checkpoint_every,
             "probe_every": self.steps,
             "seed": seed,
             self.into: text,
+            **({"model": self.model} if self.model else {}),
         }
 
-    def _trained(self, inner: Run, page: Page) -> _Fitness:
+    def _trained(self, inner: Run, ctx: UpdateContext) -> _Fitness:
         """Train to the end and validate, unless that was done before this run was stopped."""
         path = inner.folder.summary
         if path.is_file():
             return _Fitness(**json.loads(path.read_text(encoding="utf-8")))
-        assert page.finish is not None  # the loop gives it
-        page.finish(inner)
+        assert ctx.finish is not None  # the loop gives it
+        ctx.finish(inner)
         (episodes,) = inner.collector.held_out(self.tasks, inner.progress.step)
         value = _mean(episodes, self.component)
         progress = inner.progress.plus(
@@ -157,11 +157,11 @@ class _Fitness:
     turns: int = 0
 
 
-def _last(run: Run, episode: Episode) -> list[Turn]:
+def _last(ctx: UpdateContext, episode: Episode) -> list[Turn]:
     """Return the last turn of every seat of a learner."""
     if episode.stop is StopReason.ERROR:
         return []
-    return list({t.agent: t for t in episode.turns if t.player in run.learners}.values())
+    return list({t.agent: t for t in episode.turns if t.player in ctx.learners}.values())
 
 
 def _text(turn: Turn) -> str:

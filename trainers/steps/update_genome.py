@@ -1,27 +1,24 @@
-"""Tell: move a genome to where its generation did well."""
+"""Update the genome: move it towards the variants that did well."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
 from coevo.envs.core.config import config
 from coevo.envs.core.episode import Episode, StopReason
-from coevo.trainers.archive.members import Members
+from coevo.trainers.archive.generation import Generation
 from coevo.trainers.collect.collector import worth
-from coevo.trainers.cycle import Page, Step
-from coevo.trainers.steps.ask import Ask, newest
-
-if TYPE_CHECKING:
-    from coevo.trainers.run import Run
+from coevo.trainers.cycle import Step, UpdateContext
+from coevo.trainers.steps.sample_generation import SampleGeneration, newest
 
 
 @config
-class Tell(Step):
+class UpdateGenome(Step):
     """Tells the strategy what every member earned, and writes the new mean into the policy.
 
     Fitness is the mean over a member's episodes of the sum of its rewards, each component with its
@@ -29,38 +26,38 @@ class Tell(Step):
     """
 
     moves: ClassVar = True
-    needs: ClassVar = ("members", "episodes")
-    name: Literal["tell"] = "tell"
+    needs: ClassVar = ("generation", "episodes")
+    name: Literal["update_genome"] = "update_genome"
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Move every genome; the one before stays on record as its parent."""
-        if page.cast is None:
+        if ctx.variation is None:
             return  # no generation yet
-        assert isinstance(page.cast, Members)  # the cycle was checked
-        asked = next(s for s in run.config.algorithm.cycle if isinstance(s, Ask))
-        weights = run.config.algorithm.advantage.reward_weights
-        for member in page.cast.agents.values():
+        assert isinstance(ctx.variation, Generation)  # the cycle was checked
+        asked = next(s for s in ctx.algorithm.cycle if isinstance(s, SampleGeneration))
+        weights = ctx.algorithm.advantage.reward_weights
+        for member in ctx.variation.agents.values():
             member.retire()
-        fresh = page.episodes.episodes[: page.episodes.fresh]
-        for name, points_ND in page.cast.points.items():
-            learner, parent = run.learners[name], newest(run.archive, name)
+        fresh = ctx.episodes.episodes[: ctx.episodes.fresh]
+        for name, points_ND in ctx.variation.points.items():
+            learner, parent = ctx.learners[name], newest(ctx.archive, name)
             assert parent is not None  # ask made it
-            fitness_N = _fitness(fresh, name, page.cast, weights)
+            fitness_N = _fitness(fresh, name, ctx.variation, weights)
             moved = asked.by.tell(parent.tensors, points_ND, fitness_N)
             state = {**parent.tensors, **moved}
             asked.genome.write(learner.model, state["mean_D"], state)
-            child = run.archive.propose(
+            child = ctx.archive.propose(
                 "genome",
                 {"of": name},
                 parents=[parent.id],
-                step=page.step + 1,
+                step=ctx.step + 1,
                 weight=float(fitness_N.mean()),
                 tensors=state,
             )
-            run.archive.evaluate(child.id, best=float(fitness_N.max()), sigma=float(state["sigma"]))
-            run.archive.prune([parent.id], page.step)
-            whose = "" if len(page.cast.points) == 1 else f"{name}/"
-            page.metrics |= {
+            ctx.archive.evaluate(child.id, best=float(fitness_N.max()), sigma=float(state["sigma"]))
+            ctx.archive.prune([parent.id], ctx.step)
+            whose = "" if len(ctx.variation.points) == 1 else f"{name}/"
+            ctx.metrics |= {
                 f"{whose}fitness": child.weight,
                 f"{whose}fitness/best": child.stats["best"],
                 f"{whose}sigma": child.stats["sigma"],
@@ -69,10 +66,10 @@ class Tell(Step):
 
 
 def _fitness(
-    episodes: Sequence[Episode], name: str, members: Members, weights: Mapping[str, float]
+    episodes: Sequence[Episode], name: str, generation: Generation, weights: Mapping[str, float]
 ) -> Tensor:
     """Return what every member of a policy's generation earned on average, [N]."""
-    found: list[list[float]] = [[] for _ in range(members.count)]
+    found: list[list[float]] = [[] for _ in range(generation.count)]
     for episode in episodes:
         if episode.stop is StopReason.ERROR:
             continue

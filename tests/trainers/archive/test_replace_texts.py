@@ -10,7 +10,7 @@ from coevo.envs.core.config import config as component
 from coevo.trainers import loop
 from coevo.trainers.archive import propose
 from coevo.trainers.archive.propose import Proposer, Reflect, Written
-from coevo.trainers.steps import POLICY_GRADIENT, Appraise, Draw, Every, Refresh
+from coevo.trainers.steps import POLICY_GRADIENT, Every, InjectText, ReplaceTexts, WeighArtifacts
 
 FIRST = ("Look.", "Guess.", "Wait.", "Bluff.")
 
@@ -33,8 +33,8 @@ class Scripted(Proposer):
 @pytest.fixture
 def refreshed(config, folder):
     def make(by, **settings):
-        step = Every(updates=1, first=1, step=Refresh(by=by, keep=3, tasks=4, **settings))
-        cycle = (Draw(first=FIRST), *POLICY_GRADIENT, Appraise(), step)
+        step = Every(updates=1, first=1, step=ReplaceTexts(by=by, keep=3, tasks=4, **settings))
+        cycle = (InjectText(first=FIRST), *POLICY_GRADIENT, WeighArtifacts(), step)
         changes = {"collect.episodes": 32, "collect.group_size": 4}
         given = config("rloo", changes, model="table", steps=2)
         given = replace(given, algorithm=replace(given.algorithm, cycle=cycle))

@@ -1,34 +1,31 @@
-"""Fit: let the reward modules learn."""
+"""Fit the reward modules that learn."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from coevo.envs.core.config import config
 from coevo.trainers import ranks
-from coevo.trainers.cycle import Page, Step
-
-if TYPE_CHECKING:
-    from coevo.trainers.run import Run
+from coevo.trainers.cycle import Step, UpdateContext
 
 
 @config
-class Fit(Step):
+class FitRewards(Step):
     """Shows the fresh episodes to the reward modules that learn."""
 
     moves: ClassVar = True
     needs: ClassVar = ("episodes",)
     in_ranks: ClassVar = True
-    name: Literal["fit"] = "fit"
+    name: Literal["fit_rewards"] = "fit_rewards"
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Fit every module, and log what it reports."""
-        page.metrics |= ranks.by_first(lambda: self._fitted(run, page))
+        ctx.metrics |= ranks.broadcast_from_first(lambda: self._fitted(ctx))
 
-    def _fitted(self, run: Run, page: Page) -> dict[str, float]:
-        found = page.episodes
+    def _fitted(self, ctx: UpdateContext) -> dict[str, float]:
+        found = ctx.episodes
         metrics: dict[str, float] = {}
-        for module in run.collector.modules:
+        for module in ctx.collector.modules:
             seen = module.fit(found.episodes[: found.fresh])
             metrics |= {f"reward/{module.component}/{k}": v for k, v in seen.items()}
         return metrics

@@ -1,4 +1,4 @@
-"""Score: from episodes to trajectories and token sequences, and the passes without gradient."""
+"""Build the batch: trajectories, token sequences, and the passes without gradient."""
 
 from __future__ import annotations
 
@@ -9,40 +9,39 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import torch
 
 from coevo.envs.core.config import config
-from coevo.trainers.cycle import Page, Step
+from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.estimators import Trajectories
 from coevo.trainers.items.sequences import Batch, Sequences, build
 
 if TYPE_CHECKING:
     from coevo.trainers.algorithm import Algorithm
     from coevo.trainers.learners.learner import Learner
-    from coevo.trainers.run import Run
 
 
 @config
-class Score(Step):
+class BuildBatch(Step):
     """Builds trajectories and sequences; old and reference log-probabilities, values of critics."""
 
     needs: ClassVar = ("episodes",)
     gives: ClassVar = ("batch",)
     in_ranks: ClassVar = True
-    name: Literal["score"] = "score"
+    name: Literal["build_batch"] = "build_batch"
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Write the batch, if a policy wrote anything."""
-        algorithm, found = run.config.algorithm, page.episodes
+        algorithm, found = ctx.algorithm, ctx.episodes
         advantage = algorithm.advantage
         batch = build(
             found.episodes,
             found.groups,
-            run.learners,
+            ctx.learners,
             found.baselines,
             steps=advantage.steps,
             others=advantage.others,
-            envs=run.envs,
+            envs=ctx.envs,
             invalid=advantage.invalid is not None,
         )
-        page.batch = None if batch is None else scored(algorithm, run.learners, batch)
+        ctx.batch = None if batch is None else scored(algorithm, ctx.learners, batch)
 
 
 def scored(algorithm: Algorithm, learners: Mapping[str, Learner], batch: Batch) -> Batch:

@@ -1,9 +1,9 @@
-"""Inherit: the next generation of texts, of which the better survive and others are written."""
+"""Evolve texts: the better half survives, and agents write new ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -12,14 +12,11 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers.archive.archive import Artifact, Kind
 from coevo.trainers.archive.newcomers import Imitate, Newcoming
 from coevo.trainers.archive.selection import Truncation
-from coevo.trainers.cycle import Page, Step
-
-if TYPE_CHECKING:
-    from coevo.trainers.run import Run
+from coevo.trainers.cycle import Step, UpdateContext
 
 
 @config
-class Inherit(Step):
+class EvolveTexts(Step):
     """Prunes the worse of the texts, and lets newcomers write until every seat has one.
 
     The first generation, where there is no text yet, consists of newcomers who are shown nothing. A
@@ -27,7 +24,7 @@ class Inherit(Step):
     """
 
     moves: ClassVar = True
-    name: Literal["inherit"] = "inherit"
+    name: Literal["evolve_texts"] = "evolve_texts"
     kind: Kind = "instruction"
     """Which artifacts."""
     keep: Annotated[float, real(0, below=1)] = 0.5
@@ -41,30 +38,30 @@ class Inherit(Step):
         """What is inherited."""
         return (self.kind,)
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Select, and fill the places that became free."""
-        living = run.archive.living(self.kind)
+        living = ctx.archive.living(self.kind)
         count = int(self.keep * len(living))
         kept = Truncation(keep=count)(living) if count else []
-        run.archive.prune([a.id for a in living if a not in kept], page.step)
-        for number in range(len(run.population.seats) - len(kept)):
-            rng = np.random.default_rng([run.config.seed, page.step, number, 13])
+        ctx.archive.prune([a.id for a in living if a not in kept], ctx.step)
+        for number in range(len(ctx.population.seats) - len(kept)):
+            rng = np.random.default_rng([ctx.seed, ctx.step, number, 13])
             at = sorted(rng.permutation(len(kept))[: self.shown])
-            self._born(run, page, [kept[i] for i in at], rng)
+            self._born(ctx, [kept[i] for i in at], rng)
 
     def _born(
-        self, run: Run, page: Page, elders: Sequence[Artifact], rng: np.random.Generator
+        self, ctx: UpdateContext, elders: Sequence[Artifact], rng: np.random.Generator
     ) -> None:
         """Let one newcomer write."""
-        written = self.by(run, elders, rng)
+        written = self.by(ctx, elders, rng)
         if written.failure and not elders:
             raise ConfigError(
-                f"cycle.inherit: a newcomer who is shown nothing wrote nothing "
-                f"({written.failure}); give a text for every seat in cycle.draw.first, before it"
+                f"cycle.evolve_texts: a newcomer who is shown nothing wrote nothing "
+                f"({written.failure}); give every seat a text in cycle.inject_text.first"
             )
         text = str(elders[0].payload) if written.failure else written.text
         parents = [a.id for a in elders]
-        one = run.archive.propose(self.kind, text, parents=parents, step=page.step)
-        run.archive.evaluate(one.id, written.failure)
+        one = ctx.archive.propose(self.kind, text, parents=parents, step=ctx.step)
+        ctx.archive.evaluate(one.id, written.failure)
         name = f"archive/{self.kind}/failed"
-        page.metrics[name] = page.metrics.get(name, 0.0) + bool(written.failure)
+        ctx.metrics[name] = ctx.metrics.get(name, 0.0) + bool(written.failure)

@@ -1,29 +1,26 @@
-"""Sift: learn only from pairs whose labels are believed (Wang et al. 2024, UPO)."""
+"""Filter pairs: keep those whose labels are reliable (Wang et al. 2024, UPO)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from coevo.envs.core.config import config, real, whole
-from coevo.trainers.cycle import Page, Step
+from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.items.items import Items
 from coevo.trainers.learners.preference_estimator import believe
 
-if TYPE_CHECKING:
-    from coevo.trainers.run import Run
-
 
 @config
-class Sift(Step):
+class FilterPairs(Step):
     """Keeps pairs whose label most passes of an estimator agree with, drawn by how sure it is."""
 
     needs: ClassVar = ("pairs",)
     in_ranks: ClassVar = True
-    name: Literal["sift"] = "sift"
+    name: Literal["filter_pairs"] = "filter_pairs"
     dropout: Annotated[float, real(above=0, below=1)] = 0.1
     """Share of the estimator's units that a pass drops."""
     passes: Annotated[int, whole(2)] = 10
@@ -33,12 +30,12 @@ class Sift(Step):
     hard: Annotated[float, real(0, 1)] = 0.5
     """Share of them that is drawn by BALD; a pair drawn twice counts once."""
 
-    def __call__(self, run: Run, page: Page) -> None:
+    def __call__(self, ctx: UpdateContext) -> None:
         """Leave the other pairs out; where none is believed nothing is learnt."""
-        pairs = page.items.get("pairs")
+        pairs = ctx.items.get("pairs")
         if not isinstance(pairs, Items) or not len(pairs):
             return
-        entropy = np.random.SeedSequence([run.config.seed, page.step, 5])
+        entropy = np.random.SeedSequence([ctx.seed, ctx.step, 5])
         seed = int(entropy.generate_state(1, np.uint64)[0] >> 1)
         generator = torch.Generator().manual_seed(seed)
         belief = believe(pairs, self.dropout, self.passes, generator)
@@ -47,12 +44,12 @@ class Sift(Step):
         taken = self._drawn(1 - unsure_M, self.easy, generator)
         taken |= self._drawn(unsure_M, self.hard, generator)
         kept = agreed_M[sorted(taken)] if taken else agreed_M[:0]
-        page.metrics |= {
-            "sift/agreed": len(agreed_M) / len(pairs),
-            "sift/kept": len(kept) / len(pairs),
-            "sift/bald": float(belief.unsure_N.mean()),
+        ctx.metrics |= {
+            "filter_pairs/agreed": len(agreed_M) / len(pairs),
+            "filter_pairs/kept": len(kept) / len(pairs),
+            "filter_pairs/bald": float(belief.unsure_N.mean()),
         }
-        page.items["pairs"] = pairs.chosen(kept.tolist())
+        ctx.items["pairs"] = pairs.chosen(kept.tolist())
 
     @staticmethod
     def _drawn(weight_M: Tensor, share: float, generator: torch.Generator) -> set[int]:
