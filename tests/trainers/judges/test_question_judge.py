@@ -159,7 +159,7 @@ def test_rankings_come_from_a_file(tmp_path):
         {"task": "2 + 2?", "replies": ["4", "3", "5"], "worth": [1, 0, 0.5]},
     ]
     path.write_text("\n".join(map(json.dumps, lines)))
-    made = Preferences(path=str(path))(None, None, np.random.default_rng(0))
+    made = Preferences(path=str(path))(None, np.random.default_rng(0))
     assert sorted(x.kind for x in made) == ["groupwise", "pairwise", "pointwise"]
     (pair,) = (x for x in made if x.kind == "pairwise")
     assert ('First: "4"' in pair.chat[0]["content"]) == (pair.target == q.FIRST)
@@ -171,7 +171,7 @@ def test_a_file_without_rankings_is_refused_in_one_line(tmp_path, text):
     if text:
         path.write_text(text)
     with pytest.raises(DataError, match="holds no preferences: line 1") as error:
-        Preferences(path=str(path))(None, None, np.random.default_rng(0))
+        Preferences(path=str(path))(None, np.random.default_rng(0))
     assert "\n" not in str(error.value)
 
 
