@@ -22,8 +22,7 @@ import numpy as np
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps, near
 from coevo.benchmarks.reproductions.table_run import QUICKLY, at_end, outcomes
 from coevo.envs.core.config import plain
-from coevo.envs.societies.tax_economy import PLANNER, TaxEconomy, TaxEconomyConfig
-from coevo.envs.societies.tax_economy import tax_due
+from coevo.envs.societies.tax_economy import PLANNER, TaxEconomy, TaxEconomyConfig, tax_due
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.algorithms.two_level import cycle
 
