@@ -34,7 +34,7 @@ class Judges(Protocol):
     """Those who are asked for a role, as a run binds roles to parameter sets."""
 
     @property
-    def told(self) -> Mapping[str, Any]:
+    def injected(self) -> Mapping[str, Any]:
         """Return the text of the archive that each role judges by, with its id."""
 
     def ask(self, role: str, questions: Sequence[Any]) -> list[Turn]:

@@ -119,9 +119,9 @@ class QuestionJudge(Step):
         groups = [first + i // self.samples for i in range(len(answers))]
         if self.join:
             episodes = [*played.episodes, *answers]
-            ctx.asked = replace(played, episodes=episodes, groups=[*played.groups, *groups])
+            ctx.answers = replace(played, episodes=episodes, groups=[*played.groups, *groups])
         else:
-            ctx.asked = Collected(answers, groups, 0, 0, {})
+            ctx.answers = Collected(answers, groups, 0, 0, {})
             ctx.prefix, ctx.batch = "answers/", None
             ctx.items.pop("advantages", None)
 
