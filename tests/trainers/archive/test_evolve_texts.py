@@ -124,6 +124,6 @@ def test_contradictions_are_refused():
     with pytest.raises(ConfigError, match="judges have no seats"):
         InjectText(role="judge", by=Deal())
     one = Artifact("instruction-0", "instruction", "")
-    with pytest.raises(ConfigError, match="1 artifacts for 2 seats; put inherit before"):
+    with pytest.raises(ConfigError, match="1 artifacts for 2 seats; put evolve_texts before"):
         Deal().shared_out([one], ["a", "b"], np.random.default_rng(0))
     assert EvolveTexts().parts == ("instruction",)

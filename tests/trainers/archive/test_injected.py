@@ -170,6 +170,6 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_archive(told, folder):
 def test_an_archive_with_nothing_to_draw_is_refused(told, folder):
     empty = assign(told, {"algorithm.cycle.inject_text.first": []})
     with pytest.raises(
-        CoevoError, match=r"no instruction to draw; give some in cycle\.draw\.first"
+        CoevoError, match=r"no instruction to draw; give some in cycle\.inject_text\.first"
     ):
         loop.update(loop.start(empty, folder(empty)))

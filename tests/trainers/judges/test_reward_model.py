@@ -168,7 +168,7 @@ def test_the_reward_model_is_no_player(run_of):
         ),
         (
             {"cycle": [{"name": "collect"}, {"name": "make_items", "to": {"name": "certified"}}]},
-            r"needs batch, which no earlier step gives; put score before it",
+            r"needs batch, which no earlier step gives; put build_batch before it",
         ),
     ],
 )
