@@ -54,7 +54,6 @@ class InPlace(DynamicLayer):
         self.keys, self.values = (room[:, :, :length] for room in self._rooms)
 
     def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
-        """Take other rows."""
         end = self.get_seq_length()
         self._rooms = [room.index_select(0, beam_idx) for room in self._rooms]
         self.keys, self.values = (room[:, :, :end] for room in self._rooms)

@@ -33,7 +33,6 @@ class ConventionAgent(MoveAgent):
         self.name = f"convention:{rank}"
 
     def odds(self, request: Request) -> np.ndarray:
-        """Return the convention's move probability 1."""
         known = conventions(game_of(request.info))
         if self.rank > len(known):
             raise ConfigError(f"{self.name}: there are {len(known)} conventions in this game")

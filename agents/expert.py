@@ -42,7 +42,6 @@ class ExpertAgent(MoveAgent):
         return replies or super().speech(request)
 
     def odds(self, request: Request) -> np.ndarray:
-        """Mix good play and random play."""
         said = expert_replies(request, self.skill)
         if said is not None:  # one reply for each legal move, in their order
             return said.probabilities

@@ -42,11 +42,9 @@ class LanguageModelWeights(Weights):
 
     @property
     def hidden_size(self) -> int:
-        """Width of the last hidden state."""
         return int(self.model.config.get_text_config().hidden_size)
 
     def in_rows(self, spans: Sequence[Span], longest: int) -> list[Row]:
-        """Return rows of sequences that share beginnings, if the architecture allows for that."""
         return rows_of(self.model, spans, longest)
 
     def score(
@@ -58,13 +56,11 @@ class LanguageModelWeights(Weights):
         autocast: torch.dtype | None = None,
         rows: Sequence[Sequence[int]] | None = None,
     ) -> Scored:
-        """Run one forward pass over sequences."""
         given = cast("PreTrainedModel", model or self.model)
         temperature = sampling.temperature or 1.0
         return score(given, spans, temperature, rows=rows, hidden=hidden, autocast=autocast)
 
     def reward_head(self) -> nn.Module:
-        """Return a linear head on the last hidden state."""
         head = nn.Linear(self.hidden_size, 1)
         nn.init.zeros_(head.weight)
         nn.init.zeros_(head.bias)
@@ -77,7 +73,6 @@ class LanguageModelWeights(Weights):
         return found
 
     def write(self, folder: Path, model: nn.Module) -> None:
-        """Write a folder that loads as it is; of an adapted model, its adapter."""
         if is_adapted(model):
             save_adapter(model, folder)
             self.known_base.write(folder)
@@ -120,7 +115,6 @@ class LanguageModelAgent(Policy):
         super().__init__(weights, engine or TorchEngine(), name=name, sampling=sampling, seed=seed)
 
     def forget(self) -> None:
-        """Drop what was remembered of earlier conversations."""
         self._spoken: dict[str, tuple[Chat, list[int]]] = {}
         """Conversation -> (chat up to and including the last reply, its ids)."""
         self.engine.forget(self.ref.name)
@@ -139,18 +133,15 @@ class LanguageModelAgent(Policy):
         return replies
 
     def read_without(self, request: Request, reply: Reply) -> list[int]:
-        """Return the ids of a prompt; the reply is remembered as if it had been given to it."""
         ids = self._context(request)
         self._remember(request, [*ids, *(reply.token_ids or ())], reply.text)
         return ids
 
     def spell(self, request: Request, text: str) -> Reply:
-        """Return a reply in its usual spelling, end token included."""
         ids = self.tokens.answer(text)
         return Reply(text, self.tokens.prompt(request.chat), ids, [0.0] * len(ids))
 
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Return each legal move's share of the probability of all legal moves' usual spellings."""
         return [np.exp(lp - np.logaddexp.reduce(lp)) for lp in self.move_logprobs(requests)]
 
     def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray]:

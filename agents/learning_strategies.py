@@ -27,7 +27,6 @@ class Learner(IteratedStrategy):
         self._choose = choose
 
     def rule(self, payoffs: np.ndarray, player: int) -> Rule:
-        """Return what it plays after two histories in a game."""
         r, s, t, p = two_player_table(self.name, payoffs, player)
         return functools.partial(self._choose, np.array([[r, s], [t, p]]))
 

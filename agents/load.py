@@ -282,7 +282,6 @@ def _existing(path: Path, message: str) -> Path:
 
 
 def pick_device(device: str) -> torch.device:
-    """Choose where to compute."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if device not in DEVICES:

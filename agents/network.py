@@ -56,12 +56,10 @@ class Network:
 
     @property
     def inputs(self) -> int:
-        """Length of an observation."""
         return int(self.layers[0][0].shape[1])
 
     @property
     def actions(self) -> int:
-        """Number of actions."""
         return int(self.layers[-1][0].shape[0])
 
     def outputs(self, seen_BD: np.ndarray) -> np.ndarray:

@@ -88,7 +88,6 @@ class Minimax(Solution):
         return self._values[key]
 
     def odds(self, info: Mapping[str, Any]) -> np.ndarray:
-        """Spread evenly over the best moves."""
         state = state_of(self.game, info)
         sign = 1 if state.current_player() == 0 else -1
         values = np.array([sign * self.value(state.child(a)) for a in state.legal_actions()])
@@ -106,7 +105,6 @@ class TreeSearch(Solution):
         self._chosen = functools.lru_cache(maxsize=10_000)(self._search)
 
     def odds(self, info: Mapping[str, Any]) -> np.ndarray:
-        """Return probability 1 to the move that the search picks."""
         chosen = self._chosen(tuple(info["history"]))
         return np.eye(len(info["legal_actions"]))[chosen]
 
@@ -126,7 +124,6 @@ class Tabular(Solution):
         self._odds = {key: _probabilities(pairs) for key, pairs in policy.items()}
 
     def odds(self, info: Mapping[str, Any]) -> np.ndarray:
-        """Look the information state up."""
         key = turn_based_key(self.game, info["information_state"], info["player"])
         return self._odds[key]
 
@@ -151,13 +148,11 @@ class OracleAgent(MoveAgent):
         """Whether all play so far came from optimal solutions; reports say so where not."""
 
     def speech(self, request: Request) -> Replies:
-        """Return the best moves; where moves are texts, what the environment's expert says."""
         if request.info["legal_actions"] is None and expert_replies(request, self.skill) is None:
             raise ConfigError(f"no oracle: any text is legal here and there is no expert. {_ELSE}")
         return super().speech(request)
 
     def odds(self, request: Request) -> np.ndarray:
-        """Return the solution's probability of every legal move."""
         solution = solve(game_of(request.info), self.simulations)
         self.exact = self.exact and solution.exact
         odds = solution.odds(request.info)

@@ -64,7 +64,6 @@ class Policy(Agent, ABC):
 
     @property
     def sampling_settings(self) -> Mapping[str, Any]:
-        """Temperature, longest reply, and the filters that are on."""
         drawn = self.sampling
         heat, longest = drawn.temperature, drawn.max_new_tokens
         return {"temperature": heat, "max_new_tokens": longest, **drawn.filters}
@@ -94,7 +93,6 @@ class Policy(Agent, ABC):
         self.engine.publish(self.ref, self.model)
 
     def retire(self) -> None:
-        """Let the engine forget its weights."""
         self.engine.retire(self.ref.name)
 
     def reseed(self, seed: int) -> None:

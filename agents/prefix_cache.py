@@ -47,7 +47,6 @@ class PrefixCache:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the pool."""
         return sum(pool.nbytes for pool in self._pools)
 
     def longest(self, ids: Ids) -> np.ndarray:

@@ -90,7 +90,6 @@ nearest is 1
 
 
 def names() -> list[str]:
-    """Return every name that `scripted` takes."""
     return [*SCRIPTED, *(f"{kind}:{argument}" for kind, (argument, _) in WITH_ARGUMENT.items())]
 
 
@@ -110,5 +109,4 @@ def as_opponent(agent: Agent) -> Opponent:
 
 
 def named_opponent(name: str) -> Opponent:
-    """Return the opponent of a name."""
     return as_opponent(scripted(name, "opponent"))

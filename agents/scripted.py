@@ -31,11 +31,9 @@ class MoveAgent(Agent):
         raise NotImplementedError(f"{type(self).__name__} must define odds")  # abstract
 
     def act(self, requests: Sequence[Request]) -> list[Reply]:
-        """Draw a move for every request with the generator of its play."""
         return [self._reply(r) for r in requests]
 
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Return the exact probability of every legal move of each request."""
         for request in requests:
             if not request.info["legal_actions"]:
                 raise ConfigError(f"seat {request.seat} has no list of legal moves to weigh")
@@ -61,7 +59,6 @@ class RandomAgent(MoveAgent):
     name = "random"
 
     def odds(self, request: Request) -> np.ndarray:
-        """Return every legal move the same probability."""
         return uniform(request)
 
 
@@ -71,7 +68,6 @@ class FirstLegalAgent(MoveAgent):
     name = "first_legal"
 
     def odds(self, request: Request) -> np.ndarray:
-        """Return the first legal move probability 1."""
         return np.eye(1, len(request.info["legal_actions"]))[0]
 
 
@@ -91,7 +87,6 @@ class FixedTextAgent(Agent):
         self._next = itertools.cycle(self.texts)
 
     def act(self, requests: Sequence[Request]) -> list[Reply]:
-        """Say the next text to each request, in order."""
         return [Reply(next(self._next)) for _ in requests]
 
 

@@ -23,36 +23,29 @@ class SeatedPolicies(Agent):
         self.policies, self.name = policies, name
 
     def act(self, requests: Sequence[Request]) -> list[Reply]:
-        """Let every seat's policy answer, in batches."""
         return self._spread(requests, "act")
 
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Return the probability of each legal move by the seat's policy."""
         return self._spread(requests, "probabilities")
 
     def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray] | None:
-        """Return the log-probability of each legal move, in nats, by the seat's policy."""
         if any(p.move_logprobs([]) is None for p in self.policies.values()):
             return None
         return self._spread(requests, "move_logprobs")
 
     @property
     def gives_probabilities(self) -> bool:
-        """Whether every policy can be evaluated exactly."""
         return all(p.gives_probabilities for p in self.policies.values())
 
     @property
     def sampling_settings(self) -> Mapping[str, Any]:
-        """How the first policy draws its tokens; those of a folder draw alike."""
         return next(iter(self.policies.values())).sampling_settings
 
     def reseed(self, seed: int) -> None:
-        """Restart the sampling of every policy, each with a stream of its own."""
         for number, policy in enumerate(self.policies.values()):
             policy.reseed(stream_seed(seed, number))
 
     def forget(self) -> None:
-        """Drop what the policies remember of earlier conversations."""
         for policy in self.policies.values():
             policy.forget()
 

@@ -22,7 +22,6 @@ class SplitStrategy(MoveAgent):
     """A player of `coevo/trust_and_split-v0`."""
 
     def odds(self, request: Request) -> np.ndarray:
-        """Claim the legal number that is nearest to what the player wants."""
         info = known(self.name, request, SPLIT, "coins")
         claims = np.array([int(move) for move in request.info["legal_actions"]])
         nearest = np.abs(claims - self.wanted(info)).argmin()
@@ -47,7 +46,6 @@ class Greedy(SplitStrategy):
     name = "greedy"
 
     def wanted(self, info: Mapping[str, Any]) -> float:
-        """Want everything."""
         return float(info["coins"])
 
 

@@ -49,7 +49,6 @@ class IteratedStrategy(MoveAgent):
         return self._rule
 
     def odds(self, request: Request) -> np.ndarray:
-        """Return the probabilities of the two actions."""
         payoffs, player, history = _table(self.name, request)
         own = [joint[player] for joint in history]
         others = [int(any(joint[:player] + joint[player + 1 :])) for joint in history]
@@ -57,7 +56,6 @@ class IteratedStrategy(MoveAgent):
         return np.array([share, 1 - share])
 
     def speech(self, request: Request) -> Replies:
-        """Draw between the two actions; have nothing to say where messages are sent."""
         known(self.name, request, ITERATED, "payoffs")
         legal = request.info["legal_actions"]
         if not legal:
@@ -90,7 +88,6 @@ class MemoryOne(IteratedStrategy):
         return given(r, s, t, p) if callable(given) else given
 
     def rule(self, payoffs: np.ndarray, player: int) -> Rule:
-        """Look the last round up in the vector."""
         given = self._vector
         chances = given(*two_player_table(self.name, payoffs, player)) if callable(given) else given
 
@@ -160,7 +157,6 @@ def hard_tit_for_tat(own: Moves, others: Moves) -> float:
 
 
 def alternate(first: int, own: Moves, others: Moves) -> float:
-    """Take turns, whatever the others do."""
     return float((len(own) + first) % 2 == C)
 
 

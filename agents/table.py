@@ -109,11 +109,9 @@ class TableWeights(Weights):
         return ROWS
 
     def reward_head(self) -> nn.Module:
-        """Return a table of its own: a number for every prompt and move."""
         return Table()
 
     def reward_N(self, scored: Scored, head: nn.Module) -> Tensor:
-        """Look the numbers up."""
         assert scored.hidden_NH is not None  # asked for
         row_N = scored.hidden_NH.argmax(-1)
         found: Tensor = head(row_N).gather(1, scored.ids_N.unsqueeze(1)).squeeze(1)
@@ -128,7 +126,6 @@ class TableWeights(Weights):
         autocast: torch.dtype | None = None,
         rows: Sequence[Sequence[int]] | None = None,
     ) -> Scored:
-        """Look the moves up."""
         row_N = torch.tensor([s.ids[0] for s in spans])
         moves = [self.rows.moves[row] for row in row_N.tolist()]
         logits_NA = open_logits(model or self.model, row_N, moves, sampling)
@@ -137,7 +134,6 @@ class TableWeights(Weights):
         return Scored(lambda part: logits_NA[part], ids_N, hidden_NH)
 
     def write(self, folder: Path, model: nn.Module) -> None:
-        """Write the table, and which prompt has which row."""
         folder.mkdir(parents=True, exist_ok=True)
         tensors = {name: t.detach().clone() for name, t in model.state_dict().items()}
         save_file(tensors, folder / WEIGHTS)
@@ -145,11 +141,9 @@ class TableWeights(Weights):
         (folder / PROMPTS).write_text(text, encoding="utf-8")
 
     def write_frozen(self, folder: Path) -> None:
-        """Write the table: there is nothing that it rests on."""
         self.write(folder, self.model)
 
     def read(self, folder: Path) -> Mapping[str, Tensor]:
-        """Return the table that `write` wrote."""
         with legible(folder / PROMPTS):
             known = json.loads((folder / PROMPTS).read_text(encoding="utf-8"))
             self.rows.of = {str(key): row for row, key in enumerate(known["prompts"])}
@@ -181,7 +175,6 @@ class TabularPolicy(Policy):
         super().__init__(TableWeights(model, self.rows), TableEngine(), **common)
 
     def act(self, requests: Sequence[Request]) -> list[Reply]:
-        """Draw one move per request."""
         prompts = [self._prompt(r, self.rows.row(r)) for r in requests]
         drawn = zip(requests, prompts, self._generate(requests, prompts), strict=True)
         return [
@@ -213,15 +206,12 @@ class TabularPolicy(Policy):
         return out
 
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        """Return the probability of every legal move."""
         return [np.exp(logp) for logp in self.move_logprobs(requests)]
 
     def read_without(self, request: Request, reply: Reply) -> list[int]:
-        """Return the row of a prompt."""
         return [self.rows.row(request)]
 
     def spell(self, request: Request, text: str) -> Reply:
-        """Return the row of a prompt and the column of a move."""
         legal = request.info["legal_actions"] or ()
         move = parse_move(text, legal).move
         if move not in legal:

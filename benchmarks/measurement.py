@@ -115,7 +115,6 @@ class Measurement:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read what `to_dict` gave."""
         return read(cls, dict(data))
 
 

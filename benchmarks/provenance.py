@@ -15,7 +15,6 @@ PACKAGES = ("numpy", "torch", "transformers", "open_spiel", "pettingzoo")
 
 
 def provenance() -> dict[str, Any]:
-    """Return commit, hardware and packages."""
     versions = {"coevo": coevo.__version__, **{name: _version(name) for name in PACKAGES}}
     return {"commit": commit(), "hardware": hardware(), "packages": versions}
 

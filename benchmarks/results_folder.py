@@ -140,7 +140,6 @@ class ResultsFolder:
         return found
 
     def place(self, name: str) -> Path:
-        """Return the file of a part."""
         return (self.path or Path()) / "parts" / f"{file_name(name)}.json"
 
     def write(self, place: str, data: Any) -> None:

@@ -59,12 +59,10 @@ class ApiAgent(Agent):
 
     @property
     def usage(self) -> Usage:
-        """What was used since the agent was made."""
         return replace(self._client.usage)
 
     @property
     def sampling_settings(self) -> Mapping[str, Any]:
-        """Temperature and longest reply; None for what is left to the server."""
         settings = self.settings
         return {"temperature": settings.temperature, "max_new_tokens": settings.max_tokens}
 
@@ -82,7 +80,6 @@ class ApiAgent(Agent):
         return all_of(self.submit(requests))
 
     def submit(self, requests: Sequence[Request]) -> list[Future[Reply]]:
-        """Ask without waiting; see `act`."""
         if not self._open:
             self._client.error = None
         return [self._asked(r) for r in requests]

@@ -54,7 +54,6 @@ class Amount:
 
     @classmethod
     def total(cls, parts: Sequence[Amount]) -> Amount:
-        """Return the sum of several amounts."""
         return cls(*(sum(getattr(p, f.name) for p in parts) for f in fields(cls)))
 
 

@@ -76,7 +76,6 @@ class Failure:
 
     @property
     def again(self) -> bool:
-        """Whether another attempt may succeed."""
         return self.fault in (Fault.NETWORK, Fault.SERVER)
 
 

@@ -91,7 +91,6 @@ class ApiSettings:
     """Largest size of what is kept there; the oldest make room."""
 
     def __post_init__(self) -> None:
-        """Reject settings that contradict each other."""
         if not self.model:
             raise ConfigError("model='' must name a model of the server, as in openai:NAME")
         _check_address(self.base_url)

@@ -113,11 +113,9 @@ class InProcess(Engine):
         self._modules: dict[str, tuple[PolicyRef, weakref.ref[nn.Module]]] = {}
 
     def publish(self, policy: PolicyRef, model: nn.Module) -> None:
-        """Let a module answer for a name and version."""
         self._modules[policy.name] = policy, weakref.ref(model)
 
     def retire(self, name: str) -> None:
-        """Forget the module of a name."""
         self._modules.pop(name, None)
 
     def module(self, policy: PolicyRef) -> nn.Module:

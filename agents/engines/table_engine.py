@@ -27,7 +27,6 @@ class TableEngine(InProcess):
         seeds: Sequence[int],
         end_ids: Sequence[int] = (),
     ) -> list[Sample]:
-        """Draw one move per prompt."""
         if not prompts:
             return []
         logp_NA = self._logp(policy, prompts, sampling)
@@ -46,7 +45,6 @@ class TableEngine(InProcess):
         replies: Sequence[Ids],
         sampling: SamplingConfig,
     ) -> list[Tensor]:
-        """Look the moves up."""
         logp_NA = self._logp(policy, prompts, sampling)
         return [logp_A[list(reply)] for logp_A, reply in zip(logp_NA, replies, strict=True)]
 

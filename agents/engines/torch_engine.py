@@ -35,17 +35,14 @@ class TorchEngine(InProcess):
         self._caches: dict[str, PrefixCache] = {}
 
     def publish(self, policy: PolicyRef, model: nn.Module) -> None:
-        """Let a module answer for a name and version; nothing is known of what others have read."""
         self.forget(policy.name)
         super().publish(policy, model)
 
     def retire(self, name: str) -> None:
-        """Forget the module of a name."""
         self.forget(name)
         super().retire(name)
 
     def forget(self, name: str) -> None:
-        """Drop the keys and values that are kept for a policy."""
         self._caches.pop(name, None)
 
     def generate(
@@ -56,7 +53,6 @@ class TorchEngine(InProcess):
         seeds: Sequence[int],
         end_ids: Sequence[int] = (),
     ) -> list[Sample]:
-        """Draw one reply per prompt, by the model in force."""
         model = self._model(policy)
         return sample(model, prompts, end_ids, sampling, seeds, self._cache(policy.name))
 
@@ -72,7 +68,6 @@ class TorchEngine(InProcess):
         replies: Sequence[Ids],
         sampling: SamplingConfig,
     ) -> list[Tensor]:
-        """Return the log-probability of every token of given replies, in nats."""
         model, found = self._model(policy), [torch.empty(0)] * len(replies)
         spans = [_span(p.ids, reply) for p, reply in zip(prompts, replies, strict=True)]
         for batch in micro_batches([len(s.ids) for s in spans], sampling.token_budget):

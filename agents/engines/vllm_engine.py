@@ -102,7 +102,6 @@ class VllmEngine(Engine):
 
     @_alone
     def publish(self, policy: PolicyRef, model: nn.Module) -> None:
-        """Write weights to where vLLM reads them."""
         number, old = next(self._numbers), self._published.get(policy.name)
         path = self._folder.path / f"{number}"
         if is_adapted(model):
@@ -117,7 +116,6 @@ class VllmEngine(Engine):
 
     @_alone
     def retire(self, name: str) -> None:
-        """Forget the weights of a name."""
         old = self._published.pop(name, None)
         self._torch.retire(name)
         if old is not None:
@@ -132,7 +130,6 @@ class VllmEngine(Engine):
         seeds: Sequence[int],
         end_ids: Sequence[int] = (),
     ) -> list[Sample]:
-        """Draw one reply per prompt."""
         if not prompts:
             return []
         known = self._known(policy)
@@ -162,7 +159,6 @@ class VllmEngine(Engine):
         self._asleep = True
 
     def close(self, reason: str = "it was closed") -> None:
-        """Stop vLLM and free its memory."""
         self._closed = self._closed or reason
         llm, self._llm = self._llm, None
         if llm is not None:

@@ -30,7 +30,6 @@ class Frozen(Population):
         self.fixed["frozen"] = self.make("frozen")
 
     def assign(self, group: int, rng: np.random.Generator) -> dict[str, str]:
-        """Rotate the learner through the seats."""
         learner = group % len(self.seats)
         return {s: "policy" if i == learner else "frozen" for i, s in enumerate(self.seats)}
 
@@ -79,7 +78,6 @@ class Pool(Population):
         return (points + PRIOR / 2) / (episodes + PRIOR)
 
     def observe(self, results: Iterable[Result]) -> None:
-        """Count who earned more, the learners or their opponent."""
         for players, scores in results:
             rivals = {n for n in players.values() if n not in self.learners}
             for rival in sorted(rivals & self.fixed.keys()):
@@ -107,12 +105,10 @@ class Pool(Population):
             self.results.pop(name, None)
 
     def snapshots(self) -> Mapping[str, Policy]:
-        """Return the past selves."""
         past = {n: a for n, a in self.fixed.items() if n not in self.members}
         return {n: a for n, a in past.items() if isinstance(a, Policy)}
 
     def restore_snapshot(self, name: str) -> Policy:
-        """Add a past self whose weights are to be filled in."""
         step, _, number = name.removeprefix("past").partition("_")
         learner = self.learners[f"policy_{number}" if number else "policy"]
         agent = learner.having(frozen_copy(learner.model), name)
@@ -122,11 +118,9 @@ class Pool(Population):
         return agent
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what is known of opponents."""
         return {"results": {name: list(counted) for name, counted in self.results.items()}}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
         self.results = {name: list(counted) for name, counted in state.get("results", {}).items()}
 
 

@@ -49,7 +49,6 @@ class Population:
 
     @property
     def agents(self) -> dict[str, Agent]:
-        """Every agent by name."""
         return {**self.learners, **self.fixed}
 
     def assign(self, group: int, rng: np.random.Generator) -> dict[str, str]:

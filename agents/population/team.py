@@ -62,11 +62,9 @@ class Team(Population):
             )
 
     def assign(self, group: int, rng: np.random.Generator) -> dict[str, str]:
-        """Everybody has a seat of their own."""
         return dict(self.set_of)
 
     def may_sit(self, name: str) -> Sequence[str]:
-        """Return the places of an agent."""
         return [seat for seat, owner in self.set_of.items() if owner == name]
 
     def after_update(self, step: int) -> None:
@@ -83,11 +81,9 @@ class Team(Population):
         return {seat: {**self.fixed, **policies}[name] for seat, name in self.set_of.items()}
 
     def state_dict(self) -> dict[str, Any]:
-        """Return who has which place."""
         return {"set_of": dict(self.set_of)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take the places back; a checkpoint of earlier versions has none."""
         found = dict(state.get("set_of", self.set_of))
         if found.keys() != self.set_of.keys() or not set(found.values()) <= self.agents.keys():
             raise DataError(f"the checkpoint seats {found}; the configuration {self.set_of}")

@@ -135,7 +135,6 @@ def carry_out(root: Path, run: Run, alive: Alive | None = None) -> Result:
 
 
 def reason(error: BaseException) -> str:
-    """Say an error in one line."""
     text = " ".join(str(error).split())
     name = "" if isinstance(error, CoevoError) and text else type(error).__name__
     return ": ".join(part for part in (name, text) if part)

@@ -44,7 +44,6 @@ class Chart:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height."""
         return SIZE
 
     def draw(self, figure: Figure | SubFigure) -> None:
@@ -109,7 +108,6 @@ class Curves(Chart):
     """Whether names are listed in the order of the lines, and not of their ends."""
 
     def fill(self, axes: Axes) -> None:
-        """Draw the curves, the references behind them, and the names."""
         axes.grid(axis="y", linewidth=0.8)
         for line in self.lines:
             line.draw(axes, dots=np.size(line.x) <= DOTTED and not self.ordered)
@@ -213,11 +211,9 @@ class Intervals(Chart):
 
     @property
     def size(self) -> tuple[float, float]:
-        """As high as its rows need."""
         return SIZE[0], 96 + 24 * (len(self.rows) + bool(self.marks))
 
     def fill(self, axes: Axes) -> None:
-        """Draw every row."""
         axes.grid(axis="x", linewidth=0.8)
         axes.spines["bottom"].set_visible(False)
         for place, row in enumerate(self.rows):

@@ -41,7 +41,6 @@ class Series:
     """Lines, which are updates."""
 
     def add(self, line: Mapping[str, Any]) -> None:
-        """Take the numbers of one update."""
         for name, value in line.items():
             if isinstance(value, int | float) and math.isfinite(value):
                 points = self.values.setdefault(name, Points())

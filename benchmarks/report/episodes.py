@@ -65,7 +65,6 @@ class Index:
     """Lines that hold no episode."""
 
     def outcomes(self) -> Counter[str]:
-        """Count episodes by outcome."""
         return Counter(entry.outcome for entry in self.entries)
 
 

@@ -149,7 +149,6 @@ def _facts(
 
 
 def _measures(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Write both evaluations side by side."""
     for key in dict.fromkeys([*MEASURES, *before, *after]):
         if isinstance(before.get(key, after.get(key)), int | float):
             write = percent if "rate" in key else number

@@ -35,7 +35,6 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Algorithm, environment and seed in words."""
         return f"{self.algorithm} on {self.environment}, seed {self.seed}"
 
 

@@ -2,15 +2,15 @@
 
 P(i beats j) = g_i / (g_i + g_j), draws count half to each side, rating = 400 log10 g. The order of
 the games does not matter. One number per agent cannot express a cycle: print `residual` beside it.
-Newton's method solves all resamples at once. choix gives the same figures (the tests hold them) one
-table at a time; OpenSpiel's Elo takes whole numbers of wins only, and stops tens of points short
-where agents are unbeaten in a row.
+choix finds the maximum. (OpenSpiel's Elo takes whole numbers of wins only, and stops tens of points
+short where agents are unbeaten in a row.)
 """
 
 from __future__ import annotations
 
 import math
 
+import choix
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ from scipy.special import expit
 from coevo.benchmarks.statistics.arrays import Array, square
 from coevo.benchmarks.statistics.bootstrap import Interval
 from coevo.benchmarks.statistics.cross_play import CrossPlay
-from coevo.envs.core.errors import CoevoError, ConfigError
+from coevo.envs.core.errors import ConfigError
 
 SCALE = 400 / math.log(10)
 """Elo points per unit of log-odds."""
@@ -28,8 +28,8 @@ SMOOTHING = 0.01
 """Wins added to every ordered pair, so that an unbeaten agent has a finite rating."""
 REPLICATES = 200
 """Resamples of the games behind an interval."""
-LONGEST_STEP = 2.0
-"""Largest change of a log-odds in one Newton step, which overshoots where wins are lopsided."""
+MOST_STEPS = 10_000
+"""Iterations of choix, after which it raises an error."""
 
 
 def bradley_terry(wins: ArrayLike, smoothing: float = SMOOTHING) -> Array:
@@ -57,27 +57,11 @@ def centred_ratings(wins: ArrayLike, smoothing: float = SMOOTHING) -> Array:
     return SCALE * _most_likely(_smoothed(wins, smoothing))
 
 
-def _most_likely(wins: Array, tol: float = 1e-6, most: int = 1000) -> Array:
-    """Return log-odds of mean 0 that make the wins most likely: a last step of `tol` is quadratic.
-
-    Gradient: wins_i - sum_j games_ij s(x_i - x_j); minus the Hessian: the Laplacian of the graph
-    whose edges weigh games_ij s (1 - s).
-    """
-    games = wins + np.swapaxes(wins, -1, -2)
-    size = wins.shape[-1]
-    x = np.zeros(wins.shape[:-1])
-    for _ in range(most):
-        share_KK = expit(x[..., :, None] - x[..., None, :])
-        slope = wins.sum(-1) - (games * share_KK).sum(-1)
-        edges = games * share_KK * np.swapaxes(share_KK, -1, -2)
-        laplacian = edges.sum(-1)[..., None] * np.eye(size) - edges
-        # the constant keeps the mean at 0, which the likelihood leaves open
-        step = np.linalg.solve(laplacian + edges.mean((-2, -1), keepdims=True), slope[..., None])
-        longest = np.abs(step).max((-2, -1), keepdims=True)
-        x = x + (step * np.minimum(1.0, LONGEST_STEP / np.maximum(longest, tol)))[..., 0]
-        if longest.max() < tol:
-            return x - x.mean(-1, keepdims=True)
-    raise CoevoError(f"ratings did not settle within {most} Newton steps")
+def _most_likely(wins: Array) -> Array:
+    """Return log-odds of mean 0 that make the wins most likely."""
+    tables = wins.reshape(-1, *wins.shape[-2:])
+    found = [choix.ilsr_pairwise_dense(table, max_iter=MOST_STEPS) for table in tables]
+    return np.reshape(found, wins.shape[:-1])
 
 
 def _smoothed(wins: ArrayLike, smoothing: float) -> Array:

@@ -79,7 +79,6 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """The finding in words."""
         runs = self.interval.runs
         if self.separated:
             better, worse = (self.first, self.second)[:: 1 if self.interval.point > 0 else -1]

@@ -35,7 +35,6 @@ class Totals:
     """Of all environments together."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON values."""
         return {
             "environments": self.iqm.runs,
             **_plain("iqm", self.iqm),

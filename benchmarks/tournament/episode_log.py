@@ -59,7 +59,6 @@ class EpisodeRecord:
         return sum(own) / len(own)
 
     def to_json(self) -> str:
-        """Write the episode as one line."""
         return json.dumps(vars(self))
 
     @classmethod
@@ -152,7 +151,6 @@ class EpisodeLog:
             file.write(text)
 
     def read(self) -> list[EpisodeRecord]:
-        """Read every line that is whole."""
         if not self.path.exists() and not self.path.is_symlink():
             return []
         try:

@@ -56,7 +56,6 @@ class Tournament:
 
     @property
     def contest(self) -> bool:
-        """Whether episodes are won and lost."""
         return is_contest(self.env)
 
     @property
@@ -160,11 +159,9 @@ class Named(Agent):
         self.insider = agent.insider
 
     def forget(self) -> None:
-        """Forget as the agent does."""
         self.agent.forget()
 
     def act(self, requests: Sequence[Request]) -> list[Reply]:
-        """Answer as the agent does."""
         try:
             return self.agent.act(requests)
         except Exception as error:

@@ -133,7 +133,6 @@ class Schedule:
         return self.tasks * sum(len(lineups(self.seats, pair)) for pair in self.pairs)
 
     def block(self, pair: Pair, number: int) -> Block:
-        """Return one block of a pair."""
         start = number * self.tasks_per_block
         return Block(pair, number, range(start, min(start + self.tasks_per_block, self.tasks)))
 

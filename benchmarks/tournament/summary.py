@@ -76,7 +76,6 @@ def summarise(held: Tournament, exploitability: Mapping[str, Any] | None = None)
 
 
 def write(folder: Path, summary: Mapping[str, Any]) -> None:
-    """Write `tournament.json` in one step."""
     ResultsFolder(folder, KIND).write("tournament.json", summary)
 
 
@@ -122,7 +121,6 @@ def _findings(
     rated: Mapping[str, Any],
     only_points: bool,
 ) -> list[str]:
-    """Say what matters first."""
     if games is None:
         return ["Fewer than two agents could be rated."]
     said = []

@@ -22,7 +22,6 @@ SOURCE = 24
 
 
 def run(args: Algos) -> int:
-    """List all algorithms or show one."""
     if args.name is None:
         return _list(as_json=args.json)
     config = algorithm(args.name)
@@ -103,7 +102,8 @@ def _surrogate(config: Algorithm) -> str:
     known = plain(config.loss.surrogate)
     bounds = dict.fromkeys(f"{known[k]:g}" for k in ("eps_lo", "eps_hi") if k in known)
     own = [str(known[k]) for k in ("form", "side", "weight") if known.get(k, "none") != "none"]
-    level, named = config.loss.ratio_level, config.loss.surrogate.name
+    level = config.loss.ratio_level
+    named: str = config.loss.surrogate.name
     named = named if level == LossConfig().ratio_level else f"{level.name}:{named}"
     named += f"({', '.join(own)})" if own else ""
     return " ".join([named, ",".join(bounds)]) if bounds else named

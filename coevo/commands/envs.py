@@ -11,7 +11,6 @@ from coevo.envs.core.registry import by_family
 
 
 def run(args: Envs) -> int:
-    """List every registered environment."""
     specs = list_envs()
     if args.json:
         print_json([asdict(s) for s in specs])

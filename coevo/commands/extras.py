@@ -12,7 +12,8 @@ TRAIN = (
     *("filelock", "jinja2", "matplotlib", "peft", "safetensors"),
     *("tokenizers", "torch", "transformers"),
 )
-EXTRAS = {"": (), "train": TRAIN, "compare": (*TRAIN, "networkx", "openskill", "pyarrow")}
+COMPARE = (*TRAIN, "choix", "networkx", "openskill", "pyarrow")
+EXTRAS = {"": (), "train": TRAIN, "compare": COMPARE}
 """Extra -> the packages that it installs."""
 
 

@@ -56,7 +56,6 @@ def parse(argv: Sequence[str]) -> Command | None:
 
 
 def overview() -> str:
-    """Write what `coevo --help` shows."""
     lines = [
         f"  {name:<15} {f'[{kind.extra}]' if kind.extra else '':<10} {_summary(kind)}"
         for name, kind in COMMANDS.items()
@@ -138,7 +137,6 @@ def _parser(name: str, kind: type[Command]) -> _Parser:
 
 
 def _options(hint: Any, shown: Shown) -> dict[str, Any]:
-    """Return argparse's settings for a type."""
     if hint is bool:
         return {"action": "store_true"}
     if get_origin(hint) is tuple:

@@ -12,7 +12,6 @@ from coevo.envs.core.errors import ConfigError, DataError
 
 
 def run(args: Replay) -> int:
-    """Print one episode of a file."""
     path = Path(args.file)
     if path.is_dir():
         path = path / "episodes.jsonl"

@@ -24,7 +24,6 @@ class Screen(Console):
         super().__init__(markup=False, highlight=False, emoji=False, width=width)
 
     def on_broken_pipe(self) -> None:
-        """Let the front door decide."""
         raise BrokenPipeError
 
     def say(self, text: str = "") -> None:
@@ -42,7 +41,6 @@ class Screen(Console):
 
 
 def print_json(data: Any) -> None:
-    """Print a result for programs."""
     sys.stdout.write(json_text(data, indent=2) + "\n")
 
 

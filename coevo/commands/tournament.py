@@ -200,7 +200,6 @@ class Display:
         self._show(done, words)
 
     def note(self, words: str) -> None:
-        """Say what takes a while."""
         self._show(1.0, words)
 
     def _show(self, done: float, words: str) -> None:

@@ -2,7 +2,6 @@
 
 import math
 
-import choix
 import numpy as np
 import pyspiel
 import pytest
@@ -11,8 +10,6 @@ from hypothesis import strategies as st
 from open_spiel.python.algorithms.elo import compute_ratings_from_matrices
 
 from coevo.benchmarks.statistics.bradley_terry import (
-    SCALE,
-    SMOOTHING,
     bradley_terry,
     centred_ratings,
     predicted,
@@ -138,14 +135,6 @@ def test_open_spiel_finds_the_same_ratings(size):
     expected = compute_ratings_from_matrices(wins, draws, max_iterations=20_000)
     assert bradley_terry(wins + draws / 2) == pytest.approx(expected - expected.min(), abs=1e-3)
     assert pyspiel.elo.DEFAULT_SMOOTHING_FACTOR == 0.01
-
-
-@pytest.mark.parametrize("size", [2, 5, 12])
-def test_choix_finds_the_same_ratings_of_unbeaten_agents(size):
-    wins = np.random.default_rng(size).integers(0, 40, size=(size, size)) * (1 - np.eye(size))
-    wins[:, 0] = 0
-    expected = SCALE * choix.ilsr_pairwise_dense((wins + SMOOTHING) * (1 - np.eye(size)), tol=1e-9)
-    assert centred_ratings(wins) == pytest.approx(expected - expected.mean(), abs=1e-4)
 
 
 def test_pairs_that_never_met_are_rated_through_others():
