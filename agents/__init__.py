@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from coevo.agents.agent import Agent, Reply, Request, request_of
-from coevo.agents.expert import ExpertAgent
 from coevo.agents.human import HumanAgent
-from coevo.agents.oracle import OracleAgent
 from coevo.agents.registry import SCRIPTED, as_opponent
 from coevo.agents.scripted import FirstLegalAgent, FixedTextAgent, RandomAgent
+from coevo.agents.strategies.expert import ExpertAgent
+from coevo.agents.strategies.oracle import OracleAgent
 
 __all__ = [
     "SCRIPTED",

@@ -17,7 +17,7 @@ import numpy as np
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import PolicyRef
-from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.errors import CoevoError, ConfigError
 from coevo.envs.core.hashing import sealed
 from coevo.envs.core.task import Replies
 
@@ -196,3 +196,36 @@ class Agent:
         twin.reseed(seed)
         twin.forget()
         return twin
+
+
+# ---- Replies that could not be given -------------------------------------------------------------
+
+
+class NoReplyError(CoevoError):
+    """Somebody could not answer, where there is no play that could end as an error."""
+
+    exit_code = 1
+
+
+@dataclass(slots=True)
+class Unanswered(Reply):
+    """A seat got no reply for reasons outside the play, such as a server that is down.
+
+    Whoever plays such a reply ends the play with `StopReason.ERROR` and this reason in its note; it
+    must not reach the environment, which would take the empty text for an illegal move.
+    """
+
+    text: str = ""
+    reason: str = ""
+    """Why there is no reply, in one line."""
+
+
+def answered(reply: Reply) -> Reply:
+    """Return a reply back that is one.
+
+    Raises:
+        NoReplyError: it only stands in for one.
+    """
+    if isinstance(reply, Unanswered):
+        raise NoReplyError(reply.reason)
+    return reply

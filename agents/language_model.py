@@ -12,17 +12,17 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from coevo.agents.adapters import WEIGHTS, is_adapted, save_adapter
 from coevo.agents.agent import Reply, Request
-from coevo.agents.chat_tokens import ChatTokens
 from coevo.agents.engines.engine import Engine, Prompt
+from coevo.agents.engines.prefix_sharing import rows_of
+from coevo.agents.engines.prefix_tree import Row
 from coevo.agents.engines.torch_engine import TorchEngine
+from coevo.agents.models.adapters import WEIGHTS, is_adapted, save_adapter
+from coevo.agents.models.chat_tokens import ChatTokens
+from coevo.agents.models.weights import Weights
 from coevo.agents.policy import Policy
-from coevo.agents.prefix_sharing import rows_of
-from coevo.agents.prefix_tree import Row
 from coevo.agents.sampling import Ids, SamplingConfig
 from coevo.agents.scoring import Scored, Span, score
-from coevo.agents.weights import Weights
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.errors import ConfigError, UndefinedError
 from coevo.envs.core.parsing import answer

@@ -11,9 +11,8 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
-import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +25,25 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from coevo.agents import adapters
 from coevo.agents.agent import Agent
-from coevo.agents.base_model import FILE as BASE
-from coevo.agents.base_model import BaseModel, digest
-from coevo.agents.contexts import way_of
-from coevo.agents.hub import SECONDS, hub_answers
+from coevo.agents.engines.contexts import way_of
+from coevo.agents.engines.prefix_sharing import shares_prefixes
 from coevo.agents.language_model import LanguageModelAgent
+from coevo.agents.models import adapters
+from coevo.agents.models.base_model import SECONDS, BaseModel, hub_answers
+from coevo.agents.models.folders import (
+    FOLDERS,
+    base_model,
+    baseline_folder,
+    check_config,
+    model_folder,
+    policy_folders,
+)
+from coevo.agents.models.sb3 import load_sb3
+from coevo.agents.models.seated import SeatedPolicies
 from coevo.agents.policy import Policy
-from coevo.agents.prefix_sharing import shares_prefixes
 from coevo.agents.registry import is_scripted, names, scripted
 from coevo.agents.sampling import SamplingConfig
-from coevo.agents.sb3 import CARD, load_sb3
-from coevo.agents.seated import SeatedPolicies
 from coevo.agents.table import PROMPTS, Table, TabularPolicy, load_table
 from coevo.envs.core.errors import (
     CoevoError,
@@ -49,16 +54,8 @@ from coevo.envs.core.errors import (
     nearest,
 )
 
-STARTER_MODEL = Path(__file__).parent / "starter_model"
-"""The shipped model."""
 SEATS = "seats.json"
 """File of a checkpoint: seat -> the policy that plays it, where that has another name."""
-LARGEST_CONFIG = 2**20
-"""Bytes of a model's `config.json`; the longest in use have some ten thousand."""
-MOST_LAYERS = 2000
-"""Layers of a model."""
-LAYERS = re.compile(r"(^|_)layers?$")
-"""How fields are called that say how many: num_hidden_layers, n_layer, decoder_layers, ..."""
 
 Loaded = tuple[PreTrainedModel, PreTrainedTokenizerBase]
 DEVICES = ("auto", "cpu", "cuda")
@@ -67,9 +64,6 @@ PREFIXES: dict[str, tuple[str, str]] = {
 }
 """What may stand before a colon -> module with `load(name, *, sampling, seed, device)`, and the
 extra that it needs."""
-FOLDERS = ("hf", "sb3")
-"""What may stand before a colon and a path: a language model as a folder or Hub id, a policy of
-stable-baselines3."""
 
 
 def load_model(
@@ -149,53 +143,6 @@ class _Loader:
         return model, tokenizer
 
 
-def check_config(path: Path) -> None:
-    """Refuse a model whose description is larger than any, or that would be: building takes hours.
-
-    Raises:
-        DataError: it is beyond a limit.
-    """
-    if not path.is_file():
-        return
-    if (size := path.stat().st_size) > LARGEST_CONFIG:
-        raise DataError(f"{path} has {size} bytes; {LARGEST_CONFIG} is the most that is read")
-    try:
-        layers = max(_layers(json.loads(path.read_text(encoding="utf-8"))), default=0)
-    except (OSError, ValueError, RecursionError):
-        return  # said when it is loaded
-    if layers > MOST_LAYERS:
-        raise DataError(f"{path} asks for {layers} layers; {MOST_LAYERS} is the most")
-
-
-def _layers(config: Any) -> Iterator[int]:
-    """Yield every number of layers in a description, whatever architectures call it."""
-    for name, value in config.items() if isinstance(config, dict) else ():
-        if isinstance(value, dict):
-            yield from _layers(value)
-        elif isinstance(value, int) and LAYERS.search(name):
-            yield value
-
-
-def base_model(source: str) -> BaseModel:
-    """Describe a start model that policies are going to rest on."""
-    path = model_folder(source)
-    if source == "starter" or not path.exists():
-        return BaseModel(source, digest(path))
-    return BaseModel(str(path.resolve()), digest(path))
-
-
-def whole_model(source: str) -> str:
-    """Return the folder or Hub id of a start model for those who load it themselves.
-
-    Raises:
-        ConfigError: it is an adapter, whose base lies elsewhere.
-    """
-    path = model_folder(source)
-    if BaseModel.read(path) is not None:
-        raise ConfigError(f"engine=vllm starts from whole models, not from the adapter {source!r}")
-    return str(path)
-
-
 @contextlib.contextmanager
 def no_progress_bars() -> Iterator[None]:
     """Keep the bars that the model library draws for every file out of our own display."""
@@ -206,79 +153,6 @@ def no_progress_bars() -> Iterator[None]:
     finally:
         if shown:
             transformers_logging.enable_progress_bar()
-
-
-def model_folder(source: str) -> Path:
-    """Resolve `starter`, a run folder or a checkpoint to the folder that holds the one model."""
-    folders = policy_folders(source)
-    if len(folders) > 1:
-        raise _several(source, folders.values())
-    return next(iter(folders.values()))
-
-
-def policy_folders(source: str) -> dict[str, Path]:
-    """Resolve `starter`, a run folder or a checkpoint to the folder of each policy, by its name.
-
-    Only a checkpoint gives more than one. The folder of a single model may have any name; a Hub id
-    is given back as a path that is not there.
-    """
-    if source == "starter":
-        path = _existing(
-            STARTER_MODEL,
-            "the shipped starter model is missing; make it with `coevo starter build`",
-        )
-        return {path.name: path}
-    path = Path(source).expanduser()
-    if not path.exists():
-        if source.startswith((".", "/", "~", "runs/")) or source.count("/") > 1:
-            near = nearest(
-                path.name, [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
-            )
-            hint = f"; in {path.parent} there is {', '.join(near)}" if near else ""
-            raise DataError(f"no model folder {source!r}{hint}")
-        return {path.name: path}
-    return _inside(path)
-
-
-def _inside(path: Path) -> dict[str, Path]:
-    """Find the models in a run folder, a checkpoint, or the folder itself."""
-    if baseline := baseline_folder(path):
-        return {baseline.name: baseline}
-    if _holds_policy(path):
-        return {path.name: path}
-    if _holds_policy(path / "policy"):
-        return {"policy": path / "policy"}
-    if newest := _newest_checkpoint(path, "manifest.json"):
-        return _inside(newest)
-    policies = sorted(filter(_holds_policy, path.glob("*")))
-    if not policies:
-        raise DataError(
-            f"{path} holds no model: expected config.json, or a run folder with a checkpoint"
-        )
-    if len(policies) > 1 and not (path / "manifest.json").is_file():
-        raise _several(path, policies)
-    return {p.name: p for p in policies}
-
-
-def _newest_checkpoint(run: Path, mark: str) -> Path | None:
-    """Find the newest checkpoint with a file of that name; copies under other names are none."""
-    found = [m.parent for m in (run / "checkpoints").glob(f"step_*/{mark}")]
-    steps = {int(p.name[5:]): p for p in found if p.name[5:].isdecimal()}
-    return steps[max(steps)] if steps else None
-
-
-def _holds_policy(path: Path) -> bool:
-    return any((path / name).is_file() for name in ("config.json", adapters.CONFIG, BASE, PROMPTS))
-
-
-def _several(source: str | Path, folders: Iterable[Path]) -> DataError:
-    return DataError(f"{source} holds several policies; name one: {', '.join(map(str, folders))}")
-
-
-def _existing(path: Path, message: str) -> Path:
-    if not (path / "config.json").is_file():
-        raise DataError(message)
-    return path
 
 
 def pick_device(device: str) -> torch.device:
@@ -344,16 +218,6 @@ def load_agent(
     return seated
 
 
-def path_of(source: str) -> str:
-    """Return the path or Hub id in the name of an agent; other names are given back.
-
-    >>> path_of("hf:owner/name"), path_of("runs/a"), path_of("openai:m")
-    ('owner/name', 'runs/a', 'openai:m')
-    """
-    prefix, colon, path = source.partition(":")
-    return path if colon and prefix in FOLDERS else source
-
-
 def _unknown(source: str) -> ConfigError:
     known = [
         *names(),
@@ -382,13 +246,6 @@ def _by_seat(policies: dict[str, Policy], checkpoint: Path) -> dict[str, Agent]:
         return {seat: {**policies, **others}[name] for seat, name in seats.items()}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"{path} does not say who sits where: {error!r}") from None
-
-
-def baseline_folder(path: Path) -> Path | None:
-    """Find a policy of stable-baselines3: the folder itself, or the newest checkpoint of a run."""
-    if (path / CARD).is_file():
-        return path
-    return _newest_checkpoint(path, CARD)
 
 
 def _prefixed(prefix: str, name: str, **settings: Any) -> Agent:

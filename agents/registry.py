@@ -10,16 +10,14 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from coevo.agents.agent import Agent, request_of, sealed_rng
-from coevo.agents.conventions import ConventionAgent
-from coevo.agents.expert import ExpertAgent
+from coevo.agents.agent import Agent, answered, request_of, sealed_rng
 from coevo.agents.human import HumanAgent
-from coevo.agents.learning_strategies import LEARNERS
-from coevo.agents.oracle import OracleAgent
 from coevo.agents.scripted import FirstLegalAgent, RandomAgent
-from coevo.agents.split_strategies import SPLIT_STRATEGIES
-from coevo.agents.strategies import STRATEGIES
-from coevo.agents.unanswered import answered
+from coevo.agents.strategies.conventions import ConventionAgent
+from coevo.agents.strategies.expert import ExpertAgent
+from coevo.agents.strategies.iterated import LEARNERS, STRATEGIES
+from coevo.agents.strategies.oracle import OracleAgent
+from coevo.agents.strategies.split import SPLIT_STRATEGIES
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError, unknown
 from coevo.envs.core.opponents import Opponent

@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedModel
 
-from coevo.agents.output_head import output_head, trunk
-from coevo.agents.prefix_tree import Layout, laid_out
+from coevo.agents.engines.output_head import output_head, trunk
+from coevo.agents.engines.prefix_tree import Layout, laid_out
 
 PIECE = 2**24
 """Elements of a matrix [tokens, vocabulary] that is computed at a time: 64 MiB in float32."""

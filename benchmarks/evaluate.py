@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from coevo.agents.agent import Agent
-from coevo.agents.oracle import solve
+from coevo.agents.strategies.oracle import solve
 from coevo.benchmarks.exploitability import exploitability
 from coevo.benchmarks.measurement import Measurement, of_outcomes
 from coevo.benchmarks.outcomes import is_contest, outcomes

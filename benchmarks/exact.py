@@ -11,8 +11,8 @@ from typing import Any
 import pyspiel
 
 from coevo.agents.agent import Agent
-from coevo.agents.game_tree import GameTree, Policy, best_response, game_tree
 from coevo.agents.scripted import RandomAgent
+from coevo.agents.strategies.game_tree import GameTree, Policy, best_response, game_tree
 from coevo.benchmarks.exploitability import requests
 from coevo.benchmarks.statistics.normalise import References
 from coevo.envs import make

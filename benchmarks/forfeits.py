@@ -15,7 +15,7 @@ import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
-from coevo.agents.game_tree import Decision, Policy
+from coevo.agents.strategies.game_tree import Decision, Policy
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.illegal import Risk

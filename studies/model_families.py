@@ -19,7 +19,7 @@ from transformers import CONFIG_MAPPING, AutoModelForCausalLM, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 from transformers.utils import logging
 
-from coevo.agents.contexts import way_of
+from coevo.agents.engines.contexts import way_of
 from coevo.agents.engines.engine import Prompt
 from coevo.agents.engines.wave import sample
 from coevo.agents.sampling import SamplingConfig

@@ -28,7 +28,7 @@ from typing import Any
 
 from trl_env import default_env, prepare
 
-from coevo.agents.load import STARTER_MODEL
+from coevo.agents.models.folders import STARTER_MODEL
 from coevo.envs import make
 
 HERE = Path(__file__).parent

@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from coevo.__main__ import TRAIN_EXTRA
 from coevo.benchmarks.files import short
+from coevo.commands.extras import TRAIN
 from coevo.commands.parse import parse
 from coevo.envs import list_envs
 from coevo.envs.core.config import components
@@ -192,7 +192,7 @@ def test_examples_in_docstrings_hold(name):
 
 def test_examples_of_the_light_modules_hold_without_any_extra(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-P", "-c", EXAMPLES, ",".join(TRAIN_EXTRA), *LIGHT],
+        [sys.executable, "-P", "-c", EXAMPLES, ",".join(TRAIN), *LIGHT],
         cwd=tmp_path,
         capture_output=True,
         text=True,

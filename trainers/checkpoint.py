@@ -24,10 +24,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from coevo.agents.adapters import load_own, own_tensors
 from coevo.agents.agent import Agent
-from coevo.agents.base_model import BaseModel
 from coevo.agents.load import SEATS, no_progress_bars
+from coevo.agents.models.adapters import load_own, own_tensors
+from coevo.agents.models.base_model import BaseModel
 from coevo.agents.policy import Policy
 from coevo.agents.population import Population, Team
 from coevo.envs.core.config import config, read, real, whole

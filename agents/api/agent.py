@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coevo.agents.agent import Agent, Reply, Request
+from coevo.agents.agent import Agent, Reply, Request, Unanswered
 from coevo.agents.api.cache import Keys, ReplyCache
 from coevo.agents.api.client import ChatClient
 from coevo.agents.api.limits import Limits
 from coevo.agents.api.loop import Begin, submit
-from coevo.agents.api.outcome import Answer, Failure
+from coevo.agents.api.outcome import Answer, Failure, Usage
 from coevo.agents.api.settings import ApiSettings, settings_for
-from coevo.agents.api.usage import Usage
-from coevo.agents.elsewhere import all_of
-from coevo.agents.unanswered import Unanswered
+from coevo.agents.futures import all_of
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.errors import CoevoError
 

@@ -17,20 +17,21 @@ import numpy as np
 import openai
 
 from coevo.agents.api import loop
-from coevo.agents.api.errors import ApiError, ApiRefusedError
 from coevo.agents.api.limits import Amount, Limits, most_prompt_tokens
 from coevo.agents.api.loop import Begin
 from coevo.agents.api.outcome import (
     MOST_BYTES,
     Answer,
+    ApiError,
+    ApiRefusedError,
     Failure,
     Fault,
+    Usage,
     of_body,
     of_error,
     without_keys,
 )
 from coevo.agents.api.settings import OPENAI_URL, ApiSettings
-from coevo.agents.api.usage import Usage
 from coevo.envs.core.chat import Message
 from coevo.envs.core.errors import CoevoError, ConfigError
 

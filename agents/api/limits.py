@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from coevo.agents.api.errors import LimitReachedError
+from coevo.agents.api.outcome import LimitReachedError
 from coevo.agents.api.settings import ApiSettings
 from coevo.envs.core.chat import Message
 from coevo.envs.core.errors import ConfigError

@@ -23,6 +23,8 @@ from typing import Any
 
 import openai
 
+from coevo.envs.core.errors import CoevoError
+
 AGAIN = frozenset({408, 409, 425, 429})
 MOST_BYTES = 16 * 2**20
 """Longest body of a response."""
@@ -186,3 +188,43 @@ def _date(text: str) -> float | None:
         return email.utils.parsedate_to_datetime(text).timestamp()
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+class ApiError(CoevoError):
+    """A chat API cannot be used any further now; what it answered before is in the cache."""
+
+    exit_code = 1
+
+
+class ApiRefusedError(ApiError):
+    """A server refuses these settings: key, model name, or a field of the request."""
+
+    exit_code = 2
+
+
+class LimitReachedError(ApiError):
+    """One more request could pass a limit of tokens or money; it was not sent."""
+
+
+@dataclass(slots=True)
+class Usage:
+    """Counts of one agent since it was made; tokens and money leave out what the cache gave."""
+
+    requests: int = 0
+    """Replies that the server gave."""
+    hits: int = 0
+    """Replies that the cache gave, for nothing."""
+    retries: int = 0
+    """Attempts after the first one."""
+    failures: int = 0
+    """Requests that no attempt got a reply to."""
+    truncated: int = 0
+    """Replies, of both kinds, that were cut at the most tokens allowed."""
+    prompt_tokens: int = 0
+    """Read by the model."""
+    completion_tokens: int = 0
+    """Written by the model, hidden reasoning included."""
+    unsure_tokens: int = 0
+    """Upper bound of attempts that came to nothing, but may have been billed."""
+    cost: float = 0.0
+    """Of all these tokens, in the currency of the prices; 0 without prices."""

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from coevo.agents.engines.engine import InProcess, Prompt, Sample
+from coevo.agents.engines.prefix_cache import PrefixCache
 from coevo.agents.engines.settings import Torch
 from coevo.agents.engines.wave import sample
-from coevo.agents.prefix_cache import PrefixCache
 from coevo.agents.sampling import Ids, SamplingConfig, allowed_next, filtered
 from coevo.agents.scoring import Scored, Span, masked, micro_batches, score
 from coevo.envs.core.episode import PolicyRef

@@ -28,12 +28,11 @@ from huggingface_hub import snapshot_download
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from coevo.agents.adapters import is_adapted, save_adapter
 from coevo.agents.engines.engine import Engine, EngineError, Prompt, Sample, unpublished
-from coevo.agents.engines.memory_folder import MemoryFolder
-from coevo.agents.engines.processes import answer, unsignalled
+from coevo.agents.engines.processes import MemoryFolder, answer, unsignalled
 from coevo.agents.engines.settings import Vllm
 from coevo.agents.engines.torch_engine import TorchEngine
+from coevo.agents.models.adapters import is_adapted, save_adapter
 from coevo.agents.sampling import Ids, SamplingConfig, allowed_next
 from coevo.envs.core.episode import PolicyRef
 from coevo.envs.core.errors import ConfigError

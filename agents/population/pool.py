@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from coevo.agents.copies import copy_weights, frozen_copy
+from coevo.agents.models.copies import copy_weights, frozen_copy
 from coevo.agents.policy import Policy
 from coevo.agents.population.opponents import Draw, Uniform
 from coevo.agents.population.population import MakePolicy, Population, Result, member

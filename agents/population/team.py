@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from coevo.agents.adapters import Adapter
 from coevo.agents.agent import Agent
+from coevo.agents.models.adapters import Adapter
 from coevo.agents.policy import Policy
 from coevo.agents.population.population import MakePolicy, Population, member
 from coevo.agents.registry import check_scripted

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from coevo.agents.agent import Agent
 from coevo.agents.load import load_agent
+from coevo.agents.models.seated import one_agent
 from coevo.agents.policy import Policy
 from coevo.agents.sampling import NEUTRAL, SamplingConfig
-from coevo.agents.seated import one_agent
 from coevo.benchmarks.compare.manifest import BASELINES, KIND, Manifest, read
 from coevo.benchmarks.files import read_json, short, within
 from coevo.benchmarks.metrics import metric

@@ -21,9 +21,9 @@ from statistics import fmean, median
 from typing import Any
 
 from coevo.agents.agent import Agent
+from coevo.agents.models.seated import stream_seed
 from coevo.agents.population import Separate
 from coevo.agents.sampling import SamplingConfig
-from coevo.agents.seated import stream_seed
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
 from coevo.benchmarks.reproductions.table_run import started
 from coevo.envs import make

@@ -19,10 +19,10 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from coevo.agents.agent import Agent
-from coevo.agents.chat_tokens import ChatTokens
 from coevo.agents.load import no_progress_bars
+from coevo.agents.models.chat_tokens import ChatTokens
+from coevo.agents.models.seated import SeatedPolicies
 from coevo.agents.sampling import SamplingConfig
-from coevo.agents.seated import SeatedPolicies
 from coevo.benchmarks.reproductions.table_run import started
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout

@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
-from coevo.agents.expert import ExpertAgent
 from coevo.agents.load import load_agent
 from coevo.agents.policy import Policy
+from coevo.agents.strategies.expert import ExpertAgent
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, gaps
 from coevo.benchmarks.reproductions.ssp_starter import ENV, EPISODES, REPLY, STEPS, begun
 from coevo.envs.search.proposals import VALID

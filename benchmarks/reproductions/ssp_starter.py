@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from coevo.agents.expert import ExpertAgent
 from coevo.agents.policy import Policy
 from coevo.agents.sampling import SamplingConfig
+from coevo.agents.strategies.expert import ExpertAgent
 from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row
 from coevo.benchmarks.reproductions.table_run import started
 from coevo.envs.core.episode import Episode, StopReason, Turn

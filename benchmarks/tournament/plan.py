@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from coevo.agents.fingerprint import fingerprint
+from coevo.agents.models.folders import fingerprint
 from coevo.benchmarks.outcomes import is_contest
 from coevo.benchmarks.tournament.schedule import Schedule, episodes_per_task, pairs
 from coevo.envs import make

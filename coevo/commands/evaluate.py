@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from coevo.agents.agent import Agent
-from coevo.agents.fingerprint import fingerprint
+from coevo.agents.models.folders import fingerprint
 from coevo.benchmarks.evaluate import evaluate, oracle_of
 from coevo.benchmarks.measurement import Measurement
 from coevo.benchmarks.outcomes import is_contest

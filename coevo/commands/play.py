@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from coevo.agents import HumanAgent
-from coevo.agents.agent import Agent, Reply, request_of, sealed_rng
+from coevo.agents.agent import Agent, Reply, answered, request_of, sealed_rng
 from coevo.agents.human import HumanLeft
 from coevo.agents.registry import is_scripted, scripted
 from coevo.agents.scripted import RandomAgent
-from coevo.agents.unanswered import answered
 from coevo.commands import players
 from coevo.commands.arguments import Play
 from coevo.commands.screen import Screen

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from coevo.agents.agent import Agent
-from coevo.agents.load import PREFIXES, baseline_folder, load_agent, path_of, policy_folders
+from coevo.agents.load import PREFIXES, load_agent
+from coevo.agents.models.folders import baseline_folder, path_of, policy_folders
 from coevo.agents.registry import is_scripted
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make

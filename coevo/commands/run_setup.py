@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from coevo.agents import SCRIPTED
-from coevo.agents.load import model_folder, pick_device
+from coevo.agents.load import pick_device
+from coevo.agents.models.folders import model_folder
 from coevo.benchmarks.files import short
 from coevo.commands.arguments import POSITIONAL, Train, flag, given
 from coevo.commands.players import check_env, env_options, sampling, settings

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from coevo.agents.load import STARTER_MODEL
+from coevo.agents.models.folders import STARTER_MODEL
 from coevo.commands import players
 from coevo.commands.arguments import StarterBuild, StarterLesson
 from coevo.commands.run_display import LINE_EVERY

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from coevo.agents.models.seated import one_agent
 from coevo.agents.policy import Policy
-from coevo.agents.seated import one_agent
 from coevo.benchmarks.files import read_if_there
 from coevo.benchmarks.report.run import MEASURES
 from coevo.commands import measure

@@ -11,14 +11,8 @@ from coevo.agents import RandomAgent, load
 from coevo.agents.agent import Request
 from coevo.agents.api.agent import ApiAgent
 from coevo.agents.language_model import LanguageModelAgent
-from coevo.agents.load import (
-    STARTER_MODEL,
-    load_agent,
-    load_model,
-    model_folder,
-    no_progress_bars,
-    pick_device,
-)
+from coevo.agents.load import load_agent, load_model, no_progress_bars, pick_device
+from coevo.agents.models.folders import STARTER_MODEL, model_folder
 from coevo.agents.sampling import SamplingConfig
 from coevo.commands.players import Habits, habits
 from coevo.envs.core.errors import ConfigError, DataError, MissingExtraError

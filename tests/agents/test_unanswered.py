@@ -2,8 +2,7 @@ import pickle
 
 import pytest
 
-from coevo.agents.agent import Reply
-from coevo.agents.unanswered import NoReplyError, Unanswered, answered
+from coevo.agents.agent import NoReplyError, Reply, Unanswered, answered
 
 
 def test_a_reply_is_given_back_and_a_missing_one_says_why():

@@ -8,8 +8,8 @@ import pyspiel
 import pytest
 
 from coevo.agents import ExpertAgent, RandomAgent
-from coevo.agents.game_tree import game_tree
-from coevo.agents.oracle import solve
+from coevo.agents.strategies.game_tree import game_tree
+from coevo.agents.strategies.oracle import solve
 from coevo.benchmarks.evaluate import evaluate
 from coevo.benchmarks.exact import against, expected_returns, seat_policy
 from coevo.benchmarks.exploitability import exploitability

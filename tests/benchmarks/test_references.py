@@ -7,7 +7,7 @@ import pyspiel
 import pytest
 
 from coevo.agents import OracleAgent, RandomAgent
-from coevo.agents.oracle import solve
+from coevo.agents.strategies.oracle import solve
 from coevo.benchmarks.evaluate import evaluate
 from coevo.benchmarks.exact import against
 from coevo.benchmarks.exploitability import exploitability

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from coevo.agents.fingerprint import fingerprint
+from coevo.agents.models.folders import fingerprint
 from coevo.envs import list_envs
 
 KUHN, HANABI, GOOFSPIEL = "coevo/kuhn_poker-v0", "coevo/tiny_hanabi-v0", "coevo/goofspiel-v0"

@@ -8,7 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from coevo.agents.load import load_agent, load_model, policy_folders
+from coevo.agents.load import load_agent, load_model
+from coevo.agents.models.folders import policy_folders
 from coevo.agents.population import Adapters, FrozenOpponent, Separate
 from coevo.envs.core.errors import DataError, UndefinedError
 from coevo.trainers import checkpoint, loop

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from coevo.agents import scoring
-from coevo.agents.copies import blend
+from coevo.agents.models.copies import blend
 from coevo.agents.population import FrozenOpponent, Separate
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.config import assign, read

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from coevo.agents.agent import Agent, Reply
-from coevo.agents.api.usage import Usage
+from coevo.agents.api.outcome import Usage
 from coevo.agents.load import load_agent
 from coevo.agents.population import PopulationConfig, Prioritised, Result, population
 from coevo.agents.table import Rows, Table, TabularPolicy

@@ -4,8 +4,7 @@ from concurrent.futures import Future
 import pytest
 
 from coevo.agents import FirstLegalAgent, FixedTextAgent, RandomAgent
-from coevo.agents.agent import Agent, Reply
-from coevo.agents.unanswered import Unanswered
+from coevo.agents.agent import Agent, Reply, Unanswered
 from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory

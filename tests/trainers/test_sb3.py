@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import yaml
 
-from coevo.agents.network import Network
-from coevo.agents.sb3 import load_sb3
+from coevo.agents.models.network import Network
+from coevo.agents.models.sb3 import load_sb3
 from coevo.benchmarks.evaluate import evaluate
 from coevo.benchmarks.exploitability import exploitability
 from coevo.envs.core.episode import read_episodes

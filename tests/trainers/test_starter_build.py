@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from coevo.agents.agent import Request
-from coevo.agents.chat_tokens import ChatTokens
 from coevo.agents.load import load_agent
+from coevo.agents.models.chat_tokens import ChatTokens
 from coevo.envs import list_envs
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status, parse_move

@@ -13,10 +13,10 @@ import torch
 from peft import PeftModel
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from coevo.agents.adapters import is_adapted, own_tensors
 from coevo.agents.agent import Request
-from coevo.agents.fingerprint import fingerprint
 from coevo.agents.load import load_agent, load_model
+from coevo.agents.models.adapters import is_adapted, own_tensors
+from coevo.agents.models.folders import fingerprint
 from coevo.agents.population import ByRole, Separate
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make

@@ -12,10 +12,10 @@ from importlib.util import find_spec
 import pytest
 import torch
 
-from coevo.agents.adapters import Adapter
 from coevo.agents.engines.engine import EngineError, Prompt
 from coevo.agents.engines.settings import Vllm
-from coevo.agents.policy_maker import PolicyMaker
+from coevo.agents.models.adapters import Adapter
+from coevo.agents.models.policy_maker import PolicyMaker
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.scoring import Span
 from coevo.envs.core.config import assign
@@ -270,7 +270,7 @@ import os, signal
 from pathlib import Path
 from coevo.agents.engines.engine import Prompt
 from coevo.agents.engines.settings import Vllm
-from coevo.agents.policy_maker import PolicyMaker
+from coevo.agents.models.policy_maker import PolicyMaker
 from coevo.agents.sampling import SamplingConfig
 if __name__ == "__main__":
     policy = PolicyMaker("starter", device="cpu", engine=Vllm(own_process=True))("policy")

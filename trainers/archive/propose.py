@@ -8,10 +8,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from coevo.agents.agent import Agent, Request
+from coevo.agents.agent import Agent, Request, Unanswered
 from coevo.agents.load import load_agent
 from coevo.agents.policy import Policy
-from coevo.agents.unanswered import Unanswered
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.config import choice, config, whole
 from coevo.envs.core.episode import Episode

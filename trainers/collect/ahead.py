@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coevo.agents.agent import Agent
-from coevo.agents.copies import frozen_copy
+from coevo.agents.models.copies import frozen_copy
 from coevo.agents.policy import Policy
 from coevo.agents.population import Population
 from coevo.envs.core.errors import ConfigError

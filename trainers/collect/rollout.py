@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from coevo.agents.agent import Agent, Reply, Request, request_of, sealed_rng
-from coevo.agents.elsewhere import drop, some_of
+from coevo.agents.agent import Agent, Reply, Request, Unanswered, request_of, sealed_rng
+from coevo.agents.futures import drop, some_of
 from coevo.agents.policy import Policy
-from coevo.agents.unanswered import Unanswered
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, Turn

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
-from coevo.agents.agent import Agent, Reply, Request
+from coevo.agents.agent import Agent, Reply, Request, Unanswered
 from coevo.agents.policy import Policy
-from coevo.agents.unanswered import Unanswered
 from coevo.envs.core.config import config
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError, unknown

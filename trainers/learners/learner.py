@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from coevo.agents.copies import blend, copy_weights, frozen_copy
+from coevo.agents.models.copies import blend, copy_weights, frozen_copy
 from coevo.agents.policy import Policy
 from coevo.envs.core.errors import UndefinedError
 from coevo.trainers import ranks

@@ -19,8 +19,8 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from transformers import PreTrainedModel
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-from coevo.agents.copies import shared_copy
-from coevo.agents.output_head import as_trunk
+from coevo.agents.engines.output_head import as_trunk
+from coevo.agents.models.copies import shared_copy
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import ranks
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import coevo.agents
 import coevo.envs
 import coevo.trainers
-from coevo.agents.base_model import digest
-from coevo.agents.load import model_folder
+from coevo.agents.models.base_model import digest
+from coevo.agents.models.folders import model_folder
 from coevo.envs import register
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.registry import ENVS, EnvSpec

@@ -21,9 +21,9 @@ import torch
 from safetensors.torch import load, save
 from torch import nn
 
-from coevo.agents.adapters import load_own, own_tensors
 from coevo.agents.agent import Agent
-from coevo.agents.copies import frozen_copy
+from coevo.agents.models.adapters import load_own, own_tensors
+from coevo.agents.models.copies import frozen_copy
 from coevo.agents.policy import Policy, rest
 from coevo.agents.population import Population
 from coevo.envs.core.env import TextEnv

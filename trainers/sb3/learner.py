@@ -9,9 +9,9 @@ from typing import Any
 
 from safetensors.numpy import load_file, save_file
 
-from coevo.agents.known_state import check_knowable
-from coevo.agents.sb3 import ARCHIVE, Card, SB3Agent, network_of, save_sb3
-from coevo.agents.seated import stream_seed
+from coevo.agents.models.sb3 import ARCHIVE, Card, SB3Agent, network_of, save_sb3
+from coevo.agents.models.seated import stream_seed
+from coevo.agents.strategies.game_tree import check_knowable
 from coevo.envs import make
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import legible

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from coevo.agents.network import Network, layers_of
+from coevo.agents.models.network import Network, layers_of
 from coevo.trainers.sb3.settings import SelfPlay
 
 

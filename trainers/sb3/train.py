@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from coevo.agents.sb3 import SB3Agent
+from coevo.agents.models.sb3 import SB3Agent
 from coevo.trainers import checkpoint
 from coevo.trainers.checkpoint import Progress
 from coevo.trainers.loop import EvaluationHook, Update, drive

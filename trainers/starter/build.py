@@ -16,8 +16,8 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from coevo.agents.chat_tokens import ChatTokens
 from coevo.agents.load import no_progress_bars
+from coevo.agents.models.chat_tokens import ChatTokens
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.starter.corpus import Example, sources, turns
 from coevo.trainers.starter.examples import SeedConfig, encode

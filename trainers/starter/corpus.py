@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from coevo.agents.agent import Agent, Reply, Request
-from coevo.agents.expert import ExpertAgent
+from coevo.agents.strategies.expert import ExpertAgent
 from coevo.envs import list_envs, make
 from coevo.envs.core.chat import Chat
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from transformers import LlamaForCausalLM
 
-from coevo.agents.chat_tokens import ChatTokens
+from coevo.agents.models.chat_tokens import ChatTokens
 from coevo.agents.scoring import positions
 from coevo.trainers.starter.corpus import Example
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from coevo.agents.copies import frozen_copy
+from coevo.agents.models.copies import frozen_copy
 from coevo.agents.policy import Policy
 from coevo.envs.core.config import config, whole
 from coevo.trainers.archive.archive import Archive, Artifact

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from coevo.agents import FixedTextAgent
-from coevo.agents.agent import Reply
+from coevo.agents.agent import Reply, Unanswered
 from coevo.agents.api.agent import ApiAgent
-from coevo.agents.api.errors import ApiError, ApiRefusedError
 from coevo.agents.api.limits import Limits
+from coevo.agents.api.outcome import ApiError, ApiRefusedError
 from coevo.agents.api.settings import ApiSettings
-from coevo.agents.unanswered import Unanswered
 from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import CoevoError, ConfigError
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
@@ -492,7 +491,7 @@ def test_ctrl_c_sends_nothing_more_and_keeps_what_is_at_the_server(
         web.until(lambda: len(server.asked) == 1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("coevo.agents.elsewhere.wait", interrupted)
+    monkeypatch.setattr("coevo.agents.futures.wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         agent.act([web.request("a"), web.request("b")])
     monkeypatch.undo()

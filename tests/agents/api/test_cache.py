@@ -15,8 +15,7 @@ import pytest
 
 from coevo.agents.agent import Reply
 from coevo.agents.api.cache import Keys, ReplyCache
-from coevo.agents.api.errors import ApiError
-from coevo.agents.api.outcome import Answer
+from coevo.agents.api.outcome import Answer, ApiError
 from coevo.agents.api.settings import ApiSettings
 from coevo.envs.core.errors import DataError
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from coevo.agents.agent import Reply
 from coevo.agents.api.agent import shared_limits
-from coevo.agents.api.errors import LimitReachedError
 from coevo.agents.api.limits import Amount, Budget, Limits, RateLimit, most_prompt_tokens
+from coevo.agents.api.outcome import LimitReachedError
 from coevo.agents.api.settings import ApiSettings
 from coevo.envs.core.errors import ConfigError
 

@@ -18,15 +18,14 @@ from transformers import (
     MistralConfig,
 )
 
-from coevo.agents import contexts as module
-from coevo.agents.adapters import Adapter, adapted
-from coevo.agents.cache_layers import InPlace
-from coevo.agents.contexts import Way, way_of
+from coevo.agents.engines import contexts as module
+from coevo.agents.engines.contexts import Way, way_of
 from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.prefix_cache import InPlace, PrefixCache
 from coevo.agents.engines.settings import Torch
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.language_model import LanguageModelAgent
-from coevo.agents.prefix_cache import PrefixCache
+from coevo.agents.models.adapters import Adapter, adapted
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.episode import PolicyRef
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout

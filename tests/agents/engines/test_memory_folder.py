@@ -3,12 +3,12 @@ import os
 import subprocess
 import sys
 
-from coevo.agents.engines.memory_folder import PREFIX, MemoryFolder
+from coevo.agents.engines.processes import PREFIX, MemoryFolder
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from coevo.agents.engines.memory_folder import MemoryFolder
+from coevo.agents.engines.processes import MemoryFolder
 folder = MemoryFolder(Path(sys.argv[1]))
 (folder.path / "weights").write_text("1")
 os.kill(os.getpid(), signal.SIGKILL)

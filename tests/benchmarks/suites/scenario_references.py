@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from coevo.agents.agent import Agent
-from coevo.agents.game_tree import GameTree, Policy, best_response
 from coevo.agents.registry import scripted
 from coevo.agents.scripted import RandomAgent
+from coevo.agents.strategies.game_tree import GameTree, Policy, best_response
 from coevo.benchmarks.exact import expected_returns, seat_policy, tree_of
 from coevo.benchmarks.statistics.normalise import References
 from coevo.benchmarks.suites.scenarios import Scenario

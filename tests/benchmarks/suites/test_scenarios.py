@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from coevo.agents import FirstLegalAgent, FixedTextAgent, OracleAgent, RandomAgent
-from coevo.agents.conventions import ConventionAgent, conventions
 from coevo.agents.registry import is_scripted, scripted
+from coevo.agents.strategies.conventions import ConventionAgent, conventions
 from coevo.benchmarks.measurement import Measurement
 from coevo.benchmarks.statistics.normalise import References
 from coevo.benchmarks.suites import scenarios as module

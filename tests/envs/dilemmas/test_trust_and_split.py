@@ -183,7 +183,7 @@ def test_claims_are_read_in_both_forms():
 
 def test_terse_prompts_are_short():
     tokenizers = pytest.importorskip("transformers")
-    from coevo.agents.load import STARTER_MODEL
+    from coevo.agents.models.folders import STARTER_MODEL
 
     count = tokenizers.AutoTokenizer.from_pretrained(STARTER_MODEL)
     for env_id in (ID, "coevo/iterated_game-v0"):

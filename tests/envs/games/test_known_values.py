@@ -7,9 +7,9 @@ import pyspiel
 import pytest
 
 from coevo.agents import ExpertAgent, RandomAgent
-from coevo.agents.conventions import conventions
-from coevo.agents.game_tree import game_tree
-from coevo.agents.oracle import Minimax, solve
+from coevo.agents.strategies.conventions import conventions
+from coevo.agents.strategies.game_tree import game_tree
+from coevo.agents.strategies.oracle import Minimax, solve
 from coevo.benchmarks.exact import expected_returns
 from coevo.benchmarks.exploitability import exploitability
 from coevo.envs import make

@@ -8,7 +8,7 @@ import pyspiel
 import pytest
 from tokenizers import Tokenizer
 
-from coevo.agents.load import STARTER_MODEL
+from coevo.agents.models.folders import STARTER_MODEL
 from coevo.envs import list_envs, make
 from coevo.envs.core.parsing import answer
 from coevo.envs.games.openspiel import OpenSpielTask

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
-from coevo.agents.load import STARTER_MODEL
+from coevo.agents.models.folders import STARTER_MODEL
 from coevo.envs.games.states import movers, view
 
 HIDDEN = "goofspiel(num_cards=4,imp_info=True,points_order=descending)"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
-from coevo.agents.load import STARTER_MODEL
+from coevo.agents.models.folders import STARTER_MODEL
 from coevo.envs import list_envs, make
 
 SOCIETIES = [e.id for e in list_envs() if "societies" in e.suite_names]

@@ -7,8 +7,8 @@ gradient that it estimates.
 import pytest
 import torch
 
-from coevo.agents.adapters import Adapter, adapted, own_tensors
 from coevo.agents.load import load_model
+from coevo.agents.models.adapters import Adapter, adapted, own_tensors
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.archive.evolution import Antithetic, CmaEs
 from coevo.trainers.archive.genome import Entries, SingularValues

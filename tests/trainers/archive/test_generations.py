@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from coevo.agents.adapters import own_tensors
+from coevo.agents.models.adapters import own_tensors
 from coevo.agents.population import Shared
 from coevo.benchmarks.reproductions import spectrum
 from coevo.envs.core.errors import ConfigError

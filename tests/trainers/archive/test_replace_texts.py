@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from coevo.agents import FixedTextAgent
-from coevo.agents.unanswered import Unanswered
+from coevo.agents.agent import Unanswered
 from coevo.envs.core.config import config as component
 from coevo.trainers import loop
 from coevo.trainers.archive import propose

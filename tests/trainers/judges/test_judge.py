@@ -2,8 +2,7 @@
 
 import pytest
 
-from coevo.agents.agent import Agent, Reply
-from coevo.agents.unanswered import Unanswered
+from coevo.agents.agent import Agent, Reply, Unanswered
 from coevo.envs.core.apply import apply_batch
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coevo.agents.load import STARTER_MODEL
+from coevo.agents.models.folders import STARTER_MODEL
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.registry import ENVS, make
 from coevo.trainers.remote import origin as module

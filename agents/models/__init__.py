@@ -1,0 +1,1 @@
+"""Policies with weights: networks, adapters, folders of models, and what they rest on."""

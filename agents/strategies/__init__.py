@@ -1,0 +1,1 @@
+"""Scripted players: strategies, experts, and solutions of small games."""

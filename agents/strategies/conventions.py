@@ -1,0 +1,66 @@
+"""Conventions: the deterministic ways in which two partners with one payoff may play together."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import numpy as np
+import pyspiel
+
+from coevo.agents.agent import Request
+from coevo.agents.scripted import MoveAgent
+from coevo.agents.strategies.game_tree import best_response, game_tree
+from coevo.agents.strategies.oracle import JOINT_POLICIES, Tabular, game_of
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.games.openspiel import load_game
+
+
+class ConventionAgent(MoveAgent):
+    """Plays its half of one deterministic pair of policies.
+
+    Player 0 may do anything; player 1 responds best to it. The pairs are ranked by what they are
+    paid, so rank 1 is optimal, and the others are what a partner trained elsewhere may do.
+
+    Args:
+        rank: from 1.
+    """
+
+    def __init__(self, rank: int) -> None:
+        if rank < 1:
+            raise ConfigError(f"convention:{rank}: ranks start at 1")
+        self.rank = rank
+        self.name = f"convention:{rank}"
+
+    def odds(self, request: Request) -> np.ndarray:
+        known = conventions(game_of(request.info))
+        if self.rank > len(known):
+            raise ConfigError(f"{self.name}: there are {len(known)} conventions in this game")
+        return known[self.rank - 1][1].odds(request.info)
+
+
+@functools.lru_cache(maxsize=8)
+def conventions(game: str) -> tuple[tuple[float, Tabular], ...]:
+    """Return every convention of a game with what both are paid, best first.
+
+    Raises:
+        ConfigError: the game is not a small one of two partners with one payoff.
+    """
+    tree, loaded = game_tree(game), load_game(game)
+    if not tree.common_payoff or loaded.num_players() != 2:
+        raise ConfigError(f"{game} is no game of two partners with one payoff: no conventions")
+    own, other = ([d for d in tree.decisions if d.player == p] for p in range(2))
+    choices = [d.state.legal_actions(0) for d in own]
+    if np.prod([float(len(c)) for c in choices]) > JOINT_POLICIES:
+        raise ConfigError(f"{game}: too many policies to rank conventions")
+    anything = {d.key: _pure(d.state, 1, d.state.legal_actions(1)[0]) for d in other}
+    found = []
+    for actions in itertools.product(*choices):
+        first = {d.key: _pure(d.state, 0, a) for d, a in zip(own, actions, strict=True)}
+        best = best_response(tree, [first, anything], 1)
+        found.append((best.value, Tabular(loaded, first | best.policy)))
+    return tuple(sorted(found, key=lambda pair: -pair[0]))
+
+
+def _pure(state: pyspiel.State, player: int, action: int) -> list[tuple[int, float]]:
+    return [(a, float(a == action)) for a in state.legal_actions(player)]

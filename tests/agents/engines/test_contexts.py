@@ -1,0 +1,148 @@
+import copy
+
+import pytest
+import torch
+from transformers import (
+    AutoModelForCausalLM,
+    BartConfig,
+    BertConfig,
+    GPT2Config,
+    JambaConfig,
+    LlamaConfig,
+    Mamba2Config,
+    MambaConfig,
+    MixtralConfig,
+    RobertaConfig,
+    RwkvConfig,
+    XmodConfig,
+)
+
+from coevo.agents.engines import contexts as module
+from coevo.agents.engines.contexts import Cached, ReadAnew, Way, contexts, way_of
+from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.wave import sample
+from coevo.agents.sampling import SamplingConfig
+from coevo.agents.scoring import Span, score
+from coevo.envs.core.errors import ConfigError, UndefinedError
+
+END = 3
+SIZE = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2, "eos_token_id": END}
+HEADS = {"num_attention_heads": 4, "intermediate_size": 64, "initializer_range": 0.2}
+GROUPED = {**SIZE, **HEADS, "num_key_value_heads": 2}
+CONFIGS = {
+    "llama": LlamaConfig(**GROUPED),
+    "gpt2": GPT2Config(vocab_size=64, n_embd=32, n_layer=2, n_head=4, initializer_range=0.2),
+    "mixtral": MixtralConfig(**GROUPED, num_local_experts=4),
+    "jamba": JambaConfig(
+        **{**GROUPED, "num_hidden_layers": 4},
+        attn_layer_period=2,
+        attn_layer_offset=1,
+        expert_layer_offset=0,
+        num_experts=4,
+        mamba_dt_rank=4,
+    ),
+    "mamba": MambaConfig(**SIZE),
+    "mamba2": Mamba2Config(**SIZE, num_heads=8, head_dim=8, n_groups=1, state_size=16),
+    "rwkv": RwkvConfig(**SIZE, context_length=64),
+    "bart": BartConfig(
+        vocab_size=64,
+        d_model=32,
+        decoder_layers=2,
+        decoder_attention_heads=4,
+        decoder_ffn_dim=64,
+        is_decoder=True,
+        init_std=0.2,
+    ),
+    "roberta": RobertaConfig(**SIZE, **HEADS, is_decoder=True),
+}
+CACHE = {"mamba": "cache_params", "mamba2": "cache_params"} | dict.fromkeys(
+    ("rwkv", "bart", "roberta")
+)
+PROMPTS = [(5, 6, 7, 8, 9, 10, 11, 12, 13), (5, 6), (20, 21, 22, 23), (5, 6), (9,), (5, 6)]
+
+
+def made(config):
+    torch.manual_seed(0)
+    return AutoModelForCausalLM.from_config(copy.deepcopy(config)).eval()
+
+
+def plainly(model, prompt, reply):
+    """Score one reply alone by one plain forward pass."""
+    with torch.no_grad():
+        logits = model(input_ids=torch.tensor([[*prompt, *reply]]), use_cache=False).logits[0]
+    logp = logits.log_softmax(-1)
+    return [float(logp[len(prompt) - 1 + i, t]) for i, t in enumerate(reply)]
+
+
+@pytest.mark.parametrize("family", CONFIGS)
+def test_sampled_logprobs_are_those_of_one_plain_pass(family):
+    model = made(CONFIGS[family])
+    settings = SamplingConfig(max_new_tokens=8)
+    samples = sample(model, [Prompt(p) for p in PROMPTS], (END,), settings, range(len(PROMPTS)))
+    for prompt, s in zip(PROMPTS, samples, strict=True):
+        assert s.logprobs == pytest.approx(plainly(model, prompt, s.ids), abs=2e-5)
+    assert way_of(model).cache == CACHE.get(family, "past_key_values")
+
+
+@pytest.mark.parametrize("family", CONFIGS)
+def test_scored_logprobs_are_those_of_one_plain_pass(family):
+    model, reply = made(CONFIGS[family]), (7, 8, 9, END)
+    spans = [Span((*p, *reply), (len(p),), (len(p) + len(reply),)) for p in PROMPTS]
+    with torch.no_grad():
+        found = score(model, spans).logp_N().tolist()
+    expected = [lp for p in PROMPTS for lp in plainly(model, p, reply)]
+    assert found == pytest.approx(expected, abs=2e-5)
+
+
+def test_the_trial_sees_a_cache_under_a_wrong_name():
+    model = made(CONFIGS["mamba"])
+    rows = [(5, 6, 7, 8), (9,)]
+    wrong, right = Cached(model, rows, Way("past_key_values")), contexts(model, rows)
+    gaps = []
+    with torch.no_grad():
+        for way in (wrong, right):
+            anew = ReadAnew(model, rows)
+            for c in (way, anew):
+                c.logits()
+                c.grow([0, 1], [6, 7])
+            gaps.append(float((way.logits() - anew.logits()).abs().max()))
+    assert gaps[0] > 0.05 and gaps[1] < 1e-5
+
+
+def refusal(model):
+    with pytest.raises(ConfigError) as caught:
+        way_of(model)
+    return str(caught.value)
+
+
+def test_a_model_that_sees_the_future_is_refused():
+    model = made(BertConfig(**SIZE, **HEADS))
+    assert refusal(model) == (
+        "a bert model cannot be a policy: what it says of a token depends on the tokens after it"
+    )
+
+
+def test_a_model_that_wants_more_than_tokens_is_refused():
+    model = made(XmodConfig(**SIZE, **HEADS, is_decoder=True))
+    assert (
+        "a xmod model cannot be a policy: it does not read plain token ids: Input lang"
+        in refusal(model)
+    )
+
+
+def test_a_model_without_numbers_is_not_called_a_wrong_architecture(monkeypatch):
+    monkeypatch.setattr(module, "_OF_ARCHITECTURE", {})
+    model = made(CONFIGS["llama"])
+    with torch.no_grad():
+        model.lm_head.weight[5] = torch.nan
+    with pytest.raises(UndefinedError, match="not numbers"):
+        way_of(model)
+
+
+def test_half_precision_and_a_short_context_pass_the_trial(monkeypatch):
+    monkeypatch.setattr(module, "_OF_ARCHITECTURE", {})
+    short = LlamaConfig(**GROUPED, max_position_embeddings=8)
+    half = made(CONFIGS["llama"]).bfloat16()
+    assert way_of(half) == Way("past_key_values", True)
+    assert {p.dtype for p in half.parameters()} == {torch.bfloat16}
+    assert way_of(made(short)) == Way("past_key_values", True)

@@ -1,0 +1,45 @@
+import pickle
+
+import pyspiel
+import pytest
+
+from coevo.agents.strategies.game_tree import game_tree
+from coevo.envs.core.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("game", "states"), [("kuhn_poker", 12), ("leduc_poker", 936), ("tiny_hanabi", 8)]
+)
+def test_information_states_are_as_many_as_published(game, states):
+    assert len(game_tree(game).decisions) == states
+
+
+@pytest.mark.parametrize(
+    "game",
+    ["kuhn_poker", "matrix_rps", "goofspiel(num_cards=3)", "goofspiel(imp_info=true,num_cards=3)"],
+)
+def test_keys_are_those_of_openspiels_solvers(game):
+    tree = game_tree(game)
+    solver = pyspiel.CFRSolver(tree.game)
+    solver.evaluate_and_update_policy()
+    table = solver.tabular_average_policy().policy_table()
+    assert {d.key for d in tree.decisions} == table.keys()
+    for d in tree.decisions:
+        assert d.state.legal_actions(d.player) == sorted(a for a, _ in table[d.key])
+
+
+def test_common_payoffs_are_noticed():
+    assert game_tree("tiny_hanabi").common_payoff
+    assert game_tree("lewis_signaling").common_payoff
+    assert not game_tree("kuhn_poker").common_payoff
+
+
+def test_a_large_tree_is_refused_and_the_error_survives_pickling():
+    with pytest.raises(ConfigError, match="too many to walk") as caught:
+        game_tree("tic_tac_toe")
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_a_game_without_information_states_is_refused():
+    with pytest.raises(ConfigError, match="no information states"):
+        game_tree("pig")
