@@ -85,8 +85,11 @@ class Pay(NamedTuple):
     """Column of the rewards: `payoff` is what the rules pay."""
 
 
-Protocol = Generator[One | All | Pay, Any, None]
-"""What `protocol` returns."""
+T = TypeVar("T")
+Stage = Generator[One | All | Pay, Any, T]
+"""A part of a protocol, for `yield from`, which hands on what it returns."""
+Protocol = Stage[None]
+"""A whole protocol."""
 _NOBODY = All(())
 
 

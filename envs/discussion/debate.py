@@ -21,7 +21,7 @@ charges 0.1 and goes on without that answer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -31,6 +31,7 @@ from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
 from coevo.envs.core.parsing import Parse, Status
+from coevo.envs.core.protocol import All, Pay, Protocol
 from coevo.envs.core.task import Replies
 from coevo.envs.discussion.question_env import (
     ANSWER_FORM,
@@ -77,16 +78,23 @@ class Debate(QuestionTask[DebateConfig]):
         self.size, self.rounds = config.agents, config.rounds
         self.seats = tuple(f"debater_{i}" for i in range(self.size))
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        super().reset(rng, options)
-        self._rng = rng
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
+        self.draw_question(rng, options)
         self._rounds: list[dict[str, Turn]] = []
         self._quotes: dict[str, list[Turn]] = {}
+        for _ in range(self.rounds):
+            yield All(self.seats, read=self._answer)
+            latest = {turn.agent: turn for turn in self.turns}  # a second attempt overwrites
+            self._rounds.append({seat: latest[seat] for seat in self.seats})
+            if len(self._rounds) < self.rounds:
+                self._quotes = {seat: self._dealt(seat, rng) for seat in self.seats}
+        if self.config.pay == "own":
+            yield Pay({seat: turn.verified or 0.0 for seat, turn in self._rounds[-1].items()})
+        else:
+            yield Pay(dict.fromkeys(self.seats, self._vote_score(-1)))
 
-    def to_move(self) -> Sequence[str]:
-        return self.seats if len(self._rounds) < self.rounds else ()
-
-    def read(self, seat: str, text: str) -> Parse:
+    def _answer(self, text: str) -> Parse:
+        """Return the final answer of a reply; a reply without one is not legal."""
         found = self.final(text)
         if found is None:
             return Parse(None, Status.UNPARSABLE, NO_ANSWER)
@@ -96,16 +104,6 @@ class Debate(QuestionTask[DebateConfig]):
         super().describe(seat, turn)
         self.note_answer(turn)
         self.note_foreign(turn, "answer")
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        latest = {turn.agent: turn for turn in self.turns}  # a second attempt overwrites
-        self._rounds.append({seat: latest[seat] for seat in self.seats})
-        if len(self._rounds) < self.rounds:
-            self._quotes = {seat: self._dealt(seat) for seat in self.seats}
-            return {}
-        if self.config.pay == "own":
-            return {seat: turn.verified or 0.0 for seat, turn in self._rounds[-1].items()}
-        return dict.fromkeys(self.seats, self._vote_score(-1))
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return the right answer with probability `skill`; who does not know it leans on others.
@@ -121,11 +119,11 @@ class Debate(QuestionTask[DebateConfig]):
         most, rest = str(Counter(said).most_common(1)[0][0]), 1 - skill
         return mixed((skill, {right: 1.0}), (rest * skill, {most: 1.0}), (rest**2, even(options)))
 
-    def _dealt(self, reader: str) -> list[Turn]:
+    def _dealt(self, reader: str, rng: np.random.Generator) -> list[Turn]:
         """Draw the answers of the last round that a debater is shown, in the order shown."""
         last = self._rounds[-1]
         others = [t for a, t in last.items() if self.config.contain_self or a != reader]
-        order = self._rng.permutation(len(others))[: self.config.max_others]
+        order = rng.permutation(len(others))[: self.config.max_others]
         return [others[i] for i in order]
 
     def _vote_score(self, number: int) -> float:

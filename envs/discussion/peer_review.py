@@ -30,13 +30,14 @@ Outcome       accuracy and accuracy/last_round of solutions; evaluator/accuracy 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
+from coevo.envs.core.protocol import All, Pay, Protocol, Stage
 from coevo.envs.core.task import Replies
 from coevo.envs.discussion.question_env import QuestionConfig, QuestionTask, known
 from coevo.envs.discussion.review_expert import scores, solutions, verdicts
@@ -46,15 +47,6 @@ from coevo.envs.discussion.review_texts import Discussion, full_prompt, terse_pr
 from coevo.envs.questions import agree, final_answer
 
 _ROLES = {"solve": "solver", "evaluate": "evaluator", "score": "scorer"}
-
-
-class Step(NamedTuple):
-    """A time at which every agent says one thing."""
-
-    round: int
-    role: str
-    wave: int
-    """Number of the evaluation of each solution; 0 where there is one."""
 
 
 @config
@@ -86,8 +78,6 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
     def __init__(self, config: PeerReviewConfig) -> None:
         super().__init__(config)
         self.seats = tuple(f"agent_{i}" for i in range(config.num_agents))
-        waves = [(r, w) for r in self.roles for w in range(_waves(r, config.evaluations))]
-        self._plan = [Step(n, role, w) for n in range(config.rounds) for role, w in waves]
 
     @property
     def roles(self) -> Sequence[str]:
@@ -95,55 +85,40 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
 
     # ---- Rules -----------------------------------------------------------------------------
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        super().reset(rng, options)
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
+        c, nobody = self.config, dict.fromkeys(self.seats, -1)
+        self.draw_question(rng, options)
         self.task_id = None  # reviews are named by their seed
-        self._rng = rng
-        self._at = 0
-        self._made: dict[Step, list[int]] = {}
-        self._deal()
+        solved: list[int] = []
+        for number in range(c.rounds):
+            order = rng.permutation(len(solved)) if c.references else ()
+            self._shown = [solved[i] for i in order[: c.references]]
+            self.round, self._work = number, nobody
+            solved = yield from self._step("solver")
+            self._shown, judged = [], [solved] * c.evaluations
+            for role in self.roles[1:]:
+                made = []
+                for items in judged:
+                    order = rng.permutation(len(items))
+                    self._work = {a: items[i] for a, i in zip(self.seats, order, strict=True)}
+                    made.append((yield from self._step(role)))
+                judged = made
 
-    def to_move(self) -> Sequence[str]:
-        return self.seats if self._at < len(self._plan) else ()
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        self._at += 1
-        self._deal()
-        return dict.fromkeys(self.seats, 0.0)
+    def _step(self, role: str) -> Stage[list[int]]:
+        """Let every agent say one thing; return the places of their replies."""
+        yield All(self.seats, phase=role)
+        yield Pay(dict.fromkeys(self.seats, 0.0))
+        return list(range(len(self.turns) - len(self.seats), len(self.turns)))
 
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
-        step = self._plan[self._at]
-        turn.role, turn.round, turn.about = step.role, step.round, self._work[seat]
+        turn.role, turn.round, turn.about = self.phase, self.round, self._work[seat]
         said = turn.move or ""
-        if step.role == "solver":
+        if turn.role == "solver":
             turn.answer = final_answer(said, self.question.kind)
             turn.verified = self.source.grade(self.question, turn.answer)
         else:
-            turn.answer = read_verdict(said) if step.role == "evaluator" else read_score(said)
-        self._made.setdefault(step, []).append(len(self.turns) - 1)
-
-    def _deal(self) -> None:
-        """Deal the work of this step: every agent one item, every item one agent."""
-        self._work = dict.fromkeys(self.seats, -1)
-        self._shown: list[int] = []
-        if self._at >= len(self._plan):
-            return
-        step = self._plan[self._at]
-        if step.role != "solver":
-            items = self._made[self._judged(step)]
-            order = self._rng.permutation(len(items))
-            self._work = {a: items[i] for a, i in zip(self.seats, order, strict=True)}
-        elif step.round and self.config.references:
-            last = self._made[Step(step.round - 1, "solver", 0)]
-            self._shown = [last[i] for i in self._rng.permutation(len(last))]
-            del self._shown[self.config.references :]
-
-    def _judged(self, step: Step) -> Step:
-        """Return the step whose replies are judged in this one."""
-        if step.role == "scorer" and "evaluator" in self.roles:
-            return step._replace(role="evaluator")
-        return Step(step.round, "solver", 0)
+            turn.answer = read_verdict(said) if turn.role == "evaluator" else read_score(said)
 
     # ---- Prompts ---------------------------------------------------------------------------
 
@@ -157,10 +132,10 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        return full_prompt(self._plan[self._at].role, self._discussion(seat), self._scored)
+        return full_prompt(self.phase, self._discussion(seat), self._scored)
 
     def terse(self, seat: str) -> str:
-        return terse_prompt(self._plan[self._at].role, self._discussion(seat), self._scored)
+        return terse_prompt(self.phase, self._discussion(seat), self._scored)
 
     @property
     def _scored(self) -> bool:
@@ -192,8 +167,7 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
         return review_metrics(self.turns)
 
     def info(self, seat: str) -> dict[str, Any]:
-        step = self._plan[self._at]
-        return {"role": step.role, "round": step.round}
+        return {"role": self.phase, "round": self.round}
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return a solution, a verdict or a score; see review_expert.py."""
@@ -203,15 +177,10 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
         solution = self.turns[solution_of(self.turns, about)]
         truth = known(self.question)
         right = None if truth is None else agree(solution.answer or "", truth, "number")
-        if self._plan[self._at].role == "evaluator":
+        if self.phase == "evaluator":
             return verdicts(right, skill)
         review = self.turns[about].answer if self.turns[about].role == "evaluator" else None
         return scores(right, review, skill)
-
-
-def _waves(role: str, evaluations: int) -> int:
-    """Solutions are written once a round, and judged as often as is asked for."""
-    return 1 if role == "solver" else evaluations
 
 
 raw_env = raw_factory(PeerReview)

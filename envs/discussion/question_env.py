@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -13,8 +13,9 @@ from coevo.envs.core.config import config
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import answer, parse_move
+from coevo.envs.core.protocol import ProtocolTask
 from coevo.envs.core.quoting import quote, quote_line
-from coevo.envs.core.task import Replies, Task
+from coevo.envs.core.task import Replies
 from coevo.envs.questions import Question, QuestionSource, final_answer
 from coevo.envs.questions.arithmetic import Digits
 from coevo.envs.questions.sources import Source
@@ -38,7 +39,7 @@ class QuestionConfig:
 C = TypeVar("C", bound=QuestionConfig)
 
 
-class QuestionTask(Task[C]):
+class QuestionTask(ProtocolTask[C]):
     """A task about one question; every episode draws one, or takes `options={"item": number}`."""
 
     payoff_range = (0.0, 1.0)
@@ -51,29 +52,22 @@ class QuestionTask(Task[C]):
         given = super().arguments()
         return given | {"questions": self.source.record} if "questions" in given else given
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+    def draw_question(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+        """Draw the question of the episode; every protocol begins with it."""
         item = options.get("item")
         count = len(self.source)
         self.item = int(rng.integers(count)) if item is None else _place(item, count)
         self.question = self.source.item(self.item)
         self.task_id = f"{self.source.name}:{self.question.id}"
-        self.turns: list[Turn] = []
 
     def variation(self, rng: np.random.Generator) -> dict[str, Any]:
         """Return the place of a question that is near, as the source understands it."""
         return {"item": self.source.near(self.item, rng)}
 
-    def legal(self, seat: str) -> Sequence[str] | None:
-        return None
-
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
         """Replace the answer of the question."""
         self.question = replace(self.question, answer=str(rng.integers(10**6)))
         return True
-
-    def describe(self, seat: str, turn: Turn) -> None:
-        super().describe(seat, turn)
-        self.turns.append(turn)
 
     def final(self, text: str) -> str | None:
         """Return the final answer of a reply."""

@@ -18,7 +18,7 @@ penalty. No reply is illegal. Whether the verdict was right is on record and sho
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -26,7 +26,8 @@ import numpy as np
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import aec_factory, raw_factory
-from coevo.envs.core.parsing import Parse, Status, last_mark
+from coevo.envs.core.parsing import last_mark
+from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies
 from coevo.envs.discussion.question_env import (
     ANSWER_FORM,
@@ -73,18 +74,26 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
     config_class = SolverVerifierConfig
     seats = (SOLVER, VERIFIER)
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        super().reset(rng, options)
-        self._mover: str | None = SOLVER
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
+        self.draw_question(rng, options)
         self._solutions: list[int] = []  # places in the episode
         self._verdicts: list[int] = []
+        approved = False
+        while not approved:
+            yield One(SOLVER, read=lambda text: self.final(text) or "")
+            yield from self._placed(self._solutions)
+            if len(self._solutions) == self.config.loops:
+                break
+            said = yield One(VERIFIER, read=lambda text: verdict(text) or APPROVE)
+            yield from self._placed(self._verdicts)
+            approved = said == APPROVE
+        yield Pay(dict.fromkeys(self.seats, self.turns[self._solutions[-1]].verified or 0.0))
 
-    def to_move(self) -> Sequence[str]:
-        return () if self._mover is None else (self._mover,)
-
-    def read(self, seat: str, text: str) -> Parse:
-        move = self.final(text) if seat == SOLVER else (verdict(text) or APPROVE)
-        return Parse(move or "", Status.LEGAL)
+    def _placed(self, places: list[int]) -> Protocol:
+        """Note the place of the latest reply, and charge for one that could not be read."""
+        places.append(len(self.turns) - 1)
+        if "unread" in self.turns[-1].notes and self.config.penalty:
+            yield Pay({self.turns[-1].agent: -self.config.penalty}, "unread")
 
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
@@ -111,23 +120,6 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
 
     def _right(self, place: int) -> bool:
         return (self.turns[place].verified or 0.0) >= 0.5
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        [(seat, move)] = moves.items()
-        place = len(self.turns) - 1
-        turn = self.turns[place]
-        if "unread" in turn.notes and self.config.penalty:
-            turn.pay("unread", {seat: -self.config.penalty})
-        if seat == SOLVER:
-            self._solutions.append(place)
-            self._mover = VERIFIER if len(self._solutions) < self.config.loops else None
-        else:
-            self._verdicts.append(place)
-            self._mover = None if move == APPROVE else SOLVER
-        if self._mover is not None:
-            return {}
-        last = self.turns[self._solutions[-1]]
-        return dict.fromkeys(self.seats, last.verified or 0.0)
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return the right answer, or judge rightly, with probability `skill`, else at random."""

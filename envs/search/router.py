@@ -22,7 +22,7 @@ the agents as messages of the user, so no policy is trained on it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -32,8 +32,8 @@ from pydantic import BeforeValidator, Field
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import aec_factory, raw_factory
-from coevo.envs.core.parsing import Parse, Status
-from coevo.envs.core.task import Replies, Task, role_of
+from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask, Stage
+from coevo.envs.core.task import Replies, role_of
 from coevo.envs.questions.answers import exact_match
 from coevo.envs.search import orchestration
 from coevo.envs.search import router_words as words
@@ -77,7 +77,7 @@ class SearchRouterConfig:
     """Of a reply that cannot be read, as component `unread`."""
 
 
-class SearchRouter(Task[SearchRouterConfig]):
+class SearchRouter(ProtocolTask[SearchRouterConfig]):
     """Three seats that are paid alike for one answer."""
 
     env_id = "coevo/search_router-v0"
@@ -95,34 +95,39 @@ class SearchRouter(Task[SearchRouterConfig]):
         """Return the world of a seed."""
         return make_world(self.config.world, seed)
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         fixed = self.config.world_seed
         seed = int(rng.integers(2**31)) if fixed is None else fixed
         self.world = self.world_of(seed)
         hops = self.config.hops[int(rng.integers(len(self.config.hops)))]
         self.question: Question = self.world.sample_question(rng, hops)
         self.task_id = f"{self.world.name}-{seed}:{self.question.path or self.question.text}"
-        self.turns: list[Turn] = []
-        self._mover: str | None = ROUTER
-        self._step = 0
         self._searches: list[Search] = []
         self._shown = dict.fromkeys(self.seats, -1)  # searches at a seat's last turn; -1: none yet
+        for step in range(self.config.steps):
+            self._step = step
+            verdict = yield from self._asked(ROUTER)
+            if verdict == YES or step == self.config.steps - 1:
+                break
+            query = yield from self._asked(SEARCHER)
+            self._search(query, self.turns[-1])
+        yield from self._asked(ANSWERER)
+        yield Pay(dict.fromkeys(self.seats, self.turns[-1].verified or 0.0))
 
-    def to_move(self) -> Sequence[str]:
-        return () if self._mover is None else (self._mover,)
-
-    def legal(self, seat: str) -> None:
-        """Return None: any text is legal."""
-
-    def read(self, seat: str, text: str) -> Parse:
-        return Parse(_content(seat, text) or (YES if seat == ROUTER else ""), Status.LEGAL)
+    def _asked(self, seat: str) -> Stage[str]:
+        """Ask a seat, and charge for a reply that cannot be read; return its move."""
+        usual = YES if seat == ROUTER else ""
+        move = yield One(seat, read=lambda text: _content(seat, text) or usual)
+        self._shown[seat] = len(self._searches)
+        if "unread" in self.turns[-1].notes and self.config.penalty:
+            yield Pay({seat: -self.config.penalty}, "unread")
+        return str(move)
 
     # ---- One reply -------------------------------------------------------------------------
 
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
-        turn.round, turn.about = self._step, len(self.turns) - 1
-        self.turns.append(turn)
+        turn.round, turn.about = self._step, len(self.turns) - 2
         if _content(seat, turn.text) is None:
             turn.notes["unread"] = True
         foreign = orchestration.foreign_tags(turn.text, _OWN_TAG[seat])
@@ -135,24 +140,6 @@ class SearchRouter(Task[SearchRouterConfig]):
         elif seat == ANSWERER:
             turn.answer = turn.move or None
             turn.verified = exact_match(turn.answer, self.question.answers)
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        [(seat, move)] = moves.items()
-        turn = self.turns[-1]
-        self._shown[seat] = len(self._searches)
-        if "unread" in turn.notes and self.config.penalty:
-            turn.pay("unread", {seat: -self.config.penalty})
-        if seat == ANSWERER:
-            self._mover = None
-            return dict.fromkeys(self.seats, turn.verified or 0.0)
-        if seat == SEARCHER:
-            self._search(move, turn)
-            self._step += 1
-            self._mover = ROUTER
-        else:
-            last = self._step == self.config.steps - 1
-            self._mover = ANSWERER if move == YES or last else SEARCHER
-        return {}
 
     def _search(self, query: str, turn: Turn) -> None:
         """Ask the retriever, and note what it found and what became of the query."""
