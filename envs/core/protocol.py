@@ -10,7 +10,8 @@
                 self.stock = min(100, 2 * (self.stock - sum(map(int, catch.values()))))
 
 `All` hands back seat -> move, `One` the move itself. What other hooks read (`draw`, `info`,
-`outcome`, `hide`) stands on `self`; what only the protocol reads may be a local variable. Words,
+`outcome`, `hide`) stands on `self`, from before the first question on, as an episode may end at any
+reply; what only the protocol reads may be a local variable. Words,
 moves and experts may be functions of the seat: they are called while their question is open, so
 they may read both.
 
@@ -125,7 +126,7 @@ class ProtocolTask(Task[C]):
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         """Set up an episode, ask and pay to its end; the arguments are those of `reset`."""
 
-    def choices(self, seat: str) -> list[str]:
+    def moves_of(self, seat: str) -> list[str]:
         """Return the legal moves that the open question lists; none where any text is legal."""
         return list(self.legal(seat) or ())
 

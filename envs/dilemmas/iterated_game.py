@@ -37,10 +37,10 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 
 from coevo.envs.core.config import config, real, whole
-from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer, normalise, parse_move
+from coevo.envs.core.protocol import All, Protocol
 from coevo.envs.core.quoting import quote_line
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.catalogue import Matrix, matrix_game
@@ -126,30 +126,12 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
             slipped = rng.random(self.slips.shape) < self.noise
             self.slips = slipped * rng.integers(1, self.game.sizes, size=self.slips.shape)
 
-    def open_round(self) -> None:
-        super().open_round()
-        self.predicted = {}
+    def before_choice(self) -> Protocol:
+        if self.config.predict:
+            self.predicted = yield All(self.seats, phase="prediction", moves=self._of_other)
 
-    @property
-    def predicting(self) -> bool:
-        """Whether the seats are asked what the other will choose."""
-        return self.config.predict and not self.to_speak and not self.predicted
-
-    def legal(self, seat: str) -> Sequence[str] | None:
-        if self.predicting:
-            return self.choices(self.others(seat)[0])
-        return super().legal(seat)
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        if self.predicting:
-            self.predicted = dict(moves)
-            return {}
-        return super().play(moves)
-
-    def describe(self, seat: str, turn: Turn) -> None:
-        super().describe(seat, turn)
-        if self.predicting:
-            turn.notes["phase"] = "prediction"
+    def _of_other(self, seat: str) -> Sequence[str]:
+        return self.choices(self.others(seat)[0])
 
     def resolve(self, moves: Mapping[str, str]) -> dict[str, float]:
         chosen = np.array([self.labels.index(moves[a]) for a in self.seats])
@@ -157,6 +139,7 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
         if self.predicted:
             wanted = [moves[self.others(a)[0]] == self.predicted[a] for a in self.seats]
             self.hits.append(tuple(wanted))
+            self.predicted = {}
         paid = self.game.payoffs[joint]
         self.history.append(joint)
         self.points = self.points + paid
@@ -167,9 +150,9 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return partly reciprocal, partly selfish, partly random choices, or a promise."""
-        if self.speaking(seat):
+        if self.phase == "message":
             return promises(skill)
-        who = self.others(seat)[0] if self.predicting else seat
+        who = self.others(seat)[0] if self.phase == "prediction" else seat
         moves = self.choices(who)
         good = reciprocal(self.history, self.seats.index(who), len(moves))
         return mostly(moves, dict(zip(moves, good, strict=True)), skill)
@@ -230,17 +213,17 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
 
     def situation(self, seat: str) -> str:
         lines = [] if self.predicted else [*self._news(seat), *self.heard(seat)]
-        if self.speaking(seat):
+        if self.phase == "message":
             return "\n".join([*lines, "Your message to the others?"])
-        moves = ", ".join(map(answer, self.legal(seat) or ()))
+        moves = ", ".join(map(answer, self.moves_of(seat)))
         asked = "Your choice?"
-        if self.predicting:
+        if self.phase == "prediction":
             asked = f"What will {self.others(seat)[0]} choose?"
         return "\n".join([*lines, f"{asked} Legal moves: {moves}"])
 
     def _news(self, seat: str) -> list[str]:
         """Recall the past once a round: where messages are sent, before this seat's message."""
-        if self.messages and not self.speaking(seat):
+        if self.messages and self.phase != "message":
             return []
         lines = [self._now()] if self.rounds > 1 else []
         verb = "played" if self.noise else "chose"
@@ -271,9 +254,9 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
     def terse(self, seat: str) -> str:
         me = self.seats.index(seat)
         ask = "Answer [say: text]"
-        if not self.speaking(seat):
-            ask = f"Answer {' or '.join(map(answer, self.legal(seat) or ()))}"
-        if self.predicting:
+        if self.phase != "message":
+            ask = f"Answer {' or '.join(map(answer, self.moves_of(seat)))}"
+        if self.phase == "prediction":
             ask = f"Other's choice? {ask}"
         parts = [
             self.tables[me],

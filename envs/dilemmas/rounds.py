@@ -19,8 +19,8 @@ from coevo.envs.core.config import LARGEST, config, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Parse, Status, answer, marks, normalise, parse_move, spoken
+from coevo.envs.core.protocol import All, One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.quoting import quote_line, visible
-from coevo.envs.core.task import Task
 
 MESSAGE_LENGTH = 500
 """Characters of a message that reach the others."""
@@ -51,7 +51,7 @@ class RoundsConfig:
 C = TypeVar("C", bound=RoundsConfig)
 
 
-class RepeatedGame(Task[C]):
+class RepeatedGame(ProtocolTask[C]):
     """Base of tasks in rounds of talk and simultaneous choice."""
 
     def __init__(self, config: C) -> None:
@@ -75,66 +75,50 @@ class RepeatedGame(Task[C]):
     def resolve(self, moves: Mapping[str, str]) -> dict[str, float]:
         """Return the payoffs of the choices of a round, and remember the choices."""
 
+    def before_choice(self) -> Protocol:
+        """Ask what else is asked in a round, after the messages."""
+        yield from ()
+
     def facts(self, seat: str) -> dict[str, Any]:
         """Return what a seat knows, as numbers for scripted agents."""
         return {}
 
     # ---- Rounds -------------------------------------------------------------------------------
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.round, self.length = 0, self.rounds
         self.starter = int(rng.integers(len(self.seats)))
         self.new_game(rng)
-        self.open_round()
-
-    def open_round(self) -> None:
-        """Let everybody speak in turn, from the starter of this round on."""
-        seats, first = self.seats, self.starter + self.round
-        order = [seats[(first + i) % len(seats)] for i in range(len(seats))]
-        self.to_speak: list[str] = order if self.messages else []
-        self.said: dict[str, str] = {}
+        while not self.over:
+            self.said: dict[str, str] = {}
+            for i in range(len(self.seats) if self.messages else 0):
+                speaker = self.seats[(self.starter + self.round + i) % len(self.seats)]
+                self.said[speaker] = yield One(speaker, phase="message")
+            yield from self.before_choice()
+            choices = yield All(self.seats, phase="choice", moves=self.choices)
+            yield Pay(self.resolve(choices))
+            self.round += 1
 
     @property
     def over(self) -> bool:
         """Whether all rounds were played."""
         return self.round >= self.length
 
-    def speaking(self, seat: str) -> bool:
-        """Return whether the seat is asked for a message."""
-        return self.to_speak[:1] == [seat]
-
     def others(self, seat: str) -> list[str]:
         """Return the other seats in order."""
         return [a for a in self.seats if a != seat]
 
-    def to_move(self) -> Sequence[str]:
-        return () if self.over else self.to_speak[:1] or self.seats
-
-    def legal(self, seat: str) -> Sequence[str] | None:
-        return None if self.speaking(seat) else self.choices(seat)
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        if self.to_speak:
-            speaker = self.to_speak.pop(0)
-            self.said[speaker] = moves[speaker]
-            return {}
-        paid = self.resolve(moves)
-        self.round += 1
-        if not self.over:
-            self.open_round()
-        return paid
-
     # ---- Replies ------------------------------------------------------------------------------
 
     def read(self, seat: str, text: str) -> Parse:
-        if self.speaking(seat):
+        if self.phase == "message":
             return Parse(message(text), Status.LEGAL)
-        return read_choice(text, self.legal(seat) or ())
+        return read_choice(text, self.moves_of(seat))
 
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
         turn.round = self.round
-        turn.notes["phase"] = "message" if self.speaking(seat) else "choice"
+        turn.notes["phase"] = self.phase
 
     def _choice_of_all(self, given: str) -> str:
         known = [set(self.choices(a)) for a in self.seats]

@@ -157,7 +157,7 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return a message that tells the hand, mostly, or a claim that depends on both hands."""
-        if self.speaking(seat):
+        if self.phase == "message":
             return told_hand(self.hands[self.round][self.seats.index(seat)], skill)
         good = split_claim(self.info(seat), [int(c) for c in self.claims])
         return mostly(self.claims, dict(zip(self.claims, good, strict=True)), skill)
@@ -212,14 +212,14 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
 
     def situation(self, seat: str) -> str:
         lines = [*self._news(seat), *self.heard(seat)]
-        if self.speaking(seat):
+        if self.phase == "message":
             return "\n".join([*lines, f"Your message to {self.others(seat)[0]}?"])
         moves = ", ".join(map(answer, self.claims))
         return "\n".join([*lines, f"How many coins do you keep? Legal moves: {moves}"])
 
     def _news(self, seat: str) -> list[str]:
         """Return the last round and the new hand, once a round."""
-        if self.messages and not self.speaking(seat):
+        if self.messages and self.phase != "message":
             return []
         me, other = self.seats.index(seat), self.others(seat)[0]
         lines = [f"Round {self.round + 1} of {self.rounds}."]
@@ -250,7 +250,7 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
             shown = f"Each is worth {mine} to you, {theirs} to other."
         parts = [f"Split {self.coins}.", shown, self._terse_last(me)]
         parts += self.heard_tersely(seat)
-        return " ".join([*parts, "Answer [say: text]" if self.speaking(seat) else self._keep()])
+        return " ".join([*parts, "Answer [say: text]" if self.phase == "message" else self._keep()])
 
     def _keep(self) -> str:
         if len(self.claims) <= CLAIMS_LISTED:

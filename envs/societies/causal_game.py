@@ -154,7 +154,7 @@ class CausalGameTask(Society[CausalGameConfig]):
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return the best commitment or the best reply, mostly."""
-        moves = self.choices(seat)
+        moves = self.moves_of(seat)
         lead, follow = self.game.names
         if self.committed is None:
             best = _worded(solve(self.game).policy, lead)
@@ -226,7 +226,7 @@ class CausalGameTask(Society[CausalGameConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        moves = f"Legal moves: {listed(self.choices(seat), 30)}"
+        moves = f"Legal moves: {listed(self.moves_of(seat), 30)}"
         if seat == LEADER:
             return f"What do you commit to? {moves}"
         told = f"The leader committed to: {self.moves[0]}. It took {self._taken()}."
@@ -252,7 +252,7 @@ class CausalGameTask(Society[CausalGameConfig]):
         )
         pairs = " ".join(x + y for x in lead for y in follow)
         head = f"Leans: {pairs}. {causes}"
-        moves = self.choices(seat)
+        moves = self.moves_of(seat)
         if seat == LEADER:
             return f"{head} Lead: {listed(moves, 5)}"
         lean = f" You lean to {self._inclined()}." if self.looked else ""

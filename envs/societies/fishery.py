@@ -167,7 +167,7 @@ class Fishery(Society[FisheryConfig]):
         if self.phase == "message":
             texts = (f"[say: {self.share} tons each will last.]", "[say: I take what I can.]")
             return Replies(texts, np.array([skill, 0.0]) + (1 - skill) / 2)
-        legal = self.choices(seat)
+        legal = self.moves_of(seat)
         best = str(self.share) if self.phase == "harvest" else self._greediest(seat)
         return mostly(legal, {best: 1.0}, skill)
 
@@ -239,13 +239,13 @@ class Fishery(Society[FisheryConfig]):
         if self.phase == "harvest":
             lines = [f"Month {self.round + 1} of {self.config.months}.", *self._news(seat)]
             lines.append(f"There are {self.stock} tons of fish.")
-            moves = listed(self.choices(seat))
+            moves = listed(self.moves_of(seat))
             return "\n".join([*lines, f"How many tons do you catch? Legal moves: {moves}"])
         lines = self._catches(seat) if self.phase == "message" or not self.said else []
         lines += self._told(seat)
         if self.phase == "message":
             return "\n".join([*lines, "Your message to all?"])
-        moves = listed(self.choices(seat), 21)
+        moves = listed(self.moves_of(seat), 21)
         return "\n".join([*lines, f"Whom do you fine? Legal moves: {moves}"])
 
     def _heard(self, seat: str) -> list[tuple[str, str]]:
@@ -301,7 +301,7 @@ class Fishery(Society[FisheryConfig]):
             return " ".join([*parts, "Answer [say: text]"])
         if self.phase == "fine" and c.fine is not None:
             parts[0] = f"Fine a fisher: costs you {c.fine.cost:g}, it loses {c.fine.fine:g}."
-        moves = self.choices(seat)
+        moves = self.moves_of(seat)
         shown = f"{answer(moves[0])} to {answer(moves[-1])}"
         if self.phase == "fine":
             shown = f"{answer(NOBODY)}, {answer(moves[1])}" + ("..." if len(moves) > 2 else "")

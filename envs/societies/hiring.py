@@ -191,7 +191,7 @@ class Hiring(Society[HiringConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        moves = f"Legal moves: {', '.join(map(answer, self.choices(seat)))}"
+        moves = f"Legal moves: {', '.join(map(answer, self.moves_of(seat)))}"
         if seat == EMPLOYER:
             return f"{self._told()}. Whom do you hire? {moves}"
         return f"Your skill is {self.skills[seat]} percent. What do you report? {moves}"

@@ -160,7 +160,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return a partner in good standing, reciprocity, or a just verdict; mostly."""
-        legal = self.choices(seat)
+        legal = self.moves_of(seat)
         if self.phase == "partner":
             best = max(legal, key=lambda a: (self.scores[a], self.last.get(a, "A") == "A"))
         elif self.phase == "choice":
@@ -226,7 +226,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         return f"Then each may punish {whom}. {pays}; the punished one loses {points(rule.fine)}."
 
     def situation(self, seat: str) -> str:
-        moves = f"Legal moves: {listed(self.choices(seat))}"
+        moves = f"Legal moves: {listed(self.moves_of(seat))}"
         if self.phase == "judge":
             target = self.judged(seat)
             lines = [] if self.judging else self._result(seat)
@@ -235,7 +235,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         told = self.phase == "choice" and seat in self.choosers
         lines = [] if told else self._news(seat)
         if self.phase == "partner":
-            free = [f"- {a}{self._known(a)}" for a in self.choices(seat)]
+            free = [f"- {a}{self._known(a)}" for a in self.moves_of(seat)]
             return "\n".join([*lines, "Whom do you meet?", *free, moves])
         other = self.pairs[seat]
         lines.append(f"You meet {other}{self._known(other)}.")
@@ -270,7 +270,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         return f" {' '.join(facts)}" if facts else ""
 
     def terse(self, seat: str) -> str:
-        ask = f"Answer {' or '.join(map(answer, self.choices(seat)))}"
+        ask = f"Answer {' or '.join(map(answer, self.moves_of(seat)))}"
         if self.phase == "judge":
             rule, target = self.punishments[self.judging], self.judged(seat)
             given = f"It loses {rule.fine:g}, you get {rule.pays(True):g} if it chose B"
@@ -278,11 +278,11 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
             return f"Judge {target}{self._known(target)}. {given}, {rest}"
         now = f"{self.words.terse(0)} Round {self.round + 1} of {self.config.rounds}."
         if self.phase == "partner":
-            free = ", ".join(f"{a}{self._standing(a)}" for a in self.choices(seat))
+            free = ", ".join(f"{a}{self._standing(a)}" for a in self.moves_of(seat))
             head = (
                 "Choose a partner (score, last choice)" if self.reputation else "Choose a partner"
             )
-            return f"{head}: {free}. Answer {listed(self.choices(seat), 1)}"
+            return f"{head}: {free}. Answer {listed(self.moves_of(seat), 1)}"
         other = self.pairs[seat]
         return f"{now} You meet {other}{self._known(other)}. {ask}"
 

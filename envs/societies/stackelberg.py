@@ -168,7 +168,7 @@ class Stackelberg(Society[StackelbergConfig]):
             lines.append(
                 "Last round: {} was announced, the reply was {}.".format(*self.history[-1])
             )
-        moves = f"Legal moves: {listed(self.choices(seat))}"
+        moves = f"Legal moves: {listed(self.moves_of(seat))}"
         if seat == LEADER:
             order = "/".join(self.rows)
             return "\n".join([*lines, f"What do you announce, as percent of {order}? {moves}"])
@@ -187,7 +187,7 @@ class Stackelberg(Society[StackelbergConfig]):
             for j, column in enumerate(self.columns)
         )
         head = f"Points leader,follower: {cells}."
-        moves = self.choices(seat)
+        moves = self.moves_of(seat)
         if seat == LEADER:
             order = "/".join(self.rows)
             return f"{head} You lead: percent of {order}. Answer {listed(moves, 3)}"

@@ -177,7 +177,7 @@ class Steering(Society[SteeringConfig]):
         if seat == PLANNER:
             lines = [f"{self.citizens[self.round]} is next.", *lines]
         lines.append(f"Public belief that it is good: {self.belief:.3f}.")
-        moves = f"Legal moves: {listed(self.choices(seat))}"
+        moves = f"Legal moves: {listed(self.moves_of(seat))}"
         if seat == PLANNER:
             return "\n".join([*lines, f"Which precision do you set? {moves}"])
         lines.append(f"Your signal, of precision {self.precision}: {self.signal}.")
@@ -186,7 +186,7 @@ class Steering(Society[SteeringConfig]):
     def terse(self, seat: str) -> str:
         c = self.config
         known = f"P(good) {self.belief:.3f}."
-        ask = f"Answer {' or '.join(map(answer, self.choices(seat)))}"
+        ask = f"Answer {' or '.join(map(answer, self.moves_of(seat)))}"
         if seat == PLANNER:
             minds = "errors" if c.planner == "altruistic" else "bad"
             cost = f"{c.precision_cost:g} (q-{c.baseline:g})^2"

@@ -17,7 +17,7 @@ trees; the expert setter draws evenly, as a random one does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import perm
 from typing import Annotated, Any
 
@@ -27,7 +27,8 @@ from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
-from coevo.envs.core.task import Replies, Task, mostly
+from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
+from coevo.envs.core.task import Replies, mostly
 from coevo.envs.words.code_search import Answer, answered, code_search
 
 CODES = 60
@@ -55,7 +56,7 @@ class BullsAndCowsConfig:
             )
 
 
-class BullsAndCows(Task[BullsAndCowsConfig]):
+class BullsAndCows(ProtocolTask[BullsAndCowsConfig]):
     """A secret code, and guesses at it."""
 
     env_id = "coevo/bulls_and_cows-v0"
@@ -71,32 +72,18 @@ class BullsAndCows(Task[BullsAndCowsConfig]):
 
     # ---- Rules ---------------------------------------------------------------------------------
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        self.code: str | None = None
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.told: list[tuple[str, Answer]] = []
-
-    def to_move(self) -> Sequence[str]:
-        if self.code is None:
-            return (SETTER,)
-        done = len(self.told) == self.config.guesses or self._found()
-        return () if done else (BREAKER,)
+        self.code: str | None = None
+        self.code = yield One(SETTER, moves=self.search.codes)
+        while len(self.told) < self.config.guesses and not self._found():
+            guess = yield One(BREAKER, moves=self.search.codes)
+            self.told.append((guess, answered(guess, self.code)))
+        paid = self.payoff(len(self.told) if self._found() else None)
+        yield Pay({BREAKER: paid, SETTER: -paid})
 
     def _found(self) -> bool:
         return bool(self.told) and self.told[-1][0] == self.code
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return self.search.codes
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        ((_, code),) = moves.items()
-        if self.code is None:
-            self.code = code
-            return {}
-        self.told.append((code, answered(code, self.code)))
-        if self.to_move():
-            return {}
-        paid = self.payoff(len(self.told) if self._found() else None)
-        return {BREAKER: paid, SETTER: -paid}
 
     def payoff(self, guesses: int | None) -> float:
         """Return what so many guesses are worth to the breaker; None for a code not found.

@@ -25,7 +25,8 @@ import numpy as np
 
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
-from coevo.envs.core.task import NoArguments, Replies, Task, mostly
+from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
+from coevo.envs.core.task import NoArguments, Replies, mostly
 from coevo.envs.words.things import PROPERTIES, THINGS, TRUE_OF, table
 
 SPYMASTER, GUESSER = "spymaster_0", "guesser_0"
@@ -34,7 +35,7 @@ BOARD, OWN = 6, 3
 CLUES = tuple(f"{p} {n}" for p in PROPERTIES for n in range(1, OWN + 1))
 
 
-class Codenames(Task[NoArguments]):
+class Codenames(ProtocolTask[NoArguments]):
     """A clue, and words that it may mean."""
 
     env_id = "coevo/codenames-v0"
@@ -43,34 +44,27 @@ class Codenames(Task[NoArguments]):
 
     # ---- Rules ---------------------------------------------------------------------------------
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         drawn = rng.permutation(len(THINGS))[:BOARD]
         self.board = tuple(THINGS[i] for i in sorted(drawn))
         self.own = frozenset(THINGS[i] for i in drawn[:OWN])
-        self.clue: str | None = None
         self.taken: list[str] = []
+        self.clue: str | None = None
+        self.clue = yield One(SPYMASTER, moves=CLUES)
+        for _ in range(self.number):
+            word = yield One(GUESSER, moves=self._left())
+            self.taken.append(word)
+            yield Pay(dict.fromkeys(self.seats, 1.0 if word in self.own else -1.0))
+            if word not in self.own:
+                break
+
+    def _left(self) -> list[str]:
+        return [word for word in self.board if word not in self.taken]
 
     @property
     def number(self) -> int:
         """How many words the clue is for."""
         return int(str(self.clue).rpartition(" ")[2])
-
-    def to_move(self) -> Sequence[str]:
-        if self.clue is None:
-            return (SPYMASTER,)
-        wrong = bool(self.taken) and self.taken[-1] not in self.own
-        return () if wrong or len(self.taken) == self.number else (GUESSER,)
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return CLUES if seat == SPYMASTER else [w for w in self.board if w not in self.taken]
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        ((seat, move),) = moves.items()
-        if seat == SPYMASTER:
-            self.clue = move
-            return {}
-        self.taken.append(move)
-        return dict.fromkeys(self.seats, 1.0 if move in self.own else -1.0)
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return the best clue for a literal guesser, or a literal guess, mostly."""
@@ -78,7 +72,7 @@ class Codenames(Task[NoArguments]):
             best = max(worth(clue, self.board, self.own) for clue in CLUES)
             good = [c for c in CLUES if worth(c, self.board, self.own) > best - 1e-9]
             return mostly(CLUES, dict.fromkeys(good, 1.0), skill)
-        left = self.legal(seat)
+        left = self._left()
         return mostly(left, dict.fromkeys(meant(str(self.clue), left), 1.0), skill)
 
     def outcome(self) -> dict[str, float]:
@@ -93,7 +87,7 @@ class Codenames(Task[NoArguments]):
         """Draw the partners' words anew, those aside that were found."""
         if seat == SPYMASTER:
             return False
-        left = self.legal(seat)
+        left = self._left()
         drawn = rng.permutation(len(left))[: OWN - len(self.taken)]
         self.own = frozenset([*self.taken, *(left[i] for i in drawn)])
         return True
@@ -102,7 +96,7 @@ class Codenames(Task[NoArguments]):
 
     def rules(self, seat: str) -> str:
         role = "spymaster: give a clue" if seat == SPYMASTER else "guesser: find the words"
-        example = answer(self.legal(seat)[0])
+        example = answer(CLUES[0] if seat == SPYMASTER else self.board[0])
         return (
             f"A game of clues for two partners, who win or lose together. {OWN} of the {BOARD} "
             "words on the board are theirs, and only the spymaster sees which. It gives one clue: "
@@ -113,7 +107,7 @@ class Codenames(Task[NoArguments]):
         )
 
     def situation(self, seat: str) -> str:
-        moves = f"Legal moves: {', '.join(map(answer, self.legal(seat)))}"
+        moves = f"Legal moves: {', '.join(map(answer, self.moves_of(seat)))}"
         board = f"The board: {', '.join(self.board)}."
         if seat == SPYMASTER:
             return f"{board} Yours: {', '.join(self._yours())}. {moves}"
@@ -127,7 +121,7 @@ class Codenames(Task[NoArguments]):
         if seat == SPYMASTER:
             others = " ".join(word for word in self.board if word not in self.own)
             return f"Clue for {' '.join(self._yours())}, not {others}. Answer as {answer(CLUES[1])}"
-        left = self.legal(seat)
+        left = self._left()
         return f"Clue: {self.clue}. Words: {' '.join(left)}. Answer as {answer(left[0])}"
 
     def draw(self) -> str:

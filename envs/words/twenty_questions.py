@@ -16,7 +16,7 @@ left. Answers need not be true, but no code does better: the table splits as if 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -26,7 +26,8 @@ from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
-from coevo.envs.core.task import Replies, Task, mostly
+from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
+from coevo.envs.core.task import Replies, mostly
 from coevo.envs.words.things import PROPERTIES, THINGS, TRUE_OF, table
 
 ASKER, ANSWERER = "asker_0", "answerer_0"
@@ -49,7 +50,7 @@ class TwentyQuestionsConfig:
             )
 
 
-class TwentyQuestions(Task[TwentyQuestionsConfig]):
+class TwentyQuestions(ProtocolTask[TwentyQuestionsConfig]):
     """Questions about a thing, and its name."""
 
     env_id = "coevo/twenty_questions-v0"
@@ -59,44 +60,25 @@ class TwentyQuestions(Task[TwentyQuestionsConfig]):
 
     # ---- Rules ---------------------------------------------------------------------------------
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw the thing."""
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.thing = THINGS[int(rng.integers(len(THINGS)))]
         self.told: list[tuple[str, str]] = []
         self.question: str | None = None
         self.named: str | None = None
-
-    def to_move(self) -> Sequence[str]:
-        """Return the asker and the answerer in turn until a thing is named."""
-        if self.named is not None:
-            return ()
-        return (ASKER,) if self.question is None else (ANSWERER,)
-
-    def legal(self, seat: str) -> Sequence[str]:
-        """Return yes and no, or all things and the questions that are left."""
-        if seat == ANSWERER:
-            return ANSWERS
-        return [*THINGS, *self._questions()]
+        self.named = yield One(ASKER, moves=[*THINGS, *self._questions()])
+        while self.named in PROPERTIES:
+            self.question, self.named = self.named, None
+            said = yield One(ANSWERER, moves=ANSWERS)
+            self.told.append((self.question, said))
+            self.question = None
+            self.named = yield One(ASKER, moves=[*THINGS, *self._questions()])
+        paid = (1 - self.config.price * len(self.told)) * (self.named == self.thing)
+        yield Pay(dict.fromkeys(self.seats, paid))
 
     def _questions(self) -> list[str]:
         asked = {question for question, _ in self.told}
         left = len(self.told) < self.config.questions
         return [p for p in PROPERTIES if left and p not in asked]
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Note a question or its answer, or end with the thing that is named."""
-        ((seat, move),) = moves.items()
-        if seat == ANSWERER:
-            self.told.append((str(self.question), move))
-            self.question = None
-        elif move in PROPERTIES:
-            self.question = move
-        else:
-            self.named = move
-            right = move == self.thing
-            paid = (1 - self.config.price * len(self.told)) * right
-            return {ASKER: paid, ANSWERER: paid}
-        return {}
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return the true answer, or the best question or name, mostly."""
@@ -105,7 +87,7 @@ class TwentyQuestions(Task[TwentyQuestionsConfig]):
             return mostly(ANSWERS, {true: 1.0}, skill)
         limits = self.config.questions, self.config.price
         best = best_moves(self.left(), len(self.told), *limits)
-        return mostly(self.legal(seat), dict.fromkeys(best, 1.0), skill)
+        return mostly(self.moves_of(seat), dict.fromkeys(best, 1.0), skill)
 
     def left(self) -> frozenset[str]:
         """Return the things that agree with all answers; all things where none does."""
@@ -126,7 +108,6 @@ class TwentyQuestions(Task[TwentyQuestionsConfig]):
         }
 
     def at_risk(self, seat: str) -> float:
-        """Return 0: nobody can lose points."""
         return 0.0
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
@@ -139,9 +120,8 @@ class TwentyQuestions(Task[TwentyQuestionsConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        """Return the rules, the table and who this seat is."""
         asks = seat == ASKER
-        example = answer(self.legal(seat)[0])
+        example = answer(THINGS[0] if asks else ANSWERS[0])
         role = "asker: ask, then name the thing" if asks else "answerer: answer yes or no"
         return (
             "A game of questions for two partners, who win or lose together. The answerer has one "
@@ -154,8 +134,7 @@ class TwentyQuestions(Task[TwentyQuestionsConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        """Return the thing and the question, or the answers so far."""
-        moves = f"Legal moves: {', '.join(map(answer, self.legal(seat)))}"
+        moves = f"Legal moves: {', '.join(map(answer, self.moves_of(seat)))}"
         if seat == ANSWERER:
             return f"The thing: {self.thing}. The question: {self.question}? {moves}"
         said = ", ".join(f"{question}? {told}" for question, told in self.told)
@@ -163,7 +142,6 @@ class TwentyQuestions(Task[TwentyQuestionsConfig]):
         return f"Answers so far: {said or 'none'}. Questions left: {left}. {moves}"
 
     def terse(self, seat: str) -> str:
-        """Return the thing and the question, or what the answers leave."""
         if seat == ANSWERER:
             return f"The thing: {self.thing}. {self.question}? Answer [yes] or [no]"
         fit = " ".join(sorted(self.left()))
@@ -174,7 +152,6 @@ class TwentyQuestions(Task[TwentyQuestionsConfig]):
         return f"{head} Or ask: {', '.join(asked)}. Answer as {answer(asked[0])}"
 
     def draw(self) -> str:
-        """Return the thing and all that was said."""
         lines = [f"{question}? {said}" for question, said in self.told]
         asked = [f"{self.question}?"] if self.question else []
         named = [f"named: {self.named}"] if self.named else []

@@ -109,9 +109,9 @@ def test_the_starter_is_drawn_and_alternates():
         env = started(seed, rounds=4)
         starters = []
         while env.awaiting:
-            if env.task.to_speak and not env.task.said:
+            if env.task.phase == "message" and not env.task.said:
                 starters.append(env.agent_selection)
-            env.step("hello" if env.task.to_speak else "[5]")
+            env.step("hello" if env.task.phase == "message" else "[5]")
         assert starters[0] != starters[1] == starters[3] != starters[2]
         firsts.add(starters[0])
     assert len(firsts) == 2
@@ -128,12 +128,12 @@ def test_a_seat_sees_its_own_hand_and_never_the_others(style):
             agent = env.agent_selection
             own, other = env.task.hands[env.task.round][:: 1 if agent == "player_0" else -1]
             now = [m["content"] for m in env.chat(agent) if m["role"] != "system"]
-            if env.task.to_speak:
+            if env.task.phase == "message":
                 assert own in now[-1] and other not in now[-1]
             info = env.infos[agent]
             assert info["hand"] == own and "hands" not in info
             assert other not in str({k: v for k, v in info.items() if k != "messages"})
-            env.step("hello" if env.task.to_speak else "[5]")
+            env.step("hello" if env.task.phase == "message" else "[5]")
 
 
 def test_public_hands_are_shown_to_both():
