@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import inspect
-import re
 import typing
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from layout import escaped, fields_of, first_line, groups, sentence, table
-from worlds import environment_pages, families
+from catalogue import algorithm_groups, algorithm_pages
+from figures import forest
+from layout import escaped, fields_of, first_line, raw, table
+from worlds import environment_pages, families, strip
 
-from coevo.commands.algos import describe, source
 from coevo.commands.arguments import COMMANDS, POSITIONAL, flag
 from coevo.commands.parse import field_docstrings
-from coevo.envs.core.config import components, plain
+from coevo.envs.core.config import components
 from coevo.envs.core.errors import INSTALL, CoevoError
 from coevo.envs.rewards import REWARDS, RewardModule
-from coevo.trainers import algorithms as catalogue
-from coevo.trainers.algorithm import STATUS, Algorithm, CollectConfig
-from coevo.trainers.algorithms import ALGORITHMS
+from coevo.trainers.algorithm import Algorithm, CollectConfig
 from coevo.trainers.estimators import AdvantageConfig, LossConfig
 
 
@@ -30,6 +26,7 @@ def write_pages(docs: Path) -> None:
     """Write all generated pages below `docs`; files that would not change are left alone."""
     for folder, pages in (
         ("environments", environment_pages()),
+        ("_parts", {"strip": strip(), "result": raw(forest())}),
         ("algorithms", algorithm_pages()),
         ("rewards", reward_pages()),
         (".", command_pages() | component_pages()),
@@ -46,100 +43,7 @@ def sidebar_groups() -> dict[str, list[str]]:
     return families() | algorithm_groups()
 
 
-# ---- Algorithms --------------------------------------------------------------------------------
-
-
-def algorithm_groups() -> dict[str, list[str]]:
-    """Return the names of the algorithms of every group, as the catalogue orders them."""
-    found: dict[str, list[str]] = {}
-    source = inspect.getsource(catalogue).partition("ALGORITHMS: dict")[2]
-    for group, name in re.findall(r"# (.*)|^ +(\w+),$", source, re.M):
-        if group:
-            found[group] = []
-        else:
-            found[list(found)[-1]].append(name)
-    return found
-
-
-def algorithm_pages() -> dict[str, str]:
-    """Return a page per algorithm and their index."""
-    rows = [
-        (f"[`{a.name}`]({a.name}.md)", a.summary, source(a), a.status) for a in ALGORITHMS.values()
-    ]
-    parts = [
-        "# Algorithms",
-        "An algorithm is one file of configuration: what is collected, how rewards become "
-        "advantages, the loss, and what else moves. `coevo algos NAME` prints the same beside the "
-        "values of its source, and `--set` changes any setting by its dotted name. "
-        "[Writing one](../tutorials/algorithm.md).",
-        table(("name", "what it does", "source", "status"), rows),
-        "A status says how far an algorithm is held against its source:",
-        table(("status", "meaning"), ((f"`{s}`", text) for s, text in STATUS.items())),
-    ]
-    pages = {name: algorithm_page(record) for name, record in ALGORITHMS.items()}
-    return pages | {"index": "\n\n".join([*parts, groups(algorithm_groups())])}
-
-
-def algorithm_page(record: Algorithm) -> str:
-    """Return the page of one algorithm: formula, parts, ours beside published, variants."""
-    module = importlib.import_module(f"coevo.trainers.algorithms.{record.name}")
-    shown = describe(record)
-    status = f"`{record.status}`: {STATUS[record.status]}."
-    if record.reproductions:
-        status += " Run " + ", ".join(f"`coevo reproduce {r}`" for r in record.reproductions) + "."
-    published = [
-        (f"`{key}`", f"`{ours(shown['settings'], key)}`", f"`{p['value']}`", p["source"], p["why"])
-        for key, p in shown["published"].items()
-    ]
-    parts = [
-        f"# {record.name}",
-        sentence(record.summary),
-        f"**Source:** {record.paper}. **Status:** {status}",
-        f"```text\n{record.formula}\n```",
-        f"**Cycle:** `{shown['cycle']}`",
-        escaped(inspect.getdoc(module) or ""),
-        "## Its parts",
-        table(("setting", "component", "what it computes"), parts_of(record)),
-        "## Ours beside published" if published else "",
-        table(("setting", "ours", "published", "where", "why ours differs"), published)
-        if published
-        else "",
-        "## Variants" if record.variants else "",
-        table(
-            ("`--variant`", "changes"),
-            [(f"`{n}`", f"`{plain(v)}`") for n, v in record.variants.items()],
-        )
-        if record.variants
-        else "",
-        "## All settings",
-        table(("setting", "value"), [(f"`{k}`", f"`{v}`") for k, v in shown["settings"].items()]),
-        "## Usage",
-        f"```text\ncoevo train {record.name} --env coevo/kuhn_poker-v0 --budget 4m\n```",
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def parts_of(record: Algorithm) -> Iterable[tuple[str, str, str]]:
-    """Return every component of an algorithm: where it stands, its name, its first line."""
-    for step in record.cycle:
-        yield "`cycle`", f"`{step}`", escaped(first_line(type(step)))
-        for loss in getattr(step, "losses", ()):
-            yield "`cycle.update.losses`", f"`{loss.name}`", escaped(first_line(type(loss)))
-    for where, config in (
-        ("collect", record.collect),
-        ("advantage", record.advantage),
-        ("loss", record.loss),
-    ):
-        for f in dataclasses.fields(config):
-            value = getattr(config, f.name)
-            for component in value if isinstance(value, tuple) else (value,):
-                if hasattr(component, "name"):
-                    line = escaped(first_line(type(component)))
-                    yield f"`{where}.{f.name}`", f"`{component.name}`", line
-    for name in ("population", "magnet"):
-        component = getattr(record, name)
-        if component is not None:
-            yield f"`{name}`", f"`{component.name}`", escaped(first_line(type(component)))
+# ---- Components ------------------------------------------------------------------------------
 
 
 def component_pages() -> dict[str, str]:
@@ -185,14 +89,6 @@ def span(hint: Any) -> str:
     ruled = [rule for m in getattr(hint, "__metadata__", ()) for rule in getattr(m, "metadata", ())]
     bounds = [f"{s} {getattr(r, k):g}" for r in ruled for k, s in signs.items() if hasattr(r, k)]
     return f" ({', '.join(bounds)})" if bounds else ""
-
-
-def ours(settings: Mapping[str, Any], key: str) -> Any:
-    """Return our value of a setting; of a component all that differs from nothing."""
-    if key in settings:
-        return settings[key]
-    inner = {k.removeprefix(f"{key}."): v for k, v in settings.items() if k.startswith(f"{key}.")}
-    return inner.get("name", inner) if inner else "not used"
 
 
 # ---- Reward modules and commands ---------------------------------------------------------------

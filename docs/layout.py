@@ -29,6 +29,17 @@ def groups(pages: Mapping[str, Iterable[str]]) -> str:
     )
 
 
+def folded(title: str, text: str) -> str:
+    """Return Markdown that a reader opens by a click."""
+    start, end = raw(f"<details><summary>{title}</summary>"), raw("</details>")
+    return f"{start}\n\n{text}\n\n{end}"
+
+
+def raw(html: str) -> str:
+    """Return HTML as a MyST block."""
+    return f"```{{raw}} html\n{html}\n```"
+
+
 def sentence(text: str) -> str:
     """Return a text as a sentence.
 

@@ -49,8 +49,3 @@ def talk(prompts: str, episode: Episode, most: int) -> str:
     more = f'<p class="more">and {rest} more</p>' if rest > 0 else ""
     kind = "talk" if prompts or max(map(len, said)) > SHORT else "talk short"
     return f'<div class="{kind}">{prompts}{"".join(said)}{more}</div>'
-
-
-def raw(html: str) -> str:
-    """Return HTML as a MyST block."""
-    return f"```{{raw}} html\n{html}\n```"

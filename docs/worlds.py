@@ -8,8 +8,8 @@ import textwrap
 from html import escape
 
 from boards import DRAWINGS, draw
-from layout import columns, escaped, fields_of, groups, prose, sentence, table
-from talk import bubble, prompt, raw, recorded, talk
+from layout import columns, escaped, fields_of, groups, prose, raw, sentence, table
+from talk import bubble, prompt, recorded, talk
 
 from coevo.benchmarks.files import short
 from coevo.envs import list_envs, make
@@ -48,13 +48,23 @@ def environment_pages() -> dict[str, str]:
     return pages | {"index": "\n\n".join(parts)}
 
 
-def card(env: EnvSpec) -> str:
-    """Return what the gallery shows of an environment."""
+def strip() -> str:
+    """Return the row of pictures on the first page."""
+    specs = {short(e.id): e for e in list_envs()}
+    cards = "".join(
+        card(specs[name], "environments/")
+        for name in ("chess", "hex", "debate", "leduc_poker", "fishery", "connect_four")
+    )
+    return raw(f'<div class="gallery">{cards}</div>')
+
+
+def card(env: EnvSpec, folder: str = "") -> str:
+    """Return what a gallery shows of an environment; `folder` is where its page is from there."""
     name = short(env.id)
     picture = board_of(name) or talk_of(env)
     facts = f"{env.seats} seats · {env.kind} · moves {moves(env)}"
     return (
-        f'<a class="card" href="{name}.html"><div class="picture">{picture}</div>'
+        f'<a class="card" href="{folder}{name}.html"><div class="picture">{picture}</div>'
         f"<b>{name}</b><p>{escape(sentence(env.summary))}</p><p class='facts'>{facts}</p></a>"
     )
 

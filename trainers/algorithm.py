@@ -80,7 +80,8 @@ class Algorithm:
     paper: str
     """Author, year, identifier."""
     formula: str
-    """Advantage and loss in the notation of the estimators."""
+    r"""Advantage and loss in LaTeX; a command that LaTeX lacks, such as `\mean`, is a word, and
+    `\\` begins a new line."""
     status: Status = "composed"
     """How far it is held against its source, from STATUS."""
     reproductions: tuple[str, ...] = ()

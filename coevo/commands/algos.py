@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from coevo.commands.arguments import Algos
+from coevo.commands.formula import readable
 from coevo.commands.screen import Screen, cell, print_json
 from coevo.envs.core.config import changed, plain
 from coevo.trainers.algorithm import STATUS, Algorithm, CollectConfig
@@ -176,7 +177,7 @@ def _lines(config: Algorithm) -> str:
 
 def _show(config: Algorithm) -> None:
     screen, shown = Screen(), describe(config)
-    for line in (f"{config.name}: {config.summary}", config.paper, config.formula):
+    for line in (f"{config.name}: {config.summary}", config.paper, *readable(config.formula)):
         screen.say(line)
     screen.say(f"cycle: {shown['cycle']}")
     screen.say(f"status: {config.status} ({STATUS[config.status]})")

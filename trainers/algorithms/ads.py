@@ -28,7 +28,8 @@ ALGORITHM = Algorithm(
     name="ads",
     summary="REINFORCE whose discount grows with the milestones that are reached",
     paper="Liu et al. 2023, Automatic Discount Scheduling, arXiv 2310.07433",
-    formula="Y_t = r_t + gamma(k) Y_{t+1}, gamma(k) = alpha^(1/k), k += 1 while milestones are met",
+    formula=r"Y_t = r_t + \gamma_k Y_{t+1}, \quad \gamma_k = \alpha^{1/k}, \quad k \leftarrow k "
+    r"+ 1 \text{ while milestones are met}",
     status="vectors",
     rewards=(Format(legal=1.0),),
     collect=CollectConfig(episodes=512),

@@ -57,7 +57,8 @@ ALGORITHM = Algorithm(
     name="advantage_alignment",
     summary="round advantages plus those of the others, weighed by the own past",
     paper="Duque et al. 2024, Advantage Alignment, arXiv 2406.14662",
-    formula="A*_t = A_t + beta gamma (sum_{k<t} gamma^{t-k} A_k) sum_{j != i} A_j,t",
+    formula=r"A^*_t = A_t + \beta \gamma \left( \sum_{k < t} \gamma^{t-k} A_k \right) \sum_{j "
+    r"\ne i} A_{j,t}",
     status="model",
     reproductions=("aa_ipd", "aa_split", "aa_starter"),
     population=PastSelves(every=10, size=30, latest=0.5),

@@ -35,7 +35,7 @@ ALGORITHM = Algorithm(
     name="archer",
     summary="double critics of whole replies, policy gradient over their tokens",
     paper="Zhou et al. 2024, ArCHer, arXiv 2402.19446",
-    formula="A_k = min_c Q_c(s_k, a_k) - min_c V_c(s_k); loss = -A_k log pi(a_k | s_k)",
+    formula=r"A_k = \min_c Q_c(s_k, a_k) - \min_c V_c(s_k) \\ L = -A_k \log \pi(a_k \mid s_k)",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),
     advantage=AdvantageConfig(

@@ -24,7 +24,7 @@ ALGORITHM = Algorithm(
     name="asymre",
     summary="policy gradient with a baseline beta below the group mean (REP-AsymRE)",
     paper="Arnal et al. 2025, AsymRE, arXiv 2506.20520",
-    formula="A_i = R_i - mean_group R + beta; loss = -A logp",
+    formula=r"A_i = R_i - \mean_g R + \beta \\ L = -A \log \pi",
     status="vectors",
     reproductions=("offline_bandit",),
     rewards=(Format(legal=0.05),),

@@ -33,7 +33,8 @@ ALGORITHM = Algorithm(
     name="bnpo",
     summary="outcome minus success rate, over a Beta density fitted to the success rates",
     paper="Xiao et al. 2025, BNPO, arXiv 2506.02864",
-    formula="A_i = (R_i - p) / Beta(p; alpha, beta), alpha and beta from mean and variance of p",
+    formula=r"A_i = \frac{R_i - p}{\Beta(p; \alpha, \beta)}, \quad p = \mean_g R \\ "
+    r"\alpha, \beta \text{ from the mean and variance of } p \text{ over the batch}",
     status="vectors",
     reproductions=("bnpo_optimum",),
     rewards=(Format(legal=0.05),),

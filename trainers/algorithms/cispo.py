@@ -21,7 +21,7 @@ ALGORITHM = Algorithm(
     name="cispo",
     summary="GRPO whose importance weights are clipped and every token teaches",
     paper="MiniMax 2025, MiniMax-M1, arXiv 2506.13585",
-    formula="loss = -sg[clip(s, 1 - eps_lo, 1 + eps_hi)] A logp",
+    formula=r"L_t = -\sg[\clip(s_t, 1 - \epsilon_\lo, 1 + \epsilon_\hi)] A_t \log \pi_t",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

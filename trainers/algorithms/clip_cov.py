@@ -25,7 +25,8 @@ ALGORITHM = Algorithm(
     name="clip_cov",
     summary="GRPO without the gradient of a few tokens of high covariance",
     paper="Cui et al. 2025, The Entropy Mechanism, arXiv 2505.22617",
-    formula="loss_t = 0 for a random share of the tokens with 1 < cov(A, logp)_t < 5",
+    formula=r"L_t = 0 \text{ for a random share of the tokens with } 1 < \cov_t < 5 \\ "
+    r"\cov_t = (A_t - \mean A) (\log \pi_t - \mean \log \pi)",
     status="table",
     reproductions=("cov_entropy",),
     rewards=(Format(legal=0.05),),

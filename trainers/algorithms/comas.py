@@ -43,7 +43,7 @@ ALGORITHM = Algorithm(
     name="comas",
     summary="peers' scores as zero-sum rewards of solutions and reviews, whitened per agent",
     paper="Xue et al. 2025, CoMAS, arXiv 2510.08529",
-    formula="A = (r - mean) / (std + eps) over all tokens of one agent; r per reply",
+    formula=r"A = \frac{r - \mean r}{\std r + \epsilon} \text{ over all tokens of one agent}",
     status="model",
     reproductions=("comas_tabular", "comas_lm", "comas_starter"),
     population=Separate(),

@@ -48,7 +48,8 @@ ALGORITHM = Algorithm(
     name="cooper",
     summary="a reward model that is fitted to verified pairs beside the policy",
     paper="Hong et al. 2025, Cooper, arXiv 2508.05613",
-    formula="A = (sigma(f) - mean) / std; f by -log sigma(f(o+) - f(o-)), o+ certified by a rule",
+    formula=r"A = \frac{\sigma(f) - \mean_g \sigma(f)}{\std_g \sigma(f) + \epsilon} \\ "
+    r"L_f = -\log \sigma(f(o^+) - f(o^-)), \quad o^+ \text{ certified by a rule}",
     status="table",
     reproductions=("cooper_hack",),
     cycle=(*POLICY, MakeItems(to=Certified()), FIT),

@@ -30,7 +30,8 @@ ALGORITHM = Algorithm(
     name="copo",
     summary="GRPO, and where a group agrees its mean against those of other groups",
     paper="Han et al. 2025, COPO, arXiv 2508.04138",
-    formula="A = w A_grpo + (1 - w) (mean_g R - mean) / std over groups, w = sigmoid(5 (H - 0.5))",
+    formula=r"A = w A_\GRPO + (1 - w) \frac{m_g - \mean m}{\std m + \epsilon}, \quad m_g = "
+    r"\mean_g R \\ w = \sigmoid(5 (H - 0.5)), \quad H = \text{entropy of the answers of } g",
     status="inferred",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

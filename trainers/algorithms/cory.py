@@ -36,7 +36,7 @@ ALGORITHM = Algorithm(
     name="cory",
     summary="a pioneer answers, an observer answers after it; they share rewards, exchange roles",
     paper="Ma et al. 2024, CORY, arXiv 2410.06101",
-    formula="PPO on r(q, a1) + r(q, a2) - eta KL for both; roles change every T updates",
+    formula=r"r = r(q, a_1) + r(q, a_2) - \eta \KL(\pi, \pi_\ref) \text{ for both; PPO}",
     status="table",
     reproductions=("cory_exchange",),
     population=Separate(exchange=5),

@@ -24,7 +24,7 @@ ALGORITHM = Algorithm(
     name="cultural_evolution",
     summary="strategies in words; the better half survive, newcomers write variants; no gradients",
     paper="Vallinder and Hughes 2024, Cultural Evolution of Cooperation, arXiv 2412.10270",
-    formula="w_j = mean payoff under strategy j; keep the better half; j' ~ LM(survivors, w)",
+    formula=r"w_j = \mean \text{ payoff under strategy } j \\ j' \sim \LM(\text{better half}, w)",
     status="table",
     reproductions=("cultural_evolution",),
     cycle=(EvolveTexts(), *PLAYED),

@@ -27,7 +27,8 @@ ALGORITHM = Algorithm(
     name="dagrpo",
     summary="GRPO on plays that differ enough from one of the other kind in their group",
     paper="Xie et al. 2025, DaGRPO, arXiv 2512.06337",
-    formula="A as in GRPO; A_i = 0 unless |s_i - s_j| >= delta for a j of the other kind",
+    formula=r"A_i = \frac{R_i - \mean_g R}{\std_g R + \epsilon} \\ "
+    r"A_i = 0 \text{ unless } |s_i - s_j| \ge \delta \text{ for a } j \text{ of the other kind}",
     status="inferred",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -28,7 +28,8 @@ ALGORITHM = Algorithm(
     name="dapo",
     summary="GRPO with a higher upper clip, token mean, dynamic sampling and overlong charge",
     paper="Yu et al. 2025, DAPO, arXiv 2503.14476",
-    formula="A as in GRPO; keep groups with 0 < accuracy < 1; loss = clip(0.2, 0.28), token mean",
+    formula=r"A_i = \frac{R_i - \mean_g R}{\std_g R + \epsilon}, \quad \text{groups with } 0 < "
+    r"\text{accuracy} < 1 \\ L_t = -\min(s_t A, \clip(s_t, 1 - 0.2, 1 + 0.28) A)",
     status="vectors",
     rewards=(
         Format(legal=0.05),

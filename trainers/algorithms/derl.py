@@ -56,7 +56,8 @@ ALGORITHM = Algorithm(
     name="derl",
     summary="reward formulas are written by a policy whose reward is an inner run's validation",
     paper="Cheng et al. 2025, DERL, arXiv 2512.13399",
-    formula="R(F) = validation of what was trained with F, or -1; A = (R - mean) / std, one group",
+    formula=r"R(F) = \text{validation score after training with } F, \text{ or } -1 \\ "
+    r"A = \frac{R - \mean R}{\std R + \epsilon}",
     status="table",
     reproductions=("derl_formulas",),
     cycle=(

@@ -38,7 +38,8 @@ ALGORITHM = Algorithm(
     name="dno",
     summary="differences of log-ratios are regressed on differences of win rates",
     paper="Rosset et al. 2024, DNO, arXiv 2404.03715",
-    formula="-p log s(d) - (1-p) log s(-d), d = eta (D_1 - D_2), D = log pi/pi_t, p = s(r_1 - r_2)",
+    formula=r"L = -p \log \sigma(d) - (1 - p) \log \sigma(-d), \quad d = \eta (D_1 - D_2) \\ "
+    r"D = \log (\pi / \pi_t), \quad p = \sigma(r_1 - r_2)",
     status="table",
     reproductions=("dno_monotone",),
     cycle=(

@@ -24,7 +24,8 @@ ALGORITHM = Algorithm(
     name="dr_grpo",
     summary="GRPO without deviation and without a length in the divisor",
     paper="Liu et al. 2025, Understanding R1-Zero, arXiv 2503.20783",
-    formula="A_i = R_i - mean_group R; loss = sum_tokens / (rows * longest reply)",
+    formula=r"A_i = R_i - \mean_g R \\ L = \frac{1}{B \, T_{\max}} \sum_{i,t} L_{i,t}, \quad "
+    r"T_{\max} = \text{longest reply}",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -42,7 +42,8 @@ ALGORITHM = Algorithm(
     name="dr_mas",
     summary="GRPO with mean and deviation per start and agent",
     paper="Feng et al. 2026, Dr. MAS, arXiv 2602.08847",
-    formula="A = (R - mean) / (std + eps) over the replies of one agent to one start",
+    formula=r"A_i = \frac{R_i - \mean_{\text{task, agent}} R}{\std_{\text{task, agent}} R + "
+    r"\epsilon}, \quad i \text{ a reply}",
     status="table",
     reproductions=("agent_norm", "dr_mas_spikes", "dr_mas_starter"),
     rewards=(Format(legal=0.0, otherwise=-0.1),),

@@ -32,7 +32,8 @@ ALGORITHM = Algorithm(
     name="epo",
     summary="GRPO with an entropy bonus that stays near the entropy of earlier updates",
     paper="Xu et al. 2025, EPO, arXiv 2509.22576",
-    formula="loss - c (H_t - lam alpha (relu(kappa_l Hbar - H_t) + relu(H_t - kappa_r Hbar)))",
+    formula=r"L = L_\clip - c \left( H_t - \lambda \alpha (\relu(\kappa_l \bar{H}_k - H_t) + "
+    r"\relu(H_t - \kappa_r \bar{H}_k)) \right)",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(

@@ -37,7 +37,8 @@ ALGORITHM = Algorithm(
     name="essa",
     summary="CMA-ES over the singular values of adapters; forward passes only",
     paper="Korotyshova et al. 2025, ESSA, arXiv 2507.04453",
-    formula="B A = U diag(s) V; s <- s + sigma sum_i w_i y_i over the better half of a generation",
+    formula=r"B A = U \diag(s) V, \quad s \leftarrow s + \sigma \sum_i w_i y_i \text{ over the "
+    r"better half}",
     status="inferred",
     reproductions=("essa_spectrum",),
     cycle=(

@@ -29,7 +29,8 @@ ALGORITHM = Algorithm(
     name="eva",
     summary="RLOO on prompts that are evolved where the best reply beats the worst by most",
     paper="Ye et al. 2024, eva, arXiv 2411.00062",
-    formula="p(x) ~ max_i r(x, y_i) - min_i r(x, y_i); A_i = r_i - mean of r_j over j != i",
+    formula=r"p(x) \propto \max_i r(x, y_i) - \min_i r(x, y_i) \\ "
+    r"A_i = r_i - \frac{1}{G - 1} \sum_{j \ne i} r_j",
     status="table",
     reproductions=("eva_prompts",),
     collect=CollectConfig(

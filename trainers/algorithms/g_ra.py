@@ -26,7 +26,7 @@ ALGORITHM = Algorithm(
     name="g_ra",
     summary="GRPO on gated rewards: small ones are paid only beside a high outcome",
     paper="Sun et al. 2025, Gated Rewards, arXiv 2508.10548",
-    formula="R = R_high + 1[R_high >= delta] sum of lower rewards; A as in GRPO",
+    formula=r"R = R_\high + 1[R_\high \ge \delta] \sum R_\low",
     status="inferred",
     reproductions=("gated_accumulation",),
     rewards=(Format(legal=0.05),),

@@ -29,7 +29,7 @@ ALGORITHM = Algorithm(
     name="gdpo",
     summary="GRPO for several rewards, each normalised apart before they are added",
     paper="Liu et al. 2026, GDPO, arXiv 2601.05242",
-    formula="A = whiten_batch(sum_k w_k (R_k - mean_group R_k) / (std_group R_k + eps))",
+    formula=r"A = \whiten_\batch \sum_k w_k \frac{R_k - \mean_g R_k}{\std_g R_k + \epsilon}",
     status="table",
     reproductions=("gdpo_collapse",),
     rewards=(Format(legal=0.05),),

@@ -32,7 +32,8 @@ ALGORITHM = Algorithm(
     name="gigpo",
     summary="group-relative outcomes plus returns compared at equal states",
     paper="Feng et al. 2025, GiGPO, arXiv 2505.10978",
-    formula="A = (R - mean_group R) + w (Y_t - mean of Y over visits of the state), Y discounted",
+    formula=r"A_t = (R - \mean_g R) + w (Y_t - \mean_\state Y), \quad Y_t = \sum_{t' \ge t} "
+    r"\gamma^{t' - t} r_{t'}",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -20,7 +20,8 @@ ALGORITHM = Algorithm(
     name="gmpo",
     summary="GRPO with the geometric mean of clipped token ratios",
     paper="Zhao et al. 2025, GMPO, arXiv 2507.20673",
-    formula="loss = -A exp(mean_t clip(log s_t, -eps_lo, eps_hi)), pessimistic clip",
+    formula=r"L_i = -A_i \exp(\mean_t \clip(\log s_t, -\epsilon_\lo, \epsilon_\hi)), \quad "
+    r"\text{clipped where the loss grows}",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -24,7 +24,8 @@ ALGORITHM = Algorithm(
     name="gpg",
     summary="policy gradient with a group mean, scaled up for groups that agree",
     paper="Chu et al. 2025, GPG, arXiv 2504.02546",
-    formula="A_i = (rows / rows of groups that differ) (R_i - mean_group R); loss = -A logp",
+    formula=r"A_i = \frac{B}{n} (R_i - \mean_g R), \quad n = \text{rows of groups that differ} "
+    r"\\ L = -A \log \pi",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

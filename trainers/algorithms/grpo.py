@@ -26,7 +26,7 @@ ALGORITHM = Algorithm(
     name="grpo",
     summary="group-relative outcome, one baseline for both seats",
     paper="Shao et al. 2024, DeepSeekMath, arXiv 2402.03300",
-    formula="A_i = (R_i - mean_group R) / (std_group R + eps), ddof 1",
+    formula=r"A_i = \frac{R_i - \mean_g R}{\std_g R + \epsilon} \quad \text{(ddof 1)}",
     status="vectors",
     reproductions=("tis_cosine",),
     rewards=(Format(legal=0.05),),

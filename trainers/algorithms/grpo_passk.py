@@ -21,7 +21,7 @@ ALGORITHM = Algorithm(
     name="grpo_passk",
     summary="the best play of a group is paid by its lead over the second, the others nothing",
     paper="Tang et al. 2025, Inference Time Objectives, arXiv 2503.19595",
-    formula="A_best = (max R - second R) / (std_group R + eps), all others 0",
+    formula=r"A_\best = \frac{R_\best - R_\second}{\std_g R + \epsilon}, \quad A_\others = 0",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -27,7 +27,8 @@ ALGORITHM = Algorithm(
     name="gspo",
     summary="GRPO with one ratio per row, clipped as a whole",
     paper="Zheng et al. 2025, GSPO, arXiv 2507.18071",
-    formula="loss = clip of s_i = exp(mean_t(logp - logp_old)), A as in GRPO",
+    formula=r"s_i = \exp(\mean_t (\log \pi_t - \log \pi_{\old,t})) \\ "
+    r"L_i = -\min(s_i A_i, \clip(s_i, 1 - \epsilon_\lo, 1 + \epsilon_\hi) A_i)",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -34,7 +34,10 @@ ALGORITHM = Algorithm(
     name="hapo",
     summary="GRPO over tokens whose clip and advantage follow their entropy",
     paper="Liu et al. 2025, HAPO, arXiv 2509.16591",
-    formula="A = (R - mean) / std over tokens of the group; clip and A scaled by 1 +- h(entropy)",
+    formula=r"A_t = \frac{R - \mean_g R}{\std_g R} \quad \text{with statistics over tokens} \\ "
+    r"A_t \leftarrow A_t (1 + h_t) \text{ for uncertain tokens that move and certain tokens that "
+    r"rest} \\ \epsilon_{\lo,t} = \epsilon_\lo (1 - \min(h_t, 0)), \quad \epsilon_{\hi,t} = "
+    r"\epsilon_\hi (1 + \max(h_t, 0))",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

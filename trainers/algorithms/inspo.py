@@ -56,8 +56,8 @@ ALGORITHM = Algorithm(
     name="inspo",
     summary="a bandit over instructions, refreshed by reflection on failures; GRPO per instruction",
     paper="Zhou et al. 2025, INSPO, arXiv 2512.01945",
-    formula="I ~ softmax(w / tau); A_i = (R_i - mean) / std within (task, I); "
-    "w <- (1 - rho) w + rho mean R",
+    formula=r"I \sim \softmax(w / \tau), \quad w_I \leftarrow (1 - \rho) w_I + \rho \mean R_I \\ "
+    r"A_i = \frac{R_i - \mean R}{\std R + \epsilon} \text{ within one task and } I",
     status="inferred",
     reproductions=("inspo_procedure",),
     cycle=(*BANDIT, REFLECT, FitRewards()),

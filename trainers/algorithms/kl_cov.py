@@ -27,7 +27,8 @@ ALGORITHM = Algorithm(
     name="kl_cov",
     summary="GRPO without a clip, with a penalty on the few tokens of highest covariance",
     paper="Cui et al. 2025, The Entropy Mechanism, arXiv 2505.22617",
-    formula="loss_t = -A s + beta |logp - logp_old| on the top share by cov(A, logp)_t",
+    formula=r"L_t = -s_t A_t + \beta |\log \pi_t - \log \pi_{\old,t}| \, 1[t \in \text{top share "
+    r"by } \cov_t] \\ \cov_t = (A_t - \mean A) (\log \pi_t - \mean \log \pi)",
     status="table",
     reproductions=("cov_entropy",),
     rewards=(Format(legal=0.05),),

@@ -31,7 +31,8 @@ ALGORITHM = Algorithm(
     name="knapsack",
     summary="GRPO whose plays go to the starts where outcomes are likely to differ",
     paper="Li et al. 2025, Knapsack RL, arXiv 2509.25849",
-    formula="max sum_q V(p_q, n_q) with sum n_q fixed; V = (1 - p^n - (1-p)^n) p (1-p)^2",
+    formula=r"\max_n \sum_q V(p_q, n_q), \quad \sum_q n_q = N \\ "
+    r"V(p, n) = (1 - p^n - (1 - p)^n) \, p (1 - p)^2",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(

@@ -22,7 +22,7 @@ ALGORITHM = Algorithm(
     name="lite_ppo",
     summary="outcome minus group mean, over the deviation of the batch; mean over tokens",
     paper="Liu et al. 2025, Tricks or Traps, arXiv 2508.08221",
-    formula="A_i = (R_i - mean_group R) / (std_batch R + eps)",
+    formula=r"A_i = \frac{R_i - \mean_g R}{\std_\batch R + \epsilon}",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -42,7 +42,7 @@ ALGORITHM = Algorithm(
     name="mac_spgg",
     summary="PPO with a policy and a critic per agent, for sequential public goods",
     paper="Liang et al. 2025, MAC-SPGG, arXiv 2508.02076",
-    formula="A_t = delta_t + gamma lam A_{t+1}, less the agent's mean; payoffs of the game",
+    formula=r"A_t = G_t - \mean_\agent G, \quad G_t = \delta_t + \gamma \lambda G_{t+1}",
     status="inferred",
     reproductions=("mac_spgg",),
     population=Separate(),

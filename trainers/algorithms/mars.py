@@ -42,7 +42,8 @@ ALGORITHM = Algorithm(
     name="mars",
     summary="self-play with turn-level returns, centred per seat",
     paper="Yuan et al. 2025, MARS (later MARSHAL), arXiv 2510.15414",
-    formula="A(i,k) = sum_{k'>=k} r(i,k') - mean over all turns of the same game and seat",
+    formula=r"A_{i,k} = Y_{i,k} - \mean_{\text{game, seat}} Y, \quad Y_{i,k} = \sum_{k' \ge k} "
+    r"r_{i,k'}",
     status="vectors",
     reproductions=("mars_centre",),
     rewards=(Format(legal=0.05),),

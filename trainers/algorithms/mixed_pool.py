@@ -40,7 +40,8 @@ ALGORITHM = Algorithm(
     name="mixed_pool",
     summary="learners meet learners and memory-one players, and are not told which",
     paper="Weis et al. 2026, in-context co-player inference, arXiv 2602.16301",
-    formula="opponent ~ 1/2 learners + 1/2 memory-one; A_t = sum_k gamma^k r_{t+k} - V_t, whitened",
+    formula=r"A_t = \sum_k \gamma^k r_{t+k} - V_t \\ \text{opponent} \sim \frac{1}{2} \text{ "
+    r"learners} + \frac{1}{2} \text{ memory-one players}",
     status="table",
     reproductions=("pool_cooperation",),
     population=PastSelves(size=0, latest=0.5, learners=2, members=PLAYERS),

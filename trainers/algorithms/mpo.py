@@ -57,7 +57,8 @@ ALGORITHM = Algorithm(
     name="mpo",
     summary="PPO on a judge's grades; its rubric is rewritten from what the policy makes of it",
     paper="Kim et al. 2025, MPO, arXiv 2504.20157",
-    formula="R = (points by rubric v - mean_v) / std_v; every k updates v + 1 = meta(records)",
+    formula=r"R = \frac{q - \mean_v q}{\std_v q}, \quad q = \text{score by rubric } v \\ "
+    r"v \leftarrow \meta(v, \text{records}) \text{ every } k \text{ updates}",
     status="table",
     reproductions=("mpo_rubric",),
     cycle=(*JUDGED, META, FitRewards()),

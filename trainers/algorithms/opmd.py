@@ -27,7 +27,7 @@ ALGORITHM = Algorithm(
     name="opmd",
     summary="policy gradient with a squared log-ratio to the sampling policy (REP-OPMD)",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
-    formula="loss = -A logp + tau (logp - logp_old)^2, A_i = R_i - mean_group R",
+    formula=r"L = -A \log \pi + \tau (\log \pi - \log \pi_\old)^2, \quad A_i = R_i - \mean_g R",
     status="vectors",
     reproductions=("offline_bandit",),
     rewards=(Format(legal=0.05),),

@@ -20,7 +20,8 @@ ALGORITHM = Algorithm(
     name="opo",
     summary="outcome minus the length-weighted group mean, strictly on-policy",
     paper="Hao et al. 2025, OPO, arXiv 2505.23585",
-    formula="A_i = R_i - sum_j l_j R_j / sum_j l_j; loss = -A logp",
+    formula=r"A_i = R_i - \frac{\sum_j l_j R_j}{\sum_j l_j}, \quad l = \text{length} \\ "
+    r"L = -A \log \pi",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

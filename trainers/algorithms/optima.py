@@ -45,7 +45,8 @@ ALGORITHM = Algorithm(
     name="optima",
     summary="the best plays of a task, right and short, are imitated or preferred",
     paper="Chen et al. 2024, Optima, arXiv 2410.08115",
-    formula="R = R_task - lambda tokens; SFT on argmax R if R > theta, or DPO + alpha NLL on pairs",
+    formula=r"R = R_\task - \lambda \cdot \text{tokens} \\ L = -\log \pi(\argmax R) \text{ if } "
+    r"R > \theta, \quad \text{or} \quad L_\DPO + \alpha L_\NLL",
     status="table",
     reproductions=("optima_codes",),
     cycle=(Collect(), BuildBatch(), SELECT, IMITATE, FitRewards()),

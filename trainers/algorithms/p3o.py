@@ -28,7 +28,7 @@ ALGORITHM = Algorithm(
     name="p3o",
     summary="policy gradient on pairs of plays: only differences of rewards count",
     paper="Wu et al. 2023, P3O, arXiv 2310.00212",
-    formula="loss = -(r1 - r2)(log pi(y1) - log pi(y2)) / 2",
+    formula=r"L = -\frac{1}{2} (r_1 - r_2) (\log \pi(y_1) - \log \pi(y_2))",
     status="inferred",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=2),

@@ -38,7 +38,8 @@ ALGORITHM = Algorithm(
     name="paired",
     summary="a designer earns the regret between two players of its level",
     paper="Dennis et al. 2020, PAIRED, arXiv 2012.02096",
-    formula="R_designer = max(max_i U(antagonist_i) - mean_j U(protagonist_j), 0); PPO for all",
+    formula=r"R_\designer = \max(\max_i U(\text{antagonist}_i) - \mean_j "
+    r"U(\text{protagonist}_j), 0)",
     status="table",
     reproductions=("paired_corridor",),
     population=ByRole(),

@@ -28,7 +28,8 @@ ALGORITHM = Algorithm(
     name="polychromic",
     summary="sets of plays share an advantage for success times diversity",
     paper="Hamid et al. 2025, Polychromic Objectives, arXiv 2509.25424",
-    formula="A_i = f(S) - mean f, f(S) = mean_S R * (different labels in S) / |S|",
+    formula=r"A_i = f(S) - \mean f, \quad i \in S \\ f(S) = \mean_S R \cdot "
+    r"\frac{\text{different labels in } S}{|S|}",
     status="inferred",
     reproductions=("polychromic",),
     collect=CollectConfig(episodes=512, group_size=8),

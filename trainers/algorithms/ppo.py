@@ -29,7 +29,8 @@ ALGORITHM = Algorithm(
     name="ppo",
     summary="clipped policy gradient with a critic; advantages over tokens",
     paper="Schulman et al. 2017, arXiv 1707.06347",
-    formula="A_t = delta_t + gamma lam A_{t+1}, delta_t = r_t + gamma V_{t+1} - V_t, whitened",
+    formula=r"A_t = \delta_t + \gamma \lambda A_{t+1}, \quad \delta_t = r_t + \gamma V_{t+1} - "
+    r"V_t",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),

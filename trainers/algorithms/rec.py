@@ -39,7 +39,8 @@ ALGORITHM = Algorithm(
     name="rec",
     summary="gated REINFORCE on the plays of another policy, in six forms",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
-    formula="loss = -A logp where A >= 0 and s <= 1.2, or A <= 0 and s >= 0.8; else 0",
+    formula=r"L_t = -A_t \log \pi_t \, 1[(A_t \ge 0 \wedge s_t \le 1.2) \vee (A_t \le 0 \wedge "
+    r"s_t \ge 0.8)]",
     status="vectors",
     reproductions=("offline_bandit",),
     rewards=(Format(legal=0.05),),

@@ -24,7 +24,7 @@ ALGORITHM = Algorithm(
     name="red_drop",
     summary="REINFORCE on as many bad plays of a group as there are good ones",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
-    formula="A_i = R_i - mean of the kept plays of the group, dropped ones 0; loss = -A logp",
+    formula=r"A_i = R_i - \mean_\kept R \text{ if } i \text{ is kept, else } 0 \\ L = -A \log \pi",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -22,7 +22,7 @@ ALGORITHM = Algorithm(
     name="red_weight",
     summary="REINFORCE whose advantages are weighed by their exponential",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
-    formula="A_i = a exp(a / T), a = R_i - mean_group R; loss = -A logp",
+    formula=r"A_i = a_i \exp(a_i / T), \quad a_i = R_i - \mean_g R \\ L = -A \log \pi",
     status="vectors",
     reproductions=("offline_bandit",),
     rewards=(Format(legal=0.05),),

@@ -16,7 +16,8 @@ ALGORITHM = Algorithm(
     name="reinforce",
     summary="return-to-go minus the batch mean",
     paper="Williams 1992, Machine Learning 8",
-    formula="A(i,k) = sum_{k'>=k} r(i,k') - mean over the batch; loss = -A log pi",
+    formula=r"A_{i,k} = Y_{i,k} - \mean_\batch Y, \quad Y_{i,k} = \sum_{k' \ge k} r_{i,k'} \\ "
+    r"L = -A \log \pi",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),

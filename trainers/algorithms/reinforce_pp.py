@@ -25,7 +25,8 @@ ALGORITHM = Algorithm(
     name="reinforce_pp",
     summary="token returns with KL in the reward, whitened over the batch; no group, no critic",
     paper="Hu et al. 2025, REINFORCE++, arXiv 2501.03262",
-    formula="A_t = whiten_tokens(sum_{t'>=t} r_t' - beta (logp_old - logp_ref)_t')",
+    formula=r"A_t = \whiten_\tokens Y_t \\ Y_t = \sum_{t' \ge t} \left( r_{t'} - \beta (\log "
+    r"\pi_{\old,t'} - \log \pi_{\ref,t'}) \right)",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),

@@ -23,7 +23,8 @@ ALGORITHM = Algorithm(
     name="reinforce_pp_baseline",
     summary="outcome minus group mean, whitened over tokens, with a KL loss",
     paper="Hu et al. 2025, REINFORCE++, arXiv 2501.03262",
-    formula="A = whiten_tokens(R - mean_group R); loss + beta k2(pi, ref)",
+    formula=r"A = \whiten_\tokens (R - \mean_g R) \\ L = L_\clip + \frac{\beta}{2} (\log \pi - "
+    r"\log \pi_\ref)^2",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -24,7 +24,7 @@ ALGORITHM = Algorithm(
     name="remax",
     summary="outcome minus that of a greedy play of the same start",
     paper="Li et al. 2023, ReMax, arXiv 2310.10505",
-    formula="A_i = R_i - R(greedy play of the start, same seat); loss = -A logp",
+    formula=r"A_i = R_i - R_\greedy \\ L = -A \log \pi",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),
     advantage=AdvantageConfig(

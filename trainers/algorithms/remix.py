@@ -37,7 +37,9 @@ ALGORITHM = Algorithm(
     name="remix",
     summary="GRPO on fresh and replayed groups, with a clip around the old ratio",
     paper="Liang et al. 2025, Squeeze the Soaked Sponge, arXiv 2507.06892",
-    formula="loss = -min(r A, clip(r, c +- eps) A) + beta (lam KL(pi, ref) + (1-lam) KL(pi, old))",
+    formula=r"L = -\min(r A, \clip(r, c - \epsilon, c + \epsilon) A) + \beta (\lambda \KL(\pi, "
+    r"\pi_\ref) + (1 - \lambda) \KL(\pi, \pi_\old)) \\ r = \pi / \pi_\behaviour, \quad c = "
+    r"\pi_\old / \pi_\behaviour",
     status="inferred",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(

@@ -22,7 +22,7 @@ ALGORITHM = Algorithm(
     name="rloo",
     summary="outcome minus the mean of the same seat in the other plays of its group",
     paper="Ahmadian et al. 2024, arXiv 2402.14740",
-    formula="A_i = R_i - mean of R_j over j != i of the group and seat; loss = -A log pi",
+    formula=r"A_i = R_i - \frac{1}{G - 1} \sum_{j \ne i} R_j \\ L = -A \log \pi",
     status="vectors",
     reproductions=("rloo_unbiased",),
     rewards=(Format(legal=0.05),),

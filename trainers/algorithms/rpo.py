@@ -19,7 +19,8 @@ ALGORITHM = Algorithm(
     name="rpo",
     summary="DPO with imitation of the preferred reply, against over-optimisation",
     paper="Liu et al. 2024, RPO, arXiv 2405.16436",
-    formula="-log s(beta (D_w - D_l)) - eta beta log pi(w), D = log pi/pi_ref",
+    formula=r"L = -\log \sigma(\beta (D_w - D_l)) - \eta \beta \log \pi(w), \quad D = \log (\pi "
+    r"/ \pi_\ref)",
     status="table",
     reproductions=("rpo_coverage",),
     cycle=(

@@ -26,7 +26,7 @@ ALGORITHM = Algorithm(
     name="salt",
     summary="GRPO whose advantages are averaged over plays that took the same step",
     paper="Li et al. 2025, SALT, arXiv 2510.20022",
-    formula="A_t = mean of the GRPO advantages of the plays with the edge (s_t, a_t, s_t+1)",
+    formula=r"A_t = \mean \{ A_j^\GRPO : (s_t, a_t, s_{t+1}) \in j \}",
     status="inferred",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

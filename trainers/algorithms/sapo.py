@@ -20,7 +20,8 @@ ALGORITHM = Algorithm(
     name="sapo",
     summary="GRPO with a sigmoid gate on the ratio",
     paper="Gao et al. 2025, SAPO, arXiv 2511.20347",
-    formula="loss = -(4 / tau) sigmoid(tau (s - 1)) A, tau by the sign of A",
+    formula=r"L_t = -\frac{4}{\tau} \sigmoid(\tau (s_t - 1)) A_t, \quad \tau \text{ by the sign "
+    r"of } A_t",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -27,7 +27,7 @@ ALGORITHM = Algorithm(
     name="semantic",
     summary="GDPO with the likeness to a reference text as one of the rewards",
     paper="2025, semantic rewards, arXiv 2509.13081",
-    formula="R_sem = cos(embed(reply), embed(reference)); A as in GDPO",
+    formula=r"R_\sem = \cos(e(\text{reply}), e(\text{reference})) \\ A \text{ as in GDPO}",
     status="inferred",
     rewards=(Format(legal=0.05), Semantic()),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -25,7 +25,8 @@ ALGORITHM = Algorithm(
     name="skywork",
     summary="GRPO with an entropy bonus that is on while entropy is low",
     paper="He et al. 2025, Skywork-OR1, arXiv 2505.22312",
-    formula="loss - c H while H <= target; c += 0.005 if H <= target else -= 0.005, in [0, 1]",
+    formula=r"L = L_\clip - c H \, 1[H \le H^*] \\ c \leftarrow \clip(c \pm 0.005, 0, 1), \quad "
+    r"+ \text{ if } H \le H^*",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(

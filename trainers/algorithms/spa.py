@@ -32,7 +32,7 @@ ALGORITHM = Algorithm(
     name="spa",
     summary="PPO on turn rewards that a learned estimate of progress pays",
     paper="Wang et al. 2025, SPA-RL, arXiv 2505.20732",
-    formula="r_t = c_t + 0.5 g_t, c = argmin (sum_t c_t - R)^2; advantage and loss as in PPO",
+    formula=r"r_t = c_t + 0.5 \, g_t, \quad c = \argmin_c (\sum_t c_t - R)^2",
     status="vectors",
     rewards=(Progress(grounding=0.5, failed="Nothing happens"),),
     collect=CollectConfig(episodes=512),

@@ -44,7 +44,8 @@ ALGORITHM = Algorithm(
     name="spark",
     summary="verified replies become judge and reflection questions for the same weights",
     paper="Liu et al. 2025, SPARK, arXiv 2509.22624",
-    formula="A = (r - mean) / (std + eps) on solving, and on answers to questions about it",
+    formula=r"A = \frac{r - \mean_g r}{\std_g r + \epsilon}, \quad \text{for answers and for "
+    r"judgements of answers}",
     status="table",
     reproductions=("spark_judge",),
     cycle=(*SOLVE, *JUDGE),

@@ -30,7 +30,8 @@ ALGORITHM = Algorithm(
     name="spear",
     summary="GRPO that imitates its own earlier successes in growing extra passes",
     paper="Qin et al. 2025, SPEAR, arXiv 2509.22601",
-    formula="GRPO + w(step) * clip_cov loss on stored plays, A = R - median of group means >= 0",
+    formula=r"L = L_\GRPO + w(\text{step}) \, L_{\text{clip-cov}}(\text{stored episodes}) \\ "
+    r"A_\stored = R - \median (\text{group means}) \ge 0",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(

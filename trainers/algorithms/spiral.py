@@ -22,7 +22,7 @@ ALGORITHM = Algorithm(
     name="spiral",
     summary="outcome minus a running baseline per game and seat",
     paper="Liu et al. 2025, SPIRAL, arXiv 2506.24119",
-    formula="A = R - b(game, seat) before b <- 0.95 b + 0.05 R",
+    formula=r"A = R - b_{\text{game, seat}}, \quad b \leftarrow 0.95 \, b + 0.05 \, R",
     collect=CollectConfig(episodes=512),
     advantage=AdvantageConfig(
         credit=Outcome(), baseline=SeatEma(decay=0.95), normalise=NoNormalisation()

@@ -24,7 +24,7 @@ ALGORITHM = Algorithm(
     name="spo",
     summary="win rate against the other episodes of the task, instead of a reward",
     paper="Swamy et al. 2024, SPO, arXiv 2401.04056",
-    formula="r_i = 1/(G-1) sum_{j != i} P(i preferred to j), A = r - mean over the task",
+    formula=r"r_i = \frac{1}{G - 1} \sum_{j \ne i} P(i \succ j), \quad A_i = r_i - \mean_g r",
     status="table",
     reproductions=("spo_minimax",),
     rewards=(WinRate(),),

@@ -30,7 +30,8 @@ ALGORITHM = Algorithm(
     name="sppo",
     summary="log-ratios are regressed on win rates, with a new reference every update",
     paper="Wu et al. 2024, SPPO, arXiv 2405.00675",
-    formula="1/2 [(log pi/pi_t (w) - (P_w - 1/2)/beta)^2 + (log pi/pi_t (l) - (P_l - 1/2)/beta)^2]",
+    formula=r"L = \frac{1}{2} \left( (D_w - \frac{P_w - 1/2}{\beta})^2 + (D_l - \frac{P_l - "
+    r"1/2}{\beta})^2 \right), \quad D = \log (\pi / \pi_t)",
     status="table",
     reproductions=("spo_minimax",),
     cycle=(

@@ -26,7 +26,7 @@ ALGORITHM = Algorithm(
     name="ssl",
     summary="GRPO on tiered rewards: a success plus a graded share of quality",
     paper="Wu et al. 2026, Sweet Spot Learning, arXiv 2601.22491",
-    formula="R = C + alpha S with max R(failure) < min R(success); A as in GRPO",
+    formula=r"R = C + \alpha S, \quad \max R(\text{failure}) < \min R(\text{success})",
     status="inferred",
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(

@@ -41,8 +41,9 @@ ALGORITHM = Algorithm(
     name="ssp",
     summary="search self-play: a proposer paid 1 - success, a group of solvers compared with it",
     paper="Lu et al. 2025, Search Self-play, ICLR 2026, arXiv 2510.18821",
-    formula="proposer: A = 1 - s if the question is valid, else 0; "
-    "solver: A_i = (r_i - mean_play r) / (std_play r + eps)",
+    formula=r"A_\proposer = 1 - s \text{ if the question is valid, else } 0 \\ "
+    r"A_{\solver,i} = \frac{r_i - \mean r}{\std r + \epsilon} \text{ over the solvers of the "
+    r"episode}",
     status="model",
     reproductions=("ssp_gate", "ssp_lesson", "ssp_starter"),
     collect=CollectConfig(episodes=64),

@@ -28,7 +28,8 @@ ALGORITHM = Algorithm(
     name="stable_reinforce",
     summary="REINFORCE++ with limited log-ratios and without outlying advantages",
     paper="Zhang et al. 2025, R1-Reward, arXiv 2505.02835",
-    formula="A = z where |z| <= 3, else 0, z whitened over tokens; log s in +-log 1000, then clip",
+    formula=r"A = z \, 1[|z| \le 3], \quad z = \whiten_\tokens Y \\ "
+    r"s = \exp(\clip(\log \pi - \log \pi_\old, -\log 1000, \log 1000))",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),

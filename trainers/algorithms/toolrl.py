@@ -30,7 +30,7 @@ ALGORITHM = Algorithm(
     name="toolrl",
     summary="GRPO on the format and the graded correctness of tool calls",
     paper="Qian et al. 2025, ToolRL, arXiv 2504.13958",
-    formula="R = format {0, 1} + 6 S / S_max - 3; A as in GRPO",
+    formula=r"R = R_\format + 6 \frac{S}{S_{\max}} - 3, \quad R_\format \in \{0, 1\}",
     status="vectors",
     rewards=(ToolCalls(),),
     collect=CollectConfig(episodes=512, group_size=4),

@@ -23,7 +23,8 @@ ALGORITHM = Algorithm(
     name="topr",
     summary="REINFORCE whose bad rows weigh at most their importance ratio",
     paper="Le Roux et al. 2025, TOPR, arXiv 2503.14286",
-    formula="loss = -alpha A logp, alpha = 1 for A > 0, else clip(prod_t s_t, 0, 1)",
+    formula=r"L = -\alpha A \log \pi \\ \alpha = 1 \text{ if } A > 0, \text{ else } "
+    r"\clip(\prod_t s_t, 0, 1)",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

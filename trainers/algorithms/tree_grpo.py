@@ -25,7 +25,7 @@ ALGORITHM = Algorithm(
     name="tree_grpo",
     summary="GRPO over all plays of a start plus GRPO over those with the same beginning",
     paper="Ji et al. 2025, Tree-GRPO, arXiv 2509.21240",
-    formula="A = (R - mean_group) / std_group + (R - mean_tree) / std_tree",
+    formula=r"A = \frac{R - \mean_g R}{\std_g R} + \frac{R - \mean_\tree R}{\std_\tree R}",
     status="vectors",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -34,7 +34,8 @@ ALGORITHM = Algorithm(
     name="turn_ppo",
     summary="PPO with a critic whose advantages and clip are those of whole turns",
     paper="Li et al. 2025, Turn-PPO, arXiv 2512.17008",
-    formula="A_k = delta_k + gamma lam A_{k+1}, delta_k = r_k + gamma V_{k+1} - V_k over turns",
+    formula=r"A_k = \delta_k + \gamma \lambda A_{k+1}, \quad \delta_k = r_k + \gamma V_{k+1} - "
+    r"V_k \quad \text{over turns } k",
     status="inferred",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),

@@ -62,7 +62,8 @@ ALGORITHM = Algorithm(
     name="two_level",
     summary="workers learn under drawn rules, then with the planner who sets them",
     paper="Zheng et al. 2022, The AI Economist, Science Advances 8(18)",
-    formula="PPO per seat; phase 1: followers alone; phase 2: the planner too",
+    formula=r"A_t = \delta_t + \gamma \lambda A_{t+1} \text{ per seat; followers learn first, "
+    r"then the planner too}",
     status="table",
     reproductions=("two_level", "steering"),
     population=Separate(),

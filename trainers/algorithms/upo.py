@@ -31,8 +31,8 @@ ALGORITHM = Algorithm(
     name="upo",
     summary="DPO on pairs whose labels an estimator under dropout agrees with",
     paper="Wang et al. 2024, UPO, arXiv 2409.11212",
-    formula="BALD = H[mean p_t] - mean H[p_t]; agreed pairs by 1 - BALD and by BALD; "
-    "-log s(beta (D_w - D_l))",
+    formula=r"\BALD = H[\mean_t p_t] - \mean_t H[p_t] \text{ chooses the pairs} \\ "
+    r"L = -\log \sigma(\beta (D_w - D_l)), \quad D = \log (\pi / \pi_\ref)",
     status="table",
     reproductions=("upo_noise",),
     cycle=(

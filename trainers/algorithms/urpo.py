@@ -30,7 +30,9 @@ ALGORITHM = Algorithm(
     name="urpo",
     summary="player and referee in one: verified, ranked and self-judged tasks in one update",
     paper="Lu et al. 2025, URPO, arXiv 2507.17515",
-    formula="GRPO by kind: 1[right], agreement with a known ranking, the model's own verdict",
+    formula=r"A = \frac{r - \mean_g r}{\std_g r + \epsilon}, \quad \text{groups within one kind "
+    r"of task} \\ r = 1[\text{right}], \text{ agreement with a known ranking, or the model's own "
+    r"score}",
     status="table",
     reproductions=("urpo_referee",),
     cycle=(Collect(), QuestionJudge(of=Preferences()), BuildBatch(), ComputeAdvantages(), Update()),

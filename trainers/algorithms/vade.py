@@ -26,7 +26,8 @@ ALGORITHM = Algorithm(
     name="vade",
     summary="GRPO whose plays follow a Thompson draw of what each start can teach",
     paper="2025, VADE, arXiv 2511.18902",
-    formula="theta ~ Beta(1 + s, 1 + n - s), s and n faded; play the largest theta (1 - theta)",
+    formula=r"\theta \sim \Beta(1 + s, 1 + n - s), \quad \text{play the tasks with the largest } "
+    r"\theta (1 - \theta)",
     status="inferred",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(

@@ -31,7 +31,8 @@ ALGORITHM = Algorithm(
     name="xrpo",
     summary="GRPO with plays shared out by uncertainty and a bonus for unlikely successes",
     paper="2025, XRPO, arXiv 2510.06672",
-    formula="A+ = A + min(max(lam (1 - exp(s - mean_group s)), 0), kap A) where A > 0",
+    formula=r"A^+_i = A_i + \min(\max(\lambda (1 - e^{s_i - \mean_g s}), 0), \kappa A_i) \text{ "
+    r"if } A_i > 0",
     status="inferred",
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(

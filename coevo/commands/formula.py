@@ -1,0 +1,63 @@
+"""Formulas for a terminal: LaTeX as lines of plain text."""
+
+from __future__ import annotations
+
+import re
+
+SIGNS = {
+    "ge": ">=",
+    "le": "<=",
+    "ne": "!=",
+    "pm": "+-",
+    "sim": "~",
+    "propto": "~",
+    "succ": ">",
+    "cdot": "*",
+    "mid": "|",
+    "leftarrow": "<-",
+    "wedge": "and",
+    "vee": "or",
+    "left": "",
+    "right": "",
+    "quad": "\t",
+    "frac": r"\frac",
+}
+"""What a LaTeX command is in plain text; others, such as `gamma`, are their names."""
+FRACTION = re.compile(r"\\frac\{([^{}]*)\}\{([^{}]*)\}")
+
+
+def readable(latex: str) -> list[str]:
+    r"""Return the lines of a formula in LaTeX as text.
+
+    >>> readable(r"A_i = \frac{R_i - \mean_g R}{\std_g R + \epsilon} \\ L = -A \log \pi")
+    ['A_i = (R_i - mean_g R) / (std_g R + epsilon)', 'L = -A log pi']
+    """
+    return [_line(line) for line in latex.split(r" \\ ")]
+
+
+def _line(latex: str) -> str:
+    r"""Return a line of a formula as text.
+
+    >>> _line(r"\frac{1}{2} \sum_{k' \ge k} \gamma^{t-k}, \quad s \in \{0, 1\}")
+    "1/2 sum_(k' >= k) gamma^(t-k),  s in {0, 1}"
+    """
+    text = latex.replace(r"\{", "\x01").replace(r"\}", "\x02").replace(r"\,", " ")
+    text = re.sub(r"\\bar\{(\w)\}", r"mean \1", text)
+    text = re.sub(r"\\text\{([^{}]*)\}", r"\1", text)
+    text = re.sub(r"\\([A-Za-z]+)", lambda m: SIGNS.get(m[1], m[1]), text)
+    text = re.sub(r"([_^])\{([^{}]*)\}", lambda m: m[1] + _grouped(m[2]), text)
+    while FRACTION.search(text):
+        text = FRACTION.sub(lambda m: _ratio(m[1], m[2]), text)
+    text = re.sub(r" ?\t ?", "  ", re.sub(r" +", " ", text))
+    return re.sub(r"(?<=\() | (?=\))", "", text).translate({1: "{", 2: "}"})
+
+
+def _grouped(term: str) -> str:
+    """Return a term in parentheses, a single name or number without."""
+    return term if re.fullmatch(r"\w*", term) else f"({term})"
+
+
+def _ratio(above: str, below: str) -> str:
+    """Return a fraction in one line."""
+    both = f"{_grouped(above)} / {_grouped(below)}"
+    return both if "(" in both else both.replace(" ", "")
