@@ -55,7 +55,7 @@ def strip() -> str:
         card(specs[name], "environments/")
         for name in ("chess", "hex", "debate", "leduc_poker", "fishery", "connect_four")
     )
-    return raw(f'<div class="gallery">{cards}</div>')
+    return raw(f'<div class="gallery strip">{cards}</div>')
 
 
 def card(env: EnvSpec, folder: str = "") -> str:

@@ -241,7 +241,7 @@ def test_links_and_named_files_exist(page):
 def test_the_map_names_the_folders():
     map_ = next(b for _, b in blocks(ROOT / "README.md", "") if b.startswith("coevo/"))
     named = re.findall(r"^(\w+)/ ", map_, re.MULTILINE)
-    assert sorted(named) == sorted([*FOLDERS.values(), "tests", "docs"])
+    assert sorted(named) == sorted([*FOLDERS.values(), "studies", "tests", "docs"])
 
 
 def test_the_readme_is_short():
