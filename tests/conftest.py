@@ -12,7 +12,9 @@ os.environ.update(
     MKL_NUM_THREADS="1",
 )
 
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -81,6 +83,17 @@ def _one_seed() -> None:
     if torch is not None and hasattr(torch, "manual_seed"):
         torch.set_num_threads(1)
         torch.manual_seed(0)
+
+
+@pytest.fixture
+def usual_signals() -> Iterator[None]:
+    """Let signals to stop arrive: under nohup, or in the background, some are ignored."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    usual |= {signal.SIGHUP: signal.SIG_DFL} if hasattr(signal, "SIGHUP") else {}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

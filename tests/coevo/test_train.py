@@ -267,6 +267,7 @@ def test_what_is_no_duration(text):
         seconds(text)
 
 
+@pytest.mark.usefixtures("usual_signals")
 def test_ctrl_c_saves_and_the_run_goes_on(cli, here, tiny_model_dir):
     words = ("train", "mars", "--env", KUHN, "--model", tiny_model_dir, "--steps", "100000")
     process = start(*words, *TINY, "--out", here / "long")

@@ -7,13 +7,7 @@ import pytest
 
 from coevo.trainers.interrupt import as_one
 
-
-@pytest.fixture(autouse=True)
-def _usual():
-    before = {n: signal.signal(n, signal.SIG_DFL) for n in (signal.SIGTERM, signal.SIGHUP)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+pytestmark = pytest.mark.usefixtures("usual_signals")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

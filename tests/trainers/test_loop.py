@@ -207,6 +207,7 @@ def test_metrics_tell_returns_by_seat_and_how_plays_ended(config, tmp_path):
     assert metrics["reward/format"] >= 0
 
 
+@pytest.mark.usefixtures("usual_signals")
 @pytest.mark.parametrize("number", STOPPING)
 def test_a_signal_to_stop_finishes_the_update_and_keeps_it(config, folder, number):
     given = config(steps=50, checkpoint_every=50)

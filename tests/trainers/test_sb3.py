@@ -327,6 +327,7 @@ def test_what_is_restored_is_what_was_saved(tmp_path):
     assert not deals[0] & deals[1]
 
 
+@pytest.mark.usefixtures("usual_signals")
 def test_ctrl_c_saves_and_a_second_call_completes(tmp_path):
     def interrupt(step):
         if step == 2:

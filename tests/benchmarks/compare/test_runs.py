@@ -159,6 +159,7 @@ def test_a_worker_that_is_killed_costs_one_run(tmp_path, tiny):
     assert result(tmp_path, todo[0]) == ended[todo[0]]
 
 
+@pytest.mark.usefixtures("usual_signals")
 def test_interrupted_runs_continue_and_end_with_the_same_rows(tmp_path, tiny):
     manifest = tiny(algorithms=("mars",), budgets={KUHN: {"tokens": 1500}}, seeds=(0,))
     whole, broken = tmp_path / "whole", tmp_path / "broken"
