@@ -1,7 +1,5 @@
 """The generic skin plays every OpenSpiel game that can be loaded without parameters."""
 
-import doctest
-
 import numpy as np
 import pyspiel
 import pytest
@@ -9,7 +7,6 @@ import pytest
 from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.envs.core.factories import raw_factory
 from coevo.envs.core.parsing import answer, parse_move
-from coevo.envs.games import states
 from coevo.envs.games.openspiel import OpenSpielTask
 
 REFUSED = {
@@ -172,9 +169,3 @@ def test_chance_comes_from_the_environment_alone(walks):
         rolls.add(env.task.state.history()[0])
     assert len(rolls) > 3
     assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
-
-
-def test_examples_in_docstrings():
-    failed, tried = doctest.testmod(states)
-    assert tried > 4
-    assert failed == 0
