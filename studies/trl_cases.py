@@ -130,18 +130,6 @@ TERMS = (
         asked={"loss.regularise": [{"name": "entropy", "coef": 0.01}]},
     ),
     Case(
-        name="dr_grpo, top fifth by entropy",
-        record="dr_grpo",
-        trl={"loss_type": "dr_grpo", "scale_rewards": "none", "top_entropy_quantile": 0.2},
-        asked={"loss.token_masks": [{"name": "entropy_quantile", "keep": 0.2}]},
-    ),
-    Case(
-        name="dr_grpo, off-policy rows silenced",
-        record="dr_grpo",
-        trl={"loss_type": "dr_grpo", "scale_rewards": "none", "off_policy_mask_threshold": 0.02},
-        asked={"loss.token_masks": [{"name": "off_policy_mask", "delta": 0.02}]},
-    ),
-    Case(
         name="dapo, token TIS 1.2",
         record="dapo",
         trl={
@@ -150,16 +138,6 @@ TERMS = (
             "vllm_importance_sampling_clip_max": 1.2,
         },
         asked={"loss.is_correction": {"name": "token_tis", "cap": 1.2}, **EPS},
-    ),
-    Case(
-        name="dapo, row TIS 1.2",
-        record="dapo",
-        trl={
-            **VLLM,
-            "vllm_importance_sampling_mode": "sequence_truncate",
-            "vllm_importance_sampling_clip_max": 1.2,
-        },
-        asked={"loss.is_correction": {"name": "seq_tis", "cap": 1.2}, **EPS},
     ),
     Case(
         name="dapo, token mask 0.8 to 1.2",
@@ -171,18 +149,6 @@ TERMS = (
             "vllm_importance_sampling_clip_max": 1.2,
         },
         asked={"loss.is_correction": {"name": "token_mis", "lo": 0.8, "hi": 1.2}, **EPS},
-        counts="raw",
-        why="rejected tokens stay in TRL's denominator and leave ours",
-    ),
-    Case(
-        name="dapo, row mask 1.5",
-        record="dapo",
-        trl={
-            **VLLM,
-            "vllm_importance_sampling_mode": "sequence_mask",
-            "vllm_importance_sampling_clip_max": 1.5,
-        },
-        asked={"loss.is_correction": {"name": "seq_mis", "hi": 1.5}, **EPS},
         counts="raw",
         why="rejected tokens stay in TRL's denominator and leave ours",
     ),

@@ -25,7 +25,6 @@ SCORES = {
 KL = {
     "approx_kl": "from the policy that played",
     "kl": "from the reference",
-    "adaptive_kl": "from the reference",
     "convex_kl": "from the reference",
     "magnet_kl": "from the magnet",
 }

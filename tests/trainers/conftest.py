@@ -15,7 +15,7 @@ from coevo.trainers.estimators import Gae, SeatEma
 from coevo.trainers.losses import Policy
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import build_batch, compute_advantages, update
-from tests.trainers.kuhn_rewards import Consistency, Share, Won
+from tests.trainers.kuhn_rewards import Share, Won
 
 MASKED = {"prompt_style": "terse", "illegal": "mask"}
 LEAGUE = {
@@ -64,7 +64,7 @@ def config(tiny_model_dir):
 @pytest.fixture
 def kuhn_rewards(monkeypatch):
     """Register the rewards that Kuhn poker does not have of its own."""
-    for module in (Won, Share, Consistency):
+    for module in (Won, Share):
         monkeypatch.setitem(REWARDS, module.name, module)
 
 

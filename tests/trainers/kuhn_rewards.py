@@ -33,13 +33,6 @@ class Share(RewardModule):
         return {turn.agent: 0.25}
 
 
-@config
-class Consistency(Won):
-    """Stands for a judge: winners are said to be consistent."""
-
-    name: Literal["consistency"] = "consistency"
-
-
 MOVES = {
     "bet": {"name": "format", "legal": 0.5},
     **{move: {"name": "noted", "key": move} for move in ("check", "call", "fold", "pass")},

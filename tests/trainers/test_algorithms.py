@@ -23,7 +23,6 @@ from coevo.trainers.algorithm import STATUS, Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.estimators import (
     ClipCov,
-    Consistency,
     ConvexKl,
     DistinctMean,
     DualClip,
@@ -252,10 +251,6 @@ ON_KUHN = {
         "rewards": ({"name": "format"}, {"name": "semantic", "reference": "bet"})
     },
     "toolrl:with calls": {"rewards": ({"name": "tool_calls", "expected": "bet()"},)},
-    "stable_reinforce:with a judge": {
-        "rewards": ({"name": "format"}, {"name": "consistency"}),
-        "advantage.compose": Consistency(),
-    },
 }
 """Changes with which a record can play Kuhn poker: a neutral reward where a game gives none."""
 

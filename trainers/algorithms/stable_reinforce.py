@@ -2,10 +2,10 @@
 
 REINFORCE++ with three changes: the log-ratio is limited to +-log 1000 before the exponential; the
 whitened advantage is 0 beyond three deviations; the reward adds a bonus for reasoning that agrees
-with a right answer. The bonus needs a judge that pays a component `consistency`; with one,
-`--set "advantage.compose=consistency"` gives R = 0.5 f + a (1 + 0.5 c).
+with a right answer, R = 0.5 f + a (1 + 0.5 c).
 
-Not copied: the released filter compares the whitened value with the mean of the raw ones +-3.
+Not copied: the bonus, which needs a judge that compares reasoning and answer; and the released
+filter, which compares the whitened value with the mean of the raw ones +-3.
 """
 
 from coevo.envs.rewards import Format
@@ -48,7 +48,7 @@ ALGORITHM = Algorithm(
     published={
         "advantage.kl_in_reward": Published(value=1e-3, source=CODE),
         "advantage.compose": Published(
-            value="consistency", source=CODE, why="needs a judge that compares reasoning and answer"
+            value="consistency", source=CODE, why="needs a judge of reasoning and answer"
         ),
         "loss.surrogate.bound": Published(value=1000.0, source=CODE),
         "optim.lr": Published(value=3e-7, source=CODE, why=SMALL),

@@ -6,7 +6,6 @@ with ranges; calling it computes its formula. The components of one kind form a 
 beside them, such as `Credit`, and `advantage.credit={name: gae, lam: 0.95}` chooses one.
 """
 
-from coevo.trainers.estimators.adaptive import GradientWeights, Hypervolume, Lagrange
 from coevo.trainers.estimators.advantage import (
     AdvantageConfig,
     Advantages,
@@ -35,13 +34,11 @@ from coevo.trainers.estimators.baseline import (
     LogMeanExp,
     NoBaseline,
     SeatEma,
-    StateMean,
 )
 from coevo.trainers.estimators.broadcast import expand_rows, expand_turns
-from coevo.trainers.estimators.component import AdvantageComponent, LossComponent, Term, components
+from coevo.trainers.estimators.component import AdvantageComponent, LossComponent, Term
 from coevo.trainers.estimators.compose import (
     Composition,
-    Consistency,
     Decoupled,
     Gated,
     Tiered,
@@ -52,7 +49,6 @@ from coevo.trainers.estimators.critic_credit import Gae, TdCritic, gae_recursion
 from coevo.trainers.estimators.entropy import (
     AdaptiveEntropy,
     Entropy,
-    EntropyBand,
     Nll,
     exact_entropy,
 )
@@ -63,16 +59,11 @@ from coevo.trainers.estimators.hapo import Hapo
 from coevo.trainers.estimators.inputs import LossInputs, from_tokens
 from coevo.trainers.estimators.is_correction import (
     Correction,
-    GeoRs,
     IsCorrection,
-    K3Rs,
-    SeqMis,
-    SeqTis,
     TokenMis,
     TokenTis,
 )
 from coevo.trainers.estimators.kl import (
-    AdaptiveKl,
     ConvexKl,
     Kl,
     KlCov,
@@ -95,7 +86,6 @@ from coevo.trainers.estimators.normalise import (
     AgentStd,
     BatchStd,
     BetaPdf,
-    FixedUnit,
     GroupStd,
     NoNormalisation,
     Normalisation,
@@ -124,12 +114,11 @@ from coevo.trainers.estimators.surrogate_clip import (
 from coevo.trainers.estimators.surrogate_offpolicy import Opmd, Rec, RemixClip, Topr
 from coevo.trainers.estimators.table import AdvantageTable
 from coevo.trainers.estimators.table_credit import TdTable
-from coevo.trainers.estimators.token_masks import ClipCov, EntropyQuantile, OffPolicyMask, TokenMask
+from coevo.trainers.estimators.token_masks import ClipCov, TokenMask
 from coevo.trainers.estimators.trajectories import Trajectories, from_lists
 from coevo.trainers.estimators.transform import (
     BatchWhiten,
     ClipAdvantage,
-    DropTruncated,
     ExpWeight,
     FilterSigma,
     Shift,

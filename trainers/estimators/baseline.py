@@ -183,29 +183,6 @@ class DistinctMean(AdvantageComponent):
 
 
 @config
-class StateMean(AdvantageComponent):
-    """Subtract the mean over turns that saw the same state, within the key (GiGPO's step groups).
-
-    Visits of one state by one trajectory share a group; a state that was seen once gives 0.
-    The credit must tell turns apart, e.g. `to_go(gamma=0.95)`. Same as `group(by="group+state")`.
-
-    >>> from dataclasses import replace
-    >>> from coevo.trainers.estimators import from_lists
-    >>> batch = from_lists([[0.0, 1.0], [0.0, 0.0]])
-    >>> batch = replace(batch, state_BT=torch.tensor([[0, 1], [0, 2]]))
-    >>> y_BT, frame = torch.tensor([[1.0, 1.0], [0.0, 0.0]]), Frame(batch, "turn")
-    >>> StateMean()(y_BT, frame, {})[0].tolist()
-    [[0.5, 0.0], [-0.5, 0.0]]
-    """
-
-    name: Literal["state_mean"] = "state_mean"
-    by: str = "group"
-
-    def __call__(self, y: Tensor, frame: Frame, state: State) -> Centred:
-        return GroupMean(by=f"{self.by}+state")(y, frame, state)
-
-
-@config
 class LogMeanExp(AdvantageComponent):
     """Subtract b = tau log mean exp(Y / tau) of the group (OPMD).
 
@@ -322,7 +299,6 @@ Baseline = Annotated[
     | LeaveOneOut
     | AgentMean
     | DistinctMean
-    | StateMean
     | LogMeanExp
     | GreedyBaseline
     | ConstantBaseline

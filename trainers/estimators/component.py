@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, get_args
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -101,8 +100,6 @@ class AdvantageComponent:
     """Values of a critic that the batch must hold."""
     needs_greedy: ClassVar[bool] = False
     """Whether every task is also played greedily once."""
-    needs_influence: ClassVar[bool] = False
-    """Whether the learner measures the gradient of every reward component."""
     keeps_apart: ClassVar[bool] = False
     """Whether several rewards are normalised apart."""
 
@@ -124,16 +121,3 @@ def check_range(name: str, value: float, low: float, high: float) -> None:
     """
     if not low <= value <= high:
         raise ConfigError(f"{name}={value} must be between {low} and {high}")
-
-
-def components(kind: Any) -> dict[str, Any]:
-    """Return the classes of a union of components by their names.
-
-    >>> from coevo.trainers.estimators import RatioLevel
-    >>> list(components(RatioLevel))
-    ['token_ratio', 'turn_ratio', 'seq_geo_ratio', 'seq_prod_ratio']
-    """
-    if dataclasses.is_dataclass(kind):
-        tag = next(f.default for f in dataclasses.fields(kind) if f.name == "name")
-        return {str(tag): kind}
-    return {name: made for part in get_args(kind) for name, made in components(part).items()}

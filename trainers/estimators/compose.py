@@ -17,7 +17,6 @@ from torch import Tensor
 
 from coevo.envs.core.config import choice, config, real
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.estimators.adaptive import GradientWeights, Hypervolume, Lagrange
 from coevo.trainers.estimators.component import AdvantageComponent
 from coevo.trainers.estimators.parts import Parts, checked
 
@@ -141,54 +140,8 @@ class Tiered(AdvantageComponent):
         return parts.one(reward_BT)
 
 
-@config
-class Consistency(AdvantageComponent):
-    """Add a bonus for reasoning that agrees with a right answer: R = 0.5 f + a (1 + 0.5 c).
-
-    c is the outcome of the trajectory and scales what accuracy pays, so agreeing with a wrong
-    answer earns nothing. With f, a, c in {0, 1} the range is [0, 2]. Other components are added.
-    Source: StableReinforce (R1-Reward) repository.
-
-    >>> reward_BTK = torch.tensor([[[1.0, 1.0, 1.0]], [[1.0, 0.0, 1.0]]])
-    >>> names, mask_BT = ("format", "payoff", "consistency"), torch.ones(2, 1).bool()
-    >>> Consistency()(Parts(reward_BTK, names, {}, mask_BT, {})).reward_BTK.flatten().tolist()
-    [2.0, 0.5]
-    """
-
-    name: Literal["consistency"] = "consistency"
-    format: str = "format"
-    accuracy: str = "payoff"
-    consistency: str = "consistency"
-    format_factor: Annotated[float, real()] = 0.5
-    bonus: Annotated[float, real()] = 0.5
-
-    def __call__(self, parts: Parts) -> Parts:
-        parts = checked(parts)
-        f, a, c = (parts.at(name) for name in (self.format, self.accuracy, self.consistency))
-        if len({f, a, c}) < 3:
-            raise ConfigError(
-                f"format={self.format!r}, accuracy={self.accuracy!r} and "
-                f"consistency={self.consistency!r} "
-                "must be three different components"
-            )
-        weight_K = parts.weight_K()
-        agrees_B = weight_K[c] * parts.outcome_BK()[:, c]
-        factor_BK = weight_K.repeat(len(agrees_B), 1)
-        factor_BK[:, f] *= self.format_factor
-        factor_BK[:, a] *= 1.0 + self.bonus * agrees_B
-        factor_BK[:, c] = 0.0
-        return parts.one((parts.reward_BTK * factor_BK.unsqueeze(1)).sum(-1))
-
-
 Composition = Annotated[
-    WeightedSum
-    | Decoupled
-    | Gated
-    | Tiered
-    | Consistency
-    | Lagrange
-    | Hypervolume
-    | GradientWeights,
+    WeightedSum | Decoupled | Gated | Tiered,
     choice(),
 ]
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from coevo.envs.core.config import config, real
-from coevo.trainers.estimators.component import Term, TermComponent, check_range
+from coevo.trainers.estimators.component import Term, TermComponent
 from coevo.trainers.estimators.inputs import LossInputs
 
 INFINITY = float("inf")
@@ -59,33 +59,6 @@ class Nll(TermComponent):
 
     def __call__(self, x: LossInputs) -> Term:
         return Term(-self.coef * x.logp_CL, -x.logp_CL)
-
-
-@config
-class EntropyBand(TermComponent):
-    """Hold entropy between two fixed bounds: coef (relu(low - H) + relu(H - high)).
-
-    Inside the band there is neither bonus nor penalty. `epo` has bounds that follow the past.
-
-    >>> from coevo.trainers.estimators import from_tokens
-    >>> x = from_tokens([[-1.0] * 3], entropy_CL=torch.tensor([[0.25, 1.0, 3.0]]))
-    >>> EntropyBand(coef=1.0, low=0.5, high=2.0)(x).loss_CL.tolist()
-    [[0.25, 0.0, 1.0]]
-    """
-
-    always_token_mean = True
-    name: Literal["entropy_band"] = "entropy_band"
-    coef: Annotated[float, real()] = 0.01
-    low: Annotated[float, real(0)] = 0.0
-    high: Annotated[float, real(0, infinite=True)] = INFINITY
-
-    def __post_init__(self) -> None:
-        check_range("low", self.low, 0.0, self.high)
-
-    def __call__(self, x: LossInputs) -> Term:
-        entropy_CL = x.needed("entropy_CL", self.name)
-        value_CL = torch.relu(self.low - entropy_CL) + torch.relu(entropy_CL - self.high)
-        return Term(self.coef * value_CL, value_CL)
 
 
 @config

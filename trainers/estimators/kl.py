@@ -107,54 +107,6 @@ def importance_weight(x: LossInputs, on: bool, cap: float) -> Tensor:
 
 
 @config
-class AdaptiveKl(TermComponent):
-    """KL to the reference whose coefficient follows the KL: see `control`.
-
-    `coef` is the coefficient of the first update. Target and horizon are those of Ziegler et al.,
-    whose KL is a sum over the reply; ours is a mean over tokens, so set a target per token.
-
-    State: `adaptive_kl/coef`.
-
-    >>> from coevo.trainers.estimators import from_tokens
-    >>> x = from_tokens([[-1.0]], logp_ref_CL=torch.tensor([[-2.0]]))
-    >>> AdaptiveKl(coef=0.5, kind="k1")(x).loss_CL.tolist()
-    [[0.5]]
-    """
-
-    needs_reference = True
-    name: Literal["adaptive_kl"] = "adaptive_kl"
-    coef: Annotated[float, real(0)] = 0.2
-    kind: KlKind = "k2grad_k3value"
-    limit: Annotated[float, real(0, infinite=True)] = INFINITY
-    target: Annotated[float, real(above=0)] = 6.0
-    horizon: Annotated[float, real(above=0)] = 10_000.0
-
-    def __call__(self, x: LossInputs) -> Term:
-        value_CL = kl_term(
-            self.kind, x.logp_CL, x.needed("logp_ref_CL", self.name), limit=self.limit
-        )
-        now = float(x.state.get("adaptive_kl/coef", self.coef))
-        rows = x.mask_CL.any(1).sum().to(value_CL.dtype)
-        stats = {"adaptive_kl/coef": value_CL.new_tensor(now), "sum/adaptive_kl/rows": rows}
-        return Term(now * value_CL, value_CL, stats)
-
-    def control(self, state: Mapping[str, Any], stats: Mapping[str, float]) -> dict[str, Any]:
-        """Move the coefficient: beta <- beta (1 + clip(KL / target - 1, -0.2, 0.2) n / horizon).
-
-        n counts the rows of the update, once for every epoch.
-
-        >>> seen = {"adaptive_kl": 0.09, "sum/adaptive_kl/rows": 256.0}
-        >>> after = AdaptiveKl(target=0.06).control({}, seen)
-        >>> round(after["adaptive_kl/coef"], 4)
-        0.201
-        """
-        before = float(state.get("adaptive_kl/coef", self.coef))
-        rows = stats.get("sum/adaptive_kl/rows", 0.0)
-        error = min(max(stats.get("adaptive_kl", self.target) / self.target - 1.0, -0.2), 0.2)
-        return {"adaptive_kl/coef": before * (1.0 + error * rows / self.horizon)}
-
-
-@config
 class KlCov(TermComponent):
     """Hold back the few tokens that would cost most entropy (KL-Cov): coef |logp - logp_old|.
 

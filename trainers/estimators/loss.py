@@ -19,12 +19,12 @@ from coevo.trainers.estimators.aggregate import (
     TokenMean,
 )
 from coevo.trainers.estimators.component import LossComponent
-from coevo.trainers.estimators.entropy import AdaptiveEntropy, Entropy, EntropyBand, Nll
+from coevo.trainers.estimators.entropy import AdaptiveEntropy, Entropy, Nll
 from coevo.trainers.estimators.epo import Epo
 from coevo.trainers.estimators.hapo import Hapo
 from coevo.trainers.estimators.inputs import LossInputs, blank
 from coevo.trainers.estimators.is_correction import IsCorrection
-from coevo.trainers.estimators.kl import AdaptiveKl, ConvexKl, Kl, KlCov, MagnetKl
+from coevo.trainers.estimators.kl import ConvexKl, Kl, KlCov, MagnetKl
 from coevo.trainers.estimators.loss_stats import (
     Stats,
     token_stats,
@@ -67,16 +67,7 @@ P3O with clipped sides is `ppo_clip` on pairs; its on-policy form is `pg` with l
 """
 
 Regulariser = Annotated[
-    Kl
-    | AdaptiveKl
-    | ConvexKl
-    | KlCov
-    | MagnetKl
-    | Entropy
-    | AdaptiveEntropy
-    | EntropyBand
-    | Epo
-    | Nll,
+    Kl | ConvexKl | KlCov | MagnetKl | Entropy | AdaptiveEntropy | Epo | Nll,
     choice(),
 ]
 """Terms per token that are added to the policy loss."""

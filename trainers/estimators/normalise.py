@@ -122,23 +122,6 @@ class TokenStd:
 
 
 @config
-class FixedUnit:
-    """Divide by a fixed number, e.g. the largest reward of the game.
-
-    >>> from coevo.trainers.estimators import from_lists
-    >>> a_B = torch.tensor([5.0])
-    >>> FixedUnit(value=10.0)(a_B, a_B, Frame(from_lists([[5.0]]), "row")).tolist()
-    [0.5]
-    """
-
-    name: Literal["fixed_unit"] = "fixed_unit"
-    value: Annotated[float, real(above=0)] = 1.0
-
-    def __call__(self, a: Tensor, y: Tensor, frame: Frame) -> Tensor:
-        return frame.hide(wide(a) / self.value)
-
-
-@config
 class BetaPdf:
     """Divide by the Beta density at the group's success rate: A / f(p; alpha, beta) (BNPO).
 
@@ -214,7 +197,7 @@ def unit_interval(y: Tensor, mask: Tensor, low: float, high: float, option: str)
 
 
 Normalisation = Annotated[
-    NoNormalisation | GroupStd | BatchStd | TokenStd | AgentStd | BetaPdf | FixedUnit,
+    NoNormalisation | GroupStd | BatchStd | TokenStd | AgentStd | BetaPdf,
     choice(),
 ]
 

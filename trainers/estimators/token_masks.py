@@ -94,51 +94,6 @@ class ClipCov(MaskComponent):
         return ~marked(x.mask_CL, at_N[order_N[: whole_share(self.ratio, x.mask_CL)]])
 
 
-@config
-class EntropyQuantile(MaskComponent):
-    """Teach only where the policy hesitates: the top `keep` of all tokens by entropy.
-
-    A token teaches if H >= the (1 - keep) quantile over the mask, interpolated linearly. Source:
-    "Beyond the 80/20 rule", as in TRL.
-
-    >>> from coevo.trainers.estimators import from_tokens
-    >>> x = from_tokens([[0.0] * 4], entropy_CL=torch.tensor([[0.1, 0.4, 0.2, 0.3]]))
-    >>> EntropyQuantile(keep=0.5)(x, None).tolist()
-    [[False, True, False, True]]
-    """
-
-    name: Literal["entropy_quantile"] = "entropy_quantile"
-    keep: Annotated[float, real(0, 1)] = 0.2
-
-    def __call__(self, x: LossInputs, generator: torch.Generator | None) -> Tensor:
-        entropy_CL = x.needed("entropy_CL", self.name).detach()
-        return x.mask_CL & (entropy_CL >= quantile(entropy_CL[x.mask_CL], 1.0 - self.keep))
-
-
-@config
-class OffPolicyMask(MaskComponent):
-    """Silence bad rows that have gone far from the policy: keep if A >= 0 or drift <= delta.
-
-    drift = mean_t(logp_behaviour - logp) over the tokens of the row. Source: DeepSeek-V3.2's
-    sequence mask, as in TRL.
-
-    >>> from coevo.trainers.estimators import from_tokens
-    >>> behaviour_CL = torch.zeros(3, 1)
-    >>> x = from_tokens([[-1.0], [-1.0], [-0.1]], [1.0, -1.0, -1.0], logp_behaviour_CL=behaviour_CL)
-    >>> OffPolicyMask()(x, None).tolist()
-    [[True], [False], [True]]
-    """
-
-    name: Literal["off_policy_mask"] = "off_policy_mask"
-    delta: Annotated[float, real(infinite=True)] = 0.5
-
-    def __call__(self, x: LossInputs, generator: torch.Generator | None) -> Tensor:
-        gap_CL = x.needed("logp_behaviour_CL", self.name) - x.logp_CL.detach()
-        length_C1 = x.mask_CL.sum(1, keepdim=True).clamp(min=1)
-        drift_C1 = torch.where(x.mask_CL, gap_CL, 0.0).sum(1, keepdim=True) / length_C1
-        return (x.advantage_CL >= 0) | (drift_C1 <= self.delta)
-
-
 def quantile(value_N: Tensor, share: float, *, nearest: bool = False) -> Tensor:
     """Return a quantile of values, between the two nearest or the nearest of them; 0 of none.
 
@@ -164,5 +119,5 @@ def whole_share(share: float, mask_CL: Tensor) -> int:
     return min(tokens, max(1, int(share * tokens)))
 
 
-TokenMask = Annotated[ClipCov | EntropyQuantile | OffPolicyMask, choice()]
+TokenMask = Annotated[ClipCov, choice()]
 """Which tokens of a mini-batch teach."""

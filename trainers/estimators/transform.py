@@ -161,31 +161,6 @@ class FilterSigma:
         return replace(table, a=torch.where(table.a.abs() <= self.sigma, table.a, 0.0))
 
 
-@config
-class DropTruncated:
-    """Learn nothing from plays that a limit cut off: A = 0 where the key `truncated` is not 0.
-
-    They stay in the statistics of their group and in the denominators of the loss (overlong
-    filter as in DAPO's `overlong_filter`).
-
-    Raises:
-        UnknownNameError: The batch has no key `truncated`.
-
-    >>> from coevo.trainers.estimators import AdvantageConfig, NoNormalisation, from_lists
-    >>> from coevo.trainers.estimators import advantage_table
-    >>> batch = from_lists([[1.0], [0.0]], truncated=[0, 1])
-    >>> config = AdvantageConfig(normalise=NoNormalisation())
-    >>> DropTruncated()(advantage_table(config, batch)).a.tolist()
-    [0.5, 0.0]
-    """
-
-    name: Literal["drop_truncated"] = "drop_truncated"
-
-    def __call__(self, table: AdvantageTable) -> AdvantageTable:
-        cut = table.aligned("row", table.batch.key_of("truncated")) != 0
-        return replace(table, a=torch.where(cut, 0.0, table.a))
-
-
 Transform = Annotated[
     ClipAdvantage
     | BatchWhiten
@@ -193,7 +168,6 @@ Transform = Annotated[
     | ExpWeight
     | Shift
     | FilterSigma
-    | DropTruncated
     | DropNegatives
     | BestOfGroup
     | ShareSet

@@ -236,17 +236,6 @@ class Learner:
             weight=weight,
         )
 
-    def gradient(self, sequences: Sequences) -> Tensor:
-        """Return the gradient of the policy's loss over all sequences, flat; nothing is moved."""
-        self.optimizer.zero_grad(set_to_none=True)
-        every = range(len(sequences.spans))
-        self.objective(sequences).add_gradients(every, torch.Generator().manual_seed(0))
-        trained = self.masters.parameters
-        flat = [torch.zeros_like(p) if p.grad is None else p.grad for p in trained]
-        gradient_N = torch.cat([unsharded(g).flatten() for g in flat]).cpu()
-        self.optimizer.zero_grad(set_to_none=True)
-        return gradient_N
-
     def _set_rate(self, rate: float) -> None:
         for group in self.optimizer.param_groups:
             if isinstance(group["lr"], Tensor):

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from coevo.envs.core.config import config
 from coevo.trainers.cycle import Step, UpdateContext
-from coevo.trainers.estimators import Advantages, Trajectories, WeightedSum, advantages
-from coevo.trainers.estimators.adaptive import influence
+from coevo.trainers.estimators import Advantages, Trajectories, advantages
 from coevo.trainers.items.sequences import Batch, Sequences, note_advantages
 from coevo.trainers.learners.utterance_critic import CRITICS
 
@@ -76,11 +75,8 @@ def credit(
     if algorithm.advantage.credit.reads == "q_BTC":
         trajectories = _judged(algorithm, learners, trajectories, sequences, rate)
     found = advantages(algorithm.advantage, trajectories, dict(state))
-    after = dict(found.state)
-    if algorithm.advantage.compose.needs_influence:
-        after |= _influences(algorithm, learners, trajectories, sequences)
     taught = with_advantages(sequences, found)
-    return Credited(taught, found.advantage_BS, dict(found.stats), after)
+    return Credited(taught, found.advantage_BS, dict(found.stats), dict(found.state))
 
 
 def with_advantages(sequences: Sequences, credited: Advantages) -> Sequences:
@@ -119,27 +115,3 @@ def _judged(
             q_BTC = torch.where(own_BT1, q_own.to(q_BTC), q_BTC)
             v_BTC = torch.where(own_BT1, v_own.to(v_BTC), v_BTC)
     return replace(found, q_BTC=q_BTC, v_BTC=v_BTC)
-
-
-def _influences(
-    algorithm: Algorithm,
-    learners: Mapping[str, Learner],
-    trajectories: Trajectories,
-    sequences: Sequences,
-) -> dict[str, float]:
-    """Measure how far each reward component's gradient helps them all: one pass per component."""
-    names = trajectories.components
-    total = torch.zeros(len(names))
-    for name, learner in learners.items():
-        _, at = sequences.written_by(name)
-        gradients = []
-        for component in names if len(at) else ():
-            weights = {c: float(c == component) for c in names}
-            alone = replace(algorithm.advantage, compose=WeightedSum(), reward_weights=weights)
-            credited = advantages(alone, trajectories, {})
-            gradients.append(
-                learner.gradient(with_advantages(sequences, credited).written_by(name)[0])
-            )
-        if gradients:
-            total = total + influence(gradients).to(total)
-    return {f"gradient_weights/s/{c}": s for c, s in zip(names, total.tolist(), strict=True)}

@@ -21,7 +21,6 @@ from coevo.trainers.estimators import (
     Credit,
     Decoupled,
     DropNegatives,
-    DropTruncated,
     ExpWeight,
     FilterSigma,
     GrpoFallback,
@@ -34,7 +33,6 @@ from coevo.trainers.estimators import (
     ShareSet,
     Sharpen,
     Shift,
-    StateMean,
     ToGo,
     TokenStd,
     Transform,
@@ -74,7 +72,6 @@ def test_3_a_group_of_one_and_a_group_of_equals_get_nothing_from_any_comparison(
         ), name
     for spec in (
         replace(DR_GRPO, baseline=LogMeanExp(tau=0.01)),
-        replace(RAW, credit=ToGo(), baseline=StateMean()),
         replace(DR_GRPO, normalise=BetaPdf(low=0.0, high=5.0)),
         replace(DR_GRPO, transform=(DropNegatives(),)),
     ):
@@ -350,11 +347,6 @@ def test_pairs_of_one_kind_do_not_open_the_gate():
     assert (a_B != 0).tolist() == [True, True, False, True]
 
 
-def test_truncated_plays_stay_in_the_statistics():
-    batch = rows(1.0, 0.0, truncated=[0, 1])
-    assert a_of(replace(DR_GRPO, transform=(DropTruncated(),)), batch).tolist() == [0.5, 0.0]
-
-
 def test_hapo_falls_back_for_the_group_that_is_extreme_and_for_no_other():
     batch = from_lists(
         [[1.0], [0.0], [1.0], [0.0]], tokens=[[1], [30], [2], [2]], group=[0, 0, 1, 1]
@@ -383,7 +375,6 @@ def test_rewards_kept_apart_cannot_share_a_baseline(name):
         (ShareSet, "trajectory key 'set'"),
         (BlendGlobal, "trajectory key 'answer'"),
         (AddTree, "trajectory key 'tree'"),
-        (DropTruncated, "trajectory key 'truncated'"),
         (Sharpen, "'sharpen' needs logp_old_BS"),
         (AddStateGroup, "'state' needs state_BT"),
         (MergeEdges, "'merge_edges' needs state_BT"),
@@ -393,12 +384,6 @@ def test_rewards_kept_apart_cannot_share_a_baseline(name):
 def test_what_a_modifier_lacks_is_named(modifier, message):
     with pytest.raises((ConfigError, UnknownNameError), match=message):
         a_of(AdvantageConfig(transform=(modifier(),)), rows(1.0, 0.0))
-
-
-def test_groups_of_states_need_a_credit_of_turns():
-    batch = replace(rows(1.0, 0.0), state_BT=torch.zeros(2, 1).long())
-    with pytest.raises(ConfigError, match="tells turns apart"):
-        a_of(replace(RAW, baseline=StateMean()), batch)
 
 
 def test_no_exponent_overflows():

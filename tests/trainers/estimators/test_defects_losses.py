@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from coevo.envs.core.config import read
+from coevo.envs.core.config import components, read
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators import (
     Aggregation,
@@ -22,14 +22,12 @@ from coevo.trainers.estimators import (
     RemixClip,
     SeqGeoRatio,
     SeqMeanTokenSum,
-    SeqMis,
     SumNorm,
     TokenMean,
     TokenMis,
     TokenTis,
     Unclipped,
     batch_statistics,
-    components,
     count,
     from_tokens,
     kept_mask,
@@ -180,11 +178,11 @@ def test_a_correction_is_refused_where_the_ratio_corrects_already():
         ConfigError, match=r"anchor='behaviour' and is_correction='token_tis' count"
     ):
         LossConfig(anchor="behaviour", is_correction=TokenTis())
-    with pytest.raises(ConfigError, match=r"remix_clip and is_correction='seq_mis' count"):
-        LossConfig(surrogate=RemixClip(), is_correction=SeqMis())
+    with pytest.raises(ConfigError, match=r"remix_clip and is_correction='token_mis' count"):
+        LossConfig(surrogate=RemixClip(), is_correction=TokenMis())
 
 
-@pytest.mark.parametrize("correct", ["token_tis", "token_mis", "seq_tis", "seq_mis"])
+@pytest.mark.parametrize("correct", ["token_tis", "token_mis"])
 def test_a_correction_weight_is_a_constant_even_where_old_is_now(correct):
     """With one step per batch logp_old is the current pass, gradient and all."""
     logp_CL = torch.tensor([[-1.0, -2.0]], dtype=torch.float64, requires_grad=True)

@@ -3,18 +3,16 @@
 import pytest
 import torch
 
-from coevo.envs.core.config import read
+from coevo.envs.core.config import components, read
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators import (
-    GeoRs,
     IsCorrection,
-    K3Rs,
     LossConfig,
     LossInputs,
     TokenMean,
+    TokenMis,
     TokenTis,
     batch_statistics,
-    components,
     count,
     kept_mask,
     merge_stats,
@@ -42,19 +40,6 @@ def near(values):
         ("token_tis", {}, [1.1052, 0.8187, 2.0], True),
         ("token_tis", {"mean": True}, [0.8450, 0.6260, 1.5291], True),
         ("token_tis", {"floor": 0.9, "cap": 5.0}, [1.1052, 0.9, 2.7183], True),
-        ("seq_tis", {"cap": 9.0}, [2.4596] * 3, True),
-        ("seq_tis", {}, [2.0] * 3, True),
-        ("seq_mis", {}, [2.4596] * 3, True),
-        ("seq_mis", {"hi": 2.0}, [0.0] * 3, False),
-        ("seq_mis", {"lo": 2.5}, [0.0] * 3, False),
-        ("geo_rs", {}, [0.0] * 3, False),
-        ("geo_rs", {"lo": 0.5, "hi": 5.0, "weight": "token"}, W, True),
-        ("geo_rs", {"lo": 0.5, "hi": 5.0, "weight": "seq", "cap": 2.0}, [2.0] * 3, True),
-        ("geo_rs", {"lo": 1.3498, "hi": 1.35}, [1.0] * 3, True),
-        ("k3_rs", {}, [0.0] * 3, False),
-        ("k3_rs", {"limit": 0.2475}, [1.0] * 3, True),
-        ("k3_rs", {"limit": 0.2473}, [0.0] * 3, False),
-        ("k3_rs", {"limit": 1.0, "weight": "token", "cap": 2.0}, [1.1052, 0.8187, 2.0], True),
     ],
 )
 def test_weights_and_rejected_rows(name, params, weights, kept):
@@ -71,41 +56,14 @@ def test_rejected_tokens():
     assert over_mean.weight_CL[0].tolist() == near([1.1489, 0.8511, 0.0])
 
 
-def test_bounds_are_on_the_trainer_over_the_sampler():
-    """verl's `_k1` filters bound sampler / trainer: the same only for mirrored bounds."""
-    log_w = torch.tensor([[1.0, 1.0], [-1.0, -1.0]])
-    assert correct("geo_rs", log_w, lo=0.9, hi=3.0).keep_CL[:, 0].tolist() == [True, False]
-    assert correct("geo_rs", log_w, lo=0.3, hi=1.1).keep_CL[:, 0].tolist() == [False, True]
-
-
-def test_rows_of_different_length_have_one_voice_in_the_mean_of_row_weights():
+def test_weights_are_divided_by_their_mean_over_tokens():
     log_w = torch.tensor([[2.0, 1.0, 1.0], [4.0, 9.0, 9.0]]).log()
     mask = torch.tensor([[True, True, True], [True, False, False]])
-    row = correct("seq_tis", log_w, mask, cap=8.0, mean=True)
-    assert row.weight_CL[:, 0].tolist() == near([2 / 3, 4 / 3])
     token = correct("token_tis", log_w, mask, cap=8.0, mean=True)
     assert token.weight_CL[:, 0].tolist() == near([1.0, 2.0])
 
 
-def test_product_of_many_weights_does_not_overflow():
-    got = correct("seq_tis", torch.full((1, 4000), 20.0), cap=2.0)
-    assert got.weight_CL[0, 0] == 2.0
-    got = correct("seq_mis", torch.full((1, 4000), 20.0))
-    assert got.weight_CL[0, 0] == 0.0
-    assert not got.keep_CL.any()
-
-
-def test_a_product_weighs_no_more_than_any_other_ratio():
-    far = torch.full((2, 400), 1.0)
-    for name, params in (("seq_tis", {"cap": float("inf")}), ("geo_rs", {"hi": 9.0})):
-        weight = {"weight": "seq"} if name == "geo_rs" else {}
-        got = correct(name, far, **params, **weight)
-        assert got.weight_CL[0, 0] == pytest.approx(float(torch.tensor(20.0).exp()))
-        over_mean_CL = correct(name, far, mean=True, **params, **weight).weight_CL
-        assert torch.allclose(over_mean_CL, torch.ones(2, 400), atol=1e-4)
-
-
-@pytest.mark.parametrize("name", sorted(set(components(IsCorrection)) - {"none"}))
+@pytest.mark.parametrize("name", sorted(components(IsCorrection)))
 def test_weights_are_constants(name):
     old_CL = (0.01 * LOG_W).requires_grad_()
     got = read(IsCorrection, {"name": name})(
@@ -146,12 +104,10 @@ def test_effective_sample_size():
 
 
 def test_rejected_tokens_do_not_count_as_effective():
-    spec = LossConfig(is_correction=GeoRs(lo=0.9, hi=1.2))
+    spec = LossConfig(is_correction=TokenMis(lo=0.9, hi=1.2))
     _, stats = loss_of(spec, log_w=LOG_W.T.contiguous())
     assert stats["is_correction/effective"] == near(1 / 3)
     assert stats["tokens/rejected"] == 2.0
-    _, stats = loss_of(LossConfig(is_correction=K3Rs()))
-    assert stats["is_correction/effective"] == 0.0
 
 
 def test_the_mean_is_over_the_mini_batch_and_not_over_a_part():
@@ -162,7 +118,7 @@ def test_the_mean_is_over_the_mini_batch_and_not_over_a_part():
     assert parts == pytest.approx(-1.0)
 
 
-@pytest.mark.parametrize("name", sorted(set(components(IsCorrection)) - {"none"}))
+@pytest.mark.parametrize("name", sorted(components(IsCorrection)))
 def test_a_correction_without_the_sampler_says_so(name):
     with pytest.raises(ConfigError, match=f"'{name}' needs logp_behaviour_CL"):
         read(IsCorrection, {"name": name})(LOG_W, None, ALL)
@@ -173,10 +129,6 @@ def test_a_correction_without_the_sampler_says_so(name):
     [
         ("token_tis", {"floor": 3.0}),
         ("token_mis", {"lo": 6.0}),
-        ("seq_tis", {"floor": 3.0}),
-        ("seq_mis", {"lo": 4.0}),
-        ("geo_rs", {"lo": 2.0}),
-        ("k3_rs", {"limit": -1.0}),
     ],
 )
 def test_bounds_that_keep_nothing_are_refused(name, params):

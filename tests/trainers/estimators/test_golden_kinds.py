@@ -5,20 +5,18 @@ from dataclasses import replace
 import pytest
 import torch
 
-from coevo.envs.core.config import read
+from coevo.envs.core.config import components, read
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators import (
     Aggregation,
     Cispo,
     ClipCov,
-    EntropyQuantile,
     Gmpo,
     Hapo,
     KlCov,
     LossConfig,
     LossInputs,
     Nll,
-    OffPolicyMask,
     Opmd,
     PolicyGradient,
     PpoClip,
@@ -31,7 +29,6 @@ from coevo.trainers.estimators import (
     Topr,
     Unclipped,
     batch_statistics,
-    components,
     count,
     from_tokens,
     policy_loss,
@@ -338,27 +335,6 @@ def test_a_silenced_token_keeps_its_place_in_the_denominator():
     assert loss == pytest.approx((-1.5 + 0.35) / 5)
     assert gradient_CL[0, 0] == gradient_CL[0, 2] == gradient_CL[1, 1] == 0.0
     assert float(stats["tokens"]) == 5.0
-
-
-def test_only_the_most_uncertain_tokens_teach():
-    entropy_CL = tensor([[0.1, 0.5, 0.2], [0.4, 0.3, 9.0]])
-    x = inputs(entropy_CL=entropy_CL)
-    for keep, kept in ((0.2, 1), (0.5, 3), (1.0, 5), (0.0, 1)):
-        spec = LossConfig(token_masks=(EntropyQuantile(keep=keep),))
-        found = batch_statistics(spec, x)["entropy_quantile"][MASK]
-        assert found.sum() == kept, keep
-        assert bool(found[1])  # the one of .5
-
-
-def test_bad_rows_that_have_drifted_are_silenced():
-    roll_CL = OLD + tensor([[9.0] * 3, [0.7] * 3])
-    spec = LossConfig(token_masks=(OffPolicyMask(),))
-    drift = 0.7 - float(RHO[1, :2].log().mean())
-    assert drift == pytest.approx(0.1852, abs=6e-5)
-    x = inputs(logp_behaviour_CL=roll_CL)
-    assert batch_statistics(spec, x)["off_policy_mask"][MASK].all()
-    strict = LossConfig(token_masks=(OffPolicyMask(delta=0.18),))
-    assert batch_statistics(strict, x)["off_policy_mask"][MASK].tolist() == [True] * 3 + [False] * 2
 
 
 def test_quantiles_agree_with_torch():

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from coevo.envs.core.config import read
+from coevo.envs.core.config import components, read
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators import (
     Aggregation,
@@ -24,7 +24,6 @@ from coevo.trainers.estimators import (
     TokenMis,
     TokenTis,
     TurnRatio,
-    components,
     count,
     exact_entropy,
     exact_kl,

@@ -22,7 +22,6 @@ from coevo.trainers.estimators import (
     DropNegatives,
     ExpWeight,
     FilterSigma,
-    FixedUnit,
     GreedyBaseline,
     LogMeanExp,
     MergeEdges,
@@ -305,6 +304,6 @@ def test_gpg_of_the_advantage_makes_up_for_dead_groups():
     assert a_B.tolist() == [1.0, -1.0, 0.0, 0.0]
 
 
-def test_fixed_and_constant_unit():
-    spec = AdvantageConfig(baseline=ConstantBaseline(value=0.5), normalise=FixedUnit(value=2.0))
-    assert advantage_table(spec, PROMPTS).a[:2].tolist() == [0.25, -0.25]
+def test_constant_baseline():
+    spec = replace(DR_GRPO, baseline=ConstantBaseline(value=0.5))
+    assert advantage_table(spec, PROMPTS).a[:2].tolist() == [0.5, -0.5]

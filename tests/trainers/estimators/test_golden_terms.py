@@ -9,9 +9,7 @@ from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.estimators import (
     AdaptiveEntropy,
-    AdaptiveKl,
     ConvexKl,
-    EntropyBand,
     Epo,
     Kl,
     LossConfig,
@@ -103,30 +101,6 @@ def test_an_unknown_estimate_is_named():
         kl_term("k4", LOGP, REF)
 
 
-def test_controller_of_the_kl_coefficient():
-    spec = LossConfig(regularise=(AdaptiveKl(coef=0.2, target=0.06),))
-    seen = {"adaptive_kl": 0.09, "sum/adaptive_kl/rows": 256.0}
-    after = control(spec, {}, seen)
-    assert after["adaptive_kl/coef"] == near(0.2010)
-    assert after["adaptive_kl/coef"] == pytest.approx(0.2 * (1 + 0.2 * 256 / 10_000))
-    lower = control(spec, after, seen | {"adaptive_kl": 0.054})
-    assert lower["adaptive_kl/coef"] == pytest.approx(after["adaptive_kl/coef"] * (1 - 0.00256))
-    quick = LossConfig(regularise=(AdaptiveKl(coef=1.0, target=0.06, horizon=256.0),))
-    assert control(quick, {}, seen)["adaptive_kl/coef"] == pytest.approx(1.2)
-
-
-def test_the_adaptive_coefficient_is_used_and_its_rows_are_counted():
-    chosen = AdaptiveKl(coef=0.5, kind="k1")
-    loss, _, stats = term(chosen, logp_ref_CL=REF)
-    assert loss == near(0.5 * -0.1)
-    loss, _, stats = term(chosen, state={"adaptive_kl/coef": 2.0}, logp_ref_CL=REF)
-    assert loss == near(2.0 * -0.1)
-    merged = merge_stats([stats, stats])
-    assert merged["sum/adaptive_kl/rows"] == 2.0
-    assert merged["adaptive_kl"] == near(-0.1)
-    assert merged["adaptive_kl/coef"] == 2.0
-
-
 def test_ssp_and_the_code_of_mars_bound_the_loss_far_from_the_old_policy():
     """A = -1, s = e^5: dual clip 3 (148.4 without); k3 at d = -5: 10 (142.4 without)."""
     x = from_tokens([[5.0]], [-1.0], logp_ref_CL=torch.tensor([[10.0]]).double())
@@ -194,14 +168,6 @@ def test_a_coefficient_below_zero_is_none():
     after = control(spec, {}, {"adaptive_entropy": 0.9})
     assert after == {"adaptive_entropy/coef": 0.0, "adaptive_entropy/on": False}
     assert control(spec, after, {}) == after
-
-
-def test_a_fixed_band_of_entropy():
-    entropy_CL = torch.tensor([[0.25, 3.0]], dtype=torch.float64, requires_grad=True)
-    x = from_tokens(LOGP, [0.0], entropy_CL=entropy_CL)
-    spec = LossConfig(regularise=(EntropyBand(coef=2.0, low=0.5, high=2.0),))
-    policy_loss(spec, x, count(x.mask_CL, 2)).loss.backward()
-    assert entropy_CL.grad.tolist() == [[-1.0, 1.0]]
 
 
 def epo(mode, state, entropy, **params):

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coevo.envs.core.config import changed
+from coevo.envs.core.config import changed, components
 from coevo.trainers.estimators import (
     AdvantageConfig,
     Aggregation,
@@ -18,7 +18,6 @@ from coevo.trainers.estimators import (
     Credit,
     Epo,
     Gae,
-    GeoRs,
     GroupMean,
     IsCorrection,
     Kl,
@@ -34,7 +33,6 @@ from coevo.trainers.estimators import (
     Rec,
     Regulariser,
     ShareSet,
-    StateMean,
     Surrogate,
     ToGo,
     TokenMask,
@@ -46,7 +44,6 @@ from coevo.trainers.estimators import (
     Weights,
     advantages,
     batch_statistics,
-    components,
     count,
     from_lists,
     kept_mask,
@@ -78,14 +75,13 @@ SLOTS = [
     *(("credit", replace(BASE, credit=Gae(level=n))) for n in ("turn", "bilevel")),
     ("credit", replace(BASE, credit=ToGo(level="token"), kl_in_reward=0.1)),
     *(("baseline", replace(TURNS, baseline=c)) for c in every(Baseline)),
-    *(("baseline", replace(BASE, baseline=c)) for c in every(Baseline, but=("state_mean",))),
+    *(("baseline", replace(BASE, baseline=c)) for c in every(Baseline)),
     *(("normalise", replace(TURNS, normalise=c)) for c in every(Normalisation)),
     *(("normalise", replace(BASE, normalise=c)) for c in every(Normalisation)),
     *(("transform", replace(TURNS, transform=(c,))) for c in every(Transform)),
     *(("transform", replace(BASE, baseline=GroupMean(), transform=(c,))) for c in every(Transform)),
     ("transform", replace(BASE, transform=(ShareSet(size=2, low=-6.0, high=6.0),))),
     *(("transform", replace(STREAM, transform=(c,))) for c in every(Transform, but=OF_TURNS)),
-    ("baseline", replace(STREAM, baseline=StateMean())),
     *(("weights", replace(TURNS, baseline=c, weights="token")) for c in every(Baseline)),
     *(("weights", replace(BASE, baseline=GroupMean(), weights=n)) for n in get_args(Weights)),
     *(("weights", replace(TURNS, baseline=LeaveOneOut(), weights=n)) for n in get_args(Weights)),
@@ -198,7 +194,6 @@ LOSSES = [
     LossConfig(surrogate=Opmd(), anchor="behaviour"),
     *(replace(TOKENS, is_correction=c) for c in every(IsCorrection)),
     *(replace(TOKENS, is_correction=c) for c in every(IsCorrection, mean=True)),
-    *(replace(TOKENS, is_correction=GeoRs(lo=0.5, hi=2.0, weight=w)) for w in ("token", "seq")),
     *(LossConfig(regularise=(c,)) for c in every(Regulariser, coef=0.3)),
     LossConfig(regularise=(Kl(kind="k3", importance=True, cap=2.0, limit=0.5),)),
     LossConfig(regularise=(KlCov(frac=0.5),), surrogate=Unclipped()),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from coevo.envs.core.config import read
+from coevo.envs.core.config import components, read
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.estimators import (
     AdvantageConfig,
@@ -26,7 +26,6 @@ from coevo.trainers.estimators import (
     ToGo,
     TokenStd,
     advantages,
-    components,
     from_lists,
     group_stats,
 )
@@ -39,12 +38,11 @@ CODE = AdvantageConfig(
     baseline=DistinctMean(by="seat"),
     normalise=TokenStd(),
 )
-# These compare with something other than the batch, or with turns only (state_mean).
+# These compare with something other than the batch.
 CENTRES = sorted(
-    set(components(Baseline))
-    - {"no_baseline", "seat_ema", "greedy_baseline", "constant_baseline", "state_mean"}
+    set(components(Baseline)) - {"no_baseline", "seat_ema", "greedy_baseline", "constant_baseline"}
 )
-SCALES = sorted(set(components(Normalisation)) - {"no_normalisation", "fixed_unit"})
+SCALES = sorted(set(components(Normalisation)) - {"no_normalisation"})
 
 
 @pytest.mark.parametrize("credit", ["outcome", "to_go"])

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevo.envs.core.config import read
+from coevo.envs.core.config import components, read
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.estimators import components
 from coevo.trainers.samplers import (
     TaskStats,
     knapsack_cost,
