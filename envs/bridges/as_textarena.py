@@ -27,7 +27,6 @@ class CoevoGame:
         self.seats = list(self.env.possible_agents)
 
     def reset(self, num_players: int, seed: int | None = None) -> None:
-        """Start an episode."""
         if num_players != len(self.seats):
             raise ConfigError(f"num_players={num_players}: {self.env} is for {len(self.seats)}")
         self.env.reset(seed=seed)

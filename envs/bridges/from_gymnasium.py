@@ -57,8 +57,6 @@ class GymnasiumConfig:
 
 
 class GymnasiumTask(Task[GymnasiumConfig]):
-    """Somebody's Gymnasium environment."""
-
     env_id = "coevo/gymnasium-v0"
     config_class = GymnasiumConfig
     seats = (SEAT,)

@@ -55,8 +55,6 @@ class PettingZooConfig:
 
 
 class PettingZooTask(Task[PettingZooConfig]):
-    """Somebody's PettingZoo environment."""
-
     env_id = "coevo/pettingzoo-v0"
     config_class = PettingZooConfig
 

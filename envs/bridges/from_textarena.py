@@ -52,8 +52,6 @@ class TextArenaConfig:
 
 
 class TextArenaTask(Task[TextArenaConfig]):
-    """Somebody's TextArena game."""
-
     env_id = "coevo/textarena-v0"
     config_class = TextArenaConfig
 

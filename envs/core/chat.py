@@ -33,11 +33,9 @@ class Span:
         self.log, self.start, self.stop = log, start, stop
 
     def __iter__(self) -> Iterator[Message]:
-        """Return the messages in order."""
         return islice(self.log, self.start, self.stop)
 
     def __len__(self) -> int:
-        """Return the number of messages."""
         return self.stop - self.start
 
     def __eq__(self, other: object) -> bool:

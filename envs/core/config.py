@@ -68,14 +68,14 @@ def config(kind: type[T]) -> type[T]:
     return made
 
 
-def whole(low: int, high: int | None = None) -> Any:
+def whole(low: int | None = None, high: int | None = None) -> Any:
     """Return the range of a whole number, written beside `int` in `Annotated`.
 
     Args:
         low: smallest value that is allowed.
-        high: largest value that is allowed; None for `LARGEST`.
+        high: largest value that is allowed; None for no bound but `LARGEST`.
     """
-    return Field(strict=True, ge=low, le=LARGEST if high is None else high)
+    return _checked(Field(strict=True, ge=low, le=high), _sized)
 
 
 def real(
@@ -98,7 +98,12 @@ def real(
         infinite: whether infinity is allowed; NaN never is.
     """
     numeric = Field(strict=True, ge=low, le=high, gt=above, lt=below)
-    numeric.metadata.append(BeforeValidator(functools.partial(_number, infinite)))
+    return _checked(numeric, functools.partial(_number, infinite))
+
+
+def _checked(numeric: Any, check: Callable[[Any], Any]) -> Any:
+    """Add a check of what holds for every number; the range that is shown has no part in it."""
+    numeric.metadata.append(BeforeValidator(check))
     return numeric
 
 
@@ -284,7 +289,6 @@ class _Loader(yaml.SafeLoader):
     """Takes no references: a few lines of them stand for more than any memory holds."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Return the next node."""
         if self.check_event(yaml.AliasEvent):
             raise ValueError("it refers to another part of itself by *")
         return super().compose_node(parent, index)
@@ -362,8 +366,13 @@ def _number(infinite: bool, value: Any) -> Any:
     if isinstance(value, int | float) and not (infinite and abs(value) == float("inf")):
         if value != value or abs(value) == float("inf"):
             raise ValueError("must be a finite number")
-        if abs(value) > LARGEST:
-            raise ValueError(f"must be at most {LARGEST:g} in size")
+        return _sized(value)
+    return value
+
+
+def _sized(value: Any) -> Any:
+    if isinstance(value, int | float) and abs(value) > LARGEST:
+        raise ValueError(f"must be at most {LARGEST:g} in size")
     return value
 
 

@@ -262,7 +262,6 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         """Release nothing; may be called again."""
 
     def __str__(self) -> str:
-        """Return the registered id."""
         return self.env_id or type(self).__name__
 
     # ---- One reply, one round, one end -----------------------------------------------------

@@ -48,7 +48,6 @@ class PolicyRef:
     """Update count; -1 where nothing is learnt."""
 
     def __str__(self) -> str:
-        """Return `name@version`."""
         return f"{self.name}@{self.version}"
 
 

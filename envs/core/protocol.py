@@ -103,7 +103,6 @@ class _Received(NamedTuple):
     """State of the random generator."""
 
     def __deepcopy__(self, memo: object) -> _Received:
-        """Return itself: nobody changes it."""
         return self
 
 

@@ -111,11 +111,9 @@ class ChatSpace(spaces.Space[Chat]):
         return [list(chat) for chat in sample_n]
 
     def from_jsonable(self, sample_n: list[Any]) -> list[Chat]:
-        """Undo `to_jsonable`."""
         return [tuple(chat) for chat in sample_n]
 
     def __repr__(self) -> str:
-        """Show both limits."""
         return f"ChatSpace({self.max_messages}, {self.text.max_length})"
 
     def __eq__(self, other: object) -> bool:

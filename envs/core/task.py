@@ -58,7 +58,6 @@ class _Undrawn:
     """Stands for a generator where a task says that it draws nothing."""
 
     def __getattr__(self, name: str) -> Any:
-        """Raise, whatever is asked."""
         raise AttributeError(f"{name}: a task that draws needs `draws = True`")
 
 

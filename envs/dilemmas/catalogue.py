@@ -76,7 +76,6 @@ class Table:
     name: Literal[tuple(TABLES)]  # type: ignore[valid-type]
 
     def make(self) -> MatrixGame:
-        """Return the game."""
         return TABLES[self.name]
 
 
@@ -92,7 +91,6 @@ class Donation:
         check_worth(self.benefit, self.cost)
 
     def make(self) -> MatrixGame:
-        """Return the game."""
         return _symmetric(self.name, CD, self.benefit - self.cost, -self.cost, self.benefit, 0)
 
 
@@ -105,7 +103,6 @@ class HawkDove:
     cost: Positive = 4.0
 
     def make(self) -> MatrixGame:
-        """Return the game."""
         fight = (self.value - self.cost) / 2
         return _symmetric(self.name, DOVE, self.value / 2, 0, self.value, fight)
 
@@ -123,7 +120,6 @@ class BattleOfSexes:
             raise ConfigError(f"high={self.high} must be at least low={self.low}")
 
     def make(self) -> MatrixGame:
-        """Return the game."""
         cells = (self.high, self.low), (0, 0), (0, 0), (self.low, self.high)
         return _two_by_two(self.name, SIDES, *cells)
 
@@ -136,7 +132,6 @@ class RationalizableCoordination:
     actions: Actions = 3
 
     def make(self) -> MatrixGame:
-        """Return the game."""
         worth = np.diag(np.arange(1.0, self.actions + 1))
         return game_of_payoffs(np.stack([worth, worth], axis=-1), self.name)
 
@@ -149,7 +144,6 @@ class RockPaperScissors:
     win: Positive = 1.0
 
     def make(self) -> MatrixGame:
-        """Return the game."""
         own = self.win * np.array([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
         hands = ("rock", "paper", "scissors")
         return game_of_payoffs(np.stack([own, -own], axis=-1), self.name, hands)

@@ -66,8 +66,6 @@ def _nested(given: Any) -> Any:
 
 @config
 class IteratedGameConfig(RoundsConfig):
-    """What a repeated matrix game takes."""
-
     game: Matrix | None = None
     """Configuration of a matrix game, or its bare name; None for the prisoner's dilemma."""
     payoffs: Annotated[Any, BeforeValidator(_nested)] = None
@@ -85,8 +83,6 @@ class IteratedGameConfig(RoundsConfig):
 
 
 class IteratedGame(RepeatedGame[IteratedGameConfig]):
-    """A repeated matrix game with neutral names."""
-
     env_id = "coevo/iterated_game-v0"
     config_class = IteratedGameConfig
 

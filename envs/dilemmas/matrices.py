@@ -31,7 +31,6 @@ class MatrixGame:
 
     @property
     def players(self) -> int:
-        """Number of players."""
         return int(self.payoffs.shape[-1])
 
     @property

@@ -28,7 +28,6 @@ class NPlayerPrisonersDilemma:
     players: Players = 3
 
     def make(self) -> MatrixGame:
-        """Return the game."""
         others = self.players - 1
         give = [3 * k / others for k in range(self.players)]
         keep = [1 + 4 * k / others for k in range(self.players)]
@@ -57,7 +56,6 @@ class PublicGoods:
         _check_size(self.players, self.levels)
 
     def make(self) -> MatrixGame:
-        """Return the game."""
         gift = np.linspace(self.endowment, 0.0, self.levels)
         given = np.stack(np.meshgrid(*[gift] * self.players, indexing="ij"), axis=-1)
         pot = given.sum(axis=-1, keepdims=True)
@@ -94,7 +92,6 @@ class CommonPool:
         _check_size(self.players, self.levels)
 
     def make(self) -> MatrixGame:
-        """Return the game."""
         taken = np.linspace(self.least, self.endowment, self.levels)
         own = np.stack(np.meshgrid(*[taken] * self.players, indexing="ij"), axis=-1)
         each = self.first - self.decline * own.sum(axis=-1, keepdims=True)
@@ -121,7 +118,6 @@ class ThresholdPublicGoods:
             raise ConfigError(f"threshold={self.threshold} must be at most {self.players}")
 
     def make(self) -> MatrixGame:
-        """Return the game."""
         enough = np.arange(self.players + 1) >= self.threshold
         paid = np.where(enough, 1.0, 0.0 if self.refund else 1.0) * self.cost
         give = [enough[k + 1] * self.benefit - paid[k + 1] for k in range(self.players)]
@@ -142,7 +138,6 @@ class VolunteersDilemma:
         check_worth(self.benefit, self.cost)
 
     def make(self) -> MatrixGame:
-        """Return the game."""
         give = [self.benefit - self.cost] * self.players
         keep = [0.0, *[self.benefit] * (self.players - 1)]
         return _binary(self.name, self.players, give, keep, ("volunteer", "wait"))
@@ -169,7 +164,6 @@ class Coopetition:
     """D: what the other's earnings count for each seat."""
 
     def make(self) -> MatrixGame:
-        """Return the game."""
         steps = np.linspace(self.endowment, 0.0, self.levels)
         spent = np.stack(np.meshgrid(steps, steps, indexing="ij"), axis=-1)
         shared = self.synergy / 2 * np.sqrt(spent.prod(axis=-1, keepdims=True))

@@ -52,7 +52,6 @@ class Ordinal:
     number: Annotated[int, whole(1, COUNT)]
 
     def make(self) -> MatrixGame:
-        """Return the game, called `ordinal_<number>`."""
         return ordinal_games()[self.number - 1]
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 from pydantic import Field
 
-from coevo.envs.core.config import LARGEST, config, whole
+from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Parse, Status, answer, marks, normalise, parse_move, spoken
@@ -37,13 +37,11 @@ _SAY = re.compile(r"\[\s*say\s*:", re.I)
 
 @config
 class RoundsConfig:
-    """What every task in rounds takes."""
-
     rounds: Annotated[int, whole(1, 10_000)] = 10
     """Game rounds."""
     messages: Annotated[bool, Field(strict=True)] = False
     """Whether each seat sends one message before the choice."""
-    unparsable: str | Annotated[int, whole(-LARGEST)] | None = None
+    unparsable: str | Annotated[int, whole()] | None = None
     """Legal choice that is played for a reply that gives none, instead of what the illegal-move
     policy does; the reply still counts as an illegal one. None for the policy."""
 
@@ -101,7 +99,6 @@ class RepeatedGame(ProtocolTask[C]):
 
     @property
     def over(self) -> bool:
-        """Whether all rounds were played."""
         return self.round >= self.length
 
     def others(self, seat: str) -> list[str]:

@@ -50,8 +50,6 @@ CLAIMS_LISTED = 4
 
 @config
 class TrustAndSplitConfig(RoundsConfig):
-    """What Trust-and-Split takes."""
-
     messages: Annotated[bool, Field(strict=True)] = True
     """Whether both speak before they claim."""
     coins: Annotated[int, whole(1, 100)] = 10

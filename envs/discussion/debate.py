@@ -52,8 +52,6 @@ NO_ANSWER = "the reply gives no final answer, such as [answer]"
 
 @config
 class DebateConfig(QuestionConfig):
-    """What a debate takes."""
-
     agents: Annotated[int, whole(1, 100)] = 3
     """Number of debaters."""
     rounds: Annotated[int, whole(1, 100)] = 2
@@ -67,8 +65,6 @@ class DebateConfig(QuestionConfig):
 
 
 class Debate(QuestionTask[DebateConfig]):
-    """Debaters of equal standing."""
-
     env_id = "coevo/debate-v0"
     config_class = DebateConfig
     simultaneous = True

@@ -51,8 +51,6 @@ _ROLES = {"solve": "solver", "evaluate": "evaluator", "score": "scorer"}
 
 @config
 class PeerReviewConfig(QuestionConfig):
-    """What a peer review takes."""
-
     num_agents: Annotated[int, whole(1, 16)] = 2
     """Seats; the paper's main runs have 4, its ablations 2."""
     rounds: Annotated[int, whole(1, 100)] = 2

@@ -30,8 +30,6 @@ SHORT = 60
 
 @config
 class QuestionConfig:
-    """What every task about a question takes."""
-
     questions: Source = Digits()
     """Where questions come from: see coevo.envs.questions."""
 

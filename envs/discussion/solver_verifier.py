@@ -59,8 +59,6 @@ def verdict(text: str) -> str | None:
 
 @config
 class SolverVerifierConfig(QuestionConfig):
-    """What solver and verifier take."""
-
     loops: Annotated[int, whole(1, 100)] = 2
     """Solutions at most."""
     penalty: Annotated[float, real(0)] = 0.1

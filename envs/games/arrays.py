@@ -133,7 +133,6 @@ class ArrayEnv(AECEnv[str, Seen, int]):
         """Release nothing; may be called again."""
 
     def __str__(self) -> str:
-        """Return the registered id."""
         return str(self.text)
 
     def _follow(self) -> None:
@@ -209,7 +208,6 @@ class ParallelArrayEnv(ParallelEnv[str, Seen, int]):
         """Release nothing; may be called again."""
 
     def __str__(self) -> str:
-        """Return the registered id."""
         return str(self.text)
 
 

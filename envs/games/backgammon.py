@@ -30,8 +30,6 @@ BLOT, HIT = 4.0, 8.0
 
 
 class Backgammon(OpenSpielTask):
-    """Backgammon for a single point."""
-
     env_id = "coevo/backgammon-v0"
     default_game: ClassVar[str] = "backgammon"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {}

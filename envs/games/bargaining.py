@@ -27,8 +27,6 @@ DEMANDS = (9.0, 8.0, 7.0, 6.0, 5.0)
 
 
 class Bargaining(OpenSpielTask):
-    """Bargaining over books, hats and balls."""
-
     env_id = "coevo/bargaining-v0"
     default_game: ClassVar[str] = "bargaining"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {

@@ -22,8 +22,6 @@ from coevo.envs.games.experts import look_ahead
 
 
 class Breakthrough(LetterBoard):
-    """Breakthrough on a board of any size."""
-
     env_id = "coevo/breakthrough-v0"
     default_game: ClassVar[str] = "breakthrough(rows=6,columns=5)"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {

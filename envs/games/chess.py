@@ -30,8 +30,6 @@ WORTH = {"P": 1.0, "N": 3.0, "B": 3.1, "R": 5.0, "Q": 9.0, "K": 0.0}
 
 
 class Chess(LetterBoard):
-    """Chess on the usual board."""
-
     env_id = "coevo/chess-v0"
     default_game: ClassVar[str] = "chess"
     settable: ClassVar = {}

@@ -21,8 +21,6 @@ from coevo.envs.games.openspiel import OpenSpielTask
 
 
 class ColonelBlotto(OpenSpielTask):
-    """Two-player Colonel Blotto."""
-
     env_id = "coevo/colonel_blotto-v0"
     default_game: ClassVar[str] = "blotto"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {

@@ -29,8 +29,6 @@ TAKEN = {"cdh": "moves again at once", "adh": "loses the turn"}
 
 
 class DarkHex(OpenSpielTask):
-    """Hex, each seat seeing its own stones."""
-
     env_id = "coevo/dark_hex-v0"
     default_game: ClassVar[str] = "dark_hex"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {

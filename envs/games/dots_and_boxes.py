@@ -25,8 +25,6 @@ DRAWN = -1
 
 
 class DotsAndBoxes(BoardGame):
-    """Dots and boxes of any size."""
-
     env_id = "coevo/dots_and_boxes-v0"
     default_game: ClassVar[str] = "dots_and_boxes"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {

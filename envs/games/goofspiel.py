@@ -39,8 +39,6 @@ _PAYOFFS = {
 
 
 class Goofspiel(OpenSpielTask):
-    """Two-player Goofspiel with open or hidden bids."""
-
     env_id = "coevo/goofspiel-v0"
     default_game: ClassVar[str] = "goofspiel(num_cards=6)"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {
@@ -105,7 +103,7 @@ Round = tuple[int, tuple[int, int], int | None]
 
 
 @dataclass
-class Table:
+class GoofspielView:
     """A play of Goofspiel, read from the history of a state."""
 
     rounds: list[Round]
@@ -124,7 +122,7 @@ class Table:
         return first, second
 
 
-def table(state: pyspiel.State) -> Table:
+def table(state: pyspiel.State) -> GoofspielView:
     """Read the history of a state: prizes (where chance lays them) and pairs of bids."""
     settings = state.get_game().get_parameters()
     deck = list(range(1, settings["num_cards"] + 1))
@@ -143,10 +141,10 @@ def table(state: pyspiel.State) -> Table:
     seen = dealt[: len(rounds) + 1]
     prize = None if state.is_terminal() else seen[-1]
     hands = [[card for card in deck if card not in own] for own in bids]
-    return Table(rounds, prize, [card for card in deck if card not in seen], hands)
+    return GoofspielView(rounds, prize, [card for card in deck if card not in seen], hands)
 
 
-def _last_round(now: Table, player: int, hidden: bool) -> str:
+def _last_round(now: GoofspielView, player: int, hidden: bool) -> str:
     prize, bids, winner = now.rounds[-1]
     other = 1 - player
     theirs = "" if hidden else f", player_{other} bid {bids[other]}"

@@ -140,7 +140,7 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Table:
+class HanabiView:
     """What one seat sees."""
 
     lives: int
@@ -155,7 +155,7 @@ class Table:
 _CARD = re.compile(r"^(..) \|\| (..)\|([A-Z]+)([0-9]+)$", re.MULTILINE)
 
 
-def table(state: pyspiel.State, player: int) -> Table:
+def table(state: pyspiel.State, player: int) -> HanabiView:
     """Read OpenSpiel's text of what a player sees."""
     seen = str(state.observation_string(player))
     fields = dict(re.findall(r"^([A-Z][a-z ]+): ?(.*)$", seen, re.MULTILINE))
@@ -164,7 +164,7 @@ def table(state: pyspiel.State, player: int) -> Table:
         for hand in seen.partition("Hands:")[2].split("-----")
     ]
     own = next(i for i, hand in enumerate(hands) if all(c.rank == "X" for c in hand))
-    return Table(
+    return HanabiView(
         lives=int(fields["Life tokens"]),
         tokens=int(fields["Info tokens"]),
         stacks={pile[0]: int(pile[1]) for pile in fields["Fireworks"].split()},
@@ -206,17 +206,17 @@ def partner_moves(state: pyspiel.State, player: int) -> str:
     return ", ".join(said)
 
 
-def fitting(now: Table) -> Iterator[str]:
+def fitting(now: HanabiView) -> Iterator[str]:
     """Name the plays that must succeed."""
     return (f"play {n}" for n, card in enumerate(now.own, start=1) if card.fits(now.stacks))
 
 
-def useless(now: Table) -> Iterator[str]:
+def useless(now: HanabiView) -> Iterator[str]:
     """Name the discards that lose nothing."""
     return (f"discard {n}" for n, c in enumerate(now.own, start=1) if c.is_useless(now.stacks))
 
 
-def telling(now: Table, anything: bool = False) -> Iterator[str]:
+def telling(now: HanabiView, anything: bool = False) -> Iterator[str]:
     """Name what to tell of the partner's cards that can be played and are not known to be.
 
     What makes a card known to fit comes first.

@@ -27,8 +27,6 @@ SIDES = ("the top and the bottom", "the left and the right")
 
 
 class Hex(LetterBoard):
-    """Hex on a board of any size."""
-
     env_id = "coevo/hex-v0"
     default_game: ClassVar[str] = "hex(board_size=4)"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {"board_size": range(2, 12)}

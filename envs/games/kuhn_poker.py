@@ -23,8 +23,6 @@ _NAMES = {False: ("check", "bet"), True: ("fold", "call")}
 
 
 class KuhnPoker(OpenSpielTask):
-    """Two-player Kuhn poker."""
-
     env_id = "coevo/kuhn_poker-v0"
     default_game: ClassVar[str] = "kuhn_poker"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {}

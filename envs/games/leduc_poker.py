@@ -30,8 +30,6 @@ RAISE_SIZE = (2, 4)
 
 
 class LeducPoker(OpenSpielTask):
-    """Two-player Leduc poker."""
-
     env_id = "coevo/leduc_poker-v0"
     default_game: ClassVar[str] = "leduc_poker(suit_isomorphism=True)"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {}

@@ -154,7 +154,6 @@ class LiarsDiceRounds(Task[LiarsDiceRoundsConfig]):
         return at_least(number - self.dice[seat].count(face), others, 1 / FACES)
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
-        """Roll the others' dice again."""
         for other, number in self.left.items():
             if other != seat:
                 self.dice[other] = self._rolled(number, rng)

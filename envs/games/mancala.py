@@ -10,6 +10,7 @@ References    the expert looks two moves ahead at the stores
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -23,15 +24,48 @@ PITS = 6
 """Pits of each player."""
 
 
-class Mancala(OpenSpielTask):
+class SowingGame(OpenSpielTask):
+    """A game in which seeds are sown around two rows: Mancala, Oware."""
+
+    fixed_names: ClassVar[bool] = True
+    terse_joint: ClassVar[str] = " "
+    row_word: ClassVar[str]
+    kept_word: ClassVar[str]
+
+    @abstractmethod
+    def side(self, state: pyspiel.State, player: int) -> tuple[list[int], int]:
+        """Return the seeds in a player's row from its left, and those that it keeps."""
+
+    def describe_fully(self, state: pyspiel.State, player: int) -> str:
+        news = self.news(state, player)
+        lines = [news] if news else []
+        for who, name in ((player, "Your"), (1 - player, f"player_{1 - player}'s")):
+            row, kept = self.side(state, who)
+            held = ", ".join(f"{n}: {seeds}" for n, seeds in enumerate(row, start=1))
+            lines.append(f"{name} {self.row_word} {held}; {self.kept_word} {kept}.")
+        return "\n".join(lines)
+
+    def describe_tersely(self, state: pyspiel.State, player: int) -> str:
+        sides = [self.side(state, p) for p in range(2)]
+        drawn = [f"{' '.join(map(str, row))} {self.kept_word} {kept}" for row, kept in sides]
+        return f"You: {drawn[player]}. Other: {drawn[1 - player]}"
+
+    def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:
+        return look_ahead(state, self._ahead)
+
+    def _ahead(self, state: pyspiel.State, player: int) -> float:
+        return float(self.side(state, player)[1] - self.side(state, 1 - player)[1])
+
+
+class Mancala(SowingGame):
     """Mancala by the rules of Kalah, six pits with four seeds each."""
 
     env_id = "coevo/mancala-v0"
     default_game: ClassVar[str] = "mancala"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {}
     title: ClassVar[str] = "Mancala"
-    fixed_names: ClassVar[bool] = True
-    terse_joint: ClassVar[str] = " "
+    row_word: ClassVar[str] = "pits"
+    kept_word: ClassVar[str] = "store"
 
     def rules_text(self, player: int) -> str:
         order = "first" if player == 0 else "second"
@@ -51,43 +85,15 @@ class Mancala(OpenSpielTask):
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
         return str(action - player * (PITS + 1))
 
-    def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        news = self.news(state, player)
-        lines = [news] if news else []
-        for who, name in ((player, "Your"), (1 - player, f"player_{1 - player}'s")):
-            pits, store = side(state, who)
-            held = ", ".join(f"{n}: {seeds}" for n, seeds in enumerate(pits, start=1))
-            lines.append(f"{name} pits {held}; store {store}.")
-        return "\n".join(lines)
-
-    def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        sides = [side(state, p) for p in range(2)]
-        drawn = [f"{' '.join(map(str, pits))} store {store}" for pits, store in sides]
-        return f"You: {drawn[player]}. Other: {drawn[1 - player]}"
+    def side(self, state: pyspiel.State, player: int) -> tuple[list[int], int]:
+        seeds = [int(n) for n in state.observation_tensor(0)[: 2 * PITS + 2]]
+        first = 1 + player * (PITS + 1)
+        return seeds[first : first + PITS], seeds[(first + PITS) % (2 * PITS + 2)]
 
     def draw_state(self, state: pyspiel.State) -> str:
-        (below, right), (above, left) = side(state, 0), side(state, 1)
+        (below, right), (above, left) = self.side(state, 0), self.side(state, 1)
         rows = ["   ".join(map(str, pits)) for pits in (above[::-1], below)]
         return f"    {rows[0]}\n{left:<3}{'':{len(rows[0]) + 2}}{right}\n    {rows[1]}"
-
-    def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:
-        return look_ahead(state, worth)
-
-
-def side(state: pyspiel.State, player: int) -> tuple[list[int], int]:
-    """Return a player's pits from its left, and its store.
-
-    >>> side(pyspiel.load_game("mancala").new_initial_state(), 1)
-    ([4, 4, 4, 4, 4, 4], 0)
-    """
-    seeds = [int(n) for n in state.observation_tensor(0)[: 2 * PITS + 2]]
-    first = 1 + player * (PITS + 1)
-    return seeds[first : first + PITS], seeds[(first + PITS) % (2 * PITS + 2)]
-
-
-def worth(state: pyspiel.State, player: int) -> float:
-    """Return the seeds in a player's store less those in the other's."""
-    return float(side(state, player)[1] - side(state, 1 - player)[1])
 
 
 raw_env = raw_factory(Mancala)

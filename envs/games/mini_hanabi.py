@@ -17,8 +17,6 @@ from coevo.envs.games.hanabi import Hanabi
 
 
 class MiniHanabi(Hanabi):
-    """The smallest Hanabi of MARS."""
-
     env_id = "coevo/mini_hanabi-v0"
     default_game: ClassVar[str] = (
         "hanabi(players=2,colors=2,ranks=2,hand_size=3,max_information_tokens=3,max_life_tokens=3)"

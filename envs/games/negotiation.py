@@ -37,8 +37,6 @@ _OFFER = re.compile(r"(\d+) (wood|gold) for (\d+) (wood|gold)")
 
 @config
 class NegotiationConfig:
-    """What the negotiation takes."""
-
     turns: Annotated[int, whole(2, 40)] = 10
     """Moves of both together."""
     stock: Annotated[int, whole(1, 20)] = 10

@@ -27,8 +27,6 @@ LETTERS = "ABCDEFGHIJ"
 
 
 class Nim(OpenSpielTask):
-    """Nim with any number of piles."""
-
     env_id = "coevo/nim-v0"
     default_game: ClassVar[str] = "nim(pile_sizes=3;4;5,is_misere=False)"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {

@@ -52,8 +52,6 @@ FULL_LENGTH, TERSE_LENGTH = 4000, 240
 
 @config
 class OpenSpielConfig:
-    """What a game on OpenSpiel rules takes."""
-
     game: str | None = None
     """OpenSpiel game string; None takes the skin's own. A skin takes its own game only, with the
     parameters in `settable`; those that are not given keep the skin's values."""

@@ -30,8 +30,6 @@ away."""
 
 
 class Othello(LetterBoard):
-    """Othello on eight by eight cells."""
-
     env_id = "coevo/othello-v0"
     default_game: ClassVar[str] = "othello"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {}

@@ -19,13 +19,10 @@ from typing import Any, ClassVar
 import pyspiel
 
 from coevo.envs.core.factories import aec_factory, raw_factory
-from coevo.envs.games.experts import look_ahead
-from coevo.envs.games.openspiel import OpenSpielTask
+from coevo.envs.games.mancala import SowingGame
 
 
-class Oware(OpenSpielTask):
-    """Oware on a board of any length."""
-
+class Oware(SowingGame):
     env_id = "coevo/oware-v0"
     default_game: ClassVar[str] = "oware(num_houses_per_player=4,num_seeds_per_house=3)"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {
@@ -33,8 +30,8 @@ class Oware(OpenSpielTask):
         "num_seeds_per_house": range(1, 5),
     }
     title: ClassVar[str] = "Oware"
-    fixed_names: ClassVar[bool] = True
-    terse_joint: ClassVar[str] = " "
+    row_word: ClassVar[str] = "houses"
+    kept_word: ClassVar[str] = "captured"
 
     def rules_text(self, player: int) -> str:
         size = self.game.get_parameters()
@@ -56,44 +53,16 @@ class Oware(OpenSpielTask):
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
         return str(action + 1)
 
-    def describe_fully(self, state: pyspiel.State, player: int) -> str:
-        news = self.news(state, player)
-        lines = [news] if news else []
-        for who, name in ((player, "Your"), (1 - player, f"player_{1 - player}'s")):
-            houses, caught = side(state, who)
-            held = ", ".join(f"{n}: {seeds}" for n, seeds in enumerate(houses, start=1))
-            lines.append(f"{name} houses {held}; captured {caught}.")
-        return "\n".join(lines)
-
-    def describe_tersely(self, state: pyspiel.State, player: int) -> str:
-        sides = [side(state, p) for p in range(2)]
-        drawn = [f"{' '.join(map(str, houses))} captured {caught}" for houses, caught in sides]
-        return f"You: {drawn[player]}. Other: {drawn[1 - player]}"
+    def side(self, state: pyspiel.State, player: int) -> tuple[list[int], int]:
+        numbers = [int(n) for n in re.findall(r"\d+", str(state.observation_string(0)))]
+        captured, houses = numbers[1:3], numbers[3:]
+        half = len(houses) // 2
+        return houses[player * half : (player + 1) * half], captured[player]
 
     def draw_state(self, state: pyspiel.State) -> str:
-        (below, first), (above, second) = side(state, 0), side(state, 1)
+        (below, first), (above, second) = self.side(state, 0), self.side(state, 1)
         rows = ["  ".join(f"{n:2}" for n in houses) for houses in (above[::-1], below)]
         return f"{rows[0]}   captured {second}\n{rows[1]}   captured {first}"
-
-    def good_moves(self, state: pyspiel.State, player: int) -> Mapping[int, float]:
-        return look_ahead(state, worth)
-
-
-def side(state: pyspiel.State, player: int) -> tuple[list[int], int]:
-    """Return a player's houses from its left, and its captured seeds.
-
-    >>> side(pyspiel.load_game("oware").new_initial_state(), 1)
-    ([4, 4, 4, 4, 4, 4], 0)
-    """
-    numbers = [int(n) for n in re.findall(r"\d+", str(state.observation_string(0)))]
-    captured, houses = numbers[1:3], numbers[3:]
-    half = len(houses) // 2
-    return houses[player * half : (player + 1) * half], captured[player]
-
-
-def worth(state: pyspiel.State, player: int) -> float:
-    """Return the seeds that a player has captured less those of the other."""
-    return float(side(state, player)[1] - side(state, 1 - player)[1])
 
 
 raw_env = raw_factory(Oware)

@@ -31,8 +31,6 @@ CONVERGED = 1e-8
 
 
 class Pig(OpenSpielTask):
-    """Pig for two players."""
-
     env_id = "coevo/pig-v0"
     default_game: ClassVar[str] = "pig(winscore=20)"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {

@@ -18,8 +18,6 @@ from coevo.envs.games.hanabi import Hanabi
 
 
 class SimpleHanabi(Hanabi):
-    """The held-out Hanabi of MARS."""
-
     env_id = "coevo/simple_hanabi-v0"
     default_game: ClassVar[str] = (
         "hanabi(players=2,colors=3,ranks=2,hand_size=5,max_information_tokens=8,max_life_tokens=3)"

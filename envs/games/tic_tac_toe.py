@@ -25,8 +25,6 @@ BOARD = "\n---+---+---\n".join([" %s | %s | %s"] * 3)
 
 
 class TicTacToe(BoardGame):
-    """Tic-tac-toe on three by three cells."""
-
     env_id = "coevo/tic_tac_toe-v0"
     default_game: ClassVar[str] = "tic_tac_toe"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {}

@@ -23,8 +23,6 @@ MOVES = ("left", "middle", "right")
 
 
 class TinyHanabi(OpenSpielTask):
-    """The tiny cooperative signalling game."""
-
     env_id = "coevo/tiny_hanabi-v0"
     default_game: ClassVar[str] = "tiny_hanabi"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {}

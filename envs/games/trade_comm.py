@@ -24,8 +24,6 @@ ITEMS = ("coin", "book", "lamp", "rope", "drum", "ring", "bell", "fork", "boat",
 
 
 class TradeComm(OpenSpielTask):
-    """The trading game with cheap talk."""
-
     env_id = "coevo/trade_comm-v0"
     default_game: ClassVar[str] = "trade_comm(num_items=3)"
     settable: ClassVar[Mapping[str, Sequence[Any]] | None] = {"num_items": range(2, 11)}
@@ -86,11 +84,9 @@ class TradeComm(OpenSpielTask):
         return first, second
 
     def item(self, state: pyspiel.State, player: int) -> str:
-        """Name a player's item."""
         return self.items()[self.dealt(state)[player]]
 
     def said(self, state: pyspiel.State) -> list[str]:
-        """Name what was said."""
         return [self.items()[action] for action in state.history()[1:3]]
 
 

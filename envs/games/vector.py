@@ -116,7 +116,6 @@ class VectorView(SeatView[np.ndarray, np.int64]):
 
     @property
     def player(self) -> int:
-        """Number of the learning seat."""
         return self.task.seats.index(self.seat)
 
     def action_masks(self) -> np.ndarray:

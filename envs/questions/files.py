@@ -55,7 +55,6 @@ class _Lines(SplitSource):
 
     @property
     def _published(self) -> str:
-        """File name in a folder."""
         return "test.jsonl"
 
     @functools.cached_property

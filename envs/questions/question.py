@@ -50,7 +50,6 @@ class QuestionSource:
         return changed(self) if is_dataclass(self) else {"name": self.name}
 
     def __len__(self) -> int:
-        """Return the number of questions."""
         raise NotImplementedError  # abstract
 
     def item(self, index: int) -> Question:

@@ -39,7 +39,6 @@ class BagOfWords:
     """Chooses the directions."""
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Embed texts."""
         bags = [Counter(words(text)) for text in texts]
         directions = {word: self._direction(word) for word in set().union(*bags)}
         nothing = np.zeros(self.size)

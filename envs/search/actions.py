@@ -37,7 +37,6 @@ class Action:
     """Opening or closing answer tags, whichever are more."""
 
     def __str__(self) -> str:
-        """Spell it as a move."""
         return self.text if self.kind == "none" else f"{self.kind}: {self.text}"
 
 

@@ -17,18 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from coevo.envs.core.task import Replies
+from coevo.envs.search.graph import Fact
 
 _FACT = re.compile(r"(?P<subject>[^.:\[\]]+): (?P<relation>[^\s.\[\]]+) (?P<object>[^.\[\]]+)\.")
 SEEN_NAMES, MOST_NAMES, MOST_QUESTIONS = 8, 6, 12
 """Names and questions among which somebody guesses who has not read the facts."""
-
-
-class Fact(NamedTuple):
-    """One line of a document."""
-
-    subject: str
-    relation: str
-    object: str
 
 
 class Followed(NamedTuple):

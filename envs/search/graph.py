@@ -16,7 +16,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.search.corpus import Document
 from coevo.envs.search.grammar import Grammar, Path, Relation
 from coevo.envs.search.retrieval import mentions
-from coevo.envs.search.world import Found, Question, World
+from coevo.envs.search.world import Found, World, WorldQuestion
 
 TRIES = 100
 """Paths that are drawn until one does not give itself away."""
@@ -117,15 +117,15 @@ class GraphWorld(World):
                 return path
         raise ConfigError(f"no question of hops={hops} has the answer {end!r} here")
 
-    def sample_question(self, rng: np.random.Generator, hops: int = 1) -> Question:
+    def sample_question(self, rng: np.random.Generator, hops: int = 1) -> WorldQuestion:
         return self.ask(self.sample_path(rng, hops))
 
-    def ask(self, path: Path) -> Question:
+    def ask(self, path: Path) -> WorldQuestion:
         """Return the question of a path, with its answers and the documents that it needs."""
         names = sorted(self.answers(path))
         others = [alias for name in names for alias in self.aliases.get(name, ())]
         asked, terse = self.question(path), self.question(path, terse=True)
-        return Question(asked, terse, (*names, *others), self.support(path), path)
+        return WorldQuestion(asked, terse, (*names, *others), self.support(path), path)
 
     def _walk_back(
         self, rng: np.random.Generator, seen: tuple[str, ...], hops: int

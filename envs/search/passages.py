@@ -22,7 +22,7 @@ from coevo.envs.search.corpus import AskedQuestion, Document, load_documents, lo
 from coevo.envs.search.grammar import Path
 from coevo.envs.search.names import Split
 from coevo.envs.search.retrieval import mentions, tokenise
-from coevo.envs.search.world import Found, Question, World
+from coevo.envs.search.world import Found, World, WorldQuestion
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _SPAN = re.compile(r"[A-ZÀ-Þ][\w'-]*(?:\s+(?:of\s+|the\s+|and\s+)?[A-ZÀ-Þ][\w'-]*)*|\d[\d,.]*\d|\d")
@@ -78,14 +78,14 @@ class PassagesWorld(World):
         self._gold = {normalise(q.text): q.answers for q in self._asked}
 
     @property
-    def questions(self) -> tuple[Question, ...]:
+    def questions(self) -> tuple[WorldQuestion, ...]:
         """Return all questions that have an answer."""
         return tuple(_question(q) for q in self._asked)
 
     def draw_answer(self, rng: np.random.Generator, hops: int = 1) -> str:
         return self.sample_question(rng, hops).answers[0]
 
-    def sample_question(self, rng: np.random.Generator, hops: int = 1) -> Question:
+    def sample_question(self, rng: np.random.Generator, hops: int = 1) -> WorldQuestion:
         if not self._asked:
             raise ConfigError(
                 f"the corpus {self.name!r} has no questions with answers; put questions.jsonl of "
@@ -121,5 +121,5 @@ def extract(question: str, texts: Sequence[str]) -> str | None:
     return answer
 
 
-def _question(asked: AskedQuestion) -> Question:
-    return Question(asked.text, asked.text, asked.answers, asked.documents[:1])
+def _question(asked: AskedQuestion) -> WorldQuestion:
+    return WorldQuestion(asked.text, asked.text, asked.answers, asked.documents[:1])

@@ -40,8 +40,9 @@ from coevo.envs.search import router_words as words
 from coevo.envs.search.experts import ask, conclude, followed, read_facts, route
 from coevo.envs.search.fictional import Fictional
 from coevo.envs.search.retrieval import clean_query
-from coevo.envs.search.router_words import ANSWERER, ROUTER, SEARCHER, YES, Search
-from coevo.envs.search.world import Question, World
+from coevo.envs.search.router_words import ANSWERER, ROUTER, SEARCHER, YES
+from coevo.envs.search.snippets import Search
+from coevo.envs.search.world import World, WorldQuestion
 from coevo.envs.search.worlds import WorldConfig
 from coevo.envs.search.worlds import world as make_world
 
@@ -56,8 +57,6 @@ def _several(given: Any) -> Any:
 
 @config
 class SearchRouterConfig:
-    """What the search team takes."""
-
     world: WorldConfig = Fictional()
     """Configuration of a world, or its bare name; see worlds.py."""
     world_seed: Annotated[int, whole(0)] | None = None
@@ -100,7 +99,7 @@ class SearchRouter(ProtocolTask[SearchRouterConfig]):
         seed = int(rng.integers(2**31)) if fixed is None else fixed
         self.world = self.world_of(seed)
         hops = self.config.hops[int(rng.integers(len(self.config.hops)))]
-        self.question: Question = self.world.sample_question(rng, hops)
+        self.question: WorldQuestion = self.world.sample_question(rng, hops)
         self.task_id = f"{self.world.name}-{seed}:{self.question.path or self.question.text}"
         self._searches: list[Search] = []
         self._shown = dict.fromkeys(self.seats, -1)  # searches at a seat's last turn; -1: none yet

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from coevo.envs.core.quoting import quote, quote_line
-from coevo.envs.search.retrieval import Hit
+from coevo.envs.search.snippets import Search
 
 ROUTER, SEARCHER, ANSWERER = "router_0", "searcher_0", "answerer_0"
 YES, NO = "yes", "no"
@@ -27,14 +26,6 @@ TERSE = {
     SEARCHER: "Next? [search: words]",
     ANSWERER: "So? [answer: name]",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """One query and what it found."""
-
-    query: str
-    hits: tuple[Hit, ...]
 
 
 def rules(agent: str, steps: int, k: int) -> str:

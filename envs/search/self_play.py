@@ -71,8 +71,6 @@ def _several(given: Any) -> Any:
 
 @config
 class SearchSelfPlayConfig:
-    """What search self-play takes."""
-
     world: WorldConfig = Fictional()
     """Configuration of a world, or its bare name; see worlds.py."""
     world_seed: Annotated[int, whole(0)] | None = None
@@ -106,8 +104,6 @@ class SearchSelfPlayConfig:
 
 
 class SearchSelfPlay(Task[SearchSelfPlayConfig]):
-    """Proposer, gate, and a group of solvers."""
-
     env_id = "coevo/search_self_play-v0"
     config_class = SearchSelfPlayConfig
 

@@ -23,7 +23,7 @@ Found = Document | Hit
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class WorldQuestion:
     """One question with all that is known about it."""
 
     text: str
@@ -63,7 +63,7 @@ class World(ABC):
         """Draw an answer that some question of so many hops has, each one equally likely."""
 
     @abstractmethod
-    def sample_question(self, rng: np.random.Generator, hops: int = 1) -> Question:
+    def sample_question(self, rng: np.random.Generator, hops: int = 1) -> WorldQuestion:
         """Draw a question with exactly one answer; a corpus of people's questions ignores hops."""
 
     @abstractmethod
@@ -127,10 +127,9 @@ class World(ABC):
 
     @functools.cached_property
     def by_id(self) -> Mapping[str, Document]:
-        """Return the documents by id."""
         return {d.id: d for d in self.documents}
 
-    def supported_hops(self, question: Question, found: Sequence[str]) -> int:
+    def supported_hops(self, question: WorldQuestion, found: Sequence[str]) -> int:
         """Count the leading hops of a question whose documents are among the ids in `found`."""
         known = set(found)
         missing = (i for i, id in enumerate(question.support) if id not in known)

@@ -90,8 +90,6 @@ inclined to its own favourite, the follower to its own."""
 
 @config
 class CausalGameConfig:
-    """What a causal game takes."""
-
     drawn: Annotated[bool, Field(strict=True)] = False
     """Whether every episode has a game of its own."""
     causes: Annotated[int, whole(2, 4)] = 2
@@ -103,8 +101,6 @@ class CausalGameConfig:
 
 
 class CausalGameTask(Society[CausalGameConfig]):
-    """Commitment, a hidden cause, and a reply."""
-
     env_id = "coevo/causal_game-v0"
     config_class = CausalGameConfig
     seats = (LEADER, FOLLOWER)

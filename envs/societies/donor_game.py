@@ -53,8 +53,6 @@ TERSE_STRATEGY = 60
 
 @config
 class DonorGameConfig:
-    """What the donor game takes."""
-
     players: Annotated[int, whole(2, 100)] = 4
     """Seats, an even number; the paper has 12."""
     rounds: Annotated[int, whole(1, 100)] = 4
@@ -94,8 +92,6 @@ class DonorGameConfig:
 
 
 class DonorGame(Society[DonorGameConfig]):
-    """Indirect reciprocity, with inheritance of strategies."""
-
     env_id = "coevo/donor_game-v0"
     config_class = DonorGameConfig
 
@@ -125,7 +121,7 @@ class DonorGame(Society[DonorGameConfig]):
         for generation, game in itertools.product(range(c.generations), range(2)):
             self.generation, self.game, self.turn = generation, game, 0
             self.resources = np.full(c.players, c.endowment)
-            self.history: list[Donation] = []
+            self.history: list[Gift] = []
             if game == 0:
                 self.fitness = np.zeros(c.players)
                 if newcomers:
@@ -159,7 +155,7 @@ class DonorGame(Society[DonorGameConfig]):
         effect = self.config.multiplier * spent if share >= 0 else -min(FACTOR * spent, heads[1])
         self.resources[donor] -= spent
         self.resources[other] += effect
-        self.history.append(Donation(self.turn, donor, other, share, heads))
+        self.history.append(Gift(self.turn, donor, other, share, heads))
         self.given.append((self.generation, share))
         return self.seats[other] if share < 0 else ""
 
@@ -196,7 +192,7 @@ class DonorGame(Society[DonorGameConfig]):
                 found[f"punished/generation_{g}"] = float(np.mean(np.array(shares) < 0))
         return found
 
-    def _trace(self, other: int) -> list[Donation]:
+    def _trace(self, other: int) -> list[Gift]:
         return trace(self.history, other, self.config.trace)
 
     # ---- Prompts -------------------------------------------------------------------------------
@@ -282,7 +278,7 @@ class DonorGame(Society[DonorGameConfig]):
         return "\n".join([*lines, f"units: {' '.join(f'{r:.4g}' for r in self.resources)}"])
 
 
-class Donation(NamedTuple):
+class Gift(NamedTuple):
     """What one donor did once."""
 
     round: int
@@ -314,7 +310,7 @@ def pairs(order: Sequence[int], round: int, swapped: bool) -> list[tuple[int, in
     return [(first[i], second[(i + turn) % half]) for i in range(half)]
 
 
-def trace(history: Sequence[Donation], player: int, links: int) -> list[Donation]:
+def trace(history: Sequence[Gift], player: int, links: int) -> list[Gift]:
     """Return what a player gave last, what its recipient had given before that, and so on.
 
     Args:
@@ -322,7 +318,7 @@ def trace(history: Sequence[Donation], player: int, links: int) -> list[Donation
         player: whose reputation it is.
         links: length at most; fewer where nothing is known.
     """
-    found: list[Donation] = []
+    found: list[Gift] = []
     for past in reversed(history):
         if len(found) == links:
             break
@@ -374,11 +370,11 @@ _WRITE = (
 )
 
 
-def _verb(past: Donation) -> str:
+def _verb(past: Gift) -> str:
     return "gave" if past.share >= 0 else "punished with"
 
 
-def _in_words(seats: Sequence[str], past: Donation) -> str:
+def _in_words(seats: Sequence[str], past: Gift) -> str:
     act, where = ("gave", "to") if past.share >= 0 else ("spent", "on punishing")
     return (
         f"In round {past.round + 1} {seats[past.donor]} {act} {abs(past.share):.0%} of its units "

@@ -55,8 +55,6 @@ class Fine:
 
 @config
 class FisheryConfig:
-    """What a fishery takes."""
-
     fishers: Annotated[int, whole(2, 20)] = 5
     """Seats."""
     months: Annotated[int, whole(1, 200)] = 12
@@ -93,8 +91,6 @@ class FisheryConfig:
 
 
 class Fishery(Society[FisheryConfig]):
-    """A common stock, monitored or not."""
-
     env_id = "coevo/fishery-v0"
     config_class = FisheryConfig
 

@@ -102,8 +102,6 @@ class HiringConfig:
 
 
 class Hiring(Society[HiringConfig]):
-    """Reports, trials, and a hire."""
-
     env_id = "coevo/hiring-v0"
     config_class = HiringConfig
     payoff_range = (0.0, 1.0)

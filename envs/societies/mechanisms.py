@@ -55,7 +55,6 @@ class Punishment:
     """Points for punishing one who did not."""
 
     def pays(self, defected: bool) -> float:
-        """Return what whoever punishes gets."""
         return (self.just if defected else self.unjust) - self.cost
 
     def bounds(self) -> tuple[float, float]:

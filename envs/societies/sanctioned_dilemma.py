@@ -52,8 +52,6 @@ VERDICTS = ("punish", "pass")
 
 @config
 class SanctionedDilemmaConfig:
-    """What the task takes."""
-
     game: Matrix | None = None
     """A symmetric 2x2 game; None for the prisoner's dilemma with 3, 0, 4 and 1."""
     players: Annotated[int, whole(2, 20)] = 4
@@ -70,8 +68,6 @@ class SanctionedDilemmaConfig:
 
 
 class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
-    """Pairs, choices, judgements."""
-
     env_id = "coevo/sanctioned_dilemma-v0"
     config_class = SanctionedDilemmaConfig
 

@@ -25,8 +25,6 @@ EQUAL = 1e-12
 
 @config
 class GoodsConfig:
-    """What sequential public goods take."""
-
     players: Annotated[int, whole(2, 8)] = 3
     """Seats, in the order in which they give."""
     levels: Annotated[int, whole(2, 21)] = 6

@@ -41,15 +41,11 @@ from coevo.envs.societies.society import Society, listed
 
 @config
 class SequentialPublicGoodsConfig(GoodsConfig):
-    """What the task takes."""
-
     sees: Literal["all", "last"] = "all"
     """Whose contributions a player is shown: those of all before it, or of the last one alone."""
 
 
 class SequentialPublicGoods(Society[SequentialPublicGoodsConfig]):
-    """Contributions in turn."""
-
     env_id = "coevo/sequential_public_goods-v0"
     config_class = SequentialPublicGoodsConfig
     phase = "contribute"

@@ -50,8 +50,6 @@ def _nested(given: Any) -> Any:
 
 @config
 class StackelbergConfig:
-    """What a Stackelberg game takes."""
-
     game: Matrix | None = None
     """A two-player game; None for the example of Conitzer and Sandholm."""
     payoffs: Annotated[Any, BeforeValidator(_nested)] = None
@@ -63,8 +61,6 @@ class StackelbergConfig:
 
 
 class Stackelberg(Society[StackelbergConfig]):
-    """Commitment and reply."""
-
     env_id = "coevo/stackelberg-v0"
     config_class = StackelbergConfig
     seats = (LEADER, FOLLOWER)

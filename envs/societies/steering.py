@@ -42,8 +42,6 @@ MOST = 5
 
 @config
 class SteeringConfig(HerdCosts):
-    """What the task takes."""
-
     citizens: Annotated[int, whole(1, 12)] = 6
     """Who act one after the other."""
     prior: Annotated[float, real(above=0, below=1)] = 0.5
@@ -65,7 +63,6 @@ class SteeringConfig(HerdCosts):
 
     @property
     def costs(self) -> HerdCosts:
-        """Return what the planner minds."""
         return HerdCosts(
             planner=self.planner,
             baseline=self.baseline,
@@ -75,8 +72,6 @@ class SteeringConfig(HerdCosts):
 
 
 class Steering(Society[SteeringConfig]):
-    """Precisions, signals, actions."""
-
     env_id = "coevo/steering-v0"
     config_class = SteeringConfig
 

@@ -20,7 +20,6 @@ class Doubling:
     name: Literal["doubling"] = "doubling"
 
     def grown(self, left: int, capacity: int) -> int:
-        """Return the stock after regrowth."""
         return min(capacity, 2 * left)
 
 
@@ -33,7 +32,6 @@ class Logistic:
     """r."""
 
     def grown(self, left: int, capacity: int) -> int:
-        """Return the stock after regrowth."""
         return min(capacity, round(left + self.rate * left * (1 - left / capacity)))
 
 

@@ -46,8 +46,6 @@ HOURS = 100.0
 
 @config
 class TaxEconomyConfig:
-    """What the economy takes."""
-
     skills: tuple[Annotated[float, real(above=0)], ...] = (1.0, 1.5, 2.0, 4.0)
     """Coins that a worker earns in an hour; two or more workers."""
     brackets: tuple[Annotated[float, real(0)], ...] = (0.0,)
@@ -72,8 +70,6 @@ class TaxEconomyConfig:
 
 
 class TaxEconomy(Society[TaxEconomyConfig]):
-    """Rates, then hours."""
-
     env_id = "coevo/tax_economy-v0"
     config_class = TaxEconomyConfig
 

@@ -57,8 +57,6 @@ class BullsAndCowsConfig:
 
 
 class BullsAndCows(ProtocolTask[BullsAndCowsConfig]):
-    """A secret code, and guesses at it."""
-
     env_id = "coevo/bulls_and_cows-v0"
     config_class = BullsAndCowsConfig
     seats = (SETTER, BREAKER)

@@ -51,8 +51,6 @@ class TwentyQuestionsConfig:
 
 
 class TwentyQuestions(ProtocolTask[TwentyQuestionsConfig]):
-    """Questions about a thing, and its name."""
-
     env_id = "coevo/twenty_questions-v0"
     config_class = TwentyQuestionsConfig
     seats = (ASKER, ANSWERER)

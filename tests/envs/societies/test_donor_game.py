@@ -5,7 +5,7 @@ from coevo.agents import ExpertAgent, RandomAgent
 from coevo.benchmarks.evaluate import evaluate
 from coevo.envs import make, spec
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.societies.donor_game import Donation, final_mean, pairs, survivors, trace
+from coevo.envs.societies.donor_game import Gift, final_mean, pairs, survivors, trace
 
 ID = "coevo/donor_game-v0"
 PAPER = {"players": 12, "rounds": 12, "prompt_style": "terse"}
@@ -56,11 +56,11 @@ def test_references():
 def test_a_trace_goes_from_what_a_player_gave_to_what_its_recipient_had_given_before():
     heads = (10.0, 10.0)
     past = [
-        Donation(0, 0, 2, 0.1, heads),
-        Donation(1, 2, 1, 0.2, heads),
-        Donation(2, 1, 3, 0.3, heads),
-        Donation(3, 3, 1, 0.4, heads),
-        Donation(4, 0, 3, 0.5, heads),
+        Gift(0, 0, 2, 0.1, heads),
+        Gift(1, 2, 1, 0.2, heads),
+        Gift(2, 1, 3, 0.3, heads),
+        Gift(3, 3, 1, 0.4, heads),
+        Gift(4, 0, 3, 0.5, heads),
     ]
     assert [d.share for d in trace(past, 0, 3)] == [0.5, 0.4, 0.3]
     assert [d.share for d in trace(past, 0, 1)] == [0.5]
