@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -76,20 +77,33 @@ def _walk(game: str) -> GameTree | str:
     loaded = load_game(game)
     if not loaded.get_type().provides_information_state_string:
         return f"{game}: OpenSpiel gives no information states for this game"
-    found: dict[str, Decision] = {}
-    count, common, open_ = 0, True, [loaded.new_initial_state()]
-    while open_:
-        state = open_.pop()
-        count += 1
+    count = 1
+    for state in _states(loaded):  # counted first: the states of a large game would fill the memory
+        count += _width(state)
         if count > HISTORIES:
             return f"{game}: the tree has over {HISTORIES} nodes, too many to walk"
+    found: dict[str, Decision] = {}
+    common = True
+    for state in _states(loaded):
         if state.is_terminal():
             common = common and len(set(state.returns())) == 1
             continue
         for decision in _deciders(loaded, state):
             found.setdefault(decision.key, decision)
-        open_.extend(_children(state))
     return GameTree(turn_based(loaded), tuple(found.values()), count, common)
+
+
+def _states(game: pyspiel.Game) -> Iterator[pyspiel.State]:
+    """Walk all states of a game, depth first; only those on the way are held."""
+    way = [iter([game.new_initial_state()])]
+    while way:
+        state = next(way[-1], None)
+        if state is None:
+            way.pop()
+            continue
+        yield state
+        if not state.is_terminal():
+            way.append(_children(state))
 
 
 def best_response(tree: GameTree, policies: Sequence[Policy], player: int) -> Best:
@@ -135,12 +149,19 @@ def _deciders(game: pyspiel.Game, state: pyspiel.State) -> Iterator[Decision]:
         yield Decision(key, player, state)
 
 
+def _width(state: pyspiel.State) -> int:
+    """Return the number of children of a state; 0 at an end."""
+    if not state.is_simultaneous_node():
+        return len(state.legal_actions())
+    return math.prod(len(state.legal_actions(p)) for p in range(state.num_players()))
+
+
 def _children(state: pyspiel.State) -> Iterator[pyspiel.State]:
     if not state.is_simultaneous_node():
-        yield from (state.child(a) for a in reversed(state.legal_actions()))
+        yield from map(state.child, state.legal_actions())
         return
     legal = [state.legal_actions(p) for p in range(state.num_players())]
-    for joint in itertools.product(*legal):
+    for joint in reversed(list(itertools.product(*legal))):
         child = state.clone()
         child.apply_actions(list(joint))
         yield child
