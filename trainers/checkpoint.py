@@ -221,7 +221,7 @@ def write(folder: Path, step: int, fill: Callable[[Path], None], most: int) -> P
             prune(folder, most)
         except SafetensorError as error:
             raise StorageError(
-                f"cannot write {final}: {error}. Earlier checkpoints are intact"
+                f"cannot write {final}: {error}. Earlier checkpoints, if any, are intact"
             ) from None
         finally:
             shutil.rmtree(work, ignore_errors=True)

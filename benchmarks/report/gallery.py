@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from coevo.benchmarks.report.charts import Chart
 from coevo.benchmarks.report.style import NAMED, STYLE
+from coevo.trainers.run_folder import storage
 
 DOTS = 160
 """Pixels of a PNG to the inch."""
@@ -45,7 +46,8 @@ class Gallery:
         if self.files:
             folder.mkdir(parents=True, exist_ok=True)
         for name, data in self.files.items():
-            (folder / name).write_bytes(data)
+            with storage(folder / name):
+                (folder / name).write_bytes(data)
         return [folder / name for name in self.files]
 
 

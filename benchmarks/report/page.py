@@ -23,6 +23,7 @@ from coevo.benchmarks.report.style import SERIES
 from coevo.benchmarks.report.transcripts import for_script, transcripts
 from coevo.envs.core.errors import legible
 from coevo.envs.core.quoting import visible
+from coevo.trainers.run_folder import storage
 
 EPISODES = 400
 """Episodes in the transcript browser."""
@@ -128,8 +129,9 @@ def policy(script: str) -> str:
 def _replace(path: Path, text: str) -> None:
     """Write a file in one step; half a surrogate pair becomes its JSON escape."""
     work = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        work.write_bytes(text.encode("utf-8", errors="backslashreplace"))
-        work.replace(path)
-    finally:
-        work.unlink(missing_ok=True)
+    with storage(path):
+        try:
+            work.write_bytes(text.encode("utf-8", errors="backslashreplace"))
+            work.replace(path)
+        finally:
+            work.unlink(missing_ok=True)

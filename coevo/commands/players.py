@@ -158,6 +158,8 @@ def settings(given: tuple[str, ...], option: str) -> dict[str, Any]:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
             raise ConfigError(f"{option} {pair!r} must be key=value")
+        if key.strip() in found:
+            raise ConfigError(f"{option} {key.strip()} is given twice")
         try:
             found[key.strip()] = parse(value)
         except ConfigError as error:

@@ -18,6 +18,7 @@ from coevo.commands.start_model import suited
 from coevo.envs import make, spec
 from coevo.envs.core.config import LARGEST, assign, parse
 from coevo.envs.core.errors import ConfigError, DataError, nearest, unknown
+from coevo.envs.core.rewards import RESERVED
 from coevo.trainers import checkpoint, ranks
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
@@ -46,7 +47,8 @@ RUN_SETTINGS = (
     "sampling_of",
 )
 """Settings of a run that have no option of their own and are reached by --set."""
-_DURATION = re.compile(r"(?:(\d*\.?\d+)h)?(?:(\d*\.?\d+)m)?(?:(\d*\.?\d+)s?)?", re.IGNORECASE)
+_NUMBER = r"(\d*\.?\d+)"
+_DURATION = re.compile(rf"(?:{_NUMBER}h)?(?:{_NUMBER}m)?(?:{_NUMBER}s)?")
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,8 @@ def seconds(text: str) -> float:
     >>> seconds("90s"), seconds("5m"), seconds("1h30m"), seconds("45")
     (90.0, 300.0, 5400.0, 45.0)
     """
-    match = _DURATION.fullmatch(text.strip())
+    written = text.strip()
+    match = _DURATION.fullmatch(f"{written}s" if re.fullmatch(_NUMBER, written) else written)
     if not match or not any(match.groups()):
         raise ConfigError(f"--budget {text!r} is not a time; write 90s, 5m, 1.5h or 1h30m")
     hours, minutes, rest = (float(part or 0) for part in match.groups())
@@ -232,6 +235,9 @@ def _check_roles(config: TrainConfig) -> None:
     made = [make(id, **own.options) for id, own in config.environments.items()]
     modules = (*config.algorithm.rewards, *(m for env in made for m in env.reward_modules))
     check_weights(config.algorithm.advantage.reward_weights, (m.component for m in modules))
+    given = {*RESERVED, *(m.component for m in modules)}
+    if config.algorithm.collect.component not in given:
+        raise unknown("reward in collect.component", config.algorithm.collect.component, given)
     roles = {role for env in made for role in env.task.roles}
     known = ALGORITHMS.get(config.algorithm.name)
     ours = [known, *(assign(known, v) for v in known.variants.values())] if known else []

@@ -10,6 +10,9 @@ from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.parsing import Status
 from coevo.envs.core.quoting import visible
 
+LONGEST = 20_000
+"""Characters of a message that are printed."""
+
 
 def transcript(episode: Episode) -> Iterator[str]:
     """Return a whole episode, line by line."""
@@ -17,7 +20,7 @@ def transcript(episode: Episode) -> Iterator[str]:
     for number, turn in enumerate(episode.turns, start=1):
         yield ""
         yield f"{number}. {_who(turn)} reads:"
-        yield from _indented(latest(turn.chat))
+        yield from _indented(_short(latest(turn.chat), LONGEST))
         yield f"   and says: {_quoted(turn.text)}"
         yield f"   {_outcome(turn)}"
         yield from (f"   {line}" for line in _paid(turn))

@@ -3,6 +3,7 @@ import pickle
 import pyspiel
 import pytest
 
+from coevo.agents.strategies import game_tree as tree_module
 from coevo.agents.strategies.game_tree import game_tree
 from coevo.envs.core.errors import ConfigError
 
@@ -43,3 +44,10 @@ def test_a_large_tree_is_refused_and_the_error_survives_pickling():
 def test_a_game_without_information_states_is_refused():
     with pytest.raises(ConfigError, match="no information states"):
         game_tree("pig")
+
+
+def test_states_of_a_game_that_is_too_large_are_counted_and_not_kept(monkeypatch):
+    monkeypatch.setattr(tree_module, "HISTORIES", 3000)
+    monkeypatch.setattr(tree_module, "_deciders", None)  # nothing may be kept of it
+    with pytest.raises(ConfigError, match="over 3000 nodes"):
+        game_tree("chess(chess960=False)")
