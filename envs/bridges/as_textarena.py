@@ -36,7 +36,7 @@ class CoevoGame:
         self._go_on()
 
     def get_observation(self) -> tuple[int, list[tuple[int, str, Any]]]:
-        """Return who moves, and what this player has not been told yet."""
+        """Return who moves, and what this player has not seen yet."""
         return self.state.current_player_id, self.state.get_current_player_observation()
 
     def step(self, action: str) -> tuple[bool, dict[str, Any]]:

@@ -78,7 +78,7 @@ class TRLWorld:
         self._over = ended or cut
 
     def _news(self, chat: Chat) -> str:
-        """Return what the seat has not been told yet; its own replies it knows."""
+        """Return what the seat has not seen yet, its own replies aside."""
         if len(chat) < self._told or self._env.env.prompt_style == "terse":
             self._told = 0
         new, self._told = chat[self._told :], len(chat)

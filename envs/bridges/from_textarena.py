@@ -1,7 +1,7 @@
 """Any TextArena game as a text environment.
 
 Agents        player_0 .. player_n-1, TextArena's players
-Observation   chat: at each turn what TextArena tells the player; what players say is quoted
+Observation   chat: at each turn what TextArena shows the player; what players say is quoted
 Action        any text without its thoughts; TextArena reads the move in it
 Reward        what TextArena gives when the game is over, -1 to 1 in most games
 Ends          when TextArena says so
@@ -34,7 +34,7 @@ from coevo.envs.core.task import Task
 from coevo.envs.games.states import shorten
 
 TERSE = 400
-"""Characters of what is told in a terse prompt."""
+"""Characters of TextArena's text in a terse prompt."""
 SAID = 4000
 """Characters of a reply that reach the game."""
 
@@ -93,7 +93,7 @@ class TextArenaTask(Task[TextArenaConfig]):
             np.random.set_state(numpy)  # noqa: NPY002  # as above
 
     def _listen(self) -> None:
-        """Fetch what the game tells the player who moves now; it says everything only once."""
+        """Fetch the game's messages to the player who moves now; each comes only once."""
         player, told = self.world.get_observation()
         self.mover = self.seats[player]
         mine = (self._words(m, player) for m in told)
@@ -122,7 +122,7 @@ class TextArenaTask(Task[TextArenaConfig]):
         with self._own_generators():
             try:
                 done, _ = self.world.step(said)
-            except Exception:  # a game that trips over a reply: whoever said it loses
+            except Exception:  # a game that raises on a reply: the player of that reply loses
                 self.rewards = {self.seats.index(seat): -1.0}
             else:
                 if done:

@@ -43,7 +43,7 @@ def apply_batch(
     Args:
         modules: those that are scored per batch.
         episodes: finished ones.
-        context: of the run; None is outside of training, where nobody can be asked.
+        context: of the run; None is outside of training, where no judge can be asked.
 
     Returns:
         every reward that was given.

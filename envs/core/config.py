@@ -194,7 +194,7 @@ def plain(value: Any) -> Any:
 def changed(value: Any) -> dict[str, Any]:
     """Return the fields of a configuration that differ from their defaults, and its `name`.
 
-    Configurations in its fields are told in the same way.
+    Configurations in its fields are treated in the same way.
 
     >>> @config
     ... class Clip:
@@ -294,7 +294,7 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        """Return a mapping; of a key that stands there twice nobody knows which is meant."""
+        """Return a mapping; a key that stands there twice is refused."""
         seen = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         for key in seen:
             if seen.count(key) > 1:

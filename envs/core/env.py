@@ -236,7 +236,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         return turn, parse
 
     def abandon(self, reason: str) -> None:
-        """End the episode because somebody cannot answer; what it counts for is unknown.
+        """End the episode because an agent cannot answer; its value is unknown.
 
         Args:
             reason: in one line, for the episode's note.

@@ -32,7 +32,7 @@ class StopReason(StrEnum):
     FORFEIT = "forfeit"
     """An agent used up its attempts at a legal move."""
     TURN_LIMIT = "turn_limit"
-    """`max_cycles` was reached; nobody is paid for the rest."""
+    """`max_cycles` was reached; the rest pays nothing."""
     UNFINISHED = "unfinished"
     """Still being played."""
     ERROR = "error"
@@ -93,7 +93,7 @@ class Turn:
     stripped_ids: list[int] | None = None
     """Token ids of the prompt without the injected text, where it is learnt so."""
     advantage: float | None = None
-    """Mean advantage of its tokens in the update that learnt from it; None where none did."""
+    """Mean advantage of its tokens in the update that used it; None where none did."""
     role: str = ""
     """What the seat was here: `solver`, `evaluator`; statistics may be kept per role."""
     round: int = 0

@@ -17,7 +17,7 @@ KEY = "COEVO_TASK_KEY"
 
 
 def sealed(name: str) -> str:
-    """Return a name under which nobody finds the given one, the same for the same one.
+    """Return a hash of a name, which does not reveal it.
 
     A hash alone would not do: who knows how seeds are counted tries them all. So the hash has a
     key, drawn once for a process and those that it starts; COEVO_TASK_KEY sets it, where names must

@@ -9,7 +9,7 @@
                 yield Pay({seat: int(move) for seat, move in catch.items()})
                 self.stock = min(100, 2 * (self.stock - sum(map(int, catch.values()))))
 
-`All` hands back seat -> move, `One` the move itself. What other hooks read (`draw`, `info`,
+`All` returns seat -> move, `One` the move itself. What other hooks read (`draw`, `info`,
 `outcome`, `hide`) stands on `self`, from before the first question on, as an episode may end at any
 reply; what only the protocol reads may be a local variable. Words,
 moves and experts may be functions of the seat: they are called while their question is open, so

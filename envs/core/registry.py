@@ -47,10 +47,10 @@ class EnvSpec:
     refs_source: str = ""
     """How the reference scores were found."""
     starter_trained: bool = False
-    """Whether the starter model learnt from it, so that legal replies are expected there."""
+    """Whether the starter model was trained on it, so that its replies are legal there."""
     listed: bool = True
     """Whether it is one of the environments that coevo offers; others, such as those of
-    reproductions, can be made and trained on by whoever knows their id."""
+    reproductions, can be made and trained on by their id."""
     suites: tuple[str, ...] | None = None
     """Suites that the environment is in; None takes its family."""
 

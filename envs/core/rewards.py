@@ -56,7 +56,7 @@ class ScoreContext:
     seed: int = 0
     """Root of what a module draws."""
     judges: Judges | None = None
-    """Who is asked; nobody outside of training."""
+    """Judges of the run; None outside of training."""
 
 
 @dataclass(frozen=True)
@@ -122,13 +122,13 @@ class RewardModule:
     def score_earlier(self, episode: Episode, turn: Turn) -> Mapping[int, Rewards]:
         """Return rewards that `turn`, the latest, decides for earlier turns: place -> rewards.
 
-        They are credited to the reply that earned them, whoever spoke in between; PettingZoo
+        They are credited to the reply that earned them, even if others spoke since; PettingZoo
         sees them in the step that decides them.
         """
         return {}
 
     def score(self, episodes: Sequence[Episode], context: ScoreContext) -> Scores:
-        """Return what finished episodes are rewarded with; modules that ask nobody have a table."""
+        """Return the rewards of finished episodes; without judges define `table` instead."""
         return Scores(self.table(episodes), self.version)
 
     def table(self, episodes: Sequence[Episode]) -> Table:

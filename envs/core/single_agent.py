@@ -123,7 +123,7 @@ class SeatView(gymnasium.Env[Obs, Act]):
 
     @abstractmethod
     def _info(self) -> dict[str, Any]:
-        """Return what else is told about the seat."""
+        """Return the further entries of the seat's info."""
 
 
 class SingleAgentEnv(SeatView[dict[str, Chat], str]):

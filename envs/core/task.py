@@ -102,7 +102,7 @@ class Task(ABC, Generic[C]):
     policy."""
     task_id: str | None = None
     """Name of the initial state or question, set by `reset`; None where the seed says it all. It
-    stands in the record; seats see a name in its place that tells nothing."""
+    stands in the record; seats see a hash of it."""
 
     def __init__(self, config: C) -> None:
         self.config = config
@@ -136,7 +136,7 @@ class Task(ABC, Generic[C]):
 
     @abstractmethod
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Carry out the moves of everybody in `to_move`; return the payoffs that follow."""
+        """Carry out the moves of all seats in `to_move`; return the payoffs that follow."""
 
     @abstractmethod
     def rules(self, seat: str) -> str:
@@ -158,7 +158,7 @@ class Task(ABC, Generic[C]):
 
     @abstractmethod
     def draw(self) -> str:
-        """Return the whole state as an onlooker sees it; it changes with the play and is never empty."""
+        """Return the whole state as an onlooker sees it; never empty, and changing with the play."""
 
     def read(self, seat: str, text: str) -> Parse:
         """Return the move in a reply; what is not legal goes to the illegal-move policy."""

@@ -4,7 +4,7 @@ In a matrix game skilled play is the mixture of three players, read from the rou
 tit-for-tat, one cooperates after mutual cooperation only, one always defects. Cooperation is
 answered with more of it, and there is room to learn either way.
 
-Skilled play of Trust-and-Split tells the own hand, takes everything with the upper one, and with
+Skilled play of Trust-and-Split says the own hand, takes everything with the upper one, and with
 the lower one gives way to an other who gave way when it had the lower hand, while it pays greed
 back.
 """

@@ -1,7 +1,7 @@
-"""Any matrix game, played for several rounds by everybody at once; repeated prisoner's dilemma.
+"""Any matrix game, played for several rounds by all seats at once; repeated prisoner's dilemma.
 
 Agents        player_0 .. player_n-1, who choose at the same time
-Observation   chat: the payoff rules, then what everybody did in the last rounds
+Observation   chat: the payoff rules, then all choices of the last rounds
 Action        text ending in a choice, e.g. [A]; with messages, before it one message each:
               <message>text</message> or [say: text]
 Reward        the payoff of the round

@@ -27,7 +27,7 @@ class MatrixGame:
     payoffs: NDArray[np.float64]
     """[actions of player 0, ..., actions of player N-1, N]."""
     actions: tuple[str, ...] = ()
-    """What the literature calls the actions; empty where nobody named them."""
+    """Names of the actions in the literature; empty where there are none."""
 
     @property
     def players(self) -> int:
@@ -40,7 +40,7 @@ class MatrixGame:
 
     @property
     def range(self) -> tuple[float, float]:
-        """Lowest and highest payoff of anybody in one round."""
+        """Lowest and highest payoff of a player in one round."""
         return float(self.payoffs.min()), float(self.payoffs.max())
 
     @property

@@ -19,7 +19,7 @@ Actions = Annotated[int, whole(2, 26)]
 
 @config
 class NPlayerPrisonersDilemma:
-    """Play the prisoner's dilemma with everybody at once and get the average.
+    """Play the prisoner's dilemma with all others at once and get the average.
 
     With k of N-1 others cooperating: R_C(k) = 3k/(N-1), R_D(k) = 1 + 4k/(N-1).
     """
@@ -100,7 +100,7 @@ class CommonPool:
 
 @config
 class ThresholdPublicGoods:
-    """Everybody gets the benefit if enough give; what too few give is lost, or paid back.
+    """All get the benefit if enough give; what too few give is lost, or paid back.
 
     A giver pays c; with t or more givers all get b.
     """

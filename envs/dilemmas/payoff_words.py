@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from coevo.envs.dilemmas.matrices import MatrixGame
 
 TERSE_CELLS = 4
-"""Joint choices that a terse table pays everybody for; a larger one shows the own payoff."""
+"""Most joint choices for which a terse table shows all payoffs; a larger one shows the own."""
 
 
 @dataclass(frozen=True)

@@ -128,13 +128,13 @@ class RepeatedGame(ProtocolTask[C]):
     # ---- Prompts ------------------------------------------------------------------------------
 
     def heard(self, seat: str) -> list[str]:
-        """Return quotes of what this seat was told in this round since its own message."""
+        """Return quotes of the messages of this round that came after the seat's own."""
         order = list(self.said)
         since = order.index(seat) + 1 if seat in self.said else 0
         return [f"{s} said: {quote_line(self.said[s], MESSAGE_LENGTH)}" for s in order[since:]]
 
     def heard_tersely(self, seat: str) -> list[str]:
-        """Return the beginnings of what this seat was told in this round."""
+        """Return the beginnings of the others' messages of this round."""
         two = len(self.seats) == 2
         names = {s: "Other" if two else f"p{self.seats.index(s)}" for s in self.said if s != seat}
         return [f"{n}: {quote_line(self.said[s], TERSE_MESSAGE)}" for s, n in names.items()]

@@ -154,7 +154,7 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
         return True
 
     def expert(self, seat: str, skill: float) -> Replies:
-        """Return a message that tells the hand, mostly, or a claim that depends on both hands."""
+        """Return a message that names the hand, mostly, or a claim that depends on both hands."""
         if self.phase == "message":
             return told_hand(self.hands[self.round][self.seats.index(seat)], skill)
         good = split_claim(self.info(seat), [int(c) for c in self.claims])

@@ -105,7 +105,7 @@ class Debate(QuestionTask[DebateConfig]):
         """Return the right answer with probability `skill`; who does not know it leans on others.
 
         Of the rest, a share `skill` goes to the answer that most of those shown gave, and the rest
-        of that is a guess: nobody of skill 0 copies.
+        of that is a guess: at skill 0 nothing is copied.
         """
         options, right = guesses(self.question), known(self.question)
         seen = [self._rounds[-1][seat], *self._quotes[seat]] if self._rounds else []

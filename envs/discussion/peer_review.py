@@ -18,7 +18,7 @@ References    none: how well one can review depends on the questions
 The protocol is that of CoMAS (arXiv 2510.08529) as its code has it: in a round every agent writes
 one solution, all seeing the same prompt; then every solution is evaluated, then every evaluation
 scored, by an agent dealt to it, so that all agents evaluate and score equally often and may be
-dealt their own work. The paper draws the acting agent anew for every step. Nobody sees a score.
+dealt their own work. The paper draws the acting agent anew for every step. No agent sees a score.
 A verifier grades the solutions for the record alone (`Turn.verified`, outcome); no reward reads it.
 
 Outcome       accuracy and accuracy/last_round of solutions; evaluator/accuracy of readable

@@ -77,7 +77,7 @@ class QuestionTask(ProtocolTask[C]):
         turn.verified = self.source.grade(self.question, turn.answer)
 
     def note_foreign(self, turn: Turn, *own: str) -> None:
-        """Note the tags of other roles in a reply; they are text, and nobody obeys them."""
+        """Note the tags of other roles in a reply; they are text without effect."""
         found = foreign_tags(turn.text, own)
         if found:
             turn.notes["foreign_tags"] = found
@@ -97,7 +97,7 @@ def known(question: Question) -> str | None:
 
 
 def guesses(question: Question) -> tuple[str, ...]:
-    """Return answers that somebody might give who does not know: digits, or numbers near the right.
+    """Return plausible guesses: digits, or numbers near the right one.
 
     >>> guesses(Question("1+2*3+4-5*1=?", "6", source="sums"))
     ('-4', '4', '5', '6', '7', '8', '16')

@@ -237,5 +237,5 @@ def parallel_array_env(
 
 
 def _quiet(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Nobody reads the prompts, so they are kept short."""
+    """Return the episode's environment, with short prompts, as no model reads them."""
     return {"prompt_style": "terse", **options}

@@ -7,7 +7,7 @@ Reward        1 to who bears all checkers off first, -1 to the other
 Ends          when all checkers of a player are off
 References    the expert looks at the race, at blots and at what it hits, one move ahead
 
-OpenSpiel's short form with three checkers is not offered: it pays nobody (OpenSpiel 2.0.2).
+OpenSpiel's short form with three checkers is not offered: it pays nothing (OpenSpiel 2.0.2).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Agents        player_0 (offers first), player_1; the values are private
 Observation   chat: rules, then the pool, the own values and the offers so far
 Action        text ending in what the own side keeps, e.g. [keep 1-0-2], or in [agree]
-Reward        the value of the own share once somebody agrees, 0 to 10
+Reward        the value of the own share once a player agrees, 0 to 10
 Ends          at an agreement, or without one after ten offers, which pays nothing
 Options       game="bargaining(max_turns=6)": 2 to 20 offers; discount 0.5 to 1 per offer from the
               third on; prob_end 0 to 0.5

@@ -30,7 +30,7 @@ from coevo.envs.games.states import clean_name, decisions
 
 COLOURS = {"R": "red", "Y": "yellow", "G": "green", "W": "white", "B": "blue"}
 SHORT = 2
-"""Cards in the deck at which the expert rather tells anything than uses up the deck."""
+"""Cards in the deck from which on the expert gives any hint rather than use up the deck."""
 COPIES = "three cards of rank 1, one of the highest rank and two of every other"
 
 
@@ -124,7 +124,7 @@ class Card:
     rank: str
     """Rank; X where the seat that looks does not see it."""
     hint: str
-    """What its owner was told: colour and rank, X for what was not named."""
+    """What hints revealed to its owner: colour and rank, X for what was not named."""
     colours: str
     """Colours that it may have, for its owner."""
     ranks: str

@@ -8,7 +8,7 @@ Ends          at a fold or a showdown, after one to eight moves
 References    value for player_0 -0.0856; NashConv of random play 4.7472, player_0's mean return
               in it -0.078 (OpenSpiel)
 
-Cards of one rank are told apart by nothing, so the game is loaded with `suit_isomorphism`: the
+Cards of one rank cannot be told apart, so the game is loaded with `suit_isomorphism`: the
 values are those of the plain game, and there are 288 information states instead of 936.
 """
 

@@ -12,7 +12,7 @@ References    a trade of w wood for g gold by player_0 gains 15 g - 5 w for it a
 
 The rules are those of SimpleNegotiation in TextArena, which SPIRAL trains on, with its slips
 mended: an offer ends when it is answered, only who is asked may accept it, both must still hold the
-goods, and the number of moves is the one that is told. Every move that is legal is named as one.
+goods, and the number of moves is stated. Every move that is legal is named as one.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def drawn(state: pyspiel.State, rng: np.random.Generator) -> int:
 
 
 def roll(state: pyspiel.State, rng: np.random.Generator) -> None:
-    """Let chance move until somebody else does."""
+    """Let chance move until a player moves."""
     while state.is_chance_node():
         state.apply_action(drawn(state, rng))
 

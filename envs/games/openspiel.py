@@ -57,7 +57,7 @@ class OpenSpielConfig:
     parameters in `settable`; those that are not given keep the skin's values."""
     openings: Annotated[int, whole(0)] = 0
     """Exploring starts (Sutton & Barto 2018, 5.3): an episode begins after a number of random legal
-    moves, drawn evenly from 0 to this. They are nobody's turns, and an opening that would end the
+    moves, drawn evenly from 0 to this. They belong to no seat, and an opening that would end the
     game is drawn again."""
 
 
@@ -261,7 +261,7 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         self._steps = story(self.state, self.name_of) if self._open_to_all else []
 
     def _roll(self) -> None:
-        """Let chance move until somebody else does, and remember what it did."""
+        """Let chance move until a player moves, and remember what it did."""
         while self.state.is_chance_node():
             action = drawn(self.state, self._rng)
             if self._open_to_all:

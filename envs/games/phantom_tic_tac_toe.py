@@ -98,7 +98,7 @@ def known(state: pyspiel.State, player: int) -> list[str]:
 def last_try(
     state: pyspiel.State, player: int, rows: Sequence[str], name: Callable[[int], str]
 ) -> str:
-    """Return a line that tells whether this seat's last try hit a stone of the other."""
+    """Return a line that says whether this seat's last try hit a stone of the other."""
     own = [entry.action for entry in state.full_history() if entry.player == player]
     if not own or "".join(rows)[own[-1]] != MARKS[1 - player]:
         return ""

@@ -110,7 +110,7 @@ def _check_actions(name: str, game: pyspiel.Game) -> None:
 
 
 def movers(state: pyspiel.State) -> list[int]:
-    """Return the players who decide at this state; nobody at a terminal one."""
+    """Return the players who decide at this state; none at a terminal one."""
     if state.is_terminal():
         return []
     if state.is_simultaneous_node():

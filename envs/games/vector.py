@@ -75,7 +75,7 @@ def vector_env(
         seat: as in SeatView.
         opponents: in all other seats: a name as in `gymnasium.make`, a policy that reads numbers,
             or players to draw from; or one of these per other seat, in order.
-        on_end: told the record of every finished episode.
+        on_end: called with the record of every finished episode.
         render_mode: as in the environment.
         **options: of the environment; `prompt_style` is terse unless it is given, since nobody
             but a named opponent could read the prompts.

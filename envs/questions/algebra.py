@@ -31,7 +31,7 @@ def equal(gold: str, answer: str) -> bool:
 
     Args:
         gold: the right answer, in LaTeX without dollar signs.
-        answer: of an agent, likewise.
+        answer: of an agent, in the same form.
     """
     from math_verify import parse, verify
 
@@ -62,7 +62,7 @@ def _warm_up() -> None:
 def _serve() -> None:
     """Answer line by line until the other end closes."""
     logging.disable(logging.CRITICAL)
-    out, sys.stdout = sys.stdout, sys.stderr  # nobody else may write into the answers
+    out, sys.stdout = sys.stdout, sys.stderr  # no other process may write into the answers
     _warm_up()
     for line in sys.stdin:
         gold, answer = json.loads(line)

@@ -84,7 +84,7 @@ class SplitSource(QuestionSource):
     """A source of which a fixed fifth can be held out: learn from `train`, measure on `test`."""
 
     split: Split = "all"
-    """`test` is the same fifth for everybody, for ever."""
+    """`test` is always the same fifth."""
 
     def __post_init__(self) -> None:
         if self._held_out and not 5 <= self._count <= MOST_SPLIT:

@@ -168,7 +168,7 @@ class Gated(Composed):
     when: Reward
     """What has to be earned."""
     least: Annotated[float, real()]
-    """Smallest reward of `when` that opens the gate; whom `when` does not reward gets 0."""
+    """Smallest reward of `when` that opens the gate; a seat that `when` does not reward gets 0."""
     component: str = ""
     """The module's own where none is given."""
 

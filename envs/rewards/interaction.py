@@ -39,7 +39,7 @@ class Interaction(RewardModule):
     solutions are scored without an evaluation, and the scorer takes the evaluator's place,
     (3 - t) / 2. `scoring`: evaluators vote; a solution gets the share of `right` votes, a vote
     the share of the other voters who agree with it, the author counted as a `right` so that a
-    single evaluator has somebody to agree with; a vote that cannot be read supports nothing and
+    single evaluator has another to agree with; a vote that cannot be read supports nothing and
     gets -1."""
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:

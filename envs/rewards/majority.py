@@ -1,4 +1,4 @@
-"""Agreement with a vote over final answers: a reward where nobody knows the right one."""
+"""Agreement with a vote over final answers: a reward where the right one is unknown."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Vote(NamedTuple):
 class Majority(RewardModule):
     """Rewards the speaker with 1 if its final answer is the one that a vote prefers, else 0.
 
-    Everybody votes with `Turn.answer`, as the environment reads it. Answers are one and the same if
+    Every seat votes with `Turn.answer`, as the environment reads it. Answers are the same if
     they are equal numbers, or equal texts but for case, white space and punctuation at the ends;
     no algebra is done. A reply without an answer neither votes nor earns. Scored after the
     episode, and over the whole batch where a trainer has one: `weights="votes"` is the label of
@@ -80,7 +80,7 @@ class Majority(RewardModule):
     """`split` gives 1/m for each of m answers that tie; `first` takes the one that was given
     first, as in TTRL's code."""
     least: Annotated[int, whole(1)] = 2
-    """Fewest votes that make a poll; with fewer nobody is rewarded. A lone answer would always
+    """Fewest votes that make a poll; fewer are not rewarded. A lone answer would always
     agree with itself."""
     per_turn = False
 

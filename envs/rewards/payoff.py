@@ -37,7 +37,7 @@ class SharedPayoff(RewardModule):
     `payoff_<share>`:
     * `share="others", scale=w` makes prosocial agents, R_i + w * mean_j!=i R_j; a negative w makes
       them spiteful, and w = tan(angle) is social value orientation up to a factor;
-    * `share="team"` or `"sum"` makes partners of everybody; in a trainer give `payoff` the weight
+    * `share="team"` or `"sum"` makes all seats partners; in a trainer give `payoff` the weight
       0 (`advantage.reward_weights.payoff=0`) to train on the common payoff alone.
 
     What illegal replies cost is not a payoff of the rules and is not shared. In a zero-sum game

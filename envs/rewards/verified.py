@@ -35,13 +35,13 @@ class _OnVerdicts(RewardModule):
 class Verifier(_OnVerdicts):
     """Gives the speaker what a verifier says of its answer, from 0 to 1.
 
-    Replies that nobody verified get no reward.
+    Replies that were not verified get no reward.
     """
 
     name: Literal["verifier"] = "verifier"
     last_only: bool = False
     """Whether only the last reply of each seat that would be rewarded is; that happens after the
-    episode, since nobody knows before which one is the last."""
+    episode, since which one is the last is not known before."""
     unanswered: Annotated[float, real()] | None = None
     """What a reply without an answer that can be read earns (`Turn.answer` is None), such as -1
     as a penalty on the form; None leaves that to the verifier. It needs `roles`, since nobody

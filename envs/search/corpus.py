@@ -46,7 +46,7 @@ class AskedQuestion:
     answers: tuple[str, ...]
     """Accepted answers, the first one preferred; empty where only the document is known."""
     documents: tuple[str, ...]
-    """Ids of the documents that answer it; empty where nobody said."""
+    """Ids of the documents that answer it; empty where they are unknown."""
 
 
 def load_documents(path: str | Path) -> tuple[Document, ...]:

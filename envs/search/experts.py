@@ -1,6 +1,6 @@
 """How experts search, propose and solve in a world whose documents state facts in short lines.
 
-At skill s an expert does with probability s what the facts tell; otherwise it does what somebody
+At skill s an expert does with probability s what the facts say; otherwise it does what a player
 does who has not read them: it tosses a coin, asks for anything at hand, says any of the names at
 hand. A solver follows the question through the facts and asks for the next one. A proposer works
 backwards: from the answer to a fact that ends in it, from that fact's subject to the next one,
@@ -21,7 +21,7 @@ from coevo.envs.search.graph import Fact
 
 _FACT = re.compile(r"(?P<subject>[^.:\[\]]+): (?P<relation>[^\s.\[\]]+) (?P<object>[^.\[\]]+)\.")
 SEEN_NAMES, MOST_NAMES, MOST_QUESTIONS = 8, 6, 12
-"""Names and questions among which somebody guesses who has not read the facts."""
+"""Most names and questions among which an expert guesses."""
 
 
 class Followed(NamedTuple):
@@ -60,7 +60,7 @@ def followed(start: str, relations: Sequence[str], facts: Sequence[Fact]) -> Fol
 
 
 def route(enough: bool | None, skill: float) -> Replies:
-    """Return whether enough is known; None where that cannot be told."""
+    """Return whether enough is known; None where that cannot be decided."""
     known = 0.5 if enough is None else float(enough)
     yes = skill * known + (1 - skill) * 0.5
     return Replies(("[yes]", "[no]"), np.array([yes, 1 - yes]))

@@ -82,7 +82,7 @@ class Facts:
     """Whether `neighbours`, which has no single answer, is there."""
 
     def stamp(self, seed: int) -> int:
-        """Return what tells worlds of these settings apart: nothing."""
+        """Return what distinguishes worlds of these settings: nothing."""
         return 0
 
     def make(self, stamp: int) -> GraphWorld:

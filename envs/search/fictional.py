@@ -1,4 +1,4 @@
-"""Invented worlds by seed: nobody can know them, so answers have to be found.
+"""Invented worlds by seed: no model can know them, so answers have to be found.
 
 compact     36 entities with names of two syllables, six relations, one document per fact of about
             ten tokens; made for million-parameter models, and the default of the environments
@@ -64,7 +64,7 @@ class Fictional:
             raise ConfigError("paraphrase, filler and shared need compact=False")
 
     def stamp(self, seed: int) -> int:
-        """Return what tells worlds of these settings apart: the seed."""
+        """Return what distinguishes worlds of these settings: the seed."""
         return seed
 
     def make(self, stamp: int) -> GraphWorld:
@@ -108,7 +108,7 @@ def _counts(total: int, shares: Mapping[str, int]) -> dict[str, int]:
 
 
 def _deal(rng: np.random.Generator, relation: Relation, entities: Mapping[str, str]) -> list[Fact]:
-    """Hand objects out evenly: none is dealt again before all were, and nobody gets itself."""
+    """Hand objects out evenly: none is dealt again before all were, and none gets itself."""
     subjects = [e for e, kind in entities.items() if kind == relation.subject]
     pool = [e for e, kind in entities.items() if kind == relation.object]
     each = 1 if relation.functional else 2

@@ -34,7 +34,7 @@ class Gate:
     Args:
         world: where the questions are about.
         spec: what is asked for.
-        reader: who checks that the evidence tells the answer; None takes the world's own.
+        reader: checks that the evidence holds the answer; None takes the world's own.
         k: documents per query in bundles of noise.
     """
 

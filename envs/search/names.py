@@ -1,4 +1,4 @@
-"""Invented names: syllables, no word or name that anybody knows, splits that never meet.
+"""Invented names: syllables, no existing word or name, splits that never meet.
 
 Names of the `train` split and of the `test` split differ whatever the seed, so entities of worlds
 for training and for measuring are never shared.

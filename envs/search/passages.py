@@ -3,7 +3,7 @@
 There is no triple store, so nothing is decided exactly: questions of the corpus are answered by
 their gold answers where a given document holds one; for any other question the reader takes a name
 or a number out of the sentence that shares most words with it. That is a weak reader, and it is
-the same for everybody; a language model may take its place where one is at hand.
+always the same; a language model may take its place where one is at hand.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def proposer_payoff(
         invalid: what a rejected question is paid.
         left: shift of the learnability.
         right: success at which the learnability is 0 again.
-        edge: learnability of what nobody or everybody solves. Below `invalid` the proposer learns
+        edge: learnability of a question that none or all solve. Below `invalid` the proposer learns
             to be rejected.
 
     >>> proposer_payoff(0.25), proposer_payoff(0.25, "learnability"), proposer_payoff(None)

@@ -75,9 +75,9 @@ class Proposal:
     question: str | None
     """Its question; None where it gave none."""
     answer: str
-    """The answer that it was told to ask for."""
+    """The answer that it was given to ask for."""
     hops: int
-    """The hops that it was told to need."""
+    """The hops that the question was to need."""
     queries: tuple[str, ...] = ()
     """What it searched for, in order."""
     evidence: tuple[str, ...] = ()

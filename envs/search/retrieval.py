@@ -96,7 +96,7 @@ class Bm25Retriever:
 
     Args:
         documents: the corpus; ids must be unique.
-        k: hits per query where `search` is not told.
+        k: hits per query where `search` is given none.
         title_weight: how many times the words of a title count.
     """
 

@@ -9,7 +9,7 @@ Reward        at the end, to all: 1 if the answer matches exactly (case, punctua
               aside), else 0; component `unread`: -penalty to a seat whose reply cannot be read
 Ends          after the answer. Each of `steps` steps starts with the router; after yes the
               answerer ends the play, after no the searcher asks, and what it finds is shown to
-              all. In the last step nobody searches any more and the answerer answers in any case
+              all. In the last step no seat searches any more and the answerer answers in any case
 Options       world="fictional" (a new one every play): see coevo.envs.search.worlds; world_seed:
               keeps one world; hops=(1, 2): facts that questions need, drawn evenly; steps=4; k=1
               documents per search; longest=400 characters of each that are shown; penalty=0.01
@@ -164,7 +164,7 @@ class SearchRouter(ProtocolTask[SearchRouterConfig]):
         return {"role": role_of(seat), "step": self._step}
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
-        """Replace the answer of the question by another, told elsewhere."""
+        """Replace the answer of the question."""
         self.question = replace(self.question, answers=(f"X{rng.integers(10**6)}",), support=())
         return True
 

@@ -1,6 +1,6 @@
 """Search self-play: one proposer invents a question for a known answer, a group of solvers search.
 
-One play is the proposer's search and question, the gate (a step of the environment, nobody's
+One play is the proposer's search and question, the gate (a step of the environment, no seat's
 turn), and a group of solvers that answer the question at the same time, each with a chat and
 searches of its own. Proposer and solvers are seats of one play: that is the link between a
 proposer's reward and its own solvers.
@@ -10,14 +10,14 @@ Observation   chat: the answer to ask for and the number of hops, or the questio
               search found. Terse: one message with all that matters of it
 Action        any text. <search>query</search> or [search: query] looks something up,
               <question>..</question> or [question: ..] ends a proposal, <answer>..</answer> or
-              [answer: ..] a solution; a reply without any of them is told so and costs a turn
+              [answer: ..] a solution; a reply without any of them is named as such and costs a turn
 Reward        solver: 1 if its answer matches after folding, else 0 (a quarter with more than ten
               answer tags); proposer: 1 - s or 4s(1 - s), s the share of its own solvers that
               succeeded; a rejected question is paid `invalid_reward`
 Ends          when all solvers have answered or used up their turns, or with the rejection
 Options       stored: questions of earlier plays, a list of {question, answer, ...}; what the play
               leaves for later is in the notes of a turn, under `keep`
-References    random text earns nobody anything: 0. A proposer and a solver that search along the
+References    random text earns nothing: 0. A proposer and a solver that search along the
               path: solver 1, proposer 1 - s = 0
 Source        Lu et al. 2025, Search Self-play, arXiv 2510.18821
 """
@@ -62,7 +62,7 @@ from coevo.envs.search.worlds import WorldConfig
 from coevo.envs.search.worlds import world as make_world
 
 DUMMY = "This slot has no question; any answer will do."
-"""What solvers are asked where nothing better is at hand; nobody is paid for it."""
+"""What solvers are asked where nothing better is at hand; it pays nothing."""
 
 
 def _several(given: Any) -> Any:
@@ -90,7 +90,7 @@ class SearchSelfPlayConfig:
     proposer_reward: ProposerReward = "one_minus"
     """What a proposer is paid for a valid question."""
     edge_reward: Annotated[float, real()] = 0.0
-    """Learnability of what nobody or everybody solves."""
+    """Learnability of a question that none or all solve."""
     invalid_reward: Annotated[float, real()] = 0.0
     """Of a rejected question; published 0, and above the worst valid question the proposer flees to
     rejection."""

@@ -1,4 +1,4 @@
-"""What proposer and solvers of the search game are told, in full and tersely."""
+"""Prompts of proposer and solvers of the search game, in both styles."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def best_sentences(query: str, hits: Sequence[Hit], most: int) -> list[str]:
     """Return the sentences of the hits that share most words with the query.
 
     Of equals those come first that begin with something else: what a searcher knows already
-    tells it less. Then the order of the hits and of their text.
+    says less. Then the order of the hits and of their text.
 
     >>> texts = {"Kimo": "Kimo: home Suna.", "Dalu": "Dalu: mayor Kimo."}
     >>> hits = [Hit(title, 1.0, title, text) for title, text in texts.items()]

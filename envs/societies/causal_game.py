@@ -2,7 +2,7 @@
 
 Agents        leader_0, follower_0
 Observation   chat: causes, what each inclines to, payoffs; the follower sees the commitment
-              and its action, and its own inclination once it has looked; nobody sees the cause
+              and its action, and its own inclination once it has looked; no seat sees the cause
 Action        leader: text ending in a commitment, [observe], [do A] or [see A>B B>A]; follower: in
               [observe], [do Y] or [see], and after that in an action, [Y]
 Reward        what the cause and both actions pay, at the end
@@ -10,7 +10,7 @@ Ends          after the follower's action
 Options       drawn: a new game of this size for every episode; causes and actions of drawn games;
               confounded: whether their payoffs depend on the cause
 References    mean payoff of both seats by default: random 27/28 (exact), both best by backward
-              induction 2; the leader gets 3 there, and 2 if nobody can see or follow inclinations
+              induction 2; the leader gets 3 there, and 2 if no seat can see or follow inclinations
 
 A cause gives every seat an inclination, an action that the seat would take by itself, and enters
 the payoffs. The three levels are those of Pearl's hierarchy: `observe` takes the inclination as it
@@ -145,7 +145,7 @@ class CausalGameTask(Society[CausalGameConfig]):
     @property
     def action(self) -> int:
         """What the leader's commitment came to."""
-        assert self.committed is not None  # nobody asks before
+        assert self.committed is not None  # read only after the commitment
         return self.committed.action_of[self.game.leans_US[self.cause, 0]]
 
     def expert(self, seat: str, skill: float) -> Replies:

@@ -1,4 +1,4 @@
-"""The donor game: give to a stranger of whom you know what it gave to others.
+"""The donor game: give to a stranger whose gifts to others you know.
 
 Agents        player_0 .. player_n-1, an even number
 Observation   chat: one message per request: the own strategy, both resources, and what the
@@ -13,11 +13,11 @@ Reward        the change of the own resources, half of it, since a generation pl
 Ends          after two games, with roles swapped, in each of `generations`
 Options       see the arguments; at reset, `strategies`: texts, one per seat, that are given to the
               first generation instead of being written
-References    return of a seat by default: nobody gives 10, random shares 32.5 (exact), everybody
+References    return of a seat by default: no gifts 10, random shares 32.5 (exact), all
               gives everything 120, which is the maximum
 
 From Cultural Evolution of Cooperation among LLM Agents (arXiv 2412.10270), whose setting is
-`players: 12, rounds: 12, generations: 10, strategies: true` (nobody gives 10, everything 30720).
+`players: 12, rounds: 12, generations: 10, strategies: true` (no gifts 10, everything 30720).
 What is given arrives `multiplier` times. To punish is to spend a share of the own resources and to
 take twice that from the recipient, who cannot fall under 0. After a generation the better half keep
 seats and strategies; the others are newcomers, who read the survivors' strategies and write their
@@ -70,7 +70,7 @@ class DonorGameConfig:
     punish: Annotated[bool, Field(strict=True)] = False
     """Whether a donor may spend on taking from the recipient instead."""
     strategies: Annotated[bool, Field(strict=True)] = False
-    """Whether everybody first writes a strategy, which it is reminded of."""
+    """Whether every player first writes a strategy, which its prompts repeat."""
 
     def __post_init__(self) -> None:
         if self.players % 2:
@@ -304,7 +304,7 @@ def pairs(order: Sequence[int], round: int, swapped: bool) -> list[tuple[int, in
     half = len(order) // 2
     first, second = order[:half], order[half:]
     turn = round // 2
-    if (round % 2 == 1) != swapped:  # the second half gives, to those whom it will not meet next
+    if (round % 2 == 1) != swapped:  # the second half gives, to others than it will meet next
         turn += half // 2
         return [(second[i], first[(i - turn) % half]) for i in range(half)]
     return [(first[i], second[(i + turn) % half]) for i in range(half)]
@@ -344,7 +344,7 @@ def final_mean(share: float, endowment: float, multiplier: float, rounds: int) -
 
 
 def most_units(endowment: float, multiplier: float, rounds: int) -> float:
-    """Return a bound on what anybody can have: who keeps all, and meets donors who had all before.
+    """Return a bound on a player's units: it keeps all, and meets donors who had all before.
 
     >>> most_units(10, 2, 1), most_units(10, 2, 3)
     (30, 170)

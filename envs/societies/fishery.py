@@ -1,8 +1,8 @@
-"""A fishery: how much to catch from a stock that others catch from too, and whom to fine for it.
+"""A fishery: how much to catch from a stock that others catch from too, and which of them to fine.
 
 Agents        fisher_0 .. fisher_n-1
-Observation   chat: the rules; then the month, the stock, what was caught last month (everybody's,
-              one neighbour's or nobody's but the own catch), who was fined, what was said
+Observation   chat: the rules; then the month, the stock, what was caught last month (by all,
+              by one neighbour, or the own catch alone), who was fined, what was said
 Action        text ending in a whole number of tons, e.g. [10]; where messages are on, one message
               each after the catch; where fines are on, the name of one whose catch was seen,
               e.g. [fisher_2], or [nobody]
@@ -48,9 +48,9 @@ class Fine:
     """What a sanction costs."""
 
     cost: Annotated[float, real(0)] = 1.0
-    """Points that whoever fines pays."""
+    """Points that fining costs."""
     fine: Annotated[float, real(0)] = 3.0
-    """Points that whoever is fined loses."""
+    """Points that the fined one loses."""
 
 
 @config
@@ -76,7 +76,7 @@ class FisheryConfig:
     fine: Fine | None = None
     """What it costs to fine one whose catch was seen; None for no fines."""
     messages: Annotated[bool, Field(strict=True)] = False
-    """Whether everybody says one thing after the catch."""
+    """Whether each fisher says one thing after the catch."""
 
     def __post_init__(self) -> None:
         if self.stock is not None and not self.collapse <= self.stock <= self.capacity:
@@ -155,7 +155,7 @@ class Fishery(Society[FisheryConfig]):
         return {"all": sorted(around), "neighbour": around[:1], "none": []}[self.config.sees]
 
     def fineable(self, seat: str) -> list[str]:
-        """Return whom a seat may fine."""
+        """Return the fishers that a seat may fine."""
         return [NOBODY, *self.watched(seat)]
 
     def expert(self, seat: str, skill: float) -> Replies:
@@ -185,7 +185,7 @@ class Fishery(Society[FisheryConfig]):
         }
 
     def outcome(self) -> dict[str, float]:
-        """Return months survived, the yield against what lasts, and how often anybody was fined.
+        """Return months survived, the yield against what lasts, and how often fines were imposed.
 
         `yield` is 1 - max(0, T f - sum R) / (T f) with f what lasts of the first stock (GovSim).
         """

@@ -2,7 +2,7 @@
 
 A state is good or bad with public belief b that it is good. An agent gets a signal that is right
 with probability q, and wants to act as the state is. It follows the signal while 1 - q <= b <= q,
-and acts as everybody expects otherwise (it herds). Only in the first case does an action move the
+and otherwise acts as all expect (it herds). Only in the first case does an action move the
 belief, by Bayes' rule:
 
     b_G = q b / (1 + 2 b q - b - q),    b_B = (1 - q) b / (b + q - 2 b q).
@@ -30,7 +30,7 @@ EQUAL = 1e-9
 
 @config
 class HerdCosts:
-    """What a planner minds."""
+    """Costs of a planner."""
 
     planner: Literal["altruistic", "biased"] = "altruistic"
     """Pays for errors, or for every action that is not good."""

@@ -6,7 +6,7 @@ Action        worker: text ending in a chance of success in percent, e.g. [70]; 
               worker to hire, e.g. [worker_1]
 Reward        worker: its pay by the scoring rule, for its report and the outcome of a trial that
               succeeds with the chance of its skill; employer: 1 if the hired worker succeeds
-Ends          when somebody is hired
+Ends          when a worker is hired
 Options       workers; pay: brier, logarithmic, spherical (proper: the truth is worth most) or
               linear (improper: exaggeration is)
 References    mean payoff of a seat: random 0.6222, oracle 0.7605 (exact): true reports, and the

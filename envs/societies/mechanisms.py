@@ -20,7 +20,7 @@ Amount = Annotated[float, real(0)]
 
 @config
 class PartnerChoice:
-    """In a drawn order, everybody without a partner chooses one of those who are free."""
+    """In a drawn order, each player without a partner chooses one of those who are free."""
 
     name: Literal["partner_choice"] = "partner_choice"
 
@@ -40,11 +40,11 @@ class Reputation:
 
 @config
 class Punishment:
-    """After the choices, everybody may punish one other."""
+    """After the choices, each player may punish one other."""
 
     name: Literal["punishment"] = "punishment"
     by: Literal["partner", "bystander"] = "bystander"
-    """Who judges: the partner, or somebody of another pair."""
+    """Who judges: the partner, or a player of another pair."""
     cost: Amount = 1.0
     """Points that punishing costs."""
     fine: Amount = 3.0

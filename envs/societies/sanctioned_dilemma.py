@@ -12,11 +12,10 @@ Options       mechanisms: any of partner_choice, reputation, punishment (by: par
 References    return of a seat in self-play by default: random 0 (exact), mutual cooperation without
               punishment 15, which is the highest
 
-Without partner choice pairs are drawn. What the other did in its last game is always told. Choice A
-is to cooperate; the game's name is not shown. Rules after Dasgupta and Musolesi
-(arXiv 2301.08278); numbers of their variants are in mechanisms.py. They
-let everybody open a game with a partner of its choice; here each plays one game a round.
-Experts choose the partner of the best standing, cooperate with those who last cooperated, and
+Without partner choice pairs are drawn. The other's choice in its last game is always shown. Choice A
+is to cooperate; the game's name is not shown. Rules after Dasgupta and Musolesi (arXiv 2301.08278);
+numbers of their variants are in mechanisms.py. They let each open a game with a partner of its
+choice; here each plays one game a round. Experts choose the partner of the best standing, cooperate with those who last cooperated, and
 punish defection.
 """
 
@@ -116,7 +115,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         return [seat for seat in self.order if seat not in self.pairs]
 
     def judged(self, seat: str) -> str:
-        """Return whom a seat judges now: its partner, or one of the pair drawn after it."""
+        """Return the player whom a seat judges: its partner, or one of the pair drawn after it."""
         if self.punishments[self.judging].by == "partner":
             return self.pairs[seat]
         line = [a for a, b in self.pairs.items() if self.order.index(a) < self.order.index(b)]
@@ -176,7 +175,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         return found
 
     def outcome(self) -> dict[str, float]:
-        """Return how often anybody cooperated and punished, and the share of just punishments."""
+        """Return the rates of cooperation and punishment, and the share of just punishments."""
         if not self.history:
             return {}
         moves = [[move == CHOICES[0] for move in joint.values()] for joint in self.history]
@@ -253,7 +252,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         return lines
 
     def _known(self, seat: str) -> str:
-        """Return what everybody knows of a player, in brackets."""
+        """Return what is public about a player, in brackets."""
         facts = [f"score {self.scores[seat]:g}"] * bool(self.reputation)
         when = "just now" if self.phase == "judge" else "last"
         if seat in self.last:

@@ -38,7 +38,7 @@ class GoodsConfig:
     multiplier: Annotated[float, real(0)] = 1.8
     """m: what a contribution of 1 is worth to all together."""
     penalty: Annotated[float, real(0)] = 1.5
-    """P: what everybody loses where the sum stays under the threshold."""
+    """P: what every player loses where the sum stays under the threshold."""
     threshold: Annotated[float, real(above=0)] = 0.85
     """B: sum of contributions that is asked for."""
 
@@ -81,7 +81,7 @@ def equilibrium(given: GoodsConfig) -> Equilibrium:
     (0.0, 0.0, 0.0)
     """
     n, steps = given.players, given.levels - 1
-    final = np.arange(n * steps + 1)  # sum at the end, by the sum now: nobody is left to give
+    final = np.arange(n * steps + 1)  # sum at the end, by the sum now: no player is left to give
     best = np.zeros((n, n * steps + 1), dtype=int)
     for i in reversed(range(n)):
         reached = np.zeros(n * steps + 1, dtype=int)
@@ -100,7 +100,7 @@ def equilibrium(given: GoodsConfig) -> Equilibrium:
 
 
 def payoffs(given: GoodsConfig, path: list[float]) -> tuple[float, ...]:
-    """Return what everybody gets for contributions in order."""
+    """Return the payoffs of contributions in order."""
     total = sum(path)
     return tuple(
         float(goods_payoff(given, sum(path[:i]), own, total)) for i, own in enumerate(path)
@@ -108,7 +108,7 @@ def payoffs(given: GoodsConfig, path: list[float]) -> tuple[float, ...]:
 
 
 def payoff_bounds(given: GoodsConfig) -> tuple[float, float]:
-    """Return the lowest and highest payoff of anybody, over all sums before and after each player.
+    """Return the lowest and highest payoff, over all sums before and after each player.
 
     In what comes after, payoffs rise but for the jump at the threshold: its two sides and both ends
     are enough.

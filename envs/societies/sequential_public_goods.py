@@ -3,7 +3,7 @@
 Agents        player_0 .. player_n-1, who give in this order
 Observation   chat: the rules, then what the earlier players gave (all of them, or the last one)
 Action        text ending in a contribution between 0 and 1, e.g. [0.4]
-Reward        for everybody at the end: minus the own cost, plus a bonus for building on earlier
+Reward        for every player at the end: minus the own cost, plus a bonus for building on earlier
               contributions, plus an equal share of the grown pot, minus a penalty for all where the
               sum misses the threshold
 Ends          after the last player

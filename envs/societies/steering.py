@@ -12,8 +12,8 @@ Options       see the arguments; prior: public belief at the start that the stat
 References    mean payoff of all seats by default: random -1.89, the best altruistic planner with
               Bayesian citizens -0.49, both exact
 
-The state is drawn with the prior, and with it everybody's luck. The public belief is that of an
-onlooker who takes every citizen for a Bayesian, see herding.py, where the planner's problem is
+The state is drawn with the prior, and with it the luck of all signals. The public belief is that of
+an onlooker who takes every citizen for a Bayesian, see herding.py, where the planner's problem is
 solved; signals stay private. After Steering the Herd (arXiv 2504.02648).
 Experts: the planner that is best for the citizens who are left, Bayesian citizens.
 """
@@ -109,7 +109,7 @@ class Steering(Society[SteeringConfig]):
 
     @property
     def signal(self) -> str:
-        """What the next citizen is told."""
+        """The signal of the next citizen."""
         right = self.luck[self.round] < self.precisions[str(self.precision)]
         return ACTIONS[0] if right == self.good else ACTIONS[1]
 

@@ -50,7 +50,7 @@ def lasting(regrowth: Doubling | Logistic, stock: int, capacity: int) -> int:
 
 
 def shared_out(wanted: Sequence[int], stock: int, rule: str, rng: np.random.Generator) -> list[int]:
-    """Return what everybody gets of a stock; a stock that is large enough meets all wishes.
+    """Return what each gets of a stock; a stock that is large enough meets all wishes.
 
     Args:
         wanted: units by seat.

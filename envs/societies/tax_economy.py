@@ -1,4 +1,4 @@
-"""The one-step economy: a planner sets tax rates, then everybody chooses how much to work.
+"""The one-step economy: a planner sets tax rates, then all workers choose how much to work.
 
 Agents        planner_0; worker_0 .. worker_n-1, who choose at the same time
 Observation   chat: the planner sees all skills; a worker its own skill and the rates
@@ -41,7 +41,7 @@ from coevo.envs.societies.society import Society, listed
 Array = NDArray[np.float64]
 PLANNER = "planner_0"
 HOURS = 100.0
-"""Most that anybody can work."""
+"""Most hours that a worker can work."""
 
 
 @config
@@ -240,7 +240,7 @@ def tax_due(income: ArrayLike, brackets: Sequence[float], rates: Sequence[float]
 
 
 def coins(income: ArrayLike, brackets: Sequence[float], rates: Sequence[float]) -> Array:
-    """Return what everybody has after taxes and an equal share of the revenue."""
+    """Return the coins of all after taxes and an equal share of the revenue."""
     z = np.asarray(income, dtype=float)
     due = tax_due(z, brackets, rates)
     return np.asarray(z - due + due.sum() / len(z))
@@ -249,7 +249,7 @@ def coins(income: ArrayLike, brackets: Sequence[float], rates: Sequence[float]) 
 def evenness(coin: ArrayLike) -> float:
     """Return 1 - Gini N / (N - 1): 1 where all have the same, 0 where one has everything.
 
-    Where nobody has anything all have the same.
+    Where none has anything all have the same.
 
     >>> evenness([2.0, 2.0]), evenness([4.0, 0.0]), evenness([0.0, 0.0])
     (1.0, 0.0, 1.0)

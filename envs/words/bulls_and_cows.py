@@ -1,7 +1,7 @@
 """Bulls and cows: one seat hides a code of different letters, the other finds it by few guesses.
 
 Agents        setter_0, breaker_0
-Observation   chat: rules, then for the breaker all guesses so far and what they were told
+Observation   chat: rules, then for the breaker all guesses so far with their answers
 Action        text ending in a code in square brackets, e.g. [ABD]
 Reward        breaker 1 for the first guess, falling evenly to -1 where no guess finds the code;
               setter the opposite
@@ -105,7 +105,7 @@ class BullsAndCows(ProtocolTask[BullsAndCowsConfig]):
         return {"guesses": float(len(self.told)), "found": float(self._found())}
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
-        """Draw the code among those that agree with all that the breaker was told."""
+        """Draw the code among those that agree with all answers so far."""
         if seat == SETTER or self.code is None:
             return False
         left = self.search.left(self.told)

@@ -1,7 +1,7 @@
 """The fewest guesses at a secret code, exactly: optimal decision trees over what is left.
 
-Codes are all arrangements of some letters without repetition; a guess is told how many letters are
-in their place and how many in another. For a set S of codes that are left, the fewest guesses
+Codes are all arrangements of some letters without repetition; the answer to a guess is how
+many letters are in their place and how many in another. For a set S of codes that are left, the fewest guesses
 summed over S are
 
     T(S) = |S| + min over guesses g of the sum over answers but "found" of T(S after the answer)
@@ -24,7 +24,7 @@ MOST_SETS = 100_000
 
 
 class Answer(NamedTuple):
-    """What a guess is told."""
+    """The answer to a guess."""
 
     bulls: int
     """Letters in their place."""
@@ -33,7 +33,7 @@ class Answer(NamedTuple):
 
 
 def answered(guess: str, code: str) -> Answer:
-    """Return what a guess is told about a code.
+    """Return the answer to a guess at a code.
 
     >>> answered("ABC", "ACD")
     Answer(bulls=1, cows=1)
@@ -108,7 +108,7 @@ class CodeSearch:
             if found and bounds[guess] > min(found.values()) - int(least):
                 break
             parts = [left & part for part in self._parts[guess] if left & part]
-            if left not in parts:  # else it tells nothing
+            if left not in parts:  # else it excludes nothing
                 found[guess] = left.bit_count() + sum(map(self.total, parts))
         return found
 

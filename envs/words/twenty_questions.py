@@ -177,7 +177,7 @@ def best_moves(left: frozenset[str], asked: int, most: int, price: float) -> lis
 
 
 def _worth(left: frozenset[str], asked: int, most: int, price: float) -> dict[str, float]:
-    """Return the expected payoff of every name, and of every question that tells something."""
+    """Return the expected payoff of every name, and of every question that excludes something."""
     worth = dict.fromkeys(sorted(left), (1 - price * asked) / len(left))
     for question in PROPERTIES if asked < most else ():
         yes = frozenset(thing for thing in left if question in TRUE_OF[thing])
