@@ -25,7 +25,7 @@ class TornLineError(DataError):
 
 
 class StopReason(StrEnum):
-    """Why a play ended."""
+    """Why an episode ended."""
 
     FINISHED = "finished"
     """The rules ended it."""
@@ -126,7 +126,7 @@ class Turn:
 
 @dataclass(slots=True)
 class Episode:
-    """One play of one environment from reset to end."""
+    """One episode of one environment from reset to end."""
 
     env: str
     """Registered environment id."""
@@ -143,7 +143,7 @@ class Episode:
     turns: list[Turn] = field(default_factory=list)
     stop: StopReason = StopReason.UNFINISHED
     outcome: dict[str, float] = field(default_factory=dict)
-    """Metrics of the finished play; `return/<agent>` is the rules' payoff alone."""
+    """Metrics of the finished episode; `return/<agent>` is the rules' payoff alone."""
     note: str = ""
     """Reason in words when `stop` is `forfeit` or `error`."""
 
@@ -163,7 +163,7 @@ class Episode:
 
     @property
     def offenders(self) -> tuple[str, ...]:
-        """Seats whose illegal replies ended the play; none where it ended otherwise."""
+        """Seats whose illegal replies ended the episode; none where it ended otherwise."""
         if self.stop is not StopReason.FORFEIT:
             return ()
         last = {turn.agent: turn.move for turn in self.turns}

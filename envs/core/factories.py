@@ -47,7 +47,7 @@ class ParallelView(aec_to_parallel_wrapper):
         self.aec_env.unwrapped.max_cycles = rounds
 
     def step(self, actions: Mapping[str, str]) -> Results:
-        """Carry out one reply of each waiting seat, until one of them ends the play.
+        """Carry out one reply of each waiting seat, until one of them ends the episode.
 
         Returns:
             observations, rewards (added up over the replies), terminations, truncations, infos:

@@ -158,7 +158,7 @@ class Task(ABC, Generic[C]):
 
     @abstractmethod
     def draw(self) -> str:
-        """Return the whole state as an onlooker sees it; never empty, and changing with the play."""
+        """Return the whole state as an onlooker sees it; never empty, as it is `env.state()`."""
 
     def read(self, seat: str, text: str) -> Parse:
         """Return the move in a reply; what is not legal goes to the illegal-move policy."""

@@ -18,7 +18,7 @@ References    return of a seat in self-play over 10 rounds: random claims 225, b
 Two different hands of rock, paper and scissors are dealt each round. One's own hand does not tell
 who has the upper hand; both do. Claims p share the coins out as n p_i / max(n, p_0 + p_1). The
 player who starts to talk is drawn and then alternates. From the AdAlign-LLM paper
-(arXiv 2511.19405); all hands of a play follow from its seed, whatever the players do.
+(arXiv 2511.19405); all hands of an episode follow from its seed, whatever the players do.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ A verifier grades the solutions for the record alone (`Turn.verified`, outcome);
 Outcome       accuracy and accuracy/last_round of solutions; evaluator/accuracy of readable
               verdicts; judge/accuracy, how often a score is 3 for a right and 1 for a wrong
               solution; judge/precision and judge/recall of the score 3; invalid_score_rate. What is
-              not defined in a play (precision without a 3) is left out.
+              not defined in an episode (precision without a 3) is left out.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def review_metrics(turns: Sequence[Turn]) -> dict[str, float]:
     solutions) add up over plays to a precision and a recall of the whole batch.
 
     Args:
-        turns: of one play, with role, round, about, answer and verified.
+        turns: of one episode, with role, round, about, answer and verified.
     """
     solved = [t for t in turns if t.role == "solver"]
     last = max((t.round for t in solved), default=0)
@@ -40,7 +40,7 @@ def solution_of(turns: Sequence[Turn], place: int) -> int:
     """Follow `about` from a judgement down to the solution that it is about.
 
     Args:
-        turns: of one play.
+        turns: of one episode.
         place: of a solution, an evaluation or a score.
     """
     while turns[place].about >= 0:

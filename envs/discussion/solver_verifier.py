@@ -12,7 +12,7 @@ Options       questions="digits": see coevo.envs.questions; loops=2; penalty=0.1
 References    random 0.1 (one digit in ten), oracle 1
 
 The orchestration of Dr. MAS for mathematics. A verdict that can't be read counts as approval, so
-the play goes on with what there is; it is counted in the outcome, and costs its author the
+the episode goes on with what there is; it is counted in the outcome, and costs its author the
 penalty. No reply is illegal. Whether the verdict was right is on record, and no seat sees it.
 """
 

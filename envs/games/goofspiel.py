@@ -104,7 +104,7 @@ Round = tuple[int, tuple[int, int], int | None]
 
 @dataclass
 class GoofspielView:
-    """A play of Goofspiel, read from the history of a state."""
+    """An episode of Goofspiel, read from the history of a state."""
 
     rounds: list[Round]
     """The rounds played."""

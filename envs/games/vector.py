@@ -1,7 +1,7 @@
 """Numbers instead of text: one seat of a text environment for stable-baselines3 and the like.
 
 A view, not another game: the text environment inside gets a reply for every action, so rules,
-deals, illegal moves, rewards and the record of the play are its own.
+deals, illegal moves, rewards and the record of the episode are its own.
 
 Observation   Box: what the seat knows as numbers, see `coevo.envs.games.tensors`; zeros at the end
 Action        Discrete: OpenSpiel's distinct actions; `action_masks()` tells which are legal now
@@ -9,7 +9,7 @@ Reward        everything that the seat was paid since its last action
 Ends          as the text environment; truncated only by max_cycles
 Illegal       an action that is not legal is said as a reply that is no legal move, so the policy of
               the environment decides: by default the seat forfeits at the lowest payoff. `actions`
-              and `illegal_actions` count over the life of the view, infos within the play
+              and `illegal_actions` count over the life of the view, infos within the episode
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ BOUND = 1e9
 
 @runtime_checkable
 class Drawn(Protocol):
-    """Players of whom one is drawn for every play, such as past selves of a learner."""
+    """Players of whom one is drawn for every episode, such as past selves of a learner."""
 
     def draw(self, rng: np.random.Generator) -> Policy:
-        """Return the player of one seat for one play."""
+        """Return the player of one seat for one episode."""
 
 
 Player = str | Policy | Drawn
@@ -52,7 +52,7 @@ Player = str | Policy | Drawn
 
 @dataclass(frozen=True)
 class _Seated:
-    """Who sits in another seat for one play."""
+    """Who sits in another seat for one episode."""
 
     name: str
     acts: Policy | None = None

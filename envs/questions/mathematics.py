@@ -82,7 +82,7 @@ def _spelled(answer: str) -> str:
 
 @remembered(REMEMBERED)
 def _compared(gold: str, answer: str) -> bool:
-    """Ask the other process; groups of plays repeat the same few answers."""
+    """Ask the other process; groups of episodes repeat the same few answers."""
     return _ALGEBRA.compare(gold, answer)
 
 

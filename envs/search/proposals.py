@@ -111,5 +111,5 @@ class Verdict:
 
 
 def counts(reason: str) -> Mapping[str, float]:
-    """Return one number per verdict for the metrics of a play: 1 for the one that was given."""
+    """Return one number per verdict for the metrics of an episode: 1 for the one that was given."""
     return {f"gate/{name}": float(name == reason) for name in (VALID, *REASONS)}

@@ -8,9 +8,9 @@ Action        router: <verify>yes</verify> (enough is known) or <verify>no</veri
 Reward        at the end, to all: 1 if the answer matches exactly (case, punctuation and articles
               aside), else 0; component `unread`: -penalty to a seat whose reply cannot be read
 Ends          after the answer. Each of `steps` steps starts with the router; after yes the
-              answerer ends the play, after no the searcher asks, and what it finds is shown to
+              answerer ends the episode, after no the searcher asks, and what it finds is shown to
               all. In the last step no seat searches any more and the answerer answers in any case
-Options       world="fictional" (a new one every play): see coevo.envs.search.worlds; world_seed:
+Options       world="fictional" (a new one every episode): see coevo.envs.search.worlds; world_seed:
               keeps one world; hops=(1, 2): facts that questions need, drawn evenly; steps=4; k=1
               documents per search; longest=400 characters of each that are shown; penalty=0.01
 References    oracle 1; random: the expert of skill 0, see the registry

@@ -1,8 +1,8 @@
 """Search self-play: one proposer invents a question for a known answer, a group of solvers search.
 
-One play is the proposer's search and question, the gate (a step of the environment, no seat's
+One episode is the proposer's search and question, the gate (a step of the environment, no seat's
 turn), and a group of solvers that answer the question at the same time, each with a chat and
-searches of its own. Proposer and solvers are seats of one play: that is the link between a
+searches of its own. Proposer and solvers are seats of one episode: that is the link between a
 proposer's reward and its own solvers.
 
 Agents        proposer_0 (with rejected="resample" more of them), solver_0 ... solver_{n-1}
@@ -15,8 +15,8 @@ Reward        solver: 1 if its answer matches after folding, else 0 (a quarter w
               answer tags); proposer: 1 - s or 4s(1 - s), s the share of its own solvers that
               succeeded; a rejected question is paid `invalid_reward`
 Ends          when all solvers have answered or used up their turns, or with the rejection
-Options       stored: questions of earlier plays, a list of {question, answer, ...}; what the play
-              leaves for later is in the notes of a turn, under `keep`
+Options       stored: questions of earlier episodes, a list of {question, answer, ...}; what this
+              episode leaves for later is in the notes of a turn, under `keep`
 References    random text earns nothing: 0. A proposer and a solver that search along the
               path: solver 1, proposer 1 - s = 0
 Source        Lu et al. 2025, Search Self-play, arXiv 2510.18821
@@ -280,7 +280,7 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
         return desk.paid
 
     def _closed(self) -> dict[str, float]:
-        """End the play: pay the author of the question, and leave it for later plays."""
+        """End the episode: pay the author of the question, and leave it for later episodes."""
         asked = self._asked
         assert asked is not None  # as above
         self._over = True

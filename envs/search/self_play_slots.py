@@ -1,4 +1,4 @@
-"""What a play of search self-play keeps track of, and how its settings are read."""
+"""What an episode of search self-play keeps track of, and how its settings are read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Asked:
     answer: str
     hops: int
     about: int
-    """Place of the turn that asked it in this play; -1 for a question from elsewhere."""
+    """Place of the turn that asked it in this episode; -1 for a question from elsewhere."""
     parent: str | None
     """Seat that is paid for it; None where its author does not sit here."""
     source: str
@@ -83,7 +83,7 @@ def stored_questions(given: object) -> tuple[Mapping[str, Any], ...]:
 def outcome_of(
     desks: Mapping[str, Desk], verdicts: Sequence[Verdict], asked: Asked | None, odd: int
 ) -> dict[str, float]:
-    """Return the metrics of a play.
+    """Return the metrics of an episode.
 
     Args:
         desks: seat -> what it did.

@@ -12,11 +12,11 @@ Options       mechanisms: any of partner_choice, reputation, punishment (by: par
 References    return of a seat in self-play by default: random 0 (exact), mutual cooperation without
               punishment 15, which is the highest
 
-Without partner choice pairs are drawn. The other's choice in its last game is always shown. Choice A
-is to cooperate; the game's name is not shown. Rules after Dasgupta and Musolesi (arXiv 2301.08278);
-numbers of their variants are in mechanisms.py. They let each open a game with a partner of its
-choice; here each plays one game a round. Experts choose the partner of the best standing, cooperate with those who last cooperated, and
-punish defection.
+Without partner choice pairs are drawn. The other's choice in its last game is always shown. Choice
+A is to cooperate; the game's name is not shown. Rules after Dasgupta and Musolesi (arXiv
+2301.08278); numbers of their variants are in mechanisms.py. They let each open a game with a
+partner of its choice; here each plays one game a round. Experts choose the partner of the best
+standing, cooperate with those who last cooperated, and punish defection.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The fewest guesses at a secret code, exactly: optimal decision trees over what is left.
 
-Codes are all arrangements of some letters without repetition; the answer to a guess is how
-many letters are in their place and how many in another. For a set S of codes that are left, the fewest guesses
-summed over S are
+Codes are all arrangements of some letters without repetition; the answer to a guess is how many
+letters are in their place and how many in another. For a set S of codes that are left, the fewest
+guesses summed over S are
 
     T(S) = |S| + min over guesses g of the sum over answers but "found" of T(S after the answer)
 
