@@ -1,17 +1,10 @@
-import copy
-
 import pytest
 import torch
 from transformers import (
-    AutoModelForCausalLM,
     BartConfig,
     BertConfig,
-    GPT2Config,
-    JambaConfig,
     LlamaConfig,
     Mamba2Config,
-    MambaConfig,
-    MixtralConfig,
     RobertaConfig,
     RwkvConfig,
     XmodConfig,
@@ -24,24 +17,10 @@ from coevo.agents.engines.wave import sample
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.scoring import Span, score
 from coevo.envs.core.errors import ConfigError, UndefinedError
+from tests.agents.engines.families import END, GROUPED, HEADS, SIZE, made, some
 
-END = 3
-SIZE = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2, "eos_token_id": END}
-HEADS = {"num_attention_heads": 4, "intermediate_size": 64, "initializer_range": 0.2}
-GROUPED = {**SIZE, **HEADS, "num_key_value_heads": 2}
 CONFIGS = {
-    "llama": LlamaConfig(**GROUPED),
-    "gpt2": GPT2Config(vocab_size=64, n_embd=32, n_layer=2, n_head=4, initializer_range=0.2),
-    "mixtral": MixtralConfig(**GROUPED, num_local_experts=4),
-    "jamba": JambaConfig(
-        **{**GROUPED, "num_hidden_layers": 4},
-        attn_layer_period=2,
-        attn_layer_offset=1,
-        expert_layer_offset=0,
-        num_experts=4,
-        mamba_dt_rank=4,
-    ),
-    "mamba": MambaConfig(**SIZE),
+    **some("llama", "gpt2", "mixtral", "jamba", "mamba"),
     "mamba2": Mamba2Config(**SIZE, num_heads=8, head_dim=8, n_groups=1, state_size=16),
     "rwkv": RwkvConfig(**SIZE, context_length=64),
     "bart": BartConfig(
@@ -59,11 +38,6 @@ CACHE = {"mamba": "cache_params", "mamba2": "cache_params"} | dict.fromkeys(
     ("rwkv", "bart", "roberta")
 )
 PROMPTS = [(5, 6, 7, 8, 9, 10, 11, 12, 13), (5, 6), (20, 21, 22, 23), (5, 6), (9,), (5, 6)]
-
-
-def made(config):
-    torch.manual_seed(0)
-    return AutoModelForCausalLM.from_config(copy.deepcopy(config)).eval()
 
 
 def plainly(model, prompt, reply):

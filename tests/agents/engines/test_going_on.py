@@ -1,6 +1,5 @@
 """Chats that grow: a turn reads what is new, and says what it would say if it had read all."""
 
-import copy
 from contextlib import contextmanager
 
 import pytest
@@ -10,11 +9,7 @@ from transformers import (
     AutoTokenizer,
     DynamicCache,
     Gemma3TextConfig,
-    GPT2Config,
-    JambaConfig,
     Lfm2Config,
-    LlamaConfig,
-    MambaConfig,
     MistralConfig,
 )
 
@@ -29,38 +24,21 @@ from coevo.agents.models.adapters import Adapter, adapted
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.episode import PolicyRef
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
+from tests.agents.engines.families import END, GROUPED, made, some
 
-END = 3
-SIZE = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2, "eos_token_id": END}
-HEADS = {"num_attention_heads": 4, "intermediate_size": 64, "initializer_range": 0.2}
-GROUPED = {**SIZE, **HEADS, "num_key_value_heads": 2}
 WINDOW = {**GROUPED, "sliding_window": 6}
 MIXED = {"layer_types": ["sliding_attention", "full_attention"], "head_dim": 8}
 GOING_ON = {
-    "llama": LlamaConfig(**GROUPED),
-    "gpt2": GPT2Config(vocab_size=64, n_embd=32, n_layer=2, n_head=4, initializer_range=0.2),
+    **some("llama", "gpt2"),
     "sliding": MistralConfig(**WINDOW),
     "mixed": Gemma3TextConfig(**WINDOW, **MIXED),
 }
 OTHERS = {
     "conv": Lfm2Config(**GROUPED, layer_types=["conv", "full_attention"]),
-    "jamba": JambaConfig(
-        **{**GROUPED, "num_hidden_layers": 4},
-        attn_layer_period=2,
-        attn_layer_offset=1,
-        expert_layer_offset=0,
-        num_experts=4,
-        mamba_dt_rank=4,
-    ),
-    "mamba": MambaConfig(**SIZE),
+    **some("jamba", "mamba"),
 }
 POLICY = PolicyRef("policy", 0)
 STARTS = [(5, 6, 7, 8, 9, 10, 11, 12), (5, 6), (20, 21, 22, 23), (5, 6), (9,), (5, 6)]
-
-
-def made(config):
-    torch.manual_seed(0)
-    return AutoModelForCausalLM.from_config(copy.deepcopy(config)).eval()
 
 
 @pytest.fixture(scope="module")
@@ -103,8 +81,8 @@ def read_by(model):
 
 
 def assert_equal(found, expected):
-    for some, others in zip(found, expected, strict=True):
-        for one, other in zip(some, others, strict=True):
+    for each, others in zip(found, expected, strict=True):
+        for one, other in zip(each, others, strict=True):
             assert one.ids == other.ids and one.allowed == other.allowed
             assert one.logprobs == pytest.approx(other.logprobs, abs=2e-5)
 

@@ -1,17 +1,13 @@
 import pytest
 import torch
 from transformers import (
-    AutoModelForCausalLM,
     BloomConfig,
     Gemma3TextConfig,
     GPT2Config,
     GPTNeoConfig,
     GPTNeoXConfig,
-    JambaConfig,
     LlamaConfig,
-    MambaConfig,
     MistralConfig,
-    MixtralConfig,
     Qwen3Config,
 )
 
@@ -19,27 +15,15 @@ from coevo.agents.engines import prefix_sharing
 from coevo.agents.engines.prefix_sharing import rows_of, shares_prefixes
 from coevo.agents.models.adapters import Adapter, adapted
 from coevo.agents.scoring import Span, score
+from tests.agents.engines.families import GROUPED, HEADS, SIZE, made, some
 
-SIZE = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2}
-HEADS = {"num_attention_heads": 4, "intermediate_size": 64, "initializer_range": 0.2}
-GROUPED = {**SIZE, **HEADS, "num_key_value_heads": 2}
 SHARING = {
-    "llama": LlamaConfig(**GROUPED),
-    "gpt2": GPT2Config(vocab_size=64, n_embd=32, n_layer=2, n_head=4, initializer_range=0.2),
+    **some("llama", "gpt2", "mixtral"),
     "qwen3": Qwen3Config(**GROUPED, head_dim=8),
     "gpt_neox": GPTNeoXConfig(**SIZE, **HEADS),
-    "mixtral": MixtralConfig(**GROUPED, num_local_experts=4),
 }
 APART = {
-    "mamba": MambaConfig(**SIZE),
-    "jamba": JambaConfig(
-        **{**GROUPED, "num_hidden_layers": 4},
-        attn_layer_period=2,
-        attn_layer_offset=1,
-        expert_layer_offset=0,
-        num_experts=4,
-        mamba_dt_rank=4,
-    ),
+    **some("mamba", "jamba"),
     "mistral": MistralConfig(**GROUPED, sliding_window=4096),
     "gemma3": Gemma3TextConfig(**GROUPED, head_dim=8, sliding_window=4096),
     "gpt_neo": GPTNeoConfig(
@@ -68,11 +52,6 @@ CASES = {
     ],
     "one begins another": [reply(PROMPT, 8), reply(PROMPT, 8, 9), reply(PROMPT, 8, 9, 10, 11)],
 }
-
-
-def made(config, **settings):
-    torch.manual_seed(0)
-    return AutoModelForCausalLM.from_config(config, **settings).eval()
 
 
 def computed(model, spans, rows):
