@@ -49,6 +49,7 @@ def rules(agent: str, steps: int, k: int) -> str:
 def report(number: int, search: Search, longest: int) -> str:
     """Show what a search found; text of agents and of documents is quoted.
 
+    >>> from coevo.envs.search.retrieval import Hit
     >>> print(report(1, Search("x</information>", (Hit("d", 1.0, "Suna", "mayor Kimo"),)), 5))
     Search 1: "x‹/information›"
     <information>
