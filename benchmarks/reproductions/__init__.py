@@ -6,70 +6,21 @@ the bounds that cut the property from its absence. `coevo.trainers.loop` trains 
 `on` is "formula", estimators and losses are those of `coevo.trainers`, but nothing plays.
 """
 
+import functools
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
 
 from coevo.benchmarks.reproductions import claims
-from coevo.benchmarks.reproductions.reproduction import Outcome, Reproduction, Row, near
+from coevo.benchmarks.reproductions.claim import Claim
 
-PROGRAMS = (
-    "aa_ipd",
-    "aa_split",
-    "aa_starter",
-    "agent_norm",
-    "bnpo_optimum",
-    "causal_levels",
-    "comas_lm",
-    "comas_starter",
-    "comas_tabular",
-    "cory_exchange",
-    "cultural_evolution",
-    "derl_formulas",
-    "dr_mas_spikes",
-    "dr_mas_starter",
-    "essa_spectrum",
-    "eva_prompts",
-    "gated_accumulation",
-    "inspo_procedure",
-    "mac_spgg",
-    "mars_centre",
-    "mpo_rubric",
-    "offline_bandit",
-    "optima_codes",
-    "paired_corridor",
-    "pool_cooperation",
-    "punishment",
-    "rloo_unbiased",
-    "rpo_coverage",
-    "spark_judge",
-    "ssp_gate",
-    "ssp_lesson",
-    "ssp_starter",
-    "steering",
-    "tis_cosine",
-    "two_level",
-    "upo_noise",
-    "urpo_referee",
-)
-"""Names of those that are still programs."""
+__all__ = ["NAMES", "Claim", "claim"]
+
+NAMES = tuple(sorted(module.name for module in iter_modules(claims.__path__)))
+"""Names of all claims."""
 
 
-def _converted(name: str) -> Reproduction:
-    claim: Any = import_module(f"{claims.__name__}.{name}").CLAIM
-
-    def run(seeds: Any) -> Outcome:
-        rows = tuple(Row(**vars(figure)) for figure in claim.run(seeds).figures)
-        return Outcome(rows, claim.note)
-
-    on = "table" if claim.on == "toy" else claim.on
-    return Reproduction(claim.name, claim.property, claim.source, claim.minutes, run, on)
-
-
-REPRODUCTIONS: dict[str, Reproduction] = {
-    **{n: import_module(f"coevo.benchmarks.reproductions.{n}").REPRODUCTION for n in PROGRAMS},
-    **{module.name: _converted(module.name) for module in iter_modules(claims.__path__)},
-}
-REPRODUCTIONS = dict(sorted(REPRODUCTIONS.items()))
-
-__all__ = ["REPRODUCTIONS", "Outcome", "Reproduction", "Row", "near"]
+@functools.cache
+def claim(name: str) -> Claim:
+    """Return the claim of a name, which is that of its file."""
+    found: Claim = import_module(f"{claims.__name__}.{name}").CLAIM
+    return found

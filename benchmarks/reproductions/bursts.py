@@ -13,12 +13,8 @@ import numpy as np
 from pydantic import Field
 from scipy.stats import norm
 
-from coevo.benchmarks.reproductions.arms import arms
+from coevo.benchmarks.reproductions.worlds import Micro, arms, world
 from coevo.envs.core.config import config, real
-from coevo.envs.core.factories import aec_factory, raw_factory
-from coevo.envs.core.parsing import ANSWER_FORMAT
-from coevo.envs.core.registry import register
-from coevo.envs.core.task import Task
 
 ID = "coevo/bursts-v0"
 OFTEN, SELDOM = AGENTS = ("agent_0", "agent_1")
@@ -44,12 +40,13 @@ class BurstsConfig:
     """Least and greatest probability of a call."""
 
 
-class Bursts(Task[BurstsConfig]):
+class Bursts(Micro[BurstsConfig]):
     """One choice of the first agent; one of the second, if it is called."""
 
     env_id = ID
     config_class = BurstsConfig
     seats = (*AGENTS, *CHANCE)
+    about = "Choose an arm."
 
     def __init__(self, config: BurstsConfig) -> None:
         super().__init__(config)
@@ -63,24 +60,20 @@ class Bursts(Task[BurstsConfig]):
         self.payoff_range = (min(0.0, *every), max(0.0, *every))
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw how likely a call is."""
         low, high = self.config.rate
         self.calls = low + (high - low) * rng.random()
         self.noise: list[float] = []
         self.over = False
 
     def to_move(self) -> Sequence[str]:
-        """Return the first agent with chance, then the second if it was called."""
         if self.over:
             return ()
         return (SELDOM,) if self.noise else (OFTEN, *CHANCE)
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return the arms, or the levels of chance."""
         return arms(len(self.config.quality[AGENTS.index(seat)]) if seat in AGENTS else LEVELS)
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Pay who has moved."""
         if SELDOM in moves:
             self.over = True
             return {SELDOM: self._paid(1, moves[SELDOM])}
@@ -93,23 +86,8 @@ class Bursts(Task[BurstsConfig]):
         worth = given.quality[agent][int(arm[1:])] + self.noise[agent]
         return given.offset[agent] + given.scale[agent] * worth
 
-    def rules(self, seat: str) -> str:
-        """Explain the choice."""
-        return f"Choose an arm. {ANSWER_FORMAT}"
-
-    def situation(self, seat: str) -> str:
-        """Return who chooses."""
+    def prompt(self, seat: str) -> str:
         return seat
 
-    def terse(self, seat: str) -> str:
-        """Return who chooses."""
-        return seat
 
-    def draw(self) -> str:
-        """Return how likely a call is."""
-        return f"calls {self.calls:.3f}, {'over' if self.over else 'open'}"
-
-
-raw_env = raw_factory(Bursts)
-env = aec_factory(Bursts)
-register(ID, __name__, "two agents, one called in bursts", kind="mixed", seats=5, listed=False)
+raw_env, env = world(Bursts, "two agents, one called in bursts", kind="mixed", seats=5)

@@ -1,7 +1,7 @@
 """The largest or the smallest of three digits, and a small network that solves and judges.
 
-One seat, one move: a digit. A verifier knows the largest; nobody tells whether the smallest is
-right. `DigitNet` reads its task, and what it is asked about a reply, from the prompt, so that
+One seat, one move: a digit. A verifier knows the largest; whether the smallest is right is never
+said. `DigitNet` reads its task, and what it is asked about a reply, from the prompt, so that
 solving and judging share its layers; its start is trained on labels that are right in 35 % of the
 cases (a solver), and on coin flips (a judge).
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -23,15 +23,13 @@ from torch.nn.functional import cross_entropy, one_hot
 from coevo.agents.agent import Request
 from coevo.agents.population import MakePolicy
 from coevo.agents.table import MOVES, Rows, TabularPolicy
+from coevo.benchmarks.reproductions.worlds import OneMove, world
 from coevo.envs.core.config import config, real
 from coevo.envs.core.episode import Turn
-from coevo.envs.core.factories import aec_factory, raw_factory
-from coevo.envs.core.parsing import ANSWER_FORMAT
-from coevo.envs.core.registry import register
-from coevo.envs.core.task import Task
 
 ID = "coevo/digits-v0"
-SEAT = "player_0"
+SETTINGS = {"optim.lr": 1e-3, "optim.warmup": 0, "optim.beta2": 0.999}
+"""Of a run that trains the network."""
 DIGITS, PLACES, START, WIDTH = 6, 3, 0.35, 96
 FORMS = ("solve", "point", "pair")
 OUT = {"solve": DIGITS, "point": 2, "pair": 2}
@@ -42,66 +40,37 @@ class DigitsConfig:
     """What the task takes."""
 
     unlabelled: Annotated[float, real(0, 1)] = 0.5
-    """Share of the tasks that ask for the smallest, which nobody verifies."""
+    """Share of the tasks that ask for the smallest, which no verifier checks."""
 
 
-class Digits(Task[DigitsConfig]):
+class Digits(OneMove[DigitsConfig]):
     """Three digits, one answer."""
 
     env_id = ID
     config_class = DigitsConfig
-    seats = (SEAT,)
-    payoff_range = (0.0, 0.0)
+    about = "Name the largest or the smallest digit."
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw the digits, and what is asked."""
+    def deal(self, rng: np.random.Generator) -> None:
         self.digits = tuple(int(d) for d in rng.integers(DIGITS, size=PLACES))
         self.asked = "min" if rng.random() < self.config.unlabelled else "max"
-        self.shown, self.said = words(self.asked, self.digits), ""
-        self.task_id = self.shown
-
-    def to_move(self) -> Sequence[str]:
-        """Return the seat until it has answered."""
-        return () if self.said else self.seats
+        self.task_id = self.shown = words(self.asked, self.digits)
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return all digits."""
         return tuple(map(str, range(DIGITS)))
 
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Take the answer."""
-        self.said = moves[SEAT]
-        return {}
-
     def describe(self, seat: str, turn: Turn) -> None:
-        """Note the verdict, where there is one."""
         turn.answer = turn.move
         if self.asked == "max":
             turn.verified = float(turn.move == str(max(self.digits)))
 
-    def rules(self, seat: str) -> str:
-        """Explain the task."""
-        return f"Name the largest or the smallest digit. {ANSWER_FORMAT}"
-
-    def situation(self, seat: str) -> str:
-        """Return the digits."""
+    def prompt(self, seat: str) -> str:
         return self.shown
 
-    terse = situation
-
-    def draw(self) -> str:
-        """Return the digits and the answer."""
-        return f"{self.shown}: {self.said or '?'}"
-
     def outcome(self) -> dict[str, float]:
-        """Return whether the largest was found."""
         return {"right": float(self.said == str(max(self.digits)))} if self.asked == "max" else {}
 
 
-raw_env = raw_factory(Digits)
-env = aec_factory(Digits)
-ABOUT = "the largest or smallest of three digits"
-register(ID, __name__, ABOUT, kind="cooperative", seats=1, listed=False)
+raw_env, env = world(Digits, "the largest or smallest of three digits", kind="cooperative", seats=1)
 
 
 def words(asked: str, digits: Sequence[int]) -> str:
@@ -121,7 +90,6 @@ class Prompts(Rows):
         self.seen: list[tuple[int, ...]] = []
 
     def row(self, request: Request) -> int:
-        """Return the row of a prompt, a new one if need be."""
         key, row = self.known(request)
         if row is None:
             row = self.of[key] = len(self.moves)
@@ -168,7 +136,6 @@ class DigitNet(nn.Module):
         return twin
 
     def forward(self, row_N: Tensor) -> Tensor:
-        """Return the logits of some rows, [N, A]."""
         return self.logits(self.prompts.read(row_N))
 
     def logits(self, seen_NF: Tensor) -> Tensor:

@@ -17,11 +17,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from coevo.benchmarks.reproductions.table_run import learnt, sized, started
+from coevo.agents.population import MakePolicy
+from coevo.benchmarks.reproductions.run import Trained, World, sized
 from coevo.benchmarks.reproductions.tabular import REAL
-from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.loop import finish
-from coevo.trainers.run import output_policy
 
 PER_PLAY = Callable[[Tensor, Tensor], Tensor]
 
@@ -63,15 +61,18 @@ class RoundGame:
         """Number what a seat knows."""
         return role * self.memories + memory
 
+    def world(self, steps: int) -> World:
+        """Return where one table learns the game in all seats."""
 
-def learn(game: RoundGame, record: Algorithm, steps: int, seed: int) -> Tensor:
-    """Train one table for all seats, and return its probabilities [C, A]; unmet is uniform."""
-    maker = sized(game.contexts, game.arms, sees=game.sees)
-    with started(record, game.env, game.options, maker, seed=seed, steps=steps) as run:
-        finish(run)
-        found = learnt(output_policy(run.learners["policy"]))
-    even_A = torch.full((game.arms,), 1 / game.arms, dtype=REAL)
-    return torch.stack([found.get(seen, even_A) for seen in game.seen])
+        def maker(seed: int) -> MakePolicy:
+            return sized(self.contexts, self.arms, sees=self.sees)
+
+        return World(self.env, steps, self.options, maker)
+
+    def learnt(self, end: Trained) -> Tensor:
+        """Return the probabilities of the table, [C, A]; a context that never came is uniform."""
+        found, even_A = end.learnt(), torch.full((self.arms,), 1 / self.arms, dtype=REAL)
+        return torch.stack([found.get(seen, even_A) for seen in self.seen])
 
 
 def roles(game: RoundGame, first: Tensor) -> Tensor:

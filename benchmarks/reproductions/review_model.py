@@ -1,4 +1,4 @@
-"""Peer review between small language models: warm start, training run, measurement.
+"""Peer review between small language models: warm start, world, measurement.
 
 Everything is what users run: the environment `coevo/peer_review-v0` in its terse style, the
 transcripts and the imitation of the starter model, and the training loop with the record `comas`.
@@ -21,12 +21,9 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 from coevo.agents.agent import Agent
 from coevo.agents.load import no_progress_bars
 from coevo.agents.models.chat_tokens import ChatTokens
-from coevo.agents.models.seated import SeatedPolicies
 from coevo.agents.sampling import SamplingConfig
-from coevo.benchmarks.reproductions.table_run import started
-from coevo.trainers.algorithms import algorithm
+from coevo.benchmarks.reproductions.run import World
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
-from coevo.trainers.loop import finish
 from coevo.trainers.starter.build import SPECIAL, TEMPLATE, make_model
 from coevo.trainers.starter.corpus import Example, Source, turns
 from coevo.trainers.starter.examples import SeedConfig, encode, loss_of
@@ -35,22 +32,6 @@ ENV = "coevo/peer_review-v0"
 REPLY = SamplingConfig(max_new_tokens=8)
 REPLIES = SeedConfig(prompt_weight=0.0, legal_weight=0.0)
 """What is imitated: the odds of reply tokens alone."""
-
-
-@dataclass(frozen=True)
-class Review:
-    """What a group of agents does on held-out questions, over all episodes."""
-
-    accuracy: float
-    """Mean grade of the solutions."""
-    judge: float
-    """Share of scores that are 3 for a right and 1 for a wrong solution."""
-    precision: float
-    """Share of right solutions among those scored 3; NaN without a 3."""
-    recall: float
-    """Share of right solutions that are scored 3; NaN without a right one."""
-    invalid: float
-    """Share of scores that cannot be read."""
 
 
 def options(questions: str, part: str, **more: Any) -> dict[str, Any]:
@@ -65,10 +46,14 @@ def options(questions: str, part: str, **more: Any) -> dict[str, Any]:
     return {"prompt_style": "terse", "questions": source, **more}
 
 
-def measure(
+def reviewed(
     agent: Agent, env_options: Mapping[str, Any], episodes: int, seed: int = 10_000
-) -> Review:
-    """Let an agent review with itself, or policies with each other.
+) -> dict[str, float]:
+    """Let an agent review with itself, or policies with each other, on held-out questions.
+
+    Accuracy is the mean grade of the solutions; `judge` the share of scores that are 3 for a right
+    and 1 for a wrong solution; `precision` the share of right solutions among those scored 3 (NaN
+    without a 3); `invalid` the share of scores that cannot be read.
 
     Args:
         agent: takes all seats.
@@ -83,39 +68,19 @@ def measure(
     matches = [EpisodeSpec(seed + i, dict.fromkeys(seats, "agent")) for i in range(episodes)]
     outcomes = [e.outcome for e in rollout(ENV, matches, {"agent": agent}, env_options)]
     total = {k: float(sum(o.get(k, 0.0) for o in outcomes)) for k in outcomes[0] | outcomes[-1]}
-    right_threes = total["judge/right_threes"]
-    return Review(
-        accuracy=total["accuracy"] / episodes,
-        judge=total["judge/accuracy"] / episodes,
-        precision=_share(right_threes, total["judge/threes"]),
-        recall=_share(right_threes, total["judge/right"]),
-        invalid=total["invalid_score_rate"] / episodes,
-    )
+    threes = total["judge/threes"]
+    return {
+        "accuracy": total["accuracy"] / episodes,
+        "judge": total["judge/accuracy"] / episodes,
+        "precision": total["judge/right_threes"] / threes if threes else float("nan"),
+        "invalid": total["invalid_score_rate"] / episodes,
+    }
 
 
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole else float("nan")
-
-
-def train_on(
-    model: str, env_options: Mapping[str, Any], variant: str | None, seed: int, **changes: Any
-) -> SeatedPolicies:
-    """Train with the record `comas`, from a model in every seat; give the policies.
-
-    Args:
-        model: `starter` or a folder.
-        env_options: of the environment.
-        variant: of the record.
-        seed: of the run.
-        **changes: `steps`, and settings of the algorithm with `__` for dots.
-    """
-    steps = changes.pop("steps")
-    changed = {name.replace("__", "."): value for name, value in changes.items()}
-    made = algorithm("comas", variant, changed)
-    given = {"model": model, "sampling": REPLY, "seed": seed, "steps": steps, "threads": 1}
-    with started(made, ENV, env_options, **given) as run:
-        finish(run)
-        return SeatedPolicies(run.policies())
+def review(model: str, steps: int, env_options: Mapping[str, Any]) -> World:
+    """Return where `comas` trains, from a model in every seat."""
+    settings = {"model": model, "sampling": REPLY, "threads": 1}
+    return World(ENV, steps, env_options, settings=settings)
 
 
 @dataclass(frozen=True, kw_only=True)

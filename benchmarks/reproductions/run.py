@@ -72,6 +72,8 @@ class Arm:
     """Arguments of the environment, on top of those of the world."""
     edit: Callable[[Algorithm, int], Algorithm] | None = None
     """Changes the algorithm, for a seed, where dotted settings cannot."""
+    world: World | None = None
+    """Where it is trained, if that is not the claim's world."""
     maker: Callable[[int], MakePolicy] | None = None
     """As of the world, in its place."""
     steps: int | None = None
@@ -126,12 +128,13 @@ def trained(
     """Train an arm with a seed.
 
     Args:
-        world: where.
+        world: where, unless the arm has a world of its own.
         arm: what.
         seed: of the run.
         changes: dotted setting -> value, below those of the arm.
         steps: updates; None takes those of the arm or of the world.
     """
+    world = arm.world or world
     options = world.options(seed) if callable(world.options) else world.options
     maker = arm.maker or world.maker
     (steps,) = [n for n in (steps, arm.steps, world.steps) if n is not None][:1] or [None]

@@ -17,12 +17,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from coevo.benchmarks.reproductions.arms import arms
+from coevo.benchmarks.reproductions.worlds import Micro, arms, world
 from coevo.envs.core.config import config, real, whole
-from coevo.envs.core.factories import aec_factory, raw_factory
-from coevo.envs.core.parsing import ANSWER_FORMAT
-from coevo.envs.core.registry import register
-from coevo.envs.core.task import Task
 
 ID = "coevo/search_team-v0"
 ROUTER, SEARCHER, ANSWERER = TEAM = ("router_0", "searcher_0", "answerer_0")
@@ -43,33 +39,30 @@ class SearchTeamConfig:
     answers: Annotated[int, whole(2)] = 4
 
 
-class SearchTeam(Task[SearchTeamConfig]):
+class SearchTeam(Micro[SearchTeamConfig]):
     """Three seats that are paid alike for one answer, and chance."""
 
     env_id = ID
     config_class = SearchTeamConfig
     seats = (*TEAM, CHANCE)
     payoff_range = (0.0, 1.0)
+    about = "Search or answer as a team."
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        """Draw the task."""
         self.kind = HARD if rng.random() < self.config.hard else EASY
         self.known = self.kind
         self.mover: str | None = ROUTER
         self.said, self.right = "", False
 
     def to_move(self) -> Sequence[str]:
-        """Return whose turn it is."""
         return () if self.mover is None else (self.mover,)
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Return both ways, the queries, or the answers."""
         if seat == ROUTER:
             return ROUTES
         return arms(self.config.queries if seat == SEARCHER else self.config.answers)
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        """Hand over to the next seat; pay the answer."""
         [(seat, move)] = moves.items()
         if seat == ROUTER:
             self.mover = SEARCHER if move == ROUTES[1] else ANSWERER
@@ -89,29 +82,13 @@ class SearchTeam(Task[SearchTeamConfig]):
         return dict.fromkeys(TEAM, float(self.right))
 
     def outcome(self) -> dict[str, float]:
-        """Return whether the answer was right."""
         return {"success": float(self.right)}
 
-    def rules(self, seat: str) -> str:
-        """Explain the task."""
-        return f"Search or answer as a team. {ANSWER_FORMAT}"
-
-    def situation(self, seat: str) -> str:
-        """Return who is asked, and what is known of the task."""
+    def prompt(self, seat: str) -> str:
         return f"{seat}: {self.known if seat == ANSWERER else self.kind}"
 
-    def terse(self, seat: str) -> str:
-        """Return who is asked, and what is known of the task."""
-        return self.situation(seat)
 
-    def draw(self) -> str:
-        """Return the task, and what is known of it."""
-        return f"{self.known}; {self.said or 'no answer yet'}"
-
-
-raw_env = raw_factory(SearchTeam)
-env = aec_factory(SearchTeam)
-register(ID, __name__, "a router, a searcher, an answerer", kind="mixed", seats=4, listed=False)
+raw_env, env = world(SearchTeam, "a router, a searcher, an answerer", kind="mixed", seats=4)
 
 
 def starts(

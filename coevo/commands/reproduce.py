@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from coevo.benchmarks.reproductions import REPRODUCTIONS, Outcome, Reproduction, Row
+from coevo.benchmarks.reproductions import NAMES, Claim, claim
+from coevo.benchmarks.reproductions.claim import ON, TEXTS, Figure, Outcome
 from coevo.commands.arguments import Reproduce as Arguments
 from coevo.commands.screen import Screen, cell, print_json
 from coevo.envs.core.errors import ConfigError, unknown
@@ -19,24 +20,16 @@ COLUMNS = ("figure", "ours", "over seeds ±", "reference", "accepted", "")
 
 @dataclass(frozen=True)
 class Report:
-    """One reproduction that was run."""
+    """One claim that was run."""
 
-    one: Reproduction
+    one: Claim
     seeds: Sequence[int]
     outcome: Outcome
     seconds: float
 
 
-WHERE = {
-    "model": "a language model, by the shipped loop",
-    "table": "a tabular policy, by the shipped loop",
-    "formula": "estimators and losses, on given numbers; nothing plays",
-}
-"""What a reproduction trains."""
-
-
 def run(args: Arguments) -> int:
-    """List the reproductions, or run one or all; exit status 1 when one does not hold."""
+    """List the claims, or run one or all; exit status 1 when one does not hold."""
     chosen = _chosen(args)
     if args.list:
         return _list(as_json=args.json)
@@ -53,7 +46,7 @@ def run(args: Arguments) -> int:
     return 0 if all(report.outcome.holds for report in reports) else 1
 
 
-def _chosen(args: Arguments) -> list[Reproduction]:
+def _chosen(args: Arguments) -> list[Claim]:
     if args.list:
         if args.name is not None:
             raise ConfigError(f"{args.name!r} and --list contradict each other: give one of them")
@@ -65,13 +58,17 @@ def _chosen(args: Arguments) -> list[Reproduction]:
             "coevo reproduce needs a NAME, or all; `coevo reproduce --list` shows the names"
         )
     if args.name == ALL:
-        return list(REPRODUCTIONS.values())
-    if args.name not in REPRODUCTIONS:
-        raise unknown("reproduction", args.name, [*REPRODUCTIONS, ALL])
-    return [REPRODUCTIONS[args.name]]
+        return _every()
+    if args.name not in NAMES:
+        raise unknown("reproduction", args.name, [*NAMES, ALL])
+    return [claim(args.name)]
 
 
-def _measure(one: Reproduction, seeds: int) -> Report:
+def _every() -> list[Claim]:
+    return [claim(name) for name in NAMES]
+
+
+def _measure(one: Claim, seeds: int) -> Report:
     began = time.monotonic()
     outcome = one.run(range(seeds))
     return Report(one, range(seeds), outcome, time.monotonic() - began)
@@ -79,9 +76,9 @@ def _measure(one: Reproduction, seeds: int) -> Report:
 
 def _list(*, as_json: bool) -> int:
     if as_json:
-        print_json([_described(one) for one in REPRODUCTIONS.values()])
+        print_json([_described(one) for one in _every()])
         return 0
-    known = REPRODUCTIONS.values()
+    known = _every()
     rows = [(r.name, r.on, _minutes(r.minutes), r.property, r.source) for r in known]
     total = _minutes(sum(r.minutes for r in known))
     columns = ("reproduction", "on", "minutes", "what must hold", "source")
@@ -101,20 +98,21 @@ def _minutes(minutes: float) -> str:
 def _show(screen: Screen, report: Report) -> None:
     one, outcome = report.one, report.outcome
     screen.say(f"{one.name}: {one.property}")
-    screen.say(f"on: {WHERE[one.on]}; source: {one.source}")
+    screen.say(f"on: {ON[one.on]}; source: {one.source}")
     number = len(report.seeds)
     seeds = f"{number} seed" if number == 1 else f"{number} seeds"
-    screen.table(f"{seeds}, {report.seconds:.1f} s", COLUMNS, map(_cells, outcome.rows))
-    if outcome.note:
-        screen.say(f"note: {outcome.note}")
-    failed = sum(not row.holds for row in outcome.rows)
+    screen.table(f"{seeds}, {report.seconds:.1f} s", COLUMNS, map(_cells, outcome.figures))
+    for text in ("note", "chosen"):
+        if getattr(one, text):
+            screen.say(f"{text}: {getattr(one, text)}")
+    failed = sum(not figure.holds for figure in outcome.figures)
     screen.say("holds" if outcome.holds else f"DOES NOT HOLD: {failed} of the figures above")
     screen.say()
 
 
-def _cells(row: Row) -> tuple[object, ...]:
-    word = ("ok" if row.holds else "FAIL") if row.bounded else ""
-    return (row.label, row.mean, row.spread, row.reference, row.bound or None, word)
+def _cells(one: Figure) -> tuple[object, ...]:
+    word = ("ok" if one.holds else "FAIL") if one.bounded else ""
+    return (one.label, one.mean, one.spread, one.reference, one.bound or None, word)
 
 
 def _summary(screen: Screen, reports: Sequence[Report]) -> None:
@@ -124,14 +122,9 @@ def _summary(screen: Screen, reports: Sequence[Report]) -> None:
     screen.say(f"{word} ({seconds} s)")
 
 
-def _described(one: Reproduction) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "property": one.property,
-        "source": one.source,
-        "on": one.on,
-        "minutes": one.minutes,
-    }
+def _described(one: Claim) -> dict[str, Any]:
+    fields = ("name", "property", "source", "on", "minutes", *TEXTS)
+    return {name: getattr(one, name) for name in fields}
 
 
 def _plain(report: Report) -> dict[str, Any]:
@@ -140,21 +133,20 @@ def _plain(report: Report) -> dict[str, Any]:
         "holds": report.outcome.holds,
         "seeds": list(report.seeds),
         "seconds": round(report.seconds, 2),
-        "rows": [_plain_row(row) for row in report.outcome.rows],
-        "note": report.outcome.note,
+        "figures": [_plain_figure(figure) for figure in report.outcome.figures],
     }
 
 
-def _plain_row(row: Row) -> dict[str, Any]:
+def _plain_figure(one: Figure) -> dict[str, Any]:
     """Return a figure as JSON values; JSON has no infinity, so an open bound is None."""
     return {
-        "label": row.label,
-        "measured": [_number(value) for value in row.measured],
-        "mean": _number(row.mean),
-        "reference": row.reference,
-        "low": _number(row.low),
-        "high": _number(row.high),
-        "holds": row.holds,
+        "label": one.label,
+        "measured": [_number(value) for value in one.measured],
+        "mean": _number(one.mean),
+        "reference": one.reference,
+        "low": _number(one.low),
+        "high": _number(one.high),
+        "holds": one.holds,
     }
 
 

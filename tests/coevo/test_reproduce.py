@@ -2,38 +2,52 @@ import json
 
 import pytest
 
-from coevo.benchmarks.reproductions import REPRODUCTIONS, Outcome, Reproduction, Row
+from coevo.benchmarks.reproductions import NAMES
+from coevo.benchmarks.reproductions.claim import ON, Claim, Expect, Once
 
-TABLE = "coevo.commands.reproduce.REPRODUCTIONS"
 
-
-def made(name, *, low=0.5, minutes=0.5, seen=None):
-    """Make a reproduction that measures 0.75 for every seed."""
-
-    def run(seeds):
-        if seen is not None:
-            seen.append(list(seeds))
-        ours = tuple(0.75 for _ in seeds)
-        return Outcome((Row("share", ours, 0.8, low=low), Row("seen", (1.0,))), note="a remark")
-
-    return Reproduction(name, "Shares are large.", "a paper", minutes, run, "table")
+def made(name, *, low=0.5, minutes=0.5, measure=lambda seed: {"share": 0.75}):
+    """Make a claim that measures 0.75 for every seed."""
+    return Claim(
+        name=name,
+        property="Shares are large.",
+        source="a paper",
+        minutes=minutes,
+        on="table",
+        setting="somewhere",
+        measured="shares",
+        chosen="the bound, after a look",
+        note="a remark",
+        arms={"arm": measure, "once": Once(lambda seed: {"seen": 1.0})},
+        expect=(Expect("share", "arm.share", 0.8, low=low), Expect("seen", "once.seen")),
+    )
 
 
 @pytest.fixture
-def table(monkeypatch):
-    """Return the table that the command reads, with one that holds and one that does not."""
-    found = {"large": made("large"), "larger": made("larger", low=0.9)}
-    monkeypatch.setattr(TABLE, found)
-    return found
+def known(monkeypatch):
+    """Return a function that replaces the claims that the command knows."""
+
+    def use(*claims):
+        found = {one.name: one for one in claims}
+        monkeypatch.setattr("coevo.commands.reproduce.NAMES", tuple(found))
+        monkeypatch.setattr("coevo.commands.reproduce.claim", found.__getitem__)
+
+    return use
+
+
+@pytest.fixture
+def table(known):
+    """Let the command know a claim that holds and one that does not."""
+    known(made("large"), made("larger", low=0.9))
 
 
 def test_every_reproduction_is_listed(cli):
     out = cli("reproduce", "--list").out
     listed = json.loads(cli("reproduce", "--list", "--json").out)
-    assert [entry["name"] for entry in listed] == list(REPRODUCTIONS)
-    assert all(name in out for name in REPRODUCTIONS)
+    assert [entry["name"] for entry in listed] == list(NAMES)
+    assert all(name in out for name in NAMES)
     assert all(entry["minutes"] > 0 for entry in listed)
-    assert {entry["on"] for entry in listed} == {"table", "model", "formula"}
+    assert {entry["on"] for entry in listed} == set(ON)
 
 
 def test_the_list_says_how_long_all_take(cli, table):
@@ -45,11 +59,12 @@ def test_a_property_that_holds(cli, table):
     assert result.status == 0
     for part in (
         "Shares are large.",
-        "by the shipped loop; source: a paper",
+        "source: a paper",
         "0.75",
         "0.8",
         ">= 0.5",
-        "a remark",
+        "note: a remark",
+        "chosen: the bound, after a look",
         "2 seeds",
     ):
         assert part in result.out
@@ -73,7 +88,7 @@ def test_json_holds_everything(cli, table):
     assert found["seeds"] == [0, 1]
     assert found["property"] == "Shares are large."
     assert found["note"] == "a remark"
-    share, seen = found["rows"]
+    share, seen = found["figures"]
     assert share == {
         "label": "share",
         "measured": [0.75, 0.75],
@@ -86,31 +101,33 @@ def test_json_holds_everything(cli, table):
     assert seen["low"] is None and seen["holds"]
 
 
-def test_a_figure_that_is_no_number_is_null_in_json(cli, monkeypatch):
-    odd = Reproduction(
-        "odd", "p.", "s", 1.0, lambda seeds: Outcome((Row("x", (float("nan"),), low=0),)), "table"
-    )
-    monkeypatch.setattr(TABLE, {"odd": odd})
+def test_a_figure_that_is_no_number_is_null_in_json(cli, known):
+    known(made("odd", measure=lambda seed: {"share": float("nan")}))
     result = cli("reproduce", "odd", "--json")
     assert result.status == 1
-    assert json.loads(result.out)["rows"][0]["mean"] is None
+    assert json.loads(result.out)["figures"][0]["mean"] is None
 
 
-def test_five_seeds_unless_others_are_asked_for(cli, monkeypatch):
-    seen: list[list[int]] = []
-    monkeypatch.setattr(TABLE, {"large": made("large", seen=seen)})
+def test_five_seeds_unless_others_are_asked_for(cli, known):
+    seen: list[int] = []
+
+    def measure(seed):
+        seen.append(seed)
+        return {"share": 0.75}
+
+    known(made("large", measure=measure))
     cli("reproduce", "large")
     cli("reproduce", "large", "--seeds", "1")
-    assert seen == [[0, 1, 2, 3, 4], [0]]
+    assert seen == [0, 1, 2, 3, 4, 0]
 
 
-def test_all_runs_every_one_and_fails_with_one(cli, table):
+def test_all_runs_every_one_and_fails_with_one(cli, table, known):
     result = cli("reproduce", "all")
     assert result.status == 1
     assert "larger of 2 do not hold" in result.out
     listed = json.loads(cli("reproduce", "all", "--json").out)
     assert [(c["name"], c["holds"]) for c in listed] == [("large", True), ("larger", False)]
-    del table["larger"]
+    known(made("large"))
     result = cli("reproduce", "all")
     assert result.status == 0
     assert "all hold" in result.out
@@ -134,11 +151,11 @@ def test_bad_input_is_one_line(cli, words, hint):
     assert hint in result.error_line()
 
 
-def test_an_interrupted_reproduction_exits_130(cli, monkeypatch):
-    def interrupted(seeds):
+def test_an_interrupted_reproduction_exits_130(cli, known):
+    def interrupted(seed):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(TABLE, {"long": Reproduction("long", "p.", "s", 1.0, interrupted, "table")})
+    known(made("long", measure=interrupted))
     result = cli("reproduce", "long")
     assert result.status == 130
     assert result.err == "coevo: interrupted\n"
@@ -147,6 +164,6 @@ def test_an_interrupted_reproduction_exits_130(cli, monkeypatch):
 def test_a_real_one_from_the_command_line(cli):
     found = json.loads(cli("reproduce", "mars_centre", "--json").out)
     assert found["holds"]
-    assert {row["label"]: row["mean"] for row in found["rows"]}[
+    assert {row["label"]: row["mean"] for row in found["figures"]}[
         "Kuhn: payoff of the first player"
     ] == pytest.approx(1 / 8)

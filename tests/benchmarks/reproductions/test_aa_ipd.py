@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from coevo.benchmarks.reproductions import aa_ipd, aa_split
-from coevo.benchmarks.reproductions.repeated_table import expected_returns, learn
+from coevo.benchmarks.reproductions.claims.aa_ipd import CLAIM, DILEMMA
+from coevo.benchmarks.reproductions.claims.aa_split import SPLIT
+from coevo.benchmarks.reproductions.repeated_table import expected_returns
 from coevo.envs import make
-from coevo.trainers.algorithms import algorithm
 from coevo.trainers.estimators import Align, LeaveOneOut, SumOthers
 
 PAYOFFS = np.array([3.0, 0.0, 5.0, 1.0])
@@ -35,7 +35,7 @@ def table(odds):
 
 
 def returns(own, other, rounds=10, gamma=1.0):
-    return expected_returns(aa_ipd.dilemma(rounds), table(own), table(other), gamma)
+    return expected_returns(replace(DILEMMA, rounds=rounds), table(own), table(other), gamma)
 
 
 # ---- Exact values ----------------------------------------------------------------------------
@@ -64,14 +64,14 @@ def test_ten_rounds_against_always_defect():
 
 def test_returns_of_a_policy_that_knows_the_round():
     late = torch.stack([table(ALL_C)] * 9 + [table(ALL_D)])  # defects in the last round
-    first, second = expected_returns(aa_ipd.dilemma(), late, table(ALL_C))
+    first, second = expected_returns(DILEMMA, late, table(ALL_C))
     assert (first, second) == pytest.approx((27.0 + 5.0, 27.0))
 
 
 # ---- The game of the table is that of the environment ----------------------------------------
 
 
-@pytest.mark.parametrize("game", [aa_ipd.dilemma(), aa_split.split()], ids=["dilemma", "split"])
+@pytest.mark.parametrize("game", [DILEMMA, SPLIT], ids=["dilemma", "split"])
 @pytest.mark.parametrize("seed", range(3))
 def test_prompts_and_payoffs_are_those_of_the_table(game, seed):
     env = make(game.env, prompt_style="terse", **game.options)
@@ -98,55 +98,45 @@ def _context(game, prompt):
 
 
 def test_equal_seeds_learn_equal_policies():
-    record = algorithm("advantage_alignment", None, aa_ipd.SETTINGS)
-    first, second, third = (learn(aa_ipd.dilemma(), record, 6, s) for s in (0, 0, 1))
-    assert torch.equal(first, second) and not torch.allclose(first, third)
-    assert first.sum(1).tolist() == pytest.approx([1.0] * 5)
+    first, second, third = (CLAIM.measures("aligned", s, steps=6) for s in (0, 0, 1))
+    assert first == second != third
 
 
 # ---- The figures -----------------------------------------------------------------------------
 
-QUICK = {**aa_ipd.SETTINGS, "optim.lr": 0.3}
-"""Steps for runs of 60 updates, in which the three ways part."""
 
-
-def learnt(variant):
-    record = algorithm("advantage_alignment", variant, QUICK)
-    return learn(aa_ipd.dilemma(), record, 60, seed=0)
-
-
-def payoff(policy):
-    return expected_returns(aa_ipd.dilemma(), policy, policy)[0] / aa_ipd.ROUNDS
+def learnt(arm):
+    """Return the measures of 60 larger steps, in which the three arms part."""
+    return replace(CLAIM, changes={**CLAIM.changes, "optim.lr": 0.3}).measures(arm, steps=60)
 
 
 def test_naive_learners_defect():
-    assert payoff(learnt("naive")) < 1.1
+    assert learnt("naive")["payoff"] < 1.1
 
 
 def test_aligned_learners_cooperate_with_those_who_do():
-    policy = learnt(None)
-    (trusting,), (betrayed,) = (aa_ipd.cooperation([policy], c) for c in ("CC", "CD"))
-    assert payoff(policy) > 2.2
-    assert trusting > 0.85 and betrayed < 0.15
+    found = learnt("aligned")
+    assert found["payoff"] > 2.2
+    assert found["CC"] > 0.85 and found["CD"] < 0.15
 
 
 @pytest.mark.slow
 def test_learners_of_the_sum_are_exploited():
-    policy = learnt("sum_of_rewards")
-    assert payoff(policy) > 2.9
-    assert aa_ipd.cooperation([policy], "CD")[0] > 0.5
+    found = learnt("total")
+    assert found["payoff"] > 2.9
+    assert found["CD"] > 0.5
 
 
 @pytest.mark.parametrize(
-    ("component", "variant"),
+    ("component", "arm"),
     [
-        (Align, None),
-        pytest.param(SumOthers, "sum_of_rewards", marks=pytest.mark.slow),
+        (Align, "aligned"),
+        pytest.param(SumOthers, "total", marks=pytest.mark.slow),
     ],
 )
-def test_a_broken_transform_fails(monkeypatch, component, variant):
+def test_a_broken_transform_fails(monkeypatch, component, arm):
     monkeypatch.setattr(component, "__call__", lambda self, table: table)
-    assert payoff(learnt(variant)) < 1.5
+    assert learnt(arm)["payoff"] < 1.5
 
 
 @pytest.mark.slow
@@ -158,5 +148,5 @@ def test_the_baseline_at_another_round_fails(monkeypatch):
         return loo(replace(self, by="group+agent"), y, frame, state)
 
     monkeypatch.setattr(LeaveOneOut, "__call__", pooled)
-    rows = aa_ipd.run([0]).rows
-    assert not all(r.holds for r in rows if r.label.startswith("alignment"))
+    figures = CLAIM.run([0]).figures
+    assert not all(f.holds for f in figures if f.label.startswith("alignment"))

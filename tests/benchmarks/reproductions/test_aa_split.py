@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from coevo.benchmarks.reproductions import aa_split
+from coevo.benchmarks.reproductions.claims import aa_split
 from coevo.benchmarks.reproductions.repeated_table import expected_returns
 from coevo.envs.dilemmas.split import split_payoff
 from coevo.trainers.estimators import LeaveOneOut
@@ -20,7 +20,7 @@ def policy(low, high):
 
 
 def joint(policy_CA):
-    return sum(expected_returns(aa_split.split(), policy_CA, policy_CA)) / aa_split.ROUNDS
+    return sum(expected_returns(aa_split.SPLIT, policy_CA, policy_CA)) / aa_split.ROUNDS
 
 
 def test_joint_payoffs_of_known_manners():
@@ -34,7 +34,7 @@ def test_joint_payoffs_of_known_manners():
 def test_payoffs_are_those_of_the_environment():
     arms = torch.cartesian_prod(torch.arange(3), torch.arange(3))
     for role in (torch.tensor([0, 1]), torch.tensor([1, 0])):
-        got_N2 = aa_split.split().pay(role.expand(9, 2), arms)
+        got_N2 = aa_split.SPLIT.pay(role.expand(9, 2), arms)
         worth = tuple(aa_split.WORTH_R[role].tolist())
         for got_2, arm_2 in zip(got_N2, arms, strict=True):
             claims = [int(c) for c in aa_split.CLAIM_A[arm_2]]
@@ -64,10 +64,7 @@ def test_without_the_deal_in_its_baseline_it_fails(monkeypatch, rows):
 
 
 @pytest.fixture
-def rows(monkeypatch):
-    def run():
-        monkeypatch.setattr(aa_split, "STEPS", 120)
-        monkeypatch.setitem(aa_split.TABLE, "optim.lr", 0.2)
-        return {row.label: row for row in aa_split.run([0]).rows}
-
-    return run
+def rows():
+    claim = aa_split.CLAIM
+    quick = replace(claim, changes={**claim.changes, "optim.lr": 0.2})
+    return lambda: {figure.label: figure for figure in quick.run([0], steps=120).figures}

@@ -5,24 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coevo.benchmarks.reproductions import (
-    asking,
-    bursts,
+from coevo.benchmarks.reproductions import bursts, search_team
+from coevo.benchmarks.reproductions.claims import (
     dr_mas_spikes,
-    search_team,
+    gdpo_collapse,
+    polychromic,
     ssp_gate,
 )
-from coevo.benchmarks.reproductions import gated_accumulation as gated
-from coevo.benchmarks.reproductions.claims import gdpo_collapse, polychromic
-from coevo.benchmarks.reproductions.table_run import learnt, sized, started
+from coevo.benchmarks.reproductions.claims import gated_accumulation as gated
+from coevo.benchmarks.reproductions.run import learnt, sized, trained
 from coevo.benchmarks.reproductions.worlds import BANDIT, SEAT
 from coevo.envs import make
-from coevo.trainers.estimators import Gated, GroupMean, GroupStd, WeightedSum
-from coevo.trainers.loop import updates
+from coevo.trainers.estimators import GroupMean, GroupStd
 
 
 def played(*replies):
-    env = make(gated.ID, prompt_style="terse")
+    env = make(gated.StallOrSubmit.env_id, prompt_style="terse")
     env.reset(seed=0)
     for reply in replies:
         env.step(f"[{reply}]")
@@ -44,10 +42,8 @@ def test_five_stalls_end_without_a_payoff():
     assert sum(t.notes["progress"] for t in env.episode.turns) == 2.5
 
 
-def test_the_gate_keeps_what_the_plain_sum_gives_up(monkeypatch):
-    monkeypatch.setattr(gated, "UPDATES", 60)
-    kept = gated.completion(Gated(high=("payoff",), delta=gated.LOW), seed=0)
-    lost = gated.completion(WeightedSum(), seed=0)
+def test_the_gate_keeps_what_the_plain_sum_gives_up():
+    kept, lost = (gated.CLAIM.measures(arm, steps=60)["completion"] for arm in ("gated", "summed"))
     assert kept > 1 - 0.5**5 > lost
 
 
@@ -116,7 +112,7 @@ def test_the_second_agent_is_called_by_chance_and_paid_on_its_scale(level, calle
 def test_noise_is_standard_normal_and_bursts_are_those_of_a_group():
     assert bursts.NOISE_L.mean() == pytest.approx(0.0, abs=1e-12)
     assert bursts.NOISE_L.std() == pytest.approx(1.0, abs=0.03)
-    env = make(bursts.ID, rate=dr_mas_spikes.RATE)
+    env = make(bursts.ID, rate=(0.02, 0.4))
     drawn = []
     for seed in (0, 0, 1):
         env.reset(seed=seed)
@@ -153,12 +149,14 @@ def test_the_team_starts_where_it_says():
 
 
 def test_pooled_statistics_make_a_seldom_called_agent_spike(monkeypatch):
-    monkeypatch.setattr(dr_mas_spikes, "UPDATES", 20)
-    pooled, own = (dr_mas_spikes._bandits(by, 0).spikes[1] for by in ("game", "agent"))
+    def spike(arm):
+        return dr_mas_spikes.CLAIM.measures(arm, steps=20)["spike_1"]
+
+    pooled, own = spike("bandits_pooled"), spike("bandits_own")
     assert pooled > 2 * own
     for part in (GroupMean, GroupStd):
         monkeypatch.setattr(part, "__call__", pooling(part.__call__))
-    assert dr_mas_spikes._bandits("agent", 0).spikes[1] == pooled
+    assert spike("bandits_own") == pooled
 
 
 def pooling(call):
@@ -178,11 +176,10 @@ def test_a_searcher_steps_by_the_mean_over_its_own_replies(monkeypatch):
         return paid
 
     monkeypatch.setattr(search_team.SearchTeam, "play", noted)
-    record = dr_mas_spikes.statistics("agent", dr_mas_spikes.TEAM)
-    maker = sized(8, 8, search_team.starts())
-    with started(record, search_team.ID, {"hard": 0.8}, maker, seed=0, steps=1) as run:
-        list(updates(run))
-        odds = learnt(run.learners[search_team.SEARCHER].agent)
+    claim = dr_mas_spikes.CLAIM
+    arm = replace(claim.arms["team_own"], options={"hard": 0.8})
+    with trained(claim.world, arm, 0, claim.changes, steps=1) as end:
+        odds = learnt(end.run.learners[search_team.SEARCHER].agent)
     reward_B = np.array([right for *_, right in replies], dtype=float)
     advantage_B = (reward_B - reward_B.mean()) / (reward_B.std(ddof=1) + 1e-6)
     step_KA = {kind: np.zeros(8) for kind, *_ in replies}
@@ -198,7 +195,7 @@ def test_a_searcher_steps_by_the_mean_over_its_own_replies(monkeypatch):
 
 
 def asked(question, *answers, **options):
-    env = make(asking.ID, right=(1, 0), answers=2, solvers=2, **options)
+    env = make(ssp_gate.Asking.env_id, right=(1, 0), answers=2, solvers=2, **options)
     env.reset(seed=0)
     for reply in (question, *answers):
         env.step(f"[{reply}]")
@@ -216,13 +213,12 @@ def test_the_gate_rejects_the_broken_question_and_without_it_nobody_answers():
 
 
 def test_a_proposer_without_a_gate_asks_what_nobody_can_answer():
-    variants = ssp_gate.VARIANTS
-    gated = ssp_gate.trained(variants["1 - s, gate on"], 0, 40)
-    open_ = ssp_gate.trained(variants["1 - s, gate off"], 0, 40)
-    frozen = ssp_gate.trained(variants["solver only, frozen proposer"], 0, 40)
-    assert open_[2] > 0.6 > gated[2]
-    assert gated[0] > open_[0]
-    assert frozen[2] == pytest.approx(0.13425, abs=1e-5), "nothing moves a frozen proposer"
+    gated, open_, frozen = (
+        ssp_gate.CLAIM.measures(arm, steps=40) for arm in ("gated", "open", "frozen")
+    )
+    assert open_["broken"] > 0.6 > gated["broken"]
+    assert gated["held_out"] > open_["held_out"]
+    assert frozen["broken"] == pytest.approx(0.13425, abs=1e-5), "nothing moves a frozen proposer"
 
 
 def test_a_proposer_whose_baseline_is_itself_does_not_learn(monkeypatch):
@@ -232,5 +228,5 @@ def test_a_proposer_whose_baseline_is_itself_does_not_learn(monkeypatch):
         return mean(replace(self, single="zero"), y, frame, state)
 
     monkeypatch.setattr(GroupMean, "__call__", nothing_alone)
-    open_ = ssp_gate.trained(ssp_gate.VARIANTS["1 - s, gate off"], 0, 10)
-    assert open_[2] == pytest.approx(0.13425, abs=1e-5)
+    found = ssp_gate.CLAIM.measures("open", steps=10)
+    assert found["broken"] == pytest.approx(0.13425, abs=1e-5)

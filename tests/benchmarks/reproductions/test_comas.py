@@ -1,35 +1,41 @@
 """CoMAS at a reduced size: what they show, that worlds do not meet, that they run."""
 
+from dataclasses import replace
+
 import pytest
 
-from coevo.benchmarks.reproductions import comas_lm, comas_starter, comas_tabular, review_model
-from coevo.benchmarks.reproductions.review_table import ID, REPLIES, Drill, starts
+from coevo.benchmarks.reproductions import review_model
+from coevo.benchmarks.reproductions.claims import comas_lm, comas_starter, comas_tabular
+from coevo.benchmarks.reproductions.claims.comas_tabular import REPLIES, Drill, judges, starts
 from coevo.envs import make
 from coevo.envs.questions import questions
 from coevo.envs.rewards import interaction
 from coevo.trainers.estimators.normalise import TokenStd
 
-
-def course(monkeypatch, variant=None, margin=1.5, seed=0, steps=12, size=16):
-    for name, value in {"STEPS": steps, "SIZE": size, "LR": 64.0}.items():
-        monkeypatch.setattr(comas_tabular, name, value)
-    return comas_tabular.course(variant, margin, seed)
+ID = comas_tabular.ListedReview.env_id
 
 
-def test_a_good_judge_teaches(monkeypatch):
-    found = course(monkeypatch, steps=30)
-    assert found.accuracy > 0.5
-    assert found.unshared < 1e-9
+def course(arm="good", steps=12, **changes):
+    claim = comas_tabular.CLAIM
+    quick = {**claim.changes, "collect.episodes": 16, "optim.lr": 64.0}
+    made = replace(claim.arms[arm], **changes)
+    return replace(claim, changes=quick, arms={arm: made}).measures(arm, steps=steps)
 
 
-def test_votes_are_hacked(monkeypatch):
-    found = course(monkeypatch, "no_scoring", steps=30)
-    assert sum(found.reward[-5:]) > sum(found.reward[:5]) + 0.25
-    assert found.accuracy < 0.35
+def test_a_good_judge_teaches():
+    found = course(steps=30)
+    assert found["accuracy"] > 0.5
+    assert found["off"] < 1e-9
 
 
-def test_a_judge_at_chance_teaches_nothing(monkeypatch):
-    assert course(monkeypatch, margin=0.0, steps=30).accuracy < 0.35
+def test_votes_are_hacked():
+    found = course("votes", steps=30)
+    assert found["reward"] > found["first_reward"] + 0.05
+    assert found["accuracy"] < 0.35
+
+
+def test_a_judge_at_chance_teaches_nothing():
+    assert course(maker=judges(0.0), steps=30)["accuracy"] < 0.35
 
 
 def test_a_reward_that_reviewers_share_is_told(monkeypatch):
@@ -41,7 +47,7 @@ def test_a_reward_that_reviewers_share_is_told(monkeypatch):
         }
 
     monkeypatch.setitem(interaction._RULES, None, all_to_solvers)
-    assert course(monkeypatch, steps=1).unshared > 0.1
+    assert course(steps=1)["off"] > 0.1
 
 
 @pytest.mark.slow
@@ -51,10 +57,10 @@ def test_with_a_weak_judge_a_broken_whitening_per_role_adds_nothing(monkeypatch)
     def pooled(self, a, y, frame):
         return whiten(TokenStd(by="policy"), a, y, frame)
 
-    plain = course(monkeypatch, None, 0.5, steps=60).accuracy
-    apart = course(monkeypatch, "role", 0.5, steps=60).accuracy
+    plain = course("weak", steps=60)["accuracy"]
+    apart = course("role", steps=60)["accuracy"]
     monkeypatch.setattr(TokenStd, "__call__", pooled)
-    broken = course(monkeypatch, "role", 0.5, steps=60).accuracy
+    broken = course("role", steps=60)["accuracy"]
     assert broken == plain != apart
 
 
@@ -97,21 +103,27 @@ def test_small_models_go_through_warm_start_training_and_measurement(monkeypatch
     tiny = review_model.WarmStart(turns=240, steps=4, rows=16, hidden=16, layers=1)
     for name, value in {"WARM": tiny, "STEPS": 1, "HELD_OUT": 4}.items():
         monkeypatch.setattr(comas_lm, name, value)
-    outcome = comas_lm.run([0])
-    rows = {row.label: row for row in outcome.rows}
-    gain = rows["larger digit: gain of accuracy"].mean
-    after = rows["larger digit: accuracy after"].mean
-    assert gain == pytest.approx(after - rows["larger digit: accuracy before"].mean)
+    outcome = comas_lm.CLAIM.run([0])
+    found = {figure.label: figure for figure in outcome.figures}
+    gain = found["larger digit: gain of accuracy"].mean
+    after = found["larger digit: accuracy after"].mean
+    assert gain == pytest.approx(after - found["larger digit: accuracy before"].mean)
     assert not outcome.holds, "four steps teach nothing"
 
 
 def test_the_starter_model_is_measured_before_and_after(monkeypatch, tiny_model_dir):
     monkeypatch.setattr(comas_starter, "MODEL", str(tiny_model_dir))
-    for name, value in {"STEPS": 1, "EPISODES": 2, "HELD_OUT": 3}.items():
-        monkeypatch.setattr(comas_starter, name, value)
-    rows = {row.label: row for row in comas_starter.run([0, 1]).rows}
-    assert rows["invalid scores before"].mean == pytest.approx(1.0), "it was never taught to speak"
-    assert len(rows["accuracy after"].measured) == 2
+    monkeypatch.setattr(comas_starter, "HELD_OUT", 3)
+    claim = comas_starter.CLAIM
+    settings = {**claim.world.settings, "model": str(tiny_model_dir)}
+    small = replace(
+        claim,
+        world=replace(claim.world, settings=settings),
+        changes={**claim.changes, "collect.episodes": 2},
+    )
+    found = {figure.label: figure for figure in small.run([0, 1], steps=1).figures}
+    assert found["invalid scores before"].mean == pytest.approx(1.0), "it was never taught to speak"
+    assert len(found["accuracy after"].measured) == 2
 
 
 def test_questions_of_the_measurement_are_held_out():

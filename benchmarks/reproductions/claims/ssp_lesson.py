@@ -1,0 +1,119 @@
+"""Search self-play on a language model that can propose: with the gate both sides keep their craft.
+
+The lesson is given once: the starter model imitates experts of `coevo/search_self_play-v0` in one
+world, a fixed corpus as the source has it, until its sampled proposals pass the gate; the shipped
+model's hardly ever do.
+"""
+
+import functools
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from statistics import fmean
+
+from coevo.agents.load import load_agent
+from coevo.agents.policy import Policy
+from coevo.agents.strategies.expert import ExpertAgent
+from coevo.benchmarks.reproductions.claim import Claim, Expect, Once
+from coevo.benchmarks.reproductions.claims.ssp_starter import CHANGES, ENV, REPLY, search
+from coevo.benchmarks.reproductions.run import Arm, trained
+from coevo.envs.search.proposals import VALID
+from coevo.trainers.collect.rollout import EpisodeSpec, rollout
+from coevo.trainers.starter.corpus import Source
+from coevo.trainers.starter.lesson import SKILLS, LessonConfig, teach
+
+LESSON = LessonConfig(
+    source=Source(ENV, skills=SKILLS, label=1.0, options={"solvers": 1, "world_seed": 0}),
+    turns=30_000,
+    epochs=5.0,
+    minutes=120.0,
+)
+PLAYS, FIRST = 120, 70_000
+"""Plays that are measured, and the seed of the first."""
+
+
+@functools.cache
+def _lesson() -> tuple[tempfile.TemporaryDirectory[str], str]:
+    """Give the lesson once; return the folder, which goes with the process, and the model's."""
+    folder = tempfile.TemporaryDirectory()
+    return folder, str(teach(LESSON, Path(folder.name) / "taught"))
+
+
+def craft(policy: Policy) -> dict[str, float]:
+    """Return the shares of valid proposals and of an expert's questions that are solved."""
+    policy.reseed(1)
+    players = {"policy": policy, "expert": ExpertAgent(1.0)}
+    options = {"prompt_style": "terse", "world_seed": 0, "solvers": 1}
+
+    def plays(proposer: str, solver: str, outcome: str) -> list[float]:
+        seated = {"proposer_0": proposer, "solver_0": solver}
+        specs = [EpisodeSpec(FIRST + i, seated) for i in range(PLAYS)]
+        found = rollout(ENV, specs, players, options)
+        return [e.outcome[outcome] for e in found if outcome in e.outcome]
+
+    valid = sum(plays("policy", "expert", f"gate/{VALID}")) / PLAYS
+    return {"valid": valid, "solved": fmean(plays("expert", "policy", "success"))}
+
+
+def _loaded(source: str) -> dict[str, float]:
+    agent = load_agent(source, sampling=REPLY)
+    assert isinstance(agent, Policy)  # a folder with a language model
+    return craft(agent)
+
+
+def _under(gate: str) -> Callable[[int], dict[str, float]]:
+    """Return what trains from the lesson, with a gate or with every question let through."""
+
+    def measure(seed: int) -> dict[str, float]:
+        world = search(_lesson()[1], world_seed=0, gate=gate)
+        with trained(world, Arm("ssp"), seed, CHANGES) as end:
+            return craft(end.policy())
+
+    return measure
+
+
+CLAIM = Claim(
+    name="ssp_lesson",
+    property="""A language model that proposes valid questions goes on doing so, and solves an
+        expert's, where a gate checks questions; paid for questions that no solver solves, it
+        proposes fewer.""",
+    source="""Lu et al. 2025, Search Self-play, arXiv 2510.18821 (proposer and solver improve
+        together behind the check by retrieval, and degrade without it); bounds are ours""",
+    minutes=30.0,
+    on="model",
+    setting="""The lesson (`coevo starter lesson`, 30,000 turns, five passes), then `ssp` in that
+        world, 30 updates of 24 episodes, questions of two hops: with the gate, and with every
+        question let through (`tag`). Of the seeds that are given the first three are run: the
+        lesson alone takes half an hour of a busy machine.""",
+    measured="""Over 120 plays each, sampled: the share of its proposals that pass the gate, and of
+        an expert's questions that its solvers answer.""",
+    chosen="""Sizes, and the bounds after one seed: a quarter of proposals valid at the start is
+        what makes a start; without the gate a tenth of the proposals or more is lost, with it
+        nothing but noise (0.05).""",
+    note="""30 updates of 24 episodes, one world throughout: what is learnt of it is memory of its
+        facts as well""",
+    arms={
+        "shipped": Once(lambda seed: _loaded("starter")),
+        "taught": Once(lambda seed: _loaded(_lesson()[1])),
+        "gated": _under("full"),
+        "open": _under("tag"),
+    },
+    expect=(
+        Expect("valid proposals: shipped model", "shipped.valid"),
+        Expect("valid proposals: after the lesson", "taught.valid", low=0.25),
+        Expect("valid proposals: with the gate", "gated.valid"),
+        Expect("valid proposals: without it", "open.valid"),
+        Expect("valid proposals: gate minus lesson", "gated.valid - taught.valid", low=-0.05),
+        Expect("valid proposals that the gate keeps", "gated.valid - open.valid", low=0.1),
+        Expect("expert's questions solved: shipped model", "shipped.solved"),
+        Expect("expert's questions solved: after the lesson", "taught.solved"),
+        Expect("expert's questions solved: with the gate", "gated.solved"),
+        Expect("expert's questions solved: without it", "open.solved"),
+        Expect(
+            "expert's questions solved: gate minus lesson",
+            "gated.solved - taught.solved",
+            low=-0.05,
+        ),
+    ),
+    seeds=3,
+)
