@@ -15,6 +15,7 @@ from scipy.stats import norm
 
 from coevo.benchmarks.reproductions.worlds import Micro, arms, world
 from coevo.envs.core.config import config, real
+from coevo.envs.core.protocol import All, One, Pay, Protocol
 
 ID = "coevo/bursts-v0"
 OFTEN, SELDOM = AGENTS = ("agent_0", "agent_1")
@@ -59,35 +60,24 @@ class Bursts(Micro[BurstsConfig]):
         ]
         self.payoff_range = (min(0.0, *every), max(0.0, *every))
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         low, high = self.config.rate
         self.calls = low + (high - low) * rng.random()
-        self.noise: list[float] = []
-        self.over = False
+        moves = yield All((OFTEN, *CHANCE), terse=str, moves=self._moves)
+        noise = [float(NOISE_L[int(moves[seat][1:])]) for seat in LUCK]
+        yield Pay({OFTEN: self._paid(0, moves[OFTEN], noise[0])})
+        if int(moves[CALL][1:]) < self.calls * LEVELS:
+            arm = yield One(SELDOM, terse=SELDOM, moves=self._moves)
+            yield Pay({SELDOM: self._paid(1, arm, noise[1])})
 
-    def to_move(self) -> Sequence[str]:
-        if self.over:
-            return ()
-        return (SELDOM,) if self.noise else (OFTEN, *CHANCE)
-
-    def legal(self, seat: str) -> Sequence[str]:
+    def _moves(self, seat: str) -> Sequence[str]:
         return arms(len(self.config.quality[AGENTS.index(seat)]) if seat in AGENTS else LEVELS)
 
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        if SELDOM in moves:
-            self.over = True
-            return {SELDOM: self._paid(1, moves[SELDOM])}
-        self.noise = [float(NOISE_L[int(moves[seat][1:])]) for seat in LUCK]
-        self.over = int(moves[CALL][1:]) >= self.calls * LEVELS
-        return {OFTEN: self._paid(0, moves[OFTEN])}
-
-    def _paid(self, agent: int, arm: str) -> float:
+    def _paid(self, agent: int, arm: str, noise: float) -> float:
         given = self.config
-        worth = given.quality[agent][int(arm[1:])] + self.noise[agent]
-        return given.offset[agent] + given.scale[agent] * worth
-
-    def prompt(self, seat: str) -> str:
-        return seat
+        return given.offset[agent] + given.scale[agent] * (
+            given.quality[agent][int(arm[1:])] + noise
+        )
 
 
 raw_env, env = world(Bursts, "two agents, one called in bursts", kind="mixed", seats=5)

@@ -23,7 +23,7 @@ from torch.nn.functional import cross_entropy, one_hot
 from coevo.agents.agent import Request
 from coevo.agents.population import MakePolicy
 from coevo.agents.table import MOVES, Rows, TabularPolicy
-from coevo.benchmarks.reproductions.worlds import OneMove, world
+from coevo.benchmarks.reproductions.worlds import OneMove, numbered, world
 from coevo.envs.core.config import config, real
 from coevo.envs.core.episode import Turn
 
@@ -50,24 +50,20 @@ class Digits(OneMove[DigitsConfig]):
     config_class = DigitsConfig
     about = "Name the largest or the smallest digit."
 
-    def deal(self, rng: np.random.Generator) -> None:
+    def deal(self, rng: np.random.Generator) -> tuple[str, Sequence[str]]:
         self.digits = tuple(int(d) for d in rng.integers(DIGITS, size=PLACES))
-        self.asked = "min" if rng.random() < self.config.unlabelled else "max"
-        self.task_id = self.shown = words(self.asked, self.digits)
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return tuple(map(str, range(DIGITS)))
+        self.wanted = "min" if rng.random() < self.config.unlabelled else "max"
+        self.task_id = words(self.wanted, self.digits)
+        return self.task_id, numbered(DIGITS)
 
     def describe(self, seat: str, turn: Turn) -> None:
+        super().describe(seat, turn)
         turn.answer = turn.move
-        if self.asked == "max":
+        if self.wanted == "max":
             turn.verified = float(turn.move == str(max(self.digits)))
 
-    def prompt(self, seat: str) -> str:
-        return self.shown
-
     def outcome(self) -> dict[str, float]:
-        return {"right": float(self.said == str(max(self.digits)))} if self.asked == "max" else {}
+        return {"right": float(self.said == str(max(self.digits)))} if self.wanted == "max" else {}
 
 
 raw_env, env = world(Digits, "the largest or smallest of three digits", kind="cooperative", seats=1)

@@ -117,15 +117,14 @@ def configured(arm: Arm, seed: int, changes: Mapping[str, Any] | None = None) ->
     return made if arm.edit is None else arm.edit(made, seed)
 
 
-@contextmanager
-def trained(
+def prepared(
     world: World,
     arm: Arm,
     seed: int,
     changes: Mapping[str, Any] | None = None,
     steps: int | None = None,
-) -> Iterator[Trained]:
-    """Train an arm with a seed.
+) -> tuple[TrainConfig, MakePolicy | None]:
+    """Return the configuration of a run, and what makes its policies where they are no plain table.
 
     Args:
         world: where, unless the arm has a world of its own.
@@ -134,42 +133,8 @@ def trained(
         changes: dotted setting -> value, below those of the arm.
         steps: updates; None takes those of the arm or of the world.
     """
-    world = arm.world or world
+    world, maker = arm.world or world, arm.maker or (arm.world or world).maker
     options = world.options(seed) if callable(world.options) else world.options
-    maker = arm.maker or world.maker
-    (steps,) = [n for n in (steps, arm.steps, world.steps) if n is not None][:1] or [None]
-    settings = {**world.settings, "seed": seed} | ({} if steps is None else {"steps": steps or 1})
-    made = configured(arm, seed, changes)
-    with started(
-        made, world.env, {**options, **arm.options}, maker and maker(seed), **settings
-    ) as run:
-        if world.begin is not None:
-            world.begin(run)
-        log, seen = list[Mapping[str, Any]](), list[Any]()
-        for done in updates(run) if steps != 0 else ():
-            log.append(done.metrics)
-            if world.watch is not None:
-                seen.append(world.watch(run, done))
-        yield Trained(run, seed, log, seen)
-
-
-@contextmanager
-def started(
-    config: Algorithm,
-    env: str,
-    options: Mapping[str, Any] | None = None,
-    maker: MakePolicy | None = None,
-    **settings: Any,
-) -> Iterator[Run]:
-    """Start a run on terse prompts, of a table unless `model` is given; its folder goes at the end.
-
-    Args:
-        config: the algorithm.
-        env: environment id.
-        options: arguments of the environment, beside the style of prompts.
-        maker: makes the policies, where they are no plain tables.
-        **settings: further ones of the run, such as `seed` and `steps`.
-    """
     usual: dict[str, Any] = {
         "model": "table",
         "checkpoint_every": NEVER,
@@ -177,12 +142,41 @@ def started(
         "episodes_logged": 0,
         "device": "cpu",
     }
-    terse = {"prompt_style": "terse", **(options or {})}
-    given = TrainConfig(algorithm=config, env=env, env_options=terse, **{**usual, **settings})
+    for given in (world.steps, arm.steps, steps):
+        usual |= {} if given is None else {"steps": given or 1}
+    config = TrainConfig(
+        algorithm=configured(arm, seed, changes),
+        env=world.env,
+        env_options={"prompt_style": "terse", **options, **arm.options},
+        **{**usual, **world.settings, "seed": seed},
+    )
+    return config, maker and maker(seed)
+
+
+@contextmanager
+def trained(
+    world: World,
+    arm: Arm,
+    seed: int,
+    changes: Mapping[str, Any] | None = None,
+    steps: int | None = None,
+) -> Iterator[Trained]:
+    """Train an arm with a seed in a folder that goes at the end; see `prepared`."""
+    config, maker = prepared(world, arm, seed, changes, steps)
+    still = 0 in (steps, arm.steps if steps is None else steps)
     with tempfile.TemporaryDirectory() as name:
         folder = RunFolder(Path(name) / "run")
-        folder.create(given)
-        yield start(given, folder, maker)
+        folder.create(config)
+        run = start(config, folder, maker)
+        world = arm.world or world
+        if world.begin is not None:
+            world.begin(run)
+        log, seen = list[Mapping[str, Any]](), list[Any]()
+        for done in () if still else updates(run):
+            log.append(done.metrics)
+            if world.watch is not None:
+                seen.append(world.watch(run, done))
+        yield Trained(run, seed, log, seen)
 
 
 def sized(

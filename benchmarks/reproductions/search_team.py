@@ -11,7 +11,7 @@ Reward    1 for a right answer, to all who have replied.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import log
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from coevo.benchmarks.reproductions.worlds import Micro, arms, world
 from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.protocol import One, Pay, Protocol
 
 ID = "coevo/search_team-v0"
 ROUTER, SEARCHER, ANSWERER = TEAM = ("router_0", "searcher_0", "answerer_0")
@@ -48,44 +49,22 @@ class SearchTeam(Micro[SearchTeamConfig]):
     payoff_range = (0.0, 1.0)
     about = "Search or answer as a team."
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        self.kind = HARD if rng.random() < self.config.hard else EASY
-        self.known = self.kind
-        self.mover: str | None = ROUTER
-        self.said, self.right = "", False
-
-    def to_move(self) -> Sequence[str]:
-        return () if self.mover is None else (self.mover,)
-
-    def legal(self, seat: str) -> Sequence[str]:
-        if seat == ROUTER:
-            return ROUTES
-        return arms(self.config.queries if seat == SEARCHER else self.config.answers)
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        [(seat, move)] = moves.items()
-        if seat == ROUTER:
-            self.mover = SEARCHER if move == ROUTES[1] else ANSWERER
-            return {}
-        if seat == SEARCHER:
-            self.mover = ANSWERER
-            if self.kind == HARD:
-                self.known = FOUND if move == "a0" else MISSED
-            return {}
-        if seat == ANSWERER:
-            self.said = move
-            if self.known not in (EASY, FOUND):
-                self.mover = CHANCE
-                return {}
-        self.mover = None
-        self.right = self.said == (move if seat == CHANCE else "a0")
-        return dict.fromkeys(TEAM, float(self.right))
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
+        known = kind = HARD if rng.random() < self.config.hard else EASY
+        self.right, answers = False, arms(self.config.answers)
+        if (yield One(ROUTER, terse=f"{ROUTER}: {kind}", moves=ROUTES)) == ROUTES[1]:
+            queries = arms(self.config.queries)
+            query = yield One(SEARCHER, terse=f"{SEARCHER}: {kind}", moves=queries)
+            if kind == HARD:
+                known = FOUND if query == "a0" else MISSED
+        said, right = (yield One(ANSWERER, terse=f"{ANSWERER}: {known}", moves=answers)), "a0"
+        if known not in (EASY, FOUND):
+            right = yield One(CHANCE, terse=f"{CHANCE}: {kind}", moves=answers)
+        self.right = said == right
+        yield Pay(dict.fromkeys(TEAM, float(self.right)))
 
     def outcome(self) -> dict[str, float]:
         return {"success": float(self.right)}
-
-    def prompt(self, seat: str) -> str:
-        return f"{seat}: {self.known if seat == ANSWERER else self.kind}"
 
 
 raw_env, env = world(SearchTeam, "a router, a searcher, an answerer", kind="mixed", seats=4)

@@ -19,6 +19,7 @@ from coevo.envs.core.config import config, real
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import AECFactory, RawFactory, aec_factory, raw_factory
 from coevo.envs.core.parsing import ANSWER_FORMAT
+from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.registry import register
 from coevo.envs.core.task import Task
 
@@ -38,27 +39,20 @@ def world(task: type[Task[Any]], about: str, **fields: Any) -> tuple[RawFactory,
     return raw_factory(task), aec_factory(task)
 
 
-class Micro(Task[C]):
-    """A task whose prompts are one line, the same in both styles."""
+class Micro(ProtocolTask[C]):
+    """A protocol whose questions are one line, the same in both styles: `terse` of what it asks."""
 
     about: ClassVar[str] = ""
     """The rules in a sentence."""
-
-    @abstractmethod
-    def prompt(self, seat: str) -> str:
-        """Return what a seat sees at its turn."""
 
     def rules(self, seat: str) -> str:
         return f"{self.about} {ANSWER_FORMAT}"
 
     def situation(self, seat: str) -> str:
-        return self.prompt(seat)
-
-    def terse(self, seat: str) -> str:
-        return self.prompt(seat)
+        return self.terse(seat)
 
     def draw(self) -> str:
-        return self.prompt(self.seats[0])
+        return ", ".join(f"{turn.agent}: {turn.move}" for turn in self.turns) or "open"
 
 
 class OneMove(Micro[C]):
@@ -69,23 +63,28 @@ class OneMove(Micro[C]):
     said = ""
     """The move, once it was made."""
 
-    def deal(self, rng: np.random.Generator) -> None:
-        """Draw the problem."""
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
+        self.said = ""
+        terse, moves = self.deal(rng)
+        self.said = yield One(SEAT, terse=terse, moves=moves)
+        yield Pay({SEAT: self.pay()})
+
+    @abstractmethod
+    def deal(self, rng: np.random.Generator) -> tuple[str, Sequence[str]]:
+        """Draw the problem; return the question and the moves."""
 
     def pay(self) -> float:
         """Return the payoff of the move."""
         return 0.0
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        self.said = ""
-        self.deal(rng)
 
-    def to_move(self) -> Sequence[str]:
-        return () if self.said else self.seats
+def numbered(count: int) -> tuple[str, ...]:
+    """Return numbers from 0 as moves.
 
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        self.said = moves[SEAT]
-        return {SEAT: self.pay()}
+    >>> numbered(3)
+    ('0', '1', '2')
+    """
+    return tuple(map(str, range(count)))
 
 
 # ---- Bandits -----------------------------------------------------------------------------------
@@ -121,13 +120,11 @@ class Bandit(OneMove[BanditConfig]):
         self.payoff_range = (min(every), max(every))
         self.names = config.names or arms(len(config.payoffs[0]))
 
-    def deal(self, rng: np.random.Generator) -> None:
+    def deal(self, rng: np.random.Generator) -> tuple[str, Sequence[str]]:
         self.context = int(rng.integers(len(self.config.payoffs)))
         if len(self.config.payoffs) > 1:
             self.task_id = str(self.context)
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return self.names
+        return f"Context {self.context}", self.names
 
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
@@ -137,9 +134,6 @@ class Bandit(OneMove[BanditConfig]):
 
     def pay(self) -> float:
         return self.config.payoffs[self.context][self.names.index(self.said)]
-
-    def prompt(self, seat: str) -> str:
-        return f"Context {self.context}"
 
     def outcome(self) -> dict[str, float]:
         at = self.names.index(self.said) if self.said else 0

@@ -7,20 +7,11 @@ from typing import NamedTuple
 
 import pytest
 
-from coevo.agents.population import MakePolicy, Shared
-from coevo.benchmarks.reproductions import (
-    cory_exchange,
-    derl_formulas,
-    essays,
-    formulas,
-    inspo_procedure,
-    mpo_rubric,
-    paired_corridor,
-    procedure,
-    spectrum,
-)
-from coevo.benchmarks.reproductions.claims import cooper_hack
-from coevo.benchmarks.reproductions.run import configured
+from coevo.agents.population import MakePolicy
+from coevo.benchmarks.reproductions import claim
+from coevo.benchmarks.reproductions.claims import derl_formulas
+from coevo.benchmarks.reproductions.run import prepared
+from coevo.benchmarks.reproductions.worlds import BANDIT
 from coevo.trainers import loop
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
@@ -91,9 +82,16 @@ def _environments() -> Small:
     return Small(algorithm("reinforce", None, changes), env)
 
 
+def _arm(name: str, arm: str, **changes: object) -> Small:
+    """Return the run of an arm of a claim, with changes of the algorithm."""
+    one = claim(name)
+    made = replace(one.arms[arm], changes={**one.arms[arm].changes, **changes})
+    config, maker = prepared(one.world, made, 0, one.changes)
+    return Small(_often(config.algorithm), config.env, maker, dict(config.env_options))
+
+
 def _designer() -> Small:
-    settings = {**paired_corridor.SETTINGS, "collect.episodes": 8}
-    return Small(algorithm("paired", None, settings), paired_corridor.ID)
+    return _arm("paired_corridor", "paired", **{"collect.episodes": 8})
 
 
 def _planner() -> Small:
@@ -103,44 +101,39 @@ def _planner() -> Small:
 
 
 def _roles() -> Small:
-    made = algorithm("cory", None, {**cory_exchange.SETTINGS, "collect.episodes": 16})
-    return Small(made, cory_exchange.ID, cory_exchange.maker())
+    return _arm("cory_exchange", "exchange", **{"collect.episodes": 16})
 
 
 def _judge() -> Small:
-    claim = cooper_hack.CLAIM
-    made = configured(claim.arms["fast"], 0, claim.changes)
-    return Small(made, claim.world.env, claim.world.maker(0))
+    return _arm("cooper_hack", "fast")
 
 
 def _evolution() -> Small:
-    made = algorithm("essa", "evolve", {"population": Shared()})
-    return Small(made, spectrum.ID, spectrum.maker(0, wrong=False), {"matrix": 0})
+    return _arm("essa_spectrum", "essa")
 
 
 def _instructions() -> Small:
-    made = _often(inspo_procedure.record("full", [f"t{i} t1 t2 t3 t0" for i in range(4)]))
-    return Small(made, procedure.ID, procedure.follower(), {"right": (0, 1, 2, 3, 0)})
+    return _arm("inspo_procedure", "full")
 
 
 def _rubrics() -> Small:
-    return Small(_often(mpo_rubric.record(None)), essays.ID, essays.makers())
+    return _arm("mpo_rubric", "mpo")
 
 
 def _inner() -> Small:
-    terse = {"prompt_style": "terse"}
     step = next(s for s in algorithm("derl").cycle if isinstance(s, InnerRun))
     given = {
         "optim.lr": 0.1,
         "optim.warmup": 0,
-        "cycle.inner_run.env": formulas.ID,
-        "cycle.inner_run.env_options": {**terse, "asks": "answer"},
+        "cycle.inner_run.env": BANDIT,
+        "cycle.inner_run.env_options": derl_formulas.ANSWERS,
         "cycle.inner_run.steps": 3,
         "cycle.inner_run.checkpoint_every": 1,
         "cycle.inner_run.tasks": 8,
         "cycle.inner_run.changes": {**step.changes, **derl_formulas.INNER},
     }
-    return Small(algorithm("derl", None, given), formulas.ID, steps=3)
+    writer = dict(claim("derl_formulas").world.options)
+    return Small(algorithm("derl", None, given), BANDIT, options=writer, steps=3)
 
 
 SMALL_RUNS: dict[str, Callable[[], Small]] = {

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import yaml
 
-from coevo.benchmarks.reproductions import REPRODUCTIONS
+from coevo.benchmarks.reproductions import NAMES, claim
 from coevo.commands.algos import describe, in_short
 from coevo.envs.core.config import plain, read
 from coevo.envs.core.errors import ConfigError
@@ -90,8 +90,8 @@ def test_records_and_variants_survive_a_file(which):
 def test_the_status_is_held(name):
     record = ALGORITHMS[name]
     assert record.status in STATUS
-    assert [c for c in record.reproductions if c not in REPRODUCTIONS] == []
-    shown = {REPRODUCTIONS[c].on for c in record.reproductions}
+    assert [c for c in record.reproductions if c not in NAMES] == []
+    shown = {claim(c).on for c in record.reproductions}
     assert record.status != "model" or "model" in shown
     assert record.status != "table" or shown & {"model", "table"}
     if record.status == "inferred":

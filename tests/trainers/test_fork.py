@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from coevo.benchmarks.reproductions import derl_formulas, formulas
+from coevo.benchmarks.reproductions.claims import derl_formulas
+from coevo.benchmarks.reproductions.worlds import BANDIT
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.algorithms import algorithm
@@ -18,12 +19,12 @@ from coevo.trainers.steps import InnerRun
 TERSE = {"prompt_style": "terse"}
 
 
-def outer(tmp_path, name="run", steps=2, changes=None, **inner):
+def outer(tmp_path, name="run", steps=2, changes=None, formulas=derl_formulas.LIST, **inner):
     given = {
         "optim.lr": 0.1,
         "optim.warmup": 0,
-        "cycle.inner_run.env": formulas.ID,
-        "cycle.inner_run.env_options": {**TERSE, "asks": "answer"},
+        "cycle.inner_run.env": BANDIT,
+        "cycle.inner_run.env_options": derl_formulas.ANSWERS,
         "cycle.inner_run.steps": 4,
         "cycle.inner_run.checkpoint_every": 1,
         "cycle.inner_run.tasks": 16,
@@ -33,8 +34,8 @@ def outer(tmp_path, name="run", steps=2, changes=None, **inner):
     given["cycle.inner_run.changes"] = {**step.changes, **derl_formulas.INNER, **(changes or {})}
     made = TrainConfig(
         algorithm=algorithm("derl", None, given),
-        env=formulas.ID,
-        env_options=TERSE,
+        env=BANDIT,
+        env_options={**TERSE, "names": formulas, "payoffs": ((0.0,) * len(formulas),)},
         model="table",
         steps=steps,
         checkpoint_every=1,
@@ -57,7 +58,7 @@ def test_every_distinct_formula_has_a_run_whose_validation_is_its_reward(tmp_pat
     for episode in episodes:
         fitness = episode.total("player_0", "fitness")
         assert fitness == by_text[episode.turns[0].move].stats["fitness"]
-        assert (fitness == -1) == (episode.turns[0].move == formulas.BROKEN)
+        assert (fitness == -1) == (episode.turns[0].move == derl_formulas.BROKEN)
     folders = sorted((run.folder.path / "inner").iterdir())
     configs = [RunFolder(f).config() for f in folders]
     assert len({c.seed for c in configs}) == 1 != run.config.seed, "one seed for all of an update"
@@ -68,9 +69,8 @@ def test_every_distinct_formula_has_a_run_whose_validation_is_its_reward(tmp_pat
     assert not list((run.folder.path / "inner").glob("*/checkpoints/*"))
 
 
-def test_a_formula_that_cannot_be_read_is_a_failed_candidate_on_record(tmp_path, monkeypatch):
-    monkeypatch.setattr(formulas, "LIST", (formulas.BROKEN, "g1"))
-    run = outer(tmp_path)
+def test_a_formula_that_cannot_be_read_is_a_failed_candidate_on_record(tmp_path):
+    run = outer(tmp_path, formulas=(derl_formulas.BROKEN, "g1"))
     metrics, _ = loop.update(run)
     (bad,) = [a for a in (run.archive["formula-0"], run.archive["formula-1"]) if a.note]
     assert "cannot be read" in bad.note and bad.weight == -1 and bad.pruned_at == 0
@@ -133,7 +133,7 @@ KILLS = """
 import os, signal, sys, time
 from pathlib import Path
 
-from coevo.benchmarks.reproductions import derl_formulas
+import coevo.benchmarks.reproductions.worlds
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.run_folder import RunFolder
 

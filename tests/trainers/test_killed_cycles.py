@@ -51,10 +51,10 @@ LEARNT = {"module": "coevo.trainers.learners.learner", "owner": "Learner", "meth
 CASES = {
     "paired": (
         """
-from coevo.benchmarks.reproductions import paired_corridor as it
-maker = lambda: None
-made = algorithm("paired", None, {**it.SETTINGS, "collect.episodes": 8})
-given = TrainConfig(algorithm=made, env=it.ID, model="table", steps=4)
+from coevo.benchmarks.reproductions import claim
+maker, it = lambda: None, claim("paired_corridor")
+made = algorithm("paired", None, {**it.changes, "collect.episodes": 8})
+given = TrainConfig(algorithm=made, env=it.world.env, model="table", steps=4)
 """,
         LEARNT,
         (2, 4),  # of three learners
@@ -72,13 +72,16 @@ given = TrainConfig(algorithm=made, env=env, env_options=options, model="table",
     ),
     "mpo": (
         """
-from coevo.benchmarks.reproductions import essays, mpo_rubric as it
+from coevo.benchmarks.reproductions.claims import mpo_rubric as it
+from coevo.benchmarks.reproductions.run import configured
 from coevo.trainers.steps import Every
-maker = essays.makers
-made = it.record(None, "+keyword")
+maker = lambda: it.makers(0)
+arm = replace(it.CLAIM.arms["mpo"], changes=it._first("+keyword"))
+made = configured(arm, 0, it.CLAIM.changes)
 quickly = lambda step: replace(step, updates=2, first=1) if isinstance(step, Every) else step
 made = replace(made, cycle=tuple(map(quickly, made.cycle)))
-given = TrainConfig(algorithm=made, env=essays.ID, model="table", steps=5)
+world = {"env": it.BANDIT, "env_options": it.world_of(0)}
+given = TrainConfig(algorithm=made, model="table", steps=5, **world)
 """,
         {"module": "coevo.trainers.steps", "owner": "Revise", "method": "__call__"},
         (1, 2),  # the rubric is new, and what was graded by the old one is not counted yet

@@ -9,7 +9,7 @@ import torch
 
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.population import FrozenOpponent, PastSelves
-from coevo.benchmarks.reproductions import paired_corridor
+from coevo.benchmarks.reproductions.claims.paired_corridor import Corridors
 from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.trainers import checkpoint, loop
@@ -46,7 +46,7 @@ def test_training_twice_with_one_seed_gives_equal_parameters(config, folder):
 
 WORLDS = {
     "mixed_pool": {"env": "coevo/iterated_game-v0", "env_options": MASKED | {"rounds": 2}},
-    "paired": {"env": paired_corridor.ID, "env_options": MASKED},
+    "paired": {"env": Corridors.env_id, "env_options": MASKED},
 }
 """Where Kuhn poker lacks the seats or the members of a record."""
 NORMLESS = {("essa", "plain_es"), ("cultural_evolution", "fresh")}

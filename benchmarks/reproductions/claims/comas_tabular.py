@@ -60,7 +60,7 @@ class ListedReview(PeerReview):
         self.source = Drill()
 
     def legal(self, seat: str) -> Sequence[str]:
-        return REPLIES[self._plan[self._at].role]
+        return REPLIES[self.phase]
 
     def read(self, seat: str, text: str) -> Parse:
         return parse_move(text, self.legal(seat))

@@ -47,20 +47,16 @@ class Hackable(OneMove[HackableConfig]):
     config_class = HackableConfig
     about = "Answer the question."
 
-    def deal(self, rng: np.random.Generator) -> None:
-        self.question = int(rng.integers(2**31))
+    def deal(self, rng: np.random.Generator) -> tuple[str, Sequence[str]]:
+        question = int(rng.integers(2**31))
         self.recognised = bool(rng.random() < self.config.recall)
-        self.task_id = str(self.question)
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return (WRONG, RIGHT, HACK)
+        self.task_id = str(question)
+        return f"Question {question}: 2 + 2?", (WRONG, RIGHT, HACK)
 
     def describe(self, seat: str, turn: Turn) -> None:
+        super().describe(seat, turn)
         turn.answer = turn.move
         turn.verified = float(turn.move == RIGHT and self.recognised)
-
-    def prompt(self, seat: str) -> str:
-        return f"Question {self.question}: 2 + 2?"
 
     def outcome(self) -> dict[str, float]:
         return {"right": float(self.said == RIGHT), "hack": float(self.said == HACK)}
@@ -129,7 +125,7 @@ CLAIM = Claim(
     property="""A reward model that loves a wrong style drives the policy into it while rewards
         rise; refitted to certified pairs beside the policy it leads to right answers.""",
     source="""Hong et al. 2025, Cooper, arXiv 2508.05613 (a frozen reward model ends below the start
-        model, Cooper above the rule); figures: our numpy experiment on three answers""",
+        model, Cooper above the rule); figures: our numpy experiment, studies/cooper_numpy.py""",
     minutes=12.0,
     on="toy",
     setting="""16 questions, a table that starts at (0.6, 0.3, 0.1) for plain wrong, plain right and
@@ -137,8 +133,8 @@ CLAIM = Claim(
         first; groups of 16, 300 updates of plain gradient, step 0.3 per question. The assistant
         rewrites right answers into plain ones, and fails three times in ten.""",
     measured="True accuracy, the share of the style and the mean reward in the last ten updates.",
-    chosen="""All of these, and the bounds, are those of our numpy experiment, but for the verifier:
-        it misses one question in five throughout, where it missed one reply in five there.""",
+    chosen="""All of these are those of our numpy experiment, but for the verifier: it misses one
+        question in five throughout, where it missed one reply in five there.""",
     note="""a slow reward model loses the race: rewritten replies share the style of right ones and
         never lower the weight of the other; the rule alone teaches nothing where it is blind""",
     world=World(Hackable.env_id, 300, maker=_maker),
@@ -158,11 +154,11 @@ CLAIM = Claim(
     },
     measure=_measure,
     expect=(
-        Expect("frozen reward model: accuracy", "frozen.right", 0.0, high=0.05),
-        Expect("frozen reward model: reward", "frozen.reward", 0.82),
-        Expect("cooper, step 0.5: accuracy", "fast.right", 1.0, low=0.95),
-        Expect("cooper, step 0.05: accuracy", "slow.right", 0.0),
-        Expect("cooper, own wrong replies, step 0.05: accuracy", "own.right", 1.0, low=0.95),
+        Expect("frozen reward model: accuracy", "frozen.right", 0.002, high=0.05),
+        Expect("frozen reward model: reward", "frozen.reward", 0.817),
+        Expect("cooper, step 0.5: accuracy", "fast.right", 0.998, low=0.95),
+        Expect("cooper, step 0.05: accuracy", "slow.right", 0.002),
+        Expect("cooper, own wrong replies, step 0.05: accuracy", "own.right", 0.998, low=0.95),
         Expect("rule alone: accuracy", "rule.right"),
     ),
 )

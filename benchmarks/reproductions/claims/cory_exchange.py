@@ -1,7 +1,7 @@
 """CORY: exchanging roles removes the bias that an observer gets from the answers it has seen."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from coevo.agents.population import MakePolicy
 from coevo.agents.table import Rows, TabularPolicy
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import QUICKLY, Arm, Trained, World
-from coevo.benchmarks.reproductions.worlds import Micro, world
+from coevo.benchmarks.reproductions.worlds import Micro, numbered, world
+from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import NoArguments
 
 PIONEER, OBSERVER = "pioneer_0", "observer_0"
@@ -29,26 +30,13 @@ class PioneerObserver(Micro[NoArguments]):
     payoff_range = (0.0, 2.0)
     about = "Two partners answer a question and earn a point for either answer."
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        self.question = int(rng.integers(QUESTIONS))
-        self.task_id = str(self.question)
-        self.given: list[int] = []
-
-    def to_move(self) -> Sequence[str]:
-        return self.seats[len(self.given) : len(self.given) + 1]
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return tuple(map(str, range(ANSWERS)))
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        self.given += map(int, moves.values())
-        if len(self.given) < 2:
-            return {}
-        paid = float(sum(answer == RIGHT[self.question] for answer in self.given))
-        return dict.fromkeys(self.seats, paid)
-
-    def prompt(self, seat: str) -> str:
-        return " ".join(map(str, [self.question, *self.given[: self.seats.index(seat)]]))
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
+        question = int(rng.integers(QUESTIONS))
+        self.task_id, given = str(question), list[str]()
+        for seat in self.seats:
+            shown = " ".join([str(question), *given])
+            given.append((yield One(seat, terse=shown, moves=numbered(ANSWERS))))
+        yield Pay(dict.fromkeys(self.seats, float(given.count(str(RIGHT[question])))))
 
 
 raw_env, env = world(PioneerObserver, "a question answered twice", kind="cooperative")

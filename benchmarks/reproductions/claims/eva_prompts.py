@@ -1,6 +1,6 @@
 """eva: plays go where there is something left to learn, and to noise as well."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from coevo.agents.population import Separate
 from coevo.agents.table import TabularPolicy
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import Arm, Trained, World
-from coevo.benchmarks.reproductions.worlds import Micro, world
+from coevo.benchmarks.reproductions.worlds import Micro, numbered, world
 from coevo.envs.core.config import config, whole
+from coevo.envs.core.protocol import All, Pay, Protocol
 from coevo.trainers.run import Run
 
 SOLVER, CHANCE = "solver_0", "chance_0"
@@ -52,30 +53,24 @@ class GradedPrompts(Micro[PromptsConfig]):
     payoff_range = (-1.0, 2.0)
     about = "Reply to the prompt."
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         drawn = int(rng.integers(REAL + self.config.noisy))
-        self.number, self.over, self.short = int(options.get("prompt", drawn)), False, 0.0
-
-    def to_move(self) -> Sequence[str]:
-        return () if self.over else self.seats
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return tuple(map(str, range(REPLIES if seat == SOLVER else LEVELS)))
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
+        self.number, self.short = int(options.get("prompt", drawn)), 0.0
+        said = yield All(
+            self.seats,
+            terse=lambda seat: f"prompt {self.number}" if seat == SOLVER else "noise",
+            moves=lambda seat: numbered(REPLIES if seat == SOLVER else LEVELS),
+        )
         pay_A = _payoffs(self.number)
-        paid = pay_A[int(moves[SOLVER])]
-        self.over, self.short = True, float(pay_A.max() - paid)
-        level = int(moves[CHANCE]) / (LEVELS - 1) * 2 - 1
-        return {SOLVER: float(paid + level * (NOISE if self.number < REAL else 1.0))}
+        paid = pay_A[int(said[SOLVER])]
+        self.short = float(pay_A.max() - paid)
+        level = int(said[CHANCE]) / (LEVELS - 1) * 2 - 1
+        yield Pay({SOLVER: float(paid + level * (NOISE if self.number < REAL else 1.0))})
 
     def variation(self, rng: np.random.Generator) -> dict[str, Any]:
         """Return a prompt beside this one."""
         count = REAL + self.config.noisy
         return {"prompt": (self.number + int(rng.choice([-1, 1]))) % count}
-
-    def prompt(self, seat: str) -> str:
-        return f"prompt {self.number}" if seat == SOLVER else "noise"
 
     def outcome(self) -> dict[str, float]:
         unsolved = SOLVED <= self.number < REAL

@@ -1,6 +1,6 @@
 """Gated accumulation (G-RA): step rewards that do not lead to the goal are not collected."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -10,8 +10,9 @@ from coevo.agents.population import Separate
 from coevo.agents.sampling import SamplingConfig
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, sized
-from coevo.benchmarks.reproductions.worlds import Micro, world
+from coevo.benchmarks.reproductions.worlds import Micro, numbered, world
 from coevo.envs.core.episode import Turn
+from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import NoArguments
 from coevo.envs.rewards import Noted
 from coevo.trainers.estimators import Gated, NoNormalisation, SumNorm, WeightedSum
@@ -32,31 +33,16 @@ class StallOrSubmit(Micro[NoArguments]):
     payoff_range = (0.0, HIGH)
     about = "Stall or submit."
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        self.turn, self.submitted, self.over = 0, False, False
-
-    def to_move(self) -> Sequence[str]:
-        if self.over or self.turn == TURNS:
-            return ()
-        return (CHANCE,) if self.submitted else (SOLVER,)
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return (STALL, SUBMIT) if seat == SOLVER else tuple(map(str, range(LEVELS)))
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
+        for turn in range(TURNS):
+            if (yield One(SOLVER, terse=f"Turn {turn}", moves=(STALL, SUBMIT))) == SUBMIT:
+                luck = yield One(CHANCE, terse="Luck", moves=numbered(LEVELS))
+                yield Pay({SOLVER: HIGH if int(luck) < LUCKY else LOW})
+                return
 
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
         turn.notes["progress"] = DENSE if turn.move == STALL else 0.0
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        if CHANCE in moves:
-            self.over = True
-            return {SOLVER: HIGH if int(moves[CHANCE]) < LUCKY else LOW}
-        self.submitted = moves[SOLVER] == SUBMIT
-        self.turn += not self.submitted
-        return {}
-
-    def prompt(self, seat: str) -> str:
-        return f"Turn {self.turn}" if seat == SOLVER else "Luck"
 
 
 raw_env, env = world(StallOrSubmit, "turns that stall or submit", kind="mixed", seats=2)

@@ -26,12 +26,14 @@ from coevo.benchmarks.reproductions.run import Arm, Trained, World
 from coevo.benchmarks.reproductions.worlds import SEAT, Micro, world
 from coevo.envs.core.config import assign, config, whole
 from coevo.envs.core.episode import Episode
+from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.archive.archive import Artifact
 from coevo.trainers.archive.propose import Proposer, Written
 from coevo.trainers.steps import Every, ReplaceTexts
 
 TOOLS, LENGTH, FIRST = 8, 5, 4
+NAMES = [f"t{i}" for i in range(TOOLS)]
 FOLLOWS = 0.8
 """Probability of the tool that an instruction names, at the start."""
 
@@ -53,23 +55,14 @@ class Procedure(Micro[ProcedureConfig]):
     payoff_range = (0.0, 1.0)
     about = "Choose the right tool for every step."
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        self.done, self.over = 0, False
-
-    def to_move(self) -> Sequence[str]:
-        return () if self.over else self.seats
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return [f"t{i}" for i in range(TOOLS)]
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        good = int(moves[SEAT][1:]) == self.config.right[self.done]
-        self.done += good
-        self.over = not good or self.done == len(self.config.right)
-        return {SEAT: self.done / len(self.config.right)} if self.over else {}
-
-    def prompt(self, seat: str) -> str:
-        return f"Step {self.done}"
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
+        done, right = 0, self.config.right
+        while done < len(right):
+            tool = yield One(SEAT, terse=f"Step {done}", moves=NAMES)
+            if tool != NAMES[right[done]]:
+                break
+            done += 1
+        yield Pay({SEAT: done / len(right)})
 
 
 raw_env, env = world(Procedure, "tool after tool", kind="cooperative", seats=1)

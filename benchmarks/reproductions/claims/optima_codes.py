@@ -1,71 +1,46 @@
 """Optima: a team learns to be right and terse from its own best plays."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect, Found
 from coevo.benchmarks.reproductions.run import Arm, Trained, World
-from coevo.benchmarks.reproductions.worlds import Micro, world
-from coevo.envs.core.config import config, whole
+from coevo.benchmarks.reproductions.worlds import Micro, numbered, world
+from coevo.envs.core.config import config
 from coevo.envs.core.episode import Episode, Turn
+from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.rewards import RewardModule, Rewards
+from coevo.envs.core.task import NoArguments
 from coevo.trainers.algorithm import Algorithm
 
 SENDER, RECEIVER = "sender_0", "receiver_0"
+DIGITS = 5
 TOKENS = {"sentence": 12, "code": 2, "noise": 1}
 LOSS = {"sentence": 1.5, "code": 2.5, "noise": 4.0}
 """Of the start model, per token of a message."""
 
 
-@config
-class CodesConfig:
-    """What the task takes."""
-
-    digits: Annotated[int, whole(2, 10)] = 5
-    """Digits are below this, and so are answers."""
-
-
-class Codes(Micro[CodesConfig]):
+class Codes(Micro[NoArguments]):
     """A sender says its digit; a receiver adds its own, unless the message was noise."""
 
     env_id = "coevo/codes-v0"
-    config_class = CodesConfig
     seats = (SENDER, RECEIVER)
     payoff_range = (0.0, 1.0)
     about = "Two partners add their digits."
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        self.sent, self.own = (int(d) for d in rng.integers(self.config.digits, size=2))
-        self.task_id = f"{self.sent}+{self.own}"
-        self.form, self.answered = "", -1
-
-    def to_move(self) -> Sequence[str]:
-        if not self.form:
-            return (SENDER,)
-        return (RECEIVER,) if self.form != "noise" and self.answered < 0 else ()
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return tuple(TOKENS) if seat == SENDER else tuple(map(str, range(self.config.digits)))
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        if SENDER in moves:
-            self.form = moves[SENDER]
-            return {}
-        self.answered = int(moves[RECEIVER])
-        return dict.fromkeys(self.seats, float(self.right))
-
-    @property
-    def right(self) -> bool:
-        """Whether the answer is the sum."""
-        return self.answered == (self.sent + self.own) % self.config.digits
-
-    def prompt(self, seat: str) -> str:
-        if seat == SENDER:
-            return f"You are to tell your digit, {self.sent}."
-        return f"You have {self.own}. Your partner's {self.form} says {self.sent}."
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
+        sent, own = (int(d) for d in rng.integers(DIGITS, size=2))
+        self.task_id, self.form, self.right = f"{sent}+{own}", "", False
+        tell = f"You are to tell your digit, {sent}."
+        self.form = yield One(SENDER, terse=tell, moves=tuple(TOKENS))
+        if self.form != "noise":
+            shown = f"You have {own}. Your partner's {self.form} says {sent}."
+            answer = yield One(RECEIVER, terse=shown, moves=numbered(DIGITS))
+            self.right = int(answer) == (sent + own) % DIGITS
+            yield Pay(dict.fromkeys(self.seats, float(self.right)))
 
     def outcome(self) -> dict[str, float]:
         found = {"right": float(self.right), "tokens": float(TOKENS.get(self.form, 0))}

@@ -11,7 +11,8 @@ import torch
 from coevo.agents.table import TabularPolicy
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import QUICKLY, Arm, Trained, World
-from coevo.benchmarks.reproductions.worlds import Micro, world
+from coevo.benchmarks.reproductions.worlds import Micro, numbered, world
+from coevo.envs.core.protocol import All, One, Pay, Protocol
 from coevo.envs.core.task import NoArguments
 from coevo.trainers.loop import Update
 from coevo.trainers.run import Run
@@ -31,31 +32,17 @@ class Corridors(Micro[NoArguments]):
     payoff_range = (0.0, 1.0)
     about = "A designer chooses a corridor, walkers look for its doors."
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        self.level, self.door, self.walking = 0, 0, list(WALKERS)
-
-    def to_move(self) -> Sequence[str]:
-        return tuple(self.walking) if self.level else (DESIGNER,)
-
-    def legal(self, seat: str) -> Sequence[str]:
-        names = range(1, LEVELS + 2) if seat == DESIGNER else range(WAYS)
-        return tuple(map(str, names))
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        if not self.level:
-            self.level = int(moves[DESIGNER])
-            return {}
-        self.walking = [seat for seat in self.walking if int(moves[seat]) == WAY[self.door]]
-        self.door += 1
-        if self.level > LEVELS and self.door == LEVELS:
-            self.walking = []  # the last door is a wall
-        if self.door < self.level:
-            return {}
-        through, self.walking = self.walking, []
-        return dict.fromkeys(through, 1.0)
-
-    def prompt(self, seat: str) -> str:
-        return "Which level?" if seat == DESIGNER else f"door {self.door}"
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
+        levels = [str(level) for level in range(1, LEVELS + 2)]
+        self.level = int((yield One(DESIGNER, terse="Which level?", moves=levels)))
+        walking: Sequence[str] = WALKERS
+        for door in range(min(self.level, LEVELS)):
+            moves = yield All(walking, terse=f"door {door}", moves=numbered(WAYS))
+            walking = [seat for seat in walking if int(moves[seat]) == WAY[door]]
+            if not walking:
+                return
+        if self.level <= LEVELS:  # behind the last door of the other level is a wall
+            yield Pay(dict.fromkeys(walking, 1.0))
 
     def outcome(self) -> dict[str, float]:
         return {"unsolvable": float(self.level > LEVELS), "level": float(self.level)}

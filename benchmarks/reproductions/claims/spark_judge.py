@@ -56,8 +56,8 @@ CLAIM = Claim(
     property="""Recycled verdicts make a judge of the solver's weights, of one answer and of two,
         and cost the solver nothing at equal updates; verifiable rewards alone leave it a coin, and
         without balance it says yes to all.""",
-    source="""Liu et al. 2025, SPARK, arXiv 2509.22624; figures: our experiment with a network of
-        two hidden layers on six digits""",
+    source="""Liu et al. 2025, SPARK, arXiv 2509.22624 (one model solves and judges); references:
+        what a coin, and a judge that says yes to all, comes to""",
     minutes=12.0,
     on="toy",
     setting="""The largest of three digits, which is verified. One network of two hidden layers
@@ -70,11 +70,11 @@ CLAIM = Claim(
         truth about one answer, half of them right, and of the right one beside a wrong one; how
         often it says yes to them (0.3 are right). The solver, over all tasks.""",
     limits="""On the few answers that the trained solver still gets wrong the judge is hardly better
-        than a coin (0.583 against 0.514 in our experiment with six digits). With as many samples
-        the control solves more: here the questions cost more than they teach the solver.""",
-    chosen="""Signs are those of that experiment; number of updates and bounds after a look at seed
-        0. The solver's bound was first set at equal samples, and missed: -0.045, deviation
-        0.016.""",
+        than a coin. With as many samples the control solves more: here the questions cost more than
+        they teach the solver.""",
+    chosen="""The bounds are on signs, seen before in an experiment whose script was not kept;
+        number of updates and bounds after a look at seed 0. The solver's bound was first set at
+        equal samples, and missed: -0.045, deviation 0.016.""",
     note="judges are compared at equal samples; probabilities, not shares of right verdicts",
     world=WORLD,
     changes=CHANGES,
@@ -99,6 +99,6 @@ CLAIM = Claim(
         Expect("gain, equal updates", "spark.solved - alone.solved", low=-ENOUGH),
         Expect("solver, no recycling, equal samples", "spark.longer_solved"),
         Expect("gain, equal samples", "spark.solved - spark.longer_solved"),
-        Expect("one answer, own mistakes: gain", "spark.own - spark.longer_own", 0.069),
+        Expect("one answer, own mistakes: gain", "spark.own - spark.longer_own"),
     ),
 )

@@ -5,7 +5,7 @@ answer. A gate rejects it; without one it goes to the solvers, who all fail. Pay
 `coevo/search_self_play-v0`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import log
 from statistics import fmean
 from typing import Annotated, Any
@@ -18,6 +18,7 @@ from coevo.benchmarks.reproductions.claim import Claim, Expect, Found
 from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, sized
 from coevo.benchmarks.reproductions.worlds import Micro, arms, world
 from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.protocol import All, One, Pay, Protocol
 from coevo.envs.search.payoffs import (
     ProposerReward,
     proposer_payoff,
@@ -55,6 +56,7 @@ class Asking(Micro[AskingConfig]):
     env_id = "coevo/asking-v0"
     config_class = AskingConfig
     about = "Ask a question, or answer it."
+    success: float | None = None
 
     def __init__(self, config: AskingConfig) -> None:
         super().__init__(config)
@@ -64,44 +66,21 @@ class Asking(Micro[AskingConfig]):
         self.payoff_range = (min(paid), max(paid))
         self.questions = tuple(f"q{i}" for i in range(len(config.right) + 1))
 
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        self.asked: str | None = None
-        self.over = False
-        self.success: float | None = None
-
-    def to_move(self) -> Sequence[str]:
-        if self.over:
-            return ()
-        return (PROPOSER,) if self.asked is None else self.solvers
-
-    def legal(self, seat: str) -> Sequence[str]:
-        return self.questions if seat == PROPOSER else arms(self.config.answers)
-
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        if self.asked is None:
-            self.asked = moves[PROPOSER]
-            self.over = self.config.gate and self.asked == self.questions[-1]
-            return {PROPOSER: self._proposer_payoff()} if self.over else {}
-        self.over = True
-        right = dict(zip(self.questions, self.config.right, strict=False)).get(self.asked)
-        paid = {s: solver_payoff(said == f"a{right}") for s, said in moves.items()}
-        self.success = success_share(list(paid.values()))
-        return {**paid, PROPOSER: self._proposer_payoff()}
-
-    def _proposer_payoff(self) -> float:
-        given = self.config
-        return proposer_payoff(
-            self.success,
-            given.proposer_reward,
-            invalid=given.invalid_reward,
-            edge=given.edge_reward,
-        )
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
+        given, self.success = self.config, None
+        asked = yield One(PROPOSER, terse=ASK, moves=self.questions)
+        if asked != self.questions[-1] or not given.gate:
+            right = dict(zip(self.questions, given.right, strict=False)).get(asked)
+            said = yield All(self.solvers, terse=asked, moves=arms(given.answers))
+            paid = {seat: solver_payoff(answer == f"a{right}") for seat, answer in said.items()}
+            self.success = success_share(list(paid.values()))
+            yield Pay(paid)
+        share, kind = self.success, given.proposer_reward
+        worth = proposer_payoff(share, kind, invalid=given.invalid_reward, edge=given.edge_reward)
+        yield Pay({PROPOSER: worth})
 
     def outcome(self) -> dict[str, float]:
         return {} if self.success is None else {"success": self.success}
-
-    def prompt(self, seat: str) -> str:
-        return ASK if seat == PROPOSER else str(self.asked)
 
 
 raw_env, env = world(Asking, "questions and answers", kind="mixed", seats=6)

@@ -15,6 +15,7 @@ from coevo.benchmarks.reproductions.run import Arm, Trained, World, trained
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.search.proposals import REASONS, VALID
+from coevo.envs.search.world import World as Graph
 from coevo.envs.search.worlds import world
 from coevo.trainers.collect.collector import Collected
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
@@ -174,8 +175,7 @@ def _leaks(episode: Episode, turn: Turn) -> bool:
 
     One that leads nowhere should not have been accepted, and counts too; an open gate lets it pass.
     """
-    rng, _ = seeding.np_random(episode.seed)  # its seed is the first that the episode drew
-    here = world(episode.options.get("world", "fictional"), int(rng.integers(2**31)))
+    here = world_of(episode)
     path = here.parse(str(turn.answer))
     if path is None:
         return True
@@ -185,6 +185,12 @@ def _leaks(episode: Episode, turn: Turn) -> bool:
         return True
     said = f" {str(turn.answer).casefold()} "
     return any(f" {name.casefold()} " in said for name in (*between, answer))
+
+
+def world_of(episode: Episode) -> Graph:
+    """Make the world of an episode again: its seed is the first that the episode drew."""
+    rng, _ = seeding.np_random(episode.seed)
+    return world(episode.options.get("world", "fictional"), int(rng.integers(2**31)))
 
 
 CLAIM = Claim(

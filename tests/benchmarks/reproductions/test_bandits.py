@@ -163,23 +163,18 @@ def pooling(call):
     return lambda self, *given: call(replace(self, by="game"), *given)
 
 
-def test_a_searcher_steps_by_the_mean_over_its_own_replies(monkeypatch):
-    replies, play = [], search_team.SearchTeam.play
-
-    def noted(self, moves):
-        if search_team.SEARCHER in moves:
-            self.asked = self.kind, int(moves[search_team.SEARCHER][1:])
-        paid = play(self, moves)
-        if self.mover is None and hasattr(self, "asked"):
-            replies.append((*self.asked, self.right))
-            del self.asked
-        return paid
-
-    monkeypatch.setattr(search_team.SearchTeam, "play", noted)
+def test_a_searcher_steps_by_the_mean_over_its_own_replies():
     claim = dr_mas_spikes.CLAIM
     arm = replace(claim.arms["team_own"], options={"hard": 0.8})
-    with trained(claim.world, arm, 0, claim.changes, steps=1) as end:
+    world = replace(claim.world, watch=lambda run, done: done.episodes)
+    with trained(world, arm, 0, claim.changes, steps=1) as end:
         odds = learnt(end.run.learners[search_team.SEARCHER].agent)
+    replies = [
+        (turn.chat[-1]["content"].split(": ")[1], int(turn.move[1:]), e.outcome["success"])
+        for e in end.seen[0]
+        for turn in e.turns
+        if turn.agent == search_team.SEARCHER
+    ]
     reward_B = np.array([right for *_, right in replies], dtype=float)
     advantage_B = (reward_B - reward_B.mean()) / (reward_B.std(ddof=1) + 1e-6)
     step_KA = {kind: np.zeros(8) for kind, *_ in replies}

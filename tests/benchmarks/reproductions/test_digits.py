@@ -1,13 +1,15 @@
 """Three digits: what is verified, what rankings say, and what measures of a judge mean."""
 
 import json
-from dataclasses import replace
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from coevo.benchmarks.reproductions import spark_judge
+from coevo.benchmarks.reproductions.claims import spark_judge
 from coevo.benchmarks.reproductions.digits import DIGITS, DigitNet, Prompts, judged, pairs, read
+from coevo.benchmarks.reproductions.run import Trained
 from coevo.trainers.judges.question import pairwise, pointwise
 
 
@@ -54,8 +56,19 @@ def test_a_judge_may_be_asked_about_the_answers_of_another_solver():
     assert len(set(says)) == 2
 
 
-def test_answers_to_questions_are_counted_beside_those_to_tasks(monkeypatch):
+def test_the_control_of_equal_samples_runs_longer(monkeypatch):
+    lengths = []
+
+    def trained(world, arm, seed, changes, steps=None):
+        lengths.append(steps)
+        log = [{"items/answers": 4.0}, {}] if steps is None else []
+        net = biased(solve=0, point=0, pair=0)
+        run = SimpleNamespace(learners={"policy": SimpleNamespace(model=net)})
+        return nullcontext(Trained(run, seed, log, []))
+
     monkeypatch.setattr(spark_judge, "EPISODES", 8)
-    found = spark_judge.learn("no_recycling", seed=0, steps=2)
-    assert spark_judge.samples(found) == 16
-    assert spark_judge.samples(replace(found, log=[{"items/answers": 5.0}])) == 13
+    monkeypatch.setattr(spark_judge, "trained", trained)
+    monkeypatch.setattr(spark_judge, "_start", lambda seed: DigitNet(Prompts(), seed))
+    found = spark_judge.CLAIM.measures("spark")
+    assert lengths == [None, 3], "(8 + 4 + 8) / 8, rounded up"
+    assert found["longer_point"] == found["point"] == pytest.approx(0.5)

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 import coevo.benchmarks.reproductions as package
-from coevo.benchmarks.reproductions import REPRODUCTIONS, Outcome, Row, near
+from coevo.benchmarks.reproductions import NAMES, claim
+from coevo.benchmarks.reproductions.claim import ON, Arm, Claim, Expect, Figure, Once, Outcome, near
 from coevo.benchmarks.reproductions.tabular import (
     SoftmaxTable,
     episodes,
@@ -17,6 +18,8 @@ from coevo.benchmarks.reproductions.tabular import (
     normal,
     uniform,
 )
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.registry import ENVS
 from coevo.trainers.estimators import (
     AdvantageConfig,
     Denominators,
@@ -39,58 +42,105 @@ def test_examples_in_docstrings_hold(name):
     assert doctest.testmod(module).failed == 0
 
 
-@pytest.mark.parametrize("name", REPRODUCTIONS)
-def test_a_reproduction_says_what_it_shows(name):
-    one = REPRODUCTIONS[name]
+@pytest.mark.parametrize("name", NAMES)
+def test_a_claim_says_what_it_shows(name):
+    one = claim(name)
     assert one.name == name
     assert one.property.endswith(".")
     assert one.property.count(". ") == 0
+    assert one.setting and one.measured and one.chosen
     assert 0 < one.minutes <= (30 if one.on == "model" else 15)
+    assert any(Figure("", (), None, e.low, e.high).bounded for e in one.expect)
 
 
-@pytest.mark.parametrize("name", REPRODUCTIONS)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_claim_names_is_there(name):
+    """Arms and measures of its figures, as far as they are known without training."""
+    one = claim(name)
+    for expect in one.expect:
+        if isinstance(expect.of, str):
+            for part in re.split(" - | / ", expect.of):
+                assert part.rpartition(".")[0] in one.arms, part
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_claim_is_shown_where_it_says(name):
+    """`model` and `table` stand for environments that `coevo envs` lists, `toy` for others."""
+    one = claim(name)
+    assert one.on in ON
+    worlds = [arm.world or one.world for arm in one.arms.values() if isinstance(arm, Arm)]
+    for world in worlds:
+        assert one.on == "model" or world.settings.get("model", "table") == "table"
+        assert ENVS[world.env].listed == (one.on in ("model", "table"))
+    assert not worlds or one.on != "formula"
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_stranger_can_follow_its_source(name):
     """A paper by its number or address, and a script that exists and imports nothing of ours."""
-    source = REPRODUCTIONS[name].source
+    source = claim(name).source
     assert re.search(r"arXiv \d{4}\.\d{5}|https://", source)
+    assert ("our" in source and "experiment" in source) <= ("studies/" in source)
     for path in re.findall(r"studies/\w+\.py", source):
-        assert not re.search(r"coevo|torch", (ROOT / path).read_text())
+        assert not re.search(r"import coevo|from coevo|torch", (ROOT / path).read_text())
 
 
-# ---- rows and outcomes -----------------------------------------------------------------------
+# ---- The record --------------------------------------------------------------------------------
+
+
+def made(arms, *expect, **fields):
+    texts = dict.fromkeys(("property", "source", "setting", "measured", "chosen"), "x\n    y")
+    return Claim(name="n", minutes=1.0, on="formula", arms=arms, expect=expect, **texts, **fields)
+
+
+def test_arms_are_measured_with_every_seed_or_once():
+    one = made(
+        {"each": lambda seed: {"x": 2.0 * seed}, "once": Once(lambda seed: {"x": 1.0})},
+        Expect("gap", "each.x - once.x"),
+        Expect("own", lambda found: [sum(found["each"]["x"])], low=0.0),
+        seeds=2,
+    )
+    gap, own = one.run([1, 2, 3]).figures
+    assert (gap.measured, own.measured) == ((1.0, 3.0), (6.0,))
+    assert one.setting == "x y"
+
+
+def test_arms_that_train_need_a_world():
+    with pytest.raises(ConfigError, match="need a world"):
+        made({"arm": Arm("grpo")})
 
 
 def test_the_mean_over_seeds_is_held_to_the_bounds():
-    assert Row("x", (0.0, 1.0), low=0.5, high=0.5).holds
-    assert not Row("x", (0.0, 1.0), low=0.51).holds
-    assert not Row("x", (0.0, 1.0), high=0.49).holds
+    assert Figure("x", (0.0, 1.0), low=0.5, high=0.5).holds
+    assert not Figure("x", (0.0, 1.0), low=0.51).holds
+    assert not Figure("x", (0.0, 1.0), high=0.49).holds
 
 
 def test_what_is_not_a_number_holds_no_bound():
-    assert not Row("x", (float("nan"),), low=0.0).holds
-    assert not Row("x", (float("nan"),)).holds
+    assert not Figure("x", (float("nan"),), low=0.0).holds
+    assert not Figure("x", (float("nan"),)).holds
 
 
 def test_spread_needs_two_seeds():
-    assert Row("x", (1.0,)).spread is None
-    assert Row("x", (0.0, 2.0)).spread == pytest.approx(2**0.5)
+    assert Figure("x", (1.0,)).spread is None
+    assert Figure("x", (0.0, 2.0)).spread == pytest.approx(2**0.5)
 
 
-def test_near_is_closed_on_both_sides():
-    assert near("x", [0.6], 0.5, 0.1).holds
-    assert near("x", [0.4], 0.5, 0.1).holds
-    assert not near("x", [0.61], 0.5, 0.1).holds
+@pytest.mark.parametrize(("measured", "holds"), [(0.6, True), (0.4, True), (0.61, False)])
+def test_near_is_closed_on_both_sides(measured, holds):
+    assert near("x", "a.x", 0.5, 0.1).figure({"a": {"x": (measured,)}}).holds == holds
 
 
 def test_bounds_are_written():
-    assert Row("x", (1.0,), low=0.5).bound == ">= 0.5"
-    assert Row("x", (1.0,), high=0.5).bound == "<= 0.5"
-    assert Row("x", (1.0,), 0.7, 0.5, 2.0).bound == "0.5 to 2"
-    assert Row("x", (1.0,)).bound == ""
+    assert Figure("x", (1.0,), low=0.5).bound == ">= 0.5"
+    assert Figure("x", (1.0,), high=0.5).bound == "<= 0.5"
+    assert Figure("x", (1.0,), 0.7, 0.5, 2.0).bound == "0.5 to 2"
+    assert Figure("x", (1.0,)).bound == ""
 
 
 def test_an_outcome_holds_with_all_its_figures():
-    good, bad, seen = Row("x", (1.0,), low=0.0), Row("x", (1.0,), high=0.0), Row("x", (1.0,))
+    good, bad = Figure("x", (1.0,), low=0.0), Figure("x", (1.0,), high=0.0)
+    seen = Figure("x", (1.0,))
     assert Outcome((good, seen)).holds
     assert not Outcome((good, bad)).holds
     assert not Outcome((seen,)).holds

@@ -2,22 +2,23 @@
 
 import pytest
 
-from coevo.benchmarks.reproductions import paired_corridor as paired
+from coevo.benchmarks.reproductions.claims import paired_corridor as paired
 from coevo.envs import make
 
 
 def walk(level, ways):
     """Let all walkers go the same ways through a level; return what each earned."""
-    env = make(paired.ID, prompt_style="terse")
+    env = make(paired.Corridors.env_id, prompt_style="terse")
     env.reset(seed=0)
     env.step(f"[{level}]")
     while not any(env.terminations.values()):
-        env.step(f"[{ways[env.task.door]}]")
+        door = int(env.chat(env.agent_selection)[-1]["content"].split()[-1])
+        env.step(f"[{ways[door]}]")
     return [env.episode.total(seat, "payoff") for seat in (paired.DESIGNER, *paired.WALKERS)]
 
 
 def test_who_gets_through_all_doors_earns_1_and_nobody_does_behind_the_wall():
-    right = [paired.way(door) for door in range(paired.LEVELS)]
+    right = paired.WAY[: paired.LEVELS]
     wrong = [*right[:2], (right[2] + 1) % paired.WAYS, *right[3:]]
     assert walk(3, right) == walk(paired.LEVELS, right) == [0, 1, 1, 1, 1]
     assert walk(2, wrong) == [0, 1, 1, 1, 1]
@@ -26,13 +27,13 @@ def test_who_gets_through_all_doors_earns_1_and_nobody_does_behind_the_wall():
 
 
 @pytest.mark.slow
-def test_regret_leads_away_from_the_unsolvable_level_to_which_minimax_leads(monkeypatch):
-    monkeypatch.setattr(paired, "LAST", 5)
-    regret, minimax = (paired.course(v, seed=0, steps=40) for v in (None, "minimax"))
-    assert regret.unsolvable < 0.25 < minimax.unsolvable
+def test_regret_leads_away_from_the_unsolvable_level_to_which_minimax_leads():
+    regret, minimax = (
+        paired.CLAIM.measures(arm, steps=50)["unsolvable"] for arm in ("paired", "minimax")
+    )
+    assert regret < 0.25 < minimax
 
 
-def test_a_designer_at_random_draws_levels_alike(monkeypatch):
-    monkeypatch.setattr(paired, "LAST", 15)
-    chance = paired.course("random", seed=0, steps=15).unsolvable
+def test_a_designer_at_random_draws_levels_alike():
+    chance = paired.CLAIM.measures("random", steps=15)["unsolvable"]
     assert chance == pytest.approx(1 / (paired.LEVELS + 1), abs=0.045)  # 3 sd of 480 levels

@@ -1,12 +1,11 @@
 """Every reproduction holds with the estimators as they are, and fails with one of them broken."""
 
-import importlib
 from dataclasses import replace
 
 import pytest
 import torch
 
-from coevo.benchmarks.reproductions import PROGRAMS, REPRODUCTIONS
+from coevo.benchmarks.reproductions import NAMES, claim
 from coevo.envs.societies import causal_game
 from coevo.trainers.estimators import (
     AgentMean,
@@ -28,16 +27,15 @@ from coevo.trainers.estimators import (
     WeightedSum,
 )
 
-SMALL = {
-    "cov_entropy": {"steps": 60},
-    "dr_mas_spikes": {"UPDATES": 60},
-    "gated_accumulation": {"UPDATES": 200},
-    "offline_bandit": {"FAR": 50.0},
-    "polychromic": {"steps": 500},
-    "ssp_gate": {"STEPS": 200},
+STEPS = {
+    "cov_entropy": 60,
+    "dr_mas_spikes": 60,
+    "gated_accumulation": 200,
+    "polychromic": 500,
+    "ssp_gate": 200,
 }
-"""Settings that make a reproduction quick, and too short for some of its figures."""
-QUICK = [n for n, one in REPRODUCTIONS.items() if one.minutes <= 2 and one.on == "formula"]
+"""Updates that make a claim quick, and too short for some of its figures."""
+QUICK = [n for n in NAMES if claim(n).minutes <= 2 and claim(n).on == "formula"]
 """The others take minutes, on larger tables or with language models, or are trained by the shipped
 loop; `coevo reproduce NAME` runs them, and their own tests use reduced sizes."""
 
@@ -116,34 +114,19 @@ BROKEN = [
 then fail."""
 
 
-@pytest.fixture
-def small(monkeypatch):
-    """Return a function that runs a reproduction with small settings and picks figures by label."""
-
-    def run(name, figures, seeds=(0,)):
-        small = SMALL.get(name, {})
-        if name in PROGRAMS:
-            module = importlib.import_module(f"coevo.benchmarks.reproductions.{name}")
-            for setting, value in small.items():
-                monkeypatch.setattr(module, setting, value)
-            rows = module.run(seeds).rows
-        else:
-            module = importlib.import_module(f"coevo.benchmarks.reproductions.claims.{name}")
-            for setting in small.keys() - {"steps"}:
-                monkeypatch.setattr(module, setting, small[setting])
-            rows = module.CLAIM.run(seeds, small.get("steps")).figures
-        rows = [row for row in rows if row.label.startswith(figures)]
-        assert any(row.bounded for row in rows)
-        return rows
-
-    return run
+def small(name, figures, seeds=(0,)):
+    """Run a claim in fewer updates, and return the figures whose labels begin so."""
+    found = claim(name).run(seeds, STEPS.get(name)).figures
+    chosen = [figure for figure in found if figure.label.startswith(figures)]
+    assert any(figure.bounded for figure in chosen)
+    return chosen
 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_it_holds(name):
-    outcome = REPRODUCTIONS[name].run([0, 1])
-    assert outcome.holds, failures(outcome.rows)
-    assert {len(row.measured) for row in outcome.rows} <= {1, 2}
+    outcome = claim(name).run([0, 1])
+    assert outcome.holds, failures(outcome.figures)
+    assert {len(figure.measured) for figure in outcome.figures} <= {1, 2}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +135,7 @@ def test_it_holds(name):
     ids=[f"{name}-{figures}" for name, *_, figures in BROKEN],
 )
 def test_a_figure_fails_with_a_broken_estimator(
-    monkeypatch, small, name, component, method, broken, figures
+    monkeypatch, name, component, method, broken, figures
 ):
     before = small(name, figures)
     assert all(row.holds for row in before), failures(before)
@@ -165,7 +148,7 @@ def test_every_one_is_seen_to_fail():
 
 
 @pytest.mark.parametrize("name", ["agent_norm", "tis_cosine"])
-def test_seeds_side_by_side_do_not_meet(small, name):
+def test_seeds_side_by_side_do_not_meet(name):
     both, alone = small(name, "", [3, 5]), small(name, "", [5])
     for two, one in zip(both, alone, strict=True):
         assert two.measured[-1] == pytest.approx(one.measured[-1], abs=1e-9)

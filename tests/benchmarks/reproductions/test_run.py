@@ -17,7 +17,9 @@ def test_a_trained_run_is_the_configured_one_and_its_folder_goes():
         assert (run.config.seed, run.config.algorithm.name) == (3, "reinforce")
         assert run.config.env_options == {"prompt_style": "terse", "payoffs": ((0.0, 1.0, 2.0),)}
         assert end.seen == [1, 2] and len(end.log) == 2
-        assert end.last(2, "tokens") == pytest.approx((end.first("tokens") + end.last(1, "tokens")) / 2)
+        assert end.last(2, "tokens") == pytest.approx(
+            (end.first("tokens") + end.last(1, "tokens")) / 2
+        )
         folder = run.folder.path
         assert folder.exists()
     assert not folder.exists()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from coevo.benchmarks.reproductions import (
+from coevo.benchmarks.reproductions.claims import (
     cultural_evolution,
     mac_spgg,
     punishment,
@@ -19,18 +19,27 @@ from coevo.benchmarks.reproductions.donor_sentences import (
     number_sentence,
     stands,
 )
+from coevo.benchmarks.reproductions.run import trained
 from coevo.envs.societies.sequential_goods import equilibrium
 
 
+def log(claim, arm, steps, **options):
+    """Return the metrics of the updates of a short run."""
+    made = claim.arms[arm]
+    made = replace(made, options={**made.options, **options})
+    with trained(claim.world, made, 0, claim.changes, steps) as end:
+        return end.log
+
+
 def test_the_payoffs_have_the_paths_that_are_named():
-    assert equilibrium(mac_spgg.PAPER).path == (0.4, 1.0, 1.0)
-    assert equilibrium(mac_spgg.PLAIN).path == (0.0, 0.0, 0.0)
+    assert equilibrium(mac_spgg.GOODS["paper"][1]).path == (0.4, 1.0, 1.0)
+    assert equilibrium(mac_spgg.GOODS["plain"][1]).path == (0.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize(("goods", "sign"), [(mac_spgg.PLAIN, -1), (mac_spgg.PAPER, 1)])
-def test_contributions_move_to_the_equilibrium(goods, sign):
-    found = [sum(update) for update in mac_spgg.course(goods, seed=0, steps=14)]
-    assert sign * (found[-1] - found[0]) > 0.4
+@pytest.mark.parametrize(("arm", "sign"), [("plain", -1), ("paper", 1)])
+def test_contributions_move_to_the_equilibrium(arm, sign):
+    first, *_, last = log(mac_spgg.CLAIM, arm, 14)
+    assert sign * sum(last[name] - first[name] for name in mac_spgg.GIVEN) > 0.4
 
 
 @pytest.mark.parametrize(
@@ -42,32 +51,29 @@ def test_contributions_move_to_the_equilibrium(goods, sign):
     ],
     ids=["none", "paid", "without a fine"],
 )
-def test_strangers_cooperate_where_a_fine_is_paid(monkeypatch, mechanisms, low, high):
-    monkeypatch.setattr(punishment, "ROUNDS", 1)
-    found = punishment.course(mechanisms, seed=0, steps=30)
-    assert low <= found[-1]["cooperation"] <= high
+def test_strangers_cooperate_where_a_fine_is_paid(mechanisms, low, high):
+    options = punishment._with(*mechanisms).options
+    found = log(punishment.CLAIM, "without", 30, rounds=1, **options)
+    assert low <= found[-1]["outcome/cooperation"] <= high
 
 
 def test_more_brackets_are_worth_more_to_the_planner():
-    flat, two = (two_level.economy(b) for b in (two_level.FLAT, two_level.BRACKETS))
-    untaxed = two_level.planned(flat, (0.0,))
-    assert two_level.optimum(two)[0] - 3 > two_level.optimum(flat)[0] > untaxed + 3
+    untaxed = two_level._planned(two_level.FLAT, (0.0,))
+    assert two_level.BEST_TWO - 3 > two_level.BEST_FLAT > untaxed + 3
     # A worker of skill 2 without taxes maximises 2 L - 0.02 L^2 at 50 hours.
-    assert two_level.best_hours(flat, (0.0,))[2] == 50.0
+    assert two_level._best_hours(two_level.FLAT, (0.0,))[2] == 50.0
 
 
 def test_the_planner_rests_while_workers_adapt():
-    found = two_level.course(two_level.FLAT, seed=0, steps=24)
-    first, drawn = found[0], found[-1]
+    first, *_, drawn = log(two_level.CLAIM, "flat", 24)
     workers = [f"return/worker_{i}" for i in range(4)]
     assert sum(drawn[w] for w in workers) > sum(first[w] for w in workers) + 20
-    assert abs(drawn["tax_rate"] - 0.5) < 0.15  # drawn evenly from five rates
+    assert abs(drawn["outcome/tax_rate"] - 0.5) < 0.15  # drawn evenly from five rates
 
 
 def test_citizens_learn_what_their_signals_are_worth():
-    case = steering.CASES["altruist, belief 0.3"]
-    found = steering.course(case, seed=0, steps=40)
-    assert found[-1]["errors"] < found[0]["errors"] - 0.05
+    first, *_, last = log(steering.CLAIM, "altruist, belief 0.3", 40)
+    assert last["outcome/errors"] < first["outcome/errors"] - 0.05
 
 
 def test_sentences_say_what_is_given():
@@ -82,18 +88,21 @@ def test_sentences_say_what_is_given():
     assert carried_out(number_sentence(0.3, 0.9, 0.5), [1.0]) == 1
 
 
-def test_norms_spread_where_they_are_copied():
-    copied = cultural_evolution.course(Levels(), seed=0)
-    fresh = cultural_evolution.course(Levels(), seed=0, shown=0)
-    assert copied[-1] > copied[0] + 0.5 > fresh[-1] + 0.4
-    assert copied[0] == fresh[0], "the first generation is drawn in both"
+@pytest.fixture
+def evolved(monkeypatch):
+    monkeypatch.setattr(cultural_evolution, "POPULATIONS", 1)
+    return lambda by, **settings: cultural_evolution.evolved(by, **settings)(0)
 
 
-def test_without_knowing_what_others_gave_donations_fall():
-    found = cultural_evolution.course(Levels(), seed=0, options={"trace": 0})
-    assert found[-1] < found[0] - 0.2
+def test_norms_spread_where_they_are_copied(evolved):
+    copied, fresh = evolved(Levels()), evolved(Levels(), shown=0)
+    assert copied["last"] > copied["first"] + 0.5 > fresh["last"] + 0.4
+    assert copied["first"] == fresh["first"], "the first generation is drawn in both"
 
 
-def test_numeric_rules_fall():
-    found = cultural_evolution.course(Numbers(), seed=0, generations=15, levels=21)
-    assert found[-1] < found[0] - 0.2
+def test_without_knowing_what_others_gave_donations_fall(evolved):
+    assert evolved(Levels(), trace=0)["rise"] < -0.2
+
+
+def test_numeric_rules_fall(evolved):
+    assert evolved(Numbers(), generations=15, levels=21)["rise"] < -0.2

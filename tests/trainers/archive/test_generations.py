@@ -7,7 +7,8 @@ import torch
 
 from coevo.agents.models.adapters import own_tensors
 from coevo.agents.population import Shared
-from coevo.benchmarks.reproductions import spectrum
+from coevo.benchmarks.reproductions.claims import essa_spectrum
+from coevo.benchmarks.reproductions.worlds import BANDIT
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.algorithms import algorithm
@@ -20,8 +21,8 @@ SMALL = {"collect.episodes": 24, "collect.group_size": 6}
 def table(tmp_path, name, steps=4, **changes):
     given = TrainConfig(
         algorithm=algorithm("essa", "evolve", {"population": Shared(), **SMALL, **changes}),
-        env=spectrum.ID,
-        env_options={"prompt_style": "terse"},
+        env=BANDIT,
+        env_options={"prompt_style": "terse", **essa_spectrum.CLAIM.world.options(0)},
         model="table",
         steps=steps,
         checkpoint_every=2,
@@ -30,7 +31,7 @@ def table(tmp_path, name, steps=4, **changes):
     folder = RunFolder(tmp_path / name)
     if not (folder.path / "config.yaml").exists():
         folder.create(given)
-    return loop.start(given, folder, spectrum.maker(0, wrong=False))
+    return loop.start(given, folder, essa_spectrum.starts()(0))
 
 
 def test_every_member_plays_every_task_once_and_what_it_earns_is_its_fitness(tmp_path):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from coevo.agents.agent import Agent, Reply
-from coevo.benchmarks.reproductions import essays, mpo_rubric
+from coevo.benchmarks.reproductions.claims import mpo_rubric
+from coevo.benchmarks.reproductions.run import configured
 from coevo.envs.core.apply import apply_batch
 from coevo.envs.core.config import config as component
 from coevo.envs.core.episode import Episode, StopReason, Turn
@@ -115,10 +116,12 @@ class Scripted(Proposer):
 
 
 def test_a_new_rubric_takes_the_place_of_its_parent(run_of):
-    made = mpo_rubric.record(None)
+    claim = mpo_rubric.CLAIM
+    made = configured(claim.arms["mpo"], 0, claim.changes)
     meta = Every(updates=1, step=RewriteText(by=Scripted()))
     made = replace(made, cycle=tuple(meta if isinstance(s, Every) else s for s in made.cycle))
-    run = run_of(made, env=essays.ID, maker=essays.makers())
+    options = {"prompt_style": "terse", **mpo_rubric.world_of(0)}
+    run = run_of(made, env=claim.world.env, env_options=options, maker=mpo_rubric.makers(0))
     seen = []
     for done in loop.updates(run):
         seen.append((done.metrics["archive/rubric/failed"], run.judges.injected["judge"].id))
@@ -146,14 +149,14 @@ def test_a_reviewer_is_shown_answers_from_the_worst_to_the_best():
 
 def test_points_are_those_of_the_items():
     found = {"quality": 2, "length": 3, "keyword": 5, "flattery": 0}
-    assert essays.points("+quality\n+keyword\n-keyword\n-length", found) == 2 + 5 + 0 + 2
-    every = [essays.features(text) for text in essays.answers(3)]
+    assert mpo_rubric.points("+quality\n+keyword\n-keyword\n-length", found) == 2 + 5 + 0 + 2
+    every = [mpo_rubric.features(text) for text in mpo_rubric.essays(3)]
     quality, keyword = ([x[n] for x in every] for n in ("quality", "keyword"))
-    assert np.corrcoef(quality, keyword)[0, 1] < -0.8 and len(set(essays.answers(3))) == 32
+    assert np.corrcoef(quality, keyword)[0, 1] < -0.8 and len(set(mpo_rubric.essays(3))) == 32
 
 
 def test_rewritten_rubrics_keep_quality_that_the_first_one_loses():
-    fixed, mpo = (mpo_rubric.course(v, seed=0, steps=40) for v in ("fixed", None))
-    start = mpo_rubric.at_start(0)
-    assert fixed.quality < start < mpo.quality and fixed.last > fixed.first
-    assert mpo.written == 1 and mpo.jump < 2
+    fixed, mpo = (mpo_rubric.CLAIM.measures(arm, steps=40) for arm in ("fixed", "mpo"))
+    start = mpo_rubric.CLAIM.measures("start")
+    assert fixed["quality"] < start["quality"] < mpo["quality"] and fixed["last"] > fixed["first"]
+    assert mpo["written"] == 1 and mpo["jump"] < 2
