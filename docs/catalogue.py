@@ -14,7 +14,7 @@ from typing import Any
 from figures import compared, curves
 from layout import escaped, first_line, folded, groups, raw, sentence, table
 
-from coevo.benchmarks.reproductions import REPRODUCTIONS
+from coevo.benchmarks.reproductions import claim as claim_of
 from coevo.commands.algos import describe, source
 from coevo.envs.core.config import plain
 from coevo.trainers import algorithms
@@ -87,14 +87,15 @@ def algorithm_page(algo: Algorithm) -> str:
 def results(algo: Algorithm) -> list[str]:
     """Return the figures of what was run with an algorithm: a curve, tables of claims."""
     shown = [raw(curves(algo.name))] if algo.name in compared() else []
+    shown += [f"What is shown: {escaped(algo.shows)}."] if algo.shows else []
     for name in algo.reproductions:
-        claim = REPRODUCTIONS[name]
+        claim = claim_of(name)
         shown += [escaped(claim.property), f"`coevo reproduce {name}`, on `{claim.on}`:"]
         if name in stored():
             run = stored()[name]
             rows = [
                 (escaped(row["label"]), measured(row), reference(row), bounds(row))
-                for row in run["rows"]
+                for row in run["figures"]
             ]
             seeds = len(run["seeds"])
             shown.append(table((f"figure, {seeds} seeds", "ours", "reference", "accepted"), rows))

@@ -45,18 +45,23 @@ __all__ = [
 ]
 
 
-Status = Literal["model", "table", "vectors", "composed", "inferred"]
+Status = Literal["model", "table", "toy", "formula", "vectors", "composed", "inferred"]
 
 STATUS: Mapping[Status, str] = {
     "model": "the property that its source claims is shown by `coevo reproduce` on a language "
-    "model trained by the shipped loop",
-    "table": "the property that its source claims is shown by `coevo reproduce` on tabular "
-    "policies trained by the shipped loop",
+    "model, trained by the shipped loop in a listed environment",
+    "table": "the same is shown on tabular policies, trained by the shipped loop in a listed "
+    "environment",
+    "toy": "the same is shown on small policies, trained by the shipped loop in a world that only "
+    "the claim registers",
+    "formula": "the same is shown by its estimators and losses on given numbers; nothing plays",
     "vectors": "its advantage or its loss gives the worked numbers of the source to 4 decimals",
     "composed": "made of components that are tested one by one; nothing of the source is measured",
     "inferred": "parts of the source could not be read; the header of its file says which",
 }
 """How far an algorithm is held against its source."""
+SHOWN = ("model", "table", "toy", "formula")
+"""Those that `coevo reproduce` shows, the best first."""
 
 
 @config
@@ -84,6 +89,8 @@ class Algorithm:
     `\\` begins a new line."""
     status: Status = "composed"
     """How far it is held against its source, from STATUS."""
+    shows: str = ""
+    """What its reproductions show, where that is narrower than what its source claims."""
     reproductions: tuple[str, ...] = ()
     """Names for `coevo reproduce` of the reproductions that show its property."""
     cycle: tuple[AnyStep, ...] = POLICY_GRADIENT
@@ -114,7 +121,7 @@ class Algorithm:
     """Variant name -> {dotted setting: value or tree}, chosen with `--variant`."""
 
     def __post_init__(self) -> None:
-        if self.status in ("model", "table") and not self.reproductions:
+        if self.status in SHOWN and not self.reproductions:
             raise ConfigError(
                 f"status={self.status!r} and reproductions=() contradict each other: name a "
                 "reproduction"

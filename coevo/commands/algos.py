@@ -11,13 +11,11 @@ from coevo.commands.formula import readable
 from coevo.commands.screen import Screen, cell, print_json
 from coevo.envs.core.config import changed, plain
 from coevo.trainers.algorithm import STATUS, Algorithm, CollectConfig
-from coevo.trainers.algorithms import ALGORITHMS, algorithm
+from coevo.trainers.algorithms import ALGORITHMS, TOLD, algorithm
 from coevo.trainers.cycle import in_words
 from coevo.trainers.estimators import AdvantageConfig, LossConfig
 from coevo.trainers.steps import POLICY_GRADIENT
 
-TEXTS = ("name", "summary", "paper", "formula", "status", "reproductions", "published", "variants")
-"""Fields of an algorithm that are shown outside the table of settings."""
 SOURCE = 24
 """Longest name of a source in the list."""
 
@@ -36,14 +34,14 @@ def run(args: Algos) -> int:
 def describe(config: Algorithm) -> dict[str, Any]:
     """Return everything about an algorithm as plain JSON values."""
     tree = plain(config)
-    names = ("name", "summary", "paper", "formula", "status", "reproductions")
+    names = [name for name in TOLD if name not in ("published", "variants")]
     if config.cycle == POLICY_GRADIENT:
         del tree["cycle"]  # its steps have nothing to set but the other settings
     return {
         **{name: tree[name] for name in names},
         "cycle": in_words(config.cycle),
         "in_short": " | ".join(in_short(config)),
-        "settings": dict(settings({k: v for k, v in tree.items() if k not in TEXTS})),
+        "settings": dict(settings({k: v for k, v in tree.items() if k not in TOLD})),
         "published": {key: asdict(value) for key, value in config.published.items()},
         "variants": tree["variants"],
     }
@@ -181,6 +179,8 @@ def _show(config: Algorithm) -> None:
         screen.say(line)
     screen.say(f"cycle: {shown['cycle']}")
     screen.say(f"status: {config.status} ({STATUS[config.status]})")
+    if config.shows:
+        screen.say(f"shown: {config.shows}")
     for name in config.reproductions:
         screen.say(f"shown by: coevo reproduce {name}")
     screen.say()

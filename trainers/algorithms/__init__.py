@@ -181,7 +181,17 @@ ALGORITHMS: dict[str, Algorithm] = {
     )
 }
 """Every record by its name, families together."""
-TOLD = ("name", "summary", "paper", "formula", "status", "reproductions", "published", "variants")
+TOLD = (
+    "name",
+    "summary",
+    "paper",
+    "formula",
+    "status",
+    "shows",
+    "reproductions",
+    "published",
+    "variants",
+)
 """Fields of a record that are read by people."""
 
 

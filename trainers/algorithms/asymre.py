@@ -25,7 +25,7 @@ ALGORITHM = Algorithm(
     summary="policy gradient with a baseline beta below the group mean (REP-AsymRE)",
     paper="Arnal et al. 2025, AsymRE, arXiv 2506.20520",
     formula=r"A_i = R_i - \mean_g R + \beta \\ L = -A \log \pi",
-    status="vectors",
+    status="formula",
     reproductions=("offline_bandit",),
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -35,7 +35,7 @@ ALGORITHM = Algorithm(
     paper="Xiao et al. 2025, BNPO, arXiv 2506.02864",
     formula=r"A_i = \frac{R_i - p}{\Beta(p; \alpha, \beta)}, \quad p = \mean_g R \\ "
     r"\alpha, \beta \text{ from the mean and variance of } p \text{ over the batch}",
-    status="vectors",
+    status="formula",
     reproductions=("bnpo_optimum",),
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

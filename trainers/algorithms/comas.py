@@ -45,6 +45,7 @@ ALGORITHM = Algorithm(
     paper="Xue et al. 2025, CoMAS, arXiv 2510.08529",
     formula=r"A = \frac{r - \mean r}{\std r + \epsilon} \text{ over all tokens of one agent}",
     status="model",
+    shows="a gain where the judges know a little, and none where they do not",
     reproductions=("comas_tabular", "comas_lm", "comas_starter"),
     population=Separate(),
     rewards=(Interaction(),),

@@ -50,7 +50,7 @@ ALGORITHM = Algorithm(
     paper="Hong et al. 2025, Cooper, arXiv 2508.05613",
     formula=r"A = \frac{\sigma(f) - \mean_g \sigma(f)}{\std_g \sigma(f) + \epsilon} \\ "
     r"L_f = -\log \sigma(f(o^+) - f(o^-)), \quad o^+ \text{ certified by a rule}",
-    status="table",
+    status="toy",
     reproductions=("cooper_hack",),
     cycle=(*POLICY, MakeItems(to=Certified()), FIT),
     rewards=(RewardModel(),),

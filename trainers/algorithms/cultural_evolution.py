@@ -26,6 +26,7 @@ ALGORITHM = Algorithm(
     paper="Vallinder and Hughes 2024, Cultural Evolution of Cooperation, arXiv 2412.10270",
     formula=r"w_j = \mean \text{ payoff under strategy } j \\ j' \sim \LM(\text{better half}, w)",
     status="table",
+    shows="a program plays twelve sentences; a longer trace does not help, as in the source",
     reproductions=("cultural_evolution",),
     cycle=(EvolveTexts(), *PLAYED),
     collect=CollectConfig(episodes=1),

@@ -58,7 +58,8 @@ ALGORITHM = Algorithm(
     paper="Cheng et al. 2025, DERL, arXiv 2512.13399",
     formula=r"R(F) = \text{validation score after training with } F, \text{ or } -1 \\ "
     r"A = \frac{R - \mean R}{\std R + \epsilon}",
-    status="table",
+    status="toy",
+    shows="the writer picks one of eight listed formulas",
     reproductions=("derl_formulas",),
     cycle=(
         Collect(),

@@ -40,7 +40,8 @@ ALGORITHM = Algorithm(
     paper="Rosset et al. 2024, DNO, arXiv 2404.03715",
     formula=r"L = -p \log \sigma(d) - (1 - p) \log \sigma(-d), \quad d = \eta (D_1 - D_2) \\ "
     r"D = \log (\pi / \pi_t), \quad p = \sigma(r_1 - r_2)",
-    status="table",
+    status="toy",
+    shows="each policy is preferred to the one before; the last one is no better at worst",
     reproductions=("dno_monotone",),
     cycle=(
         UpdateReference(),

@@ -44,7 +44,8 @@ ALGORITHM = Algorithm(
     paper="Feng et al. 2026, Dr. MAS, arXiv 2602.08847",
     formula=r"A_i = \frac{R_i - \mean_{\text{task, agent}} R}{\std_{\text{task, agent}} R + "
     r"\epsilon}, \quad i \text{ a reply}",
-    status="table",
+    status="toy",
+    shows="no spikes in tables; with the starter model only that learning is not worse",
     reproductions=("agent_norm", "dr_mas_spikes", "dr_mas_starter"),
     rewards=(Format(legal=0.0, otherwise=-0.1),),
     collect=CollectConfig(episodes=512, group_size=8),

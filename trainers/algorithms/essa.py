@@ -40,6 +40,7 @@ ALGORITHM = Algorithm(
     formula=r"B A = U \diag(s) V, \quad s \leftarrow s + \sigma \sum_i w_i y_i \text{ over the "
     r"better half}",
     status="inferred",
+    shows="the singular values of a table, not those of adapters",
     reproductions=("essa_spectrum",),
     cycle=(
         SampleGeneration(by=CMA, after=20),

@@ -28,6 +28,7 @@ ALGORITHM = Algorithm(
     paper="Sun et al. 2025, Gated Rewards, arXiv 2508.10548",
     formula=r"R = R_\high + 1[R_\high \ge \delta] \sum R_\low",
     status="inferred",
+    shows="five turns of a table; the source trains software agents",
     reproductions=("gated_accumulation",),
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -59,6 +59,7 @@ ALGORITHM = Algorithm(
     formula=r"I \sim \softmax(w / \tau), \quad w_I \leftarrow (1 - \rho) w_I + \rho \mean R_I \\ "
     r"A_i = \frac{R_i - \mean R}{\std R + \epsilon} \text{ within one task and } I",
     status="inferred",
+    shows="the rewriter is a script",
     reproductions=("inspo_procedure",),
     cycle=(*BANDIT, REFLECT, FitRewards()),
     rewards=(Format(legal=0.05),),

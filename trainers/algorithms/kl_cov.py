@@ -29,7 +29,8 @@ ALGORITHM = Algorithm(
     paper="Cui et al. 2025, The Entropy Mechanism, arXiv 2505.22617",
     formula=r"L_t = -s_t A_t + \beta |\log \pi_t - \log \pi_{\old,t}| \, 1[t \in \text{top share "
     r"by } \cov_t] \\ \cov_t = (A_t - \mean A) (\log \pi_t - \mean \log \pi)",
-    status="table",
+    status="toy",
+    shows="more entropy at almost the same success; no gain in accuracy",
     reproductions=("cov_entropy",),
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

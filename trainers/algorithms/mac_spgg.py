@@ -44,6 +44,7 @@ ALGORITHM = Algorithm(
     paper="Liang et al. 2025, MAC-SPGG, arXiv 2508.02076",
     formula=r"A_t = G_t - \mean_\agent G, \quad G_t = \delta_t + \gamma \lambda G_{t+1}",
     status="inferred",
+    shows="the equilibrium of a payoff whose parts are joined by our reading",
     reproductions=("mac_spgg",),
     population=Separate(),
     collect=CollectConfig(episodes=50),

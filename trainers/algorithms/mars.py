@@ -51,7 +51,8 @@ ALGORITHM = Algorithm(
     paper="Yuan et al. 2025, MARS (later MARSHAL), arXiv 2510.15414",
     formula=r"A_{i,k} = Y_{i,k} - \mean_{\text{game, seat}} Y, \quad Y_{i,k} = \sum_{k' \ge k} "
     r"r_{i,k'}",
-    status="vectors",
+    status="formula",
+    shows="a centre per role removes the role's value; nothing of generalisation",
     reproductions=("mars_centre",),
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512),

@@ -59,7 +59,8 @@ ALGORITHM = Algorithm(
     paper="Kim et al. 2025, MPO, arXiv 2504.20157",
     formula=r"R = \frac{q - \mean_v q}{\std_v q}, \quad q = \text{score by rubric } v \\ "
     r"v \leftarrow \meta(v, \text{records}) \text{ every } k \text{ updates}",
-    status="table",
+    status="toy",
+    shows="the judge and the reviewer are scripts",
     reproductions=("mpo_rubric",),
     cycle=(*JUDGED, META, FitRewards()),
     rewards=(Rubric(),),

@@ -28,7 +28,7 @@ ALGORITHM = Algorithm(
     summary="policy gradient with a squared log-ratio to the sampling policy (REP-OPMD)",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
     formula=r"L = -A \log \pi + \tau (\log \pi - \log \pi_\old)^2, \quad A_i = R_i - \mean_g R",
-    status="vectors",
+    status="formula",
     reproductions=("offline_bandit",),
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

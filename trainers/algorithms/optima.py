@@ -47,7 +47,8 @@ ALGORITHM = Algorithm(
     paper="Chen et al. 2024, Optima, arXiv 2410.08115",
     formula=r"R = R_\task - \lambda \cdot \text{tokens} \\ L = -\log \pi(\argmax R) \text{ if } "
     r"R > \theta, \quad \text{or} \quad L_\DPO + \alpha L_\NLL",
-    status="table",
+    status="toy",
+    shows="which of three listed forms of a message is learnt; no text is written",
     reproductions=("optima_codes",),
     cycle=(Collect(), BuildBatch(), SELECT, IMITATE, FitRewards()),
     rewards=(TokenCost(cost=0.6, payer="team"),),

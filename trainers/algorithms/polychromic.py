@@ -31,6 +31,7 @@ ALGORITHM = Algorithm(
     formula=r"A_i = f(S) - \mean f, \quad i \in S \\ f(S) = \mean_S R \cdot "
     r"\frac{\text{different labels in } S}{|S|}",
     status="inferred",
+    shows="two arms of a bandit; the source explores grid worlds",
     reproductions=("polychromic",),
     collect=CollectConfig(episodes=512, group_size=8),
     advantage=AdvantageConfig(

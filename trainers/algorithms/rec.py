@@ -41,7 +41,7 @@ ALGORITHM = Algorithm(
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
     formula=r"L_t = -A_t \log \pi_t \, 1[(A_t \ge 0 \wedge s_t \le 1.2) \vee (A_t \le 0 \wedge "
     r"s_t \ge 0.8)]",
-    status="vectors",
+    status="formula",
     reproductions=("offline_bandit",),
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

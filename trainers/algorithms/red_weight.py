@@ -23,7 +23,7 @@ ALGORITHM = Algorithm(
     summary="REINFORCE whose advantages are weighed by their exponential",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
     formula=r"A_i = a_i \exp(a_i / T), \quad a_i = R_i - \mean_g R \\ L = -A \log \pi",
-    status="vectors",
+    status="formula",
     reproductions=("offline_bandit",),
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -23,7 +23,7 @@ ALGORITHM = Algorithm(
     summary="outcome minus the mean of the same seat in the other plays of its group",
     paper="Ahmadian et al. 2024, arXiv 2402.14740",
     formula=r"A_i = R_i - \frac{1}{G - 1} \sum_{j \ne i} R_j \\ L = -A \log \pi",
-    status="vectors",
+    status="formula",
     reproductions=("rloo_unbiased",),
     rewards=(Format(legal=0.05),),
     collect=CollectConfig(episodes=512, group_size=8),

@@ -21,7 +21,7 @@ ALGORITHM = Algorithm(
     paper="Liu et al. 2024, RPO, arXiv 2405.16436",
     formula=r"L = -\log \sigma(\beta (D_w - D_l)) - \eta \beta \log \pi(w), \quad D = \log (\pi "
     r"/ \pi_\ref)",
-    status="table",
+    status="toy",
     reproductions=("rpo_coverage",),
     cycle=(
         Collect(),

@@ -46,7 +46,8 @@ ALGORITHM = Algorithm(
     paper="Liu et al. 2025, SPARK, arXiv 2509.22624",
     formula=r"A = \frac{r - \mean_g r}{\std_g r + \epsilon}, \quad \text{for answers and for "
     r"judgements of answers}",
-    status="table",
+    status="toy",
+    shows="recycled verdicts make a judge; at equal samples the solver without them is better",
     reproductions=("spark_judge",),
     cycle=(*SOLVE, *JUDGE),
     rewards=(Verifier(last_only=True),),

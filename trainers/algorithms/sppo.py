@@ -32,7 +32,8 @@ ALGORITHM = Algorithm(
     paper="Wu et al. 2024, SPPO, arXiv 2405.00675",
     formula=r"L = \frac{1}{2} \left( (D_w - \frac{P_w - 1/2}{\beta})^2 + (D_l - \frac{P_l - "
     r"1/2}{\beta})^2 \right), \quad D = \log (\pi / \pi_t)",
-    status="table",
+    status="toy",
+    shows="the average policy is beaten by no arm, if every two replies are compared",
     reproductions=("spo_minimax",),
     cycle=(
         UpdateReference(),

@@ -45,6 +45,7 @@ ALGORITHM = Algorithm(
     r"A_{\solver,i} = \frac{r_i - \mean r}{\std r + \epsilon} \text{ over the solvers of the "
     r"episode}",
     status="model",
+    shows="the gate keeps valid proposals, which are lost without it; no gain in accuracy",
     reproductions=("ssp_gate", "ssp_lesson", "ssp_starter"),
     collect=CollectConfig(episodes=64),
     advantage=AdvantageConfig(

@@ -65,6 +65,7 @@ ALGORITHM = Algorithm(
     formula=r"A_t = \delta_t + \gamma \lambda A_{t+1} \text{ per seat; followers learn first, "
     r"then the planner too}",
     status="table",
+    shows="a one-step economy of four workers, and a herd of three citizens",
     reproductions=("two_level", "steering"),
     population=Separate(),
     cycle=cycle(alone=50),

@@ -33,7 +33,8 @@ ALGORITHM = Algorithm(
     paper="Wang et al. 2024, UPO, arXiv 2409.11212",
     formula=r"\BALD = H[\mean_t p_t] - \mean_t H[p_t] \text{ chooses the pairs} \\ "
     r"L = -\log \sigma(\beta (D_w - D_l)), \quad D = \log (\pi / \pi_\ref)",
-    status="table",
+    status="toy",
+    shows="pairs are right more often, and worth is not lost",
     reproductions=("upo_noise",),
     cycle=(
         UpdateReference(),

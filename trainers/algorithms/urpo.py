@@ -33,7 +33,7 @@ ALGORITHM = Algorithm(
     formula=r"A = \frac{r - \mean_g r}{\std_g r + \epsilon}, \quad \text{groups within one kind "
     r"of task} \\ r = 1[\text{right}], \text{ agreement with a known ranking, or the model's own "
     r"score}",
-    status="table",
+    status="toy",
     reproductions=("urpo_referee",),
     cycle=(Collect(), QuestionJudge(of=Preferences()), BuildBatch(), ComputeAdvantages(), Update()),
     rewards=(Verifier(last_only=True), Judge(of="unverified", samples=2)),
