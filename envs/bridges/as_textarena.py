@@ -14,12 +14,7 @@ from coevo.envs.core.registry import list_envs, make
 
 
 class CoevoGame:
-    """An environment behind TextArena's interface.
-
-    Args:
-        coevo_id: registered id.
-        **options: arguments of the environment.
-    """
+    """An environment behind TextArena's interface."""
 
     def __init__(self, coevo_id: str, **options: Any) -> None:
         self._textarena = textarena()

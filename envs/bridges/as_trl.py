@@ -30,9 +30,6 @@ class TRLWorld:
     """One seat of an environment, played by calls of a tool.
 
     TRL offers every public method but `reset` and `get_reward` to the model.
-
-    Args:
-        env: the seat.
     """
 
     def __init__(self, env: SingleAgentEnv) -> None:

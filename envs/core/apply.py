@@ -40,11 +40,6 @@ def apply_batch(
 ) -> list[Rewards]:
     """Write into finished episodes how modules reward them, all scored at once.
 
-    Args:
-        modules: those that are scored per batch.
-        episodes: finished ones.
-        context: of the run; None is outside of training, where no judge can be asked.
-
     Returns:
         every reward that was given.
     """

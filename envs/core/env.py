@@ -236,11 +236,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         return turn, parse
 
     def abandon(self, reason: str) -> None:
-        """End the episode because an agent cannot answer; its value is unknown.
-
-        Args:
-            reason: in one line, for the episode's note.
-        """
+        """End the episode because an agent cannot answer; its value is unknown."""
         if self.episode.stop is StopReason.UNFINISHED:
             self._infos = {}
             self.episode.note = reason

@@ -80,10 +80,6 @@ class ParallelView(aec_to_parallel_wrapper):
 def construct(kind: type[Task[Any]], arguments: Mapping[str, Any]) -> TextEnv:
     """Return the environment of a task.
 
-    Args:
-        kind: class of the task.
-        arguments: fields of its `config_class` and of `Settings`.
-
     Raises:
         ConfigError: an argument that neither has, with those they have; or a value out of range.
     """

@@ -70,10 +70,6 @@ class IllegalPolicy:
         Under `mirror` those who moved legally share all losses, so that rewards sum to zero as long
         as there is anybody to share them.
 
-        Args:
-            seats: all seats of the game.
-            risks: seat that moved illegally -> what it may lose; one or more.
-
         >>> both = {"a": Risk(-1, 1), "b": Risk(-2, 1)}
         >>> IllegalPolicy(others="mirror").rewards(("a", "b", "c"), both)
         {'a': -1.0, 'b': -2.0, 'c': 3.0}

@@ -20,11 +20,6 @@ def lines_of(
 ) -> Iterator[tuple[int, bytes]]:
     """Return the lines of a file that are not blank, with their numbers, one after the other.
 
-    Args:
-        path: the file.
-        largest: bytes of it.
-        most: lines of it.
-
     Raises:
         DataError: it is no file, cannot be read, or is beyond a limit; the line is named.
     """

@@ -9,11 +9,10 @@
                 yield Pay({seat: int(move) for seat, move in catch.items()})
                 self.stock = min(100, 2 * (self.stock - sum(map(int, catch.values()))))
 
-`All` returns seat -> move, `One` the move itself. What other hooks read (`draw`, `info`,
-`outcome`, `hide`) stands on `self`, from before the first question on, as an episode may end at any
-reply; what only the protocol reads may be a local variable. Words,
-moves and experts may be functions of the seat: they are called while their question is open, so
-they may read both.
+`All` returns seat -> move, `One` the move itself. What other hooks read (`draw`, `info`, `outcome`,
+`hide`) stands on `self`, from before the first question on, as an episode may end at any reply;
+what only the protocol reads may be a local variable. Words, moves and experts may be functions of
+the seat: they are called while their question is open, so they may read both.
 
 Python cannot copy a generator. A copy of the task is therefore made by replay: the protocol starts
 again and receives the same moves, with the random generator as it was at each of them, and asks for
@@ -164,9 +163,10 @@ class ProtocolTask(Task[C]):
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
         self._received.append(_Received(dict(moves), len(self.turns), self._drawn()))
         paid = self._receive(moves)
-        for component in paid.keys() - {"payoff"}:
-            self.turns[-1].pay(component, paid[component])
-        return paid.get("payoff", {})
+        payoffs = paid.pop("payoff", {})
+        for component, amounts in paid.items():
+            self.turns[-1].pay(component, amounts)
+        return payoffs
 
     def situation(self, seat: str) -> str:
         return _said(self.asked.say, seat)

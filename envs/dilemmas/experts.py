@@ -31,11 +31,6 @@ HONEST = 0.9
 def reciprocal(history: Sequence[Sequence[int]], player: int, count: int) -> NDArray[np.float64]:
     """Return the probabilities of skilled choices; where they are not two, all are one to it.
 
-    Args:
-        history: joint choices so far; 0 is to cooperate.
-        player: number of the seat.
-        count: choices that it has.
-
     >>> reciprocal([(0, 1)], 0, 2).tolist(), reciprocal([], 0, 2).tolist()
     ([0.0, 1.0], [0.75, 0.25])
     """
@@ -63,12 +58,7 @@ def told_hand(hand: str, skill: float) -> Replies:
 
 
 def split_claim(info: Mapping[str, Any], claims: Sequence[int]) -> NDArray[np.float64]:
-    """Return the probabilities of skilled claims.
-
-    Args:
-        info: what the seat knows: player, hand, messages, history, coins.
-        claims: legal claims in rising order.
-    """
+    """Return the probabilities of skilled claims."""
     nothing, *_, everything = np.eye(len(claims))
     half = np.eye(len(claims))[np.abs(np.array(claims) - info["coins"] / 2).argmin()]
     other = other_hand(info)

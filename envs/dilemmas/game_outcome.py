@@ -17,11 +17,6 @@ def game_outcome(
 
     Of 2x2 games also how often both chose the same (`coordination`) and how often they switched
     sides together (`alternation`), as in Playing repeated games with LLMs (arXiv 2305.16867).
-
-    Args:
-        game: what was played.
-        seats: names of the players.
-        moves: joint choices, [rounds, players]; without any there is nothing to tell.
     """
     if not len(moves):
         return {}
@@ -41,9 +36,6 @@ def game_outcome(
 
 def turn_taking(moves: NDArray[np.int_]) -> dict[str, float]:
     """Return how often two players chose the same, and how often they switched sides together.
-
-    Args:
-        moves: joint choices of a 2x2 game, [rounds, 2].
 
     >>> turn_taking(np.array([[0, 0], [1, 1], [0, 0]]))
     {'coordination': 1.0, 'alternation': 1.0}

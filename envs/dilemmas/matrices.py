@@ -65,10 +65,6 @@ class MatrixGame:
 def payoff(game: MatrixGame, actions: ArrayLike) -> NDArray[np.float64]:
     """Return the payoffs of joint moves: u[..., i] = payoffs[a_0, ..., a_{N-1}, i].
 
-    Args:
-        game: any game.
-        actions: action numbers [..., N], one per player on the last axis.
-
     Returns:
         Payoffs [..., N].
 
@@ -91,11 +87,6 @@ def game_of_payoffs(
     payoffs: ArrayLike, name: str = "payoffs", actions: Sequence[str] = ()
 ) -> MatrixGame:
     """Return a game from its payoff tensor [actions of player 0, ..., of player N-1, N].
-
-    Args:
-        payoffs: nested lists or an array.
-        name: for records.
-        actions: names of the actions, equal for all players.
 
     Raises:
         ConfigError: the numbers are no tensor of that form.

@@ -14,10 +14,6 @@ def split_shares(claims: ArrayLike, coins: float = 10.0) -> NDArray[np.float64]:
 
     Claims that sum to less than the coins are met, and the rest is lost.
 
-    Args:
-        claims: coins that each player wants to keep, [..., N].
-        coins: how many there are, n.
-
     Returns:
         Shares [..., N].
 
@@ -30,11 +26,6 @@ def split_shares(claims: ArrayLike, coins: float = 10.0) -> NDArray[np.float64]:
 
 def split_payoff(claims: ArrayLike, values: ArrayLike, coins: float = 10.0) -> NDArray[np.float64]:
     """Pay the shares of a split: r_i = q_i v_i (AdAlign-LLM, arXiv 2511.19405).
-
-    Args:
-        claims: coins that each player wants to keep, [..., N].
-        values: what one coin is worth to each player, [..., N].
-        coins: how many there are.
 
     >>> split_payoff([10, 10], [10, 1]).tolist()
     [50.0, 5.0]

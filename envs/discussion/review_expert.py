@@ -34,24 +34,13 @@ def solutions(question: Question, skill: float) -> Replies:
 
 
 def verdicts(right: bool | None, skill: float) -> Replies:
-    """Return verdicts on a solution.
-
-    Args:
-        right: whether it is right; None where the expert cannot know.
-        skill: 0 to 1.
-    """
+    """Return verdicts on a solution."""
     good = _believed(right, skill)
     return Replies(("[right]", "[wrong]"), np.array([good, 1 - good]))
 
 
 def scores(right: bool | None, review: str | None, skill: float) -> Replies:
-    """Return scores of a solution.
-
-    Args:
-        right: whether it is right; None where the expert cannot know.
-        review: verdict of its evaluation, `right` or `wrong`; None for neither.
-        skill: 0 to 1.
-    """
+    """Return scores of a solution."""
     sway = SWAY * (1 - skill) * ((review == "right") - (review == "wrong"))
     high = min(max(_believed(right, skill) + sway, 0.0), 1.0)
     bad = MUMBLED * (1 - skill)

@@ -18,9 +18,6 @@ def review_metrics(turns: Sequence[Turn]) -> dict[str, float]:
 
     The counts `judge/threes`, `judge/right_threes` and `judge/right` (scorings of right
     solutions) add up over plays to a precision and a recall of the whole batch.
-
-    Args:
-        turns: of one episode, with role, round, about, answer and verified.
     """
     solved = [t for t in turns if t.role == "solver"]
     last = max((t.round for t in solved), default=0)
@@ -37,12 +34,7 @@ def review_metrics(turns: Sequence[Turn]) -> dict[str, float]:
 
 
 def solution_of(turns: Sequence[Turn], place: int) -> int:
-    """Follow `about` from a judgement down to the solution that it is about.
-
-    Args:
-        turns: of one episode.
-        place: of a solution, an evaluation or a score.
-    """
+    """Follow `about` from a judgement down to the solution that it is about."""
     while turns[place].about >= 0:
         place = turns[place].about
     return place

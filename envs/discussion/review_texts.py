@@ -26,13 +26,7 @@ class Discussion(NamedTuple):
 
 
 def full_prompt(role: str, seen: Discussion, scored: bool) -> str:
-    """Write a request with everything that is needed to answer it.
-
-    Args:
-        role: solver, evaluator or scorer.
-        seen: the question and what is shown beside it.
-        scored: whether scorers follow; without them evaluations are votes and end in a verdict.
-    """
+    """Write a request with everything that is needed to answer it."""
     return f"Question:\n{seen.question.question}\n\n{_FULL[role](seen, scored)}"
 
 
@@ -94,13 +88,7 @@ def _quoted(turn: Turn) -> str:
 
 
 def terse_prompt(role: str, seen: Discussion, scored: bool) -> str:
-    """Write a request in one short line.
-
-    Args:
-        role: solver, evaluator or scorer.
-        seen: the question and what is shown beside it.
-        scored: has no influence here: evaluations always end in a verdict.
-    """
+    """Write a request in one short line."""
     asked = " ".join(seen.question.question.split())
     if role == "solver":
         said = ", ".join(_short(*pair) for pair in seen.shown)

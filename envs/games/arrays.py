@@ -77,11 +77,7 @@ class _Numbers:
 
 
 class ArrayEnv(AECEnv[str, Seen, int]):
-    """A text environment as numbers, seat after seat; made by `array_env`.
-
-    Args:
-        env: the environment; `unwrapped.text` gives it back, with its record.
-    """
+    """A text environment as numbers, seat after seat; made by `array_env`."""
 
     def __init__(self, env: TextEnv) -> None:
         super().__init__()
@@ -145,11 +141,7 @@ class ArrayEnv(AECEnv[str, Seen, int]):
 
 
 class ParallelArrayEnv(ParallelEnv[str, Seen, int]):
-    """A text environment with simultaneous moves as numbers; made by `parallel_array_env`.
-
-    Args:
-        env: the environment; `unwrapped.text` gives it back, with its record.
-    """
+    """A text environment with simultaneous moves as numbers; made by `parallel_array_env`."""
 
     def __init__(self, env: TextEnv) -> None:
         self._view, self._numbers = ParallelView(env), _Numbers(env)

@@ -220,10 +220,6 @@ def telling(now: HanabiView, anything: bool = False) -> Iterator[str]:
     """Name what to tell of the partner's cards that can be played and are not known to be.
 
     What makes a card known to fit comes first.
-
-    Args:
-        now: the table.
-        anything: also tell of cards that cannot be played.
     """
     wanted: list[tuple[bool, str]] = []
     for card in now.partner:

@@ -16,10 +16,6 @@ MOST = 2048
 class Moves:
     """The legal moves of a player at a state; never changed, since states may share it.
 
-    Args:
-        names: in the order of the actions; equal ones are numbered.
-        actions: OpenSpiel's.
-
     >>> moves = Moves(["pass", "bet"], [0, 1])
     >>> moves.actions, moves.listed()
     ({'pass': 0, 'bet': 1}, '[pass], [bet]')

@@ -119,13 +119,7 @@ def movers(state: pyspiel.State) -> list[int]:
 
 
 def view(state: pyspiel.State, player: int, kind: pyspiel.GameType | None = None) -> str:
-    """Return OpenSpiel's own text of what a player knows: information state, else observation.
-
-    Args:
-        state: where.
-        player: who.
-        kind: of the game, where it is at hand.
-    """
+    """Return OpenSpiel's own text of what a player knows: information state, else observation."""
     kind = kind or state.get_game().get_type()
     if kind.provides_information_state_string:
         return str(state.information_state_string(player))

@@ -14,12 +14,7 @@ Names = dict[int, str]
 
 
 def story(state: pyspiel.State, name_of: NameOf) -> list[Names]:
-    """Return every step on the way to a state.
-
-    Args:
-        state: the end of the way.
-        name_of: (state, player, action) -> name.
-    """
+    """Return every step on the way to a state."""
     return [
         {player: name_of(past, player, action) for player, action in actions.items()}
         for past, actions in decisions(state)

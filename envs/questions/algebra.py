@@ -28,10 +28,6 @@ def equal(gold: str, answer: str) -> bool:
 
     math-verify finds answers in running text: `(3, 4)` without dollar signs would be a 4. So it
     is given LaTeX alone; words are understood only as the unit of a number.
-
-    Args:
-        gold: the right answer, in LaTeX without dollar signs.
-        answer: of an agent, in the same form.
     """
     from math_verify import parse, verify
 

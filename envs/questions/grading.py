@@ -12,11 +12,6 @@ MATHEMATICS = ("mathematics", "math")
 def right(answer: str, gold: str, kind: str) -> bool:
     r"""Return whether an answer is right.
 
-    Args:
-        answer: a final answer.
-        gold: the right one.
-        kind: see `Question.kind`.
-
     >>> right("0.50", "1/2", "mathematics"), right(" Paris.", "paris", "text")
     (True, True)
     """

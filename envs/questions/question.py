@@ -61,12 +61,7 @@ class QuestionSource:
         return int(rng.integers(len(self)))
 
     def grade(self, question: Question, answer: str | None) -> float:
-        """Return how right a final answer (see `final_answer`) is, 0..1; the gold answer gives 1.
-
-        Args:
-            question: one of this source.
-            answer: None where none was given.
-        """
+        """Return how right a final answer (see `final_answer`) is, 0..1; 1 for the gold answer."""
         return float(answer is not None and right(answer, question.answer, question.kind))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:

@@ -76,10 +76,6 @@ def load_documents(path: str | Path) -> tuple[Document, ...]:
 def load_questions(path: str | Path, split: str = "test") -> tuple[AskedQuestion, ...]:
     """Read the questions of a corpus folder, from `questions.jsonl` or BEIR's queries and qrels.
 
-    Args:
-        path: the corpus folder; a file of passages has no questions.
-        split: name of the table in `qrels/`, where there is one.
-
     Returns:
         All questions in the order of the file; none where the folder has none.
     """

@@ -45,12 +45,7 @@ class Gate:
         self.reader: Reader = world.read if reader is None else reader
 
     def judge(self, proposal: Proposal, rng: np.random.Generator) -> Verdict:
-        """Run the filters in order; stop at the first that fails.
-
-        Args:
-            proposal: what was handed in.
-            rng: draws the noise and the order of the bundles.
-        """
+        """Run the filters in order; stop at the first that fails."""
         path = self.world.parse(proposal.question) if proposal.question else None
         failed = self._words(proposal, path) or self._exact(proposal, path)
         if failed is not None and (failed[0] not in EXACT or not self._reads):

@@ -37,13 +37,7 @@ def split_of(name: str) -> str:
 
 
 def short_names(rng: np.random.Generator, count: int, split: Split = "all") -> list[str]:
-    """Draw different names of two open syllables: `Dalu`.
-
-    Args:
-        rng: randomness.
-        count: at most 1500 in one split.
-        split: `train`, `test` or `all`.
-    """
+    """Draw different names of two open syllables: `Dalu`."""
     if count > 1500:
         raise ConfigError(f"{count} short names: there are 1500 at most; take compact=False")
     return _draw(count, split, lambda: _word(rng, 2, ("",)))

@@ -117,12 +117,7 @@ class Bm25Retriever:
         self._index = _index(words, self._vocabulary) if self._vocabulary else None
 
     def search(self, queries: Sequence[str], k: int | None = None) -> list[list[Hit]]:
-        """Return up to k hits per query, best first; nothing that a query can hold raises.
-
-        Args:
-            queries: as a model wrote them.
-            k: hits per query; more than there are documents gives all that match.
-        """
+        """Return up to k hits per query, best first; nothing that a query can hold raises."""
         wanted = self.k if k is None else k
         if wanted < 1:
             raise ConfigError(f"k={wanted} must be 1 or more")

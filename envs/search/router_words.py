@@ -29,13 +29,7 @@ TERSE = {
 
 
 def rules(agent: str, steps: int, k: int) -> str:
-    """Explain the task to a seat.
-
-    Args:
-        agent: the seat.
-        steps: decisions of the router at most.
-        k: documents per search.
-    """
+    """Explain the task to a seat."""
     return (
         f"{ROUTER}, {SEARCHER} and {ANSWERER} answer a question together. In each of at most "
         f"{steps} steps {ROUTER} decides whether enough is known: after yes {ANSWERER} "

@@ -83,14 +83,7 @@ def stored_questions(given: object) -> tuple[Mapping[str, Any], ...]:
 def outcome_of(
     desks: Mapping[str, Desk], verdicts: Sequence[Verdict], asked: Asked | None, odd: int
 ) -> dict[str, float]:
-    """Return the metrics of an episode.
-
-    Args:
-        desks: seat -> what it did.
-        verdicts: of the gate, one per proposal.
-        asked: what the solvers were asked; None where they were not, or did not finish.
-        odd: replies that were strange.
-    """
+    """Return the metrics of an episode."""
     tables = [counts(v.reason) for v in verdicts]
     found = {k: sum(t[k] for t in tables) / len(tables) for k in counts(VALID)} if tables else {}
     let_pass = [float(v.let_pass) for v in verdicts if v.let_pass is not None]

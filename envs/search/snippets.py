@@ -49,10 +49,6 @@ def best_sentences(query: str, hits: Sequence[Hit], most: int) -> list[str]:
 def remembered(searches: Sequence[Search], most: int) -> list[str]:
     """Return what is worth remembering of several searches, oldest first.
 
-    Args:
-        searches: in the order in which they were made.
-        most: sentences of the last search.
-
     >>> first = Search("Kimo", (Hit("2", 1.0, "Dalu", "Dalu: mayor Kimo. Dalu: river Ola."),))
     >>> second = Search("Dalu", (Hit("3", 1.0, "Nord", "Nord: capital Dalu."),))
     >>> remembered([first, second], 2)

@@ -322,13 +322,7 @@ def solve(
     levels: Sequence[str] = LEVELS,
     replies: Sequence[str] = LEVELS,
 ) -> Solution:
-    """Return the commitment that is best by backward induction; of equals the lowest level.
-
-    Args:
-        game: the game.
-        levels: at which the leader may act.
-        replies: at which the follower may.
-    """
+    """Return the commitment that is best by backward induction; of equals the lowest level."""
     found = []
     for policy in policies(game.payoffs_UXYS.shape[1], levels):
         leader, follower = value_of(game, policy, replies)
@@ -360,14 +354,7 @@ def blind(game: CausalGame) -> MatrixGame:
 def drawn(
     rng: np.random.Generator, causes: int = 2, actions: int = 2, confounded: bool = True
 ) -> CausalGame:
-    """Return a random game: payoffs 0 to 9, causes equally likely, inclinations drawn.
-
-    Args:
-        rng: what draws.
-        causes: how many there are.
-        actions: of each seat.
-        confounded: whether payoffs depend on the cause; else it moves inclinations alone.
-    """
+    """Return a random game: payoffs 0 to 9, causes equally likely, inclinations drawn."""
     payoffs = rng.integers(0, 10, (causes, actions, actions, 2)).astype(float)
     if not confounded:
         payoffs[:] = payoffs[0]

@@ -311,13 +311,7 @@ def pairs(order: Sequence[int], round: int, swapped: bool) -> list[tuple[int, in
 
 
 def trace(history: Sequence[Gift], player: int, links: int) -> list[Gift]:
-    """Return what a player gave last, what its recipient had given before that, and so on.
-
-    Args:
-        history: donations in order.
-        player: whose reputation it is.
-        links: length at most; fewer where nothing is known.
-    """
+    """Return what a player gave last, what its recipient had given before that, and so on."""
     found: list[Gift] = []
     for past in reversed(history):
         if len(found) == links:

@@ -50,11 +50,6 @@ IN_WORDS = {
 def pay(rule: Rule, report: int, success: bool) -> float:
     """Return what a report earns, between 0 and 1.
 
-    Args:
-        rule: how reports are scored.
-        report: chance of success in percent.
-        success: what happened.
-
     >>> pay("brier", 80, True), round(pay("linear", 80, False), 9), pay("logarithmic", 10, True)
     (0.96, 0.2, 0.0)
     """

@@ -55,14 +55,7 @@ class Equilibrium(NamedTuple):
 
 
 def goods_payoff(given: GoodsConfig, before: float, own: float, total: float) -> float:
-    """Return R_i of a player.
-
-    Args:
-        given: the constants.
-        before: C_{<i}.
-        own: c_i.
-        total: C_n.
-    """
+    """Return R_i of a player."""
     short = total < given.threshold - EQUAL
     return (
         -given.cost * own**given.power

@@ -89,13 +89,6 @@ def best_yield(
 ) -> int:
     """Return the largest total harvest of all rounds together, by dynamic programming.
 
-    Args:
-        regrowth: of the stock.
-        stock: at the start.
-        capacity: most that the stock can be.
-        low: a stock under this is gone.
-        rounds: harvests.
-
     >>> best_yield(Doubling(), 100, 100, 5, 12)
     650
     """

@@ -43,12 +43,7 @@ def answered(guess: str, code: str) -> Answer:
 
 
 class CodeSearch:
-    """All codes of a length over some letters, and the best guesses at them.
-
-    Args:
-        letters: how many letters there are.
-        length: letters of a code, all different.
-    """
+    """All codes of a length over some letters, and the best guesses at them."""
 
     def __init__(self, letters: int, length: int) -> None:
         alphabet = string.ascii_uppercase[:letters]
