@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from coevo.benchmarks.files import as_table, file_name, read_json
 from coevo.benchmarks.provenance import provenance
 from coevo.envs.core.errors import ConfigError, DataError
-from coevo.trainers.run_folder import replace_text, storage
+from coevo.trainers.files import replace_text, storage
 
 MANIFEST = "manifest.json"
 

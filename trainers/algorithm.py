@@ -14,7 +14,7 @@ from coevo.agents.population import PopulationConfig, Shared
 from coevo.envs.core.config import config, plain, read, real
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.rewards import RewardModules
-from coevo.trainers.collect.settings import CollectConfig
+from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.cycle import check
 from coevo.trainers.estimators import AdvantageConfig, LossConfig
 from coevo.trainers.judges.roles import JudgeRole, no_set

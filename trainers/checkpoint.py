@@ -15,9 +15,8 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import torch
 from safetensors import SafetensorError
@@ -33,10 +32,11 @@ from coevo.agents.population import Population, Team
 from coevo.envs.core.config import config, read, real, whole
 from coevo.envs.core.errors import DataError, UndefinedError, legible
 from coevo.trainers import ranks
+from coevo.trainers.files import StorageError, storage
 from coevo.trainers.learners.eight_bit import joined, parts_of
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.masters import part_of, unsharded
-from coevo.trainers.run_folder import StorageError, storage
+from coevo.trainers.progress import Progress
 
 SCHEMA = 2
 READABLE = (1, SCHEMA)
@@ -45,58 +45,6 @@ MANIFEST = "manifest.json"
 COLLECT = "collect.json.gz"
 NAME = re.compile(r"step_(\d{6,})")
 UNFINISHED = re.compile(r"\.step_\d{6,}\.tmp")
-
-
-class Limits(Protocol):
-    """What ends a run; the limit that is reached first counts, None is no limit."""
-
-    @property
-    def steps(self) -> int | None:
-        """Updates."""
-
-    @property
-    def budget_seconds(self) -> float | None:
-        """Seconds of training."""
-
-    @property
-    def budget_tokens(self) -> int | None:
-        """Tokens sampled by learning policies."""
-
-    @property
-    def budget_turns(self) -> int | None:
-        """Turns of environments."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a run stands."""
-
-    step: int = 0
-    """Updates done."""
-    seconds: float = 0.0
-    """Training time so far."""
-    tokens: int = 0
-    """Tokens sampled by learning policies so far."""
-    turns: int = 0
-    """Turns of environments played so far, all seats counted."""
-
-    def plus(
-        self, *, step: int = 0, seconds: float = 0.0, tokens: int = 0, turns: int = 0
-    ) -> Progress:
-        """Return where a run stands after some more."""
-        return Progress(
-            self.step + step, self.seconds + seconds, self.tokens + tokens, self.turns + turns
-        )
-
-    def share(self, limits: Limits) -> float:
-        """Return the share of a run that is done, by whichever limit is nearest."""
-        done = (
-            (self.step, limits.steps),
-            (self.seconds, limits.budget_seconds),
-            (self.tokens, limits.budget_tokens),
-            (self.turns, limits.budget_turns),
-        )
-        return min(max(at / limit if limit else 0.0 for at, limit in done), 1.0)
 
 
 @config

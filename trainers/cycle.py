@@ -10,24 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
+from coevo.agents.population import Population
+from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError
+from coevo.trainers.archive.archive import Archive
+from coevo.trainers.collect.collector import Collected, Collector
+from coevo.trainers.collect.variation import Variation
 from coevo.trainers.items.items import Items
 from coevo.trainers.items.sequences import Batch, Sequences
+from coevo.trainers.judges.roles import Roles
+from coevo.trainers.learners.algorithm_settings import AlgorithmSettings
+from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.settings import schedule
+from coevo.trainers.progress import Limits, Progress
 
-if TYPE_CHECKING:
-    from coevo.agents.population import Population
-    from coevo.envs.core.env import TextEnv
-    from coevo.trainers.algorithm import Algorithm
-    from coevo.trainers.archive.archive import Archive
-    from coevo.trainers.checkpoint import Limits, Progress
-    from coevo.trainers.collect.collector import Collected, Collector
-    from coevo.trainers.collect.variation import Variation
-    from coevo.trainers.judges.roles import Roles
-    from coevo.trainers.learners.learner import Learner
-    from coevo.trainers.run import Run
+
+@dataclass(frozen=True)
+class Fork:
+    """A run inside a run."""
+
+    path: Path
+    """Folder in which it is written."""
+    collector: Collector
+    finish: Callable[[], Progress]
+    """Trains it to its end, or continues where it was stopped; returns where it stands then."""
 
 
 @dataclass(kw_only=True)
@@ -38,8 +47,9 @@ class UpdateContext:
     """Updates done before this one."""
     seed: int = 0
     """Seed of the run."""
-    algorithm: Algorithm
-    """Its settings."""
+    algorithm: AlgorithmSettings
+    cycle: Sequence[Step] = ()
+    """Steps of an update."""
     limits: Limits
     """What ends the run."""
     progress: Progress
@@ -58,10 +68,8 @@ class UpdateContext:
     """Where models are loaded."""
     episodes_logged: int = 0
     """Episodes of an update that may be written to the log."""
-    fork: Callable[[Mapping[str, Any], str], Run]
+    fork: Callable[[Mapping[str, Any], str], Fork]
     """Makes a run inside this run, from changed settings and a name."""
-    finish: Callable[[Run], None]
-    """Trains such a run to its end."""
 
     variation: Variation | None = None
     """Change to the episodes that are going to be played."""

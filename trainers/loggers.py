@@ -28,6 +28,7 @@ from coevo.envs.core.errors import (
 )
 from coevo.trainers.checkpoint import latest_step
 from coevo.trainers.config import TrainConfig
+from coevo.trainers.files import write_json
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.tail import Tail, records
 from coevo.trainers.trackers import Target, TensorBoard, Trackio, Wandb
@@ -217,7 +218,7 @@ class Loggers:
         return found
 
     def _remember(self) -> None:
-        self.folder.write_json(self.folder.path / NOTES, self._notes)
+        write_json(self.folder.path / NOTES, self._notes)
 
     def _drop(self, name: str, error: Exception) -> None:
         del self._targets[name]

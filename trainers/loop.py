@@ -11,16 +11,18 @@ logging, checkpoints and Ctrl-C are handled here, for every kind of run.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from coevo.agents.policy import rest
 from coevo.envs.core.errors import CoevoError, DataError, UndefinedError
 from coevo.trainers import checkpoint, ranks
 from coevo.trainers.config import TrainConfig
-from coevo.trainers.cycle import UpdateContext
+from coevo.trainers.cycle import Fork, UpdateContext
 from coevo.trainers.interrupt import Interrupt
 from coevo.trainers.measuring import EvaluationHook, Outcome, Resumable, Update, log
+from coevo.trainers.progress import Progress
 from coevo.trainers.run import Run, start
 from coevo.trainers.run_folder import RunFolder
 
@@ -87,9 +89,19 @@ def context_of(run: Run) -> UpdateContext:
         estimator_state=run.estimator_state,
         device=run.config.device,
         episodes_logged=run.config.episodes_logged,
-        fork=run.fork,
-        finish=finish,
+        cycle=run.config.algorithm.cycle,
+        fork=partial(_fork, run),
     )
+
+
+def _fork(run: Run, changes: Mapping[str, Any], name: str) -> Fork:
+    inner = run.fork(changes, name)
+
+    def finished() -> Progress:
+        finish(inner)
+        return inner.progress
+
+    return Fork(inner.folder.path, inner.collector, finished)
 
 
 def drive(

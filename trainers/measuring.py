@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from coevo.agents.agent import Agent
 from coevo.envs.core.episode import Episode
-from coevo.trainers.checkpoint import Limits, Progress
+from coevo.trainers.progress import Limits, Progress
 from coevo.trainers.run_folder import RunFolder
 
 EvaluationHook = Callable[[Mapping[str, Agent]], Mapping[str, float]]

@@ -18,7 +18,6 @@ from coevo.envs.core.errors import ConfigError, legible
 from coevo.envs.core.rewards import RewardModule
 from coevo.trainers import checkpoint, ranks
 from coevo.trainers.archive.archive import Archive
-from coevo.trainers.checkpoint import Progress
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.collect.members import check_members
 from coevo.trainers.collect.part import RolloutBackend
@@ -26,8 +25,10 @@ from coevo.trainers.config import TrainConfig
 from coevo.trainers.estimators.parts import check_weights
 from coevo.trainers.judges.roles import Roles, bind
 from coevo.trainers.learners.learner import Learner
-from coevo.trainers.learners.memory import check_room
+from coevo.trainers.learners.room import check_room
+from coevo.trainers.progress import Progress
 from coevo.trainers.run_folder import Onlooker, RunFolder
+from coevo.trainers.samplers import Source
 from coevo.trainers.seating import check_owners, envs_of, population_of, set_sampling
 
 MakeBackend = Callable[[Population], RolloutBackend | None]
@@ -167,7 +168,22 @@ def start(
         agent.publish(0)
     judges = Roles(algorithm.judges, population.agents, learners, apart)
     backend = None if make_backend is None else make_backend(population)
-    collector = Collector(config, population, modules, envs, judges, backend)
+    sources = {
+        id: Source(env, config.environments[id].weight, config.skill(id))
+        for id, env in envs.items()
+    }
+    collector = Collector(
+        algorithm.collect,
+        config.seed,
+        sources,
+        population,
+        modules,
+        judges,
+        config.rollout_parts,
+        backend,
+        algorithm.advantage.reward_weights,
+        algorithm.needs_greedy,
+    )
     run = Run(config, folder, envs, population, learners, collector, judges)
     run.trust_remote_code = trust_remote_code
     newest = checkpoint.latest(folder.checkpoints)

@@ -7,11 +7,9 @@ appended lines are truncated to the checkpoint on resume, everything else is ren
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
-import os
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,25 +20,7 @@ from coevo.envs.core.config import read_tree
 from coevo.envs.core.episode import Episode, write_episodes
 from coevo.envs.core.errors import CoevoError, ConfigError, DataError
 from coevo.trainers.config import TrainConfig, config_text, load_config
-
-
-class StorageError(CoevoError, OSError):
-    """The disk refused a write; what was written before is intact."""
-
-
-@contextlib.contextmanager
-def storage(path: Path) -> Iterator[None]:
-    """Turn a failed write into one line that says what is safe."""
-    try:
-        yield
-    except StorageError:
-        raise
-    except OSError as error:
-        reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
-        raise StorageError(
-            f"cannot write {path}: {reason}. What was written before is intact; free some room "
-            "and go on: a run with `coevo train --resume`, all else with the same command"
-        ) from None
+from coevo.trainers.files import aside, lines_of, parsed, replace_text, storage, truncate_lines
 
 
 class RunFolder:
@@ -172,23 +152,18 @@ class RunFolder:
     @property
     def damaged_lines(self) -> list[Path]:
         """Files of lines that could be no part of the log, kept beside it."""
-        found = (_aside(path) for path in (self.metrics, self.episodes))
+        found = (aside(path) for path in (self.metrics, self.episodes))
         return [path for path in found if path.exists()]
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """Read all complete lines of the metrics."""
         if not self.metrics.exists():
             return []
-        found = [_parsed(line) for line in _lines(self.metrics)]
+        found = [parsed(line) for line in lines_of(self.metrics)]
         for number, data in enumerate(found[:-1], start=1):
             if data is None or type(data.get("step")) is not int:
                 raise DataError(f"{self.metrics}, line {number} is damaged: not of an update")
         return [data for data in found if data is not None and type(data.get("step")) is int]
-
-    def write_json(self, path: Path, data: Mapping[str, Any]) -> None:
-        """Write a JSON file in one step."""
-        with storage(path):
-            replace_text(path, json.dumps(data, indent=2) + "\n")
 
 
 class Onlooker(RunFolder):
@@ -204,67 +179,3 @@ class Onlooker(RunFolder):
 
     def truncate(self, step: int) -> None:
         """Leave everything as it is."""
-
-
-def truncate_lines(path: Path, keep: Callable[[dict[str, Any]], bool]) -> None:
-    """Keep the lines of a JSON-lines file that satisfy a condition.
-
-    A last line that a kill has cut is dropped. Lines before it that cannot be read are no work of
-    ours: they are moved to a file beside it.
-    """
-    if not path.exists():
-        return
-    kept, damaged = [], []
-    lines = _lines(path)
-    for number, line in enumerate(lines):
-        try:
-            data = _parsed(line)
-            if data is not None and keep(data):
-                kept.append(line)
-            elif data is None and number < len(lines) - 1:
-                damaged.append(line)
-        except (TypeError, AttributeError):  # a step that is no number
-            damaged.append(line)
-    with storage(path):
-        if damaged:
-            with _aside(path).open("a", encoding="utf-8") as file:
-                file.writelines(line + "\n" for line in damaged)
-        replace_text(path, "".join(line + "\n" for line in kept))
-
-
-def _aside(path: Path) -> Path:
-    return path.with_name(f"{path.name}.damaged")
-
-
-def _lines(path: Path) -> list[str]:
-    """Read lines; a kill may have cut the last one inside a character.
-
-    Only a line feed ends a line: agents may say any other character that ends lines elsewhere.
-    """
-    try:
-        text = path.read_bytes().decode("utf-8", errors="replace")
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}") from None
-    return text.removesuffix("\n").split("\n") if text else []
-
-
-def _parsed(line: str) -> dict[str, Any] | None:
-    """Parse a line; the last one may have been cut by a kill."""
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return data if isinstance(data, dict) else None
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file so that readers see the old or the new content, never a part."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

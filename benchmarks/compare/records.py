@@ -16,7 +16,8 @@ from coevo.benchmarks.compare.manifest import Manifest
 from coevo.benchmarks.compare.runs import Result, Run, runs
 from coevo.benchmarks.statistics.normalise import normalise
 from coevo.envs.core.errors import DataError
-from coevo.trainers.run_folder import RunFolder, replace_text, storage
+from coevo.trainers.files import replace_text, storage
+from coevo.trainers.run_folder import RunFolder
 
 Row = dict[str, Any]
 """One measurement."""

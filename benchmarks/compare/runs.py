@@ -20,9 +20,10 @@ from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.envs.core.config import read as read_config
 from coevo.envs.core.errors import CoevoError, ConfigError, DataError
 from coevo.trainers.config import TrainConfig
+from coevo.trainers.files import StorageError, storage
 from coevo.trainers.loop import updates
 from coevo.trainers.run import start
-from coevo.trainers.run_folder import RunFolder, StorageError, storage
+from coevo.trainers.run_folder import RunFolder
 
 FINAL_SEED = 1_000_000
 """Added to a run's seed for the last measurement: starts that no point on the way has seen."""

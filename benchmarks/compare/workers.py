@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from coevo.benchmarks.compare.runs import Result, Run, carry_out, reason, write_result
+from coevo.trainers.files import StorageError
 from coevo.trainers.remote.cluster import cluster
-from coevo.trainers.run_folder import StorageError
 
 INTERRUPTED = "interrupted"
 

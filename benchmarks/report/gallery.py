@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from coevo.benchmarks.report.charts import Chart
 from coevo.benchmarks.report.style import NAMED, STYLE
-from coevo.trainers.run_folder import storage
+from coevo.trainers.files import storage
 
 DOTS = 160
 """Pixels of a PNG to the inch."""

@@ -23,7 +23,7 @@ from coevo.benchmarks.report.style import SERIES
 from coevo.benchmarks.report.transcripts import for_script, transcripts
 from coevo.envs.core.errors import legible
 from coevo.envs.core.quoting import visible
-from coevo.trainers.run_folder import storage
+from coevo.trainers.files import storage
 
 EPISODES = 400
 """Episodes in the transcript browser."""

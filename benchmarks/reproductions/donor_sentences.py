@@ -24,8 +24,7 @@ from coevo.agents.population import MakePolicy
 from coevo.agents.table import Rows, Table, TabularPolicy
 from coevo.envs.core.config import config
 from coevo.trainers.archive.archive import Artifact
-from coevo.trainers.archive.newcomers import Newcomer
-from coevo.trainers.archive.propose import Written
+from coevo.trainers.steps.writers import Newcomer, Written
 
 LEVELS = (0, 25, 50, 75, 100)
 SURE = 50.0

@@ -23,10 +23,10 @@ from coevo.agents.load import no_progress_bars
 from coevo.agents.models.chat_tokens import ChatTokens
 from coevo.agents.sampling import SamplingConfig
 from coevo.benchmarks.reproductions.run import World
+from coevo.benchmarks.starter.build import SPECIAL, TEMPLATE, make_model
+from coevo.benchmarks.starter.corpus import Example, Source, turns
+from coevo.benchmarks.starter.examples import SeedConfig, encode, loss_of
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
-from coevo.trainers.starter.build import SPECIAL, TEMPLATE, make_model
-from coevo.trainers.starter.corpus import Example, Source, turns
-from coevo.trainers.starter.examples import SeedConfig, encode, loss_of
 
 ENV = "coevo/peer_review-v0"
 REPLY = SamplingConfig(max_new_tokens=8)

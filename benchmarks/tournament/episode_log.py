@@ -16,7 +16,7 @@ from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.errors import DataError
 from coevo.trainers.collect.rollout import EpisodeSpec
-from coevo.trainers.run_folder import replace_text, storage
+from coevo.trainers.files import replace_text, storage
 
 
 @dataclass(frozen=True, kw_only=True)

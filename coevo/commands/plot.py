@@ -16,7 +16,7 @@ from coevo.benchmarks.report.gallery import saved
 from coevo.benchmarks.report.style import MUTED, STYLE
 from coevo.benchmarks.report.training import SMOOTH_NOTE, run_charts
 from coevo.benchmarks.suites.generations import Series
-from coevo.trainers.run_folder import storage
+from coevo.trainers.files import storage
 
 SHOWN = ("exploitability", "returns", "endings", "entropy", "rewards")
 """Charts of a run in its picture: the first four that there are."""

@@ -24,8 +24,10 @@ from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.config import TrainConfig, config_text, load_config
 from coevo.trainers.estimators.parts import check_weights
+from coevo.trainers.files import replace_text, storage
 from coevo.trainers.loggers import read_names, recorded
-from coevo.trainers.run_folder import RunFolder, replace_text, storage
+from coevo.trainers.progress import Progress
+from coevo.trainers.run_folder import RunFolder
 
 BUDGET = "4m"
 """Limit of a run that is given none."""
@@ -288,15 +290,15 @@ def _no_run(path: Path) -> str:
     return f"no run folder {path}{hint}"
 
 
-def reached(folder: RunFolder) -> checkpoint.Progress:
+def reached(folder: RunFolder) -> Progress:
     """Read where the newest checkpoint of a run stands."""
     newest = checkpoint.latest(folder.checkpoints)
     if newest is None:
-        return checkpoint.Progress()
+        return Progress()
     return checkpoint.recorded(newest).progress
 
 
-def _check_ahead(config: TrainConfig, now: checkpoint.Progress) -> None:
+def _check_ahead(config: TrainConfig, now: Progress) -> None:
     for option, limit, done in (
         ("--steps", config.steps, now.step),
         ("--budget", config.budget_seconds, now.seconds),

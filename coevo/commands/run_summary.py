@@ -11,6 +11,7 @@ import coevo
 from coevo.benchmarks.provenance import commit, hardware
 from coevo.envs.core.config import plain
 from coevo.trainers.config import TrainConfig
+from coevo.trainers.files import write_json
 from coevo.trainers.run_folder import RunFolder
 
 
@@ -38,4 +39,4 @@ def config_hash(config: TrainConfig) -> str:
 def write_summary(folder: RunFolder, summary: Mapping[str, Any]) -> None:
     """Write what is known so far, tables first."""
     first = {key: summary[key] for key in ("before", "after") if key in summary}
-    folder.write_json(folder.summary, first | dict(summary))
+    write_json(folder.summary, first | dict(summary))

@@ -10,9 +10,9 @@ from coevo.commands.screen import Screen
 from coevo.commands.starter_build import limits, watched
 from coevo.envs import make
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.run_folder import storage
-from coevo.trainers.starter.corpus import Source
-from coevo.trainers.starter.lesson import SKILLS, LessonConfig, teach
+from coevo.trainers.files import storage
+from coevo.benchmarks.starter.corpus import Source
+from coevo.benchmarks.starter.lesson import SKILLS, LessonConfig, teach
 
 
 def run(args: StarterLesson) -> int:

@@ -295,8 +295,8 @@ def test_scripted_play_is_legal_and_the_check_covers_every_environment():
 
 
 def test_build_makes_a_model_that_loads(cli, here, monkeypatch):
+    from coevo.benchmarks.starter.examples import SeedConfig
     from coevo.commands import starter_build
-    from coevo.trainers.starter.examples import SeedConfig
 
     small = replace(SeedConfig(), hidden=16, layers=1, heads=2, feed_forward=16)
     monkeypatch.setattr(starter_build, "SeedConfig", lambda **kwargs: replace(small, **kwargs))

@@ -13,8 +13,10 @@ from coevo.agents.models.folders import policy_folders
 from coevo.agents.population import Adapters, FrozenOpponent, Separate
 from coevo.envs.core.errors import DataError, UndefinedError
 from coevo.trainers import checkpoint, loop
-from coevo.trainers.checkpoint import MANIFEST, Progress
-from coevo.trainers.run_folder import RunFolder, StorageError
+from coevo.trainers.checkpoint import MANIFEST
+from coevo.trainers.files import StorageError
+from coevo.trainers.progress import Progress
+from coevo.trainers.run_folder import RunFolder
 
 
 def tensors(run):

@@ -16,7 +16,7 @@ from coevo.envs import make
 from coevo.envs.core.config import plain, read
 from coevo.envs.core.errors import CoevoError, ConfigError
 from coevo.trainers import loop
-from coevo.trainers.collect.settings import CollectConfig
+from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.config import Environment, TrainConfig, config_text, load_config
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.samplers import Evolve, Proposal, Source

@@ -8,7 +8,7 @@ import torch
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint, loop, ranks
 from coevo.trainers.algorithm import OptimConfig
-from coevo.trainers.learners import eight_bit, memory
+from coevo.trainers.learners import eight_bit, room
 from coevo.trainers.run_folder import RunFolder
 
 SMALL = {"optim.optimiser": "adamw8bit", "optim.lr": 1e-3}
@@ -43,7 +43,7 @@ def test_moments_are_small_and_moves_are_those_of_adamw(started, torchao):
     held = {p: bytes_of(learner.optimizer.state[p]) for p in sizes}
     assert held == sizes
     assert sum(held.values()) < 0.27 * 8 * sum(p.numel() for p in sizes)
-    assert memory.estimate([learner])["moments of AdamW"] == 0
+    assert room.estimate([learner])["moments of AdamW"] == 0
     plain = started("plain", 2, {"optim.lr": 1e-3})
     start = weights(loop.start(*plain))
     moved, wanted = weights(run) - start, weights(loop.train(*plain)) - start

@@ -111,7 +111,7 @@ def test_a_stop_or_a_full_disk_is_not_the_candidates_failure(tmp_path, monkeypat
 def test_a_fork_goes_on_where_it_was_and_another_run_takes_its_folder(tmp_path):
     run = outer(tmp_path)
     step = next(s for s in run.config.algorithm.cycle if isinstance(s, InnerRun))
-    changes = step.changed(run, "g1", 5)
+    changes = step.changed("g1", 5)
     first = run.fork(changes, "x")
     for done in loop.updates(first):
         if done.step == 2:
@@ -125,7 +125,7 @@ def test_a_fork_goes_on_where_it_was_and_another_run_takes_its_folder(tmp_path):
 
 def test_an_inner_run_needs_an_environment(tmp_path):
     run = outer(tmp_path, env="")
-    with pytest.raises(ConfigError, match=r"cycle\.inner\.env='' .*name the environment"):
+    with pytest.raises(ConfigError, match=r"cycle\.inner_run\.env='' .*name the environment"):
         loop.update(run)
 
 

@@ -8,7 +8,7 @@ import torch
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
 from coevo.trainers.items.sequences import build
-from coevo.trainers.learners import memory
+from coevo.trainers.learners import room
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import build_batch, compute_advantages
 
@@ -117,17 +117,17 @@ def test_recomputed_layers_keep_less_and_move_weights_alike(lesson):
 def test_what_adamw_will_hold_is_counted(lesson):
     learner, sequences = lesson()
     size = 4 * sum(p.numel() for p in learner.model.parameters())
-    assert memory.estimate([learner]) == {"gradients": size, "moments of AdamW": 2 * size}
-    assert memory.held([learner]) == dict.fromkeys(("weights", "magnet", "ema weights"), size)
+    assert room.estimate([learner]) == {"gradients": size, "moments of AdamW": 2 * size}
+    assert room.held([learner]) == dict.fromkeys(("weights", "magnet", "ema weights"), size)
     updated(learner, sequences)
     held = sum(
         t.numel() * 4 for s in learner.optimizer.state.values() for t in s.values() if t.dim()
     )
     assert held == 2 * size
-    assert memory.estimate([learner])["moments of AdamW"] == 0
+    assert room.estimate([learner])["moments of AdamW"] == 0
 
 
 def test_a_run_that_cannot_fit_is_refused_before_it_starts(lesson, monkeypatch):
-    monkeypatch.setattr(memory, "_free", lambda device: 1000)
+    monkeypatch.setattr(room, "_free", lambda device: 1000)
     with pytest.raises(ConfigError, match=r"does not fit: gradients .* moments .* 9.31e-07 GiB"):
         lesson()

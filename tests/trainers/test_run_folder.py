@@ -9,7 +9,8 @@ from coevo.envs.core.episode import Episode, Turn, read_episodes
 from coevo.envs.core.errors import DataError
 from coevo.envs.core.parsing import Status
 from coevo.trainers import run_folder
-from coevo.trainers.run_folder import RunFolder, StorageError, replace_text, storage
+from coevo.trainers.files import StorageError, replace_text, storage, write_json
+from coevo.trainers.run_folder import RunFolder
 
 
 def spoken(text="[bet]"):
@@ -75,7 +76,7 @@ def full(*_):
 
 def test_results_are_written_as_json(config, folder):
     made = folder(config())
-    made.write_json(made.summary, {"before": {"forfeit_rate": 0.5}})
+    write_json(made.summary, {"before": {"forfeit_rate": 0.5}})
     assert json.loads(made.summary.read_text()) == {"before": {"forfeit_rate": 0.5}}
 
 

@@ -9,16 +9,16 @@ import torch
 from coevo.agents.agent import Request
 from coevo.agents.load import load_agent
 from coevo.agents.models.chat_tokens import ChatTokens
+from coevo.benchmarks.starter import build, imitation, muon
+from coevo.benchmarks.starter import examples as in_tokens
+from coevo.benchmarks.starter.corpus import Source, sources, turns
+from coevo.benchmarks.starter.examples import Encoded, SeedConfig
+from coevo.benchmarks.starter.lesson import LessonConfig, teach
 from coevo.envs import list_envs
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status, parse_move
 from coevo.trainers.loop import drive
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.starter import build, imitation, muon
-from coevo.trainers.starter import examples as in_tokens
-from coevo.trainers.starter.corpus import Source, sources, turns
-from coevo.trainers.starter.examples import Encoded, SeedConfig
-from coevo.trainers.starter.lesson import LessonConfig, teach
 
 KUHN = Source(env="coevo/kuhn_poker-v0")
 

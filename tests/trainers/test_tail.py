@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from coevo.trainers.run_folder import truncate_lines
+from coevo.trainers.files import truncate_lines
 from coevo.trainers.tail import News, Tail
 
 

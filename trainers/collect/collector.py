@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,10 +18,10 @@ from torch import Tensor
 from coevo.agents.agent import Agent
 from coevo.agents.population import Population, Result
 from coevo.envs.core.apply import apply_batch
-from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.rewards import Judges, RewardModule, ScoreContext
 from coevo.trainers.collect.ahead import Ahead, as_they_are, retire
+from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.collect.group import Group
 from coevo.trainers.collect.part import GREEDY, Part, RolloutBackend, play_part
 from coevo.trainers.collect.rollout import EpisodeSpec
@@ -38,9 +38,6 @@ from coevo.trainers.samplers import (
     refill,
     shared_out,
 )
-
-if TYPE_CHECKING:
-    from coevo.trainers.config import TrainConfig
 
 HELD_OUT = 2**20
 """Marks the random streams of episodes that judge something, not to be learnt from."""
@@ -65,35 +62,39 @@ class Collected:
 
 @dataclass
 class Collector:
-    """Proposes tasks and plays them; remembers tasks and episodes where the record asks for it.
+    """Proposes tasks and plays them; remembers tasks and episodes where the algorithm asks for it.
 
     Args:
-        config: the run.
-        population: who plays.
+        settings: how many episodes of which tasks.
+        seed: of the run.
+        sources: environment id -> an environment that was never reset, with its weight.
+        population: the agents that play.
         modules: reward modules that are applied to finished episodes.
-        envs: id -> an environment that was never reset.
-        judges: whom they ask.
-        backend: plays the parts of an update; None plays them here, one after the other.
+        judges: answer the questions of reward modules.
+        parts: parts in which the episodes of an update are played.
+        backend: plays the parts of an update; None plays them in this process.
+        reward_weights: of reward components in what is credited; 1 where not given.
+        greedy: whether every task is also played greedily once.
     """
 
-    config: TrainConfig
+    settings: CollectConfig
+    seed: int
+    sources: Mapping[str, Source]
     population: Population
     modules: Sequence[RewardModule]
-    envs: Mapping[str, TextEnv]
     judges: Judges | None = None
+    parts: int = 1
     backend: RolloutBackend | None = None
+    reward_weights: Mapping[str, float] = field(default_factory=dict)
+    greedy: bool = False
     curriculum: Curriculum = field(init=False)
     replay: ReplayBuffer = field(init=False)
     task_buffer: TaskStore = field(init=False)
     ahead: Ahead = field(init=False)
 
     def __post_init__(self) -> None:
-        spec = self.config.algorithm.collect
-        sources = {
-            id: Source(env, self.config.environments[id].weight, self.config.skill(id))
-            for id, env in self.envs.items()
-        }
-        self.curriculum = spec.curriculum.start(sources, spec, self.config.seed)
+        spec = self.settings
+        self.curriculum = spec.curriculum.start(self.sources, spec, self.seed)
         self.replay = ReplayBuffer() if spec.replay is None else spec.replay.buffer()
         self.task_buffer = TaskStore() if spec.task_buffer is None else spec.task_buffer.store()
         self.ahead = Ahead(spec.staleness)
@@ -108,8 +109,8 @@ class Collector:
         Raises:
             RefillError: too few informative groups were found.
         """
-        spec = self.config.algorithm.collect
-        rng = np.random.default_rng([self.config.seed, step, 1])
+        spec = self.settings
+        rng = np.random.default_rng([self.seed, step, 1])
         mix = self.replay.mix(spec.episodes // spec.group_size, step, rng)
         dropped = self.ahead.drop_old()
         first = self._first(step, mix.fresh, variation)
@@ -129,8 +130,7 @@ class Collector:
         metrics = outcomes(every) | self.task_buffer.metrics() | self.curriculum.metrics()
         metrics |= found.metrics() if spec.select.refills else {}
         metrics |= self._ages(played, step, dropped)
-        weights = self.config.algorithm.advantage.reward_weights
-        baselines = greedy_baselines(found.groups, weights)
+        baselines = greedy_baselines(found.groups, self.reward_weights)
         return _joined(found.groups, mix, self._tokens(played), metrics, baselines)
 
     def held_out(
@@ -141,9 +141,9 @@ class Collector:
         No update has these tasks: their seeds lie beyond those that training draws. Everybody draws
         alike under every variation.
         """
-        rng = np.random.default_rng([self.config.seed, step, HELD_OUT])
+        rng = np.random.default_rng([self.seed, step, HELD_OUT])
         seeds = rng.integers(2**31, 2**32, size=tasks)
-        envs = shared_out(self.curriculum.sources, tasks, [self.config.seed, step, HELD_OUT])
+        envs = shared_out(self.sources, tasks, [self.seed, step, HELD_OUT])
         planned = []
         for i, (seed, env) in enumerate(zip(seeds.tolist(), envs, strict=True)):
             spec = EpisodeSpec(seed, self.population.assign(i, rng), i, env=env)
@@ -162,7 +162,7 @@ class Collector:
 
     def plan(self, step: int, groups: int, batch: int = 0) -> list[Group]:
         """Decide which tasks are played how often, and who sits where."""
-        seed, tasks = self.config.seed, self.curriculum.propose(step, groups, batch)
+        seed, tasks = self.seed, self.curriculum.propose(step, groups, batch)
         planned: list[Group] = []
         stream = 0
         for task in (t for t in tasks if t.episodes):
@@ -202,7 +202,7 @@ class Collector:
     def _play(
         self, planned: Sequence[Group], step: int, batch: int, variation: Variation | None
     ) -> list[Group]:
-        """RolloutBackend all groups at once and apply every reward module."""
+        """Play all groups at once and apply every reward module."""
         agents = self.population.agents
         if variation is not None:
             planned = [
@@ -215,15 +215,16 @@ class Collector:
     def _played(
         self, planned: Sequence[Group], step: int, batch: int, agents: dict[str, Agent]
     ) -> list[Group]:
-        """RolloutBackend all groups, in so many parts as the configuration says."""
-        count = max(1, min(self.config.rollout_parts, len(planned)))
+        """Play all groups in `parts` parts."""
+        count = max(1, min(self.parts, len(planned)))
         ends = [len(planned) * i // count for i in range(count + 1)]
         seeds, parts = self._seeds(agents, step, batch), list[Part]()
         for a, b in pairwise(ends):
             specs = self._specs(planned[a:b])
             parts.append(Part(specs, seeds, sum(len(p.specs) for p in parts)))
         if self.backend is None:
-            found: Sequence[list[Episode]] = [play_part(p, self.envs, agents) for p in parts]
+            envs = {id: source.env for id, source in self.sources.items()}
+            found: Sequence[list[Episode]] = [play_part(p, envs, agents) for p in parts]
         else:
             found = self.backend(parts, agents)
         played = []
@@ -236,7 +237,7 @@ class Collector:
     def _specs(self, groups: Sequence[Group]) -> tuple[EpisodeSpec, ...]:
         """Return what is played of some groups: their episodes, then a greedy one of each."""
         specs, learners = [s for g in groups for s in g.specs], self.population.learners
-        if self.config.algorithm.needs_greedy:
+        if self.greedy:
             specs += [_greedily(g.specs[0], learners) for g in groups]
         return tuple(specs)
 
@@ -244,7 +245,7 @@ class Collector:
         """Return from which seed every agent draws."""
         found = {}
         for i, name in enumerate(agents):
-            sequence = np.random.SeedSequence([self.config.seed, step, i, batch])
+            sequence = np.random.SeedSequence([self.seed, step, i, batch])
             found[name] = int(sequence.generate_state(1, np.uint64)[0] >> 1)
         return found
 
@@ -256,7 +257,7 @@ class Collector:
             agents[name].reseed(seed)
         greedy = [g.greedy for g in played if g.greedy is not None]
         episodes = [*(e for g in played for e in g.episodes), *greedy]
-        apply_batch(self.modules, episodes, ScoreContext(step, self.config.seed, self.judges))
+        apply_batch(self.modules, episodes, ScoreContext(step, self.seed, self.judges))
         return played
 
     def _ages(self, played: Sequence[Group], step: int, dropped: int) -> dict[str, float]:
@@ -274,7 +275,7 @@ class Collector:
 
     def _selected(self, groups: Sequence[Group]) -> list[bool]:
         """Return which groups pass the selection, each seat's outcomes judged apart."""
-        select = self.config.algorithm.collect.select
+        select = self.settings.select
         scores = [s for g in groups for s in self._scores(g)]
         if not scores:
             return [True] * len(groups)
@@ -284,7 +285,7 @@ class Collector:
 
     def _scores(self, group: Group) -> list[tuple[float, int, int]]:
         """Return (outcome, group, seat) of every trajectory that a learner wrote."""
-        component = self.config.algorithm.collect.component
+        component = self.settings.component
         return [
             (episode.total(seat, component), group.key, i)
             for spec, episode in zip(group.specs, group.episodes, strict=True)
@@ -295,7 +296,7 @@ class Collector:
 
     def _results(self, group: Group) -> Iterator[Result]:
         """Return who earned what in the episodes of a group."""
-        component = self.config.algorithm.collect.component
+        component = self.settings.component
         for spec, episode in zip(group.specs, group.episodes, strict=True):
             if episode.stop is not StopReason.ERROR:
                 yield Result(spec.players, {s: episode.total(s, component) for s in episode.agents})
@@ -316,7 +317,7 @@ class Collector:
             if at < collected.fresh:
                 own = seat if self.replay.by_seat else ""
                 episode, group = collected.episodes[at], collected.groups[at]
-                reward = episode.total(seat, self.config.algorithm.collect.component)
+                reward = episode.total(seat, self.settings.component)
                 items.setdefault((at, own), Kept(episode, group, step, reward, advantage, own))
         self.replay.add(list(items.values()))
 
@@ -326,7 +327,7 @@ class Collector:
         With them the advantage of each of their trajectories, computed anew, and the factor on the
         loss of the pass.
         """
-        rng = np.random.default_rng([self.config.seed, step, 2])
+        rng = np.random.default_rng([self.seed, step, 2])
         extra = self.replay.extra(step, rng)
         if extra is None or not extra.items:
             return None

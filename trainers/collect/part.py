@@ -54,7 +54,7 @@ class RolloutBackend(Protocol):
 def play_part(
     part: Part, envs: Mapping[str, TextEnv], agents: Mapping[str, Agent]
 ) -> list[Episode]:
-    """RolloutBackend a part, and return its episodes in the order of its specs.
+    """Play a part, and return its episodes in the order of its specs.
 
     Args:
         part: what to play.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
 from coevo.agents.agent import Agent, Reply, Request, Unanswered
 from coevo.agents.policy import Policy
+from coevo.agents.population import Population
 from coevo.envs.core.config import config
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError, unknown
@@ -20,10 +21,7 @@ from coevo.envs.core.rewards import RewardModule
 from coevo.trainers.collect.injected import Injected
 from coevo.trainers.items.sequences import Sequences, build
 from coevo.trainers.judges.question import Question
-
-if TYPE_CHECKING:
-    from coevo.agents.population import Population
-    from coevo.trainers.learners.learner import Learner
+from coevo.trainers.learners.learner import Learner
 
 SEAT = "judge_0"
 """Seat of every judge, in records."""

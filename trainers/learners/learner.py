@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,7 @@ from coevo.trainers.estimators import LossConfig, merge_stats
 from coevo.trainers.estimators.loss_stats import for_log
 from coevo.trainers.items.items import Items
 from coevo.trainers.items.sequences import Sequences
+from coevo.trainers.learners.algorithm_settings import AlgorithmSettings
 from coevo.trainers.learners.eight_bit import adamw8bit
 from coevo.trainers.learners.item_objective import ItemObjective
 from coevo.trainers.learners.lesson import Lesson
@@ -27,9 +28,6 @@ from coevo.trainers.learners.passes import Passes
 from coevo.trainers.learners.settings import OptimConfig, UtteranceCritic
 from coevo.trainers.learners.utterance_critic import UtteranceCriticNet
 from coevo.trainers.losses import ItemLoss
-
-if TYPE_CHECKING:
-    from coevo.trainers.algorithm import Algorithm
 
 
 class Learner:
@@ -46,7 +44,7 @@ class Learner:
     def __init__(
         self,
         agent: Policy,
-        algorithm: Algorithm,
+        algorithm: AlgorithmSettings,
         optim: OptimConfig | None = None,
         *,
         recompute: bool = False,

@@ -10,17 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
 from coevo.envs.core.config import config
 from coevo.envs.core.env import TextEnv
-from coevo.envs.core.errors import ConfigError
+from coevo.trainers.samplers.allocate import Allocation
 from coevo.trainers.samplers.tasks import TaskHistory
-
-if TYPE_CHECKING:
-    from coevo.trainers.collect.settings import CollectConfig
 
 SKILLS = 4
 """Stream of the generator that shares groups out among environments."""
@@ -62,6 +59,21 @@ Seen = tuple[Proposal, Sequence[float]]
 """A task that was played, and the outcomes of its learners' trajectories."""
 
 
+class TaskSettings(Protocol):
+    """What a curriculum reads of the settings of collection; `CollectConfig` documents each."""
+
+    @property
+    def tasks(self) -> int: ...
+    @property
+    def group_size(self) -> int: ...
+    @property
+    def allocate(self) -> Allocation: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+
+
 class Curriculum:
     """Draws new tasks, or plays a fixed list, each environment by its weight.
 
@@ -71,7 +83,7 @@ class Curriculum:
         seed: of the run.
     """
 
-    def __init__(self, sources: Mapping[str, Source], collect: CollectConfig, seed: int) -> None:
+    def __init__(self, sources: Mapping[str, Source], collect: TaskSettings, seed: int) -> None:
         self.sources, self.collect, self.seed = sources, collect, seed
         low, high = collect.low, collect.high
         self.skills = tuple(dict.fromkeys(source.skill for source in sources.values()))
@@ -168,17 +180,10 @@ def shared_out(sources: Mapping[str, Source], groups: int, entropy: Sequence[int
 class Drawn:
     """New tasks, or those of the list of `collect.tasks`, as `collect.allocate` says."""
 
+    counts_episodes: ClassVar[bool] = False
+    """Whether it decides itself how often a task is played."""
     name: Literal["drawn"] = "drawn"
 
-    def start(self, sources: Mapping[str, Source], collect: CollectConfig, seed: int) -> Curriculum:
+    def start(self, sources: Mapping[str, Source], collect: TaskSettings, seed: int) -> Curriculum:
         """Return a curriculum that has seen nothing."""
         return Curriculum(sources, collect, seed)
-
-
-def check_alone(collect: CollectConfig) -> None:
-    """Refuse allocators beside a curriculum that decides itself how often a task is played."""
-    if collect.allocate.needs_history:
-        raise ConfigError(
-            f"collect.allocate={collect.allocate.name!r} and collect.curriculum="
-            f"{collect.curriculum.name!r} both decide what is played; leave one out"
-        )

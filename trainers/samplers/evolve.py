@@ -12,16 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import DataError
-from coevo.trainers.samplers.curriculum import Curriculum, Proposal, Seen, Source, check_alone
-
-if TYPE_CHECKING:
-    from coevo.trainers.collect.settings import CollectConfig
+from coevo.trainers.samplers.curriculum import Curriculum, Proposal, Seen, Source, TaskSettings
 
 STREAM = 5
 """Of the generator that draws from the buffer."""
@@ -31,6 +28,7 @@ STREAM = 5
 class Evolve:
     """A buffer of tasks, drawn by how much their episodes differ, and varied."""
 
+    counts_episodes: ClassVar[bool] = True
     name: Literal["evolve"] = "evolve"
     info: Literal["regret", "advantage", "variance"] = "regret"
     """What a task is worth."""
@@ -44,10 +42,9 @@ class Evolve:
     """Tasks that are kept; those that are worth least go first."""
 
     def start(
-        self, sources: Mapping[str, Source], collect: CollectConfig, seed: int
+        self, sources: Mapping[str, Source], collect: TaskSettings, seed: int
     ) -> EvolvingTasks:
         """Return a curriculum with an empty buffer."""
-        check_alone(collect)
         return EvolvingTasks(sources, collect, seed, self)
 
     def worth(self, outcomes: Sequence[float]) -> float:
@@ -69,7 +66,7 @@ class EvolvingTasks(Curriculum):
     """The buffer and what is drawn from it."""
 
     def __init__(
-        self, sources: Mapping[str, Source], collect: CollectConfig, seed: int, config: Evolve
+        self, sources: Mapping[str, Source], collect: TaskSettings, seed: int, config: Evolve
     ) -> None:
         super().__init__(sources, collect, seed)
         self.config = config

@@ -17,8 +17,8 @@ from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import legible
 from coevo.envs.games.tensors import encoding
 from coevo.envs.games.vector import LEARNER, VectorView, numbered, vector_env
-from coevo.trainers.checkpoint import Progress
 from coevo.trainers.collect.metrics import rollout_metrics
+from coevo.trainers.progress import Progress
 from coevo.trainers.sb3.past import PastSelves
 from coevo.trainers.sb3.settings import SB3Config, baseline
 

@@ -18,9 +18,9 @@ from typing import Any
 
 from coevo.agents.models.sb3 import SB3Agent
 from coevo.trainers import checkpoint
-from coevo.trainers.checkpoint import Progress
 from coevo.trainers.loop import EvaluationHook, Update, drive
 from coevo.trainers.measuring import Outcome, totals
+from coevo.trainers.progress import Progress
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.sb3.learner import SB3Learner
 from coevo.trainers.sb3.settings import SB3Config

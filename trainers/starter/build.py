@@ -18,10 +18,10 @@ from transformers import (
 
 from coevo.agents.load import no_progress_bars
 from coevo.agents.models.chat_tokens import ChatTokens
+from coevo.benchmarks.starter.corpus import Example, sources, turns
+from coevo.benchmarks.starter.examples import SeedConfig, encode
+from coevo.benchmarks.starter.imitation import Report, imitate
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.starter.corpus import Example, sources, turns
-from coevo.trainers.starter.examples import SeedConfig, encode
-from coevo.trainers.starter.imitation import Report, imitate
 
 SPECIAL = ("<|pad|>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>")
 TEMPLATE = (

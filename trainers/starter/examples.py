@@ -16,7 +16,7 @@ from transformers import LlamaForCausalLM
 
 from coevo.agents.models.chat_tokens import ChatTokens
 from coevo.agents.scoring import positions
-from coevo.trainers.starter.corpus import Example
+from coevo.benchmarks.starter.corpus import Example
 
 
 @dataclass(frozen=True, kw_only=True)

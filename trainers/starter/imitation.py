@@ -23,14 +23,14 @@ from transformers import LlamaForCausalLM
 
 from coevo.agents.agent import Agent
 from coevo.agents.scoring import micro_batches
+from coevo.benchmarks.starter.examples import Encoded, SeedConfig, loss_of
+from coevo.benchmarks.starter.muon import Muon
 from coevo.envs.core.errors import legible
 from coevo.trainers import checkpoint
-from coevo.trainers.checkpoint import Progress
 from coevo.trainers.loop import drive
 from coevo.trainers.measuring import Outcome
+from coevo.trainers.progress import Progress
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.starter.examples import Encoded, SeedConfig, loss_of
-from coevo.trainers.starter.muon import Muon
 
 STEPS = 20
 """Optimiser steps of an update."""

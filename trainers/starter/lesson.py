@@ -14,11 +14,11 @@ import numpy as np
 
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_agent
+from coevo.benchmarks.starter.build import save, unfinished
+from coevo.benchmarks.starter.corpus import Source, turns
+from coevo.benchmarks.starter.examples import SeedConfig, encode
+from coevo.benchmarks.starter.imitation import Report, imitate
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.starter.build import save, unfinished
-from coevo.trainers.starter.corpus import Source, turns
-from coevo.trainers.starter.examples import SeedConfig, encode
-from coevo.trainers.starter.imitation import Report, imitate
 
 SKILLS = (0.3, 0.7, 0.9, 1.0)
 """Of those who play in a lesson, so that many situations come up."""

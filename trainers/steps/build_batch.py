@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 
@@ -12,10 +12,8 @@ from coevo.envs.core.config import config
 from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.estimators import Trajectories
 from coevo.trainers.items.sequences import Batch, Sequences, build
-
-if TYPE_CHECKING:
-    from coevo.trainers.algorithm import Algorithm
-    from coevo.trainers.learners.learner import Learner
+from coevo.trainers.learners.algorithm_settings import AlgorithmSettings
+from coevo.trainers.learners.learner import Learner
 
 
 @config
@@ -44,7 +42,7 @@ class BuildBatch(Step):
         ctx.batch = None if batch is None else scored(algorithm, ctx.learners, batch)
 
 
-def scored(algorithm: Algorithm, learners: Mapping[str, Learner], batch: Batch) -> Batch:
+def scored(algorithm: AlgorithmSettings, learners: Mapping[str, Learner], batch: Batch) -> Batch:
     """Return a batch with everything that passes without gradient say of it."""
     old = needs_old(algorithm, learners)
     sequences = score(learners, batch.sequences, old=old)
@@ -53,7 +51,7 @@ def scored(algorithm: Algorithm, learners: Mapping[str, Learner], batch: Batch) 
     )
 
 
-def needs_old(algorithm: Algorithm, learners: Mapping[str, Learner]) -> bool:
+def needs_old(algorithm: AlgorithmSettings, learners: Mapping[str, Learner]) -> bool:
     """Return whether the behaviour must be scored before the first optimiser step."""
     several_steps = any(x.optim.epochs * x.optim.minibatches > 1 for x in learners.values())
     # What a later role departs from is no longer what its own first pass gives.

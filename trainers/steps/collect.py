@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from coevo.envs.core.config import config
 from coevo.trainers import ranks
+from coevo.trainers.collect.collector import Collected
 from coevo.trainers.collect.metrics import rollout_metrics
 from coevo.trainers.cycle import Step, UpdateContext
-
-if TYPE_CHECKING:
-    from coevo.trainers.checkpoint import Progress
-    from coevo.trainers.collect.collector import Collected
+from coevo.trainers.progress import Progress
 
 
 @config

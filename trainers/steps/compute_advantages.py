@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -13,11 +13,9 @@ from coevo.envs.core.config import config
 from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.estimators import Advantages, Trajectories, advantages
 from coevo.trainers.items.sequences import Batch, Sequences, note_advantages
+from coevo.trainers.learners.algorithm_settings import AlgorithmSettings
+from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.utterance_critic import CRITICS
-
-if TYPE_CHECKING:
-    from coevo.trainers.algorithm import Algorithm
-    from coevo.trainers.learners.learner import Learner
 
 
 @config
@@ -55,7 +53,7 @@ class Credited:
 
 
 def credit(
-    algorithm: Algorithm,
+    algorithm: AlgorithmSettings,
     learners: Mapping[str, Learner],
     batch: Batch,
     state: Mapping[str, Any],
@@ -94,7 +92,7 @@ def with_advantages(sequences: Sequences, credited: Advantages) -> Sequences:
 
 
 def _judged(
-    algorithm: Algorithm,
+    algorithm: AlgorithmSettings,
     learners: Mapping[str, Learner],
     found: Trajectories,
     sequences: Sequences,

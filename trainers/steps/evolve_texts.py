@@ -10,9 +10,9 @@ import numpy as np
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.archive.archive import Artifact, Kind
-from coevo.trainers.archive.newcomers import Imitate, Newcoming
 from coevo.trainers.archive.selection import Truncation
 from coevo.trainers.cycle import Step, UpdateContext
+from coevo.trainers.steps.writers import Imitate, Newcoming
 
 
 @config

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -16,10 +16,8 @@ from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.archive.archive import Kind
-from coevo.trainers.cycle import Step, UpdateContext
-
-if TYPE_CHECKING:
-    from coevo.trainers.run import Run
+from coevo.trainers.cycle import Fork, Step, UpdateContext
+from coevo.trainers.files import write_json
 
 SETTLED = {
     "budget_seconds": None,
@@ -107,13 +105,13 @@ class InnerRun(Step):
         """Train a fork; whatever goes wrong is its failure, but for lack of disk or memory."""
         seed = np.random.SeedSequence([ctx.seed, ctx.step, 6]).generate_state(1)[0]
         try:
-            return self._trained(ctx.fork(self.changed(ctx, text, int(seed)), name), ctx)
+            return self._trained(ctx.fork(self.changed(text, int(seed)), name))
         except (OSError, MemoryError):
             raise
         except Exception as error:  # a text can break a run in ways that nobody foresees
             return _Fitness(self.failed, " ".join(f"{type(error).__name__}: {error}".split())[:300])
 
-    def changed(self, ctx: UpdateContext, text: str, seed: int) -> dict[str, Any]:
+    def changed(self, text: str, seed: int) -> dict[str, Any]:
         """Return in what the inner run of a text differs from the run around it."""
         return SETTLED | {
             **self.changes,
@@ -127,23 +125,22 @@ class InnerRun(Step):
             **({"model": self.model} if self.model else {}),
         }
 
-    def _trained(self, inner: Run, ctx: UpdateContext) -> _Fitness:
+    def _trained(self, inner: Fork) -> _Fitness:
         """Train to the end and validate, unless that was done before this run was stopped."""
-        path = inner.folder.summary
-        if path.is_file():
-            return _Fitness(**json.loads(path.read_text(encoding="utf-8")))
-        assert ctx.finish is not None  # the loop gives it
-        ctx.finish(inner)
-        (episodes,) = inner.collector.held_out(self.tasks, inner.progress.step)
+        summary = inner.path / "summary.json"
+        if summary.is_file():
+            return _Fitness(**json.loads(summary.read_text(encoding="utf-8")))
+        progress = inner.finish()
+        (episodes,) = inner.collector.held_out(self.tasks, progress.step)
         value = _mean(episodes, self.component)
-        progress = inner.progress.plus(
+        progress = progress.plus(
             tokens=inner.collector.tokens(episodes), turns=sum(len(e.turns) for e in episodes)
         )
         found = _Fitness(value, "", progress.tokens, progress.turns)
         if not math.isfinite(value):
             found = replace(found, value=self.failed, note="no held-out task was finished")
-        inner.folder.write_json(path, vars(found))
-        shutil.rmtree(inner.folder.checkpoints)  # what is asked for again is the summary alone
+        write_json(summary, vars(found))
+        shutil.rmtree(inner.path / "checkpoints")  # only the summary is read again
         return found
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from coevo.envs.core.config import config, whole
 from coevo.trainers.archive.archive import Artifact, Kind
 from coevo.trainers.archive.injected_texts import InjectedTexts, worth_by_artifact
-from coevo.trainers.archive.propose import Proposing, Reflect
 from coevo.trainers.archive.selection import Truncation
 from coevo.trainers.cycle import Step, UpdateContext
+from coevo.trainers.steps.writers import Proposing, Reflect
 
 
 @config

@@ -11,8 +11,8 @@ from coevo.envs.core.config import config
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.archive.archive import Kind
-from coevo.trainers.archive.propose import Proposing, Review
 from coevo.trainers.cycle import Step, UpdateContext
+from coevo.trainers.steps.writers import Proposing, Review
 
 
 @config

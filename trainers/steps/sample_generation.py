@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -16,9 +16,7 @@ from coevo.trainers.archive.evolution import CmaEs, Strategy
 from coevo.trainers.archive.generation import Generation
 from coevo.trainers.archive.genome import Genome, SingularValues
 from coevo.trainers.cycle import Step, UpdateContext
-
-if TYPE_CHECKING:
-    from coevo.trainers.learners.learner import Learner
+from coevo.trainers.learners.learner import Learner
 
 
 @config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -12,13 +12,11 @@ from coevo.envs.core.config import config
 from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.items.items import Items
 from coevo.trainers.items.sequences import Sequences
+from coevo.trainers.learners.algorithm_settings import AlgorithmSettings
+from coevo.trainers.learners.learner import Learner
+from coevo.trainers.learners.settings import OptimConfig
 from coevo.trainers.losses import Loss, Policy
 from coevo.trainers.steps.build_batch import needs_old, rescore
-
-if TYPE_CHECKING:
-    from coevo.trainers.algorithm import Algorithm
-    from coevo.trainers.learners.learner import Learner
-    from coevo.trainers.learners.settings import OptimConfig
 
 
 @config
@@ -81,7 +79,7 @@ Lessons = Sequence[tuple[Loss, Sequences | Items]]
 
 
 def learn(
-    algorithm: Algorithm,
+    algorithm: AlgorithmSettings,
     learners: Mapping[str, Learner],
     lessons: Lessons,
     state: Mapping[str, Any],

@@ -34,7 +34,7 @@ class UpdateGenome(Step):
         if ctx.variation is None:
             return  # no generation yet
         assert isinstance(ctx.variation, Generation)  # the cycle was checked
-        asked = next(s for s in ctx.algorithm.cycle if isinstance(s, SampleGeneration))
+        asked = next(s for s in ctx.cycle if isinstance(s, SampleGeneration))
         weights = ctx.algorithm.advantage.reward_weights
         for member in ctx.variation.agents.values():
             member.retire()

@@ -9,8 +9,8 @@ from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.donor_sentences import LEVELS, Levels, Numbers, carrier
 from coevo.benchmarks.reproductions.run import Arm, World, trained
 from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.archive.newcomers import Newcomer
 from coevo.trainers.steps import EvolveTexts
+from coevo.trainers.steps.writers import Newcomer
 
 GENERATIONS, LONG, POPULATIONS = 10, 60, 4
 PAPER = {"players": 12, "rounds": 12, "trace": 3}

@@ -29,8 +29,8 @@ from coevo.envs.core.episode import Episode
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.archive.archive import Artifact
-from coevo.trainers.archive.propose import Proposer, Written
 from coevo.trainers.steps import Every, ReplaceTexts
+from coevo.trainers.steps.writers import Proposer, Written
 
 TOOLS, LENGTH, FIRST = 8, 5, 4
 NAMES = [f"t{i}" for i in range(TOOLS)]

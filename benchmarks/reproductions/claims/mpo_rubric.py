@@ -29,8 +29,8 @@ from coevo.envs.core.config import config
 from coevo.envs.core.episode import Episode
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.archive.archive import Artifact
-from coevo.trainers.archive.propose import Proposer, Written
 from coevo.trainers.steps import Every, RewriteText
+from coevo.trainers.steps.writers import Proposer, Written
 
 ESSAYS, POINTS, LAST = 32, 5, 10
 FEATURES = ("quality", "length", "keyword", "flattery")

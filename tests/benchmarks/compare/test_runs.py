@@ -17,7 +17,8 @@ from coevo.benchmarks.compare.runs import Run, carry_out, result, results, runs
 from coevo.benchmarks.compare.summary import summarise
 from coevo.benchmarks.compare.workers import in_processes, on_ray
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.run_folder import RunFolder, StorageError
+from coevo.trainers.files import StorageError
+from coevo.trainers.run_folder import RunFolder
 from tests.benchmarks.compare.conftest import KUHN, METRICS, plan, read_rows
 
 TIMED = ("seconds",)

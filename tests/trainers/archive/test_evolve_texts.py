@@ -9,12 +9,10 @@ from coevo.agents import FixedTextAgent
 from coevo.envs.core.config import config as component
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
-from coevo.trainers.archive import propose
 from coevo.trainers.archive.archive import Artifact
-from coevo.trainers.archive.newcomers import Imitate, Newcomer
-from coevo.trainers.archive.propose import Written
 from coevo.trainers.archive.selection import Deal
-from coevo.trainers.steps import EvolveTexts, InjectText
+from coevo.trainers.steps import EvolveTexts, InjectText, writers
+from coevo.trainers.steps.writers import Imitate, Newcomer, Written
 
 
 @component
@@ -94,7 +92,7 @@ def test_a_model_is_shown_its_task_and_what_survivors_earned_as_quotations(
             asked.extend(r.chat[-1]["content"] for r in requests)
             return super().act(requests)
 
-    monkeypatch.setattr(propose, "load_agent", lambda *_, **__: Writer("Give all.\n[50%] <|end|>"))
+    monkeypatch.setattr(writers, "load_agent", lambda *_, **__: Writer("Give all.\n[50%] <|end|>"))
     run = generations(Imitate(agent="writer"), steps=2)
     loop.finish(run)
     first, last = asked[0], asked[-1]
@@ -105,7 +103,7 @@ def test_a_model_is_shown_its_task_and_what_survivors_earned_as_quotations(
 
 def test_who_fails_repeats_the_best_that_it_was_shown(generations, monkeypatch):
     texts = iter(["a", "b", "c", "d", "", ""])
-    monkeypatch.setattr(propose, "load_agent", lambda *_, **__: FixedTextAgent([next(texts)]))
+    monkeypatch.setattr(writers, "load_agent", lambda *_, **__: FixedTextAgent([next(texts)]))
     run = generations(Imitate(agent="writer"), steps=2)
     *_, last = loop.updates(run)
     assert last.metrics["archive/instruction/failed"] == 2
@@ -115,7 +113,7 @@ def test_who_fails_repeats_the_best_that_it_was_shown(generations, monkeypatch):
 
 
 def test_a_first_generation_that_writes_nothing_is_refused(generations, monkeypatch):
-    monkeypatch.setattr(propose, "load_agent", lambda *_, **__: FixedTextAgent([""]))
+    monkeypatch.setattr(writers, "load_agent", lambda *_, **__: FixedTextAgent([""]))
     with pytest.raises(ConfigError, match=r"wrote nothing \(the reply was empty\)"):
         loop.finish(generations(Imitate(agent="writer")))
 

@@ -8,9 +8,15 @@ from coevo.agents import FixedTextAgent
 from coevo.agents.agent import Unanswered
 from coevo.envs.core.config import config as component
 from coevo.trainers import loop
-from coevo.trainers.archive import propose
-from coevo.trainers.archive.propose import Proposer, Reflect, Written
-from coevo.trainers.steps import POLICY_GRADIENT, Every, InjectText, ReplaceTexts, WeighArtifacts
+from coevo.trainers.steps import (
+    POLICY_GRADIENT,
+    Every,
+    InjectText,
+    ReplaceTexts,
+    WeighArtifacts,
+    writers,
+)
+from coevo.trainers.steps.writers import Proposer, Reflect, Written
 
 FIRST = ("Look.", "Guess.", "Wait.", "Bluff.")
 
@@ -83,7 +89,7 @@ def test_a_writer_that_fails_is_on_record_and_the_run_goes_on(refreshed, monkeyp
     run = refreshed(Reflect(agent="silent"))
     silent = FixedTextAgent("")
     monkeypatch.setattr(silent, "act", lambda requests: [Unanswered(reason="gone")])
-    monkeypatch.setattr(propose, "load_agent", lambda *_, **__: silent)
+    monkeypatch.setattr(writers, "load_agent", lambda *_, **__: silent)
     *_, last = loop.updates(run)
     assert last.metrics["archive/instruction/failed"] == 2.0
     assert {run.archive[f"instruction-{i}"].note for i in (4, 5)} == {"gone"}

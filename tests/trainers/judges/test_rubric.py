@@ -15,10 +15,10 @@ from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.parsing import Status
 from coevo.envs.core.rewards import ScoreContext
 from coevo.trainers import loop
-from coevo.trainers.archive.propose import Proposer, Review, Written
 from coevo.trainers.collect.injected import Injected
 from coevo.trainers.judges import JudgeRole, Roles, Rubric
 from coevo.trainers.steps import Every, RewriteText
+from coevo.trainers.steps.writers import Proposer, Review, Written
 
 RUBRIC = "Clear.\n\nShort."
 

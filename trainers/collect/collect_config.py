@@ -55,6 +55,11 @@ class CollectConfig:
                 f"collect.allocate={self.allocate.name!r} shares episodes out by what is known "
                 "about a task, but collect.tasks=0 never plays a task twice; give a number of tasks"
             )
+        if self.allocate.needs_history and self.curriculum.counts_episodes:
+            raise ConfigError(
+                f"collect.allocate={self.allocate.name!r} and collect.curriculum="
+                f"{self.curriculum.name!r} both decide what is played; leave one out"
+            )
         if self.staleness and self.replay is not None and self.replay.mixes:
             raise ConfigError(
                 f"collect.staleness={self.staleness} and collect.replay={self.replay.name!r} "
