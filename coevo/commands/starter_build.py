@@ -10,15 +10,15 @@ from typing import Any
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from coevo.agents.models.folders import STARTER_MODEL
+from coevo.benchmarks.starter.build import build
+from coevo.benchmarks.starter.examples import SeedConfig
+from coevo.benchmarks.starter.imitation import Report
 from coevo.commands import players
 from coevo.commands.arguments import StarterBuild, StarterLesson
 from coevo.commands.run_display import LINE_EVERY
 from coevo.commands.screen import Screen, share
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.files import storage
-from coevo.benchmarks.starter.build import build
-from coevo.benchmarks.starter.examples import SeedConfig
-from coevo.benchmarks.starter.imitation import Report
 
 
 def run(args: StarterBuild) -> int:

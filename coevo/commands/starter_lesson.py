@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from coevo.benchmarks.starter.corpus import Source
+from coevo.benchmarks.starter.lesson import SKILLS, LessonConfig, teach
 from coevo.commands import players
 from coevo.commands.arguments import StarterLesson
 from coevo.commands.screen import Screen
@@ -11,8 +13,6 @@ from coevo.commands.starter_build import limits, watched
 from coevo.envs import make
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.files import storage
-from coevo.benchmarks.starter.corpus import Source
-from coevo.benchmarks.starter.lesson import SKILLS, LessonConfig, teach
 
 
 def run(args: StarterLesson) -> int:
