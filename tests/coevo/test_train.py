@@ -170,7 +170,7 @@ def test_a_new_limit_that_cannot_be_written_leaves_the_old_ones(cli, run_folder,
 
     before = (run_folder / "config.yaml").read_bytes()
     names = sorted(p.name for p in run_folder.iterdir())
-    monkeypatch.setattr("coevo.trainers.run_folder.os.fsync", full)
+    monkeypatch.setattr("coevo.trainers.files.os.fsync", full)
     line = cli("train", "--resume", run_folder, "--steps", "9").error_line()
     assert "config.yaml: the disk is full" in line
     assert (run_folder / "config.yaml").read_bytes() == before

@@ -8,7 +8,7 @@ from coevo.envs.core.config import plain
 from coevo.envs.core.episode import Episode, Turn, read_episodes
 from coevo.envs.core.errors import DataError
 from coevo.envs.core.parsing import Status
-from coevo.trainers import run_folder
+from coevo.trainers import files
 from coevo.trainers.files import StorageError, replace_text, storage, write_json
 from coevo.trainers.run_folder import RunFolder
 
@@ -64,7 +64,7 @@ def test_a_line_that_a_kill_cut_anywhere_is_dropped_and_the_rest_kept(config, fo
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
     path = tmp_path / "summary.json"
     replace_text(path, "old")
-    monkeypatch.setattr(run_folder.os, "fsync", full)
+    monkeypatch.setattr(files.os, "fsync", full)
     with pytest.raises(StorageError, match=r"the disk is full.*go on"), storage(path):
         replace_text(path, "new")
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
