@@ -26,10 +26,6 @@ def all_of(futures: Sequence[Future[T]]) -> list[T]:
 def some_of(futures: Collection[Future[T]], *, at_least: int = 1) -> list[Future[T]]:
     """Return those that have a result, in order; wait for one if there must be one.
 
-    Args:
-        futures: what is under way.
-        at_least: 0 or 1.
-
     Raises:
         Exception: the first error of any, as in `all_of`.
     """

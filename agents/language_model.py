@@ -29,12 +29,7 @@ from coevo.envs.core.parsing import answer
 
 
 class LanguageModelWeights(Weights):
-    """Weights of a causal language model, or its adapter.
-
-    Args:
-        model: a causal language model.
-        tokenizer: written beside the weights.
-    """
+    """Weights of a causal language model, or its adapter."""
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
         super().__init__(model)

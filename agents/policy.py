@@ -83,11 +83,7 @@ class Policy(Agent, ABC):
         """Return a given reply in the tokens of this policy, as if it had been written by it."""
 
     def publish(self, version: int) -> None:
-        """Let the weights, as they are now, be the ones that it plays with.
-
-        Args:
-            version: how many updates have moved them.
-        """
+        """Let the weights, as they are now, be the ones that it plays with."""
         self.ref = PolicyRef(self.ref.name, version)
         self.version = version
         self.engine.publish(self.ref, self.model)

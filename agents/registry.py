@@ -48,10 +48,6 @@ def is_scripted(name: str) -> bool:
 def scripted(name: str, what: str = "agent") -> Agent:
     """Make an agent that needs no model.
 
-    Args:
-        name: key of `SCRIPTED`, `expert:SKILL` or `convention:RANK`.
-        what: a word for it in errors.
-
     >>> scripted("expert:0.5").name, scripted("convention:2").name
     ('expert:0.5', 'convention:2')
     """
@@ -70,10 +66,6 @@ def scripted(name: str, what: str = "agent") -> Agent:
 
 def check_scripted(setting: str, given: Iterable[str]) -> None:
     """Refuse agents that need no model and cannot be made.
-
-    Args:
-        setting: that names them, for the error.
-        given: names; those of models are let pass.
 
     >>> check_scripted("members", ["openai:m", "expert:9"])
     Traceback (most recent call last):

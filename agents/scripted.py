@@ -72,12 +72,7 @@ class FirstLegalAgent(MoveAgent):
 
 
 class FixedTextAgent(Agent):
-    """Says given texts in order, one per request, and starts again after the last.
-
-    Args:
-        texts: one text, or several.
-        name: shown in records.
-    """
+    """Says given texts in order, one per request, and starts again after the last."""
 
     def __init__(self, texts: str | Sequence[str], name: str = "fixed_text") -> None:
         self.texts = (texts,) if isinstance(texts, str) else tuple(texts)

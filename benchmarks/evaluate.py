@@ -100,14 +100,6 @@ def standard_table(
 ) -> dict[str, float | str | None]:
     """Return the usual row about one agent; None where a number does not exist here.
 
-    Args:
-        agent: who is measured.
-        env_id: registered environment.
-        start_agent: what the agent was before training.
-        games: episodes per opponent.
-        seed: of the start states.
-        env_options: arguments of the environment.
-
     Returns:
         exploitability; win_rate_vs_random and win_rate_vs_start, draws counted half;
         return_vs_oracle, and in `oracle` how that one plays; return_self_play, where play is not

@@ -60,11 +60,6 @@ def against(env_id: str, env_options: Mapping[str, Any] | None, other: Agent) ->
 
     Both are averaged over the seat that is measured, as head-to-head scores are.
 
-    Args:
-        env_id: an environment with a small OpenSpiel game.
-        env_options: its arguments.
-        other: gives probabilities.
-
     Raises:
         ConfigError: the game is too large, or the other gives no probabilities.
     """

@@ -75,11 +75,6 @@ def references(
 ) -> Reference:
     """Return the scores that count as 0 and 1.
 
-    Args:
-        env_id: registered environment.
-        env_options: arguments of the environment.
-        metric: None for the environment's primary metric.
-
     Raises:
         ConfigError: nobody worked them out for this metric with these arguments.
 

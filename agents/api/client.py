@@ -41,13 +41,7 @@ CONNECT_SECONDS = 20.0
 
 
 class ChatClient:
-    """Asks one server; belongs to one event loop.
-
-    Args:
-        settings: server, model, patience.
-        limits: shared with other clients of the account.
-        rng: draws the waits before retries.
-    """
+    """Asks one server; belongs to one event loop."""
 
     def __init__(self, settings: ApiSettings, limits: Limits, rng: np.random.Generator) -> None:
         self.settings, self.limits, self.rng = settings, limits, rng

@@ -141,10 +141,6 @@ class ApiSettings:
 def settings_for(model: str, environ: Mapping[str, str] | None = None) -> ApiSettings:
     """Return the settings of one model as the environment has them.
 
-    Args:
-        model: name at the server.
-        environ: variables; None takes those of the process.
-
     Raises:
         ConfigError: a value does not fit.
         UnknownNameError: no such setting; the nearest ones are listed.

@@ -87,10 +87,6 @@ class PrefixCache:
         """Remember contexts whose last token is the last one of their row.
 
         What has no room even when nothing else is kept is left out.
-
-        Args:
-            contexts: row -> ids.
-            layers: keys and values, aligned at their ends.
         """
         if not self.limit:
             return

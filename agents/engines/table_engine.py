@@ -68,14 +68,7 @@ class TableEngine(InProcess):
 def open_logits(
     model: nn.Module, row_N: Tensor, moves: Sequence[int], sampling: SamplingConfig
 ) -> Tensor:
-    """Return logits over the temperature, [N, A]; columns without a move are closed.
-
-    Args:
-        model: maps rows to logits.
-        row_N: which rows.
-        moves: how many moves each of them has.
-        sampling: with the temperature.
-    """
+    """Return logits over the temperature, [N, A]; columns without a move are closed."""
     logits_NA = model(row_N) / (sampling.temperature or 1.0)
     return logits_NA.masked_fill(
         torch.arange(logits_NA.shape[1]) >= torch.tensor(moves).unsqueeze(1), CLOSED

@@ -60,10 +60,6 @@ class BaseModel:
     def check(self, now: BaseModel, user: Path) -> None:
         """Refuse a base that has changed since a policy was put on it.
 
-        Args:
-            now: the base as it is found.
-            user: folder of the policy.
-
         Raises:
             DataError: the digests differ.
         """

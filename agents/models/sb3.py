@@ -203,10 +203,6 @@ def save_sb3(folder: Path, model: Any, card: Card) -> None:
 def load_sb3(folder: Path, name: str = "") -> SB3Agent:
     """Read the agent of a folder; stable-baselines3 itself is not needed.
 
-    Args:
-        folder: with `sb3.json` and `policy.safetensors`.
-        name: shown in tables.
-
     Raises:
         DataError: something is missing or damaged; one line says what.
     """

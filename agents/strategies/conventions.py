@@ -21,9 +21,6 @@ class ConventionAgent(MoveAgent):
 
     Player 0 may do anything; player 1 responds best to it. The pairs are ranked by what they are
     paid, so rank 1 is optimal, and the others are what a partner trained elsewhere may do.
-
-    Args:
-        rank: from 1.
     """
 
     def __init__(self, rank: int) -> None:

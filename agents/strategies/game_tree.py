@@ -59,9 +59,6 @@ class Best(NamedTuple):
 def game_tree(game: str) -> GameTree:
     """Walk all histories of a game, once per process.
 
-    Args:
-        game: OpenSpiel game string.
-
     Raises:
         ConfigError: the tree has more than `HISTORIES` nodes, or no information states.
     """
@@ -176,9 +173,6 @@ def known_state(info: Mapping[str, Any]) -> pyspiel.State:
     Where nothing is hidden that is the state itself, from its history. Elsewhere it is one of the
     states of the information state, found by walking the game tree once per process; the seat
     cannot tell them apart, so its tensors and its legal actions are the same in all of them.
-
-    Args:
-        info: of a request from an OpenSpiel environment.
 
     Raises:
         ConfigError: the environment is no OpenSpiel game, or something is hidden and the tree is

@@ -31,12 +31,7 @@ _EDGE = 1e-9
 
 
 class IteratedStrategy(MoveAgent):
-    """A player of `coevo/iterated_game-v0` with two actions per seat.
-
-    Args:
-        name: for records.
-        rule: probability of cooperating, from the two histories.
-    """
+    """A player of `coevo/iterated_game-v0` with two actions per seat."""
 
     def __init__(self, name: str, rule: Rule | None = None) -> None:
         self.name = name
@@ -266,12 +261,7 @@ Choose = Callable[[np.ndarray, Moves, Moves], float]
 
 
 class Learner(IteratedStrategy):
-    """A player of two-player games of two actions who knows its payoffs.
-
-    Args:
-        name: for records.
-        choose: probability of action 0.
-    """
+    """A player of two-player games of two actions who knows its payoffs."""
 
     def __init__(self, name: str, choose: Choose) -> None:
         super().__init__(name)

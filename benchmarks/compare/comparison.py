@@ -33,10 +33,6 @@ Ended = Callable[[Run, Result, int, int], None]
 def prepare(root: Path, manifest: Manifest | None) -> tuple[Manifest, dict[str, Any]]:
     """Write the manifest of a new comparison, or read that of one to be continued.
 
-    Args:
-        root: folder of the comparison.
-        manifest: the plan; None continues what is there.
-
     Raises:
         ConfigError: the folder holds a comparison with other settings.
     """

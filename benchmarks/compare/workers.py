@@ -36,12 +36,6 @@ def in_processes(
 ) -> Iterator[tuple[Run, Result]]:
     """Carry runs out, some at a time, in processes of their own; yield each as it ends.
 
-    Args:
-        root: folder of the comparison.
-        todo: runs without a result.
-        workers: runs at a time.
-        threads: of each process.
-
     Raises:
         KeyboardInterrupt: after every run in progress has saved itself.
         StorageError: so too, where the disk refused a write of one.

@@ -18,12 +18,7 @@ from coevo.benchmarks.report.training import TRAINING_NOTE, diagnostics
 
 
 def content(folder: Path, gallery: Gallery) -> dict[str, Any]:
-    """Read a comparison, finished or not; return what `comparison.html.jinja` shows.
-
-    Args:
-        folder: of the comparison.
-        gallery: draws its charts.
-    """
+    """Read a comparison, finished or not; return what `comparison.html.jinja` shows."""
     manifest = read_json(folder / "manifest.json")
     summary = read_if_there(folder / "comparison.json")
     planned = runs(folder, manifest)

@@ -30,12 +30,7 @@ ONE_SEED = (
 
 
 def content(folder: Path, gallery: Gallery) -> dict[str, Any]:
-    """Read a run folder, finished or not; return what `run.html.jinja` shows.
-
-    Args:
-        folder: of the run.
-        gallery: draws its charts.
-    """
+    """Read a run folder, finished or not; return what `run.html.jinja` shows."""
     config, summary = read_config(folder), read_if_there(folder / "summary.json")
     series = read_series(folder / "metrics.jsonl")
     algorithm = str((config.get("algorithm") or {}).get("name", "?"))

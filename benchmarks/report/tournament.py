@@ -40,12 +40,7 @@ Table = tuple[str, list[str], list[list[str]]]
 
 
 def content(folder: Path, gallery: Gallery) -> dict[str, Any]:
-    """Read a tournament, finished or not; return what `tournament.html.jinja` shows.
-
-    Args:
-        folder: of the tournament.
-        gallery: draws its charts.
-    """
+    """Read a tournament, finished or not; return what `tournament.html.jinja` shows."""
     manifest = read_json(folder / "manifest.json")
     summary = read_if_there(folder / "tournament.json")
     agents = [str(a) for a in summary.get("agents") or manifest.get("agents") or ()]

@@ -182,13 +182,7 @@ def _spent(over: str) -> str:
 def diagnostics(
     env: str, runs: Mapping[str, Sequence[Series]], colours: Mapping[str, int]
 ) -> list[Curves]:
-    """Return what training logged, each algorithm the mean over its seeds.
-
-    Args:
-        env: short name of the environment.
-        runs: algorithm -> metrics of its seeds.
-        colours: of algorithms.
-    """
+    """Return what training logged, each algorithm the mean over its seeds."""
     logged = [s.over for own in runs.values() for s in own if s.count]
     over = next((k for k in ("updates", "turns", "tokens") if k in logged), "updates")
     charts = []

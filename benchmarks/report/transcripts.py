@@ -38,13 +38,7 @@ class Transcripts:
 
 
 def transcripts(found: Index, chosen: Sequence[Entry], room: int = ROOM) -> Transcripts:
-    """Turn picked episodes into lines, as many as there is room for.
-
-    Args:
-        found: index of all episodes.
-        chosen: those to show.
-        room: characters for all of them.
-    """
+    """Turn picked episodes into lines, as many as there is room for."""
     out, waiting = Transcripts(), len(chosen)
     for entry, episode in read(found, chosen):
         tries = (for_script(transcript(episode, longest)) for longest in LONGEST)

@@ -38,11 +38,6 @@ def sign_flip(differences: ArrayLike, rng: Generator | None = None, *, draws: in
     The share of sign patterns whose mean is at least as far from 0 as the observed one, over all
     2^n patterns if these are at most `draws`; else (1 + hits) / (1 + draws), never 0.
 
-    Args:
-        differences: one per seed.
-        rng: needed where patterns are drawn.
-        draws: most patterns.
-
     >>> sign_flip([0.07, 0.01, 0.08, 0.06, -0.01, 0.07])
     0.09375
     """

@@ -62,11 +62,6 @@ class Confidence:
     def bounds(self, mean: float, games: int, payoffs: int) -> tuple[float, float]:
         """Return the lower and upper bound of a mean payoff: mean -+ sqrt(log(2 / delta) / (2 n)).
 
-        Args:
-            mean: observed.
-            games: behind it.
-            payoffs: roles times profiles of the whole game.
-
         >>> [round(b, 6) for b in Confidence().bounds(0.5, 100, 18)]
         [0.337238, 0.662762]
         """

@@ -59,15 +59,7 @@ def run_suite(
     results: ResultsFolder,
     done: Callable[[Measurement], None] = lambda row: None,
 ) -> tuple[list[Measurement], Totals]:
-    """Measure an agent in every environment of a suite.
-
-    Args:
-        agent: who is measured.
-        env_ids: the environments.
-        settings: what is played in each.
-        results: keeps every row as it is finished.
-        done: told of each row.
-    """
+    """Measure an agent in every environment of a suite."""
     rows = []
     for env_id in env_ids:
         rows.append(kept(results, env_id, lambda e=env_id: _or_reason(agent, e, settings)))  # type: ignore[misc]

@@ -51,11 +51,6 @@ def totals(rows: Sequence[Measurement], rng: Generator, replicates: int = REPLIC
     starts and samples on these environments, not of other environments, nor of other training
     seeds. Exact scores have no error. Bounds are NaN where an environment was played from one
     start.
-
-    Args:
-        rows: one per environment.
-        rng: source of the resamples.
-        replicates: number of resamples.
     """
     scored = [row for row in rows if row.normalised is not None]
     left_out = {r.env: r.failed or r.source for r in rows if r.normalised is None}

@@ -103,11 +103,6 @@ class OpenQuestions:
         return [q for q in self.questions() if not self.known(q, found)]
 
     def next_pair(self, found: Mapping[Pair, Pairing], finished: Collection[Pair]) -> Pair | None:
-        """Choose the least played pair that an open question needs; None where there is none.
-
-        Args:
-            found: what was played.
-            finished: pairs that cannot be played any further.
-        """
+        """Choose the least played pair that an open question needs; None where there is none."""
         wanted = {mean.pair for q in self.open(found) for mean in q} - set(finished)
         return min(wanted, key=lambda pair: (found[pair].played, pair), default=None)

@@ -135,11 +135,7 @@ def failed_block(schedule: Schedule, block: Block, reason: str) -> list[EpisodeR
 
 
 class EpisodeLog:
-    """The file of episodes: whole blocks, in the order in which they were finished.
-
-    Args:
-        path: of the file; it need not exist.
-    """
+    """The file of episodes: whole blocks, in the order in which they were finished."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

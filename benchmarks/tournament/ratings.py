@@ -212,13 +212,7 @@ def _equilibrium(
 
 
 def means(games: CrossPlay, rng: Generator, of: str) -> list[Interval]:
-    """Return every agent's mean over opponents, each weighing the same.
-
-    Args:
-        games: of the tournament.
-        rng: of resamples.
-        of: `win_rate` or `payoff`.
-    """
+    """Return every agent's mean over opponents, each weighing the same."""
 
     def statistic(tally: Tally) -> Array:
         table: Array = getattr(tally, of)

@@ -60,10 +60,6 @@ def results(pairings: Mapping[Pair, Pairing], rng: Generator) -> list[Result]:
 
     If both were equally good, each would be as likely to be ahead on a task as the other, because
     both play it from every side: flipping signs of tasks is an exact test.
-
-    Args:
-        pairings: what happened; self-play is passed over.
-        rng: of sign patterns.
     """
     played = [m for pair, m in sorted(pairings.items()) if pair[0] != pair[1] and m.tasks]
     tests = [sign_flip(m.margin(), rng, draws=DRAWS) for m in played]

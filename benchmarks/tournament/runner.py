@@ -147,12 +147,7 @@ class AgentFailed(CoevoError):
 
 
 class Named(Agent):
-    """An agent whose errors say whose they are.
-
-    Args:
-        agent: who answers.
-        name: under which it plays.
-    """
+    """An agent whose errors say whose they are."""
 
     def __init__(self, agent: Agent, name: str) -> None:
         self.agent, self.name, self.version = agent, name, agent.version

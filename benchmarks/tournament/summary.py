@@ -28,12 +28,7 @@ from coevo.benchmarks.tournament.tables import (
 
 
 def summarise(held: Tournament, exploitability: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Compute everything that is said about a tournament.
-
-    Args:
-        held: the tournament, played.
-        exploitability: what `exploit_all` gave.
-    """
+    """Compute everything that is said about a tournament."""
     plan, pairings, episodes = held.plan, held.pairings, held.episodes
     kept, out = rateable(plan.agents, pairings)
     found = results(pairings, _rng(held, 1))

@@ -32,13 +32,7 @@ def bounds(found: Interval) -> list[float]:
 
 
 def agent_line(name: str, episodes: Sequence[EpisodeRecord], means: Means) -> dict[str, Any]:
-    """Describe one agent: means over opponents, and rates over its episodes.
-
-    Args:
-        name: of the agent.
-        episodes: of the tournament.
-        means: of those who could be rated.
-    """
+    """Describe one agent: means over opponents, and rates over its episodes."""
     own = [e for e in episodes if name in e.pair]
     done = [e for e in own if not e.failed]
     seats = [(e, s) for e in done for s, agent in e.seats.items() if agent == name]

@@ -100,15 +100,7 @@ def _evaluation(
     options: Mapping[str, Any],
     weights: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[ResultsFolder, Callable[[Mapping[str, Any]], dict[str, Any]]]]:
-    """Begin or continue an evaluation; yield its folder, and what writes the whole of it.
-
-    Args:
-        args: of the command.
-        agent: its sampling is a setting.
-        what: names what is measured.
-        options: arguments of the environments.
-        weights: fingerprints; None for that of `args.agent`.
-    """
+    """Begin or continue an evaluation; yield its folder, and what writes the whole of it."""
     if weights is None:
         weights = {str(args.agent): fingerprint(str(args.agent)) if args.out else ""}
     settings = {

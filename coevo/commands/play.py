@@ -68,13 +68,7 @@ def _write(text: str) -> None:
 
 
 class Table:
-    """One episode twice, in step: as the agent reads it and, in full prompts, as a person does.
-
-    Args:
-        env_id: registered environment.
-        options: its arguments, for the agent.
-        seed: of the episode.
-    """
+    """One episode twice, in step: as the agent reads it and, in full prompts, as a person does."""
 
     def __init__(self, env_id: str, options: dict[str, Any], seed: int) -> None:
         self.env = make(env_id, **options)

@@ -25,13 +25,7 @@ HEAD = 32.0
 
 
 def draw_run(metrics: Sequence[Mapping[str, Any]], title: str, start: float | None) -> Figure:
-    """Draw four charts of the report of a run in one picture.
-
-    Args:
-        metrics: lines of `metrics.jsonl`.
-        title: over everything.
-        start: exploitability before training, if known.
-    """
+    """Draw four charts of the report of a run in one picture."""
     known = {c.name: c for c in run_charts(from_lines(metrics), {"exploitability": start}, {})}
     charts = [known[name] for name in SHOWN if name in known][:4]
     width, height = 2 * SIZE[0], 2 * SIZE[1] + HEAD

@@ -28,13 +28,7 @@ class Interrupted(CoevoError):
 
 
 class RunDisplay:
-    """Shows the newest metrics of a run; a context manager whose `report` the loop calls.
-
-    Args:
-        screen: where to write.
-        title: name of the run.
-        limits: what ends the run, in words.
-    """
+    """Shows the newest metrics of a run; a context manager whose `report` the loop calls."""
 
     def __init__(self, screen: Screen, title: str, limits: str) -> None:
         self.screen, self.title, self.limits = screen, title, limits
@@ -74,13 +68,7 @@ class RunDisplay:
 
 
 def facts(step: int, metrics: Mapping[str, Any], done: float) -> dict[str, str]:
-    """Return what is shown, in order.
-
-    Args:
-        step: updates done.
-        metrics: the newest value of each metric.
-        done: share of the run that is done.
-    """
+    """Return what is shown, in order."""
     returns = {k.removeprefix("return/"): v for k, v in metrics.items() if k.startswith("return/")}
     shown = {
         "update": f"{step} ({share(done)})",

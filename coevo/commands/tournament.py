@@ -168,12 +168,7 @@ def _where_saved(folder: Path) -> str:
 
 
 class Display:
-    """What a person sees while agents play: a bar in a terminal, plain lines elsewhere.
-
-    Args:
-        screen: where to write.
-        quiet: write nothing.
-    """
+    """What a person sees while agents play: a bar in a terminal, plain lines elsewhere."""
 
     def __init__(self, screen: Screen, quiet: bool) -> None:
         self.screen, self.quiet, self._written = screen, quiet, 0.0

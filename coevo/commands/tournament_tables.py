@@ -36,13 +36,7 @@ def show(found: Mapping[str, Any], screen: Screen) -> None:
 
 
 def heat_table(found: Mapping[str, Any], key: str, title: str) -> Table:
-    """Draw a matrix with a colour behind every number.
-
-    Args:
-        found: what `tournament.json` holds.
-        key: `points` or `mean_return`.
-        title: above the table.
-    """
+    """Draw a matrix with a colour behind every number."""
     agents = found["matrix"]["agents"]
     rows = found["matrix"][key]
     table = Table(title=title, title_justify="left", title_style="bold")
