@@ -1,6 +1,6 @@
-"""The contract between whoever acts and whoever plays them: `act(requests) -> replies`.
+"""The contract between agents and the code that runs episodes: `act(requests) -> replies`.
 
-Always batched: one call carries every seat that waits at this moment, of all running plays.
+One call carries every seat that waits at this moment, of all running episodes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from coevo.envs.core.task import Replies
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """What a seat must not know, for agents that say they are insiders."""
+    """What a seat must not know, for agents that declare themselves insiders."""
 
     expert: Callable[[float], Replies | None]
     """What the environment's expert might reply here, by skill; it reads the state."""
@@ -37,9 +37,8 @@ class Request:
     """One seat that waits for a reply: what it may know, and no more.
 
     Nothing in it leads to the state, the seed or the generator of the environment, unless the agent
-    is an insider. This keeps honest agents from leaks; it is no wall around hostile code, which
-    reads whatever its process holds, and whoever knows the seed of an evaluation deals its episodes
-    again.
+    is an insider. This protects honest agents from leaks. It does not stop hostile code, which can
+    read the memory of its process, or deal the episodes of an evaluation again from its seed.
     """
 
     seat: str
@@ -52,11 +51,11 @@ class Request:
     """Randomness for agents without a generator of their own. It follows from the seed for insiders
     alone; others get one under a key of the process (COEVO_TASK_KEY fixes it)."""
     conversation: str = ""
-    """Equal for all turns of one seat in one play, so that a growing chat only appends tokens."""
+    """The same for all turns of one seat in an episode: a growing chat only appends tokens."""
     masked: bool = False
     """Whether the reply must be one of the legal strings (illegal-move policy `mask`)."""
     inside: Inside | None = field(default=None, compare=False)
-    """For insiders, while the seat waits; None for everybody else."""
+    """For insiders, while the seat waits; None for other agents."""
 
 
 def request_of(
@@ -82,7 +81,7 @@ def request_of(
 
 
 def sealed_rng(name: str) -> np.random.Generator:
-    """Return a generator for a name, from which nobody finds the name; see `sealed`."""
+    """Return a generator for a name; the name cannot be found from it (see `sealed`)."""
     return np.random.default_rng(int(sealed(name), 16))
 
 
@@ -115,7 +114,7 @@ class Account(Protocol):
 
 
 class Agent:
-    """Anybody who can take a seat: script, policy, server, program or person.
+    """A player of a seat: script, policy, server, program or person.
 
     Only `act` must be defined. The other methods and properties are what a measurement may want to
     know; each has the answer of a script, which draws from the generator of its episode.
@@ -124,7 +123,7 @@ class Agent:
     name: str = "agent"
     """Shown in records and tables."""
     version: int = -1
-    """Update count of a learning policy; -1 for everybody else."""
+    """Update count of a learning policy; -1 for other agents."""
     insider: bool = False
     """Whether its requests hold what its seat must not know (`Request.inside`), and the generator
     of the episode, which follows from the seed. So have the scripted agents that speak through the
@@ -202,17 +201,17 @@ class Agent:
 
 
 class NoReplyError(CoevoError):
-    """Somebody could not answer, where there is no play that could end as an error."""
+    """An agent could not answer, and there is no episode that could end as an error."""
 
     exit_code = 1
 
 
 @dataclass(slots=True)
 class Unanswered(Reply):
-    """A seat got no reply for reasons outside the play, such as a server that is down.
+    """A seat got no reply for reasons outside the episode, such as a server that is down.
 
-    Whoever plays such a reply ends the play with `StopReason.ERROR` and this reason in its note; it
-    must not reach the environment, which would take the empty text for an illegal move.
+    The code that runs episodes ends this one with `StopReason.ERROR` and the reason as its note.
+    Such a reply must not reach the environment, which would take it for an illegal move.
     """
 
     text: str = ""
@@ -221,7 +220,7 @@ class Unanswered(Reply):
 
 
 def answered(reply: Reply) -> Reply:
-    """Return a reply back that is one.
+    """Return a reply, unless it only stands in for one.
 
     Raises:
         NoReplyError: it only stands in for one.

@@ -54,7 +54,7 @@ class MoveAgent(Agent):
 
 
 class RandomAgent(MoveAgent):
-    """Plays a uniformly random legal move; says what somebody without skill says."""
+    """Plays a uniformly random legal move; where any text is legal, the expert's at skill 0."""
 
     name = "random"
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from coevo.agents.agent import Agent
 from coevo.agents.strategies.oracle import solve
-from coevo.benchmarks.exploitability import exploitability
+from coevo.benchmarks.exact import exploitability
 from coevo.benchmarks.measurement import Measurement, of_outcomes
 from coevo.benchmarks.outcomes import is_contest, outcomes
 from coevo.benchmarks.rollouts import opponent_agent, play, task_seeds

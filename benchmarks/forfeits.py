@@ -144,7 +144,7 @@ class ForfeitTree:
         return Node(paid=np.array(state.returns()) + self._charge(state, lost))
 
     def _charge(self, state: pyspiel.State, lost: Sequence[int]) -> Values:
-        """Return what illegal replies of some seats add to everybody's payoffs."""
+        """Return what illegal replies of some seats add to the payoffs of all seats."""
         low, so_far = self._task.payoff_range[0], state.returns()
         risks = {
             self._seats[i]: Risk(low - so_far[i], self._task.at_risk_at(self._seen(state), i))

@@ -28,7 +28,7 @@ class Measurement:
     agent: str = ""
     """Name of the agent."""
     opponent: str | None = None
-    """Name of whoever had the other seats; None where the agent had all of them."""
+    """Name of the agent in the other seats; None where the agent had all of them."""
     metric: str = RETURN
     """What was measured."""
     higher_is_better: bool = True
@@ -50,7 +50,7 @@ class Measurement:
     episodes: int = 0
     """Episodes that counted; in self-play each counts once per seat."""
     errors: int = 0
-    """Episodes left out because somebody could not answer."""
+    """Episodes left out because an agent could not answer."""
     win_rate: float | None = None
     """Share of episodes with the single highest score; None where a task is not a contest."""
     draw_rate: float | None = None

@@ -20,7 +20,7 @@ import numpy as np
 
 from coevo.agents.agent import Agent
 from coevo.benchmarks.evaluate import evaluate
-from coevo.benchmarks.exploitability import exploitability
+from coevo.benchmarks.exact import exploitability
 from coevo.benchmarks.measurement import Measurement, mean_and_interval
 from coevo.benchmarks.references import default_metric, references
 from coevo.benchmarks.rollouts import play
@@ -52,7 +52,7 @@ class Metric:
     env_options: Mapping[str, Any]
     """Arguments of the environment."""
     references: References | None
-    """Scores that count as 0 and 1; None where nobody worked them out."""
+    """Scores that count as 0 and 1; None where they are not known."""
     source: str
     """How the references were found; without any, what is missing."""
 

@@ -2,7 +2,7 @@
 
 The references of an environment with its default arguments are registered with it; this module
 holds those of other metrics and other rules. They are constants of the benchmark: taken from the
-compared runs, they would move everybody's score when an agent is added. Arguments that only change
+compared runs, they would move every score when an agent is added. Arguments that only change
 texts, shaping or what an illegal reply costs leave them as they are; with any other argument a
 reference is looked up by the OpenSpiel game string, and one that is not there is an error.
 `tests/benchmarks/test_references.py` computes all of them again.
@@ -76,7 +76,7 @@ def references(
     """Return the scores that count as 0 and 1.
 
     Raises:
-        ConfigError: nobody worked them out for this metric with these arguments.
+        ConfigError: they are not known for this metric with these arguments.
 
     >>> references("coevo/tiny_hanabi-v0").scores.oracle
     10.0

@@ -77,7 +77,7 @@ class Repeats:
         return self._mean(lambda q: avg_at_k(len(q.solved), sum(q.solved), 1))
 
     def majority(self, k: int) -> SuiteScore | None:
-        """Chance that the most frequent of k answers is right; None where nobody answers."""
+        """Chance that the most frequent of k answers is right; None where no answer is read."""
         if not any(a is not None for q in self.questions for a in q.answers):
             return None
         return self._mean(lambda q: _majority(q, k))

@@ -51,7 +51,7 @@ class ResultsFolder:
         Args:
             settings: everything that the results depend on, beside weights.
             weights: agent -> fingerprint of its weights.
-            facts: gives what else the manifest of new results says; nobody compares it.
+            facts: gives what else the manifest of new results says; it is not compared.
 
         Raises:
             ConfigError: the folder holds results with other settings, or of changed agents.

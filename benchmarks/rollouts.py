@@ -31,7 +31,7 @@ class Rollouts:
 
     @property
     def finished(self) -> list[tuple[EpisodeSpec, Episode]]:
-        """Return the episodes that nobody outside of them has stopped.
+        """Return the episodes that were not stopped from outside.
 
         Raises:
             ConfigError: there is none.

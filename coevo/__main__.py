@@ -84,7 +84,7 @@ def _say(text: str, status: int) -> int:
 
 
 def _reader_left() -> int:
-    """Keep the interpreter from complaining at exit about a pipe that nobody reads."""
+    """Keep the interpreter from complaining at exit about a closed pipe."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return BROKEN_PIPE

@@ -111,7 +111,7 @@ class Keys:
 
     Equal chats of one task and conversation get the keys of samples 0, 1, 2, ... in the order in
     which they are asked; those of other conversations have samples of their own. So they are drawn
-    independently, and drawn alike by whoever asks again, however fast each reply came. Without
+    independently, and drawn alike when asked again, however fast each reply came. Without
     sampling there is one reply to a chat.
 
     Args:

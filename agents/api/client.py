@@ -49,7 +49,7 @@ class ChatClient:
         self.sending: set[asyncio.Task[Any] | None] = set()
         """Tasks whose request is at the server at this moment."""
         self.error: CoevoError | None = None
-        """Why nothing more is to be sent, set by whoever has a reason."""
+        """Why nothing more may be sent; None while requests are allowed."""
         self._key = _key(settings)
         self._sdk = _sdk(settings, self._key)
         self._slots = asyncio.Semaphore(settings.concurrency)
@@ -57,7 +57,7 @@ class ChatClient:
         self._reached = False
         self._failed_in_row = 0
         self.close = weakref.finalize(self, _close, self._sdk)
-        """Closes the connections; done at the latest when nobody refers to this client."""
+        """Closes the connections, at the latest when this client is garbage."""
         self.close.atexit = False
 
     async def ask(self, chat: Sequence[Message], seed: int, begin: Begin) -> Answer | Failure:
@@ -71,7 +71,7 @@ class ChatClient:
         Raises:
             LimitReachedError: the next attempt could pass a limit.
             ApiRefusedError: the server takes no request with these settings.
-            ApiError: nobody is there, or too many requests failed in a row.
+            ApiError: no server answers, or too many requests failed in a row.
         """
         # Kept while waiting for a retry: a server in trouble gets fewer requests, not other ones.
         async with self._slots:
@@ -275,11 +275,11 @@ def _key(settings: ApiSettings) -> str:
 
 
 def _is_this_machine(url: str) -> bool:
-    """No proxy leads to this machine itself."""
+    """Whether an address is this machine, to which no proxy leads."""
     host = urlsplit(url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _utf8(text: str) -> str:
-    """Half a surrogate pair has no UTF-8 form."""
+    """Replace half surrogate pairs, which have no UTF-8 form."""
     return text.encode("utf-8", "replace").decode()

@@ -3,8 +3,8 @@
 Most architectures continue a padded batch from keys and values, which also go on in later calls.
 Some have other states beside them, which only serve the batch that made them. Some take their cache
 under another name, count positions from the padding on, or keep a state of their own that cannot be
-picked apart; those read every context anew for each token, which is slow and right. Nobody keeps a
-list of names: every model is tried once against what it says of single sequences.
+picked apart; those read every context anew for each token, which is slow and right. There is no
+list of names: every model is tried once against its own scores of single sequences.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ class Engine(ABC):
 class InProcess(Engine):
     """Base of the engines that run the learner's own modules: publishing copies nothing.
 
-    They keep no module alive: what nobody else holds any more cannot be asked for.
+    They keep no module alive: a module that is garbage elsewhere cannot be asked.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Which architectures can compute shared beginnings once: those that say the same of it.
 
 A row with several sequences needs a mask and positions of its own. Some architectures have states
-that pass from token to token, count positions themselves, or see a window only. Nobody keeps a list
+that pass from token to token, count positions themselves, or see a window only. There is no list
 of names: every model is tried once against rows of one sequence each.
 """
 

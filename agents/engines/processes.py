@@ -51,7 +51,7 @@ def answer(question: Callable[[], T], processes: Sequence[BaseProcess]) -> T:
     def ask() -> None:
         try:
             found.set_result(question())
-        except BaseException as error:  # whoever waits raises it
+        except BaseException as error:  # raised by the thread that waits
             found.set_exception(error)
 
     threading.Thread(target=ask, name="coevo-asks", daemon=True).start()
@@ -91,7 +91,7 @@ def _claimed(folder: Path) -> int:
     """Lock a folder, and return what holds the lock.
 
     Raises:
-        OSError: somebody else has it, or it is not ours to touch.
+        OSError: another process has it, or this one may not lock it.
     """
     import fcntl  # not on every system that this module is imported on
 

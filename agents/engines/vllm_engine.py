@@ -148,7 +148,7 @@ class VllmEngine(Engine):
 
     @_alone
     def rest(self) -> None:
-        """Let vLLM sleep as deeply as its settings say; whoever asks next wakes it."""
+        """Let vLLM sleep as deeply as its settings say; the next request wakes it."""
         level = self.settings.sleep_level
         if not level or self._llm is None or self._asleep:
             return

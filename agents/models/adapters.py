@@ -162,7 +162,7 @@ def load_adapter(base: PreTrainedModel, folder: Path) -> PreTrainedModel:
 def merged(model: Any) -> PreTrainedModel:
     """Return an ordinary model with the adapter's change added to the weights of its base.
 
-    The base is changed by that: it must be nobody else's.
+    The base is changed by that: nothing else may use it.
     """
     found: PreTrainedModel = model.merge_and_unload()
     return found.requires_grad_(True).eval()

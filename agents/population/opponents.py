@@ -1,4 +1,4 @@
-"""Whom a learner of a pool meets next: anybody alike, or by how earlier episodes ended."""
+"""Which opponent of a pool a learner meets next: uniform, or by results of earlier episodes."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from coevo.envs.games.openspiel import load_game
 class ConventionAgent(MoveAgent):
     """Plays its half of one deterministic pair of policies.
 
-    Player 0 may do anything; player 1 responds best to it. The pairs are ranked by what they are
-    paid, so rank 1 is optimal, and the others are what a partner trained elsewhere may do.
+    Player 0 may do anything; player 1 responds best to it. The pairs are ranked by their
+    payoff, so rank 1 is optimal, and the others are what a partner trained elsewhere may do.
     """
 
     def __init__(self, rank: int) -> None:
@@ -38,7 +38,7 @@ class ConventionAgent(MoveAgent):
 
 @functools.lru_cache(maxsize=8)
 def conventions(game: str) -> tuple[tuple[float, Tabular], ...]:
-    """Return every convention of a game with what both are paid, best first.
+    """Return every convention of a game with the payoff of both, best first.
 
     Raises:
         ConfigError: the game is not a small one of two partners with one payoff.

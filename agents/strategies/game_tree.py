@@ -44,7 +44,7 @@ class GameTree:
     histories: int
     """Number of nodes, terminal ones and chance included."""
     common_payoff: bool
-    """Whether all players are paid the same at every end."""
+    """Whether all players get the same payoff at every end."""
 
 
 class Best(NamedTuple):

@@ -41,7 +41,7 @@ _MARKOV = {"tic_tac_toe", "connect_four", "nim", "breakthrough", "dots_and_boxes
 _DEEPEST = 400
 _KINDS = (
     "two-player zero-sum games that are sequential with perfect information, or small; "
-    "and small two-player games in which both are paid the same"
+    "and small two-player games in which both get the same payoff"
 )
 _ELSE = f"Oracles: {_KINDS}; elsewhere try expert:1"
 
@@ -52,7 +52,7 @@ class Solution:
     label: str = ""
     """How it was found, for reports."""
     exploitability: float | None = None
-    """What a best response gains on average over the seats; None where nobody knows."""
+    """What a best response gains on average over the seats; None where it is not known."""
     exact: bool = False
     """Whether the play is optimal, up to `EXACT` of the payoff range."""
 

@@ -50,7 +50,7 @@ class Greedy(SplitStrategy):
 
 
 class WelfareMax(SplitStrategy):
-    """Tells its hand and leaves the coins to whoever values them more; half in doubt."""
+    """Says its hand and leaves the coins to the seat that values them more; half in doubt."""
 
     name = "welfare_max"
 

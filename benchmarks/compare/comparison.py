@@ -75,7 +75,7 @@ def compare(
         workers: runs at a time; 0 for one per `threads` CPU cores.
         on: key of WHERE.
         retry: repeat runs that failed.
-        ended: told after every run.
+        ended: called after every run.
 
     Raises:
         KeyboardInterrupt: after every run in progress has saved itself.

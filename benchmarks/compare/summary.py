@@ -86,7 +86,7 @@ def tables(
 def _scores(
     manifest: Manifest, table: Sequence[Row], environments: Sequence[str]
 ) -> ScoreTable | None:
-    """Line up final scores; a seed that somebody lacks leaves for everybody."""
+    """Line up final scores; a seed that one algorithm lacks is left out for all."""
     final = {
         (r["algorithm"], r["environment"], r["seed"]): r["normalised"]
         for r in table
@@ -184,7 +184,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _quality(algorithm: str, scores: ScoreTable | None) -> dict[str, Any]:
-    """Return the aggregates of normalised scores over the seeds that everybody has."""
+    """Return the aggregates of normalised scores over the seeds that all algorithms have."""
     if scores is None or algorithm not in scores.scores:
         return {"n": 0}
     x_RT = scores.of(algorithm)

@@ -81,7 +81,7 @@ def _ready(busy: Sequence[_Worker]) -> list[_Worker]:
 
 
 def _received(worker: _Worker, root: Path) -> tuple[Run, Result | None]:
-    """Return what a worker found; None where it was told to stop."""
+    """Return what a worker found; None where it had to stop."""
     run = worker.run
     assert run is not None  # only busy workers are waited for
     worker.run = None
@@ -124,7 +124,7 @@ def _serve(pipe: Connection, threads: int, parent: int) -> None:
 
     def alive() -> None:
         if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGINT)  # nobody waits for the result
+            os.kill(os.getpid(), signal.SIGINT)  # the result is not wanted any more
 
     with no_progress_bars():
         while True:
@@ -142,7 +142,7 @@ def _serve(pipe: Connection, threads: int, parent: int) -> None:
 
 
 def with_reader(send: Callable[[Any], None], message: Any) -> None:
-    """Send a message unless nobody reads any more."""
+    """Send a message unless the pipe is closed."""
     try:
         send(message)
     except OSError:

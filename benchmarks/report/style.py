@@ -20,7 +20,7 @@ SERIES = (
 )
 """Colours of curves on white, after Okabe and Ito, darkened to a contrast of 3 or more."""
 DASHES: Any = ("solid", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (6, 1.5, 1.5, 1.5)))
-"""Line styles, so that more curves than colours can be told apart."""
+"""Line styles, to distinguish more curves than there are colours."""
 NAMED = {
     INK: "var(--ink)",
     MUTED: "var(--muted)",

@@ -29,7 +29,7 @@ CHUNK = 2_000_000
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate between its bounds, which hold the truth 95 % of the time unless told."""
+    """An estimate between the bounds of its confidence interval, 95 % by default."""
 
     low: float
     """Lower bound; NaN where it is undefined."""

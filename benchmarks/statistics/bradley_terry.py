@@ -35,7 +35,7 @@ MOST_STEPS = 10_000
 def bradley_terry(wins: ArrayLike, smoothing: float = SMOOTHING) -> Array:
     """Return the rating of every agent, the lowest at 0: [..., K, K] -> [..., K].
 
-    Without smoothing, an agent that nobody beats has no finite rating, and that is an error.
+    Without smoothing, an unbeaten agent has no finite rating, and that is an error.
 
     Args:
         wins: points of row against column, draws counted half to each.
@@ -69,7 +69,7 @@ def _smoothed(wins: ArrayLike, smoothing: float) -> Array:
     if (won < 0).any() or smoothing < 0:
         raise ConfigError("wins and smoothing must not be negative")
     smoothed = (won + smoothing) * (1 - np.eye(won.shape[-1]))
-    # Ford's condition: a chain of wins leads from everybody to everybody
+    # Ford's condition: a chain of wins leads from every agent to every other
     if smoothing == 0 and connected_components(smoothed, connection="strong")[0] > 1:
         raise ConfigError(
             "some agents never lost to the others, so that their ratings are infinite: "
@@ -112,7 +112,7 @@ def rating_intervals(
 
     The lowest agent is put at 0, and every replicate is centred on the mean of all agents before
     it is moved by that same constant: anchoring each replicate anew would give the lowest agent an
-    interval of no width and its uncertainty to everybody else.
+    interval of no width and its uncertainty to all others.
     """
     anchor = float(centred_ratings(games.tally().wins).min())
     return games.interval(lambda tally: centred_ratings(tally.wins) - anchor, rng, replicates)

@@ -1,8 +1,8 @@
 """Nash averaging: agents weighed by an equilibrium, so that copies of an agent change nothing.
 
 Balduzzi et al. (2018). For two-player zero-sum results. All agents that the equilibrium plays have
-skill 0: it says who survives, not by how much. A mean win rate instead rewards beating whoever is
-there most often.
+skill 0: it says who survives, not by how much. A mean win rate instead rewards beating the
+agents that are there most often.
 
 OpenSpiel finds the same figures (the tests hold them) through cvxpy, which it does not install and
 whose solvers weigh 200 MB; SciPy's are enough.

@@ -1,7 +1,7 @@
 """Scores between fixed references: 0 is the random policy, 1 the oracle.
 
 The references are constants of the benchmark. Taking them from the compared runs would move
-everybody's score when an algorithm is added.
+every score when an algorithm is added.
 """
 
 from __future__ import annotations

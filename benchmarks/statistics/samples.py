@@ -64,14 +64,16 @@ def maj_at_k(answers: Sequence[Hashable | None], gold: Hashable, k: int) -> floa
     "1/2"). None is an answer that could not be read: all of them vote together, never rightly.
 
     For every number j of votes for the gold answer, the ways to draw the other k - j without
-    anybody above j are counted by t, the number of rivals at exactly j, and credited 1 / (1 + t).
+    a rival above j are counted by t, the number of rivals at exactly j, and credited 1 / (1 + t).
     The cost grows like n k^2 at worst: milliseconds for 64 answers.
 
     >>> [round(maj_at_k(list("AABCB"), "A", k), 7) for k in (1, 3, 5, 6)]
     [0.4, 0.4333333, 0.5, nan]
     """
     if gold is None:
-        raise ConfigError("the gold answer is None, which stands for an answer nobody could read")
+        raise ConfigError(
+            "the gold answer is None, which stands for an answer that could not be read"
+        )
     if not answers:
         raise ConfigError("no answers to vote")
     if len(answers) < count("k", k):

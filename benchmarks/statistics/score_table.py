@@ -34,7 +34,7 @@ class ScoreTable:
     tasks: tuple[str, ...]
     """Task of each column."""
     dropped: tuple[int, ...] = ()
-    """Seeds left out for everybody because some run of theirs failed."""
+    """Seeds left out for all algorithms because a run with them failed."""
 
     def of(self, algorithm: str) -> Array:
         """Return the scores [runs, tasks] of one algorithm."""
@@ -48,7 +48,7 @@ def score_table(scores: Iterable[Score], *, drop_incomplete: bool = False) -> Sc
 
     A seed with a missing or failed run is an error. With `drop_incomplete` it leaves the table
     for all algorithms, never for one: the rest stays paired and balanced. That is fair only where
-    the failure has nothing to do with the score, so whoever drops must say so beside the table.
+    the failure has nothing to do with the score, so the table must say what was dropped.
 
     >>> table = score_table([Score("a", "t", 0, 0.5), Score("b", "t", 0, 0.7)])
     >>> table.of("b").tolist(), table.seeds

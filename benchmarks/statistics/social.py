@@ -46,7 +46,7 @@ def equality(returns_N: ArrayLike) -> float:
 def sustainability(rewards_NT: ArrayLike) -> float:
     """Return the mean over agents of their mean turn (from 1) with a positive reward.
 
-    Agents without any positive reward do not count; NaN if nobody has one.
+    Agents without any positive reward do not count; NaN if none has one.
 
     >>> sustainability([[1, 0, 1, 0, 1], [0, 0, 1, 1, 0]])
     3.25

@@ -18,7 +18,7 @@ import numpy as np
 
 from coevo.agents.agent import Agent
 from coevo.benchmarks.evaluate import evaluate
-from coevo.benchmarks.exploitability import exact_payoffs
+from coevo.benchmarks.exact import exact_payoffs
 from coevo.benchmarks.measurement import Measurement, mean_and_interval
 from coevo.benchmarks.metrics import metric
 from coevo.benchmarks.outcomes import is_contest
@@ -68,7 +68,7 @@ class Series:
     returns_GC: Array
     """Mean payoff of each generation on each cell (opponent, seat), cells in this order."""
     table: Generations | None
-    """Percentiles over the cells; None where no cell ever paid anything."""
+    """Percentiles over the cells; None where no cell has any payoff."""
     score_GG: Array | None
     """Share of the row against the column: its payoff from the lowest (0) to the highest (1) of a
     zero-sum game, the score elsewhere; None where an episode is no contest."""
@@ -131,7 +131,7 @@ def run_generations(
         settings: what is played: `games` per generation and metric, per opponent and per pair.
         results: keeps every part as it is finished.
         opponents: name -> fixed opponent.
-        done: told the name of each finished part.
+        done: called with the name of each finished part.
 
     Raises:
         ConfigError: there are fewer than two generations, or no opponents.
@@ -241,7 +241,7 @@ def _cross_play(
 
 
 def _table(returns_GC: Array, payoff_range: tuple[float, float]) -> Generations | None:
-    """Shift payoffs so that the worst is 0; cells that pay nobody anything are left out."""
+    """Shift payoffs so that the worst is 0; cells without any payoff are left out."""
     scores = np.maximum(returns_GC - payoff_range[0], 0.0)
     alike = bool((scores == scores[0]).all())
     reference = scores[0] if alike else nash_reference(scores)

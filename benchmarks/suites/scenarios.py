@@ -37,7 +37,7 @@ class Scenario:
     background: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {ANY: ("random",)})
     """Seat -> players from whom one is drawn for each episode; `*` is any other seat."""
     episodes: int = 100
-    """How many, unless told otherwise."""
+    """How many by default."""
     refs: References | None = None
     """Focal return per head that counts as 0 and as 1; None: results are not normalised."""
     refs_source: str = ""

@@ -104,7 +104,7 @@ def measure(agent: Agent, env_id: str, settings: Settings) -> Measurement:
 def _repeats(agent: Agent, env_id: str, settings: Settings) -> Repeats:
     """Play every start several times: against random play in a contest, else in self-play.
 
-    Against an oracle nobody wins, and a share of wins says nothing.
+    No agent beats an oracle, so a share of wins says nothing.
     """
     env = make(env_id, **settings.env_options)
     return repeat(

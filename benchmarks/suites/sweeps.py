@@ -1,7 +1,7 @@
 """Robustness sweeps: the same agent in ever less familiar settings, without further training.
 
 players    more players at the table
-payoffs    the same moves, paid otherwise
+payoffs    the same moves with other payoffs
 partners   other partners or opponents than itself
 
 Every level is scored between random play (0) and a best response (1) at that level, computed
@@ -75,7 +75,7 @@ def run_sweep(
         levels: by growing severity.
         settings: what is played at each; their arguments are added to those of the levels.
         results: keeps every level as it is finished.
-        done: told of each level.
+        done: called after each level.
 
     Returns:
         The measurements, label and severity in their `details`, and the curve that they make.

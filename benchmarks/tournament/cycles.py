@@ -11,7 +11,7 @@ Beats = Mapping[str, Collection[str]]
 
 
 def groups(beats: Beats) -> list[list[str]]:
-    """Return the largest sets in which a chain of wins leads from everybody to everybody.
+    """Return the largest sets in which a chain of wins leads from every agent to every other.
 
     Sorted by name inside; agents that are in no cycle are groups of one.
 

@@ -50,7 +50,7 @@ class EpisodeRecord:
 
     @property
     def failed(self) -> bool:
-        """Whether somebody could not answer: such an episode is counted and left out."""
+        """Whether an agent could not answer: such an episode is counted and left out."""
         return self.stop is StopReason.ERROR
 
     def mean_payoff(self, agent: str) -> float:
@@ -76,8 +76,8 @@ def record_of(
 ) -> EpisodeRecord:
     """Score a finished episode.
 
-    Among more than two seats whoever sits alone wins by the single highest score, and loses where
-    another seat has more.
+    Among more than two seats the agent that sits alone wins by the single highest score, and
+    loses where another seat has more.
     """
     common: dict[str, Any] = {
         "pair": block.pair,

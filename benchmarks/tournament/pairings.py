@@ -36,7 +36,7 @@ class Pairing:
     played: int
     """All episodes, those left out included."""
     failed: int
-    """Episodes in which somebody could not answer."""
+    """Episodes in which an agent could not answer."""
     tasks: int
     """Tasks that count."""
 

@@ -61,7 +61,7 @@ class Plan:
         """Make the environment; one that is for a single seat is refused."""
         env = make(self.env, **self.env_options)
         if len(env.possible_agents) < 2:
-            raise ConfigError(f"{self.env} has one seat: there is nobody to play against")
+            raise ConfigError(f"{self.env} has one seat: there is no opponent")
         return env
 
     def schedule(self, env: TextEnv) -> Schedule:

@@ -43,8 +43,8 @@ SHOWN_EVERY = 3
 def elo(games: CrossPlay, rng: Generator) -> dict[str, Any]:
     """Rate by Bradley-Terry on the scale of Elo, the lowest agent at 0.
 
-    Where no chain of wins leads from everybody to everybody, the distance between the parts is set
-    by the smoothing alone; `apart` lists the parts then.
+    Where no chain of wins leads from every agent to every other, the distance between the parts is
+    set by the smoothing alone; `apart` lists the parts then.
     """
     wins = games.tally().wins
     found = rating_intervals(games, rng)
@@ -145,7 +145,7 @@ def _shares(shares: Array, agents: int) -> Array:
 def _resampled_limits(games: CrossPlay, contest: bool, rng: Generator) -> Array:
     """Return the shares in the limit of resampled tournaments: [RESAMPLES, agents].
 
-    Tournaments in which everybody does better than the same others have the same limit, which is
+    Tournaments in which all do better than the same others have the same limit, which is
     computed once.
     """
     tables = _payoff_tables(games.resampled(rng, RESAMPLES), contest)

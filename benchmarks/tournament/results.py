@@ -49,7 +49,7 @@ class Result:
 
     @property
     def better(self) -> str | None:
-        """Who is shown to score more; None where nobody is."""
+        """The agent that is shown to score more; None where neither is."""
         if not self.separated:
             return None
         return self.first if self.margin.point > 0 else self.second
@@ -108,8 +108,8 @@ def rateable(
 ) -> tuple[list[str], list[str]]:
     """Split agents into those whose every pair has finished tasks, and those left out.
 
-    Whoever is missing the most results is left out first, so that one silent agent does not take
-    the others with it.
+    The agent with the most missing results is left out first: one silent agent does not take the
+    others with it.
     """
     kept, out = sorted(agents), []
     while kept:

@@ -35,7 +35,7 @@ class Tournament:
         plan: its settings.
         agents: name -> agent, for every name of the plan.
         folder: where everything is written.
-        report: told about progress.
+        report: called with the progress.
     """
 
     plan: Plan
@@ -124,7 +124,7 @@ class Tournament:
         return episodes
 
     def _outcomes(self, block: Block) -> list[EpisodeRecord]:
-        """Play a block; whoever fails to answer makes its episodes failures, never a crash."""
+        """Play a block; where an agent does not answer, its episodes are failures."""
         players = {
             name: Named(self.agents[name].reseeded(block.seed(self.plan.seed, name)), name)
             for name in dict.fromkeys(block.pair)

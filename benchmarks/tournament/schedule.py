@@ -39,7 +39,7 @@ def lineups(seats: Sequence[str], pair: Pair) -> list[dict[str, str]]:
     """Return the ways in which a pair sits down to one task: seat -> agent.
 
     Two seats: both orders. More: one agent sits alone in each seat in turn, copies of the other
-    fill the rest, then the other way round. Self-play: everybody is the same.
+    fill the rest, then the other way round. Self-play: all are the same.
 
     >>> lineups(("x", "y"), ("a", "b"))
     [{'x': 'a', 'y': 'b'}, {'x': 'b', 'y': 'a'}]
@@ -59,7 +59,7 @@ def lineups(seats: Sequence[str], pair: Pair) -> list[dict[str, str]]:
 
 
 def first_of(lineup: dict[str, str]) -> str:
-    """Name who counts as first: the first seat of two, or whoever sits alone among more.
+    """Name who counts as first: the first seat of two, or the agent that sits alone among more.
 
     >>> first_of({"x": "a", "y": "b", "z": "a"})
     'b'

@@ -13,7 +13,7 @@ from coevo.benchmarks.compare.runs import Result, Run
 from coevo.benchmarks.files import short
 from coevo.commands import players
 from coevo.commands.arguments import Compare, as_typed, flag, given
-from coevo.commands.run_display import Interrupted
+from coevo.commands.progress import Interrupted
 from coevo.commands.run_setup import seconds
 from coevo.commands.screen import Screen, print_json
 from coevo.envs import spec

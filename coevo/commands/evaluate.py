@@ -171,8 +171,8 @@ def _suite(args: Evaluate) -> tuple[dict[str, Any], Show]:
     agent = _agent(args, str(args.agent))
     settings = _settings(args, "suite", options)
     with _evaluation(args, agent, {"suite": args.suite}, options) as (folder, finish):
-        told = _progress(args, lambda row: row.env)
-        rows, total = run_suite(agent, env_ids, settings, folder, told)
+        report = _progress(args, lambda row: row.env)
+        rows, total = run_suite(agent, env_ids, settings, folder, report)
         by_env = {r.env: r.to_dict() for r in rows}
         whole = finish({"environments": by_env, "total": total.to_dict()})
 
@@ -191,7 +191,7 @@ def _scenarios(args: Evaluate) -> tuple[dict[str, Any], Show]:
     places = [scenarios.scenario(name) for name in chosen]
     options = _texts_only(args, [where.env_id for where in places])
     agent = _agent(args, str(args.agent))
-    told, rows = _progress(args, str), dict[str, Measurement]()
+    report, rows = _progress(args, str), dict[str, Measurement]()
 
     def load(name: str) -> Agent:
         return players.agent(name, seed=args.seed, device=args.device)
@@ -209,7 +209,7 @@ def _scenarios(args: Evaluate) -> tuple[dict[str, Any], Show]:
     with _evaluation(args, agent, {"scenario": args.scenario}, options) as (folder, finish):
         for where in places:
             rows[where.name] = kept(folder, where.name, partial(play, where))
-            told(where.name)
+            report(where.name)
         whole = finish({"scenarios": {name: r.to_dict() for name, r in rows.items()}})
     return whole, lambda screen: show_scenarios(screen, str(args.agent), rows)
 
@@ -221,8 +221,8 @@ def _sweep(args: Evaluate) -> tuple[dict[str, Any], Show]:
     what = {"axis": args.axis, "env": args.env, "levels": [asdict(level) for level in levels]}
     settings = _settings(args, "axis", options)
     with _evaluation(args, agent, what, options) as (folder, finish):
-        told = _progress(args, lambda row: row.details["label"])
-        rows, curve = run_sweep(agent, levels, settings, folder, told)
+        report = _progress(args, lambda row: row.details["label"])
+        rows, curve = run_sweep(agent, levels, settings, folder, report)
         whole = finish({"levels": [r.to_dict() for r in rows], **curve._asdict()})
     return whole, lambda screen: show_sweep(screen, str(args.agent), str(args.axis), rows, curve)
 
@@ -246,11 +246,11 @@ def _generations(args: Evaluate) -> tuple[dict[str, Any], Show]:
     start = _agent(args, config.model)
     opponents: dict[str, Agent | str] = {"random": "random", **oracle, "start": start}
     what = {"generations_of": args.generations, "env": env, "opponents": list(opponents)}
-    settings, told = _settings(args, "generations", options), _progress(args, str)
+    settings, report = _settings(args, "generations", options), _progress(args, str)
     paths: list[Path] = []
     first = next(iter(agents.values()))
     with _evaluation(args, first, what, options, weights) as (results, finish):
-        found = run_generations(agents, env, settings, results, opponents, told)
+        found = run_generations(agents, env, settings, results, opponents, report)
         whole = finish(found.to_dict())
         if args.out is not None:
             paths += save(draw_generations(found), Path(args.out), "generations")

@@ -14,7 +14,7 @@ from coevo.agents.models.seated import one_agent
 from coevo.agents.policy import Policy
 from coevo.agents.strategies.game_tree import game_tree
 from coevo.benchmarks.evaluate import standard_table
-from coevo.benchmarks.exploitability import exploitability
+from coevo.benchmarks.exact import exploitability
 from coevo.envs import make
 from coevo.envs.core.errors import CoevoError
 from coevo.envs.games.openspiel import OpenSpielTask

@@ -78,7 +78,7 @@ class Table:
             env.reset(seed=seed)
 
     def play(self, person_seat: str, person: Agent, agent: Agent) -> Episode:
-        """Ask whoever has to move until the episode is over."""
+        """Ask the seats that have to move until the episode is over."""
         while self.env.awaiting:
             seat = self.env.agent_selection
             if seat == person_seat:

@@ -64,7 +64,7 @@ def habits(source: str) -> Habits:
 def common_style(sources: Sequence[str]) -> str:
     """Choose the prompt style for agents that share an environment.
 
-    Whoever needs terse prompts cannot read others; scripted agents read none.
+    A model that needs terse prompts cannot read full ones; scripted agents read none.
     """
     styles = [habits(s).prompt_style for s in sources if not is_scripted(s)]
     return "terse" if "terse" in styles else "full"

@@ -94,7 +94,7 @@ def prepare(args: Train) -> Job:
 
 
 def _check_shares(args: Train) -> None:
-    """Refuse helpers that nobody would start, or that somebody else has started."""
+    """Refuse workers without --ray, and --ray without workers or under torchrun."""
     wanted = [flag(n) for n in SHARED_OUT[1:] if getattr(args, n) != getattr(Train, n)]
     if args.ray is None and wanted:
         raise ConfigError(f"{' and '.join(wanted)} need --ray local, or --ray auto for a cluster")
@@ -230,9 +230,9 @@ def free_folder(config: TrainConfig) -> Path:
 
 
 def _check_roles(config: TrainConfig) -> None:
-    """Refuse to alternate or freeze roles of nobody; an algorithm may name those of its tasks.
+    """Refuse roles that no environment has, and rewards that no module gives.
 
-    The same for weights of rewards that nobody gives.
+    An algorithm may name roles of its own tasks.
     """
     made = [make(id, **own.options) for id, own in config.environments.items()]
     modules = (*config.algorithm.rewards, *(m for env in made for m in env.reward_modules))

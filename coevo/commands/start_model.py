@@ -1,10 +1,10 @@
-"""What a model that is not ours is trained with, and how that is told.
+"""Learning rates for models that are not the starter model.
 
 The algorithms' learning rates are for the starter model, of a million parameters. A larger model
 gets the rate divided by its parameters in millions, at least `LOWEST`: 1e-3 becomes 8e-6 for GPT-2
 (124 million) and `LOWEST` from a billion on, which is what released code uses for full fine-tuning
 there (TRL's GRPOConfig has 1e-6). An adapter learns at up to `ADAPTER`, whatever it rests on.
-Whoever sets something of `optim` sets the rate alone.
+Nothing is scaled where a setting of `optim` is given.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def suited(config: TrainConfig) -> TrainConfig:
     return assign(config, {"algorithm.optim.lr": rate})
 
 
-def told(config: TrainConfig) -> str:
+def start_note(config: TrainConfig) -> str:
     """Return one line about a model that is not ours; empty for one that is."""
     if config.model in OURS:
         return ""

@@ -12,7 +12,7 @@ import numpy as np
 from coevo.agents.agent import Agent
 from coevo.agents.scripted import RandomAgent
 from coevo.benchmarks.evaluate import evaluate
-from coevo.benchmarks.exploitability import exact_payoffs, exploitability
+from coevo.benchmarks.exact import exact_payoffs, exploitability
 from coevo.commands import players
 from coevo.commands.arguments import StarterCheck
 from coevo.commands.measure import PROBED_STATES, information_states

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from rich.progress import BarColumn, Progress, TextColumn
-
 from coevo.agents.agent import Agent
 from coevo.benchmarks.files import short
 from coevo.benchmarks.results_folder import MANIFEST, ResultsFolder
-from coevo.benchmarks.tournament.exploitability import exploit_all
+from coevo.benchmarks.tournament.best_responses import exploit_all
 from coevo.benchmarks.tournament.exploiter import ExploiterPlan
 from coevo.benchmarks.tournament.plan import KIND, Plan
 from coevo.benchmarks.tournament.runner import Tournament
@@ -22,9 +19,9 @@ from coevo.benchmarks.tournament.summary import summarise, write
 from coevo.commands import players
 from coevo.commands import tournament_tables as tables
 from coevo.commands.arguments import Tournament as Arguments
-from coevo.commands.run_display import LINE_EVERY, Interrupted
+from coevo.commands.progress import Bar, Interrupted
 from coevo.commands.run_setup import seconds
-from coevo.commands.screen import Screen, print_json, share
+from coevo.commands.screen import Screen, print_json
 from coevo.envs import spec
 from coevo.envs.core.config import plain, read
 from coevo.envs.core.errors import ConfigError, DataError
@@ -42,11 +39,18 @@ def run(args: Arguments) -> int:
     agents = _agents(plan, args.device)
     screen = Screen()
     try:
-        with Display(screen, quiet=args.json) as display:
-            held = Tournament(plan, agents, folder, display.episodes)
+        with Bar(screen, quiet=args.json) as bar:
+
+            def played(done: int, most: int, words: str) -> None:
+                said = f"{done:,} of at most {most:,} episodes; {words}"
+                bar.show(done / max(most, 1), said)
+
+            held = Tournament(plan, agents, folder, played)
             held.play()
-            values = exploit_all(plan, agents, folder, trained, display.training)
-            display.note("computing ratings ...")
+            values = exploit_all(
+                plan, agents, folder, trained, lambda words, done: bar.show(done, words)
+            )
+            bar.show(1.0, "computing ratings ...")
             found = summarise(held, values)
             write(folder, found)
     except KeyboardInterrupt:
@@ -153,7 +157,7 @@ def _exploiter(plan: Plan, device: str | None) -> ExploiterPlan | None:
 
 
 def _agents(plan: Plan, device: str | None) -> dict[str, Agent]:
-    """Load everybody before anything is played; the first who cannot be loaded is one line."""
+    """Load all agents before anything is played; the first that cannot be loaded is one line."""
     given: dict[str, Any] = {"changes": plan.sampling, "seed": plan.seed, "device": device}
     return {name: players.agent(name, **given) for name in plan.agents}
 
@@ -162,44 +166,3 @@ def _where_saved(folder: Path) -> str:
     if not (folder / "manifest.json").exists():
         return "interrupted before anything was played"
     return f"interrupted; continue with: coevo tournament --out {folder}"
-
-
-# ---- Progress --------------------------------------------------------------------------------
-
-
-class Display:
-    """What a person sees while agents play: a bar in a terminal, plain lines elsewhere."""
-
-    def __init__(self, screen: Screen, quiet: bool) -> None:
-        self.screen, self.quiet, self._written = screen, quiet, 0.0
-        columns = (BarColumn(), TextColumn("{task.percentage:>3.0f} % {task.description}"))
-        live = screen.is_terminal and not quiet
-        self._bar = Progress(*columns, console=screen, transient=True) if live else None
-        self._task = None if self._bar is None else self._bar.add_task("", total=1.0)
-
-    def __enter__(self) -> Display:
-        if self._bar is not None:
-            self._bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def episodes(self, done: int, most: int, words: str) -> None:
-        """Report before a block of episodes."""
-        self._show(done / max(most, 1), f"{done:,} of at most {most:,} episodes; {words}")
-
-    def training(self, words: str, done: float) -> None:
-        """Report after an update of an exploiter."""
-        self._show(done, words)
-
-    def note(self, words: str) -> None:
-        self._show(1.0, words)
-
-    def _show(self, done: float, words: str) -> None:
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=done, description=words)
-        elif not self.quiet and time.monotonic() - self._written >= LINE_EVERY:
-            self._written = time.monotonic()
-            self.screen.say(f"{share(done)} {words}")

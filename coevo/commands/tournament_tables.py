@@ -1,18 +1,12 @@
-"""The results of a tournament for people: sentences, heat tables, ratings."""
+"""The results of a tournament for people: sentences, matrices, ratings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
 from coevo.commands.screen import Screen, share
-from coevo.envs.core.quoting import visible
 
-LOW, MIDDLE, HIGH = (230, 140, 60), (235, 235, 235), (90, 150, 220)
-"""Orange over grey to blue: seen apart with any kind of colour vision."""
 WIDE = 6
 """Most agents whose matrix has room for bounds."""
 
@@ -26,68 +20,35 @@ def show(found: Mapping[str, Any], screen: Screen) -> None:
         screen.say(f"  {result['text']}")
     screen.say()
     if not found["only_points"]:
-        screen.print(heat_table(found, "mean_return", "mean return of row against column"))
+        screen.table("mean return of row against column", *matrix(found, "mean_return"))
     if found["contest"]:
-        screen.print(heat_table(found, "points", "% of points of row against column"))
+        screen.table("% of points of row against column", *matrix(found, "points"))
     screen.table("agents, best first", *_results(found))
     if found["ratings"]:
         screen.table("ratings", *_ratings(found))
         screen.table(_sweep_title(found), *_sweep(found))
 
 
-def heat_table(found: Mapping[str, Any], key: str, title: str) -> Table:
-    """Draw a matrix with a colour behind every number."""
+def matrix(found: Mapping[str, Any], key: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return columns and rows of row against column: `points` in percent, or `mean_return`."""
     agents = found["matrix"]["agents"]
-    rows = found["matrix"][key]
-    table = Table(title=title, title_justify="left", title_style="bold")
-    table.add_column("", no_wrap=True)
-    for name in agents:
-        table.add_column(visible(name), justify="center", overflow="fold")
-    scale = _scale(rows, key, found["contest"])
-    for name, row in zip(agents, rows, strict=True):
-        table.add_row(Text(visible(name)), *(_heat_cell(x, key, scale, len(agents)) for x in row))
-    return table
+    pairs = zip(agents, found["matrix"][key], strict=True)
+    return ("", *agents), [
+        (name, *(_cell(x, key, len(agents)) for x in row)) for name, row in pairs
+    ]
 
 
-def _scale(rows: Sequence[Sequence[Any]], key: str, contest: bool) -> tuple[float, float]:
-    """Return the values of the two ends of the colours; a contest is even in their middle."""
-    if key == "points":
-        return 0.0, 1.0
-    seen = [x[1] for row in rows for x in row if x is not None] or [0.0]
-    if contest:
-        most = max(map(abs, seen)) or 1.0
-        return -most, most
-    return min(seen), max(max(seen), min(seen) + 1e-9)
-
-
-def _heat_cell(
-    value: Sequence[float | None] | None, key: str, scale: tuple[float, float], agents: int
-) -> Text:
+def _cell(value: Sequence[float | None] | None, key: str, agents: int) -> str:
     low, point, high = value or (None, None, None)
     if point is None:
-        return Text("-")
-    at = (point - scale[0]) / (scale[1] - scale[0])
-    text = _number(point, key)
-    if agents <= WIDE and low is not None and high is not None:
-        text += f" [{_number(low, key)}, {_number(high, key)}]"
-    return Text(text, style=f"black on rgb({','.join(map(str, colour(at)))})")
+        return "-"
+    if agents > WIDE or low is None or high is None:
+        return _number(point, key)
+    return f"{_number(point, key)} [{_number(low, key)}, {_number(high, key)}]"
 
 
 def _number(value: float, key: str) -> str:
     return f"{100 * value:.0f}" if key == "points" else f"{value:+.2f}"
-
-
-def colour(at: float) -> tuple[int, int, int]:
-    """Return red, green and blue of a place between 0 and 1.
-
-    >>> colour(0.0), colour(0.5), colour(1.0)
-    ((230, 140, 60), (235, 235, 235), (90, 150, 220))
-    """
-    at = min(max(at, 0.0), 1.0)
-    ends = (LOW, MIDDLE) if at < 0.5 else (MIDDLE, HIGH)
-    way = 2 * at if at < 0.5 else 2 * at - 1
-    red, green, blue = (round(a + (b - a) * way) for a, b in zip(*ends, strict=True))
-    return red, green, blue
 
 
 def _results(found: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:

@@ -15,11 +15,11 @@ from coevo.commands import measure
 from coevo.commands.arguments import Train, as_typed
 from coevo.commands.players import quiet
 from coevo.commands.plot import draw_run, save
-from coevo.commands.run_display import Interrupted, RunDisplay
+from coevo.commands.progress import Bar, Interrupted, facts
 from coevo.commands.run_setup import Job, prepare, reached
 from coevo.commands.run_summary import origin, write_summary
 from coevo.commands.screen import Screen, cell, share
-from coevo.commands.start_model import told
+from coevo.commands.start_model import start_note
 from coevo.commands.transcript import different, excerpt
 from coevo.envs import make, spec
 from coevo.envs.core.episode import read_episodes
@@ -91,7 +91,7 @@ def _carry_out(args: Train, job: Job, screen: Screen, make_backend: MakeBackend 
     for note in job.notes:
         screen.say(note)
     screen.say(f"{_title(config)}; everything is written to {folder.path}")
-    if foreign := told(config):
+    if foreign := start_note(config):
         screen.say(foreign)
     if unfamiliar(config):
         screen.say(
@@ -127,7 +127,9 @@ def _train(args: Train, job: Job, screen: Screen, make_backend: MakeBackend | No
         job.loggers, job.folder, config, elapsed=elapsed, tell=excerpt, say=screen.say
     )
     torn = job.folder.damaged_lines
-    with loggers, RunDisplay(screen, _title(config), _limits(config)) as display:
+    latest: dict[str, Any] = {}
+    with loggers, Bar(screen) as bar:
+        bar.show(0.0, f"collecting the first episodes of {_limits(config)}")
         for place in loggers.places:
             screen.say(f"follow it: {place}")
         try:
@@ -142,10 +144,11 @@ def _train(args: Train, job: Job, screen: Screen, make_backend: MakeBackend | No
                 screen.say(f"some lines of the log were damaged; they lie in {path} now")
                 torn.append(path)
             try:
-                display.report(update.step, update.metrics, update.done)
+                latest |= update.metrics  # what is measured rarely stays shown
+                bar.show(update.done, facts(update.step, latest, update.done))
                 loggers.catch_up()
             except BrokenPipeError:
-                run.save()  # nobody reads any more: `coevo train | head`
+                run.save()  # the reader has gone: `coevo train | head`
                 raise
         return run
 

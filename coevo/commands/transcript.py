@@ -45,7 +45,7 @@ def different(episodes: Sequence[Episode]) -> list[Episode]:
 
 
 def ending(episode: Episode) -> str:
-    """Say how an episode ended and what everybody got."""
+    """Say how an episode ended, and the payoff of every seat."""
     totals = {a: episode.total(a, "payoff") + episode.total(a, "illegal") for a in episode.agents}
     got = ", ".join(f"{a} {value:+g}" for a, value in totals.items())
     regular = episode.stop is StopReason.FINISHED

@@ -5,7 +5,7 @@ import pytest
 from coevo.agents.load import load_agent
 from coevo.agents.models.folders import STARTER_MODEL
 from coevo.agents.scripted import RandomAgent
-from coevo.benchmarks.exploitability import exact_payoffs, exploitability
+from coevo.benchmarks.exact import exact_payoffs, exploitability
 from coevo.commands.starter_check import legal_share
 from coevo.envs import list_envs
 

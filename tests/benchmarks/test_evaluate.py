@@ -6,7 +6,7 @@ from coevo.agents import ExpertAgent, FirstLegalAgent, FixedTextAgent, OracleAge
 from coevo.agents.agent import Agent
 from coevo.benchmarks import rollouts as module
 from coevo.benchmarks.evaluate import evaluate, standard_table
-from coevo.benchmarks.exploitability import exploitability
+from coevo.benchmarks.exact import exploitability
 from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.trainers.collect.rollout import rollout

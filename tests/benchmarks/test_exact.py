@@ -1,8 +1,15 @@
 import pytest
 
 from coevo.agents import FirstLegalAgent, OracleAgent, RandomAgent
-from coevo.benchmarks.exact import against, best_response, expected_returns, seat_policy, tree_of
-from coevo.benchmarks.exploitability import exact_payoffs, exploitability
+from coevo.benchmarks.exact import (
+    against,
+    best_response,
+    exact_payoffs,
+    expected_returns,
+    exploitability,
+    seat_policy,
+    tree_of,
+)
 from coevo.envs.core.errors import ConfigError
 
 KUHN, OPENSPIEL = "coevo/kuhn_poker-v0", "coevo/openspiel-v0"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coevo.agents.scripted import FirstLegalAgent, RandomAgent
-from coevo.benchmarks.exploitability import exact_payoffs, exploitability
+from coevo.benchmarks.exact import exact_payoffs, exploitability
 from coevo.envs import make
 
 KUHN = "coevo/kuhn_poker-v0"

@@ -11,8 +11,7 @@ from coevo.agents import ExpertAgent, RandomAgent
 from coevo.agents.strategies.game_tree import game_tree
 from coevo.agents.strategies.oracle import solve
 from coevo.benchmarks.evaluate import evaluate
-from coevo.benchmarks.exact import against, expected_returns, seat_policy
-from coevo.benchmarks.exploitability import exploitability
+from coevo.benchmarks.exact import against, expected_returns, exploitability, seat_policy
 from coevo.benchmarks.references import references
 from coevo.envs import list_envs, make, spec
 from coevo.envs.games.bargaining import best_split

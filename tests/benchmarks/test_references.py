@@ -9,8 +9,7 @@ import pytest
 from coevo.agents import OracleAgent, RandomAgent
 from coevo.agents.strategies.oracle import solve
 from coevo.benchmarks.evaluate import evaluate
-from coevo.benchmarks.exact import against
-from coevo.benchmarks.exploitability import exploitability
+from coevo.benchmarks.exact import against, exploitability
 from coevo.benchmarks.references import FURTHER, default_metric, references
 from coevo.envs import list_envs, make, spec
 from coevo.envs.core.errors import ConfigError

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from coevo.commands.start_model import parameters, suited, suited_rate, told
+from coevo.commands.start_model import parameters, start_note, suited, suited_rate
 from coevo.trainers.algorithms import ALGORITHMS
 from coevo.trainers.config import TrainConfig
 
@@ -47,9 +47,9 @@ def test_rates_fall_with_the_size_down_to_a_floor(count, adapted, rate):
     assert suited_rate(1e-7, count, adapted=adapted) <= 1e-7
 
 
-def test_what_a_foreign_model_gets_is_told_in_one_line(folder):
-    line = told(suited(config(folder)))
+def test_the_settings_of_a_foreign_model_are_one_line(folder):
+    line = start_note(suited(config(folder)))
     rate = ALGORITHMS["mars"].optim.lr / 4
     assert "4,000,000 parameters, float32" in line and f"learning rate {rate:g}" in line
     assert "terse style" in line and "\n" not in line
-    assert told(config("starter")) == ""
+    assert start_note(config("starter")) == ""

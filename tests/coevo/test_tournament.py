@@ -12,7 +12,6 @@ import pytest
 from coevo.benchmarks.tournament import runner
 from coevo.commands import tournament as command
 from coevo.commands import tournament_tables as tables
-from coevo.commands.screen import Screen
 from coevo.envs.core.errors import ConfigError
 from tests.coevo.conftest import KUHN
 
@@ -144,7 +143,7 @@ def test_an_exploiter_is_trained_where_nothing_is_exact(cli, here, monkeypatch):
         )
         return {"score": 0.2, "gain": 0.2, "interval": [0.1, 0.3], "games": 20}
 
-    monkeypatch.setattr("coevo.benchmarks.tournament.exploitability.exploit", fake)
+    monkeypatch.setattr("coevo.benchmarks.tournament.best_responses.exploit", fake)
     words = ("tournament", "--agents", "random,oracle", "--env", TTT, "--games", "4", "--out", "t")
     result = cli(*words, "--exploiter", "2e3")
     assert result.status == 0, result.err
@@ -173,29 +172,14 @@ def test_budgets_are_tokens_or_times():
         command.budget("1 day")
 
 
-# ---- Colours ---------------------------------------------------------------------------------
+# ---- Matrices --------------------------------------------------------------------------------
 
 
-def matrix(rows, **more):
-    return {"matrix": {"agents": ["a", "b"], "points": rows, "mean_return": rows}, **more}
-
-
-def styles(table):
-    return [[str(cell.style) for cell in column.cells][:2] for column in table.columns[1:]]
-
-
-def test_the_better_half_is_blue_and_the_worse_one_orange():
-    found = matrix([[None, [0.8, 0.9, 1.0]], [[0.0, 0.1, 0.2], None]], contest=True)
-    (_, low), (high, _) = styles(tables.heat_table(found, "points", ""))
-    red, _, blue = (int(x) for x in low.split("(")[1].rstrip(")").split(","))
-    assert red > blue
-    red, _, blue = (int(x) for x in high.split("(")[1].rstrip(")").split(","))
-    assert blue > red
-
-
-def test_colours_reach_a_terminal_and_only_a_terminal(capsys):
-    found = matrix([[None, [None, 0.5, None]], [[None, -0.5, None], None]], contest=True)
-    screen = Screen()
-    screen.print(tables.heat_table(found, "mean_return", "x"))
-    assert "\x1b" not in capsys.readouterr().out
-    assert "+0.50" in str(tables.heat_table(found, "mean_return", "x").columns[2]._cells[0])
+def test_matrices_hold_row_against_column_with_bounds():
+    rows = [[None, [0.8, 0.9, 1.0]], [[None, -0.5, None], None]]
+    found = {"matrix": {"agents": ["a", "b"], "points": rows, "mean_return": rows}}
+    columns, (first, second) = tables.matrix(found, "points")
+    assert columns == ("", "a", "b")
+    assert first == ("a", "-", "90 [80, 100]")
+    assert tables.matrix(found, "mean_return")[1][1] == ("b", "-0.50", "-")
+    assert second == ("b", "-50", "-")

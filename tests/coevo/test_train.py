@@ -94,7 +94,7 @@ def test_the_end_of_a_run_is_told_in_words(finished):
         "learning_curve",
     ):
         assert part in finished.out
-    assert "update 3 (100.0 %) | tokens/s" in finished.out
+    assert "100.0 % update 3 | tokens/s" in finished.out
     assert "\x1b" not in finished.out
     assert "Loading weights" not in finished.out
 

@@ -12,7 +12,7 @@ import yaml
 from coevo.agents.models.network import Network
 from coevo.agents.models.sb3 import load_sb3
 from coevo.benchmarks.evaluate import evaluate
-from coevo.benchmarks.exploitability import exploitability
+from coevo.benchmarks.exact import exploitability
 from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import ConfigError, DataError, MissingExtraError, UnknownNameError
 from coevo.trainers import checkpoint

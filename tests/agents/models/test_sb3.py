@@ -13,7 +13,7 @@ from coevo.agents.models.sb3 import NEVER, Card, SB3Agent, load_sb3, network_of,
 from coevo.agents.scripted import RandomAgent
 from coevo.agents.strategies.game_tree import check_knowable, known_state
 from coevo.benchmarks.evaluate import evaluate
-from coevo.benchmarks.exploitability import exploitability
+from coevo.benchmarks.exact import exploitability
 from coevo.envs import list_envs, make
 from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
 from coevo.envs.games.openspiel import OpenSpielTask

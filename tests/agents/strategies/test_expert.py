@@ -8,7 +8,7 @@ from coevo.agents.scripted import NEUTRAL
 from coevo.agents.strategies.expert import look_ahead, match_prize
 from coevo.agents.strategies.game_tree import game_tree
 from coevo.benchmarks.evaluate import evaluate
-from coevo.benchmarks.exploitability import requests
+from coevo.benchmarks.exact import requests
 from coevo.envs import make
 from coevo.envs.core.errors import ConfigError
 

@@ -7,7 +7,7 @@ import pytest
 from coevo.agents import ExpertAgent, RandomAgent
 from coevo.agents.agent import Agent
 from coevo.benchmarks.evaluate import evaluate
-from coevo.benchmarks.exploitability import exact_payoffs
+from coevo.benchmarks.exact import exact_payoffs
 from coevo.benchmarks.measurement import Measurement
 from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.benchmarks.suites.generations import change_between, run_generations

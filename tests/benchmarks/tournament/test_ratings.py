@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from coevo.agents import RandomAgent
-from coevo.benchmarks.exploitability import exact_payoffs
+from coevo.benchmarks.exact import exact_payoffs
 from coevo.benchmarks.statistics.alpha_rank import alpha_rank_limit, shares_by_role
 from coevo.benchmarks.statistics.bradley_terry import bradley_terry
 from coevo.benchmarks.statistics.cross_play import CrossPlay, Game

@@ -10,7 +10,7 @@ from coevo.agents import Agent, FixedTextAgent, RandomAgent
 from coevo.agents.agent import Unanswered
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_model
-from coevo.benchmarks.exploitability import exact_payoffs
+from coevo.benchmarks.exact import exact_payoffs
 from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.benchmarks.tournament import runner as module
 from coevo.benchmarks.tournament.plan import Plan

@@ -10,8 +10,7 @@ from coevo.agents import ExpertAgent, RandomAgent
 from coevo.agents.strategies.conventions import conventions
 from coevo.agents.strategies.game_tree import game_tree
 from coevo.agents.strategies.oracle import Minimax, solve
-from coevo.benchmarks.exact import expected_returns
-from coevo.benchmarks.exploitability import exploitability
+from coevo.benchmarks.exact import expected_returns, exploitability
 from coevo.envs import make
 from coevo.envs.core.parsing import answer
 from coevo.envs.games import bargaining, hanabi, nim, pig

@@ -10,7 +10,7 @@ from typing import Any
 
 from coevo.agents import RandomAgent
 from coevo.agents.agent import Agent
-from coevo.benchmarks.exploitability import exploitability
+from coevo.benchmarks.exact import exploitability
 from coevo.benchmarks.files import file_name
 from coevo.benchmarks.statistics.bootstrap import Interval
 from coevo.benchmarks.tournament.exploiter import ExploiterPlan, Report, exploit
@@ -36,7 +36,7 @@ def exploit_all(
         agents: name -> agent.
         folder: of the tournament.
         trained: how exploiters are trained where there is no exact value; None trains none.
-        report: told about progress.
+        report: called with the progress.
 
     Returns:
         agents: name -> {"exact": table or None, "why": reason, "exploiter": table or None};
@@ -45,7 +45,7 @@ def exploit_all(
     found: dict[str, dict[str, Any]] = {}
     known = exact(RandomAgent(), plan.env, plan.env_options)
     for number, name in enumerate(sorted(agents)):
-        # where the random player has no exact value the game is too large for everybody
+        # where the random player has no exact value the game is too large for every agent
         table, why = exact(agents[name], plan.env, plan.env_options) if known[0] else known
         found[name] = {"exact": table, "why": why, "exploiter": None}
         if table is None and trained is not None:
@@ -88,7 +88,7 @@ def calibrate(
         known: what `exact` gave for the random player in its game.
         trained: how exploiters are trained.
         folder: of the training runs.
-        report: told about progress.
+        report: called with the progress.
 
     Returns:
         score and exact value, both means over seats, and their ratio `share`.
