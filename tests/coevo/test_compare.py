@@ -12,7 +12,7 @@ import pytest
 from tests.coevo.conftest import KUHN
 
 SMALL = (
-    "--seeds", "2", "--budget-tokens", "200", "--points", "2", "--games", "2",
+    "--seeds", "1", "--budget-tokens", "200", "--points", "2", "--games", "2",
     "--set", "collect.episodes=8", "--max-new-tokens", "3",
 )  # fmt: skip
 
@@ -41,22 +41,28 @@ def test_a_plan_that_cannot_be_carried_out_is_one_line_and_leaves_nothing(cli, h
     assert not list(here.iterdir())
 
 
-def test_a_killed_comparison_continues_and_ends_with_the_same_tables(here, tiny_model_dir):
+def test_one_seed_prints_its_tables_and_a_killed_comparison_ends_with_the_same(
+    cli, here, tiny_model_dir
+):
     """Kill the command and all its workers in the middle; what is left is done by a second call."""
-    what = ("--algos", "mars,reinforce", "--env", KUHN, "--model", str(tiny_model_dir), *SMALL)
-    command = [sys.executable, "-P", "-m", "coevo", "compare", *what, "--workers", "1"]
-    subprocess.run([*command, "--out", "whole"], check=True, capture_output=True, timeout=500)
-    killed = subprocess.Popen(
-        [*command, "--out", "killed"], stdout=subprocess.DEVNULL, start_new_session=True
-    )
-    while len(list(here.glob("killed/runs/*/*/*/result.json"))) < 2:
+    words = ("compare", "--algos", "mars,reinforce", "--env", KUHN, "--model", str(tiny_model_dir))
+    what = (*words, *SMALL, "--set", "mars.optim.epochs=2", "--workers", "1")
+    found = cli(*what, "--out", "whole")
+    assert found.status == 0, found.err
+    told = ("mars*", "mars* is not mars as it is registered", "lower collect.episodes")
+    for said in ("IQM", "not separated", "n = 1 seeds", *told):
+        assert said in found.out, said
+    assert "nan" not in found.out
+    command = [sys.executable, "-P", "-m", "coevo", *what, "--out", "killed"]
+    killed = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+    while not list(here.glob("killed/runs/*/*/*/result.json")):
         assert killed.poll() is None
         time.sleep(0.01)
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
     assert not (here / "killed/comparison.json").exists()
-    again = [sys.executable, "-P", "-m", "coevo", "compare", "--out", "killed", "--json"]
-    done = subprocess.run(again, check=True, capture_output=True, text=True, timeout=500)
+    done = cli("compare", "--out", "killed", "--json")
+    assert done.status == 0, done.err
 
     def table(folder):
         rows = (here / folder / "records.jsonl").read_text().splitlines()
@@ -64,20 +70,9 @@ def test_a_killed_comparison_continues_and_ends_with_the_same_tables(here, tiny_
 
     assert table("killed") == table("whole")
     wanted = json.loads((here / "whole/comparison.json").read_text())
-    found = json.loads(done.stdout)
-    assert found["headline"] == wanted["headline"]
-    assert found["overall"]["comparisons"] == wanted["overall"]["comparisons"]
-
-
-def test_one_seed_prints_its_tables(cli, here, tiny_model_dir):
-    words = ("compare", "--algos", "mars,reinforce", "--env", KUHN, "--model", tiny_model_dir)
-    own = ("--set", "mars.optim.epochs=2")
-    found = cli(*words, *SMALL, *own, "--seeds", "1", "--workers", "1", "--out", "one")
-    assert found.status == 0, found.err
-    told = ("mars*", "mars* is not mars as it is registered", "lower collect.episodes")
-    for said in ("IQM", "not separated", "n = 1 seeds", *told):
-        assert said in found.out, said
-    assert "nan" not in found.out
+    again = json.loads(done.out)
+    assert again["headline"] == wanted["headline"]
+    assert again["overall"]["comparisons"] == wanted["overall"]["comparisons"]
 
 
 def test_tables_are_compared_and_evaluated(cli, here):
