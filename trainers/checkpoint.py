@@ -78,7 +78,6 @@ class Recorded:
 
     @property
     def progress(self) -> Progress:
-        """Where the run stood."""
         return Progress(self.step, self.seconds, self.tokens, self.turns)
 
 

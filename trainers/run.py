@@ -19,7 +19,6 @@ from coevo.envs.core.rewards import RewardModule
 from coevo.trainers import checkpoint, ranks
 from coevo.trainers.archive.archive import Archive
 from coevo.trainers.collect.collector import Collector
-from coevo.trainers.collect.members import check_members
 from coevo.trainers.collect.part import RolloutBackend
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.estimators.parts import check_weights
@@ -29,7 +28,13 @@ from coevo.trainers.learners.room import check_room
 from coevo.trainers.progress import Progress
 from coevo.trainers.run_folder import Onlooker, RunFolder
 from coevo.trainers.samplers import Source
-from coevo.trainers.seating import check_owners, envs_of, population_of, set_sampling
+from coevo.trainers.seating import (
+    check_can_play,
+    check_owners,
+    envs_of,
+    population_of,
+    set_sampling,
+)
 
 MakeBackend = Callable[[Population], RolloutBackend | None]
 """Makes the rollout backend of a population; None runs rollouts in this process."""
@@ -93,7 +98,6 @@ class Run:
         return self.population.by_seat(own)
 
     def save(self) -> None:
-        """Write a checkpoint."""
         state = {
             "estimator": self.estimator_state,
             "rewards": {m.component: m.state_dict() for m in self.collector.modules},
@@ -139,7 +143,7 @@ def start(
     envs = envs_of(config.environments)
     algorithm = config.algorithm
     population = population_of(config, envs, maker, trust_remote_code=trust_remote_code)
-    check_members(population, envs)
+    check_can_play(population, envs)
     every = [*algorithm.rewards, *(m for env in envs.values() for m in env.reward_modules)]
     apart = bind(population, algorithm.judges, every)
     heads = {algorithm.judges[role].policy for module in every for role in module.heads_asked}

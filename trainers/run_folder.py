@@ -32,7 +32,6 @@ class RunFolder:
 
     @property
     def checkpoints(self) -> Path:
-        """Folder of the checkpoints."""
         return self.path / "checkpoints"
 
     @property
@@ -47,7 +46,6 @@ class RunFolder:
 
     @property
     def summary(self) -> Path:
-        """Result of the run."""
         return self.path / "summary.json"
 
     def create(self, config: TrainConfig) -> None:
@@ -171,7 +169,6 @@ class Onlooker(RunFolder):
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold nothing."""
         yield
 
     def log(self, step: int, metrics: Mapping[str, Any], episodes: Sequence[Episode] = ()) -> None:

@@ -83,15 +83,12 @@ class TensorBoard(Target):
         self._add(line["step"], self._summary(value=found), line.get("total_seconds", 0.0))
 
     def tell(self, step: int, lines: Iterable[str]) -> None:
-        """Write an episode as text."""
         self._add(step, self._text("play", _verbatim(lines)))
 
     def flush(self) -> None:
-        """Write what waits to the file."""
         self._writer.flush()
 
     def close(self, status: int) -> None:
-        """Close the file."""
         self._writer.close()
 
     def _add(self, step: int, summary: Any, seconds: float = 0.0) -> None:
@@ -123,11 +120,9 @@ class Wandb(Target):
         self.where = f"wandb run {identity}, {place if self._run.offline else self._run.url}"
 
     def write(self, line: Mapping[str, Any]) -> None:
-        """Log an update under its own number."""
         self._run.log(scalars(line), step=line["step"])
 
     def close(self, status: int) -> None:
-        """End the run there and wait until everything is sent."""
         self._run.finish(exit_code=status)
 
 
@@ -150,11 +145,9 @@ class Trackio(Target):
         self.where = f'trackio show --project "{project}"  # run {name}'
 
     def write(self, line: Mapping[str, Any]) -> None:
-        """Log an update under its own number."""
         self._module.log(scalars(line), step=line["step"])
 
     def close(self, status: int) -> None:
-        """End the run there and wait until everything is written."""
         self._module.finish()
 
 

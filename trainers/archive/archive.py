@@ -164,7 +164,6 @@ class Archive:
         return found
 
     def state_dict(self) -> list[dict[str, Any]]:
-        """Return what a checkpoint must keep beside `tensors`; JSON-able."""
         names = [f.name for f in fields(Artifact) if f.name != "tensors"]
         return [{n: getattr(a, n) for n in names} for a in self._artifacts.values()]
 

@@ -31,7 +31,6 @@ class Softmax:
         return odds / odds.sum()
 
     def __call__(self, artifacts: Sequence[Artifact], rng: np.random.Generator) -> Artifact:
-        """Draw one."""
         odds = self.odds([a.weight for a in artifacts])
         return artifacts[int(rng.choice(len(artifacts), p=odds))]
 

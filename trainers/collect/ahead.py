@@ -73,7 +73,6 @@ class Ahead:
         ]
 
     def load_state_dict(self, state: Sequence[Mapping[str, Any]]) -> None:
-        """Take back what `state_dict` gave."""
         self.batches = {}
         for saved in state:
             batch: Played = Future()

@@ -338,7 +338,6 @@ class Collector:
         return batch, a_B[[at for at, _ in batch.origin_B]], extra.weight
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a checkpoint must keep; JSON-able."""
         return {
             "tasks": self.curriculum.state_dict(),
             "replay": self.replay.state_dict(),
@@ -347,7 +346,6 @@ class Collector:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
         self.curriculum.load_state_dict(state["tasks"])
         self.replay.load_state_dict(state["replay"])
         self.task_buffer.load_state_dict(state.get("task_buffer", {}))

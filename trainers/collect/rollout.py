@@ -172,7 +172,6 @@ class _Rollout:
         return [*self.replies, *self.steps]
 
     def play(self, every: Iterable[_Live]) -> None:
-        """Play to the ends."""
         ready = [one for one in every if one.env.awaiting]
         try:
             while ready or self.under_way:

@@ -36,7 +36,6 @@ class _Inquiry:
     def add(
         self, question: q.Question, about: tuple[Place, ...], read: Callable[[str], list[Opinion]]
     ) -> None:
-        """Note a question."""
         self.questions.append(question)
         self.about.append(about)
         self.readers.append(read)
@@ -69,12 +68,10 @@ class Judge(RewardModule):
 
     @property
     def range(self) -> tuple[float, float]:
-        """From 0 to 1."""
         return (0.0, 1.0)
 
     @property
     def roles_asked(self) -> tuple[str, ...]:
-        """The role."""
         return (self.role,)
 
     def score(self, episodes: Sequence[Episode], context: ScoreContext) -> Scores:

@@ -32,17 +32,14 @@ class RewardModel(RewardModule):
 
     @property
     def range(self) -> tuple[float, float]:
-        """From 0 to 1; any number for the logit."""
         return (-math.inf, math.inf) if self.read == "logit" else (0.0, 1.0)
 
     @property
     def roles_asked(self) -> tuple[str, ...]:
-        """The role."""
         return (self.role,)
 
     @property
     def heads_asked(self) -> tuple[str, ...]:
-        """The role."""
         return (self.role,)
 
     def score(self, episodes: Sequence[Episode], context: ScoreContext) -> Scores:

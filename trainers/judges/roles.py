@@ -122,11 +122,9 @@ class Roles:
         return counts, tokens
 
     def state_dict(self) -> dict[str, object]:
-        """Return what a checkpoint must keep; JSON-able."""
         return {"cache": [q.plain() for q in self.cache]}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Take back what `state_dict` gave."""
         kept = state.get("cache", [])
         assert isinstance(kept, list)
         self.cache = [Question.read(data) for data in kept]

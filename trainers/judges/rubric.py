@@ -72,12 +72,10 @@ class Rubric(RewardModule):
 
     @property
     def range(self) -> tuple[float, float]:
-        """Any: rubrics grow."""
         return (-math.inf, math.inf)
 
     @property
     def roles_asked(self) -> tuple[str, ...]:
-        """The role."""
         return (self.role,)
 
     def score(self, episodes: Sequence[Episode], context: ScoreContext) -> Scores:
@@ -108,7 +106,6 @@ class Rubric(RewardModule):
         return Scores(table, version, invalid)
 
     def fit(self, episodes: Sequence[Episode]) -> Mapping[str, float]:
-        """Remember the grades of an update, and report their mean."""
         graded = [t for e in episodes for t in e.turns if self._graded(t)]
         if not graded:
             return {}
@@ -117,11 +114,9 @@ class Rubric(RewardModule):
         return {"grade": fmean(grades)}
 
     def state_dict(self) -> dict[str, object]:
-        """Return the sums."""
         return dict(vars(self._seen["scale"]))
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Take back what `state_dict` gave; nothing comes from a module that saw no grade."""
         if not state:
             return
         try:

@@ -46,7 +46,6 @@ class Origin:
 
     @classmethod
     def of(cls, config: TrainConfig) -> Origin:
-        """Describe this machine."""
         own = {k: v for k, v in os.environ.items() if k.startswith(VARIABLES)}
         envs = tuple(ENVS[id] for id in config.environments)
         return cls(address(), versions(), _digest(config.model), os.getcwd(), own, envs)

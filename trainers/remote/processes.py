@@ -202,7 +202,6 @@ class Processes:
                         ranks.hang_up(machine)
 
     def stop(self) -> None:
-        """End all processes."""
         self._over.set()
         if self._watch is not None:
             self._watch.join()

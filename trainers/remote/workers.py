@@ -80,7 +80,6 @@ class Worker:
         self._held: dict[str, int] = {}
 
     def pid(self) -> int:
-        """Return its process."""
         return os.getpid()
 
     def load(self) -> None:

@@ -51,7 +51,6 @@ class Proposal:
 
     @property
     def key(self) -> str:
-        """Equal for equal tasks."""
         return json.dumps([self.env, self.seed, dict(self.options)], sort_keys=True)
 
 
@@ -136,12 +135,10 @@ class Curriculum:
         return found | {f"skill/{s}/success": p for s, p in pairs if p == p}
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a checkpoint must keep; JSON-able."""
         skills = {"skills": self.by_skill.state_dict()}
         return skills if self.history is None else {**self.history.state_dict(), **skills}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take back what `state_dict` gave; checkpoints of earlier versions know no skills."""
         if self.history is not None:
             self.history.load_state_dict(state)
         if "skills" in state:

@@ -74,7 +74,6 @@ class EvolvingTasks(Curriculum):
         """Key -> task, and what it was worth when it was played last."""
 
     def propose(self, step: int, groups: int, batch: int = 0) -> list[Proposal]:
-        """Return fresh tasks, tasks of the buffer and variations of these."""
         fresh = super().propose(step, groups, batch)
         kept = list(self.buffer.values())
         worth_K = np.array([worth for _, worth in kept])
@@ -117,12 +116,10 @@ class EvolvingTasks(Curriculum):
         return super().metrics() | found
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the buffer, in its order."""
         kept = [[p.env, p.seed, dict(p.options), p.episodes, w] for p, w in self.buffer.values()]
         return {**super().state_dict(), "buffer": kept}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
         super().load_state_dict(state)
         try:
             kept = [(Proposal(e, s, dict(o), n), float(w)) for e, s, o, n, w in state["buffer"]]

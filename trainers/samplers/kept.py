@@ -1,4 +1,4 @@
-"""An episode that may be learnt from again, and the copy of it in which only one seat learns."""
+"""Kept episodes: what replay buffers store, and the base of samplers that store nothing."""
 
 from __future__ import annotations
 
@@ -10,9 +10,27 @@ from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError, DataError
 
 
+class WithoutMemory:
+    """A sampler that keeps nothing from one update to the next; others override both methods."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a checkpoint must keep; JSON-able."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take back what `state_dict` gave.
+
+        Raises:
+            DataError: It is not the state of this kind of sampler.
+        """
+        if state:
+            kind = type(self).__name__
+            raise DataError(f"{kind} is without memory, but was given the state {sorted(state)}")
+
+
 @dataclass(frozen=True)
 class Kept:
-    """One play as a buffer holds it; log-probabilities and policy versions are in its turns."""
+    """An episode in a buffer; log-probabilities and policy versions are in its turns."""
 
     episode: Episode
     """With every reward paid; a buffer does not change it."""

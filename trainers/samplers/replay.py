@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import ConfigError, DataError
-from coevo.trainers.samplers.kept import Kept, alone, check_replayable
-from coevo.trainers.samplers.memory import WithoutMemory
+from coevo.trainers.samplers.kept import Kept, WithoutMemory, alone, check_replayable
 from coevo.trainers.samplers.tasks import Floats
 
 EPS = 1e-6
@@ -111,7 +110,6 @@ class RemixReplay:
     """Update at which replay ends (published: 50 or 100)."""
 
     def buffer(self) -> RemixBuffer:
-        """Return an empty buffer."""
         return RemixBuffer(self)
 
 
@@ -139,7 +137,6 @@ class RemixBuffer(ReplayBuffer):
         return Mix(groups - count, tuple(tuple(stored[i]) for i in at))
 
     def add(self, items: Sequence[Kept]) -> None:
-        """Store the fresh groups; those that can no longer come back go."""
         check_replayable(items, one_seat=False)
         for item in items:
             self._groups.setdefault((item.step, item.group), []).append(item)
@@ -147,15 +144,12 @@ class RemixBuffer(ReplayBuffer):
             self._forget(max(played for played, _ in self._groups) + 1)
 
     def reincarnates(self, step: int) -> bool:
-        """Return whether this is the update at which replay ends."""
         return step == self.config.until
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the stored episodes."""
         return {"items": [k.to_dict() for kept in self._groups.values() for k in kept]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
         items = _items(state)
         self._groups.clear()
         for item in items:
@@ -195,7 +189,6 @@ class SpearReplay:
     """Whether A is divided by the median deviation of the groups."""
 
     def buffer(self) -> SpearBuffer:
-        """Return an empty buffer."""
         return SpearBuffer(self)
 
 
@@ -216,7 +209,6 @@ class SpearBuffer(ReplayBuffer):
         self._stds: deque[float] = deque(maxlen=config.baseline)
 
     def add(self, items: Sequence[Kept]) -> None:
-        """Store the successes; remember mean and deviation of every group, failures included."""
         good = [k for k in items if k.advantage > 0]
         check_replayable(good, one_seat=True)
         groups: dict[tuple[int, int, str], list[float]] = {}
@@ -228,7 +220,6 @@ class SpearBuffer(ReplayBuffer):
         self._items += good
 
     def extra(self, step: int, rng: np.random.Generator) -> Extra | None:
-        """Empty the buffer into a pass, if it is full enough."""
         self._items = [k for k in self._items if step - k.step <= self.config.older]
         if len(self._items) <= 1.5 * self.config.capacity:
             return None
@@ -245,12 +236,10 @@ class SpearBuffer(ReplayBuffer):
         return Extra(chosen, weight, float(np.median(self._means)), len(taken))
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the stored episodes and the remembered groups."""
         items = [k.to_dict() for k in self._items]
         return {"items": items, "means": list(self._means), "stds": list(self._stds)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
         items = _items(state)
         if not len(state.get("means", ())) == len(state.get("stds", "?")):
             raise DataError("the state of a spear buffer needs as many means as stds")

@@ -16,7 +16,7 @@ import numpy as np
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.errors import DataError
-from coevo.trainers.samplers.memory import WithoutMemory
+from coevo.trainers.samplers.kept import WithoutMemory
 
 
 class TaskStore(WithoutMemory):
@@ -55,7 +55,6 @@ class KeptTasks:
     """Items that an episode gets, drawn without repeats."""
 
     def store(self) -> KeptTaskStore:
-        """Return an empty store."""
         return KeptTaskStore(self)
 
 
@@ -72,13 +71,11 @@ class KeptTaskStore(TaskStore):
         self._seen = self._again = 0
 
     def give(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Draw `given` items, all if there are fewer."""
         items = list(self._items.values())
         drawn = rng.permutation(len(items))[: self.config.given]
         return {"stored": [dict(items[i]) for i in drawn]}
 
     def take(self, episodes: Iterable[Episode], step: int) -> None:
-        """Keep what episodes left in this update; forget what expires with it."""
         self._seen = self._again = 0
         for item in _left(episodes):
             key = str(item.get("key", item))
@@ -103,11 +100,9 @@ class KeptTaskStore(TaskStore):
         return found | ({"task_buffer/again": self._again / self._seen} if self._seen else {})
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the items."""
         return {"items": list(self._items.items())}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
         try:
             items = {str(key): dict(item) for key, item in state["items"]}
             if not all(isinstance(item["step"], int) for item in items.values()):

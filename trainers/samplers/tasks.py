@@ -169,7 +169,6 @@ class TaskHistory:
         return TaskStats(**{name: array[where] for name, array in self._arrays.items()})
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a checkpoint must keep; JSON-able, with null where nothing was seen."""
         state = {name: array.tolist() for name, array in self._arrays.items()}
         state["last_mean_P"] = [None if x != x else x for x in state["last_mean_P"]]
         return state

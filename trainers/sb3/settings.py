@@ -76,7 +76,6 @@ class PPOSettings(Settings):
 
     @property
     def update_steps(self) -> int:
-        """Actions of the learner per update."""
         return self.envs * self.n_steps
 
 
@@ -107,7 +106,6 @@ class DQNSettings(Settings):
 
     @property
     def update_steps(self) -> int:
-        """Actions of the learner per update."""
         return self.per_update
 
 

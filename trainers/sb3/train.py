@@ -61,7 +61,6 @@ class SB3Run:
         return {"policy": self.learner.agent()}
 
     def save(self) -> None:
-        """Write a checkpoint."""
         most = self.config.keep_checkpoints
         checkpoint.write(self.folder.checkpoints, self.progress.step, self.learner.save, most)
 

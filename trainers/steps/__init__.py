@@ -7,7 +7,7 @@ from coevo.trainers.cycle import Step
 from coevo.trainers.steps.build_batch import BuildBatch
 from coevo.trainers.steps.collect import Collect
 from coevo.trainers.steps.compute_advantages import ComputeAdvantages
-from coevo.trainers.steps.conditions import Every, When
+from coevo.trainers.steps.conditions import Every, Unconditional, When
 from coevo.trainers.steps.evolve_texts import EvolveTexts
 from coevo.trainers.steps.filter_pairs import FilterPairs
 from coevo.trainers.steps.fit_rewards import FitRewards
@@ -15,7 +15,6 @@ from coevo.trainers.steps.inject_text import InjectText
 from coevo.trainers.steps.inner_run import InnerRun
 from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
 from coevo.trainers.steps.make_items import Best, MakeItems, Pairs, Worst
-from coevo.trainers.steps.plain import Plain
 from coevo.trainers.steps.question_judge import Cached, Preferences, QuestionJudge
 from coevo.trainers.steps.replace_texts import ReplaceTexts
 from coevo.trainers.steps.replay_update import ReplayUpdate
@@ -26,7 +25,7 @@ from coevo.trainers.steps.update_genome import UpdateGenome
 from coevo.trainers.steps.update_reference import UpdateReference
 from coevo.trainers.steps.weigh_artifacts import WeighArtifacts
 
-AnyStep = Annotated[Plain | Every | When, choice(Step)]
+AnyStep = Annotated[Unconditional | Every | When, choice(Step)]
 """One step of a cycle: a component, its bare name, or a step of one's own as an object."""
 
 POLICY_GRADIENT: tuple[AnyStep, ...] = (

@@ -4,9 +4,50 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.config import choice, config, real, whole
 from coevo.trainers.cycle import Step, UpdateContext
-from coevo.trainers.steps.plain import PlainStep
+from coevo.trainers.steps.build_batch import BuildBatch
+from coevo.trainers.steps.collect import Collect
+from coevo.trainers.steps.compute_advantages import ComputeAdvantages
+from coevo.trainers.steps.evolve_texts import EvolveTexts
+from coevo.trainers.steps.filter_pairs import FilterPairs
+from coevo.trainers.steps.fit_rewards import FitRewards
+from coevo.trainers.steps.inject_text import InjectText
+from coevo.trainers.steps.inner_run import InnerRun
+from coevo.trainers.steps.make_items import MakeItems
+from coevo.trainers.steps.question_judge import QuestionJudge
+from coevo.trainers.steps.replace_texts import ReplaceTexts
+from coevo.trainers.steps.replay_update import ReplayUpdate
+from coevo.trainers.steps.rewrite_text import RewriteText
+from coevo.trainers.steps.sample_generation import SampleGeneration
+from coevo.trainers.steps.update import Update
+from coevo.trainers.steps.update_genome import UpdateGenome
+from coevo.trainers.steps.update_reference import UpdateReference
+from coevo.trainers.steps.weigh_artifacts import WeighArtifacts
+
+Unconditional = (
+    Collect
+    | BuildBatch
+    | ComputeAdvantages
+    | MakeItems
+    | FilterPairs
+    | Update
+    | ReplayUpdate
+    | FitRewards
+    | UpdateReference
+    | InjectText
+    | WeighArtifacts
+    | ReplaceTexts
+    | RewriteText
+    | EvolveTexts
+    | InnerRun
+    | SampleGeneration
+    | QuestionJudge
+    | UpdateGenome
+)
+"""The classes of such steps."""
+UnconditionalStep = Annotated[Unconditional, choice()]
+"""One step of a cycle, without a condition."""
 
 
 class Conditional(Step):
@@ -16,32 +57,26 @@ class Conditional(Step):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What the step needs."""
         return tuple(self.step.needs)
 
     @property
     def roles_asked(self) -> tuple[str, ...]:
-        """Those that the step asks."""
         return tuple(self.step.roles_asked)
 
     @property
     def heads_asked(self) -> tuple[str, ...]:
-        """Those that the step's items are for."""
         return tuple(self.step.heads_asked)
 
     @property
     def needs_reference(self) -> bool:
-        """Whether the step does."""
         return bool(self.step.needs_reference)
 
     @property
     def moves(self) -> bool:  # type: ignore[override]  # it depends on the step
-        """Whether the step does."""
         return bool(self.step.moves)
 
     @property
     def moves_reference(self) -> bool:  # type: ignore[override]  # it depends on the step
-        """Whether the step does."""
         return bool(self.step.moves_reference)
 
 
@@ -54,10 +89,9 @@ class Every(Conditional):
     """Updates from one time to the next."""
     first: Annotated[int, whole(0)] = 0
     """The first update in which it is taken, counted from 0."""
-    step: PlainStep
+    step: UnconditionalStep
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Take the step where it is due."""
         since = ctx.step - self.first
         if since >= 0 and since % self.updates == 0:
             self.step(ctx)
@@ -77,10 +111,9 @@ class When(Conditional):
     """Name in the log, such as `items/pairs`; what was not logged counts as 0."""
     least: Annotated[float, real()]
     """Smallest value at which the step is taken."""
-    step: PlainStep
+    step: UnconditionalStep
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Take the step where there is reason to."""
         if ctx.metrics.get(self.metric, 0.0) >= self.least:
             self.step(ctx)
 

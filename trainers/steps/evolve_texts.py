@@ -35,11 +35,9 @@ class EvolveTexts(Step):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What is inherited."""
         return (self.kind,)
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Select, and fill the places that became free."""
         living = ctx.archive.living(self.kind)
         count = int(self.keep * len(living))
         kept = Truncation(keep=count)(living) if count else []
@@ -52,7 +50,6 @@ class EvolveTexts(Step):
     def _born(
         self, ctx: UpdateContext, elders: Sequence[Artifact], rng: np.random.Generator
     ) -> None:
-        """Let one newcomer write."""
         written = self.by(ctx, elders, rng)
         if written.failure and not elders:
             raise ConfigError(

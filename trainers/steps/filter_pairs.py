@@ -31,7 +31,6 @@ class FilterPairs(Step):
     """Share of them that is drawn by BALD; a pair drawn twice counts once."""
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Leave the other pairs out; where none is believed nothing is learnt."""
         pairs = ctx.items.get("pairs")
         if not isinstance(pairs, Items) or not len(pairs):
             return

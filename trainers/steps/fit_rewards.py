@@ -19,7 +19,6 @@ class FitRewards(Step):
     name: Literal["fit_rewards"] = "fit_rewards"
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Fit every module, and log what it reports."""
         ctx.metrics |= ranks.broadcast_from_first(lambda: self._fitted(ctx))
 
     def _fitted(self, ctx: UpdateContext) -> dict[str, float]:

@@ -52,12 +52,10 @@ class InjectText(Step):
 
     @property
     def roles_asked(self) -> tuple[str, ...]:
-        """The role that is told."""
         return (self.role,) if self.role else ()
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What is drawn."""
         return (self.kind,)
 
     def __call__(self, ctx: UpdateContext) -> None:

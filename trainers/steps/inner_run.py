@@ -66,11 +66,9 @@ class InnerRun(Step):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What is judged."""
         return (self.kind,)
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Run, record, pay."""
         if not self.env or not self.into:
             raise ConfigError(
                 f"cycle.inner_run.env={self.env!r} and cycle.inner_run.into={self.into!r}: name "

@@ -43,7 +43,6 @@ class _ForHead:
 
     @property
     def heads_asked(self) -> tuple[str, ...]:
-        """Whose head."""
         return (self.role,)
 
 
@@ -70,7 +69,6 @@ class Certified(_ForHead):
 
     @property
     def roles_asked(self) -> tuple[str, ...]:
-        """Whose head, and the assistant if it is needed."""
         return (self.role,) if self.negatives == "own_wrong" else (self.role, self.assistant)
 
     def made(self, ctx: UpdateContext) -> Items | None:

@@ -70,7 +70,6 @@ class Pairs(_FromGroups):
     """Share of the pairs that is kept, those first whose preferred trajectory is worth most."""
 
     def __call__(self, worth: Sequence[float], group: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return places in a group that belong together."""
         ranked = sorted(group, key=lambda b: -worth[b])
         if self.take == "extremes":
             ranked = [ranked[0], *ranked[1:][-1:]]
@@ -110,11 +109,9 @@ class Worst(_FromGroups):
     """Whether all that a seat did in an episode is judged together, or each turn by itself."""
 
     def __call__(self, worth: Sequence[float], group: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return what was not good enough."""
         return [(b,) for b in group if worth[b] < self.below]
 
     def units(self, batch: Batch, weights: Mapping[str, float]) -> Units:
-        """Return whole trajectories, or single turns."""
         return turns(batch, weights) if self.of == "turn" else super().units(batch, weights)
 
 
@@ -133,26 +130,21 @@ class MakeItems(Step):
 
     @property
     def gives(self) -> tuple[str, ...]:
-        """The kind of its items."""
         return (self.to.kind,)
 
     @property
     def roles_asked(self) -> tuple[str, ...]:
-        """Those that its items are for."""
         return self.to.roles_asked
 
     @property
     def heads_asked(self) -> tuple[str, ...]:
-        """Those whose reward head its items are for."""
         return self.to.heads_asked
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What is made."""
         return (self.to.name,)
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Write the items, and log how many there are."""
         if ctx.batch is None:
             return
         items = self.to.made(ctx)

@@ -59,7 +59,6 @@ class Preferences:
     """Questions of an update, at most."""
 
     def __call__(self, ctx: UpdateContext, rng: np.random.Generator) -> list[q.Question]:
-        """Draw some."""
         known = _own(ctx.episodes) if self.path is None else _read(self.path)
         drawn = rng.choice(len(known), min(self.count, len(known)), replace=False)
         return [_worded(*known[int(i)], rng) for i in drawn]
@@ -86,21 +85,17 @@ class QuestionJudge(Step):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What questions are made from."""
         return tuple(dict.fromkeys(("episodes", *self.of.needs)))
 
     @property
     def roles_asked(self) -> tuple[str, ...]:
-        """The role."""
         return (self.role,)
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Where questions come from."""
         return (self.of.name,)
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Ask, and hand the answers to the next steps."""
         rng = np.random.default_rng([ctx.seed, ctx.step, 12])
         questions = self.of(ctx, rng)
         asked = [x for x in questions for _ in range(self.samples)]

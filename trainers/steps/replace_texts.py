@@ -39,11 +39,9 @@ class ReplaceTexts(Step):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What is replaced."""
         return (self.kind,)
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Replace; texts that could not be written stay on record as failures."""
         archive = ctx.archive
         living = archive.living(self.kind)
         kept = Truncation(keep=self.keep - 1)(living)

@@ -34,11 +34,9 @@ class RewriteText(Step):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What is rewritten."""
         return (self.kind,)
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Let the newest text be rewritten."""
         archive = ctx.archive
         if not archive.living(self.kind):
             raise ConfigError(

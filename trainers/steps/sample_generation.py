@@ -37,11 +37,9 @@ class SampleGeneration(Step):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """How, and of what."""
         return (self.by.name, self.genome.name)
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Make the members."""
         if ctx.step < self.after:
             return
         count = ctx.algorithm.collect.group_size

@@ -30,7 +30,6 @@ class UpdateGenome(Step):
     name: Literal["update_genome"] = "update_genome"
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Move every genome; the one before stays on record as its parent."""
         if ctx.variation is None:
             return  # no generation yet
         assert isinstance(ctx.variation, Generation)  # the cycle was checked

@@ -16,6 +16,5 @@ class UpdateReference(Step):
     name: Literal["update_reference"] = "update_reference"
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Copy the weights of every learner into its reference."""
         for learner in ctx.learners.values():
             learner.move_reference()

@@ -90,7 +90,6 @@ class _Improving(Asking, Proposer):
         found: Sequence[tuple[float, Episode]],
         rng: np.random.Generator,
     ) -> Written:
-        """Ask for a better text."""
         return self.reply(ctx, "reflector", self.asked(str(parent.payload), found), rng)
 
     def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
@@ -105,7 +104,6 @@ class Reflect(_Improving):
     name: Literal["reflect"] = "reflect"
 
     def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
-        """Return the question as a chat."""
         told = _told(found[: self.shown])
         return (
             {
@@ -128,7 +126,6 @@ class Review(_Improving):
     name: Literal["review"] = "review"
 
     def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
-        """Return the question as a chat."""
         at = np.linspace(0, len(found) - 1, min(self.shown, len(found))).round().astype(int)
         told = _told([found[k] for k in at])
         return (
@@ -193,7 +190,6 @@ class Imitate(Asking, Newcomer):
     def __call__(
         self, ctx: UpdateContext, elders: Sequence[Artifact], rng: np.random.Generator
     ) -> Written:
-        """Ask for a strategy."""
         return self.reply(ctx, "newcomer", self.asked(_first_prompt(ctx), elders), rng)
 
     def asked(self, prompt: str, elders: Sequence[Artifact]) -> Chat:
