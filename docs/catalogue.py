@@ -6,7 +6,6 @@ import dataclasses
 import importlib
 import inspect
 import json
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,8 @@ from layout import escaped, first_line, folded, groups, raw, sentence, table
 from coevo.benchmarks.reproductions import claim as claim_of
 from coevo.commands.algos import describe, source
 from coevo.envs.core.config import plain
-from coevo.trainers import algorithms
 from coevo.trainers.algorithm import STATUS, Algorithm
-from coevo.trainers.algorithms import ALGORITHMS
+from coevo.trainers.algorithms import ALGORITHMS, GROUPS
 
 CLAIMS = Path(__file__).parents[1] / "benchmarks" / "results" / "claims.json"
 """What `coevo reproduce NAME --json` printed, one claim a line."""
@@ -27,14 +25,7 @@ CLAIMS = Path(__file__).parents[1] / "benchmarks" / "results" / "claims.json"
 
 def algorithm_groups() -> dict[str, list[str]]:
     """Return the names of the algorithms of every group, as the catalogue orders them."""
-    found: dict[str, list[str]] = {}
-    source = inspect.getsource(algorithms).partition("ALGORITHMS: dict")[2]
-    for group, name in re.findall(r"# (.*)|^ +(\w+),$", source, re.M):
-        if group:
-            found[group] = []
-        else:
-            found[list(found)[-1]].append(name)
-    return found
+    return {group: names.split() for group, names in GROUPS.items()}
 
 
 def algorithm_pages() -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from coevo.agents.population import PopulationConfig, Shared
 from coevo.envs.core.config import config, plain, read, real
@@ -64,8 +64,7 @@ SHOWN = ("model", "table", "toy", "formula")
 """Those that `coevo reproduce` shows, the best first."""
 
 
-@config
-class Published:
+class Published(NamedTuple):
     """A value of the paper or its code, printed beside ours."""
 
     value: Any

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from coevo.commands.arguments import Algos
@@ -11,7 +10,7 @@ from coevo.commands.formula import readable
 from coevo.commands.screen import Screen, cell, print_json
 from coevo.envs.core.config import changed, plain
 from coevo.trainers.algorithm import STATUS, Algorithm, CollectConfig
-from coevo.trainers.algorithms import ALGORITHMS, TOLD, algorithm
+from coevo.trainers.algorithms import ABOUT, ALGORITHMS, algorithm
 from coevo.trainers.cycle import in_words
 from coevo.trainers.estimators import AdvantageConfig, LossConfig
 from coevo.trainers.steps import POLICY_GRADIENT
@@ -34,15 +33,15 @@ def run(args: Algos) -> int:
 def describe(config: Algorithm) -> dict[str, Any]:
     """Return everything about an algorithm as plain JSON values."""
     tree = plain(config)
-    names = [name for name in TOLD if name not in ("published", "variants")]
+    names = [name for name in ABOUT if name not in ("published", "variants")]
     if config.cycle == POLICY_GRADIENT:
         del tree["cycle"]  # its steps have nothing to set but the other settings
     return {
         **{name: tree[name] for name in names},
         "cycle": in_words(config.cycle),
         "in_short": " | ".join(in_short(config)),
-        "settings": dict(settings({k: v for k, v in tree.items() if k not in TOLD})),
-        "published": {key: asdict(value) for key, value in config.published.items()},
+        "settings": dict(settings({k: v for k, v in tree.items() if k not in ABOUT})),
+        "published": {k: value._asdict() for k, value in config.published.items()},
         "variants": tree["variants"],
     }
 

@@ -11,20 +11,11 @@ component. Everything else is REINFORCE.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
-from coevo.trainers.estimators import (
-    Ads,
-    AdvantageConfig,
-    BatchMean,
-    LossConfig,
-    NoNormalisation,
-    PolicyGradient,
-    SeqMeanTokenSum,
-)
+from coevo.trainers import parts as p
 
 CODE = "released code"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="ads",
     summary="REINFORCE whose discount grows with the milestones that are reached",
     paper="Liu et al. 2023, Automatic Discount Scheduling, arXiv 2310.07433",
@@ -32,19 +23,19 @@ ALGORITHM = Algorithm(
     r"+ 1 \text{ while milestones are met}",
     status="vectors",
     rewards=(Format(legal=1.0),),
-    collect=CollectConfig(episodes=512),
-    advantage=AdvantageConfig(
+    collect=p.CollectConfig(episodes=512),
+    advantage=p.AdvantageConfig(
         reward_weights={"format": 0.05},
-        credit=Ads(milestones="format", alpha=0.2, horizon=20, start=0.2, share=0.9, most=5),
-        baseline=BatchMean(),
-        normalise=NoNormalisation(),
+        credit=p.Ads(milestones="format", alpha=0.2, horizon=20, start=0.2, share=0.9, most=5),
+        baseline=p.BatchMean(),
+        normalise=p.NoNormalisation(),
     ),
-    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.SeqMeanTokenSum()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "advantage.credit.alpha": Published(value=0.2, source=CODE),
-        "advantage.credit.start": Published(value=0.2, source=CODE),
-        "advantage.credit.share": Published(value=0.9, source=CODE),
-        "advantage.credit.most": Published(value=5, source=CODE),
+        "advantage.credit.alpha": p.Published(0.2, CODE),
+        "advantage.credit.start": p.Published(0.2, CODE),
+        "advantage.credit.share": p.Published(0.9, CODE),
+        "advantage.credit.most": p.Published(5, CODE),
     },
 )

@@ -24,36 +24,20 @@ Seats stand beside each other by their rounds. Left out: the critic that the rel
 an ablation, and its switches that were off; adapters (LoRA), whose place full weights take.
 """
 
-from coevo.agents.population import PastSelves, Shared
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    Align,
-    Entropy,
-    Kl,
-    LeaveOneOut,
-    LossConfig,
-    NoNormalisation,
-    PolicyGradient,
-    PpoClip,
-    SumOthers,
-    ToGo,
-    TokenMean,
-    TokenTis,
-)
 
 CODE = "released code (AdAlignLLM)"
 SPLIT = {
     "advantage.reward_weights": {"payoff": 0.01},
     "advantage.transform.align.beta": 1.0,
-    "loss.regularise": (Kl(coef=0.001, kind="k3"),),
+    "loss.regularise": (p.Kl(coef=0.001, kind="k3"),),
     "collect.episodes": 64,
 }
 """Settings of the split game that differ from those of the dilemma."""
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="advantage_alignment",
     summary="round advantages plus those of the others, weighed by the own past",
     paper="Duque et al. 2024, Advantage Alignment, arXiv 2406.14662",
@@ -61,41 +45,41 @@ ALGORITHM = Algorithm(
     r"\ne i} A_{j,t}",
     status="model",
     reproductions=("aa_ipd", "aa_split", "aa_starter"),
-    population=PastSelves(every=10, size=30, latest=0.5),
+    population=p.PastSelves(every=10, size=30, latest=0.5),
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=128, group_size=8),
-    advantage=AdvantageConfig(
+    collect=p.CollectConfig(episodes=128, group_size=8),
+    advantage=p.AdvantageConfig(
         reward_weights={"payoff": 0.2},
-        credit=ToGo(gamma=0.9),
-        baseline=LeaveOneOut(by="group+agent+turn"),
-        normalise=NoNormalisation(),
-        transform=(Align(beta=0.5, gamma=0.9, form="discounted"),),
+        credit=p.ToGo(gamma=0.9),
+        baseline=p.LeaveOneOut(by="group+agent+turn"),
+        normalise=p.NoNormalisation(),
+        transform=(p.Align(beta=0.5, gamma=0.9, form="discounted"),),
         steps="round",
         others=True,
     ),
-    loss=LossConfig(
-        surrogate=PolicyGradient(),
-        is_correction=TokenTis(cap=2.0),
-        regularise=(Entropy(coef=0.01),),
-        aggregate=TokenMean(),
+    loss=p.LossConfig(
+        surrogate=p.PolicyGradient(),
+        is_correction=p.TokenTis(cap=2.0),
+        regularise=(p.Entropy(coef=0.01),),
+        aggregate=p.TokenMean(),
     ),
-    optim=OptimConfig(lr=1e-3),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "population": Published(value="every 10 updates, 30 kept, half of the groups", source=CODE),
-        "advantage.reward_weights.payoff": Published(
-            value="1/5 (dilemma), 1/100 (split, trust and split)", source=CODE
+        "population": p.Published("every 10 updates, 30 kept, half of the groups", CODE),
+        "advantage.reward_weights.payoff": p.Published(
+            "1/5 (dilemma), 1/100 (split, trust and split)", CODE
         ),
-        "advantage.credit.gamma": Published(value="0.9, 0.96 (trust and split)", source=CODE),
-        "advantage.transform.align.beta": Published(
-            value="0.5 (dilemma), 1.0 (split), 2.0 (trust and split)", source=CODE
+        "advantage.credit.gamma": p.Published("0.9, 0.96 (trust and split)", CODE),
+        "advantage.transform.align.beta": p.Published(
+            "0.5 (dilemma), 1.0 (split), 2.0 (trust and split)", CODE
         ),
-        "loss.regularise.entropy.coef": Published(value="0.01 (dilemma), else 0", source=CODE),
-        "optim.lr": Published(value=3e-6, source=CODE, why=SMALL),
-        "collect.episodes": Published(value="128 (dilemma), 64", source=CODE),
-        "collect.group_size": Published(
-            value="8; the whole batch of 128 (dilemma)",
-            source=CODE,
-            why="8 end alike in `coevo reproduce aa_ipd`, several past selves are met per update",
+        "loss.regularise.entropy.coef": p.Published("0.01 (dilemma), else 0", CODE),
+        "optim.lr": p.Published(3e-6, CODE, SMALL),
+        "collect.episodes": p.Published("128 (dilemma), 64", CODE),
+        "collect.group_size": p.Published(
+            "8; the whole batch of 128 (dilemma)",
+            CODE,
+            "8 end alike in `coevo reproduce aa_ipd`, several past selves are met per update",
         ),
     },
     variants={
@@ -107,13 +91,13 @@ ALGORITHM = Algorithm(
             "advantage.transform.align.beta": 2.0,
         },
         "naive": {"advantage.transform": (), "advantage.others": False},
-        "sum_of_rewards": {"advantage.transform": (SumOthers(),)},
-        "no_pool": {"population": Shared()},
+        "sum_of_rewards": {"advantage.transform": (p.SumOthers(),)},
+        "no_pool": {"population": p.Shared()},
         "batch": {"advantage.baseline.by": "agent+turn"},
         "original": {
             "advantage.transform.align.form": "sum",
             "advantage.transform.align.mean": "past",
-            "loss.surrogate": PpoClip(eps_lo=0.1, eps_hi=0.1),
+            "loss.surrogate": p.PpoClip(eps_lo=0.1, eps_hi=0.1),
             "loss.is_correction": None,
         },
     },

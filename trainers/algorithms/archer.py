@@ -11,46 +11,31 @@ every token. See `trainers/learners/utterance_critic.py`.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import (
-    Algorithm,
-    CollectConfig,
-    OptimConfig,
-    Published,
-    UtteranceCritic,
-)
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    LossConfig,
-    NoBaseline,
-    NoNormalisation,
-    PolicyGradient,
-    SeqMeanTokenSum,
-    TdCritic,
-)
 
 CODE = "released code"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="archer",
     summary="double critics of whole replies, policy gradient over their tokens",
     paper="Zhou et al. 2024, ArCHer, arXiv 2402.19446",
     formula=r"A_k = \min_c Q_c(s_k, a_k) - \min_c V_c(s_k) \\ L = -A_k \log \pi(a_k \mid s_k)",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512),
-    advantage=AdvantageConfig(
-        credit=TdCritic(), baseline=NoBaseline(), normalise=NoNormalisation()
+    collect=p.CollectConfig(episodes=512),
+    advantage=p.AdvantageConfig(
+        credit=p.TdCritic(), baseline=p.NoBaseline(), normalise=p.NoNormalisation()
     ),
-    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
-    critic=UtteranceCritic(lr=1e-2, passes=20, gamma=0.95, tau=0.1),
-    optim=OptimConfig(lr=5e-4),
+    loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.SeqMeanTokenSum()),
+    critic=p.UtteranceCritic(lr=1e-2, passes=20, gamma=0.95, tau=0.1),
+    optim=p.OptimConfig(lr=5e-4),
     published={
-        "critic.gamma": Published(value=0.95, source=CODE),
-        "critic.tau": Published(value=0.1, source=CODE),
-        "critic.passes": Published(value=50, source=CODE, why="per batch there, of old replies"),
-        "critic.lr": Published(value="1e-5 to 2e-5", source=CODE, why="heads only, no network"),
-        "optim.lr": Published(value="1e-6 to 1e-5", source=CODE, why=SMALL),
-        "optim.epochs": Published(value=3, source=CODE, why="one step is on-policy"),
-        "collect.episodes": Published(value="128 (WebShop 512)", source=CODE, why=CHEAP),
+        "critic.gamma": p.Published(0.95, CODE),
+        "critic.tau": p.Published(0.1, CODE),
+        "critic.passes": p.Published(50, CODE, "per batch there, of old replies"),
+        "critic.lr": p.Published("1e-5 to 2e-5", CODE, "heads only, no network"),
+        "optim.lr": p.Published("1e-6 to 1e-5", CODE, SMALL),
+        "optim.epochs": p.Published(3, CODE, "one step is on-policy"),
+        "collect.episodes": p.Published("128 (WebShop 512)", CODE, CHEAP),
     },
 )

@@ -6,21 +6,10 @@ Groups of equal rewards teach too: their plays get +beta.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    LossConfig,
-    Nll,
-    NoNormalisation,
-    Outcome,
-    PolicyGradient,
-    Shift,
-    TokenMean,
-)
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="asymre",
     summary="policy gradient with a baseline beta below the group mean (REP-AsymRE)",
     paper="Arnal et al. 2025, AsymRE, arXiv 2506.20520",
@@ -28,19 +17,19 @@ ALGORITHM = Algorithm(
     status="formula",
     reproductions=("offline_bandit",),
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=NoNormalisation(),
-        transform=(Shift(beta=0.1),),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.NoNormalisation(),
+        transform=(p.Shift(beta=0.1),),
     ),
-    loss=LossConfig(surrogate=PolicyGradient(), aggregate=TokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.TokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "advantage.transform.shift.beta": Published(value=0.1, source="Trinity-RFT (2509.24203)"),
-        "optim.lr": Published(value=1e-6, source="Trinity-RFT", why=SMALL),
-        "collect.episodes": Published(value=96, source="Trinity-RFT", why=CHEAP),
+        "advantage.transform.shift.beta": p.Published(0.1, "Trinity-RFT (2509.24203)"),
+        "optim.lr": p.Published(1e-6, "Trinity-RFT", SMALL),
+        "collect.episodes": p.Published(96, "Trinity-RFT", CHEAP),
     },
-    variants={"nll": {"advantage.transform": (), "loss.regularise": (Nll(coef=0.1),)}},
+    variants={"nll": {"advantage.transform": (), "loss.regularise": (p.Nll(coef=0.1),)}},
 )

@@ -16,20 +16,10 @@ decomposition. A batch of equal p has plain centring, where changyi7231/BNPO@a9c
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, RANGE, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    BetaPdf,
-    Decoupled,
-    DualClip,
-    GroupMean,
-    LossConfig,
-    Outcome,
-    SeqMeanTokenSum,
-)
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="bnpo",
     summary="outcome minus success rate, over a Beta density fitted to the success rates",
     paper="Xiao et al. 2025, BNPO, arXiv 2506.02864",
@@ -38,26 +28,23 @@ ALGORITHM = Algorithm(
     status="formula",
     reproductions=("bnpo_optimum",),
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        compose=Decoupled(),
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=BetaPdf(low=-2.0, high=2.0),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        compose=p.Decoupled(),
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.BetaPdf(low=-2.0, high=2.0),
     ),
-    loss=LossConfig(
-        surrogate=DualClip(eps_lo=0.2, eps_hi=0.28, c=10.0),
-        aggregate=SeqMeanTokenSum(),
+    loss=p.LossConfig(
+        surrogate=p.DualClip(eps_lo=0.2, eps_hi=0.28, c=10.0), aggregate=p.SeqMeanTokenSum()
     ),
-    optim=OptimConfig(lr=1e-3),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "advantage.normalise": Published(
-            value="beta_pdf(low=0, high=1)", source="paper", why=RANGE
-        ),
-        "loss.surrogate": Published(value="dual_clip(c=10, eps_hi=0.28)", source="released code"),
-        "optim.lr": Published(value=1e-6, source="released code", why=SMALL),
-        "optim.warmup": Published(value=10, source="released code", why="runs end by a budget"),
-        "collect.episodes": Published(value="32 prompts", source="released code", why=CHEAP),
-        "collect.group_size": Published(value=16, source="released code", why=CHEAP),
+        "advantage.normalise": p.Published("beta_pdf(low=0, high=1)", "paper", RANGE),
+        "loss.surrogate": p.Published("dual_clip(c=10, eps_hi=0.28)", "released code"),
+        "optim.lr": p.Published(1e-6, "released code", SMALL),
+        "optim.warmup": p.Published(10, "released code", "runs end by a budget"),
+        "collect.episodes": p.Published("32 prompts", "released code", CHEAP),
+        "collect.group_size": p.Published(16, "released code", CHEAP),
     },
 )

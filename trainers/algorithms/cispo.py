@@ -6,34 +6,27 @@ in TRL, whose `epsilon_high` is that bound itself and not added to 1.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    Cispo,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    TokenMean,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="cispo",
     summary="GRPO whose importance weights are clipped and every token teaches",
     paper="MiniMax 2025, MiniMax-M1, arXiv 2506.13585",
     formula=r"L_t = -\sg[\clip(s_t, 1 - \epsilon_\lo, 1 + \epsilon_\hi)] A_t \log \pi_t",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
-    loss=LossConfig(surrogate=Cispo(form="clip", eps_lo=0.2, eps_hi=0.28), aggregate=TokenMean()),
-    optim=OptimConfig(lr=1e-3, minibatches=2),
+    loss=p.LossConfig(
+        surrogate=p.Cispo(form="clip", eps_lo=0.2, eps_hi=0.28), aggregate=p.TokenMean()
+    ),
+    optim=p.OptimConfig(lr=1e-3, minibatches=2),
     published={
-        "loss.surrogate": Published(
-            value="upper bound only, 5.0", source="TRL", why="both forms exist; see variant cap"
+        "loss.surrogate": p.Published(
+            "upper bound only, 5.0", "TRL", "both forms exist; see variant cap"
         )
     },
-    variants={"cap": {"loss.surrogate": Cispo(form="cap", cap=5.0)}},
+    variants={"cap": {"loss.surrogate": p.Cispo(form="cap", cap=5.0)}},
 )

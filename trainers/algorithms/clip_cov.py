@@ -6,22 +6,12 @@ loss itself is opened to 1/1. The bounds suppose advantages of unit variance, as
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    ClipCov,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    TokenMean,
-)
 
 CODE = "released scripts"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="clip_cov",
     summary="GRPO without the gradient of a few tokens of high covariance",
     paper="Cui et al. 2025, The Entropy Mechanism, arXiv 2505.22617",
@@ -31,19 +21,19 @@ ALGORITHM = Algorithm(
     shows="more entropy at almost the same success; no gain in accuracy",
     reproductions=("cov_entropy",),
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
-    loss=LossConfig(
-        surrogate=PpoClip(eps_lo=1.0, eps_hi=1.0),
-        token_masks=(ClipCov(ratio=2e-4, lb=1.0, ub=5.0),),
-        aggregate=TokenMean(),
+    loss=p.LossConfig(
+        surrogate=p.PpoClip(eps_lo=1.0, eps_hi=1.0),
+        token_masks=(p.ClipCov(ratio=2e-4, lb=1.0, ub=5.0),),
+        aggregate=p.TokenMean(),
     ),
-    optim=OptimConfig(lr=1e-3, minibatches=2),
+    optim=p.OptimConfig(lr=1e-3, minibatches=2),
     published={
-        "loss.token_masks.clip_cov.ratio": Published(value=2e-4, source=CODE),
-        "loss.surrogate.eps_lo": Published(value=1.0, source=CODE),
-        "optim.lr": Published(value="5e-7 (7B), 1e-6 (32B)", source=CODE, why=SMALL),
+        "loss.token_masks.clip_cov.ratio": p.Published(2e-4, CODE),
+        "loss.surrogate.eps_lo": p.Published(1.0, CODE),
+        "optim.lr": p.Published("5e-7 (7B), 1e-6 (32B)", CODE, SMALL),
     },
 )

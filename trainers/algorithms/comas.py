@@ -23,23 +23,13 @@ others, and its author counts as one who finds it right: the paper has them in w
 Left out: replies that hit the length limit teach here, and are masked in the code.
 """
 
-from coevo.agents.population import Separate, Shared
 from coevo.envs.rewards import Interaction
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    LossConfig,
-    NoBaseline,
-    PpoClip,
-    SeqMeanTokenMean,
-    ToGo,
-    TokenStd,
-)
 
 CODE = "paper and released configuration"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="comas",
     summary="peers' scores as zero-sum rewards of solutions and reviews, whitened per agent",
     paper="Xue et al. 2025, CoMAS, arXiv 2510.08529",
@@ -47,31 +37,27 @@ ALGORITHM = Algorithm(
     status="model",
     shows="a gain where the judges know a little, and none where they do not",
     reproductions=("comas_tabular", "comas_lm", "comas_starter"),
-    population=Separate(),
+    population=p.Separate(),
     rewards=(Interaction(),),
-    collect=CollectConfig(episodes=64),
-    advantage=AdvantageConfig(
-        credit=ToGo(gamma=0.0),
-        baseline=NoBaseline(),
-        normalise=TokenStd(by="policy"),
+    collect=p.CollectConfig(episodes=64),
+    advantage=p.AdvantageConfig(
+        credit=p.ToGo(gamma=0.0), baseline=p.NoBaseline(), normalise=p.TokenStd(by="policy")
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
-    optim=OptimConfig(lr=3e-4, beta2=0.999, weight_decay=0.0, grad_norm=1.0),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    optim=p.OptimConfig(lr=3e-4, beta2=0.999, weight_decay=0.0, grad_norm=1.0),
     published={
-        "population": Published(value="separate, 4 agents (2 in ablations)", source=CODE),
-        "collect.episodes": Published(
-            value="64 (16 questions, each 4 times)", source=CODE, why=CHEAP
-        ),
-        "advantage.kl_in_reward": Published(value=0.0, source=CODE),
-        "loss.surrogate.eps_lo": Published(value=0.2, source=CODE),
-        "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
-        "optim.epochs": Published(value=1, source=CODE),
-        "optim.weight_decay": Published(value=0.0, source=CODE),
-        "optim.grad_norm": Published(value=1.0, source=CODE),
+        "population": p.Published("separate, 4 agents (2 in ablations)", CODE),
+        "collect.episodes": p.Published("64 (16 questions, each 4 times)", CODE, CHEAP),
+        "advantage.kl_in_reward": p.Published(0.0, CODE),
+        "loss.surrogate.eps_lo": p.Published(0.2, CODE),
+        "optim.lr": p.Published(1e-6, CODE, SMALL),
+        "optim.epochs": p.Published(1, CODE),
+        "optim.weight_decay": p.Published(0.0, CODE),
+        "optim.grad_norm": p.Published(1.0, CODE),
     },
     variants={
         "role": {"advantage.normalise.by": "policy+role"},
-        "shared": {"population": Shared()},
+        "shared": {"population": p.Shared()},
         "no_scoring": {"rewards": (Interaction(ablate="scoring"),)},
         "no_evaluation": {"rewards": (Interaction(ablate="evaluation"),)},
         "kl": {"advantage.kl_in_reward": 0.01},

@@ -19,32 +19,21 @@ reward model before the run (give it as `judges.judge.model`), and masking of wh
 """
 
 from coevo.envs.core.config import plain
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import AdvantageConfig, Kl, LossConfig
-from coevo.trainers.judges import JudgeRole, RewardModel
-from coevo.trainers.losses import BradleyTerry
-from coevo.trainers.steps import (
-    BuildBatch,
-    Certified,
-    Collect,
-    ComputeAdvantages,
-    MakeItems,
-    Update,
-)
 
 PAPER = "paper and released code"
-FIT = Update(losses=(BradleyTerry(),))
-POLICY = (Collect(), BuildBatch(), ComputeAdvantages(), Update())
+FIT = p.Update(losses=(p.BradleyTerry(),))
+POLICY = (p.Collect(), p.BuildBatch(), p.ComputeAdvantages(), p.Update())
 
 
 def _with(negatives: str) -> dict[str, object]:
     """Return the cycle with wrong replies from elsewhere."""
-    cycle = (*POLICY, MakeItems(to=Certified(negatives=negatives)), FIT)  # type: ignore[arg-type]
+    cycle = (*POLICY, p.MakeItems(to=p.Certified(negatives=negatives)), FIT)  # type: ignore[arg-type]
     return {"cycle": plain(cycle)}
 
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="cooper",
     summary="a reward model that is fitted to verified pairs beside the policy",
     paper="Hong et al. 2025, Cooper, arXiv 2508.05613",
@@ -52,20 +41,20 @@ ALGORITHM = Algorithm(
     r"L_f = -\log \sigma(f(o^+) - f(o^-)), \quad o^+ \text{ certified by a rule}",
     status="toy",
     reproductions=("cooper_hack",),
-    cycle=(*POLICY, MakeItems(to=Certified()), FIT),
-    rewards=(RewardModel(),),
-    judges={"judge": JudgeRole(), "assistant": JudgeRole(policy="assistant", learns=False)},
-    collect=CollectConfig(episodes=512, group_size=16),
-    advantage=AdvantageConfig(reward_weights={"payoff": 0.0}),
-    loss=LossConfig(regularise=(Kl(kind="k3", coef=0.001),)),
-    optim=OptimConfig(lr=1e-4),
+    cycle=(*POLICY, p.MakeItems(to=p.Certified()), FIT),
+    rewards=(p.RewardModel(),),
+    judges={"judge": p.JudgeRole(), "assistant": p.JudgeRole(policy="assistant", learns=False)},
+    collect=p.CollectConfig(episodes=512, group_size=16),
+    advantage=p.AdvantageConfig(reward_weights={"payoff": 0.0}),
+    loss=p.LossConfig(regularise=(p.Kl(kind="k3", coef=0.001),)),
+    optim=p.OptimConfig(lr=1e-4),
     optim_of={"judge": {"lr": 1e-3, "weight_decay": 0.01}},
     published={
-        "collect.group_size": Published(value=16, source=PAPER),
-        "collect.episodes": Published(value="prompts of a batch, 16 each", source=PAPER, why=CHEAP),
-        "optim.lr": Published(value=1e-6, source=PAPER, why=SMALL),
-        "optim_of.judge.lr": Published(value=1e-5, source=PAPER, why=SMALL),
-        "optim_of.judge.weight_decay": Published(value=0.01, source=PAPER),
+        "collect.group_size": p.Published(16, PAPER),
+        "collect.episodes": p.Published("prompts of a batch, 16 each", PAPER, CHEAP),
+        "optim.lr": p.Published(1e-6, PAPER, SMALL),
+        "optim_of.judge.lr": p.Published(1e-5, PAPER, SMALL),
+        "optim_of.judge.weight_decay": p.Published(0.01, PAPER),
     },
     variants={
         "own_wrong": _with("own_wrong"),

@@ -11,22 +11,12 @@ paper blends losses, which is the same until a ratio is clipped.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    BlendGlobal,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    SeqMeanTokenMean,
-)
 
 PAGE = "pages about the paper"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="copo",
     summary="GRPO, and where a group agrees its mean against those of other groups",
     paper="Han et al. 2025, COPO, arXiv 2508.04138",
@@ -34,19 +24,19 @@ ALGORITHM = Algorithm(
     r"\mean_g R \\ w = \sigmoid(5 (H - 0.5)), \quad H = \text{entropy of the answers of } g",
     status="inferred",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(),
-        baseline=GroupMean(by="group+agent"),
-        normalise=GroupStd(by="group+agent"),
-        transform=(BlendGlobal(gamma=5.0, rho=0.5, by="group+agent"),),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(),
+        baseline=p.GroupMean(by="group+agent"),
+        normalise=p.GroupStd(by="group+agent"),
+        transform=(p.BlendGlobal(gamma=5.0, rho=0.5, by="group+agent"),),
         eps=1e-6,
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "optim.lr": Published(value=1e-6, source=PAGE, why=SMALL),
-        "collect.episodes": Published(value="512 prompts", source=PAGE, why=CHEAP),
-        "collect.group_size": Published(value=6, source=PAGE),
+        "optim.lr": p.Published(1e-6, PAGE, SMALL),
+        "collect.episodes": p.Published("512 prompts", PAGE, CHEAP),
+        "collect.group_size": p.Published(6, PAGE),
     },
 )

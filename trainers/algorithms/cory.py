@@ -11,28 +11,12 @@ again every time; here places change, and optimisers stay with their weights (va
 not exchange at all). Left out: the adaptive coefficient of the KL and the scaling of scores.
 """
 
-from coevo.agents.population import Separate
-from coevo.trainers.algorithm import (
-    Algorithm,
-    CollectConfig,
-    OptimConfig,
-    Published,
-    ValueCritic,
-)
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    AgentMean,
-    Gae,
-    LossConfig,
-    NoNormalisation,
-    PpoClip,
-    TokenMean,
-)
 
 PAPER = "paper and released code, IMDB"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="cory",
     summary="a pioneer answers, an observer answers after it; they share rewards, exchange roles",
     paper="Ma et al. 2024, CORY, arXiv 2410.06101",
@@ -40,27 +24,27 @@ ALGORITHM = Algorithm(
     status="toy",
     shows="both sets answer alike; that they stay closer to the start model is not shown",
     reproductions=("cory_exchange",),
-    population=Separate(exchange=5),
-    collect=CollectConfig(episodes=256),
-    advantage=AdvantageConfig(
-        credit=Gae(level="token", gamma=1.0, lam=0.95),
-        baseline=AgentMean(),
-        normalise=NoNormalisation(),
+    population=p.Separate(exchange=5),
+    collect=p.CollectConfig(episodes=256),
+    advantage=p.AdvantageConfig(
+        credit=p.Gae(level="token", gamma=1.0, lam=0.95),
+        baseline=p.AgentMean(),
+        normalise=p.NoNormalisation(),
         kl_in_reward=0.01,
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
-    critic=ValueCritic(lr=5e-4),
-    optim=OptimConfig(lr=5e-4, epochs=4),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
+    critic=p.ValueCritic(lr=5e-4),
+    optim=p.OptimConfig(lr=5e-4, epochs=4),
     published={
-        "population.exchange": Published(value=5, source=PAPER),
-        "collect.episodes": Published(value=256, source=PAPER),
-        "optim.epochs": Published(value=4, source=PAPER),
-        "optim.lr": Published(value=1.41e-5, source=PAPER, why=SMALL),
-        "advantage.kl_in_reward": Published(
-            value="0.3, adaptive in the code; 0.01 on GSM8K",
-            source="paper and released code",
-            why="rewards here are 0 or 1, as in GSM8K",
+        "population.exchange": p.Published(5, PAPER),
+        "collect.episodes": p.Published(256, PAPER),
+        "optim.epochs": p.Published(4, PAPER),
+        "optim.lr": p.Published(1.41e-5, PAPER, SMALL),
+        "advantage.kl_in_reward": p.Published(
+            "0.3, adaptive in the code; 0.01 on GSM8K",
+            "paper and released code",
+            "rewards here are 0 or 1, as in GSM8K",
         ),
     },
-    variants={"fixed": {"population": Separate()}},
+    variants={"fixed": {"population": p.Separate()}},
 )

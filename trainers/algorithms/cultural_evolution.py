@@ -12,15 +12,12 @@ can carry out sentences that a program reads for it, but write none. The paper's
 0.8. `fresh` is the control: newcomers are shown nothing.
 """
 
-from coevo.trainers.algorithm import Algorithm, CollectConfig, Published
-from coevo.trainers.archive.selection import Deal
-from coevo.trainers.estimators import AdvantageConfig, NoBaseline, NoNormalisation
-from coevo.trainers.steps import Collect, EvolveTexts, InjectText, WeighArtifacts
+from coevo.trainers import parts as p
 
 CODE = "paper and released code"
-PLAYED = (InjectText(by=Deal()), Collect(), WeighArtifacts(rate=1.0))
+PLAYED = (p.InjectText(by=p.Deal()), p.Collect(), p.WeighArtifacts(rate=1.0))
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="cultural_evolution",
     summary="strategies in words; the better half survive, newcomers write variants; no gradients",
     paper="Vallinder and Hughes 2024, Cultural Evolution of Cooperation, arXiv 2412.10270",
@@ -28,13 +25,13 @@ ALGORITHM = Algorithm(
     status="table",
     shows="a program plays twelve sentences; a longer trace does not help, as in the source",
     reproductions=("cultural_evolution",),
-    cycle=(EvolveTexts(), *PLAYED),
-    collect=CollectConfig(episodes=1),
-    advantage=AdvantageConfig(baseline=NoBaseline(), normalise=NoNormalisation()),
+    cycle=(p.EvolveTexts(), *PLAYED),
+    collect=p.CollectConfig(episodes=1),
+    advantage=p.AdvantageConfig(baseline=p.NoBaseline(), normalise=p.NoNormalisation()),
     published={
-        "cycle.evolve_texts.keep": Published(value=0.5, source=CODE),
-        "cycle.evolve_texts.shown": Published(value=6, source=CODE),
-        "collect.episodes": Published(value="two games with roles swapped", source=CODE),
+        "cycle.evolve_texts.keep": p.Published(0.5, CODE),
+        "cycle.evolve_texts.shown": p.Published(6, CODE),
+        "collect.episodes": p.Published("two games with roles swapped", CODE),
     },
-    variants={"fresh": {"cycle": (EvolveTexts(shown=0), *PLAYED)}},
+    variants={"fresh": {"cycle": (p.EvolveTexts(shown=0), *PLAYED)}},
 )

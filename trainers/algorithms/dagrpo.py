@@ -11,19 +11,9 @@ their own. A public third-party version masks whole groups instead; it is not th
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PairGate,
-    PpoClip,
-    SeqMeanTokenMean,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="dagrpo",
     summary="GRPO on plays that differ enough from one of the other kind in their group",
     paper="Xie et al. 2025, DaGRPO, arXiv 2512.06337",
@@ -31,14 +21,14 @@ ALGORITHM = Algorithm(
     r"A_i = 0 \text{ unless } |s_i - s_j| \ge \delta \text{ for a } j \text{ of the other kind}",
     status="inferred",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=GroupStd(),
-        transform=(PairGate(score="payoff", delta=0.1),),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.GroupStd(),
+        transform=(p.PairGate(score="payoff", delta=0.1),),
         eps=1e-6,
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
 )

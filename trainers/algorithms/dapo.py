@@ -11,48 +11,37 @@ from `longest - buffer` on: set both to suit `--max-new-tokens`.
 """
 
 from coevo.envs.rewards import Format, OverlongPenalty
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    DualClip,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    TokenMean,
-)
-from coevo.trainers.samplers.selection import KeepDynamic
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="dapo",
     summary="GRPO with a higher upper clip, token mean, dynamic sampling and overlong charge",
     paper="Yu et al. 2025, DAPO, arXiv 2503.14476",
     formula=r"A_i = \frac{R_i - \mean_g R}{\std_g R + \epsilon}, \quad \text{groups with } 0 < "
     r"\text{accuracy} < 1 \\ L_t = -\min(s_t A, \clip(s_t, 1 - 0.2, 1 + 0.28) A)",
     status="vectors",
-    rewards=(
-        Format(legal=0.05),
-        OverlongPenalty(longest=20480, buffer=4096, factor=1.0),
+    rewards=(Format(legal=0.05), OverlongPenalty(longest=20480, buffer=4096, factor=1.0)),
+    collect=p.CollectConfig(
+        episodes=512, group_size=8, select=p.KeepDynamic(low=-1e6, high=1e6, tries=10)
     ),
-    collect=CollectConfig(
-        episodes=512, group_size=8, select=KeepDynamic(low=-1e6, high=1e6, tries=10)
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    loss=p.LossConfig(
+        surrogate=p.DualClip(eps_lo=0.2, eps_hi=0.28, c=10.0), aggregate=p.TokenMean()
     ),
-    loss=LossConfig(surrogate=DualClip(eps_lo=0.2, eps_hi=0.28, c=10.0), aggregate=TokenMean()),
-    optim=OptimConfig(lr=1e-3, minibatches=2),
+    optim=p.OptimConfig(lr=1e-3, minibatches=2),
     published={
-        "loss.surrogate.eps_hi": Published(value=0.28, source="paper"),
-        "loss.surrogate.c": Published(value=10.0, source="released recipe in verl"),
-        "optim.lr": Published(value=1e-6, source="paper", why=SMALL),
-        "rewards.overlong_penalty.longest": Published(value=20480, source="paper"),
-        "rewards.overlong_penalty.buffer": Published(value=4096, source="paper"),
-        "collect.select": Published(
-            value="dynamic(low=0, high=1, tries=10)",
-            source="paper, released recipe",
-            why="an accuracy there, any payoff here: equal outcomes are what is dropped",
+        "loss.surrogate.eps_hi": p.Published(0.28, "paper"),
+        "loss.surrogate.c": p.Published(10.0, "released recipe in verl"),
+        "optim.lr": p.Published(1e-6, "paper", SMALL),
+        "rewards.overlong_penalty.longest": p.Published(20480, "paper"),
+        "rewards.overlong_penalty.buffer": p.Published(4096, "paper"),
+        "collect.select": p.Published(
+            "dynamic(low=0, high=1, tries=10)",
+            "paper, released recipe",
+            "an accuracy there, any payoff here: equal outcomes are what is dropped",
         ),
     },
 )

@@ -17,42 +17,23 @@ policy before it: a formula would be paid for its predecessor's work.
 """
 
 from coevo.envs.core.config import plain
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    NoBaseline,
-    NoNormalisation,
-    Outcome,
-    PpoClip,
-    SeqMeanTokenMean,
-)
-from coevo.trainers.steps import (
-    POLICY_GRADIENT,
-    BuildBatch,
-    Collect,
-    ComputeAdvantages,
-    InnerRun,
-    Update,
-)
+from coevo.trainers import parts as p
 
 CODE = "paper and released code"
-FITNESS = AdvantageConfig(
-    credit=Outcome(),
-    baseline=GroupMean(),
-    normalise=GroupStd(),
+FITNESS = p.AdvantageConfig(
+    credit=p.Outcome(),
+    baseline=p.GroupMean(),
+    normalise=p.GroupStd(),
     eps=1e-6,
     reward_weights={"payoff": 0.0},
 )
 INNER = {
-    "algorithm.cycle": plain(POLICY_GRADIENT),
+    "algorithm.cycle": plain(p.POLICY_GRADIENT),
     "algorithm.collect.episodes": 64,
     "algorithm.advantage.reward_weights": {"payoff": 0.0},
 }
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="derl",
     summary="reward formulas are written by a policy whose reward is an inner run's validation",
     paper="Cheng et al. 2025, DERL, arXiv 2512.13399",
@@ -62,22 +43,25 @@ ALGORITHM = Algorithm(
     shows="the writer picks one of eight listed formulas",
     reproductions=("derl_formulas",),
     cycle=(
-        Collect(),
-        InnerRun(into="algorithm.rewards.formula.expression", changes=INNER),
-        BuildBatch(),
-        ComputeAdvantages(),
-        Update(),
+        p.Collect(),
+        p.InnerRun(into="algorithm.rewards.formula.expression", changes=INNER),
+        p.BuildBatch(),
+        p.ComputeAdvantages(),
+        p.Update(),
     ),
-    collect=CollectConfig(episodes=8, group_size=8),
+    collect=p.CollectConfig(episodes=8, group_size=8),
     advantage=FITNESS,
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
-    optim=OptimConfig(lr=1e-3, epochs=4),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    optim=p.OptimConfig(lr=1e-3, epochs=4),
     published={
-        "collect.episodes": Published(value=8, source=CODE),
-        "optim.lr": Published(value=1e-6, source=CODE, why="small models"),
-        "optim.epochs": Published(value=4, source=CODE),
+        "collect.episodes": p.Published(8, CODE),
+        "optim.lr": p.Published(1e-6, CODE, "small models"),
+        "optim.epochs": p.Published(4, CODE),
     },
     variants={
-        "released": {"advantage.baseline": NoBaseline(), "advantage.normalise": NoNormalisation()}
+        "released": {
+            "advantage.baseline": p.NoBaseline(),
+            "advantage.normalise": p.NoNormalisation(),
+        }
     },
 )

@@ -11,30 +11,19 @@ does not.
 """
 
 from coevo.envs.rewards import WinRate
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP
-from coevo.trainers.estimators import AdvantageConfig
-from coevo.trainers.losses import Dno, Dpo
-from coevo.trainers.steps import (
-    BuildBatch,
-    Collect,
-    FitRewards,
-    MakeItems,
-    Pairs,
-    Update,
-    UpdateReference,
-)
 
 PRACTICAL = (
-    UpdateReference(),
-    Collect(),
-    BuildBatch(),
-    MakeItems(to=Pairs(take="extremes", margin=0.25)),
-    Update(losses=(Dpo(beta=0.1),)),
-    FitRewards(),
+    p.UpdateReference(),
+    p.Collect(),
+    p.BuildBatch(),
+    p.MakeItems(to=p.Pairs(take="extremes", margin=0.25)),
+    p.Update(losses=(p.Dpo(beta=0.1),)),
+    p.FitRewards(),
 )
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="dno",
     summary="differences of log-ratios are regressed on differences of win rates",
     paper="Rosset et al. 2024, DNO, arXiv 2404.03715",
@@ -44,20 +33,20 @@ ALGORITHM = Algorithm(
     shows="each policy is preferred to the one before; the last one is no better at worst",
     reproductions=("dno_monotone",),
     cycle=(
-        UpdateReference(),
-        Collect(),
-        BuildBatch(),
-        MakeItems(to=Pairs(take="all", ties=True)),
-        Update(losses=(Dno(eta=0.5),)),
-        FitRewards(),
+        p.UpdateReference(),
+        p.Collect(),
+        p.BuildBatch(),
+        p.MakeItems(to=p.Pairs(take="all", ties=True)),
+        p.Update(losses=(p.Dno(eta=0.5),)),
+        p.FitRewards(),
     ),
     rewards=(WinRate(),),
-    collect=CollectConfig(episodes=320, group_size=5, component="win_rate"),
-    advantage=AdvantageConfig(reward_weights={"payoff": 0.0}),
-    optim=OptimConfig(lr=1e-4, epochs=4),
+    collect=p.CollectConfig(episodes=320, group_size=5, component="win_rate"),
+    advantage=p.AdvantageConfig(reward_weights={"payoff": 0.0}),
+    optim=p.OptimConfig(lr=1e-4, epochs=4),
     published={
-        "collect.group_size": Published(value="5, and 1 of a teacher", source="paper"),
-        "collect.episodes": Published(value="about 100 000 prompts", source="paper", why=CHEAP),
+        "collect.group_size": p.Published("5, and 1 of a teacher", "paper"),
+        "collect.episodes": p.Published("about 100 000 prompts", "paper", CHEAP),
     },
     variants={"practical": {"cycle": PRACTICAL}},
 )

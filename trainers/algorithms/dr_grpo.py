@@ -7,20 +7,10 @@ variant of the divisor forgets the rows (`sum_norm`). No KL.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    ConstantMean,
-    GroupMean,
-    LossConfig,
-    NoNormalisation,
-    Outcome,
-    PpoClip,
-    SumNorm,
-)
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="dr_grpo",
     summary="GRPO without deviation and without a length in the divisor",
     paper="Liu et al. 2025, Understanding R1-Zero, arXiv 2503.20783",
@@ -28,13 +18,15 @@ ALGORITHM = Algorithm(
     r"T_{\max} = \text{longest reply}",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(credit=Outcome(), baseline=GroupMean(), normalise=NoNormalisation()),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=ConstantMean()),
-    optim=OptimConfig(lr=1e-3),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.NoNormalisation()
+    ),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.ConstantMean()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "optim.lr": Published(value=1e-6, source="released code", why=SMALL),
-        "collect.episodes": Published(value="128 prompts", source="released code", why=CHEAP),
+        "optim.lr": p.Published(1e-6, "released code", SMALL),
+        "collect.episodes": p.Published("128 prompts", "released code", CHEAP),
     },
-    variants={"verl": {"loss.aggregate": SumNorm()}},
+    variants={"verl": {"loss.aggregate": p.SumNorm()}},
 )

@@ -21,24 +21,12 @@ that of the episode's mean reward, compared with the other episodes of the start
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    CompareEpisodes,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    NoBaseline,
-    NoNormalisation,
-    Outcome,
-    PpoClip,
-    TokenMean,
-)
 
 CODE = "released code"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="dr_mas",
     summary="GRPO with mean and deviation per start and agent",
     paper="Feng et al. 2026, Dr. MAS, arXiv 2602.08847",
@@ -48,31 +36,29 @@ ALGORITHM = Algorithm(
     shows="no spikes in tables; with the starter model only that learning is not worse",
     reproductions=("agent_norm", "dr_mas_spikes", "dr_mas_starter"),
     rewards=(Format(legal=0.0, otherwise=-0.1),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(own=("format", "unread")),
-        baseline=GroupMean(by="group+agent"),
-        normalise=GroupStd(by="group+agent"),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(own=("format", "unread")),
+        baseline=p.GroupMean(by="group+agent"),
+        normalise=p.GroupStd(by="group+agent"),
         weights="turn",
         eps=1e-6,
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
-        "population": Published(value="shared, or separate per agent", source=CODE),
-        "rewards.format.otherwise": Published(
-            value="-0.1 (mathematics), -0.01 (search)", source=CODE
-        ),
-        "collect.episodes": Published(value="32 or 128 prompts", source=CODE, why=CHEAP),
-        "collect.group_size": Published(value="8 (mathematics), 5 (search)", source=CODE),
+        "optim.lr": p.Published(1e-6, CODE, SMALL),
+        "population": p.Published("shared, or separate per agent", CODE),
+        "rewards.format.otherwise": p.Published("-0.1 (mathematics), -0.01 (search)", CODE),
+        "collect.episodes": p.Published("32 or 128 prompts", CODE, CHEAP),
+        "collect.group_size": p.Published("8 (mathematics), 5 (search)", CODE),
     },
     variants={
         "batch": {"advantage.baseline.by": "agent", "advantage.normalise.by": "agent"},
         "vanilla": {
-            "advantage.baseline": NoBaseline(),
-            "advantage.normalise": NoNormalisation(),
-            "advantage.transform": (CompareEpisodes(),),
+            "advantage.baseline": p.NoBaseline(),
+            "advantage.normalise": p.NoNormalisation(),
+            "advantage.transform": (p.CompareEpisodes(),),
         },
         "pooled": {"advantage.baseline.by": "group", "advantage.normalise.by": "group"},
         "trajectory": {"advantage.weights": "row"},

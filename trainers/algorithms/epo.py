@@ -14,51 +14,39 @@ The paper adds the term to PPO and to GRPO; here to GRPO with a token mean.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    Epo,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    TokenMean,
-)
+from coevo.trainers import parts as p
 
 CODE = "released code"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="epo",
     summary="GRPO with an entropy bonus that stays near the entropy of earlier updates",
     paper="Xu et al. 2025, EPO, arXiv 2509.22576",
     formula=r"L = L_\clip - c \left( H_t - \lambda \alpha (\relu(\kappa_l \bar{H}_k - H_t) + "
     r"\relu(H_t - \kappa_r \bar{H}_k)) \right)",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
-    loss=LossConfig(
-        surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
+    loss=p.LossConfig(
+        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
         regularise=(
-            Epo(
+            p.Epo(
                 coef=0.001, mode="hinge", kappa_l=0.0, kappa_r=2.0, alpha=0.1, lam=1.0, from_turn=0
             ),
         ),
-        aggregate=TokenMean(),
+        aggregate=p.TokenMean(),
     ),
-    optim=OptimConfig(lr=1e-3),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "loss.regularise.epo.coef": Published(value=0.001, source=CODE),
-        "loss.regularise.epo.alpha": Published(value="0.05 to 0.1", source=CODE),
-        "loss.regularise.epo.kappa_r": Published(value="2.0", source=CODE),
-        "loss.regularise.epo.from_turn": Published(
-            value=25, source=CODE, why="half of the limit of turns there; games are shorter"
+        "loss.regularise.epo.coef": p.Published(0.001, CODE),
+        "loss.regularise.epo.alpha": p.Published("0.05 to 0.1", CODE),
+        "loss.regularise.epo.kappa_r": p.Published("2.0", CODE),
+        "loss.regularise.epo.from_turn": p.Published(
+            25, CODE, "half of the limit of turns there; games are shorter"
         ),
-        "loss.regularise.epo.mode": Published(
-            value="reported", source=CODE, why="its penalty has no gradient"
-        ),
+        "loss.regularise.epo.mode": p.Published("reported", CODE, "its penalty has no gradient"),
     },
     variants={
         "reported": {"loss.regularise.epo.mode": "reported"},

@@ -15,25 +15,12 @@ The abstract and summaries were read; the full text could not be read. Size of t
 the first step are ours, and models are not quantised here.
 """
 
-from coevo.agents.population import Adapters
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
-from coevo.trainers.archive.evolution import Antithetic, CmaEs
-from coevo.trainers.archive.genome import Entries
-from coevo.trainers.losses import Sft
-from coevo.trainers.steps import (
-    Best,
-    BuildBatch,
-    Collect,
-    MakeItems,
-    SampleGeneration,
-    Update,
-    UpdateGenome,
-)
+from coevo.trainers import parts as p
 
 PAPER = "paper"
-CMA = CmaEs(sigma=0.1)
+CMA = p.CmaEs(sigma=0.1)
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="essa",
     summary="CMA-ES over the singular values of adapters; forward passes only",
     paper="Korotyshova et al. 2025, ESSA, arXiv 2507.04453",
@@ -43,27 +30,27 @@ ALGORITHM = Algorithm(
     shows="the singular values of a table, not those of adapters",
     reproductions=("essa_spectrum",),
     cycle=(
-        SampleGeneration(by=CMA, after=20),
-        Collect(),
-        BuildBatch(),
-        MakeItems(to=Best()),
-        Update(losses=(Sft(),)),
-        UpdateGenome(),
+        p.SampleGeneration(by=CMA, after=20),
+        p.Collect(),
+        p.BuildBatch(),
+        p.MakeItems(to=p.Best()),
+        p.Update(losses=(p.Sft(),)),
+        p.UpdateGenome(),
     ),
-    population=Adapters(per="role"),
-    collect=CollectConfig(episodes=768, group_size=24),
-    optim=OptimConfig(lr=1e-3),
+    population=p.Adapters(per="role"),
+    collect=p.CollectConfig(episodes=768, group_size=24),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "population.rank": Published(value="several", source=PAPER),
-        "cycle.sample_generation.by": Published(value="CMA-ES", source=PAPER),
+        "population.rank": p.Published("several", PAPER),
+        "cycle.sample_generation.by": p.Published("CMA-ES", PAPER),
     },
     variants={
-        "evolve": {"cycle": (SampleGeneration(by=CMA), Collect(), UpdateGenome())},
+        "evolve": {"cycle": (p.SampleGeneration(by=CMA), p.Collect(), p.UpdateGenome())},
         "plain_es": {
             "cycle": (
-                SampleGeneration(by=Antithetic(sigma=0.1, rate=0.1), genome=Entries()),
-                Collect(),
-                UpdateGenome(),
+                p.SampleGeneration(by=p.Antithetic(sigma=0.1, rate=0.1), genome=p.Entries()),
+                p.Collect(),
+                p.UpdateGenome(),
             )
         },
     },

@@ -13,19 +13,9 @@ Inferred: that the worst reply is what the best is compared with; the share of p
 that of variations among the rest, and the size of the buffer. The paper's values were not read.
 """
 
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    LeaveOneOut,
-    LossConfig,
-    NoNormalisation,
-    Outcome,
-    PolicyGradient,
-    SeqMeanTokenSum,
-)
-from coevo.trainers.samplers import Drawn, Evolve
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="eva",
     summary="RLOO on prompts that are evolved where the best reply beats the worst by most",
     paper="Ye et al. 2024, eva, arXiv 2411.00062",
@@ -34,18 +24,18 @@ ALGORITHM = Algorithm(
     status="toy",
     shows="less regret; a variation is another of the same prompts, and no arm is without them",
     reproductions=("eva_prompts",),
-    collect=CollectConfig(
+    collect=p.CollectConfig(
         episodes=512,
         group_size=8,
-        curriculum=Evolve(info="regret", warmup=1, fresh=0.5, vary=0.5, size=4096),
+        curriculum=p.Evolve(info="regret", warmup=1, fresh=0.5, vary=0.5, size=4096),
     ),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=LeaveOneOut(by="group+agent"), normalise=NoNormalisation()
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.LeaveOneOut(by="group+agent"), normalise=p.NoNormalisation()
     ),
-    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.SeqMeanTokenSum()),
+    optim=p.OptimConfig(lr=1e-3),
     variants={
         "advantage": {"collect.curriculum.info": "advantage"},
-        "drawn": {"collect.curriculum": Drawn()},
+        "drawn": {"collect.curriculum": p.Drawn()},
     },
 )

@@ -10,19 +10,9 @@ The inner algorithm is GRPO.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    Gated,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    SeqMeanTokenMean,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="g_ra",
     summary="GRPO on gated rewards: small ones are paid only beside a high outcome",
     paper="Sun et al. 2025, Gated Rewards, arXiv 2508.10548",
@@ -31,14 +21,14 @@ ALGORITHM = Algorithm(
     shows="five turns of a table; the source trains software agents",
     reproductions=("gated_accumulation",),
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        compose=Gated(high=("payoff",), delta=0.5),
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=GroupStd(),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        compose=p.Gated(high=("payoff",), delta=0.5),
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.GroupStd(),
         eps=1e-6,
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
 )

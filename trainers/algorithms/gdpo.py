@@ -10,22 +10,10 @@ A reward that hardly varies is divided by its tiny deviation and becomes loud.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    BatchWhiten,
-    Decoupled,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    TokenMean,
-    TokenWhiten,
-)
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="gdpo",
     summary="GRPO for several rewards, each normalised apart before they are added",
     paper="Liu et al. 2026, GDPO, arXiv 2601.05242",
@@ -34,24 +22,22 @@ ALGORITHM = Algorithm(
     shows="a small reward is kept where scales differ; at equal scales the sum does as well",
     reproductions=("gdpo_collapse",),
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        compose=Decoupled(),
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=GroupStd(),
-        transform=(BatchWhiten(),),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        compose=p.Decoupled(),
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.GroupStd(),
+        transform=(p.BatchWhiten(),),
         eps=1e-4,
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "advantage.eps": Published(value=1e-4, source="paper, TRL"),
-        "optim.lr": Published(value="1e-6 (tools), 5e-6 (mathematics)", source="paper", why=SMALL),
-        "collect.episodes": Published(value=512, source="paper, tools"),
-        "collect.group_size": Published(
-            value="4 (tools), 16 (mathematics)", source="paper", why=CHEAP
-        ),
+        "advantage.eps": p.Published(1e-4, "paper, TRL"),
+        "optim.lr": p.Published("1e-6 (tools), 5e-6 (mathematics)", "paper", SMALL),
+        "collect.episodes": p.Published(512, "paper, tools"),
+        "collect.group_size": p.Published("4 (tools), 16 (mathematics)", "paper", CHEAP),
     },
-    variants={"tokens": {"advantage.transform": (TokenWhiten(),)}},
+    variants={"tokens": {"advantage.transform": (p.TokenWhiten(),)}},
 )

@@ -13,22 +13,11 @@ groups: one state of Kuhn poker stands for two cards of the other player.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AddStateGroup,
-    AdvantageConfig,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    NoNormalisation,
-    Outcome,
-    PpoClip,
-    TokenMean,
-)
+from coevo.trainers import parts as p
 
 CODE = "released code"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="gigpo",
     summary="group-relative outcomes plus returns compared at equal states",
     paper="Feng et al. 2025, GiGPO, arXiv 2505.10978",
@@ -36,23 +25,23 @@ ALGORITHM = Algorithm(
     r"\gamma^{t' - t} r_{t'}",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=NoNormalisation(),
-        transform=(AddStateGroup(w=1.0, gamma=0.95, mode="mean_norm"),),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.NoNormalisation(),
+        transform=(p.AddStateGroup(w=1.0, gamma=0.95, mode="mean_norm"),),
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "advantage.transform.add_state_group.w": Published(value=1.0, source=CODE),
-        "advantage.transform.add_state_group.gamma": Published(value=0.95, source=CODE),
-        "advantage.transform.add_state_group.mode": Published(value="mean_norm", source=CODE),
+        "advantage.transform.add_state_group.w": p.Published(1.0, CODE),
+        "advantage.transform.add_state_group.gamma": p.Published(0.95, CODE),
+        "advantage.transform.add_state_group.mode": p.Published("mean_norm", CODE),
     },
     variants={
         "std": {
-            "advantage.normalise": GroupStd(),
+            "advantage.normalise": p.GroupStd(),
             "advantage.transform.add_state_group.mode": "mean_std_norm",
         }
     },

@@ -5,18 +5,9 @@ with an extreme ratio moves a geometric mean less than an arithmetic one, so bou
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    Gmpo,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    SeqMeanTokenMean,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="gmpo",
     summary="GRPO with the geometric mean of clipped token ratios",
     paper="Zhao et al. 2025, GMPO, arXiv 2507.20673",
@@ -24,13 +15,11 @@ ALGORITHM = Algorithm(
     r"\text{clipped where the loss grows}",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
-    loss=LossConfig(surrogate=Gmpo(eps_lo=0.4, eps_hi=0.4), aggregate=SeqMeanTokenMean()),
-    optim=OptimConfig(lr=1e-3, minibatches=2),
-    published={
-        "loss.surrogate.eps_hi": Published(value=0.4, source="paper: ratios in (e^-0.4, e^0.4)")
-    },
+    loss=p.LossConfig(surrogate=p.Gmpo(eps_lo=0.4, eps_hi=0.4), aggregate=p.SeqMeanTokenMean()),
+    optim=p.OptimConfig(lr=1e-3, minibatches=2),
+    published={"loss.surrogate.eps_hi": p.Published(0.4, "paper: ratios in (e^-0.4, e^0.4)")},
 )

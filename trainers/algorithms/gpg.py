@@ -8,19 +8,9 @@ is verl's too; the authors' is a mean over replies.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
-from coevo.trainers.estimators import (
-    ActiveShare,
-    AdvantageConfig,
-    GroupMean,
-    LossConfig,
-    NoNormalisation,
-    Outcome,
-    PolicyGradient,
-    TokenMean,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="gpg",
     summary="policy gradient with a group mean, scaled up for groups that agree",
     paper="Chu et al. 2025, GPG, arXiv 2504.02546",
@@ -28,14 +18,14 @@ ALGORITHM = Algorithm(
     r"\\ L = -A \log \pi",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=NoNormalisation(),
-        transform=(ActiveShare(of="group"),),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.NoNormalisation(),
+        transform=(p.ActiveShare(of="group"),),
     ),
-    loss=LossConfig(surrogate=PolicyGradient(), aggregate=TokenMean()),
-    optim=OptimConfig(lr=1e-3),
-    variants={"verl": {"advantage.transform": (ActiveShare(of="reward"),)}},
+    loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.TokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
+    variants={"verl": {"advantage.transform": (p.ActiveShare(of="reward"),)}},
 )

@@ -7,22 +7,9 @@ log-probabilities are recomputed, and their ratio is truncated at 2 or masked ou
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, EmaMagnet, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    GroupStd,
-    Kl,
-    LossConfig,
-    MagnetKl,
-    Outcome,
-    PpoClip,
-    SeqMeanTokenMean,
-    TokenMis,
-    TokenTis,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="grpo",
     summary="group-relative outcome, one baseline for both seats",
     paper="Shao et al. 2024, DeepSeekMath, arXiv 2402.03300",
@@ -30,27 +17,23 @@ ALGORITHM = Algorithm(
     status="vectors",
     reproductions=("tis_cosine",),
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "loss.regularise": Published(
-            value="kl(kind=k3, coef=0.04)",
-            source="paper",
-            why="current TRL default is 0; see variant kl",
+        "loss.regularise": p.Published(
+            "kl(kind=k3, coef=0.04)", "paper", "current TRL default is 0; see variant kl"
         ),
-        "optim.lr": Published(value=1e-6, source="paper", why="small model"),
-        "collect.group_size": Published(
-            value=64, source="paper", why="small games have few starts"
-        ),
+        "optim.lr": p.Published(1e-6, "paper", "small model"),
+        "collect.group_size": p.Published(64, "paper", "small games have few starts"),
     },
     variants={
-        "kl": {"loss.regularise": (Kl(kind="k3", coef=0.04),)},
-        "tis": {"loss.is_correction": TokenTis(cap=2.0)},
-        "mis": {"loss.is_correction": TokenMis(lo=0.5, hi=5.0)},
-        "magnet": {"loss.regularise": (MagnetKl(coef=0.5),), "magnet": EmaMagnet(decay=0.99)},
+        "kl": {"loss.regularise": (p.Kl(kind="k3", coef=0.04),)},
+        "tis": {"loss.is_correction": p.TokenTis(cap=2.0)},
+        "mis": {"loss.is_correction": p.TokenMis(lo=0.5, hi=5.0)},
+        "magnet": {"loss.regularise": (p.MagnetKl(coef=0.5),), "magnet": p.EmaMagnet(decay=0.99)},
     },
 )

@@ -9,21 +9,10 @@ turns. Left out: LUSPO's factor of the length against the length bias that was f
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    SeqGeoRatio,
-    SeqMeanTokenMean,
-    TurnRatio,
-)
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="gspo",
     summary="GRPO with one ratio per row, clipped as a whole",
     paper="Zheng et al. 2025, GSPO, arXiv 2507.18071",
@@ -31,20 +20,20 @@ ALGORITHM = Algorithm(
     r"L_i = -\min(s_i A_i, \clip(s_i, 1 - \epsilon_\lo, 1 + \epsilon_\hi) A_i)",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
-    loss=LossConfig(
-        ratio_level=SeqGeoRatio(),
-        surrogate=PpoClip(eps_lo=3e-4, eps_hi=4e-4),
-        aggregate=SeqMeanTokenMean(),
+    loss=p.LossConfig(
+        ratio_level=p.SeqGeoRatio(),
+        surrogate=p.PpoClip(eps_lo=3e-4, eps_hi=4e-4),
+        aggregate=p.SeqMeanTokenMean(),
     ),
-    optim=OptimConfig(lr=1e-3, minibatches=2),
+    optim=p.OptimConfig(lr=1e-3, minibatches=2),
     published={
-        "loss.surrogate.eps_lo": Published(value=3e-4, source="paper, as in verl and TRL"),
-        "loss.surrogate.eps_hi": Published(value=4e-4, source="paper, as in verl and TRL"),
-        "optim.lr": Published(value=1e-6, source="TRL, default", why=SMALL),
+        "loss.surrogate.eps_lo": p.Published(3e-4, "paper, as in verl and TRL"),
+        "loss.surrogate.eps_hi": p.Published(4e-4, "paper, as in verl and TRL"),
+        "optim.lr": p.Published(1e-6, "TRL, default", SMALL),
     },
-    variants={"turn": {"loss.ratio_level": TurnRatio()}},
+    variants={"turn": {"loss.ratio_level": p.TurnRatio()}},
 )

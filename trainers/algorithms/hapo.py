@@ -15,22 +15,12 @@ last batch.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    GroupStd,
-    GrpoFallback,
-    Hapo,
-    LossConfig,
-    Outcome,
-    TokenMean,
-)
 
 CODE = "released code"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="hapo",
     summary="GRPO over tokens whose clip and advantage follow their entropy",
     paper="Liu et al. 2025, HAPO, arXiv 2509.16591",
@@ -40,23 +30,22 @@ ALGORITHM = Algorithm(
     r"\epsilon_\hi (1 + \max(h_t, 0))",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=GroupStd(),
-        transform=(GrpoFallback(bound=5.0),),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.GroupStd(),
+        transform=(p.GrpoFallback(bound=5.0),),
         weights="token",
         ddof=0,
     ),
-    loss=LossConfig(
-        surrogate=Hapo(eps_lo=0.2, eps_hi=0.2, c=10.0, share=0.8),
-        aggregate=TokenMean(),
+    loss=p.LossConfig(
+        surrogate=p.Hapo(eps_lo=0.2, eps_hi=0.2, c=10.0, share=0.8), aggregate=p.TokenMean()
     ),
-    optim=OptimConfig(lr=1e-3, minibatches=2),
+    optim=p.OptimConfig(lr=1e-3, minibatches=2),
     published={
-        "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
-        "optim.minibatches": Published(value="16 (512 prompts by 32)", source=CODE, why=CHEAP),
-        "collect.group_size": Published(value=16, source=CODE, why=CHEAP),
+        "optim.lr": p.Published(1e-6, CODE, SMALL),
+        "optim.minibatches": p.Published("16 (512 prompts by 32)", CODE, CHEAP),
+        "collect.group_size": p.Published(16, CODE, CHEAP),
     },
 )

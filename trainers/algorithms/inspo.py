@@ -13,28 +13,7 @@ policy itself reflects unless `by.agent` of `refresh` names another model; a tab
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
-from coevo.trainers.archive.selection import Softmax
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    SeqMeanTokenMean,
-)
-from coevo.trainers.steps import (
-    BuildBatch,
-    Collect,
-    ComputeAdvantages,
-    Every,
-    FitRewards,
-    InjectText,
-    ReplaceTexts,
-    Update,
-    WeighArtifacts,
-)
+from coevo.trainers import parts as p
 
 FIRST = (
     "Think about what the others will do before you answer.",
@@ -43,16 +22,16 @@ FIRST = (
     "Prefer the safe answer unless another is clearly better.",
 )
 BANDIT = (
-    InjectText(by=Softmax(tau=0.2), first=FIRST),
-    Collect(),
-    BuildBatch(),
-    ComputeAdvantages(),
-    Update(),
-    WeighArtifacts(rate=0.3),
+    p.InjectText(by=p.Softmax(tau=0.2), first=FIRST),
+    p.Collect(),
+    p.BuildBatch(),
+    p.ComputeAdvantages(),
+    p.Update(),
+    p.WeighArtifacts(rate=0.3),
 )
-REFLECT = Every(updates=20, first=20, step=ReplaceTexts(keep=4, candidates=2, tasks=16))
+REFLECT = p.Every(updates=20, first=20, step=p.ReplaceTexts(keep=4, candidates=2, tasks=16))
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="inspo",
     summary="a bandit over instructions, refreshed by reflection on failures; GRPO per instruction",
     paper="Zhou et al. 2025, INSPO, arXiv 2512.01945",
@@ -61,13 +40,13 @@ ALGORITHM = Algorithm(
     status="inferred",
     shows="the rewriter is a script",
     reproductions=("inspo_procedure",),
-    cycle=(*BANDIT, REFLECT, FitRewards()),
+    cycle=(*BANDIT, REFLECT, p.FitRewards()),
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=256, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    collect=p.CollectConfig(episodes=256, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
-    optim=OptimConfig(lr=1e-3),
-    variants={"bandit": {"cycle": (*BANDIT, FitRewards())}},
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
+    variants={"bandit": {"cycle": (*BANDIT, p.FitRewards())}},
 )

@@ -8,22 +8,12 @@ The scripts divide `k_percent` by 100: 0.2 for the 7B model is the share 2e-3 he
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    GroupStd,
-    KlCov,
-    LossConfig,
-    Outcome,
-    TokenMean,
-    Unclipped,
-)
 
 CODE = "released scripts"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="kl_cov",
     summary="GRPO without a clip, with a penalty on the few tokens of highest covariance",
     paper="Cui et al. 2025, The Entropy Mechanism, arXiv 2505.22617",
@@ -33,19 +23,17 @@ ALGORITHM = Algorithm(
     shows="more entropy at almost the same success; no gain in accuracy",
     reproductions=("cov_entropy",),
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
-    loss=LossConfig(
-        surrogate=Unclipped(),
-        regularise=(KlCov(coef=1.0, frac=2e-3),),
-        aggregate=TokenMean(),
+    loss=p.LossConfig(
+        surrogate=p.Unclipped(), regularise=(p.KlCov(coef=1.0, frac=2e-3),), aggregate=p.TokenMean()
     ),
-    optim=OptimConfig(lr=1e-3, minibatches=2),
+    optim=p.OptimConfig(lr=1e-3, minibatches=2),
     published={
-        "loss.regularise.kl_cov.coef": Published(value=1.0, source=CODE),
-        "loss.regularise.kl_cov.frac": Published(value="2e-3 (7B), 2e-4 (32B, verl)", source=CODE),
-        "optim.lr": Published(value="5e-7 (7B), 1e-6 (32B)", source=CODE, why=SMALL),
+        "loss.regularise.kl_cov.coef": p.Published(1.0, CODE),
+        "loss.regularise.kl_cov.frac": p.Published("2e-3 (7B), 2e-4 (32B, verl)", CODE),
+        "optim.lr": p.Published("5e-7 (7B), 1e-6 (32B)", CODE, SMALL),
     },
 )

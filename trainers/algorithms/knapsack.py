@@ -12,22 +12,10 @@ rows, as in the paper; the variant `equal_starts` undoes it.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import RANGE
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    ClipAdvantage,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    TokenMean,
-    WeighPrompts,
-)
-from coevo.trainers.samplers.allocate import Knapsack
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="knapsack",
     summary="GRPO whose plays go to the starts where outcomes are likely to differ",
     paper="Li et al. 2025, Knapsack RL, arXiv 2509.25849",
@@ -35,29 +23,31 @@ ALGORITHM = Algorithm(
     r"V(p, n) = (1 - p^n - (1 - p)^n) \, p (1 - p)^2",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(
+    collect=p.CollectConfig(
         episodes=512,
         group_size=8,
         tasks=256,
-        allocate=Knapsack(n_min=2, n_max=128, estimate="last"),
+        allocate=p.Knapsack(n_min=2, n_max=128, estimate="last"),
         low=-2.0,
         high=2.0,
     ),
-    advantage=AdvantageConfig(
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=GroupStd(),
-        transform=(ClipAdvantage(bound=5.0),),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.GroupStd(),
+        transform=(p.ClipAdvantage(bound=5.0),),
         eps=1e-6,
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.28), aggregate=TokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.28), aggregate=p.TokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "advantage.transform.clip_advantage.bound": Published(value=5.0, source="released code"),
-        "collect.allocate.n_min": Published(value=2, source="released code"),
-        "collect.allocate.n_max": Published(value=128, source="released code"),
-        "collect.group_size": Published(value=8, source="paper, mean number of plays"),
-        "collect.low": Published(value=0.0, source="paper", why=RANGE),
+        "advantage.transform.clip_advantage.bound": p.Published(5.0, "released code"),
+        "collect.allocate.n_min": p.Published(2, "released code"),
+        "collect.allocate.n_max": p.Published(128, "released code"),
+        "collect.group_size": p.Published(8, "paper, mean number of plays"),
+        "collect.low": p.Published(0.0, "paper", RANGE),
     },
-    variants={"equal_starts": {"advantage.transform": (ClipAdvantage(bound=5.0), WeighPrompts())}},
+    variants={
+        "equal_starts": {"advantage.transform": (p.ClipAdvantage(bound=5.0), p.WeighPrompts())}
+    },
 )

@@ -7,36 +7,24 @@ replies. The documentation page of the released code lists another block of sett
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    BatchStd,
-    GroupMean,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    TokenMean,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="lite_ppo",
     summary="outcome minus group mean, over the deviation of the batch; mean over tokens",
     paper="Liu et al. 2025, Tricks or Traps, arXiv 2508.08221",
     formula=r"A_i = \frac{R_i - \mean_g R}{\std_\batch R + \epsilon}",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=BatchStd(of="raw"),
-        eps=1e-4,
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.BatchStd(of="raw"), eps=1e-4
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "advantage.normalise.of": Published(
-            value="centred", source="ROLL's older div_std_global", why="the paper's is raw"
-        ),
+        "advantage.normalise.of": p.Published(
+            "centred", "ROLL's older div_std_global", "the paper's is raw"
+        )
     },
 )

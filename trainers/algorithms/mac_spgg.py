@@ -17,28 +17,11 @@ cooperation coefficient's decay of 0.99, the stop at a KL of 0.015, and two pena
 checkpoint tells the names alone.
 """
 
-from coevo.agents.population import Separate
-from coevo.trainers.algorithm import (
-    Algorithm,
-    CollectConfig,
-    OptimConfig,
-    Published,
-    ValueCritic,
-)
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    AgentMean,
-    Entropy,
-    Gae,
-    LossConfig,
-    NoNormalisation,
-    PpoClip,
-    TokenMean,
-)
+from coevo.trainers import parts as p
 
 CODE = "configuration in the released checkpoint"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="mac_spgg",
     summary="PPO with a policy and a critic per agent, for sequential public goods",
     paper="Liang et al. 2025, MAC-SPGG, arXiv 2508.02076",
@@ -46,31 +29,31 @@ ALGORITHM = Algorithm(
     status="inferred",
     shows="the equilibrium of a payoff whose parts are joined by our reading",
     reproductions=("mac_spgg",),
-    population=Separate(),
-    collect=CollectConfig(episodes=50),
-    advantage=AdvantageConfig(
-        credit=Gae(level="token", gamma=0.99, lam=0.95),
-        baseline=AgentMean(),
-        normalise=NoNormalisation(),
+    population=p.Separate(),
+    collect=p.CollectConfig(episodes=50),
+    advantage=p.AdvantageConfig(
+        credit=p.Gae(level="token", gamma=0.99, lam=0.95),
+        baseline=p.AgentMean(),
+        normalise=p.NoNormalisation(),
     ),
-    loss=LossConfig(
-        surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
-        regularise=(Entropy(coef=0.02),),
-        aggregate=TokenMean(),
+    loss=p.LossConfig(
+        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
+        regularise=(p.Entropy(coef=0.02),),
+        aggregate=p.TokenMean(),
     ),
-    critic=ValueCritic(lr=5e-4),
-    optim=OptimConfig(lr=5e-4, epochs=4, minibatches=2, grad_norm=0.5),
+    critic=p.ValueCritic(lr=5e-4),
+    optim=p.OptimConfig(lr=5e-4, epochs=4, minibatches=2, grad_norm=0.5),
     published={
-        "collect.episodes": Published(value=50, source=CODE),
-        "advantage.credit.gamma": Published(value=0.99, source=CODE),
-        "advantage.credit.lam": Published(value=0.95, source=CODE),
-        "loss.regularise.entropy.coef": Published(value=0.02, source=CODE),
-        "optim.lr": Published(
-            value="5e-4, times 0.98 after every update",
-            source=CODE,
-            why="a run may end by time, so that its updates are not known; see optim.schedule",
+        "collect.episodes": p.Published(50, CODE),
+        "advantage.credit.gamma": p.Published(0.99, CODE),
+        "advantage.credit.lam": p.Published(0.95, CODE),
+        "loss.regularise.entropy.coef": p.Published(0.02, CODE),
+        "optim.lr": p.Published(
+            "5e-4, times 0.98 after every update",
+            CODE,
+            "a run may end by time, so that its updates are not known; see optim.schedule",
         ),
-        "optim.minibatches": Published(value="batches of 32 in minibatches of 16", source=CODE),
-        "optim.grad_norm": Published(value=0.5, source=CODE),
+        "optim.minibatches": p.Published("batches of 32 in minibatches of 16", CODE),
+        "optim.grad_norm": p.Published(0.5, CODE),
     },
 )

@@ -21,31 +21,12 @@ temperature of the run without top-p and top-k, one game per run.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, EmaMagnet, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    AgentMean,
-    BatchMean,
-    DistinctMean,
-    DualClip,
-    Entropy,
-    Kl,
-    LossConfig,
-    MagnetKl,
-    MarsCode,
-    NoBaseline,
-    NoNormalisation,
-    SeqMeanTokenMean,
-    TdTable,
-    ToGo,
-    TokenMean,
-    TokenStd,
-)
+from coevo.trainers import parts as p
 
 CODE = "released code (thu-nics/MARSHAL@2db0222)"
 SMALL = "a one-million-parameter model is trained from a weak start, not a 4B model fine-tuned"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="mars",
     summary="self-play with turn-level returns, centred per seat",
     paper="Yuan et al. 2025, MARS (later MARSHAL), arXiv 2510.15414",
@@ -55,54 +36,50 @@ ALGORITHM = Algorithm(
     shows="a centre per role removes the role's value; nothing of generalisation",
     reproductions=("mars_centre",),
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512),
-    advantage=AdvantageConfig(
-        credit=ToGo(gamma=1.0), baseline=AgentMean(), normalise=NoNormalisation()
+    collect=p.CollectConfig(episodes=512),
+    advantage=p.AdvantageConfig(
+        credit=p.ToGo(gamma=1.0), baseline=p.AgentMean(), normalise=p.NoNormalisation()
     ),
-    loss=LossConfig(
-        surrogate=DualClip(eps_lo=0.2, eps_hi=0.2, c=1.4),
-        regularise=(MagnetKl(coef=0.5),),
-        aggregate=TokenMean(),
+    loss=p.LossConfig(
+        surrogate=p.DualClip(eps_lo=0.2, eps_hi=0.2, c=1.4),
+        regularise=(p.MagnetKl(coef=0.5),),
+        aggregate=p.TokenMean(),
     ),
-    magnet=EmaMagnet(decay=0.99),
-    optim=OptimConfig(lr=3e-4, schedule="linear", final_lr=0.02),
+    magnet=p.EmaMagnet(decay=0.99),
+    optim=p.OptimConfig(lr=3e-4, schedule="linear", final_lr=0.02),
     published={
-        "loss.aggregate": Published(
-            value="seq_mean_token_mean",
-            source=CODE,
-            why="the same where answers are equally long, and no length bias elsewhere",
+        "loss.aggregate": p.Published(
+            "seq_mean_token_mean",
+            CODE,
+            "the same where answers are equally long, and no length bias elsewhere",
         ),
-        "loss.regularise": Published(
-            value="kl(kind=k3, coef=0.2) to the start policy",
-            source=CODE,
-            why="a fixed reference keeps a weak start weak; a magnet that follows the policy "
+        "loss.regularise": p.Published(
+            "kl(kind=k3, coef=0.2) to the start policy",
+            CODE,
+            "a fixed reference keeps a weak start weak; a magnet that follows the policy "
             "makes self-play converge in games whose equilibrium is mixed "
             "(Perolat et al. 2021, arXiv 2002.08456; Sokota et al. 2023, arXiv 2206.05825)",
         ),
-        "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
-        "optim.schedule": Published(
-            value="cosine, warm-up 10", source=CODE, why="runs end by a budget"
-        ),
-        "optim.weight_decay": Published(value=0.05, source=CODE, why=SMALL),
-        "collect.episodes": Published(
-            value=192, source=CODE, why="plays are cheap here: 384 rows / 2"
-        ),
+        "optim.lr": p.Published(1e-6, CODE, SMALL),
+        "optim.schedule": p.Published("cosine, warm-up 10", CODE, "runs end by a budget"),
+        "optim.weight_decay": p.Published(0.05, CODE, SMALL),
+        "collect.episodes": p.Published(192, CODE, "plays are cheap here: 384 rows / 2"),
     },
     variants={
         "code": {
-            "advantage.credit": MarsCode(),
-            "advantage.baseline": DistinctMean(by="seat", padding_zero=True),
-            "advantage.normalise": TokenStd(),
-            "loss.regularise": (Kl(kind="k3", coef=0.2, limit=10.0),),
-            "loss.aggregate": SeqMeanTokenMean(),
+            "advantage.credit": p.MarsCode(),
+            "advantage.baseline": p.DistinctMean(by="seat", padding_zero=True),
+            "advantage.normalise": p.TokenStd(),
+            "loss.regularise": (p.Kl(kind="k3", coef=0.2, limit=10.0),),
+            "loss.aggregate": p.SeqMeanTokenMean(),
             "magnet": None,
         },
-        "pooled": {"advantage.baseline": BatchMean()},
+        "pooled": {"advantage.baseline": p.BatchMean()},
         "plain": {"loss.regularise": (), "magnet": None},
         "state_values": {
-            "advantage.credit": TdTable(rate=0.2),
-            "advantage.baseline": NoBaseline(),
-            "loss.regularise": (Entropy(coef=0.02),),
+            "advantage.credit": p.TdTable(rate=0.2),
+            "advantage.baseline": p.NoBaseline(),
+            "loss.regularise": (p.Entropy(coef=0.02),),
             "loss.anchor": "behaviour",
             "magnet": None,
             "ema": 0.95,

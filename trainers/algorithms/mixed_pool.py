@@ -13,30 +13,13 @@ models, which recall the whole episode; what a policy of ours recalls is a matte
 `learners_only`, the paper's control, and `members_only`.
 """
 
-from coevo.agents.population import PastSelves
-from coevo.trainers.algorithm import (
-    Algorithm,
-    CollectConfig,
-    OptimConfig,
-    Published,
-    ValueCritic,
-)
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    BatchMean,
-    Entropy,
-    Gae,
-    LossConfig,
-    PolicyGradient,
-    TokenMean,
-    TokenStd,
-)
 
 PAPER = "paper, A2C"
 PLAYERS = ("always_d", "tft", "gtft", "grim")
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="mixed_pool",
     summary="learners meet learners and memory-one players, and are not told which",
     paper="Weis et al. 2026, in-context co-player inference, arXiv 2602.16301",
@@ -45,31 +28,27 @@ ALGORITHM = Algorithm(
     status="table",
     shows="cooperation in a pool that was chosen by hand; no mutual extortion",
     reproductions=("pool_cooperation",),
-    population=PastSelves(size=0, latest=0.5, learners=2, members=PLAYERS),
-    collect=CollectConfig(episodes=256),
-    advantage=AdvantageConfig(
-        credit=Gae(level="token", gamma=0.99, lam=1.0),
-        baseline=BatchMean(),
-        normalise=TokenStd(),
+    population=p.PastSelves(size=0, latest=0.5, learners=2, members=PLAYERS),
+    collect=p.CollectConfig(episodes=256),
+    advantage=p.AdvantageConfig(
+        credit=p.Gae(level="token", gamma=0.99, lam=1.0),
+        baseline=p.BatchMean(),
+        normalise=p.TokenStd(),
     ),
-    loss=LossConfig(
-        surrogate=PolicyGradient(),
-        regularise=(Entropy(coef=0.01),),
-        aggregate=TokenMean(),
+    loss=p.LossConfig(
+        surrogate=p.PolicyGradient(), regularise=(p.Entropy(coef=0.01),), aggregate=p.TokenMean()
     ),
-    critic=ValueCritic(lr=1e-3),
-    optim=OptimConfig(lr=1e-3, grad_norm=1.0),
+    critic=p.ValueCritic(lr=1e-3),
+    optim=p.OptimConfig(lr=1e-3, grad_norm=1.0),
     published={
-        "population.latest": Published(value=0.5, source=PAPER),
-        "population.members": Published(
-            value="random memory-one players", source=PAPER, why="see the header"
-        ),
-        "collect.episodes": Published(value=4096, source=PAPER, why=CHEAP),
-        "advantage.credit.gamma": Published(value=0.99, source=PAPER),
-        "advantage.credit.lam": Published(value=1.0, source=PAPER),
-        "loss.regularise.entropy.coef": Published(value=0.01, source=PAPER),
-        "optim.lr": Published(value=1e-3, source=PAPER),
-        "optim.grad_norm": Published(value=1.0, source=PAPER),
+        "population.latest": p.Published(0.5, PAPER),
+        "population.members": p.Published("random memory-one players", PAPER, "see the header"),
+        "collect.episodes": p.Published(4096, PAPER, CHEAP),
+        "advantage.credit.gamma": p.Published(0.99, PAPER),
+        "advantage.credit.lam": p.Published(1.0, PAPER),
+        "loss.regularise.entropy.coef": p.Published(0.01, PAPER),
+        "optim.lr": p.Published(1e-3, PAPER),
+        "optim.grad_norm": p.Published(1.0, PAPER),
     },
     variants={
         "learners_only": {"population.latest": 1.0},

@@ -13,47 +13,21 @@ rule. Who reviews is `cycle.every.step.by`; who judges is `judges.judge.model`. 
 control: the first rubric stays. In `unscaled` grades are measured by those of the whole run.
 """
 
-from coevo.trainers.algorithm import (
-    Algorithm,
-    CollectConfig,
-    OptimConfig,
-    Published,
-    ValueCritic,
-)
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    BatchMean,
-    Gae,
-    LossConfig,
-    PpoClip,
-    TokenMean,
-    TokenStd,
-)
-from coevo.trainers.judges import JudgeRole, Rubric
-from coevo.trainers.steps import (
-    BuildBatch,
-    Collect,
-    ComputeAdvantages,
-    Every,
-    FitRewards,
-    InjectText,
-    RewriteText,
-    Update,
-)
 
 PAPER = "paper and released code"
 FIRST = "Quality of the answer: correct, complete, clear."
 JUDGED = (
-    InjectText(kind="rubric", role="judge", first=(FIRST,)),
-    Collect(),
-    BuildBatch(),
-    ComputeAdvantages(),
-    Update(),
+    p.InjectText(kind="rubric", role="judge", first=(FIRST,)),
+    p.Collect(),
+    p.BuildBatch(),
+    p.ComputeAdvantages(),
+    p.Update(),
 )
-META = Every(updates=10, first=9, step=RewriteText())
+META = p.Every(updates=10, first=9, step=p.RewriteText())
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="mpo",
     summary="PPO on a judge's grades; its rubric is rewritten from what the policy makes of it",
     paper="Kim et al. 2025, MPO, arXiv 2504.20157",
@@ -62,31 +36,31 @@ ALGORITHM = Algorithm(
     status="toy",
     shows="the judge and the reviewer are scripts",
     reproductions=("mpo_rubric",),
-    cycle=(*JUDGED, META, FitRewards()),
-    rewards=(Rubric(),),
-    judges={"judge": JudgeRole(learns=False, masked=True)},
-    collect=CollectConfig(episodes=64),
-    advantage=AdvantageConfig(
-        credit=Gae(level="token", gamma=1.0, lam=0.95),
-        baseline=BatchMean(),
-        normalise=TokenStd(),
+    cycle=(*JUDGED, META, p.FitRewards()),
+    rewards=(p.Rubric(),),
+    judges={"judge": p.JudgeRole(learns=False, masked=True)},
+    collect=p.CollectConfig(episodes=64),
+    advantage=p.AdvantageConfig(
+        credit=p.Gae(level="token", gamma=1.0, lam=0.95),
+        baseline=p.BatchMean(),
+        normalise=p.TokenStd(),
         kl_in_reward=0.05,
         reward_weights={"payoff": 0.0},
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
-    critic=ValueCritic(lr=5e-4),
-    optim=OptimConfig(lr=5e-4, epochs=4),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
+    critic=p.ValueCritic(lr=5e-4),
+    optim=p.OptimConfig(lr=5e-4, epochs=4),
     published={
-        "cycle.every.updates": Published(value="10; 20 for mathematics", source=PAPER),
-        "collect.episodes": Published(value="7500 episodes in all", source=PAPER, why=CHEAP),
-        "optim.lr": Published(value=3e-6, source=PAPER, why=SMALL),
-        "optim.epochs": Published(value=4, source=PAPER),
-        "advantage.kl_in_reward": Published(value="0.05; 0.02 for mathematics", source=PAPER),
-        "loss.surrogate.eps_lo": Published(value=0.2, source=PAPER),
-        "advantage.credit.lam": Published(value=0.95, source=PAPER),
+        "cycle.every.updates": p.Published("10; 20 for mathematics", PAPER),
+        "collect.episodes": p.Published("7500 episodes in all", PAPER, CHEAP),
+        "optim.lr": p.Published(3e-6, PAPER, SMALL),
+        "optim.epochs": p.Published(4, PAPER),
+        "advantage.kl_in_reward": p.Published("0.05; 0.02 for mathematics", PAPER),
+        "loss.surrogate.eps_lo": p.Published(0.2, PAPER),
+        "advantage.credit.lam": p.Published(0.95, PAPER),
     },
     variants={
-        "fixed": {"cycle": (*JUDGED, FitRewards())},
-        "unscaled": {"rewards": (Rubric(scale="run"),)},
+        "fixed": {"cycle": (*JUDGED, p.FitRewards())},
+        "unscaled": {"rewards": (p.Rubric(scale="run"),)},
     },
 )

@@ -10,20 +10,10 @@ The square has no gradient on the first step after sampling, hence the two mini-
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    LogMeanExp,
-    LossConfig,
-    NoNormalisation,
-    Opmd,
-    Outcome,
-    TokenMean,
-)
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="opmd",
     summary="policy gradient with a squared log-ratio to the sampling policy (REP-OPMD)",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
@@ -31,19 +21,21 @@ ALGORITHM = Algorithm(
     status="formula",
     reproductions=("offline_bandit",),
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(credit=Outcome(), baseline=GroupMean(), normalise=NoNormalisation()),
-    loss=LossConfig(surrogate=Opmd(tau=0.1, form="square"), aggregate=TokenMean()),
-    optim=OptimConfig(lr=1e-3, minibatches=2),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.NoNormalisation()
+    ),
+    loss=p.LossConfig(surrogate=p.Opmd(tau=0.1, form="square"), aggregate=p.TokenMean()),
+    optim=p.OptimConfig(lr=1e-3, minibatches=2),
     published={
-        "loss.surrogate.tau": Published(value=0.1, source="released code (Trinity-RFT)"),
-        "optim.lr": Published(value=1e-6, source="released code", why=SMALL),
-        "collect.episodes": Published(value=96, source="released code", why=CHEAP),
-        "collect.group_size": Published(value=8, source="released code"),
+        "loss.surrogate.tau": p.Published(0.1, "released code (Trinity-RFT)"),
+        "optim.lr": p.Published(1e-6, "released code", SMALL),
+        "collect.episodes": p.Published(96, "released code", CHEAP),
+        "collect.group_size": p.Published(8, "released code"),
     },
     variants={
         "kimi": {"loss.surrogate.form": "half"},
         "scaled": {"loss.surrogate.form": "scaled"},
-        "log_mean_exp": {"advantage.baseline": LogMeanExp(tau=1.0)},
+        "log_mean_exp": {"advantage.baseline": p.LogMeanExp(tau=1.0)},
     },
 )

@@ -5,18 +5,9 @@ with its tokens. Strictly on-policy: one step per update, no clip, no KL, no ent
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    LossConfig,
-    NoNormalisation,
-    Outcome,
-    PolicyGradient,
-    SeqMeanTokenSum,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="opo",
     summary="outcome minus the length-weighted group mean, strictly on-policy",
     paper="Hao et al. 2025, OPO, arXiv 2505.23585",
@@ -24,10 +15,10 @@ ALGORITHM = Algorithm(
     r"L = -A \log \pi",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=NoNormalisation(), weights="token"
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.NoNormalisation(), weights="token"
     ),
-    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.SeqMeanTokenSum()),
+    optim=p.OptimConfig(lr=1e-3),
 )

@@ -12,36 +12,25 @@ from the base model in debates.
 """
 
 from coevo.envs.rewards import TokenCost
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.losses import Rpo, Sft
-from coevo.trainers.steps import (
-    Best,
-    BuildBatch,
-    Collect,
-    Every,
-    FitRewards,
-    MakeItems,
-    Pairs,
-    Update,
-)
 
 PAPER = "paper and released code"
-SELECT = MakeItems(to=Best(above=0.6, keep=0.7))
-COMPARE = MakeItems(to=Pairs(margin=0.2, keep=0.5))
-IMITATE = Update(losses=(Sft(),))
-PREFER = Update(losses=(Rpo(beta=0.1, eta=1.0, per="token"),))
+SELECT = p.MakeItems(to=p.Best(above=0.6, keep=0.7))
+COMPARE = p.MakeItems(to=p.Pairs(margin=0.2, keep=0.5))
+IMITATE = p.Update(losses=(p.Sft(),))
+PREFER = p.Update(losses=(p.Rpo(beta=0.1, eta=1.0, per="token"),))
 ALTERNATE = (
-    Collect(),
-    BuildBatch(),
+    p.Collect(),
+    p.BuildBatch(),
     SELECT,
     COMPARE,
-    Every(updates=2, first=0, step=IMITATE),
-    Every(updates=2, first=1, step=PREFER),
-    FitRewards(),
+    p.Every(updates=2, first=0, step=IMITATE),
+    p.Every(updates=2, first=1, step=PREFER),
+    p.FitRewards(),
 )
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="optima",
     summary="the best plays of a task, right and short, are imitated or preferred",
     paper="Chen et al. 2024, Optima, arXiv 2410.08115",
@@ -50,18 +39,18 @@ ALGORITHM = Algorithm(
     status="toy",
     shows="which of three listed forms of a message is learnt; no text is written",
     reproductions=("optima_codes",),
-    cycle=(Collect(), BuildBatch(), SELECT, IMITATE, FitRewards()),
+    cycle=(p.Collect(), p.BuildBatch(), SELECT, IMITATE, p.FitRewards()),
     rewards=(TokenCost(cost=0.6, payer="team"),),
-    collect=CollectConfig(episodes=320, group_size=10),
-    optim=OptimConfig(lr=1e-4, epochs=2),
+    collect=p.CollectConfig(episodes=320, group_size=10),
+    optim=p.OptimConfig(lr=1e-4, epochs=2),
     published={
-        "collect.group_size": Published(value="10; 24 by tree search for pairs", source=PAPER),
-        "collect.episodes": Published(value="all tasks", source=PAPER, why=CHEAP),
-        "optim.lr": Published(value="2e-5 (SFT), 5e-7 (DPO)", source=PAPER, why=SMALL),
-        "optim.epochs": Published(value="1 to 4", source=PAPER),
+        "collect.group_size": p.Published("10; 24 by tree search for pairs", PAPER),
+        "collect.episodes": p.Published("all tasks", PAPER, CHEAP),
+        "optim.lr": p.Published("2e-5 (SFT), 5e-7 (DPO)", PAPER, SMALL),
+        "optim.epochs": p.Published("1 to 4", PAPER),
     },
     variants={
-        "dpo": {"cycle": (Collect(), BuildBatch(), COMPARE, PREFER, FitRewards())},
+        "dpo": {"cycle": (p.Collect(), p.BuildBatch(), COMPARE, PREFER, p.FitRewards())},
         "hybrid": {"cycle": ALTERNATE},
     },
 )

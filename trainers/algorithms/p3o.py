@@ -11,38 +11,25 @@ to the start policy, which the paper folds into the reward, is `--set advantage.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    LeaveOneOut,
-    LossConfig,
-    NoNormalisation,
-    Outcome,
-    PolicyGradient,
-    PpoClip,
-    SeqMeanTokenSum,
-    SeqProdRatio,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="p3o",
     summary="policy gradient on pairs of plays: only differences of rewards count",
     paper="Wu et al. 2023, P3O, arXiv 2310.00212",
     formula=r"L = -\frac{1}{2} (r_1 - r_2) (\log \pi(y_1) - \log \pi(y_2))",
     status="inferred",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=2),
-    advantage=AdvantageConfig(
-        credit=Outcome(),
-        baseline=LeaveOneOut(by="group+agent"),
-        normalise=NoNormalisation(),
+    collect=p.CollectConfig(episodes=512, group_size=2),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.LeaveOneOut(by="group+agent"), normalise=p.NoNormalisation()
     ),
-    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.SeqMeanTokenSum()),
+    optim=p.OptimConfig(lr=1e-3),
     variants={
         "clip": {
-            "loss.ratio_level": SeqProdRatio(),
-            "loss.surrogate": PpoClip(eps_lo=0.2, eps_hi=0.2),
+            "loss.ratio_level": p.SeqProdRatio(),
+            "loss.surrogate": p.PpoClip(eps_lo=0.2, eps_hi=0.2),
             "optim.epochs": 2,
         }
     },

@@ -11,30 +11,13 @@ the environment's reward, and so does this. Variants: `minimax`, the adversary t
 protagonist's failure, and `random`, a designer that never learns (domain randomisation).
 """
 
-from coevo.agents.population import ByRole
 from coevo.envs.rewards import Regret
-from coevo.trainers.algorithm import (
-    Algorithm,
-    CollectConfig,
-    OptimConfig,
-    Published,
-    ValueCritic,
-)
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    AgentMean,
-    Entropy,
-    Gae,
-    LossConfig,
-    NoNormalisation,
-    PpoClip,
-    TokenMean,
-)
 
 CODE = "released code (dcd)"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="paired",
     summary="a designer earns the regret between two players of its level",
     paper="Dennis et al. 2020, PAIRED, arXiv 2012.02096",
@@ -43,32 +26,32 @@ ALGORITHM = Algorithm(
     status="toy",
     shows="the unsolvable level is left alone; no transfer, and random levels teach sooner",
     reproductions=("paired_corridor",),
-    population=ByRole(),
+    population=p.ByRole(),
     rewards=(Regret(),),
-    collect=CollectConfig(episodes=64),
-    advantage=AdvantageConfig(
-        credit=Gae(level="token", gamma=0.995, lam=0.95),
-        baseline=AgentMean(),
-        normalise=NoNormalisation(),
+    collect=p.CollectConfig(episodes=64),
+    advantage=p.AdvantageConfig(
+        credit=p.Gae(level="token", gamma=0.995, lam=0.95),
+        baseline=p.AgentMean(),
+        normalise=p.NoNormalisation(),
     ),
-    loss=LossConfig(
-        surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
-        regularise=(Entropy(coef=0.01),),
-        aggregate=TokenMean(),
+    loss=p.LossConfig(
+        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
+        regularise=(p.Entropy(coef=0.01),),
+        aggregate=p.TokenMean(),
     ),
-    critic=ValueCritic(lr=5e-4),
-    optim=OptimConfig(lr=5e-4, epochs=5, grad_norm=0.5),
+    critic=p.ValueCritic(lr=5e-4),
+    optim=p.OptimConfig(lr=5e-4, epochs=5, grad_norm=0.5),
     published={
-        "collect.episodes": Published(value="32 workers, 256 steps", source=CODE, why=CHEAP),
-        "advantage.credit.gamma": Published(value=0.995, source=CODE),
-        "loss.regularise.entropy.coef": Published(
-            value=0.0, source=CODE, why="a designer must not stop trying levels before they pay"
+        "collect.episodes": p.Published("32 workers, 256 steps", CODE, CHEAP),
+        "advantage.credit.gamma": p.Published(0.995, CODE),
+        "loss.regularise.entropy.coef": p.Published(
+            0.0, CODE, "a designer must not stop trying levels before they pay"
         ),
-        "optim.lr": Published(value=1e-4, source=CODE, why=SMALL),
-        "optim.epochs": Published(value=5, source=CODE),
+        "optim.lr": p.Published(1e-4, CODE, SMALL),
+        "optim.epochs": p.Published(5, CODE),
     },
     variants={
         "minimax": {"rewards": (Regret(of="minimax"),)},
-        "random": {"population": ByRole(agents={"designer": "random"}), "rewards": ()},
+        "random": {"population": p.ByRole(agents={"designer": "random"}), "rewards": ()},
     },
 )

@@ -11,20 +11,10 @@ each trajectory, after which ordinary GAE goes on), in whose place stand the pla
 cut into sets of four; and the KL to the behaviour per state, whose coefficient was not readable.
 """
 
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, RANGE
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    LossConfig,
-    NoBaseline,
-    NoNormalisation,
-    Outcome,
-    PpoClip,
-    ShareSet,
-    TokenMean,
-)
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="polychromic",
     summary="sets of plays share an advantage for success times diversity",
     paper="Hamid et al. 2025, Polychromic Objectives, arXiv 2509.25424",
@@ -33,20 +23,18 @@ ALGORITHM = Algorithm(
     status="inferred",
     shows="two arms of a bandit; the source explores grid worlds",
     reproductions=("polychromic",),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(),
-        baseline=NoBaseline(),
-        normalise=NoNormalisation(),
-        transform=(ShareSet(label="opening", size=4, low=-2.0, high=2.0, by="group+agent"),),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(),
+        baseline=p.NoBaseline(),
+        normalise=p.NoNormalisation(),
+        transform=(p.ShareSet(label="opening", size=4, low=-2.0, high=2.0, by="group+agent"),),
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "advantage.transform.share_set.size": Published(value=4, source="page about the paper"),
-        "advantage.transform.share_set.high": Published(value=1.0, source="paper", why=RANGE),
-        "collect.group_size": Published(
-            value="8 vines from 2 states", source="page about the paper", why=CHEAP
-        ),
+        "advantage.transform.share_set.size": p.Published(4, "page about the paper"),
+        "advantage.transform.share_set.high": p.Published(1.0, "paper", RANGE),
+        "collect.group_size": p.Published("8 vines from 2 states", "page about the paper", CHEAP),
     },
 )

@@ -7,25 +7,9 @@ from each turn's end over its tokens (VAGEN's code, discount 0.99 per turn).
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import (
-    Algorithm,
-    CollectConfig,
-    OptimConfig,
-    Published,
-    ValueCritic,
-)
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    BatchMean,
-    Entropy,
-    Gae,
-    LossConfig,
-    PpoClip,
-    TokenMean,
-    TokenStd,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="ppo",
     summary="clipped policy gradient with a critic; advantages over tokens",
     paper="Schulman et al. 2017, arXiv 1707.06347",
@@ -33,22 +17,22 @@ ALGORITHM = Algorithm(
     r"V_t",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512),
-    advantage=AdvantageConfig(
-        credit=Gae(level="token", gamma=1.0, lam=0.95),
-        baseline=BatchMean(),
-        normalise=TokenStd(),
+    collect=p.CollectConfig(episodes=512),
+    advantage=p.AdvantageConfig(
+        credit=p.Gae(level="token", gamma=1.0, lam=0.95),
+        baseline=p.BatchMean(),
+        normalise=p.TokenStd(),
     ),
-    loss=LossConfig(
-        surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
-        regularise=(Entropy(coef=0.01),),
-        aggregate=TokenMean(),
+    loss=p.LossConfig(
+        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
+        regularise=(p.Entropy(coef=0.01),),
+        aggregate=p.TokenMean(),
     ),
-    critic=ValueCritic(),
-    optim=OptimConfig(lr=5e-4, epochs=2, minibatches=2),
+    critic=p.ValueCritic(),
+    optim=p.OptimConfig(lr=5e-4, epochs=2, minibatches=2),
     published={
-        "optim.epochs": Published(value="3 to 15", source="paper, tables 3 to 5"),
-        "loss.regularise": Published(value="entropy(coef=0.01)", source="paper, Atari"),
+        "optim.epochs": p.Published("3 to 15", "paper, tables 3 to 5"),
+        "loss.regularise": p.Published("entropy(coef=0.01)", "paper, Atari"),
     },
-    variants={"bilevel": {"advantage.credit": Gae(level="bilevel", gamma_turn=0.99)}},
+    variants={"bilevel": {"advantage.credit": p.Gae(level="bilevel", gamma_turn=0.99)}},
 )

@@ -13,29 +13,18 @@ REC-GSPO-NoIS and -IS `gspo_nois`, `gspo_is` (one ratio per row). REP-OPMD is `o
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    LossConfig,
-    NoNormalisation,
-    Outcome,
-    Rec,
-    SeqGeoRatio,
-    SeqMeanTokenMean,
-    TokenMean,
-)
 
 CODE = "released code (Trinity-RFT)"
 GSPO = {
-    "loss.ratio_level": SeqGeoRatio(),
+    "loss.ratio_level": p.SeqGeoRatio(),
     "loss.surrogate.eps_lo": 3e-4,
     "loss.surrogate.eps_hi": 4e-4,
-    "loss.aggregate": SeqMeanTokenMean(),
+    "loss.aggregate": p.SeqMeanTokenMean(),
 }
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="rec",
     summary="gated REINFORCE on the plays of another policy, in six forms",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
@@ -44,20 +33,19 @@ ALGORITHM = Algorithm(
     status="formula",
     reproductions=("offline_bandit",),
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(credit=Outcome(), baseline=GroupMean(), normalise=NoNormalisation()),
-    loss=LossConfig(
-        surrogate=Rec(side="one", weight="none", eps_lo=0.2, eps_hi=0.2),
-        aggregate=TokenMean(),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.NoNormalisation()
     ),
-    optim=OptimConfig(lr=1e-3, minibatches=2),
+    loss=p.LossConfig(
+        surrogate=p.Rec(side="one", weight="none", eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()
+    ),
+    optim=p.OptimConfig(lr=1e-3, minibatches=2),
     published={
-        "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
-        "collect.episodes": Published(value=96, source=CODE, why=CHEAP),
-        "collect.group_size": Published(value=8, source=CODE),
-        "collect.replay": Published(
-            value="weights of the sampler every 20 steps", source=CODE, why="one machine"
-        ),
+        "optim.lr": p.Published(1e-6, CODE, SMALL),
+        "collect.episodes": p.Published(96, CODE, CHEAP),
+        "collect.group_size": p.Published(8, CODE),
+        "collect.replay": p.Published("weights of the sampler every 20 steps", CODE, "one machine"),
     },
     variants={
         "oneside_nois": {},

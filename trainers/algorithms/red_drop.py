@@ -5,39 +5,29 @@ what is kept, and the others get 0. Where good plays outnumber bad ones nothing 
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    DropNegatives,
-    GroupMean,
-    LossConfig,
-    NoNormalisation,
-    Outcome,
-    PolicyGradient,
-    TokenMean,
-)
 
 CODE = "released code (Trinity-RFT)"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="red_drop",
     summary="REINFORCE on as many bad plays of a group as there are good ones",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
     formula=r"A_i = R_i - \mean_\kept R \text{ if } i \text{ is kept, else } 0 \\ L = -A \log \pi",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=NoNormalisation(),
-        transform=(DropNegatives(),),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.NoNormalisation(),
+        transform=(p.DropNegatives(),),
     ),
-    loss=LossConfig(surrogate=PolicyGradient(), aggregate=TokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.TokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
-        "collect.episodes": Published(value=96, source=CODE, why=CHEAP),
+        "optim.lr": p.Published(1e-6, CODE, SMALL),
+        "collect.episodes": p.Published(96, CODE, CHEAP),
     },
 )

@@ -5,20 +5,10 @@ a bad behaviour policy for the best arm without importance weights, for a small 
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    ExpWeight,
-    GroupMean,
-    LossConfig,
-    NoNormalisation,
-    Outcome,
-    PolicyGradient,
-    TokenMean,
-)
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="red_weight",
     summary="REINFORCE whose advantages are weighed by their exponential",
     paper="Yao et al. 2025, Group-Relative REINFORCE, arXiv 2509.24203",
@@ -26,20 +16,20 @@ ALGORITHM = Algorithm(
     status="formula",
     reproductions=("offline_bandit",),
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=NoNormalisation(),
-        transform=(ExpWeight(temperature=1.0),),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.NoNormalisation(),
+        transform=(p.ExpWeight(temperature=1.0),),
     ),
-    loss=LossConfig(surrogate=PolicyGradient(), aggregate=TokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.TokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "advantage.transform.exp_weight.temperature": Published(
-            value=1.0, source="released code (Trinity-RFT)"
+        "advantage.transform.exp_weight.temperature": p.Published(
+            1.0, "released code (Trinity-RFT)"
         ),
-        "optim.lr": Published(value=1e-6, source="released code", why=SMALL),
-        "collect.episodes": Published(value=96, source="released code", why=CHEAP),
+        "optim.lr": p.Published(1e-6, "released code", SMALL),
+        "collect.episodes": p.Published(96, "released code", CHEAP),
     },
 )

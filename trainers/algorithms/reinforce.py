@@ -1,18 +1,9 @@
 """REINFORCE with a batch-mean baseline (Williams, 1992): the plainest policy gradient."""
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    BatchMean,
-    LossConfig,
-    NoNormalisation,
-    PolicyGradient,
-    SeqMeanTokenSum,
-    ToGo,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="reinforce",
     summary="return-to-go minus the batch mean",
     paper="Williams 1992, Machine Learning 8",
@@ -20,10 +11,10 @@ ALGORITHM = Algorithm(
     r"L = -A \log \pi",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512),
-    advantage=AdvantageConfig(
-        credit=ToGo(gamma=1.0), baseline=BatchMean(), normalise=NoNormalisation()
+    collect=p.CollectConfig(episodes=512),
+    advantage=p.AdvantageConfig(
+        credit=p.ToGo(gamma=1.0), baseline=p.BatchMean(), normalise=p.NoNormalisation()
     ),
-    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.SeqMeanTokenSum()),
+    optim=p.OptimConfig(lr=1e-3),
 )

@@ -9,19 +9,10 @@ Left out: rewards clipped to [-10, 10], since payoffs of games are bounded.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    BatchMean,
-    LossConfig,
-    PpoClip,
-    ToGo,
-    TokenMean,
-    TokenStd,
-)
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="reinforce_pp",
     summary="token returns with KL in the reward, whitened over the batch; no group, no critic",
     paper="Hu et al. 2025, REINFORCE++, arXiv 2501.03262",
@@ -29,18 +20,18 @@ ALGORITHM = Algorithm(
     r"\pi_{\old,t'} - \log \pi_{\ref,t'}) \right)",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512),
-    advantage=AdvantageConfig(
-        credit=ToGo(gamma=1.0, level="token"),
-        baseline=BatchMean(),
-        normalise=TokenStd(),
+    collect=p.CollectConfig(episodes=512),
+    advantage=p.AdvantageConfig(
+        credit=p.ToGo(gamma=1.0, level="token"),
+        baseline=p.BatchMean(),
+        normalise=p.TokenStd(),
         kl_in_reward=0.01,
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "advantage.kl_in_reward": Published(value=0.01, source="OpenRLHF, default"),
-        "optim.lr": Published(value=1e-6, source="OpenRLHF, default", why=SMALL),
+        "advantage.kl_in_reward": p.Published(0.01, "OpenRLHF, default"),
+        "optim.lr": p.Published(1e-6, "OpenRLHF, default", SMALL),
     },
     variants={"no_kl": {"advantage.kl_in_reward": 0.0}},
 )

@@ -6,20 +6,10 @@ policy is a loss of kind k2, whose gradient is that of KL(pi || ref); k1 as a lo
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    Kl,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    TokenMean,
-    TokenStd,
-)
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="reinforce_pp_baseline",
     summary="outcome minus group mean, whitened over tokens, with a KL loss",
     paper="Hu et al. 2025, REINFORCE++, arXiv 2501.03262",
@@ -27,20 +17,18 @@ ALGORITHM = Algorithm(
     r"\log \pi_\ref)^2",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(credit=Outcome(), baseline=GroupMean(), normalise=TokenStd()),
-    loss=LossConfig(
-        surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
-        regularise=(Kl(kind="k2", coef=0.001),),
-        aggregate=TokenMean(),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.TokenStd()),
+    loss=p.LossConfig(
+        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
+        regularise=(p.Kl(kind="k2", coef=0.001),),
+        aggregate=p.TokenMean(),
     ),
-    optim=OptimConfig(lr=1e-3),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "loss.regularise.kl.coef": Published(
-            value=0.01,
-            source="OpenRLHF, default",
-            why="a weak start policy is no anchor worth keeping",
+        "loss.regularise.kl.coef": p.Published(
+            0.01, "OpenRLHF, default", "a weak start policy is no anchor worth keeping"
         ),
-        "optim.lr": Published(value=1e-6, source="OpenRLHF, default", why=SMALL),
+        "optim.lr": p.Published(1e-6, "OpenRLHF, default", SMALL),
     },
 )

@@ -9,27 +9,18 @@ The KL of the paper is charged in the reward: `--set advantage.kl_in_reward=0.01
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GreedyBaseline,
-    LossConfig,
-    NoNormalisation,
-    Outcome,
-    PolicyGradient,
-    SeqMeanTokenSum,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="remax",
     summary="outcome minus that of a greedy play of the same start",
     paper="Li et al. 2023, ReMax, arXiv 2310.10505",
     formula=r"A_i = R_i - R_\greedy \\ L = -A \log \pi",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GreedyBaseline(), normalise=NoNormalisation()
+    collect=p.CollectConfig(episodes=512),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GreedyBaseline(), normalise=p.NoNormalisation()
     ),
-    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.SeqMeanTokenSum()),
+    optim=p.OptimConfig(lr=1e-3),
 )

@@ -18,22 +18,11 @@ coefficient is not among them and ours. The inner advantage is GRPO's; PPO would
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    ConvexKl,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    RemixClip,
-    TokenMean,
-)
-from coevo.trainers.samplers import RemixReplay
+from coevo.trainers import parts as p
 
 NOTES = "notes on the paper"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="remix",
     summary="GRPO on fresh and replayed groups, with a clip around the old ratio",
     paper="Liang et al. 2025, Squeeze the Soaked Sponge, arXiv 2507.06892",
@@ -42,22 +31,22 @@ ALGORITHM = Algorithm(
     r"\pi_\old / \pi_\behaviour",
     status="inferred",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(
-        episodes=512, group_size=8, replay=RemixReplay(share=0.4, last=2, until=50)
+    collect=p.CollectConfig(
+        episodes=512, group_size=8, replay=p.RemixReplay(share=0.4, last=2, until=50)
     ),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
-    loss=LossConfig(
-        surrogate=RemixClip(eps_lo=0.2, eps_hi=0.2),
-        regularise=(ConvexKl(coef=0.001, least=0.5, fall=0.1, after=50, every=10),),
-        aggregate=TokenMean(),
+    loss=p.LossConfig(
+        surrogate=p.RemixClip(eps_lo=0.2, eps_hi=0.2),
+        regularise=(p.ConvexKl(coef=0.001, least=0.5, fall=0.1, after=50, every=10),),
+        aggregate=p.TokenMean(),
     ),
-    optim=OptimConfig(lr=1e-3, epochs=2),
+    optim=p.OptimConfig(lr=1e-3, epochs=2),
     published={
-        "optim.epochs": Published(value=2, source=NOTES),
-        "collect.replay.share": Published(value=0.4, source=NOTES),
-        "collect.replay.last": Published(value=2, source=NOTES),
-        "collect.replay.until": Published(value="50 or 100", source=NOTES),
+        "optim.epochs": p.Published(2, NOTES),
+        "collect.replay.share": p.Published(0.4, NOTES),
+        "collect.replay.last": p.Published(2, NOTES),
+        "collect.replay.until": p.Published("50 or 100", NOTES),
     },
 )

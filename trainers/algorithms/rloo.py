@@ -7,18 +7,9 @@ the own play are left out, since each of them depends on what the others did.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    LeaveOneOut,
-    LossConfig,
-    NoNormalisation,
-    Outcome,
-    PolicyGradient,
-    SeqMeanTokenSum,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="rloo",
     summary="outcome minus the mean of the same seat in the other plays of its group",
     paper="Ahmadian et al. 2024, arXiv 2402.14740",
@@ -26,16 +17,16 @@ ALGORITHM = Algorithm(
     status="formula",
     reproductions=("rloo_unbiased",),
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=LeaveOneOut(by="group+agent"), normalise=NoNormalisation()
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.LeaveOneOut(by="group+agent"), normalise=p.NoNormalisation()
     ),
-    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.SeqMeanTokenSum()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "advantage.kl_in_reward": Published(
-            value=0.03, source="paper", why="a weak start policy is no anchor worth keeping"
+        "advantage.kl_in_reward": p.Published(
+            0.03, "paper", "a weak start policy is no anchor worth keeping"
         ),
-        "collect.group_size": Published(value="2 or 4", source="paper"),
+        "collect.group_size": p.Published("2 or 4", "paper"),
     },
 )

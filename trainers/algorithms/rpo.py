@@ -8,14 +8,12 @@ eta of the two code bases is not one number: the handbook recipe sums log-probab
 record), OpenRLHF takes their mean over tokens (the variant `token`).
 """
 
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.losses import Rpo
-from coevo.trainers.steps import BuildBatch, Collect, FitRewards, MakeItems, Pairs, Update
 
 CODE = "released code, YSLIU627/Regularized-Preference-Optimization"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="rpo",
     summary="DPO with imitation of the preferred reply, against over-optimisation",
     paper="Liu et al. 2024, RPO, arXiv 2405.16436",
@@ -24,18 +22,18 @@ ALGORITHM = Algorithm(
     status="toy",
     reproductions=("rpo_coverage",),
     cycle=(
-        Collect(),
-        BuildBatch(),
-        MakeItems(to=Pairs()),
-        Update(losses=(Rpo(beta=0.01, eta=0.005),)),
-        FitRewards(),
+        p.Collect(),
+        p.BuildBatch(),
+        p.MakeItems(to=p.Pairs()),
+        p.Update(losses=(p.Rpo(beta=0.01, eta=0.005),)),
+        p.FitRewards(),
     ),
-    collect=CollectConfig(episodes=128, group_size=2),
-    optim=OptimConfig(lr=1e-4),
+    collect=p.CollectConfig(episodes=128, group_size=2),
+    optim=p.OptimConfig(lr=1e-4),
     published={
-        "collect.episodes": Published(value=128, source=CODE),
-        "optim.lr": Published(value=5e-7, source=CODE, why=SMALL),
-        "optim.epochs": Published(value="1 to 2, on given pairs", source=CODE, why=CHEAP),
+        "collect.episodes": p.Published(128, CODE),
+        "optim.lr": p.Published(5e-7, CODE, SMALL),
+        "optim.epochs": p.Published("1 to 2, on given pairs", CODE, CHEAP),
     },
     variants={
         "token": {

@@ -10,33 +10,23 @@ state, over a window whose size could not be read.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    MergeEdges,
-    Outcome,
-    PpoClip,
-    TokenMean,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="salt",
     summary="GRPO whose advantages are averaged over plays that took the same step",
     paper="Li et al. 2025, SALT, arXiv 2510.20022",
     formula=r"A_t = \mean \{ A_j^\GRPO : (s_t, a_t, s_{t+1}) \in j \}",
     status="inferred",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=GroupStd(),
-        transform=(MergeEdges(),),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.GroupStd(),
+        transform=(p.MergeEdges(),),
         eps=1e-6,
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
 )

@@ -5,18 +5,9 @@ faster for bad tokens (tau 1.05) than for good ones (1.0).
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    Sapo,
-    SeqMeanTokenMean,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="sapo",
     summary="GRPO with a sigmoid gate on the ratio",
     paper="Gao et al. 2025, SAPO, arXiv 2511.20347",
@@ -24,14 +15,14 @@ ALGORITHM = Algorithm(
     r"of } A_t",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
-    loss=LossConfig(surrogate=Sapo(tau_pos=1.0, tau_neg=1.05), aggregate=SeqMeanTokenMean()),
-    optim=OptimConfig(lr=1e-3, minibatches=2),
+    loss=p.LossConfig(surrogate=p.Sapo(tau_pos=1.0, tau_neg=1.05), aggregate=p.SeqMeanTokenMean()),
+    optim=p.OptimConfig(lr=1e-3, minibatches=2),
     published={
-        "loss.surrogate.tau_pos": Published(value=1.0, source="TRL"),
-        "loss.surrogate.tau_neg": Published(value=1.05, source="TRL"),
+        "loss.surrogate.tau_pos": p.Published(1.0, "TRL"),
+        "loss.surrogate.tau_neg": p.Published(1.05, "TRL"),
     },
 )

@@ -10,35 +10,24 @@ them nobody is paid. The encoder that ships counts words; give a sentence encode
 """
 
 from coevo.envs.rewards import Format, Semantic
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    BatchWhiten,
-    Decoupled,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    SeqMeanTokenMean,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="semantic",
     summary="GDPO with the likeness to a reference text as one of the rewards",
     paper="2025, semantic rewards, arXiv 2509.13081",
     formula=r"R_\sem = \cos(e(\text{reply}), e(\text{reference})) \\ A \text{ as in GDPO}",
     status="inferred",
     rewards=(Format(legal=0.05), Semantic()),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        compose=Decoupled(),
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=GroupStd(),
-        transform=(BatchWhiten(),),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        compose=p.Decoupled(),
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.GroupStd(),
+        transform=(p.BatchWhiten(),),
         eps=1e-4,
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
 )

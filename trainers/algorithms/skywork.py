@@ -9,36 +9,24 @@ temperature 1), which belongs to a run. Groups of equal outcomes teach nothing h
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AdaptiveEntropy,
-    AdvantageConfig,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    TokenMean,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="skywork",
     summary="GRPO with an entropy bonus that is on while entropy is low",
     paper="He et al. 2025, Skywork-OR1, arXiv 2505.22312",
     formula=r"L = L_\clip - c H \, 1[H \le H^*] \\ c \leftarrow \clip(c \pm 0.005, 0, 1), \quad "
     r"+ \text{ if } H \le H^*",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
-    loss=LossConfig(
-        surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
-        regularise=(AdaptiveEntropy(coef=0.0, target=0.2, step=0.005, most=1.0),),
-        aggregate=TokenMean(),
+    loss=p.LossConfig(
+        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
+        regularise=(p.AdaptiveEntropy(coef=0.0, target=0.2, step=0.005, most=1.0),),
+        aggregate=p.TokenMean(),
     ),
-    optim=OptimConfig(lr=1e-3),
-    published={
-        "loss.regularise.adaptive_entropy.step": Published(value=0.005, source="TRL"),
-    },
+    optim=p.OptimConfig(lr=1e-3),
+    published={"loss.regularise.adaptive_entropy.step": p.Published(0.005, "TRL")},
 )

@@ -11,42 +11,27 @@ state, which reward modules do not see; see `envs/rewards/progress.py`.
 """
 
 from coevo.envs.rewards import Progress
-from coevo.trainers.algorithm import (
-    Algorithm,
-    CollectConfig,
-    OptimConfig,
-    Published,
-    ValueCritic,
-)
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    BatchMean,
-    Gae,
-    LossConfig,
-    PpoClip,
-    TokenMean,
-    TokenStd,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="spa",
     summary="PPO on turn rewards that a learned estimate of progress pays",
     paper="Wang et al. 2025, SPA-RL, arXiv 2505.20732",
     formula=r"r_t = c_t + 0.5 \, g_t, \quad c = \argmin_c (\sum_t c_t - R)^2",
     status="vectors",
     rewards=(Progress(grounding=0.5, failed="Nothing happens"),),
-    collect=CollectConfig(episodes=512),
-    advantage=AdvantageConfig(
+    collect=p.CollectConfig(episodes=512),
+    advantage=p.AdvantageConfig(
         reward_weights={"payoff": 0.0},
-        credit=Gae(level="token", gamma=1.0, lam=0.95),
-        baseline=BatchMean(),
-        normalise=TokenStd(),
+        credit=p.Gae(level="token", gamma=1.0, lam=0.95),
+        baseline=p.BatchMean(),
+        normalise=p.TokenStd(),
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
-    critic=ValueCritic(),
-    optim=OptimConfig(lr=5e-4, epochs=2, minibatches=2),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
+    critic=p.ValueCritic(),
+    optim=p.OptimConfig(lr=5e-4, epochs=2, minibatches=2),
     published={
-        "rewards.progress.grounding": Published(value=0.5, source="paper"),
-        "rewards.progress.failed": Published(value="Nothing happens", source="paper, ALFWorld"),
+        "rewards.progress.grounding": p.Published(0.5, "paper"),
+        "rewards.progress.failed": p.Published("Nothing happens", "paper, ALFWorld"),
     },
 )

@@ -15,32 +15,20 @@ variant without verdicts.
 """
 
 from coevo.envs.rewards import Verifier
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import AdvantageConfig, Kl, LossConfig, TokenMean
-from coevo.trainers.judges import JudgeRole
-from coevo.trainers.steps import (
-    BuildBatch,
-    Cached,
-    Collect,
-    ComputeAdvantages,
-    MakeItems,
-    QuestionJudge,
-    Questions,
-    Update,
-)
 
 CODE = "released code"
-SOLVE = (Collect(), BuildBatch(), ComputeAdvantages(), Update())
+SOLVE = (p.Collect(), p.BuildBatch(), p.ComputeAdvantages(), p.Update())
 JUDGE = (
-    MakeItems(to=Questions()),
-    QuestionJudge(of=Cached(), join=False),
-    BuildBatch(),
-    ComputeAdvantages(),
-    Update(),
+    p.MakeItems(to=p.Questions()),
+    p.QuestionJudge(of=p.Cached(), join=False),
+    p.BuildBatch(),
+    p.ComputeAdvantages(),
+    p.Update(),
 )
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="spark",
     summary="verified replies become judge and reflection questions for the same weights",
     paper="Liu et al. 2025, SPARK, arXiv 2509.22624",
@@ -51,21 +39,21 @@ ALGORITHM = Algorithm(
     reproductions=("spark_judge",),
     cycle=(*SOLVE, *JUDGE),
     rewards=(Verifier(last_only=True),),
-    judges={"judge": JudgeRole(policy="policy")},
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(reward_weights={"payoff": 0.0}, eps=1e-9),
-    loss=LossConfig(aggregate=TokenMean(), regularise=(Kl(kind="k3", coef=0.001),)),
-    optim=OptimConfig(lr=1e-4),
+    judges={"judge": p.JudgeRole(policy="policy")},
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(reward_weights={"payoff": 0.0}, eps=1e-9),
+    loss=p.LossConfig(aggregate=p.TokenMean(), regularise=(p.Kl(kind="k3", coef=0.001),)),
+    optim=p.OptimConfig(lr=1e-4),
     published={
-        "collect.group_size": Published(value=8, source=CODE),
-        "collect.episodes": Published(value="512 (64 prompts)", source=CODE, why=CHEAP),
-        "optim.lr": Published(value=5e-7, source=CODE, why=SMALL),
-        "cycle.question_judge.samples": Published(value=8, source=CODE),
-        "cycle.question_judge.of.least": Published(value=64, source=CODE),
-        "cycle.make_items.to.pointwise": Published(value=0.3, source=CODE),
-        "cycle.make_items.to.most": Published(value=32, source=CODE),
-        "cycle.make_items.to.balance": Published(
-            value="none", source=CODE, why="the judge ends up saying yes to all"
+        "collect.group_size": p.Published(8, CODE),
+        "collect.episodes": p.Published("512 (64 prompts)", CODE, CHEAP),
+        "optim.lr": p.Published(5e-7, CODE, SMALL),
+        "cycle.question_judge.samples": p.Published(8, CODE),
+        "cycle.question_judge.of.least": p.Published(64, CODE),
+        "cycle.make_items.to.pointwise": p.Published(0.3, CODE),
+        "cycle.make_items.to.most": p.Published(32, CODE),
+        "cycle.make_items.to.balance": p.Published(
+            "none", CODE, "the judge ends up saying yes to all"
         ),
     },
     variants={

@@ -11,22 +11,11 @@ The inner algorithm is GRPO; any other algorithm takes `collect.replay=spear_rep
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    ClipCov,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    TokenMean,
-)
-from coevo.trainers.samplers import SpearReplay
+from coevo.trainers import parts as p
 
 CODE = "released code"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="spear",
     summary="GRPO that imitates its own earlier successes in growing extra passes",
     paper="Qin et al. 2025, SPEAR, arXiv 2509.22601",
@@ -34,29 +23,27 @@ ALGORITHM = Algorithm(
     r"A_\stored = R - \median (\text{group means}) \ge 0",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(
+    collect=p.CollectConfig(
         episodes=512,
         group_size=8,
-        replay=SpearReplay(capacity=1024, older=5, coef=1.0, horizon=200),
+        replay=p.SpearReplay(capacity=1024, older=5, coef=1.0, horizon=200),
     ),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=TokenMean()),
-    replay_loss=LossConfig(
-        surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
+    replay_loss=p.LossConfig(
+        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
         anchor="behaviour",
-        token_masks=(ClipCov(ratio=0.02, lb=1.0, ub=40.0, eps_lo=0.2, eps_hi=0.2),),
-        aggregate=TokenMean(),
+        token_masks=(p.ClipCov(ratio=0.02, lb=1.0, ub=40.0, eps_lo=0.2, eps_hi=0.2),),
+        aggregate=p.TokenMean(),
     ),
-    optim=OptimConfig(lr=1e-3),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "collect.replay.capacity": Published(
-            value=2048, source=CODE, why="a pass every few updates of 512 plays"
-        ),
-        "collect.replay.older": Published(value="5, at most 10", source=CODE),
-        "collect.replay.horizon": Published(value="100 to 300", source=CODE),
-        "replay_loss.token_masks.clip_cov.lb": Published(value="1 to 2", source=CODE),
-        "replay_loss.token_masks.clip_cov.ub": Published(value="40 to 60", source=CODE),
+        "collect.replay.capacity": p.Published(2048, CODE, "a pass every few updates of 512 plays"),
+        "collect.replay.older": p.Published("5, at most 10", CODE),
+        "collect.replay.horizon": p.Published("100 to 300", CODE),
+        "replay_loss.token_masks.clip_cov.lb": p.Published("1 to 2", CODE),
+        "replay_loss.token_masks.clip_cov.ub": p.Published("40 to 60", CODE),
     },
 )

@@ -6,36 +6,24 @@ b <- 0.95 b + 0.05 R. The same advantage for every move of a seat in a match.
 Left out: dropping moves whose advantage is exactly zero, which changes nothing but the divisor.
 """
 
-from coevo.trainers.algorithm import Algorithm, CollectConfig, EmaMagnet, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    ConstantMean,
-    LossConfig,
-    MagnetKl,
-    NoNormalisation,
-    Outcome,
-    PpoClip,
-    SeatEma,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="spiral",
     summary="outcome minus a running baseline per game and seat",
     paper="Liu et al. 2025, SPIRAL, arXiv 2506.24119",
     formula=r"A = R - b_{\text{game, seat}}, \quad b \leftarrow 0.95 \, b + 0.05 \, R",
-    collect=CollectConfig(episodes=512),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=SeatEma(decay=0.95), normalise=NoNormalisation()
+    collect=p.CollectConfig(episodes=512),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.SeatEma(decay=0.95), normalise=p.NoNormalisation()
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=ConstantMean()),
-    optim=OptimConfig(lr=1e-3, epochs=2),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.ConstantMean()),
+    optim=p.OptimConfig(lr=1e-3, epochs=2),
     published={
-        "optim.lr": Published(value=1e-6, source="released code", why="small model"),
-        "collect.episodes": Published(
-            value="128 moves", source="released code", why="plays are cheap"
-        ),
+        "optim.lr": p.Published(1e-6, "released code", "small model"),
+        "collect.episodes": p.Published("128 moves", "released code", "plays are cheap"),
     },
     variants={
-        "magnet": {"loss.regularise": (MagnetKl(coef=0.5),), "magnet": EmaMagnet(decay=0.99)}
+        "magnet": {"loss.regularise": (p.MagnetKl(coef=0.5),), "magnet": p.EmaMagnet(decay=0.99)}
     },
 )

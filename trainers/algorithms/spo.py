@@ -9,18 +9,9 @@ Left out: the queue of earlier trajectories to compare with, whose length the pa
 """
 
 from coevo.envs.rewards import WinRate
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    LossConfig,
-    NoNormalisation,
-    Outcome,
-    PolicyGradient,
-    SeqMeanTokenSum,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="spo",
     summary="win rate against the other episodes of the task, instead of a reward",
     paper="Swamy et al. 2024, SPO, arXiv 2401.04056",
@@ -29,21 +20,21 @@ ALGORITHM = Algorithm(
     shows="the average policy is beaten by no arm; the last one goes round",
     reproductions=("spo_minimax",),
     rewards=(WinRate(),),
-    collect=CollectConfig(episodes=64, group_size=8, component="win_rate"),
-    advantage=AdvantageConfig(
+    collect=p.CollectConfig(episodes=64, group_size=8, component="win_rate"),
+    advantage=p.AdvantageConfig(
         reward_weights={"payoff": 0.0},
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=NoNormalisation(),
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.NoNormalisation(),
     ),
-    loss=LossConfig(surrogate=PolicyGradient(), aggregate=SeqMeanTokenSum()),
-    optim=OptimConfig(lr=1e-4),
+    loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.SeqMeanTokenSum()),
+    optim=p.OptimConfig(lr=1e-4),
     published={
-        "loss": Published(
-            value="SAC and PPO",
-            source="paper",
-            why="any learner without regret; this is the plainest for language models",
-        ),
+        "loss": p.Published(
+            "SAC and PPO",
+            "paper",
+            "any learner without regret; this is the plainest for language models",
+        )
     },
     variants={"drawn": {"rewards": (WinRate(drawn=True),)}},
 )

@@ -10,23 +10,12 @@ a circle (`spo_minimax`).
 """
 
 from coevo.envs.rewards import WinRate
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import AdvantageConfig
-from coevo.trainers.losses import Sppo
-from coevo.trainers.steps import (
-    BuildBatch,
-    Collect,
-    FitRewards,
-    MakeItems,
-    Pairs,
-    Update,
-    UpdateReference,
-)
 
 CODE = "released code, uclaml/SPPO"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="sppo",
     summary="log-ratios are regressed on win rates, with a new reference every update",
     paper="Wu et al. 2024, SPPO, arXiv 2405.00675",
@@ -36,25 +25,25 @@ ALGORITHM = Algorithm(
     shows="the average policy is beaten by no arm, if every two replies are compared",
     reproductions=("spo_minimax",),
     cycle=(
-        UpdateReference(),
-        Collect(),
-        BuildBatch(),
-        MakeItems(to=Pairs(take="all", ties=True)),
-        Update(losses=(Sppo(beta=0.01),)),
-        FitRewards(),
+        p.UpdateReference(),
+        p.Collect(),
+        p.BuildBatch(),
+        p.MakeItems(to=p.Pairs(take="all", ties=True)),
+        p.Update(losses=(p.Sppo(beta=0.01),)),
+        p.FitRewards(),
     ),
     rewards=(WinRate(),),
-    collect=CollectConfig(episodes=320, group_size=5, component="win_rate"),
-    advantage=AdvantageConfig(reward_weights={"payoff": 0.0}),
-    optim=OptimConfig(lr=1e-4, epochs=4),
+    collect=p.CollectConfig(episodes=320, group_size=5, component="win_rate"),
+    advantage=p.AdvantageConfig(reward_weights={"payoff": 0.0}),
+    optim=p.OptimConfig(lr=1e-4, epochs=4),
     published={
-        "collect.group_size": Published(value=5, source=CODE),
-        "collect.episodes": Published(value="5 x 20 000", source=CODE, why=CHEAP),
-        "optim.lr": Published(value=5e-7, source=CODE, why=SMALL),
-        "optim.epochs": Published(value=1, source=CODE, why="few prompts per iteration"),
+        "collect.group_size": p.Published(5, CODE),
+        "collect.episodes": p.Published("5 x 20 000", CODE, CHEAP),
+        "optim.lr": p.Published(5e-7, CODE, SMALL),
+        "optim.epochs": p.Published(1, CODE, "few prompts per iteration"),
     },
     variants={
-        "extremes": {"cycle.make_items.to": Pairs()},
+        "extremes": {"cycle.make_items.to": p.Pairs()},
         "hard": {"cycle.update.losses.sppo.hard": True},
     },
 )

@@ -10,32 +10,22 @@ pays C as `payoff` and S as `progress`: a game does neither, so name others, suc
 GRPO.
 """
 
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    SeqMeanTokenMean,
-    Tiered,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="ssl",
     summary="GRPO on tiered rewards: a success plus a graded share of quality",
     paper="Wu et al. 2026, Sweet Spot Learning, arXiv 2601.22491",
     formula=r"R = C + \alpha S, \quad \max R(\text{failure}) < \min R(\text{success})",
     status="inferred",
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(
-        compose=Tiered(outcome="payoff", tier="progress", alpha=0.5),
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=GroupStd(),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        compose=p.Tiered(outcome="payoff", tier="progress", alpha=0.5),
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.GroupStd(),
         eps=1e-6,
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
 )

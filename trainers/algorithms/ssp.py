@@ -19,25 +19,13 @@ and questions that are kept once each. Left out: the judge model that grades ans
 match; a symbolic reader stands in for the one that reads the evidence.
 """
 
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    DualClip,
-    GroupMean,
-    GroupStd,
-    Kl,
-    LossConfig,
-    NoNormalisation,
-    Outcome,
-    TokenMean,
-)
-from coevo.trainers.samplers import KeptTasks
+from coevo.trainers import parts as p
 
 CODE = "released code (Alibaba-Quark/SSP@b4797e1)"
 SMALL = "a small model is trained from a weak start, not a 7B model fine-tuned"
 BY = "play+role"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="ssp",
     summary="search self-play: a proposer paid 1 - success, a group of solvers compared with it",
     paper="Lu et al. 2025, Search Self-play, ICLR 2026, arXiv 2510.18821",
@@ -47,47 +35,38 @@ ALGORITHM = Algorithm(
     status="model",
     shows="the gate keeps valid proposals, which are lost without it; no gain in accuracy",
     reproductions=("ssp_gate", "ssp_lesson", "ssp_starter"),
-    collect=CollectConfig(episodes=64),
-    advantage=AdvantageConfig(
-        credit=Outcome(),
-        baseline=GroupMean(by=BY, single="keep"),
-        normalise=GroupStd(by=BY, single="keep"),
+    collect=p.CollectConfig(episodes=64),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(),
+        baseline=p.GroupMean(by=BY, single="keep"),
+        normalise=p.GroupStd(by=BY, single="keep"),
     ),
-    loss=LossConfig(
-        surrogate=DualClip(eps_lo=0.2, eps_hi=0.285, c=3.0),
-        regularise=(Kl(kind="k3", coef=0.01, limit=10.0),),
-        aggregate=TokenMean(),
+    loss=p.LossConfig(
+        surrogate=p.DualClip(eps_lo=0.2, eps_hi=0.285, c=3.0),
+        regularise=(p.Kl(kind="k3", coef=0.01, limit=10.0),),
+        aggregate=p.TokenMean(),
     ),
-    optim=OptimConfig(
-        lr=3e-4,
-        alternate=(
-            "proposer",
-            "solver",
-        ),
-        minibatches=2,
-    ),
+    optim=p.OptimConfig(lr=3e-4, alternate=("proposer", "solver"), minibatches=2),
     published={
-        "collect.episodes": Published(
-            value="256 answers, 5 solvers each", source=CODE, why="plays of a small model on a CPU"
+        "collect.episodes": p.Published(
+            "256 answers, 5 solvers each", CODE, "plays of a small model on a CPU"
         ),
-        "optim.minibatches": Published(value="2 (128 of 256)", source=CODE),
-        "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
-        "optim.alternate": Published(
-            value="proposer, then solver; behaviour scored before each", source=CODE
-        ),
-        "loss.surrogate.eps_hi": Published(value=0.285, source=CODE),
-        "loss.surrogate.c": Published(value=3.0, source=CODE),
-        "loss.regularise.kl.coef": Published(value=0.01, source=CODE),
-        "advantage.normalise": Published(
-            value="deviation in code, mean only in the paper", source=CODE + "; paper note"
+        "optim.minibatches": p.Published("2 (128 of 256)", CODE),
+        "optim.lr": p.Published(1e-6, CODE, SMALL),
+        "optim.alternate": p.Published("proposer, then solver; behaviour scored before each", CODE),
+        "loss.surrogate.eps_hi": p.Published(0.285, CODE),
+        "loss.surrogate.c": p.Published(3.0, CODE),
+        "loss.regularise.kl.coef": p.Published(0.01, CODE),
+        "advantage.normalise": p.Published(
+            "deviation in code, mean only in the paper", CODE + "; paper note"
         ),
     },
     variants={
         "joint": {"optim.alternate": ()},
         "frozen_old": {"optim.old": "update"},
-        "mean_only": {"advantage.normalise": NoNormalisation()},
+        "mean_only": {"advantage.normalise": p.NoNormalisation()},
         "solver_only": {"optim.frozen": ("proposer",)},
         "proposer_only": {"optim.frozen": ("solver",)},
-        "pool": {"collect.task_buffer": KeptTasks(threshold=1.0, every=10)},
+        "pool": {"collect.task_buffer": p.KeptTasks(threshold=1.0, every=10)},
     },
 )

@@ -9,22 +9,12 @@ filter, which compares the whitened value with the mean of the raw ones +-3.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    BatchMean,
-    FilterSigma,
-    LossConfig,
-    Preclip,
-    SeqMeanTokenMean,
-    ToGo,
-    TokenStd,
-)
 
 CODE = "released code"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="stable_reinforce",
     summary="REINFORCE++ with limited log-ratios and without outlying advantages",
     paper="Zhang et al. 2025, R1-Reward, arXiv 2505.02835",
@@ -32,26 +22,25 @@ ALGORITHM = Algorithm(
     r"s = \exp(\clip(\log \pi - \log \pi_\old, -\log 1000, \log 1000))",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512),
-    advantage=AdvantageConfig(
-        credit=ToGo(gamma=1.0, level="token"),
-        baseline=BatchMean(),
-        normalise=TokenStd(),
-        transform=(FilterSigma(sigma=3.0),),
+    collect=p.CollectConfig(episodes=512),
+    advantage=p.AdvantageConfig(
+        credit=p.ToGo(gamma=1.0, level="token"),
+        baseline=p.BatchMean(),
+        normalise=p.TokenStd(),
+        transform=(p.FilterSigma(sigma=3.0),),
         kl_in_reward=0.001,
     ),
-    loss=LossConfig(
-        surrogate=Preclip(eps_lo=0.2, eps_hi=0.2, bound=1000.0),
-        aggregate=SeqMeanTokenMean(),
+    loss=p.LossConfig(
+        surrogate=p.Preclip(eps_lo=0.2, eps_hi=0.2, bound=1000.0), aggregate=p.SeqMeanTokenMean()
     ),
-    optim=OptimConfig(lr=1e-3),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "advantage.kl_in_reward": Published(value=1e-3, source=CODE),
-        "advantage.compose": Published(
-            value="consistency", source=CODE, why="needs a judge of reasoning and answer"
+        "advantage.kl_in_reward": p.Published(1e-3, CODE),
+        "advantage.compose": p.Published(
+            "consistency", CODE, "needs a judge of reasoning and answer"
         ),
-        "loss.surrogate.bound": Published(value=1000.0, source=CODE),
-        "optim.lr": Published(value=3e-7, source=CODE, why=SMALL),
-        "collect.episodes": Published(value="128 or 256", source=CODE),
+        "loss.surrogate.bound": p.Published(1000.0, CODE),
+        "optim.lr": p.Published(3e-7, CODE, SMALL),
+        "collect.episodes": p.Published("128 or 256", CODE),
     },
 )

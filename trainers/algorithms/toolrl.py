@@ -10,48 +10,34 @@ after 30 steps, format traded for correctness, a reward for length).
 """
 
 from coevo.envs.rewards import ToolCalls
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    BatchWhiten,
-    Decoupled,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    SeqMeanTokenMean,
-)
 
 CODE = "released code"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="toolrl",
     summary="GRPO on the format and the graded correctness of tool calls",
     paper="Qian et al. 2025, ToolRL, arXiv 2504.13958",
     formula=r"R = R_\format + 6 \frac{S}{S_{\max}} - 3, \quad R_\format \in \{0, 1\}",
     status="vectors",
     rewards=(ToolCalls(),),
-    collect=CollectConfig(episodes=512, group_size=4),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    collect=p.CollectConfig(episodes=512, group_size=4),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "optim.lr": Published(value=1e-6, source=CODE, why=SMALL),
-        "collect.episodes": Published(value="512 prompts", source=CODE, why=CHEAP),
-        "collect.group_size": Published(value=4, source=CODE),
+        "optim.lr": p.Published(1e-6, CODE, SMALL),
+        "collect.episodes": p.Published("512 prompts", CODE, CHEAP),
+        "collect.group_size": p.Published(4, CODE),
     },
     variants={
         "decoupled": {
-            "rewards": (
-                ToolCalls(part="format"),
-                ToolCalls(part="correctness"),
-            ),
-            "advantage.compose": Decoupled(),
-            "advantage.transform": (BatchWhiten(),),
+            "rewards": (ToolCalls(part="format"), ToolCalls(part="correctness")),
+            "advantage.compose": p.Decoupled(),
+            "advantage.transform": (p.BatchWhiten(),),
         }
     },
 )

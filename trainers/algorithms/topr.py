@@ -7,19 +7,9 @@ baseline that sets their proportion; here the baseline is the group mean.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    LossConfig,
-    NoNormalisation,
-    Outcome,
-    SeqMeanTokenSum,
-    SeqProdRatio,
-    Topr,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="topr",
     summary="REINFORCE whose bad rows weigh at most their importance ratio",
     paper="Le Roux et al. 2025, TOPR, arXiv 2503.14286",
@@ -27,12 +17,12 @@ ALGORITHM = Algorithm(
     r"\clip(\prod_t s_t, 0, 1)",
     status="vectors",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(credit=Outcome(), baseline=GroupMean(), normalise=NoNormalisation()),
-    loss=LossConfig(
-        ratio_level=SeqProdRatio(),
-        surrogate=Topr(),
-        aggregate=SeqMeanTokenSum(),
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.NoNormalisation()
     ),
-    optim=OptimConfig(lr=1e-3, minibatches=2),
+    loss=p.LossConfig(
+        ratio_level=p.SeqProdRatio(), surrogate=p.Topr(), aggregate=p.SeqMeanTokenSum()
+    ),
+    optim=p.OptimConfig(lr=1e-3, minibatches=2),
 )

@@ -10,27 +10,10 @@ variant `token_ratio` clips tokens, as the first reading of the abstract had it.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import (
-    Algorithm,
-    CollectConfig,
-    OptimConfig,
-    Published,
-    ValueCritic,
-)
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    BatchMean,
-    Gae,
-    LossConfig,
-    PpoClip,
-    TokenMean,
-    TokenRatio,
-    TokenStd,
-    TurnRatio,
-)
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="turn_ppo",
     summary="PPO with a critic whose advantages and clip are those of whole turns",
     paper="Li et al. 2025, Turn-PPO, arXiv 2512.17008",
@@ -38,24 +21,24 @@ ALGORITHM = Algorithm(
     r"V_k \quad \text{over turns } k",
     status="inferred",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(episodes=512),
-    advantage=AdvantageConfig(
-        credit=Gae(level="turn", gamma=0.99, lam=0.9),
-        baseline=BatchMean(),
-        normalise=TokenStd(),
+    collect=p.CollectConfig(episodes=512),
+    advantage=p.AdvantageConfig(
+        credit=p.Gae(level="turn", gamma=0.99, lam=0.9),
+        baseline=p.BatchMean(),
+        normalise=p.TokenStd(),
     ),
-    loss=LossConfig(
-        ratio_level=TurnRatio(),
-        surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2),
-        aggregate=TokenMean(),
+    loss=p.LossConfig(
+        ratio_level=p.TurnRatio(),
+        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
+        aggregate=p.TokenMean(),
     ),
-    critic=ValueCritic(),
-    optim=OptimConfig(lr=5e-4, epochs=2, minibatches=2),
+    critic=p.ValueCritic(),
+    optim=p.OptimConfig(lr=5e-4, epochs=2, minibatches=2),
     published={
-        "advantage.credit.gamma": Published(value=0.99, source="summary of the paper"),
-        "advantage.credit.lam": Published(value=0.9, source="summary of the paper"),
-        "critic.lr": Published(value="above the actor's", source="summary of the paper"),
-        "optim.lr": Published(value=1e-6, source="verl, default actor", why=SMALL),
+        "advantage.credit.gamma": p.Published(0.99, "summary of the paper"),
+        "advantage.credit.lam": p.Published(0.9, "summary of the paper"),
+        "critic.lr": p.Published("above the actor's", "summary of the paper"),
+        "optim.lr": p.Published(1e-6, "verl, default actor", SMALL),
     },
-    variants={"token_ratio": {"loss.ratio_level": TokenRatio()}},
+    variants={"token_ratio": {"loss.ratio_level": p.TokenRatio()}},
 )

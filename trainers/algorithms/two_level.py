@@ -10,55 +10,28 @@ taxes that rises with it, and the recurrent networks.
 Advantages are whitened per agent here, since payoffs of planners and workers differ in scale.
 """
 
-from coevo.agents.population import Separate
-from coevo.trainers.algorithm import (
-    Algorithm,
-    CollectConfig,
-    OptimConfig,
-    Published,
-    ValueCritic,
-)
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import SMALL
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    AgentMean,
-    AgentStd,
-    Entropy,
-    Gae,
-    LossConfig,
-    PpoClip,
-    TokenMean,
-)
-from coevo.trainers.steps import (
-    AnyStep,
-    BuildBatch,
-    Collect,
-    ComputeAdvantages,
-    Every,
-    FitRewards,
-    ReplayUpdate,
-    Update,
-)
 
 CODE = "salesforce/ai-economist, a84d5f3, tutorials/rllib/phase2/config.yaml"
 PLANNERS = ("planner*",)
 
 
-def cycle(alone: int) -> tuple[AnyStep, ...]:
+def cycle(alone: int) -> tuple[p.AnyStep, ...]:
     """Return the steps of an update; the planner learns from update `alone` on."""
-    plan = Every(updates=1, first=alone, step=Update(sets=PLANNERS))
+    plan = p.Every(updates=1, first=alone, step=p.Update(sets=PLANNERS))
     return (
-        Collect(),
-        BuildBatch(),
-        ComputeAdvantages(),
-        Update(besides=PLANNERS),
+        p.Collect(),
+        p.BuildBatch(),
+        p.ComputeAdvantages(),
+        p.Update(besides=PLANNERS),
         plan,
-        ReplayUpdate(),
-        FitRewards(),
+        p.ReplayUpdate(),
+        p.FitRewards(),
     )
 
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="two_level",
     summary="workers learn under drawn rules, then with the planner who sets them",
     paper="Zheng et al. 2022, The AI Economist, Science Advances 8(18)",
@@ -67,36 +40,32 @@ ALGORITHM = Algorithm(
     status="table",
     shows="a one-step economy of four workers, and a herd of three citizens",
     reproductions=("two_level", "steering"),
-    population=Separate(),
+    population=p.Separate(),
     cycle=cycle(alone=50),
-    collect=CollectConfig(episodes=64),
-    advantage=AdvantageConfig(
-        credit=Gae(level="turn", gamma=1.0, lam=0.98),
-        baseline=AgentMean(),
-        normalise=AgentStd(),
+    collect=p.CollectConfig(episodes=64),
+    advantage=p.AdvantageConfig(
+        credit=p.Gae(level="turn", gamma=1.0, lam=0.98),
+        baseline=p.AgentMean(),
+        normalise=p.AgentStd(),
     ),
-    loss=LossConfig(
-        surrogate=PpoClip(eps_lo=0.3, eps_hi=0.3),
-        regularise=(Entropy(coef=0.025),),
-        aggregate=TokenMean(),
+    loss=p.LossConfig(
+        surrogate=p.PpoClip(eps_lo=0.3, eps_hi=0.3),
+        regularise=(p.Entropy(coef=0.025),),
+        aggregate=p.TokenMean(),
     ),
-    critic=ValueCritic(lr=1e-3),
-    optim=OptimConfig(lr=3e-4, grad_norm=10.0),
+    critic=p.ValueCritic(lr=1e-3),
+    optim=p.OptimConfig(lr=3e-4, grad_norm=10.0),
     published={
-        "advantage.credit.gamma": Published(
-            value=0.998, source=CODE, why="episodes have few turns, theirs 1,000 steps"
+        "advantage.credit.gamma": p.Published(
+            0.998, CODE, "episodes have few turns, theirs 1,000 steps"
         ),
-        "advantage.credit.lam": Published(value=0.98, source=CODE),
-        "loss.surrogate.eps_lo": Published(value=0.3, source=CODE),
-        "loss.regularise.entropy.coef": Published(
-            value="0.025; of the planner 2.0 falling to 0.125",
-            source=CODE,
-            why="one coefficient for all seats",
+        "advantage.credit.lam": p.Published(0.98, CODE),
+        "loss.surrogate.eps_lo": p.Published(0.3, CODE),
+        "loss.regularise.entropy.coef": p.Published(
+            "0.025; of the planner 2.0 falling to 0.125", CODE, "one coefficient for all seats"
         ),
-        "critic.lr": Published(value=3e-4, source=CODE, why=SMALL),
-        "optim.lr": Published(
-            value="3e-4, of the planner 1e-4", source=CODE, why="not every task has a planner"
-        ),
-        "optim.grad_norm": Published(value=10.0, source=CODE),
+        "critic.lr": p.Published(3e-4, CODE, SMALL),
+        "optim.lr": p.Published("3e-4, of the planner 1e-4", CODE, "not every task has a planner"),
+        "optim.grad_norm": p.Published(10.0, CODE),
     },
 )

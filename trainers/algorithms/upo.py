@@ -11,23 +11,12 @@ replies; the paper fine-tunes a language model on labelled pairs first. A loss w
 uncertainty, of which the abstract speaks, could not be read.
 """
 
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import CHEAP, SMALL
-from coevo.trainers.losses import Dpo
-from coevo.trainers.steps import (
-    BuildBatch,
-    Collect,
-    FilterPairs,
-    FitRewards,
-    MakeItems,
-    Pairs,
-    Update,
-    UpdateReference,
-)
 
 CODE = "released code, wjn1996/UPO2"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="upo",
     summary="DPO on pairs whose labels an estimator under dropout agrees with",
     paper="Wang et al. 2024, UPO, arXiv 2409.11212",
@@ -37,30 +26,30 @@ ALGORITHM = Algorithm(
     shows="pairs are right more often, and worth is not lost",
     reproductions=("upo_noise",),
     cycle=(
-        UpdateReference(),
-        Collect(),
-        BuildBatch(),
-        MakeItems(to=Pairs()),
-        FilterPairs(),
-        Update(losses=(Dpo(beta=0.1),)),
-        FitRewards(),
+        p.UpdateReference(),
+        p.Collect(),
+        p.BuildBatch(),
+        p.MakeItems(to=p.Pairs()),
+        p.FilterPairs(),
+        p.Update(losses=(p.Dpo(beta=0.1),)),
+        p.FitRewards(),
     ),
-    collect=CollectConfig(episodes=384, group_size=6),
-    optim=OptimConfig(lr=1e-4),
+    collect=p.CollectConfig(episodes=384, group_size=6),
+    optim=p.OptimConfig(lr=1e-4),
     published={
-        "collect.group_size": Published(value=6, source=CODE),
-        "collect.episodes": Published(value="all prompts, 3 rounds", source=CODE, why=CHEAP),
-        "optim.lr": Published(value=5e-6, source=CODE, why=SMALL),
+        "collect.group_size": p.Published(6, CODE),
+        "collect.episodes": p.Published("all prompts, 3 rounds", CODE, CHEAP),
+        "optim.lr": p.Published(5e-6, CODE, SMALL),
     },
     variants={
         "dpo": {
             "cycle": (
-                UpdateReference(),
-                Collect(),
-                BuildBatch(),
-                MakeItems(to=Pairs()),
-                Update(losses=(Dpo(beta=0.1),)),
-                FitRewards(),
+                p.UpdateReference(),
+                p.Collect(),
+                p.BuildBatch(),
+                p.MakeItems(to=p.Pairs()),
+                p.Update(losses=(p.Dpo(beta=0.1),)),
+                p.FitRewards(),
             )
         }
     },

@@ -14,19 +14,9 @@ Inferred (no code was found): the pay of an order, Kendall's tau, and of a pair 
 """
 
 from coevo.envs.rewards import Verifier
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig
-from coevo.trainers.estimators import AdvantageConfig, LossConfig
-from coevo.trainers.judges import Judge, JudgeRole
-from coevo.trainers.steps import (
-    BuildBatch,
-    Collect,
-    ComputeAdvantages,
-    Preferences,
-    QuestionJudge,
-    Update,
-)
+from coevo.trainers import parts as p
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="urpo",
     summary="player and referee in one: verified, ranked and self-judged tasks in one update",
     paper="Lu et al. 2025, URPO, arXiv 2507.17515",
@@ -35,15 +25,21 @@ ALGORITHM = Algorithm(
     r"score}",
     status="toy",
     reproductions=("urpo_referee",),
-    cycle=(Collect(), QuestionJudge(of=Preferences()), BuildBatch(), ComputeAdvantages(), Update()),
-    rewards=(Verifier(last_only=True), Judge(of="unverified", samples=2)),
-    judges={"judge": JudgeRole(policy="policy")},
-    collect=CollectConfig(episodes=512, group_size=8),
-    advantage=AdvantageConfig(reward_weights={"payoff": 0.0}),
-    loss=LossConfig(),
-    optim=OptimConfig(lr=1e-4),
+    cycle=(
+        p.Collect(),
+        p.QuestionJudge(of=p.Preferences()),
+        p.BuildBatch(),
+        p.ComputeAdvantages(),
+        p.Update(),
+    ),
+    rewards=(Verifier(last_only=True), p.Judge(of="unverified", samples=2)),
+    judges={"judge": p.JudgeRole(policy="policy")},
+    collect=p.CollectConfig(episodes=512, group_size=8),
+    advantage=p.AdvantageConfig(reward_weights={"payoff": 0.0}),
+    loss=p.LossConfig(),
+    optim=p.OptimConfig(lr=1e-4),
     variants={
-        "no_rankings": {"cycle": (Collect(), BuildBatch(), ComputeAdvantages(), Update())},
-        "frozen_referee": {"judges": {"judge": JudgeRole(policy="judge", learns=False)}},
+        "no_rankings": {"cycle": (p.Collect(), p.BuildBatch(), p.ComputeAdvantages(), p.Update())},
+        "frozen_referee": {"judges": {"judge": p.JudgeRole(policy="judge", learns=False)}},
     },
 )

@@ -9,20 +9,10 @@ two scales; all forms and values are ours.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import RANGE
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    SeqMeanTokenMean,
-)
-from coevo.trainers.samplers.allocate import Vade
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="vade",
     summary="GRPO whose plays follow a Thompson draw of what each start can teach",
     paper="2025, VADE, arXiv 2511.18902",
@@ -30,18 +20,18 @@ ALGORITHM = Algorithm(
     r"\theta (1 - \theta)",
     status="inferred",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(
+    collect=p.CollectConfig(
         episodes=512,
         group_size=8,
         tasks=256,
-        allocate=Vade(group=8, score="variance", spread="pick"),
+        allocate=p.Vade(group=8, score="variance", spread="pick"),
         low=-2.0,
         high=2.0,
     ),
-    advantage=AdvantageConfig(
-        credit=Outcome(), baseline=GroupMean(), normalise=GroupStd(), eps=1e-6
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
-    optim=OptimConfig(lr=1e-3),
-    published={"collect.low": Published(value=0.0, source="abstract (accuracy)", why=RANGE)},
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
+    published={"collect.low": p.Published(0.0, "abstract (accuracy)", RANGE)},
 )

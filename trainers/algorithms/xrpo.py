@@ -11,23 +11,12 @@ ours. Left out: solved examples in the prompt of starts without a success.
 """
 
 from coevo.envs.rewards import Format
-from coevo.trainers.algorithm import Algorithm, CollectConfig, OptimConfig, Published
+from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import RANGE
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    Outcome,
-    PpoClip,
-    SeqMeanTokenMean,
-    Sharpen,
-)
-from coevo.trainers.samplers.allocate import Xrpo
 
 PAGE = "reviews, third-party code"
 
-ALGORITHM = Algorithm(
+ALGORITHM = p.Algorithm(
     name="xrpo",
     summary="GRPO with plays shared out by uncertainty and a bonus for unlikely successes",
     paper="2025, XRPO, arXiv 2510.06672",
@@ -35,26 +24,26 @@ ALGORITHM = Algorithm(
     r"if } A_i > 0",
     status="inferred",
     rewards=(Format(legal=0.05),),
-    collect=CollectConfig(
+    collect=p.CollectConfig(
         episodes=512,
         group_size=8,
         tasks=256,
-        allocate=Xrpo(n_min=2, explore=0.01),
+        allocate=p.Xrpo(n_min=2, explore=0.01),
         low=-2.0,
         high=2.0,
     ),
-    advantage=AdvantageConfig(
-        credit=Outcome(),
-        baseline=GroupMean(),
-        normalise=GroupStd(),
-        transform=(Sharpen(lam=2.5, kap=0.5),),
+    advantage=p.AdvantageConfig(
+        credit=p.Outcome(),
+        baseline=p.GroupMean(),
+        normalise=p.GroupStd(),
+        transform=(p.Sharpen(lam=2.5, kap=0.5),),
         eps=1e-6,
     ),
-    loss=LossConfig(surrogate=PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=SeqMeanTokenMean()),
-    optim=OptimConfig(lr=1e-3),
+    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    optim=p.OptimConfig(lr=1e-3),
     published={
-        "advantage.transform.sharpen.lam": Published(value=2.5, source=PAGE),
-        "advantage.transform.sharpen.kap": Published(value=0.5, source=PAGE),
-        "collect.low": Published(value=0.0, source="abstract (accuracy)", why=RANGE),
+        "advantage.transform.sharpen.lam": p.Published(2.5, PAGE),
+        "advantage.transform.sharpen.kap": p.Published(0.5, PAGE),
+        "collect.low": p.Published(0.0, "abstract (accuracy)", RANGE),
     },
 )
