@@ -81,8 +81,6 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
     def roles(self) -> Sequence[str]:
         return [_ROLES[phase] for phase in self.config.phases.split("+")]
 
-    # ---- Rules -----------------------------------------------------------------------------
-
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         c, nobody = self.config, dict.fromkeys(self.seats, -1)
         self.draw_question(rng, options)

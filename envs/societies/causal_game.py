@@ -110,8 +110,6 @@ class CausalGameTask(Society[CausalGameConfig]):
         self.payoff_range = (0.0, 9.0 if config.drawn else 3.0)
         self.game = COORDINATION
 
-    # ---- Rules ---------------------------------------------------------------------------------
-
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         c = self.config
         if c.drawn:

@@ -105,8 +105,6 @@ class DonorGame(Society[DonorGameConfig]):
         richest = most_units(config.endowment, config.multiplier, config.rounds)
         self.payoff_range = (0.0, float(config.generations * richest))
 
-    # ---- Rules ---------------------------------------------------------------------------------
-
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         c, given = self.config, options.get("strategies")
         orders = [rng.permutation(c.players).tolist() for _ in range(c.generations)]

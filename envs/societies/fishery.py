@@ -104,8 +104,6 @@ class Fishery(Society[FisheryConfig]):
         worst = 0.0 if c.fine is None else c.fine.cost + c.fine.fine * (c.fishers - 1)
         self.payoff_range = (-c.months * worst, float(most))
 
-    # ---- Rules ---------------------------------------------------------------------------------
-
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         c, starter = self.config, int(rng.integers(len(self.seats)))
         self.stock, self.round = c.stock or c.capacity, 0

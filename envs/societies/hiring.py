@@ -106,8 +106,6 @@ class Hiring(Society[HiringConfig]):
         self.workers = tuple(f"worker_{i}" for i in range(config.workers))
         self.seats = (EMPLOYER, *self.workers)
 
-    # ---- Rules ---------------------------------------------------------------------------------
-
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self._draw(rng)
         self.reports: dict[str, int] = {}

@@ -85,8 +85,6 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         low, high = (sum(edge) for edge in zip(*edges, strict=True))
         self.payoff_range = (config.rounds * low, config.rounds * high)
 
-    # ---- Rules ---------------------------------------------------------------------------------
-
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         orders = [rng.permutation(self.seats).tolist() for _ in range(self.config.rounds)]
         self.scores = dict.fromkeys(self.seats, 0.0)

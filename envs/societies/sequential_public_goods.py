@@ -58,8 +58,6 @@ class SequentialPublicGoods(Society[SequentialPublicGoodsConfig]):
         self.payoff_range = payoff_bounds(config)
         self.solution = equilibrium(config)
 
-    # ---- Rules ---------------------------------------------------------------------------------
-
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.given: list[int] = []
         for seat in self.seats:

@@ -83,8 +83,6 @@ class Stackelberg(Society[StackelbergConfig]):
         self.payoff_range = (config.rounds * low, config.rounds * high)
         self.zero_sum = self.game.zero_sum
 
-    # ---- Rules ---------------------------------------------------------------------------------
-
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.history: list[tuple[str, str]] = []
         for number in range(self.config.rounds):

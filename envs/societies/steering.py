@@ -83,8 +83,6 @@ class Steering(Society[SteeringConfig]):
         dearest = float(config.of_precision(list(config.precisions)).max()) + config.error_cost
         self.payoff_range = (-config.citizens * dearest, 0.0)
 
-    # ---- Rules ---------------------------------------------------------------------------------
-
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         c = self.config
         self.good = bool(rng.random() < c.prior)

@@ -84,8 +84,6 @@ class TaxEconomy(Society[TaxEconomyConfig]):
         most = float(self.skills.max()) * HOURS
         self.payoff_range = (-worst, most)
 
-    # ---- Rules ---------------------------------------------------------------------------------
-
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.set: list[str] = []
         self.worked: dict[str, float] = {}

@@ -68,8 +68,6 @@ class BullsAndCows(ProtocolTask[BullsAndCowsConfig]):
         self.search = code_search(config.letters, config.length)
         self.letters = "".join(sorted(set("".join(self.search.codes))))
 
-    # ---- Rules ---------------------------------------------------------------------------------
-
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.told: list[tuple[str, Answer]] = []
         self.code: str | None = None

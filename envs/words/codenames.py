@@ -42,8 +42,6 @@ class Codenames(ProtocolTask[NoArguments]):
     seats = (SPYMASTER, GUESSER)
     payoff_range = (-1.0, float(OWN))
 
-    # ---- Rules ---------------------------------------------------------------------------------
-
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         drawn = rng.permutation(len(THINGS))[:BOARD]
         self.board = tuple(THINGS[i] for i in sorted(drawn))

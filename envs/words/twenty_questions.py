@@ -56,8 +56,6 @@ class TwentyQuestions(ProtocolTask[TwentyQuestionsConfig]):
     seats = (ASKER, ANSWERER)
     payoff_range = (0.0, 1.0)
 
-    # ---- Rules ---------------------------------------------------------------------------------
-
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.thing = THINGS[int(rng.integers(len(THINGS)))]
         self.told: list[tuple[str, str]] = []
