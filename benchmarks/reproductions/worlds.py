@@ -17,7 +17,7 @@ from coevo.agents.population import MakePolicy
 from coevo.agents.table import TabularPolicy
 from coevo.envs.core.config import config, real
 from coevo.envs.core.episode import Turn
-from coevo.envs.core.factories import AECFactory, RawFactory, aec_factory, raw_factory
+from coevo.envs.core.factories import AECFactory, RawFactory, turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.registry import register
@@ -36,7 +36,7 @@ def world(task: type[Task[Any]], about: str, **fields: Any) -> tuple[RawFactory,
         **fields: further fields of `EnvSpec`, such as `kind` and `seats`.
     """
     register(task.env_id, task.__module__, about, listed=False, **fields)
-    return raw_factory(task), aec_factory(task)
+    return turn_based(task)
 
 
 class Micro(ProtocolTask[C]):

@@ -27,7 +27,7 @@ from coevo.envs.bridges.about import about
 from coevo.envs.bridges.observations import described
 from coevo.envs.core.config import config, real
 from coevo.envs.core.errors import ConfigError, MissingExtraError, unknown
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.quoting import visible
 from coevo.envs.core.task import Task
@@ -165,5 +165,4 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-raw_env = raw_factory(GymnasiumTask)
-env = aec_factory(GymnasiumTask)
+raw_env, env = turn_based(GymnasiumTask)

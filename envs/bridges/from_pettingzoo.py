@@ -30,7 +30,7 @@ from coevo.envs.bridges.classic import CLASSIC, Words
 from coevo.envs.bridges.observations import described
 from coevo.envs.core.config import config, real
 from coevo.envs.core.errors import ConfigError, MissingExtraError, unknown
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.task import Task
 from coevo.envs.games.states import distinct, listing, shorten
@@ -171,5 +171,4 @@ def _made(name: str, arguments: Mapping[str, Any]) -> Any:
         raise ConfigError(f"name={name!r}, arguments={dict(arguments)}: {error}") from None
 
 
-raw_env = raw_factory(PettingZooTask)
-env = aec_factory(PettingZooTask)
+raw_env, env = turn_based(PettingZooTask)

@@ -27,7 +27,7 @@ from pydantic import Field
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError, missing_extra, unknown
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import Parse, Status, spoken
 from coevo.envs.core.quoting import own_words, quote, visible
 from coevo.envs.core.task import Task
@@ -176,5 +176,4 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).replace("*", "").split())[:200] or type(error).__name__
 
 
-raw_env = raw_factory(TextArenaTask)
-env = aec_factory(TextArenaTask)
+raw_env, env = turn_based(TextArenaTask)

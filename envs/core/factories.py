@@ -91,31 +91,29 @@ def construct(kind: type[Task[Any]], arguments: Mapping[str, Any]) -> TextEnv:
     return TextEnv(kind(read(kind.config_class, given)), **settings)
 
 
-def raw_factory(kind: type[Task[Any]]) -> RawFactory:
-    """Return `raw_env(**kwargs)`: the bare environment of a task, as rollouts use it."""
+def turn_based(kind: type[Task[Any]]) -> tuple[RawFactory, AECFactory]:
+    """Return `raw_env(**kwargs)` and `env(**kwargs)` of a task.
+
+    The first gives the bare environment, as rollouts use it; the second puts it behind PettingZoo's
+    order check.
+    """
 
     def raw_env(**kwargs: Any) -> TextEnv:
         return construct(kind, kwargs)
 
-    raw_env.__doc__ = f"Return the environment of {kind.__name__}."
-    return raw_env
-
-
-def aec_factory(kind: type[Task[Any]]) -> AECFactory:
-    """Return `env(**kwargs)`: the environment of a task behind PettingZoo's order check."""
-
     def env(**kwargs: Any) -> AECEnv[str, Any, str]:
         return wrappers.OrderEnforcingWrapper(construct(kind, kwargs))
 
+    raw_env.__doc__ = f"Return the environment of {kind.__name__}."
     env.__doc__ = f"Return the environment of {kind.__name__} behind PettingZoo's order check."
-    return env
+    return raw_env, env
 
 
-def parallel_factory(kind: type[Task[Any]]) -> ParallelFactory:
-    """Return `parallel_env(**kwargs)` for a task whose moves are simultaneous."""
+def simultaneous(kind: type[Task[Any]]) -> tuple[RawFactory, AECFactory, ParallelFactory]:
+    """Return `raw_env`, `env` and `parallel_env(**kwargs)` of a task whose seats move at once."""
 
     def parallel_env(**kwargs: Any) -> ParallelEnv[str, Any, str]:
         return ParallelView(construct(kind, kwargs))
 
     parallel_env.__doc__ = f"Return {kind.__name__} as a ParallelEnv."
-    return parallel_env
+    return *turn_based(kind), parallel_env

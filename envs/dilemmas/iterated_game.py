@@ -38,7 +38,7 @@ from pydantic import BeforeValidator, Field
 
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
+from coevo.envs.core.factories import simultaneous
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer, normalise, parse_move
 from coevo.envs.core.protocol import All, Protocol
 from coevo.envs.core.quoting import quote_line
@@ -305,6 +305,4 @@ def _labels(given: Sequence[str] | None, count: int) -> list[str]:
     return names
 
 
-raw_env = raw_factory(IteratedGame)
-env = aec_factory(IteratedGame)
-parallel_env = parallel_factory(IteratedGame)
+raw_env, env, parallel_env = simultaneous(IteratedGame)

@@ -31,7 +31,7 @@ from pydantic import Field
 
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
+from coevo.envs.core.factories import simultaneous
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.quoting import quote_line
 from coevo.envs.core.task import Replies, mostly
@@ -282,6 +282,4 @@ def _upper(hands: tuple[str, str]) -> int:
     return 0 if beats(*hands) else 1
 
 
-raw_env = raw_factory(TrustAndSplit)
-env = aec_factory(TrustAndSplit)
-parallel_env = parallel_factory(TrustAndSplit)
+raw_env, env, parallel_env = simultaneous(TrustAndSplit)

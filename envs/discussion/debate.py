@@ -29,7 +29,7 @@ from pydantic import Field
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
-from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
+from coevo.envs.core.factories import simultaneous
 from coevo.envs.core.parsing import Parse, Status
 from coevo.envs.core.protocol import All, Pay, Protocol
 from coevo.envs.core.task import Replies
@@ -193,6 +193,4 @@ class Debate(QuestionTask[DebateConfig]):
         return sum(t.verified or 0.0 for t in self._rounds[number].values()) / self.size
 
 
-raw_env = raw_factory(Debate)
-env = aec_factory(Debate)
-parallel_env = parallel_factory(Debate)
+raw_env, env, parallel_env = simultaneous(Debate)

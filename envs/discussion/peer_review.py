@@ -36,7 +36,7 @@ import numpy as np
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
-from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
+from coevo.envs.core.factories import simultaneous
 from coevo.envs.core.protocol import All, Pay, Protocol, Stage
 from coevo.envs.core.task import Replies
 from coevo.envs.discussion.question_env import QuestionConfig, QuestionTask, known
@@ -179,6 +179,4 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
         return scores(right, review, skill)
 
 
-raw_env = raw_factory(PeerReview)
-env = aec_factory(PeerReview)
-parallel_env = parallel_factory(PeerReview)
+raw_env, env, parallel_env = simultaneous(PeerReview)

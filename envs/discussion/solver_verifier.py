@@ -25,7 +25,7 @@ import numpy as np
 
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import last_mark
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies
@@ -195,5 +195,4 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
         return found
 
 
-raw_env = raw_factory(SolverVerifier)
-env = aec_factory(SolverVerifier)
+raw_env, env = turn_based(SolverVerifier)

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.experts import best
 from coevo.envs.games.openspiel import OpenSpielTask
 
@@ -119,5 +119,4 @@ def _row(state: pyspiel.State, player: int, viewer: int) -> str:
     return ", ".join(words)
 
 
-raw_env = raw_factory(Backgammon)
-env = aec_factory(Backgammon)
+raw_env, env = turn_based(Backgammon)

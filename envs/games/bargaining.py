@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.openspiel import OpenSpielTask
 
 ITEMS = ("books", "hats", "balls")
@@ -142,5 +142,4 @@ def _row(numbers: Sequence[int]) -> str:
     return ", ".join(f"{name} {n}" for n, name in zip(numbers, ITEMS, strict=True))
 
 
-raw_env = raw_factory(Bargaining)
-env = aec_factory(Bargaining)
+raw_env, env = turn_based(Bargaining)

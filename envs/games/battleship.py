@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.board import lettered
 from coevo.envs.games.experts import best
 from coevo.envs.games.openspiel import OpenSpielTask
@@ -157,5 +157,4 @@ def placements(shots: Sequence[str], size: int) -> Iterator[list[tuple[int, int]
                     yield cells
 
 
-raw_env = raw_factory(Battleship)
-env = aec_factory(Battleship)
+raw_env, env = turn_based(Battleship)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.board import MARKS, LetterBoard
 from coevo.envs.games.experts import look_ahead
 
@@ -68,5 +68,4 @@ def worth(state: pyspiel.State, player: int) -> float:
     return float(first - second) * (1 - 2 * player)
 
 
-raw_env = raw_factory(Breakthrough)
-env = aec_factory(Breakthrough)
+raw_env, env = turn_based(Breakthrough)

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import Parse, Status, parse_move
 from coevo.envs.games.board import LetterBoard, lettered
 from coevo.envs.games.experts import look_ahead
@@ -106,5 +106,4 @@ def worth(state: pyspiel.State, player: int) -> float:
     return value * (1 if player == 1 else -1)
 
 
-raw_env = raw_factory(Chess)
-env = aec_factory(Chess)
+raw_env, env = turn_based(Chess)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
+from coevo.envs.core.factories import simultaneous
 from coevo.envs.games.openspiel import OpenSpielTask
 
 
@@ -66,6 +66,4 @@ def size(game: pyspiel.Game) -> tuple[int, int]:
     return int(settings["coins"]), int(settings["fields"])
 
 
-raw_env = raw_factory(ColonelBlotto)
-env = aec_factory(ColonelBlotto)
-parallel_env = parallel_factory(ColonelBlotto)
+raw_env, env, parallel_env = simultaneous(ColonelBlotto)

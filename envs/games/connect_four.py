@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.board import MARKS, BoardGame, placed
 
 
@@ -70,5 +70,4 @@ def stacks(state: pyspiel.State) -> list[list[str]]:
     return columns
 
 
-raw_env = raw_factory(ConnectFour)
-env = aec_factory(ConnectFour)
+raw_env, env = turn_based(ConnectFour)

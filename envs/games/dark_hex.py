@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.board import MARKS, lettered
 from coevo.envs.games.experts import best
 from coevo.envs.games.hex import any_empty, cells, gain, hex_rules, hex_seat, terse_hex
@@ -75,5 +75,4 @@ class DarkHex(OpenSpielTask):
         return best({a: gain(rows, a, player) for a in state.legal_actions()})
 
 
-raw_env = raw_factory(DarkHex)
-env = aec_factory(DarkHex)
+raw_env, env = turn_based(DarkHex)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.board import MARKS, BoardGame
 
 DRAWN = -1
@@ -122,5 +122,4 @@ def _number(side: int, line: str) -> str:
     return line if side == DRAWN else f"{side:^3}"
 
 
-raw_env = raw_factory(DotsAndBoxes)
-env = aec_factory(DotsAndBoxes)
+raw_env, env = turn_based(DotsAndBoxes)

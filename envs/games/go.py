@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.board import MARKS, LetterBoard
 from coevo.envs.games.experts import look_ahead
 from coevo.envs.games.hex import any_empty
@@ -119,5 +119,4 @@ def _owner(rows: Sequence[str], row: int, column: int, player: int) -> float:
     return {MARKS[player]: 1.0, MARKS[1 - player]: -1.0}.get("".join(touched), 0.0)
 
 
-raw_env = raw_factory(Go)
-env = aec_factory(Go)
+raw_env, env = turn_based(Go)

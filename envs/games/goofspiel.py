@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
+from coevo.envs.core.factories import simultaneous
 from coevo.envs.games.openspiel import OpenSpielTask
 
 _ORDERS = {
@@ -166,6 +166,4 @@ def _row(cards: list[int]) -> str:
     return ", ".join(map(str, cards)) or "none"
 
 
-raw_env = raw_factory(Goofspiel)
-env = aec_factory(Goofspiel)
-parallel_env = parallel_factory(Goofspiel)
+raw_env, env, parallel_env = simultaneous(Goofspiel)

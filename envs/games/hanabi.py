@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.openspiel import OpenSpielTask
 from coevo.envs.games.states import clean_name, decisions
 
@@ -243,5 +243,4 @@ def _possible(card: Card) -> str:
     return f"{' or '.join(COLOURS[c] for c in card.colours)}, rank {' or '.join(card.ranks)}"
 
 
-raw_env = raw_factory(Hanabi)
-env = aec_factory(Hanabi)
+raw_env, env = turn_based(Hanabi)

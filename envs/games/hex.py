@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.board import MARKS, LetterBoard, terse_board
 from coevo.envs.games.experts import best
 
@@ -131,5 +131,4 @@ def _touching(row: int, column: int, rows: int, columns: int) -> Iterator[tuple[
             yield row + down, column + right
 
 
-raw_env = raw_factory(Hex)
-env = aec_factory(Hex)
+raw_env, env = turn_based(Hex)

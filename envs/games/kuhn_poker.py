@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.openspiel import OpenSpielTask
 
 CARDS = ("jack", "queen", "king")
@@ -88,5 +88,4 @@ def words(moves: list[int]) -> list[str]:
     return [_NAMES[facing_bet(moves[:i])][m] for i, m in enumerate(moves)]
 
 
-raw_env = raw_factory(KuhnPoker)
-env = aec_factory(KuhnPoker)
+raw_env, env = turn_based(KuhnPoker)

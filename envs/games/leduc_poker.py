@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.openspiel import OpenSpielTask
 
 CARDS = ("jack", "queen", "king")
@@ -152,5 +152,4 @@ def _betting_lines(now: Hand) -> list[str]:
     return lines
 
 
-raw_env = raw_factory(LeducPoker)
-env = aec_factory(LeducPoker)
+raw_env, env = turn_based(LeducPoker)

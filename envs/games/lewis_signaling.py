@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.openspiel import OpenSpielTask
 
 PICTURES = ("sun", "moon", "star")
@@ -69,5 +69,4 @@ def seen(state: pyspiel.State, player: int) -> str:
     return f"{what}: {names[state.history()[player]]}"
 
 
-raw_env = raw_factory(LewisSignaling)
-env = aec_factory(LewisSignaling)
+raw_env, env = turn_based(LewisSignaling)

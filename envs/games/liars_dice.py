@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.openspiel import OpenSpielTask
 
 
@@ -100,5 +100,4 @@ def _row(dice: Sequence[int]) -> str:
     return ", ".join(map(str, dice))
 
 
-raw_env = raw_factory(LiarsDice)
-env = aec_factory(LiarsDice)
+raw_env, env = turn_based(LiarsDice)

@@ -26,7 +26,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from coevo.envs.core.config import config, whole
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.task import Replies, Task, mostly
 
@@ -201,5 +201,4 @@ class LiarsDiceRounds(Task[LiarsDiceRoundsConfig]):
         return "\n".join([*lines, f"bids: {bids or 'none yet'}"])
 
 
-raw_env = raw_factory(LiarsDiceRounds)
-env = aec_factory(LiarsDiceRounds)
+raw_env, env = turn_based(LiarsDiceRounds)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.experts import look_ahead
 from coevo.envs.games.openspiel import OpenSpielTask
 
@@ -96,5 +96,4 @@ class Mancala(SowingGame):
         return f"    {rows[0]}\n{left:<3}{'':{len(rows[0]) + 2}}{right}\n    {rows[1]}"
 
 
-raw_env = raw_factory(Mancala)
-env = aec_factory(Mancala)
+raw_env, env = turn_based(Mancala)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.hanabi import Hanabi
 
 
@@ -24,5 +24,4 @@ class MiniHanabi(Hanabi):
     title: ClassVar[str] = "Mini Hanabi"
 
 
-raw_env = raw_factory(MiniHanabi)
-env = aec_factory(MiniHanabi)
+raw_env, env = turn_based(MiniHanabi)

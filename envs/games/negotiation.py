@@ -25,7 +25,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from coevo.envs.core.config import config, whole
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT
 from coevo.envs.core.task import Replies, Task, mostly
 
@@ -185,5 +185,4 @@ def _row(stock: Mapping[str, int]) -> str:
     return " and ".join(f"{stock[good]} {good}" for good in GOODS)
 
 
-raw_env = raw_factory(Negotiation)
-env = aec_factory(Negotiation)
+raw_env, env = turn_based(Negotiation)

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.openspiel import OpenSpielTask
 
 LETTERS = "ABCDEFGHIJ"
@@ -113,5 +113,4 @@ def _row(state: pyspiel.State) -> str:
     return f"Piles: {', '.join(f'{LETTERS[i]} has {n}' for i, n in enumerate(piles(state)))}."
 
 
-raw_env = raw_factory(Nim)
-env = aec_factory(Nim)
+raw_env, env = turn_based(Nim)

@@ -23,7 +23,7 @@ import pyspiel
 from coevo.envs.core.chat import Chat, Message
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
+from coevo.envs.core.factories import simultaneous
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.settings import PromptStyle
 from coevo.envs.core.task import Replies, Task, mostly
@@ -326,6 +326,4 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         return other is not None
 
 
-raw_env = raw_factory(OpenSpielTask)
-env = aec_factory(OpenSpielTask)
-parallel_env = parallel_factory(OpenSpielTask)
+raw_env, env, parallel_env = simultaneous(OpenSpielTask)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.board import MARKS, LetterBoard
 from coevo.envs.games.experts import look_ahead
 
@@ -77,5 +77,4 @@ def worth(state: pyspiel.State, player: int) -> float:
     return float(held + 4 * (mobile if state.current_player() == player else -mobile))
 
 
-raw_env = raw_factory(Othello)
-env = aec_factory(Othello)
+raw_env, env = turn_based(Othello)

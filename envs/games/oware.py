@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.mancala import SowingGame
 
 
@@ -65,5 +65,4 @@ class Oware(SowingGame):
         return f"{rows[0]}   captured {second}\n{rows[1]}   captured {first}"
 
 
-raw_env = raw_factory(Oware)
-env = aec_factory(Oware)
+raw_env, env = turn_based(Oware)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.board import MARKS, terse_board
 from coevo.envs.games.experts import best
 from coevo.envs.games.openspiel import OpenSpielTask
@@ -111,5 +111,4 @@ def drawn(rows: Sequence[str]) -> str:
     return "\n---+---+---\n".join(" " + " | ".join(cells[i : i + 3]) for i in (0, 3, 6))
 
 
-raw_env = raw_factory(PhantomTicTacToe)
-env = aec_factory(PhantomTicTacToe)
+raw_env, env = turn_based(PhantomTicTacToe)

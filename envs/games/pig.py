@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.experts import best
 from coevo.envs.games.openspiel import OpenSpielTask
 
@@ -126,5 +126,4 @@ def _choices(target: int, points: tuple[int, ...]) -> tuple[np.ndarray, np.ndarr
     return rolled, stopped
 
 
-raw_env = raw_factory(Pig)
-env = aec_factory(Pig)
+raw_env, env = turn_based(Pig)

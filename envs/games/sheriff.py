@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.openspiel import OpenSpielTask
 
 ROLES = ("smuggler", "sheriff")
@@ -99,5 +99,4 @@ class Sheriff(OpenSpielTask):
         return {names["pass" if bribe > found else "inspect"]: 1.0}
 
 
-raw_env = raw_factory(Sheriff)
-env = aec_factory(Sheriff)
+raw_env, env = turn_based(Sheriff)

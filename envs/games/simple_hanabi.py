@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.hanabi import Hanabi
 
 
@@ -25,5 +25,4 @@ class SimpleHanabi(Hanabi):
     title: ClassVar[str] = "Simple Hanabi"
 
 
-raw_env = raw_factory(SimpleHanabi)
-env = aec_factory(SimpleHanabi)
+raw_env, env = turn_based(SimpleHanabi)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.board import MARKS, BoardGame
 
 BOARD = "\n---+---+---\n".join([" %s | %s | %s"] * 3)
@@ -62,5 +62,4 @@ def flat(state: pyspiel.State) -> list[str]:
     return cells
 
 
-raw_env = raw_factory(TicTacToe)
-env = aec_factory(TicTacToe)
+raw_env, env = turn_based(TicTacToe)

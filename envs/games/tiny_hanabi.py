@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.openspiel import OpenSpielTask
 
 CARDS = ("red", "blue")
@@ -74,5 +74,4 @@ def payoff_table(game: pyspiel.Game) -> str:
     return "\n".join(lines)
 
 
-raw_env = raw_factory(TinyHanabi)
-env = aec_factory(TinyHanabi)
+raw_env, env = turn_based(TinyHanabi)

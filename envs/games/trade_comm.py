@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import pyspiel
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.games.openspiel import OpenSpielTask
 
 ITEMS = ("coin", "book", "lamp", "rope", "drum", "ring", "bell", "fork", "boat", "shoe")
@@ -90,5 +90,4 @@ class TradeComm(OpenSpielTask):
         return [self.items()[action] for action in state.history()[1:3]]
 
 
-raw_env = raw_factory(TradeComm)
-env = aec_factory(TradeComm)
+raw_env, env = turn_based(TradeComm)

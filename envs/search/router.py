@@ -31,7 +31,7 @@ from pydantic import BeforeValidator, Field
 
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask, Stage
 from coevo.envs.core.task import Replies, role_of
 from coevo.envs.questions.answers import exact_match
@@ -240,5 +240,4 @@ def _content(seat: str, text: str) -> str | None:
     return orchestration.query(text) if seat == SEARCHER else orchestration.answer(text)
 
 
-raw_env = raw_factory(SearchRouter)
-env = aec_factory(SearchRouter)
+raw_env, env = turn_based(SearchRouter)

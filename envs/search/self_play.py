@@ -34,7 +34,7 @@ from pydantic import BeforeValidator, Field
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import Parse, Status
 from coevo.envs.core.task import Replies, Task, role_of
 from coevo.envs.questions.answers import exact_match
@@ -355,5 +355,4 @@ def _final(seat: str) -> str:
     return "question" if seat.startswith("proposer") else "answer"
 
 
-raw_env = raw_factory(SearchSelfPlay)
-env = aec_factory(SearchSelfPlay)
+raw_env, env = turn_based(SearchSelfPlay)

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from coevo.envs.core.config import config, whole
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
@@ -370,5 +370,4 @@ def _worded(policy: Policy, names: Sequence[str]) -> str:
     return f"{SEE} " + " ".join(f"{name}>{names[action]}" for name, action in pairs)
 
 
-raw_env = raw_factory(CausalGameTask)
-env = aec_factory(CausalGameTask)
+raw_env, env = turn_based(CausalGameTask)

@@ -35,7 +35,7 @@ from pydantic import Field
 
 from coevo.envs.core.config import LARGEST, config, real, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.protocol import All, Pay, Protocol
 from coevo.envs.core.quoting import quote_line
@@ -378,5 +378,4 @@ def _text(given: Any) -> bool:
     return isinstance(given, str)
 
 
-raw_env = raw_factory(DonorGame)
-env = aec_factory(DonorGame)
+raw_env, env = turn_based(DonorGame)

@@ -31,7 +31,7 @@ from pydantic import Field
 
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory, parallel_factory, raw_factory
+from coevo.envs.core.factories import simultaneous
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.protocol import All, One, Pay, Protocol
 from coevo.envs.core.quoting import quote_line
@@ -317,6 +317,4 @@ _SEEN = {
     "none": "Nobody sees what the others catch.",
 }
 
-raw_env = raw_factory(Fishery)
-env = aec_factory(Fishery)
-parallel_env = parallel_factory(Fishery)
+raw_env, env, parallel_env = simultaneous(Fishery)

@@ -28,7 +28,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from coevo.envs.core.config import config, whole
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.protocol import All, One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
@@ -209,5 +209,4 @@ class Hiring(Society[HiringConfig]):
         return "\n".join([*lines, f"hired: {self.hired or 'nobody yet'}"])
 
 
-raw_env = raw_factory(Hiring)
-env = aec_factory(Hiring)
+raw_env, env = turn_based(Hiring)

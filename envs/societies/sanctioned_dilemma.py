@@ -28,7 +28,7 @@ import numpy as np
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.protocol import All, One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
@@ -289,5 +289,4 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         return "\n".join([*lines, f"points: {' '.join(f'{p:g}' for p in self.earned.values())}"])
 
 
-raw_env = raw_factory(SanctionedDilemma)
-env = aec_factory(SanctionedDilemma)
+raw_env, env = turn_based(SanctionedDilemma)

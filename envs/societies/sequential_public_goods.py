@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from coevo.envs.core.config import config
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
@@ -137,5 +137,4 @@ class SequentialPublicGoods(Society[SequentialPublicGoodsConfig]):
         return "\n".join([*given, f"pot: {sum(self.given) / self.steps:.4g}"])
 
 
-raw_env = raw_factory(SequentialPublicGoods)
-env = aec_factory(SequentialPublicGoods)
+raw_env, env = turn_based(SequentialPublicGoods)

@@ -29,7 +29,7 @@ from pydantic import BeforeValidator
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
@@ -202,5 +202,4 @@ def _game(config: StackelbergConfig) -> MatrixGame:
     return game
 
 
-raw_env = raw_factory(Stackelberg)
-env = aec_factory(Stackelberg)
+raw_env, env = turn_based(Stackelberg)

@@ -27,7 +27,7 @@ import numpy as np
 
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
@@ -197,5 +197,4 @@ class Steering(Society[SteeringConfig]):
         return "\n".join([*lines, f"public belief in good: {self.belief:.3f}"])
 
 
-raw_env = raw_factory(Steering)
-env = aec_factory(Steering)
+raw_env, env = turn_based(Steering)

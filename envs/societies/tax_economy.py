@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.protocol import All, One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
@@ -302,5 +302,4 @@ def _share(rate: str) -> float:
     return float(rate.removesuffix("%")) / 100
 
 
-raw_env = raw_factory(TaxEconomy)
-env = aec_factory(TaxEconomy)
+raw_env, env = turn_based(TaxEconomy)

@@ -25,7 +25,7 @@ import numpy as np
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.task import Replies, mostly
@@ -148,5 +148,4 @@ class BullsAndCows(ProtocolTask[BullsAndCowsConfig]):
         return "\n".join([f"code: {self.code or 'not hidden yet'}", *lines])
 
 
-raw_env = raw_factory(BullsAndCows)
-env = aec_factory(BullsAndCows)
+raw_env, env = turn_based(BullsAndCows)

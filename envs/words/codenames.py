@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.task import NoArguments, Replies, mostly
@@ -164,5 +164,4 @@ def _worth(right: int, wrong: int, later: int, others: int, number: int) -> floa
     return chance * (1 + _worth(right - 1, wrong, later, others, number - 1)) - (1 - chance)
 
 
-raw_env = raw_factory(Codenames)
-env = aec_factory(Codenames)
+raw_env, env = turn_based(Codenames)

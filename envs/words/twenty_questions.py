@@ -24,7 +24,7 @@ import numpy as np
 
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory, raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.task import Replies, mostly
@@ -186,5 +186,4 @@ def _worth(left: frozenset[str], asked: int, most: int, price: float) -> dict[st
     return worth
 
 
-raw_env = raw_factory(TwentyQuestions)
-env = aec_factory(TwentyQuestions)
+raw_env, env = turn_based(TwentyQuestions)

@@ -7,7 +7,7 @@ from coevo.agents import FirstLegalAgent, FixedTextAgent, RandomAgent
 from coevo.agents.agent import Agent, Reply, Unanswered
 from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import Status
 from coevo.envs.games.kuhn_poker import KuhnPoker
 from coevo.trainers.collect.metrics import rollout_metrics
@@ -244,7 +244,7 @@ class SlowKuhn(KuhnPoker):
 def test_slow_environments_are_stepped_side_by_side_and_play_the_same():
     players = {"r": RandomAgent(), "first": FirstLegalAgent()}
     specs = [EpisodeSpec(s, {"player_0": "r", "player_1": "first"}) for s in (0, 0, 0, 0)]
-    slow = rollout_of({"": aec_factory(SlowKuhn)(**TERSE)}, specs, players)
+    slow = rollout_of({"": turn_based(SlowKuhn)[1](**TERSE)}, specs, players)
     quick = rollout("coevo/kuhn_poker-v0", specs, players, TERSE)
     assert [e.to_json() for e in slow] == [e.to_json() for e in quick]
 
@@ -257,4 +257,4 @@ def test_an_error_in_a_slow_step_is_raised():
             raise ConfigError("the browser is gone")
 
     with pytest.raises(ConfigError, match="the browser is gone"):
-        rollout_of({"": aec_factory(Broken)()}, [EpisodeSpec(0, both("r"))], {"r": RandomAgent()})
+        rollout_of({"": turn_based(Broken)[1]()}, [EpisodeSpec(0, both("r"))], {"r": RandomAgent()})

@@ -33,7 +33,7 @@ from pettingzoo.test import (
 import coevo.envs
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, StopReason
-from coevo.envs.core.factories import aec_factory, parallel_factory
+from coevo.envs.core.factories import simultaneous, turn_based
 from coevo.envs.core.parsing import Status, answer, parse_move
 from coevo.envs.core.single_agent import SingleAgentEnv
 from coevo.envs.games.kuhn_poker import KuhnPoker
@@ -90,13 +90,13 @@ def expects_text(test):
 
 def aec(id, **kwargs):
     if id == GOOFSPIEL:
-        return aec_factory(OpenSpielTask)(game="goofspiel(num_cards=8)", **kwargs)
+        return turn_based(OpenSpielTask)[1](game="goofspiel(num_cards=8)", **kwargs)
     return pettingzoo.make("aec", id, **kwargs)
 
 
 def parallel(id, **kwargs):
     if id == GOOFSPIEL:
-        return parallel_factory(OpenSpielTask)(game="goofspiel(num_cards=8)", **kwargs)
+        return simultaneous(OpenSpielTask)[2](game="goofspiel(num_cards=8)", **kwargs)
     return pettingzoo.make("parallel", id, **kwargs)
 
 

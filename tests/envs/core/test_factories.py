@@ -7,7 +7,7 @@ import pytest
 
 from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.factories import aec_factory, parallel_factory
+from coevo.envs.core.factories import simultaneous, turn_based
 from coevo.envs.games.openspiel import OpenSpielTask
 
 GOOFSPIEL = "goofspiel(num_cards=4,players=3)"
@@ -15,7 +15,7 @@ SEATS = ["player_0", "player_1", "player_2"]
 
 
 def goofspiel(illegal="forfeit", **kwargs):
-    env = parallel_factory(OpenSpielTask)(game=GOOFSPIEL, illegal=illegal, **kwargs)
+    env = simultaneous(OpenSpielTask)[2](game=GOOFSPIEL, illegal=illegal, **kwargs)
     _, infos = env.reset(seed=1)
     legal = {a: f"[{infos[a]['legal_actions'][0]}]" for a in SEATS}
     return env, legal
@@ -90,7 +90,7 @@ def test_max_cycles_can_be_read_and_set():
 
 
 def test_moves_of_one_round_are_hidden_from_each_other():
-    env = aec_factory(OpenSpielTask)(game=GOOFSPIEL)
+    env = turn_based(OpenSpielTask)[1](game=GOOFSPIEL)
     env.reset(seed=1)
     before = {a: env.observe(a) for a in SEATS}
     assert env.unwrapped.awaiting == tuple(SEATS)
@@ -109,7 +109,7 @@ def test_a_parallel_environment_can_be_forked(fork):
     assert other.unwrapped.episode == env.unwrapped.episode
 
 
-@pytest.mark.parametrize("make", [aec_factory(OpenSpielTask), parallel_factory(OpenSpielTask)])
+@pytest.mark.parametrize("make", [turn_based(OpenSpielTask)[1], simultaneous(OpenSpielTask)[2]])
 def test_unknown_arguments_list_the_known_ones(make):
     with pytest.raises(ConfigError, match="did you mean 'game'"):
         make(games="nim")

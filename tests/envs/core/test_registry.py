@@ -101,7 +101,7 @@ def test_bad_values_say_what_is_expected(kwargs, expected):
 
 
 def test_a_fault_inside_an_environment_is_not_hidden(monkeypatch):
-    from coevo.envs.core.factories import raw_factory
+    from coevo.envs.core.factories import turn_based
     from coevo.envs.games import kuhn_poker
 
     class Faulty(kuhn_poker.KuhnPoker):
@@ -109,7 +109,7 @@ def test_a_fault_inside_an_environment_is_not_hidden(monkeypatch):
             super().__init__(config)
             raise TypeError("a bug of the environment")
 
-    monkeypatch.setattr(kuhn_poker, "raw_env", raw_factory(Faulty))
+    monkeypatch.setattr(kuhn_poker, "raw_env", turn_based(Faulty)[0])
     with pytest.raises(TypeError, match="a bug of the environment"):
         coevo.envs.make(KUHN)
 

@@ -5,7 +5,7 @@ import pyspiel
 import pytest
 
 from coevo.envs.core.errors import ConfigError, UnknownNameError
-from coevo.envs.core.factories import raw_factory
+from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import answer, parse_move
 from coevo.envs.games.openspiel import OpenSpielTask
 
@@ -122,7 +122,7 @@ def test_a_simultaneous_game_taken_in_turns_hides_the_first_move(stage, walks):
     ],
 )
 def test_games_that_openspiel_has_in_python_can_be_played(game, at_once):
-    env, rng = raw_factory(OpenSpielTask)(game=game), np.random.default_rng(0)
+    env, rng = turn_based(OpenSpielTask)[0](game=game), np.random.default_rng(0)
     env.reset(seed=0)
     assert env.task.simultaneous == at_once
     while env.awaiting:
@@ -140,7 +140,7 @@ class SameName(OpenSpielTask):
 
 
 def test_equal_names_of_one_state_are_numbered():
-    env = raw_factory(SameName)(game="nim")
+    env = turn_based(SameName)[0](game="nim")
     env.reset(seed=0)
     legal = env.infos["player_0"]["legal_actions"]
     assert legal[:3] == ["go", "go (2)", "go (3)"]
