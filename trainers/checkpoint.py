@@ -1,48 +1,29 @@
-"""Checkpoints: safetensors and JSON in one folder, complete or not there at all.
+"""Checkpoints: folders that are complete or not there at all.
 
 A checkpoint is written under a temporary name, flushed to disk, and renamed; its manifest holds
-the size and hash of every file. Each learning policy is a folder that `--model` and `--agent`
-take as it is. What the collector remembers can be many episodes: it lies compressed in a file of
-its own.
+the size and hash of every file. `run_state` says what is in one.
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated
 
-import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor
 
-from coevo.agents.agent import Agent
-from coevo.agents.load import SEATS, no_progress_bars
-from coevo.agents.models.adapters import load_own, own_tensors
-from coevo.agents.models.base_model import BaseModel
-from coevo.agents.policy import Policy
-from coevo.agents.population import Population, Team
-from coevo.envs.core.config import config, read, real, whole
-from coevo.envs.core.errors import DataError, UndefinedError, legible
+from coevo.envs.core.config import config, read, whole
+from coevo.envs.core.errors import DataError
 from coevo.trainers import ranks
 from coevo.trainers.files import StorageError, storage
-from coevo.trainers.learners.eight_bit import joined, parts_of
-from coevo.trainers.learners.learner import Learner
-from coevo.trainers.learners.masters import part_of, unsharded
-from coevo.trainers.progress import Progress
 
 SCHEMA = 2
-READABLE = (1, SCHEMA)
-"""Schema 1 kept the state of the collector in `progress.json`."""
 MANIFEST = "manifest.json"
-COLLECT = "collect.json.gz"
 NAME = re.compile(r"step_(\d{6,})")
 UNFINISHED = re.compile(r"\.step_\d{6,}\.tmp")
 
@@ -63,85 +44,10 @@ class Manifest:
     files: Mapping[str, Entry]
 
 
-@config
-class Recorded:
-    """What `progress.json` holds."""
-
-    schema: Annotated[int, whole(1)]
-    step: Annotated[int, whole(0)]
-    seconds: Annotated[float, real(0)]
-    tokens: Annotated[int, whole(0)]
-    turns: Annotated[int, whole(0)] = 0
-    learners: tuple[str, ...]
-    state: Mapping[str, Any]
-    """What the run carries beside its weights, by part: `estimator`, `rewards`, ..."""
-
-    @property
-    def progress(self) -> Progress:
-        return Progress(self.step, self.seconds, self.tokens, self.turns)
-
-
-def recorded(checkpoint: Path) -> Recorded:
-    """Return what a checkpoint says about its run.
-
-    Raises:
-        DataError: it is damaged, or of a version that is not read.
-    """
-    try:
-        text = (checkpoint / "progress.json").read_text(encoding="utf-8")
-        data = json.loads(text)
-        if isinstance(data, dict) and data.get("schema") not in READABLE:
-            known = " and ".join(map(str, READABLE))
-            raise DataError(
-                f"{checkpoint} has schema {data.get('schema')!r}, this version reads {known}"
-            )
-        found: Recorded = read(Recorded, data)
-    except (OSError, ValueError, RecursionError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(_damaged(checkpoint, f"progress.json: {_said(error)}")) from None
-    return found
-
-
-def _said(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return " ".join(str(error).split())[:200]
-
-
-def save(
-    folder: Path,
-    learners: Mapping[str, Learner],
-    population: Population,
-    progress: Progress,
-    state: Mapping[str, Any],
-    most: int,
-    tensors: Mapping[str, Mapping[str, Tensor]] | None = None,
-) -> Path:
-    """Write a checkpoint and drop the oldest beyond `most`.
-
-    Args:
-        folder: `checkpoints/` of the run.
-        learners: parameter set -> learner.
-        population: whose snapshots are kept.
-        progress: counters.
-        state: JSON-able state of estimators, reward modules and, as `collect`, of the collector.
-        most: complete checkpoints to leave on disk.
-        tensors: state that is no JSON, by the name of its owner.
-    """
-    moments = {n: optimizer_tensors(x.optimizer) for n, x in learners.items()}  # on every rank
-
-    def fill(work: Path) -> None:
-        work.mkdir(parents=True)
-        with no_progress_bars():
-            _write(work, learners, population, progress, state)
-        for name, own in moments.items():
-            save_file(own, work / name / "optimizer.tensors")
-        for name, owned in (tensors or {}).items():
-            if owned:
-                save_file(own_memory(owned), work / f"{name}.tensors")
-
-    return write(folder, progress.step, fill, most)
 
 
 def write(folder: Path, step: int, fill: Callable[[Path], None], most: int) -> Path:
@@ -191,62 +97,6 @@ def prune(folder: Path, most: int) -> None:
     for path in folder.iterdir():
         if path not in left and (NAME.fullmatch(path.name) or UNFINISHED.fullmatch(path.name)):
             remove(path)
-
-
-def _write(
-    work: Path,
-    learners: Mapping[str, Learner],
-    population: Population,
-    progress: Progress,
-    state: Mapping[str, Any],
-) -> None:
-    for name, learner in learners.items():
-        _check_finite(own_tensors(learner.output))
-        learner.agent.weights.write(work / name, learner.output)
-        for part, module in learner.models().items():
-            save_file(own_memory(own_tensors(module)), work / name / f"{part}.tensors")
-    if isinstance(population, Team):
-        (work / SEATS).write_text(json.dumps(dict(population.set_of), indent=2), encoding="utf-8")
-        for name in population.frozen:
-            _policy(population.fixed[name]).weights.write_frozen(work / name)
-    for name, snapshot in population.snapshots().items():
-        save_file(own_memory(snapshot.model.state_dict()), work / f"{name}.snapshot")
-    small = {name: part for name, part in state.items() if name != "collect"}
-    data = {"schema": SCHEMA, **vars(progress), "learners": sorted(learners), "state": small}
-    (work / "progress.json").write_text(json.dumps(data, indent=2), encoding="utf-8")
-    if "collect" in state:
-        text = json.dumps(state["collect"]).encode()
-        (work / COLLECT).write_bytes(gzip.compress(text, 6, mtime=0))  # equal runs, equal files
-
-
-def own_memory(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return every tensor memory of its own: safetensors refuses tied weights.
-
-    The copy lies in main memory; the accelerator's may be full.
-    """
-    _check_finite(tensors)
-    return {
-        name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()
-    }
-
-
-def _check_finite(tensors: Mapping[str, Tensor]) -> None:
-    """Refuse to save what no number is: nothing could go on from it."""
-    for name, tensor in tensors.items():
-        if not bool(tensor.isfinite().all()):
-            raise UndefinedError(f"{name} is not finite, so no checkpoint was written")
-
-
-def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Return what an optimiser remembers of every parameter, by number and name."""
-    state = optimizer.state_dict()["state"]
-    found: dict[str, Tensor] = {}
-    for i, slots in state.items():
-        for name, tensor in slots.items():
-            every = unsharded(tensor)
-            if not ranks.number():  # the first rank writes
-                found |= {f"{i}.{name}{part}": own for part, own in parts_of(every).items()}
-    return own_memory(found)
 
 
 def write_manifest(work: Path) -> None:
@@ -310,19 +160,19 @@ def verify(checkpoint: Path) -> list[str]:
         text = (checkpoint / MANIFEST).read_text(encoding="utf-8")
         manifest: Manifest = read(Manifest, json.loads(text))
     except (OSError, ValueError, RecursionError) as error:
-        what = f"{MANIFEST} is not readable ({_said(error)})"
-        raise DataError(_damaged(checkpoint, what)) from None
-    if manifest.schema not in READABLE:
-        raise DataError(_damaged(checkpoint, f"{MANIFEST} has schema {manifest.schema}"))
+        what = f"{MANIFEST} is not readable ({reason_of(error)})"
+        raise DataError(damaged(checkpoint, what)) from None
+    if manifest.schema != SCHEMA:
+        raise DataError(damaged(checkpoint, f"{MANIFEST} has schema {manifest.schema}"))
     if not manifest.files:
-        raise DataError(_damaged(checkpoint, f"{MANIFEST} is not readable (it names no file)"))
+        raise DataError(damaged(checkpoint, f"{MANIFEST} is not readable (it names no file)"))
     files = {name: (entry.bytes, entry.sha256) for name, entry in manifest.files.items()}
     for name, (size, digest) in files.items():
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-            raise DataError(_damaged(checkpoint, f"{MANIFEST} names {name!r}, outside of it"))
+            raise DataError(damaged(checkpoint, f"{MANIFEST} names {name!r}, outside of it"))
         wrong = _difference(checkpoint / name, size, digest)
         if wrong:
-            raise DataError(_damaged(checkpoint, f"{name} {wrong}"))
+            raise DataError(damaged(checkpoint, f"{name} {wrong}"))
     return list(files)
 
 
@@ -334,7 +184,7 @@ def _difference(path: Path, size: int, digest: str) -> str:
     return "" if _hash(path) == digest else "has other content than was written"
 
 
-def _damaged(checkpoint: Path, what: str) -> str:
+def damaged(checkpoint: Path, what: str) -> str:
     others = [p.name for p in complete(checkpoint.parent) if p.name != checkpoint.name]
     return (
         f"checkpoint {checkpoint} is damaged: {what}. Without it all continues from "
@@ -366,80 +216,3 @@ def set_aside(folder: Path) -> list[tuple[Path, str]]:
                 newest.rename(place)
             found.append((place, str(error).partition(" is damaged: ")[2].partition(". With ")[0]))
     return found
-
-
-def load(
-    checkpoint: Path, learners: Mapping[str, Learner], population: Population
-) -> tuple[Progress, dict[str, Any]]:
-    """Fill learners and population from a verified checkpoint; give counters and state."""
-    files = verify(checkpoint)
-    data = recorded(checkpoint)
-    if list(data.learners) != sorted(learners):
-        raise DataError(
-            f"{checkpoint} holds the policies {list(data.learners)}, the configuration "
-            f"{sorted(learners)}"
-        )
-    with legible(checkpoint):
-        _fill(checkpoint, files, learners, population)
-        state: dict[str, Any] = dict(data.state)
-        for name in ("estimator", "rewards"):
-            if not isinstance(state[name], dict):
-                raise TypeError(f"state.{name} is {state[name]!r}, not a mapping")
-        if COLLECT in files:
-            packed = (checkpoint / COLLECT).read_bytes()
-            state["collect"] = json.loads(gzip.decompress(packed))
-        owners = [n.removesuffix(".tensors") for n in files if n.endswith(".tensors")]
-        own = [n for n in owners if "/" not in n]
-        if own:
-            state["tensors"] = {name: load_file(checkpoint / f"{name}.tensors") for name in own}
-    return data.progress, state
-
-
-def _fill(
-    checkpoint: Path,
-    files: Sequence[str],
-    learners: Mapping[str, Learner],
-    population: Population,
-) -> None:
-    """Put the tensors of a checkpoint where they belong."""
-    for name, learner in learners.items():
-        _check_base(checkpoint / name, learner.agent)
-        with no_progress_bars():
-            load_own(learner.output, learner.agent.weights.read(checkpoint / name))
-        for part, module in learner.models().items():
-            load_own(module, load_file(checkpoint / name / f"{part}.tensors"))
-        learner.masters.take()
-        load_optimizer(learner.optimizer, load_file(checkpoint / name / "optimizer.tensors"))
-    if isinstance(population, Team):
-        for name in population.frozen:
-            _check_base(checkpoint / name, population.fixed[name])
-    for name in sorted(f for f in files if f.endswith(".snapshot")):
-        snapshot = population.restore_snapshot(name.removesuffix(".snapshot"))
-        snapshot.model.load_state_dict(load_file(checkpoint / name))
-        snapshot.publish(snapshot.version)
-
-
-def _policy(agent: Agent) -> Policy:
-    assert isinstance(agent, Policy)  # a frozen place of a team
-    return agent
-
-
-def _check_base(folder: Path, agent: Agent) -> None:
-    """Refuse to go on upon another base than the one that was trained on."""
-    base = BaseModel.read(folder)
-    if base is not None:
-        base.check(_policy(agent).weights.known_base, folder)
-
-
-def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Give an optimiser back what `optimizer_tensors` returned, or this rank's part of it."""
-    state: dict[int, dict[str, Tensor]] = {}
-    moved = [p for group in optimizer.param_groups for p in group["params"]]
-    for name, tensor in tensors.items():
-        index, _, slot = name.partition(".")
-        like = moved[int(index)]
-        whole = tensor.shape != like.shape or "." in slot  # number of steps, parts of a moment
-        state.setdefault(int(index), {})[slot] = tensor if whole else part_of(tensor, like)
-    state = {index: joined(slots) for index, slots in state.items()}
-    groups = optimizer.state_dict()["param_groups"]
-    optimizer.load_state_dict({"state": state, "param_groups": groups})

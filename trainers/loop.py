@@ -21,12 +21,12 @@ from coevo.trainers import checkpoint, ranks
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.cycle import Fork, UpdateContext
 from coevo.trainers.interrupt import Interrupt
-from coevo.trainers.measuring import EvaluationHook, Outcome, Resumable, Update, log
+from coevo.trainers.measuring import EvaluationHook, Outcome, Resumable, UpdateResult, log
 from coevo.trainers.progress import Progress
 from coevo.trainers.run import Run, start
 from coevo.trainers.run_folder import RunFolder
 
-__all__ = ["EvaluationHook", "Update", "drive", "start", "train", "update", "updates"]
+__all__ = ["EvaluationHook", "UpdateResult", "drive", "start", "train", "update", "updates"]
 
 
 def train(config: TrainConfig, folder: RunFolder, hooks: Sequence[EvaluationHook] = ()) -> Run:
@@ -51,7 +51,7 @@ def finish(run: Run, hooks: Sequence[EvaluationHook] = ()) -> None:
         pass
 
 
-def updates(run: Run, hooks: Sequence[EvaluationHook] = ()) -> Iterator[Update]:
+def updates(run: Run, hooks: Sequence[EvaluationHook] = ()) -> Iterator[UpdateResult]:
     """Do update after update until a limit is reached; see `drive`."""
     return drive(run, lambda: update(run), hooks)
 
@@ -106,7 +106,7 @@ def _fork(run: Run, changes: Mapping[str, Any], name: str) -> Fork:
 
 def drive(
     run: Resumable, update: Callable[[], Outcome], hooks: Sequence[EvaluationHook] = ()
-) -> Iterator[Update]:
+) -> Iterator[UpdateResult]:
     """Repeat a kind of update until a limit is reached, and yield after each.
 
     A caller that stops early saves by itself, with `run.save()`.
@@ -140,7 +140,7 @@ def drive(
                 run.save()
                 saved = run.progress.step
             done = run.progress.share(run.config)
-            yield Update(run.progress.step, metrics, episodes, logged, done)
+            yield UpdateResult(run.progress.step, metrics, episodes, logged, done)
         if saved < run.progress.step:
             run.save()
         if ranks.broadcast_from_first(lambda: interrupt.asked):

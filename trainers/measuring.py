@@ -62,7 +62,7 @@ class Resumable(Protocol):
 
 
 @dataclass(frozen=True)
-class Update:
+class UpdateResult:
     """An update that was just finished and logged."""
 
     step: int

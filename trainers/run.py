@@ -16,7 +16,7 @@ from coevo.envs.core.config import assign
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError, legible
 from coevo.envs.core.rewards import RewardModule
-from coevo.trainers import checkpoint, ranks
+from coevo.trainers import checkpoint, ranks, run_state
 from coevo.trainers.archive.archive import Archive
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.collect.part import RolloutBackend
@@ -106,7 +106,7 @@ class Run:
             "archive": self.archive.state_dict(),
             "judges": self.judges.state_dict(),
         }
-        checkpoint.save(
+        run_state.save(
             self.folder.checkpoints,
             self.learners,
             self.population,
@@ -192,7 +192,7 @@ def start(
     run.trust_remote_code = trust_remote_code
     newest = checkpoint.latest(folder.checkpoints)
     if newest is not None:
-        loaded = checkpoint.load(newest, learners, population)
+        loaded = run_state.load(newest, learners, population)
         with legible(newest):
             _restore(run, loaded)
     return run
@@ -237,13 +237,10 @@ def _restore(run: Run, loaded: tuple[Progress, dict[str, Any]]) -> None:
     run.estimator_state = state["estimator"]
     for module in run.collector.modules:
         module.load_state_dict(state["rewards"].get(module.component, {}))
-    run.archive.load_state_dict(
-        state.get("archive", ()), state.get("tensors", {}).get("archive", {})
-    )
-    if "collect" in state:
-        run.collector.load_state_dict(state["collect"])
-    run.population.load_state_dict(state.get("population", {}))
-    run.judges.load_state_dict(state.get("judges", {}))
+    run.archive.load_state_dict(state["archive"], state.get("tensors", {}).get("archive", {}))
+    run.collector.load_state_dict(state["collect"])
+    run.population.load_state_dict(state["population"])
+    run.judges.load_state_dict(state["judges"])
     for learner in run.learners.values():
         learner.agent.publish(run.progress.step)
 

@@ -18,7 +18,7 @@ from coevo.envs.core.registry import ENVS
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import ALGORITHMS
 from coevo.trainers.algorithms import algorithm as registered
-from coevo.trainers.sb3.settings import baseline
+from coevo.trainers.sb3.hyperparameters import baseline
 
 KIND = "comparison"
 BASELINES = "sb3:"

@@ -210,7 +210,7 @@ def _baseline(
     manifest: Manifest, run: Run, folder: RunFolder, probe: Any, alive: Alive | None
 ) -> tuple[Mapping[str, Agent], dict[str, Any]]:
     # these need an extra that other runs do without
-    from coevo.trainers.sb3.settings import SB3Config
+    from coevo.trainers.sb3.hyperparameters import SB3Config
     from coevo.trainers.sb3.train import SB3Run, sb3_updates
 
     budget = manifest.budgets[run.environment]

@@ -19,7 +19,7 @@ from coevo.benchmarks.reproductions.run import Arm, Trained, World
 from coevo.benchmarks.reproductions.worlds import BANDIT, arms, first_row
 from coevo.envs.rewards import Odds, WinRate
 from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.loop import Update
+from coevo.trainers.loop import UpdateResult
 from coevo.trainers.run import Run, output_policy
 
 P_AA = torch.tensor(
@@ -43,7 +43,7 @@ def judged(*, drawn: bool = False) -> Callable[[Algorithm, int], Algorithm]:
     return lambda made, seed: replace(made, rewards=(module,))
 
 
-def policies(run: Run, done: Update) -> Tensor:
+def policies(run: Run, done: UpdateResult) -> Tensor:
     """Watch the probabilities of the arms, [A]."""
     (learner,) = run.learners.values()
     return first_row(output_policy(learner), len(run.config.env_options["payoffs"][0]))

@@ -20,7 +20,7 @@ from coevo.agents.table import Rows, Table, TabularPolicy
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig
-from coevo.trainers.loop import Update, updates
+from coevo.trainers.loop import UpdateResult, updates
 from coevo.trainers.run import Run, output_policy, start
 from coevo.trainers.run_folder import RunFolder
 
@@ -56,7 +56,7 @@ class World:
     """Further settings of the run, such as `model` and `threads`."""
     begin: Callable[[Run], Any] | None = None
     """Called before the first update."""
-    watch: Callable[[Run, Update], Any] | None = None
+    watch: Callable[[Run, UpdateResult], Any] | None = None
     """Looks at the run after every update; see `Trained.seen`."""
 
 

@@ -26,7 +26,7 @@ from coevo.agents.scoring import micro_batches
 from coevo.benchmarks.starter.examples import Encoded, SeedConfig, loss_of
 from coevo.benchmarks.starter.muon import Muon
 from coevo.envs.core.errors import legible
-from coevo.trainers import checkpoint
+from coevo.trainers import checkpoint, run_state
 from coevo.trainers.loop import drive
 from coevo.trainers.measuring import Outcome
 from coevo.trainers.progress import Progress
@@ -128,20 +128,20 @@ class ImitationRun:
 
     def _fill(self, work: Path) -> None:
         work.mkdir(parents=True)
-        save_file(checkpoint.own_memory(self.model.state_dict()), work / "model.tensors")
+        save_file(run_state.own_memory(self.model.state_dict()), work / "model.tensors")
         for number, optimizer in enumerate(self.optimizers):
-            save_file(checkpoint.optimizer_tensors(optimizer), work / f"optimizer_{number}.tensors")
+            save_file(run_state.optimizer_tensors(optimizer), work / f"optimizer_{number}.tensors")
         data = {"schema": checkpoint.SCHEMA, **vars(self.progress), "learners": [], "state": {}}
         (work / "progress.json").write_text(json.dumps(data, indent=2), encoding="utf-8")
 
     def _load(self, newest: Path) -> None:
         checkpoint.verify(newest)
-        self.progress = checkpoint.recorded(newest).progress
+        self.progress = run_state.recorded(newest).progress
         with legible(newest):
             self.model.load_state_dict(load_file(newest / "model.tensors"))
             for number, optimizer in enumerate(self.optimizers):
                 tensors = load_file(newest / f"optimizer_{number}.tensors")
-                checkpoint.load_optimizer(optimizer, tensors)
+                run_state.load_optimizer(optimizer, tensors)
 
 
 def imitate(

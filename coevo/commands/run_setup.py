@@ -19,7 +19,7 @@ from coevo.envs import make, spec
 from coevo.envs.core.config import LARGEST, assign, parse
 from coevo.envs.core.errors import ConfigError, DataError, nearest, unknown
 from coevo.envs.core.rewards import RESERVED
-from coevo.trainers import checkpoint, ranks
+from coevo.trainers import checkpoint, ranks, run_state
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.config import TrainConfig, config_text, load_config
@@ -295,7 +295,7 @@ def reached(folder: RunFolder) -> Progress:
     newest = checkpoint.latest(folder.checkpoints)
     if newest is None:
         return Progress()
-    return checkpoint.recorded(newest).progress
+    return run_state.recorded(newest).progress
 
 
 def _check_ahead(config: TrainConfig, now: Progress) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coevo.envs.core.errors import CoevoError
-from coevo.trainers import checkpoint
+from coevo.trainers import checkpoint, run_state
 from tests import damage
 from tests.coevo.conftest import KUHN
 
@@ -153,7 +153,7 @@ def test_every_field_of_what_is_continued_is_read_by_its_type(made, tmp_path, fa
             newest = work / STEP
             with pytest.raises(CoevoError) as caught:
                 checkpoint.verify(newest)
-                checkpoint.recorded(newest)
+                run_state.recorded(newest)
             assert "\n" not in str(caught.value)
             shutil.rmtree(work)
 

@@ -163,7 +163,7 @@ def test_a_full_disk_in_the_middle_of_a_run(cli, run_folder, monkeypatch):
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("coevo.trainers.checkpoint._write", refuse)
+    monkeypatch.setattr("coevo.trainers.run_state._write", refuse)
     result = cli("train", "--resume", run_folder, "--steps", "5", "--no-eval")
     assert result.status == 2
     assert result.err.count("\n") == 1

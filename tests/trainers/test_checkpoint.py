@@ -12,7 +12,7 @@ from coevo.agents.load import load_agent, load_model
 from coevo.agents.models.folders import policy_folders
 from coevo.agents.population import Adapters, FrozenOpponent, Separate
 from coevo.envs.core.errors import DataError, UndefinedError
-from coevo.trainers import checkpoint, loop
+from coevo.trainers import checkpoint, loop, run_state
 from coevo.trainers.checkpoint import MANIFEST
 from coevo.trainers.files import StorageError
 from coevo.trainers.progress import Progress
@@ -60,7 +60,7 @@ def trained(config, tmp_path):
 
 def save(run, keep=2):
     state = {"estimator": run.estimator_state, "rewards": {}}
-    return checkpoint.save(
+    return run_state.save(
         run.folder.checkpoints, run.learners, run.population, run.progress, state, keep
     )
 
@@ -140,7 +140,7 @@ def test_what_a_kill_left_behind_is_swept_away(trained):
 def write_points():
     """Name every call through which a checkpoint reaches the disk."""
     return [
-        (checkpoint, "save_file"),
+        (run_state, "save_file"),
         (checkpoint, "_sync"),
         (Path, "write_text"),
         (Path, "rename"),
@@ -267,7 +267,7 @@ def test_another_schema_or_other_policies_are_refused(trained, config):
     (newest / "progress.json").write_text(json.dumps(data | {"schema": 99}))
     (newest / MANIFEST).unlink()
     checkpoint.write_manifest(newest)
-    with pytest.raises(DataError, match="schema 99, this version reads 1 and 2"):
+    with pytest.raises(DataError, match="schema 99, this version reads 2"):
         loop.start(run.config, run.folder)
 
 
@@ -304,20 +304,6 @@ def test_equal_runs_keep_equal_files(remembering):
     before = (newest / "collect.json.gz").read_bytes()
     remembering.save()
     assert (newest / "collect.json.gz").read_bytes() == before
-
-
-def test_a_checkpoint_of_the_first_schema_still_loads(remembering):
-    newest = checkpoint.latest(remembering.folder.checkpoints)
-    data = json.loads((newest / "progress.json").read_text())
-    collected = json.loads(gzip.decompress((newest / "collect.json.gz").read_bytes()))
-    data |= {"schema": 1, "state": data["state"] | {"collect": collected}}
-    (newest / "progress.json").write_text(json.dumps(data))
-    (newest / "collect.json.gz").unlink()
-    (newest / MANIFEST).unlink()
-    checkpoint.write_manifest(newest)
-    again = loop.start(remembering.config, remembering.folder)
-    assert again.progress.step == 3
-    assert again.collector.state_dict() == remembering.collector.state_dict()
 
 
 def test_a_damaged_buffer_is_named(remembering):

@@ -13,7 +13,7 @@ import os, random, signal, sys, time
 from pathlib import Path
 import peft, torch
 torch.set_num_threads(1)
-from coevo.trainers import checkpoint
+from coevo.trainers import checkpoint, run_state
 from coevo.trainers.loop import train
 from coevo.trainers.run_folder import RunFolder
 
@@ -30,8 +30,9 @@ def at_write(k):
                 die()
             return inner(*args, **kwargs)
         return call
-    for name in ("_sync", "save_file", "remove", "_hash"):
+    for name in ("_sync", "remove", "_hash"):
         setattr(checkpoint, name, wrapped(getattr(checkpoint, name)))
+    run_state.save_file = wrapped(run_state.save_file)
 
 def attempt(folder, write, seconds):
     pid = os.fork()

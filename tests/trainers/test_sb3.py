@@ -17,9 +17,7 @@ from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import ConfigError, DataError, MissingExtraError, UnknownNameError
 from coevo.trainers import checkpoint
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.sb3.learner import SB3Learner
-from coevo.trainers.sb3.past import PastSelves
-from coevo.trainers.sb3.settings import (
+from coevo.trainers.sb3.hyperparameters import (
     SB3,
     DQNSettings,
     MaskablePPOSettings,
@@ -28,6 +26,8 @@ from coevo.trainers.sb3.settings import (
     SelfPlay,
     baseline,
 )
+from coevo.trainers.sb3.learner import SB3Learner
+from coevo.trainers.sb3.past import PastSelves
 from coevo.trainers.sb3.train import SB3Run, sb3_updates
 
 pytest.importorskip("stable_baselines3")

@@ -6,7 +6,7 @@ import pytest
 
 from coevo.agents import FixedTextAgent
 from coevo.trainers import loop
-from coevo.trainers.collect.collector import outcomes
+from coevo.trainers.collect.metrics import outcomes
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.samplers import KeptTasks

@@ -23,6 +23,7 @@ from coevo.envs.core.rewards import Judges, RewardModule, ScoreContext
 from coevo.trainers.collect.ahead import Ahead, as_they_are, retire
 from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.collect.group import Group
+from coevo.trainers.collect.metrics import outcomes, worth
 from coevo.trainers.collect.part import GREEDY, Part, RolloutBackend, play_part
 from coevo.trainers.collect.rollout import EpisodeSpec
 from coevo.trainers.collect.variation import Variation
@@ -356,27 +357,6 @@ def _greedily(spec: EpisodeSpec, learners: Collection[str]) -> EpisodeSpec:
     """Return a spec in which the greedy twins of the learners play."""
     players = {s: p + GREEDY if p in learners else p for s, p in spec.players.items()}
     return replace(spec, players=players)
-
-
-def outcomes(episodes: Sequence[Episode]) -> dict[str, float]:
-    """Return the mean of every metric that environments have of their own, `outcome/<name>`.
-
-    Returns of seats are summarised elsewhere. A metric that only some episodes have is a mean of
-    those; episodes in which somebody could not answer are left out.
-    """
-    found: dict[str, list[float]] = {}
-    for episode in episodes:
-        if episode.stop is not StopReason.ERROR:
-            for name, value in episode.outcome.items():
-                if not name.startswith("return/"):
-                    found.setdefault(f"outcome/{name}", []).append(value)
-    return {name: float(np.mean(values)) for name, values in sorted(found.items())}
-
-
-def worth(episode: Episode, seat: str, weights: Mapping[str, float]) -> float:
-    """Return what an episode earned a seat, components weighted; 1 where no weight is given."""
-    names = sorted({name for turn in episode.turns for name in turn.rewards})
-    return sum(weights.get(c, 1.0) * episode.total(seat, c) for c in names)
 
 
 def greedy_baselines(

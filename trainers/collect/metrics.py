@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -107,3 +107,24 @@ def _by_agent(episodes: Sequence[Episode]) -> dict[str, float]:
     if len(paid) < 2:
         return {}
     return {f"return/{player}": float(np.mean(values)) for player, values in sorted(paid.items())}
+
+
+def outcomes(episodes: Sequence[Episode]) -> dict[str, float]:
+    """Return the mean of every metric that environments have of their own, `outcome/<name>`.
+
+    Returns of seats are summarised elsewhere. A metric that only some episodes have is a mean of
+    those; episodes in which somebody could not answer are left out.
+    """
+    found: dict[str, list[float]] = {}
+    for episode in episodes:
+        if episode.stop is not StopReason.ERROR:
+            for name, value in episode.outcome.items():
+                if not name.startswith("return/"):
+                    found.setdefault(f"outcome/{name}", []).append(value)
+    return {name: float(np.mean(values)) for name, values in sorted(found.items())}
+
+
+def worth(episode: Episode, seat: str, weights: Mapping[str, float]) -> float:
+    """Return what an episode earned a seat, components weighted; 1 where no weight is given."""
+    names = sorted({name for turn in episode.turns for name in turn.rewards})
+    return sum(weights.get(c, 1.0) * episode.total(seat, c) for c in names)

@@ -141,8 +141,7 @@ class Curriculum:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         if self.history is not None:
             self.history.load_state_dict(state)
-        if "skills" in state:
-            self.by_skill.load_state_dict(state["skills"])
+        self.by_skill.load_state_dict(state["skills"])
 
     def _places(self, groups: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return places in the list of tasks, and their seeds."""

@@ -19,8 +19,8 @@ from coevo.envs.games.tensors import encoding
 from coevo.envs.games.vector import LEARNER, VectorView, numbered, vector_env
 from coevo.trainers.collect.metrics import rollout_metrics
 from coevo.trainers.progress import Progress
+from coevo.trainers.sb3.hyperparameters import SB3Config, baseline
 from coevo.trainers.sb3.past import PastSelves
-from coevo.trainers.sb3.settings import SB3Config, baseline
 
 PAST, PROGRESS = "past.safetensors", "progress.json"
 NEVER = 10**9

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from coevo.agents.models.network import Network, layers_of
-from coevo.trainers.sb3.settings import SelfPlay
+from coevo.trainers.sb3.hyperparameters import SelfPlay
 
 
 class PastSelves:

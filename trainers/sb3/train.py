@@ -18,12 +18,12 @@ from typing import Any
 
 from coevo.agents.models.sb3 import SB3Agent
 from coevo.trainers import checkpoint
-from coevo.trainers.loop import EvaluationHook, Update, drive
+from coevo.trainers.loop import EvaluationHook, UpdateResult, drive
 from coevo.trainers.measuring import Outcome, totals
 from coevo.trainers.progress import Progress
 from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.sb3.hyperparameters import SB3Config
 from coevo.trainers.sb3.learner import SB3Learner
-from coevo.trainers.sb3.settings import SB3Config
 
 
 class SB3Run:
@@ -72,7 +72,7 @@ class SB3Run:
         return metrics | {"seconds": time.monotonic() - began}, self.learner.finished
 
 
-def sb3_updates(run: SB3Run, hooks: Sequence[EvaluationHook] = ()) -> Iterator[Update]:
+def sb3_updates(run: SB3Run, hooks: Sequence[EvaluationHook] = ()) -> Iterator[UpdateResult]:
     """Train a learner of stable-baselines3 until its budget is spent, or continue such a run.
 
     Args:

@@ -12,7 +12,7 @@ from torch import Tensor
 from coevo.envs.core.config import config
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.trainers.archive.generation import Generation
-from coevo.trainers.collect.collector import worth
+from coevo.trainers.collect.metrics import worth
 from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.steps.sample_generation import SampleGeneration, newest
 

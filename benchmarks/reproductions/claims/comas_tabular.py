@@ -18,7 +18,7 @@ from coevo.envs.discussion.peer_review import PeerReview, PeerReviewConfig
 from coevo.envs.discussion.review_marks import SCORES, read_verdict
 from coevo.envs.discussion.review_texts import Discussion, terse_prompt
 from coevo.envs.questions import Question, QuestionSource
-from coevo.trainers.loop import Update
+from coevo.trainers.loop import UpdateResult
 from coevo.trainers.run import Run
 
 QUESTIONS, ANSWERS = 20, 5
@@ -111,7 +111,7 @@ def judges(margin: float) -> Callable[[int], MakePolicy]:
     return lambda seed: sized(ROWS, ANSWERS, starts(margin))
 
 
-def _look(run: Run, done: Update) -> tuple[float, float, float]:
+def _look(run: Run, done: UpdateResult) -> tuple[float, float, float]:
     """Return mean reward, share of invalid scores, and the most that is left of the sum.
 
     The last is by how much r(solution) + r(evaluation), summed over an episode, is off its number

@@ -14,7 +14,7 @@ from coevo.benchmarks.reproductions.run import QUICKLY, Arm, Trained, World
 from coevo.benchmarks.reproductions.worlds import Micro, numbered, world
 from coevo.envs.core.protocol import All, One, Pay, Protocol
 from coevo.envs.core.task import NoArguments
-from coevo.trainers.loop import Update
+from coevo.trainers.loop import UpdateResult
 from coevo.trainers.run import Run
 
 DESIGNER = "designer_0"
@@ -52,7 +52,7 @@ raw_env, env = world(Corridors, "corridors of doors", kind="mixed", seats=5)
 
 
 @torch.no_grad()
-def _solved(run: Run, done: Update) -> float:
+def _solved(run: Run, done: UpdateResult) -> float:
     """Return in how many corridors the protagonist gets through more often than not."""
     walker = run.learners["protagonist"].agent
     assert isinstance(walker, TabularPolicy)  # a run of tables

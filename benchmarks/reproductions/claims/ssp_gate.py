@@ -25,7 +25,7 @@ from coevo.envs.search.payoffs import (
     solver_payoff,
     success_share,
 )
-from coevo.trainers.loop import Update
+from coevo.trainers.loop import UpdateResult
 from coevo.trainers.run import Run
 
 PROPOSER, ASK = "proposer_0", "Ask"
@@ -101,7 +101,7 @@ def _maker(seed: int) -> MakePolicy:
     return sized(RELATIONS + 2, RELATIONS + 1, {ASK: zipf})
 
 
-def _successes(run: Run, done: Update) -> list[float]:
+def _successes(run: Run, done: UpdateResult) -> list[float]:
     """Return the share of solvers that succeeded, of every question that was opened."""
     return [e.outcome["success"] for e in done.episodes if "success" in e.outcome]
 
