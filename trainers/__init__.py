@@ -1,1 +1,1 @@
-"""Who learns: the training loop, its samplers and its checkpoints."""
+"""Training: the loop, its samplers and its checkpoints."""

@@ -95,7 +95,7 @@ class Algorithm:
     cycle: tuple[AnyStep, ...] = POLICY_GRADIENT
     """What one update does, step by step."""
     population: PopulationConfig = field(default_factory=Shared)
-    """Who has parameters of their own, and who plays whom."""
+    """Which seats share parameters, and which agents play each other."""
     rewards: RewardModules = ()
     """Reward modules added to the rules' payoff, each its own component."""
     judges: Mapping[str, JudgeRole] = field(default_factory=dict)
@@ -138,7 +138,7 @@ class Algorithm:
             raise ConfigError(conflict)
 
     def _check_step_roles(self) -> None:
-        """Refuse a step that asks a role which nobody answers for, or trains a head of none."""
+        """Refuse a step whose role has no parameter set, or whose reward head no module reads."""
         heads = {self.judges[r].policy for m in self.rewards for r in m.heads_asked}
         for step in self.cycle:
             for role in step.roles_asked:

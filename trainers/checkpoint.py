@@ -91,7 +91,7 @@ def remove(checkpoint: Path) -> None:
 def prune(folder: Path, most: int) -> None:
     """Delete checkpoints beyond the newest, and what a kill left half written or deleted.
 
-    Folders of other names are somebody else's.
+    Folders with other names are left alone.
     """
     left = complete(folder)[-most:]
     for path in folder.iterdir():
@@ -199,7 +199,7 @@ def set_aside(folder: Path) -> list[tuple[Path, str]]:
     Nothing is deleted: `step_000004` becomes `step_000004.damaged`, which is no checkpoint.
 
     Args:
-        folder: `checkpoints/` of a run that nobody writes to.
+        folder: `checkpoints/` of a run that is not running.
 
     Returns:
         The new name of each, and what is wrong with it.

@@ -1,9 +1,9 @@
 """Following a run's `metrics.jsonl` in TensorBoard, wandb or trackio.
 
-The file is the truth, and the loop knows nothing of who reads it. TensorBoard's files are made
-anew at every start of a run. What a tracker was told cannot be taken back: it is told of an
-update when a checkpoint keeps that update from being repeated. A run that was set back further
-all the same, or copied, goes there under a new name, with everything from its beginning.
+The loggers read the file; the loop does not know them. TensorBoard's files are written anew at
+every start of a run. What a tracker received cannot be taken back, so an update is sent only when
+a checkpoint holds it and it will not be repeated. A run that was set back further, or copied, is
+sent under a new name, from its beginning.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from coevo.trainers.trackers import Target, TensorBoard, Trackio, Wandb
 
 NAMES = ("tensorboard", "wandb", "trackio")
 NOTES = "loggers.json"
-"""File of a run: its loggers, and what each tracker was told."""
+"""File of a run: its loggers, and what was sent to each tracker."""
 
 Tell = Callable[[Episode], Iterable[str]]
 """Tells a play in lines of words."""

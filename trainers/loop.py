@@ -46,7 +46,7 @@ def train(config: TrainConfig, folder: RunFolder, hooks: Sequence[EvaluationHook
 
 
 def finish(run: Run, hooks: Sequence[EvaluationHook] = ()) -> None:
-    """Do update after update until a limit is reached, for those who look at none of them."""
+    """Do all updates until a limit is reached."""
     for _ in updates(run, hooks):
         pass
 
@@ -159,7 +159,7 @@ def _last_good(saved: int, folder: RunFolder) -> str:
 
 
 def _taken_up(run: Resumable) -> int:
-    """Drop what was logged after the newest checkpoint, and return the step of that."""
+    """Drop what was logged after the newest checkpoint, and return its update."""
     newest = checkpoint.latest_step(run.folder.checkpoints)
     if newest > run.progress.step:
         raise DataError(

@@ -1,4 +1,4 @@
-"""Who plays in a run, and what: made from its configuration, in every process that plays for it."""
+"""Environments and agents of a run, made from its configuration in every process that plays."""
 
 from __future__ import annotations
 

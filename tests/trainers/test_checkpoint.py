@@ -59,7 +59,9 @@ def trained(config, tmp_path):
 
 
 def save(run, keep=2):
-    state = {"estimator": run.estimator_state, "rewards": {}}
+    parts = {"collect": run.collector, "population": run.population, "judges": run.judges}
+    state = {name: part.state_dict() for name, part in parts.items()}
+    state |= {"estimator": run.estimator_state, "rewards": {}, "archive": []}
     return run_state.save(
         run.folder.checkpoints, run.learners, run.population, run.progress, state, keep
     )

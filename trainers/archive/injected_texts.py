@@ -18,16 +18,16 @@ from coevo.trainers.collect.rollout import EpisodeSpec
 
 @dataclass(frozen=True)
 class InjectedTexts:
-    """Shares artifacts out to the seats of every group, which are told their texts.
+    """Shares artifacts out to the seats of every group; their prompts get the texts.
 
-    In all episodes of a group a seat is told the same: what a text is worth must not become
+    In all episodes of a group a seat gets the same text: the worth of a text must not become
     advantage.
     """
 
     artifacts: Sequence[Artifact]
     by: Sharing
     seats: Sequence[str]
-    """Names or patterns of the seats that are told; none stands for all seats of learners."""
+    """Names or patterns of the seats that get a text; none stands for all seats of learners."""
     trained: Trained
     learners: Collection[str]
     entropy: Sequence[int]
@@ -37,11 +37,11 @@ class InjectedTexts:
     def __call__(self, spec: EpisodeSpec, group: int, number: int) -> EpisodeSpec:
         """Return the spec with the texts of its group."""
         rng = np.random.default_rng([*self.entropy, group, 4])
-        shared = self.by.shared_out(self.artifacts, self._told(spec), rng)
-        told = {s: Injected(a.id, str(a.payload), self.trained) for s, a in shared.items()}
-        return replace(spec, injected=told)
+        shared = self.by.shared_out(self.artifacts, self._seats_of(spec), rng)
+        injected = {s: Injected(a.id, str(a.payload), self.trained) for s, a in shared.items()}
+        return replace(spec, injected=injected)
 
-    def _told(self, spec: EpisodeSpec) -> list[str]:
+    def _seats_of(self, spec: EpisodeSpec) -> list[str]:
         if not self.seats:
             return [s for s, player in spec.players.items() if player in self.learners]
         return [s for s in spec.players if any(fnmatch.fnmatchcase(s, p) for p in self.seats)]
@@ -50,7 +50,7 @@ class InjectedTexts:
 def worth_by_artifact(
     episodes: Sequence[Episode], component: str
 ) -> dict[str, list[tuple[float, Episode]]]:
-    """Return for every artifact what the seats earned that were told it, with their episodes.
+    """Return for every artifact what the seats with its text earned, with their episodes.
 
     Args:
         episodes: those that ended in an error do not count.
@@ -60,7 +60,7 @@ def worth_by_artifact(
     for episode in episodes:
         if episode.stop is StopReason.ERROR:
             continue
-        told = dict.fromkeys((i, t.agent) for t in episode.turns for i in t.injected)
-        for name, seat in told:
+        used = dict.fromkeys((i, t.agent) for t in episode.turns for i in t.injected)
+        for name, seat in used:
             found.setdefault(name, []).append((episode.total(seat, component), episode))
     return found

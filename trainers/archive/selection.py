@@ -1,4 +1,4 @@
-"""Selection: which artifacts are used, by whom, and which are kept."""
+"""Selection: which artifacts are used, in which seats, and which are kept."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Deal:
 
 
 Sharing = Annotated[Softmax | Deal, choice()]
-"""Who is told which."""
+"""Which seats get which artifact."""
 
 
 @config

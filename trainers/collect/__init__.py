@@ -1,1 +1,1 @@
-"""Episodes from policies: which tasks are played, who sits where, and what it was worth."""
+"""Episodes from policies: which tasks are played, by which agents, and with which rewards."""

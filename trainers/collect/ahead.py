@@ -118,7 +118,7 @@ def _in_background(play: Callable[[], list[Group]]) -> Played:
     def work() -> None:
         try:
             batch.set_result(play())
-        except BaseException as error:  # whoever takes the batch raises it
+        except BaseException as error:  # taking the batch raises it
             batch.set_exception(error)
 
     threading.Thread(target=work, name="coevo-ahead", daemon=True).start()

@@ -41,7 +41,7 @@ from coevo.trainers.samplers import (
 )
 
 HELD_OUT = 2**20
-"""Marks the random streams of episodes that judge something, not to be learnt from."""
+"""Marks the random streams of held-out episodes."""
 
 
 @dataclass(frozen=True)
@@ -137,10 +137,9 @@ class Collector:
     def held_out(
         self, tasks: int, step: int, variations: Sequence[Variation | None] = (None,)
     ) -> list[list[Episode]]:
-        """Return episodes of the same tasks under every variation, for it to be judged by.
+        """Play held-out tasks once per variation.
 
-        No update has these tasks: their seeds lie beyond those that training draws. Everybody draws
-        alike under every variation.
+        Training never draws their seeds. Agents draw the same random numbers under every variation.
         """
         rng = np.random.default_rng([self.seed, step, HELD_OUT])
         seeds = rng.integers(2**31, 2**32, size=tasks)
@@ -162,7 +161,7 @@ class Collector:
         return sum(len(t.token_ids or ()) for t in turns if t.player.partition("@")[0] in own)
 
     def plan(self, step: int, groups: int, batch: int = 0) -> list[Group]:
-        """Decide which tasks are played how often, and who sits where."""
+        """Decide which tasks are played how often, by which agents."""
         seed, tasks = self.seed, self.curriculum.propose(step, groups, batch)
         planned: list[Group] = []
         stream = 0
@@ -252,7 +251,7 @@ class Collector:
 
     def _rewarded(self, played: list[Group], step: int, batch: int) -> list[Group]:
         """Apply every reward module to what was played."""
-        # Who is asked as a judge draws alike wherever, and in how many parts, it was played.
+        # A judge draws the same numbers, wherever and in how many parts episodes were played.
         agents = self.population.agents
         for name, seed in self._seeds(agents, step, batch).items():
             agents[name].reseed(seed)
@@ -296,7 +295,7 @@ class Collector:
         ]
 
     def _results(self, group: Group) -> Iterator[Result]:
-        """Return who earned what in the episodes of a group."""
+        """Return what each player earned in the episodes of a group."""
         component = self.settings.component
         for spec, episode in zip(group.specs, group.episodes, strict=True):
             if episode.stop is not StopReason.ERROR:

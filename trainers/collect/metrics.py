@@ -23,8 +23,8 @@ def rollout_metrics(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[s
     A win is the single highest score of an episode (`lead` above 0), as in evaluation. Comparing
     with the other seats, and not with 0, fits every payoff scale; asking the registry for
     competitive tasks alone would lose the generic environment, which is `mixed` and mostly plays
-    zero-sum games. Where all seats are paid alike (`cooperative`) nobody can win, and no rate is
-    given. Episodes in which somebody could not answer are counted (`stop/error`) and left out of
+    zero-sum games. Where all seats earn the same (`cooperative`) there is no winner, and no rate is
+    given. Episodes in which an agent could not answer are counted (`stop/error`) and left out of
     the rest. `invalid/<component>` counts the replies that a reward module found no reward for.
     """
     stops = Counter(str(e.stop) for e in episodes)
@@ -78,7 +78,7 @@ def _by_caller(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[str, f
 
 
 def score(episode: Episode, seat: str) -> float:
-    """Return what the rules paid a seat, and what illegal replies cost or brought it."""
+    """Return a seat's payoff, with the penalties or gains of illegal replies."""
     return episode.total(seat, "payoff") + episode.total(seat, "illegal")
 
 
@@ -86,7 +86,7 @@ def lead(episode: Episode, seat: str) -> float:
     """Return a seat's score minus the best score of the others.
 
     The score is the payoff of the rules and, where a forfeit ended the episode, what that brought.
-    Who forfeited is behind everybody who did not: -inf, and no rival of theirs.
+    A seat that forfeited is behind all others: -inf, and no rival of theirs.
     """
     out = episode.offenders
     if seat in out:
@@ -113,7 +113,7 @@ def outcomes(episodes: Sequence[Episode]) -> dict[str, float]:
     """Return the mean of every metric that environments have of their own, `outcome/<name>`.
 
     Returns of seats are summarised elsewhere. A metric that only some episodes have is a mean of
-    those; episodes in which somebody could not answer are left out.
+    those; episodes in which an agent could not answer are left out.
     """
     found: dict[str, list[float]] = {}
     for episode in episodes:

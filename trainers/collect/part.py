@@ -2,7 +2,7 @@
 
 What happens in a part depends on the part and on the weights alone: every agent's sampling is
 started anew for it, and each of its conversations draws from random numbers of its own. So it does
-not matter who plays it, or when, nor, up to last digits, how episodes are cut into parts.
+not matter which process plays it, or when, nor, up to last digits, how episodes are cut into parts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Part:
 
     @property
     def players(self) -> set[str]:
-        """Return who plays, greedy twins included."""
+        """Names of the players, greedy twins included."""
         return {name for spec in self.specs for name in spec.players.values()}
 
 

@@ -32,7 +32,7 @@ UNUSED = np.random.default_rng(0)
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSpec:
-    """What to play: the task, and who sits where."""
+    """What to play: the task, and the agent of every seat."""
 
     seed: int
     """Seed of the environment; equal seeds give equal tasks and equal chance."""
@@ -55,7 +55,7 @@ class _Live:
     env: TextEnv
     rng: np.random.Generator
     own: dict[str, np.random.Generator] = field(default_factory=dict)
-    """Agent -> its generator, from which nobody finds the seed."""
+    """Agent -> its generator, which does not reveal the seed."""
     asked: set[str] = field(default_factory=set)
     """Seats that have not answered yet."""
     waiting: dict[str, tuple[Request, Reply]] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class _Live:
         return self.own[name]
 
     def note(self, turn: Turn, request: Request, reply: Reply, agent: Agent) -> None:
-        """Write down who wrote a turn, from which tokens, and what was added to its prompt."""
+        """Note the writer of a turn, its tokens, and what was added to its prompt."""
         turn.player, turn.version = self.spec.players[turn.agent], (reply.policy or agent).version
         turn.prompt_ids, turn.token_ids = reply.prompt_ids, reply.token_ids
         turn.logprobs, turn.allowed = reply.logprobs, reply.allowed
@@ -110,7 +110,7 @@ def rollout(
 
     Returns:
         One finished episode per spec, in order, with tokens where the agent is a policy. An
-        episode in which somebody could not answer has stopped with `StopReason.ERROR`.
+        episode in which an agent could not answer has stopped with `StopReason.ERROR`.
     """
     template = make(env_id, **(env_options or {}))
     return rollout_of({spec.env: template for spec in specs}, specs, agents)
@@ -227,7 +227,7 @@ class _Rollout:
         return moved
 
     def _advance(self, one: _Live) -> bool:
-        """Step with the replies at hand; return whether somebody can be asked."""
+        """Step with the replies at hand; return whether an agent can be asked."""
         env = one.env
         while one.stepping is None and env.awaiting and env.agent_selection in one.waiting:
             request, reply = one.waiting.pop(env.agent_selection)
@@ -243,7 +243,7 @@ class _Rollout:
         return one.stepping is None and bool(env.awaiting)
 
     def _noted(self, one: _Live) -> None:
-        """Note who wrote the turn that an environment has taken."""
+        """Note the writer of the turn that an environment has taken."""
         assert one.stepping is not None  # it has taken one
         request, reply = one.stepping
         one.stepping = None

@@ -20,7 +20,7 @@ class Variation(Protocol):
         """Return a spec as it is going to be played.
 
         Args:
-            spec: the task, and who sits where.
+            spec: the task, and the agent of every seat.
             group: key of its group.
             number: its place in the group.
         """

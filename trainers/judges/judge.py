@@ -46,21 +46,21 @@ class Judge(RewardModule):
     """Pays every seat, at its last turn, what a role thinks of its final answer, from 0 to 1.
 
     `pointwise`: the share of its answers that say it is right. `pairwise`: how often it is
-    preferred to the others of its task, each pair asked in both orders, so that who stands first
+    preferred to the others of its task, each pair asked in both orders, so that which stands first
     gains nothing. `groupwise`: its mean rank in orders of up to `size` replies of its task, 1 for
     the best. Equal replies of a pair tie and are not asked about.
     """
 
     name: Literal["judge"] = "judge"
     role: str = "judge"
-    """Who is asked."""
+    """Role that is asked."""
     how: Literal["pointwise", "pairwise", "groupwise"] = "pointwise"
     samples: Annotated[int, whole(1, 1000)] = 1
     """Times that a question is asked."""
     size: Annotated[int, whole(2, q.MOST)] = 4
     """Replies that are put in order at once."""
     of: Literal["all", "unverified"] = "all"
-    """Whose replies: everybody's, or those that no verifier has judged."""
+    """Which replies are judged: all, or those that no verifier has judged."""
     on_failure: Literal["raise", "tie", "drop"] = "drop"
     """What an answer that cannot be read does: it ends the run, it counts as a tie (1/2), or it
     counts for nothing, so that a reply without any other answer has no valid reward."""

@@ -40,7 +40,7 @@ class Question:
     """What it may answer; empty where any text is an answer."""
     kind: Kind = "other"
     target: str = ""
-    """The right answer; empty where nobody knows."""
+    """The right answer; empty where it is unknown."""
     worth: tuple[float, ...] = ()
     """What the replies that are to be put in order are worth, where that is known."""
     reply: str = ""
@@ -102,7 +102,7 @@ def groupwise(task: str, answers: Sequence[str], worth: Sequence[float] = ()) ->
 
 
 def graded(task: str, answer: str, top: int) -> Question:
-    """Ask for the points of an answer by a rubric that was told."""
+    """Ask for the points of an answer by the rubric in the prompt."""
     text = f"{_task(task)}\nAnswer: {quote_line(answer)}\nPoints by the rubric, 0 to {top}?"
     return Question(_chat(text), tuple(map(str, range(top + 1))))
 

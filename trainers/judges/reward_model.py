@@ -25,9 +25,9 @@ class RewardModel(RewardModule):
 
     name: Literal["reward_model"] = "reward_model"
     role: str = "judge"
-    """Whose head."""
+    """Name of the role whose reward head is trained."""
     read: Literal["sigmoid", "above_half", "logit"] = "sigmoid"
-    """What is paid: sigmoid(f), 1 where that is above 1/2, or f itself."""
+    """The reward: sigmoid(f), 1 where that is above 1/2, or f itself."""
     per_turn = False
 
     @property
@@ -82,10 +82,10 @@ def last_turns(index: int, episode: Episode) -> list[tuple[int, int]]:
 
 
 def asked(component: str, role: str, context: ScoreContext) -> Judges:
-    """Return who is asked.
+    """Return the judges.
 
     Raises:
-        ConfigError: nobody is there, outside of training.
+        ConfigError: there are none, outside of training.
     """
     if context.judges is None:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Who answers for a role: the parameter sets that a run binds its judges to, and what they cost."""
+"""Roles of judges: the parameter sets that answer for them, and what they cost."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Roles:
         if not questions:
             return []
         spec, agent = self.bound[role], self.agent(role)
-        questions = [self._told(role, q) for q in questions]
+        questions = [self._with_text(role, q) for q in questions]
         rng = np.random.default_rng(0)  # policies have generators of their own
         requests = [request(q, rng, masked=spec.masked) for q in questions]
         turns = [
@@ -91,7 +91,7 @@ class Roles:
         return [found[i] for i in range(len(questions))]
 
     def read(self, role: str, questions: Sequence[Question]) -> list[Turn]:
-        """Return the replies of questions in the tokens of a role's policy; nobody is asked."""
+        """Return the replies of questions in the tokens of a role's policy, without asking it."""
         policy = self.agent(role)
         assert isinstance(policy, Policy)  # it has a head
         rng = np.random.default_rng(0)
@@ -108,7 +108,7 @@ class Roles:
         return batch.sequences
 
     def agent(self, role: str) -> Agent:
-        """Return who answers for a role."""
+        """Return the agent that answers for a role."""
         return self.agents[self.bound[role].policy]
 
     def version(self, role: str) -> int:
@@ -133,10 +133,10 @@ class Roles:
         self._counts[f"judge/{role}/questions"] += questions
         self._counts[f"judge/{role}/failures"] += failures
 
-    def _told(self, role: str, question: Question) -> Question:
-        """Return a question with what the role was told before it."""
-        told = self.injected.get(role)
-        return replace(question, chat=told.added(question.chat)) if told else question
+    def _with_text(self, role: str, question: Question) -> Question:
+        """Return a question with the injected text of the role before it."""
+        text = self.injected.get(role)
+        return replace(question, chat=text.added(question.chat)) if text else question
 
     def _turn(self, role: str, question: Question, reply: Reply) -> Turn:
         name = self.bound[role].policy
@@ -159,10 +159,10 @@ def request(question: Question, rng: np.random.Generator, *, masked: bool) -> Re
     return Request(SEAT, question.chat, {"legal_actions": legal}, rng, masked=masked)
 
 
-def episode(turn: Turn, paid: Mapping[str, float] | None = None) -> Episode:
-    """Return an answer as an episode of one turn, paid by component."""
+def episode(turn: Turn, rewards: Mapping[str, float] | None = None) -> Episode:
+    """Return an answer as an episode of one turn, with rewards by component."""
     made = Episode("judge", 0, {}, (SEAT,), "", [turn], StopReason.FINISHED)
-    for component, reward in (paid or {}).items():
+    for component, reward in (rewards or {}).items():
         turn.pay(component, {SEAT: reward})
     return made
 
@@ -170,7 +170,7 @@ def episode(turn: Turn, paid: Mapping[str, float] | None = None) -> Episode:
 def bind(
     population: Population, bound: Mapping[str, JudgeRole], modules: Collection[RewardModule]
 ) -> frozenset[str]:
-    """Give every role a parameter set, and make those that nobody has a seat in.
+    """Give every role a parameter set, and make the sets that have no seat.
 
     Returns:
         The sets that were made.

@@ -50,15 +50,15 @@ class _Scale:
 class Rubric(RewardModule):
     """Pays every seat, at its last turn, the points that a role gives its answer by a rubric.
 
-    A rubric has an item on every line, each worth 0 to `points`; the role is told it by the step
+    A rubric has an item on every line, each worth 0 to `points`; the role gets it from the step
     `draw` and answers with their sum. So the scale moves when a rubric is rewritten, and with it
-    what a critic has learnt: what is paid is the grade less the mean of all grades under this
+    what a critic has learnt: the reward is the grade less the mean of all grades under this
     version of the rubric, in standard deviations. Source: MPO, arXiv 2504.20157.
     """
 
     name: Literal["rubric"] = "rubric"
     role: str = "judge"
-    """Who is asked."""
+    """Role that is asked."""
     points: Annotated[int, whole(1)] = 5
     """Most points of an item."""
     scale: Literal["version", "run", "points"] = "version"
@@ -83,7 +83,7 @@ class Rubric(RewardModule):
         judges = asked(self.component, self.role, context)
         if self.role not in judges.injected:
             raise ConfigError(
-                f"reward {self.component!r}: {self.role} was told no rubric; begin the cycle with "
+                f"reward {self.component!r}: {self.role} has no rubric; begin the cycle with "
                 f"{{name: inject_text, kind: rubric, role: {self.role}}}"
             )
         rubric = judges.injected[self.role]
@@ -101,8 +101,8 @@ class Rubric(RewardModule):
                 grades[i, k] = turn.notes[self.component] = float(said.move)
         seen = self._with(version, list(grades.values()))
         for (i, k), grade in grades.items():
-            paid = grade if self.scale == "points" else seen.standard(grade)
-            table[i][k][episodes[i].turns[k].agent] = paid
+            reward = grade if self.scale == "points" else seen.standard(grade)
+            table[i][k][episodes[i].turns[k].agent] = reward
         return Scores(table, version, invalid)
 
     def fit(self, episodes: Sequence[Episode]) -> Mapping[str, float]:

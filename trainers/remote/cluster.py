@@ -112,7 +112,7 @@ def _check_there(given: str) -> None:
         given: HOST:PORT of the cluster; in other forms Ray finds it itself.
 
     Raises:
-        ConfigError: nobody answers, or this machine is no part of the cluster.
+        ConfigError: no answer, or this machine is no part of the cluster.
     """
     host, _, port = given.rpartition(":")
     if not port.isdecimal() or "/" in host:

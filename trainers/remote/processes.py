@@ -81,7 +81,7 @@ class Rank:
         except KeyboardInterrupt:  # the first one was asked to stop
             return
         finally:
-            ranks.leave()  # who waits for this one hears of it
+            ranks.leave()  # ranks that wait for this one get an error
 
 
 class Processes:
@@ -155,7 +155,7 @@ class Processes:
         ranks.join(ranks.Place(0, self.ranks, meeting))
 
     def backend(self, population: Population) -> RolloutBackend | None:
-        """Return who plays for a population: the workers, or None for this process."""
+        """Return the rollout backend: the workers, or None to play in this process."""
         if not self.workers:
             return None
         wanted = {"num_cpus": 1, "num_gpus": self._gpus, "scheduling_strategy": "SPREAD"}
@@ -184,7 +184,7 @@ class Processes:
         return ""
 
     def _cut_off(self, there: dict[Any, str]) -> None:
-        """Close connections with machines that are gone: nobody else tells who waits for one.
+        """Close connections with machines that are gone: waiting ranks get no other sign.
 
         Args:
             there: what a rank is asked -> its machine.

@@ -1,8 +1,8 @@
 """Rollout workers: Ray actors with environments and engines of their own, which play parts.
 
 A worker makes its environments and policies from the run's configuration, and is sent weights when
-they have moved. A part is the same whoever plays it, so that it does not matter which worker is the
-quicker one, and a part whose worker dies is asked of a new one.
+they have moved. A part is the same whichever worker plays it, so the speed of workers does not
+matter, and a part whose worker dies is played by a new one.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Worker:
     def _take(self, name: str, agent: Agent, sent: Sent) -> None:
         import ray
 
-        assert isinstance(agent, Policy)  # nobody else has weights to be sent
+        assert isinstance(agent, Policy)  # only policies have weights to send
         if self._held.get(name) != sent.number:
             load_own(agent.model, load(ray.get(sent.tensors)))
             self._held[name] = sent.number
@@ -188,7 +188,7 @@ class Workers:
         self._closed = True
         for worker in self._living:
             self.ray.kill(worker)
-        # Who waits for one hears of its death, but not of the end of Ray.
+        # A caller that waits for a worker gets its death as an error, but not the end of Ray.
         self._pool.shutdown(cancel_futures=True)
 
     def _new(self) -> Any:
@@ -198,7 +198,7 @@ class Workers:
         return worker
 
     def _another(self) -> Any:
-        """Return who takes the place of a worker that died: a new one, or else another idle one.
+        """Return the replacement of a worker that died: a new one, or else another idle one.
 
         Raises:
             WorkerError: none is left, and the cluster has no room for a new one.

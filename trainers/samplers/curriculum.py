@@ -114,11 +114,11 @@ class Curriculum:
     def observe(self, seen: Sequence[Seen], step: int) -> None:
         """Note how the tasks of an update went, those that are not learnt from included."""
         low, high = self.collect.low, self.collect.high
-        told = [(p, min(max(x, low), high)) for p, scores in seen for x in scores]
-        names = [self.skills.index(self.sources[p.env].skill) for p, _ in told]
-        self.by_skill.after_update(names, [x for _, x in told])
+        found = [(p, min(max(x, low), high)) for p, scores in seen for x in scores]
+        names = [self.skills.index(self.sources[p.env].skill) for p, _ in found]
+        self.by_skill.after_update(names, [x for _, x in found])
         if self.history is not None:
-            self.history.after_update([p.place for p, _ in told], [x for _, x in told])
+            self.history.after_update([p.place for p, _ in found], [x for _, x in found])
 
     def metrics(self) -> dict[str, float]:
         """Return what the latest episodes of every skill were worth, 0..1, where there are several.

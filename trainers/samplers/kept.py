@@ -33,7 +33,7 @@ class Kept:
     """An episode in a buffer; log-probabilities and policy versions are in its turns."""
 
     episode: Episode
-    """With every reward paid; a buffer does not change it."""
+    """With all its rewards; a buffer does not change it."""
     group: int
     """Key of the task within its update."""
     step: int

@@ -53,7 +53,7 @@ class TaskStats:
 
     @classmethod
     def unseen(cls, tasks: int) -> TaskStats:
-        """Return the statistics of tasks that nobody has played.
+        """Return the statistics of tasks that were never played.
 
         >>> TaskStats.unseen(2).trials_P.tolist()
         [0.0, 0.0]

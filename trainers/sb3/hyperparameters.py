@@ -19,7 +19,7 @@ from coevo.envs.core.errors import ConfigError, missing_extra, unknown
 
 @dataclass(frozen=True, kw_only=True)
 class SelfPlay:
-    """Who sits in the other seats: the learner as it was after an update."""
+    """Opponents: the learner as it was after earlier updates."""
 
     latest: float = 0.5
     """Probability, per seat and play, of the newest update; else one of the kept, evenly."""

@@ -1,4 +1,4 @@
-"""Past selves of a learner, who play against it."""
+"""Past selves of a learner, its opponents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PastSelves:
 
     Playing only the newest self chases it in circles where no pure strategy is best; older ones in
     between are the opponents of fictitious self-play (Heinrich et al., 2015), a few instead of all.
-    There is nobody to draw before the first `renew`.
+    There is none to draw before the first `renew`.
 
     Args:
         settings: how many, how often.
@@ -36,7 +36,7 @@ class PastSelves:
             self.kept = [*self.kept, replace(now, name="past_self")][-self.settings.size :]
 
     def draw(self, rng: np.random.Generator) -> Network:
-        """Draw who sits in one seat for one play."""
+        """Draw the player of one seat for one episode."""
         among = self.newest if rng.random() < self.settings.latest else self.kept
         return among[int(rng.integers(len(among)))]
 

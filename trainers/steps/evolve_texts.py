@@ -19,7 +19,7 @@ from coevo.trainers.steps.writers import Imitate, Newcoming
 class EvolveTexts(Step):
     """Prunes the worse of the texts, and lets newcomers write until every seat has one.
 
-    The first generation, where there is no text yet, consists of newcomers who are shown nothing. A
+    The first generation, where there is no text yet, consists of newcomers without examples. A
     newcomer that fails repeats the best text that it was shown.
     """
 

@@ -29,12 +29,12 @@ class InjectText(Step):
     """Which artifacts."""
     by: Sharing = Softmax()
     seats: tuple[str, ...] = ()
-    """Who is told, such as `[solver_*]`; empty for every seat of a learner."""
+    """Seats whose prompts get the text, such as `[solver_*]`; empty for every seat of a learner."""
     trained: Trained = "as_seen"
     """Whether a reply is learnt under the prompt that was seen, or under the one `stripped` of the
     text."""
     role: str = ""
-    """Role of judges that is told instead of seats, one text for the whole update."""
+    """Role of judges whose prompts get the text instead, one text for the whole update."""
     first: tuple[str, ...] = ()
     """Texts that the archive holds at the start."""
 
@@ -47,7 +47,7 @@ class InjectText(Step):
 
     @property
     def gives(self) -> tuple[str, ...]:
-        """Texts in prompts of seats; what a judge is told is no business of later steps."""
+        """Texts in prompts of seats; texts for a judge concern no later step."""
         return () if self.role else ("texts",)
 
     @property

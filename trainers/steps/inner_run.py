@@ -26,16 +26,16 @@ SETTLED = {
     "episodes_logged": 0,
     "probe_points": 0,
 }
-"""Settings of inner runs: they end by their updates, and nobody watches them."""
+"""Settings of inner runs: they end after a number of updates, and log no episodes."""
 
 
 @config
 class InnerRun(Step):
-    """Trains a run with every distinct text that was written, and pays the writers its fitness.
+    """Trains a run with every distinct text, and rewards the writers with its fitness.
 
     Fitness is the mean reward of the trained policies on held-out tasks, in the component
     `fitness`. All runs of an update have one seed, so that what differs is the text. A run that
-    fails, because of its text or on its way, is on record as a failure and pays `failed`.
+    fails, because of its text or on its way, is recorded as a failure with the reward `failed`.
     """
 
     moves: ClassVar = True
@@ -106,7 +106,7 @@ class InnerRun(Step):
             return self._trained(ctx.fork(self.changed(text, int(seed)), name))
         except (OSError, MemoryError):
             raise
-        except Exception as error:  # a text can break a run in ways that nobody foresees
+        except Exception as error:  # a text can break a run in any way
             return _Fitness(self.failed, " ".join(f"{type(error).__name__}: {error}".split())[:300])
 
     def changed(self, text: str, seed: int) -> dict[str, Any]:

@@ -52,14 +52,14 @@ class Certified(_ForHead):
 
     Cooper (arXiv 2508.05613): the first certified reply of a group; an assistant rewrites it into a
     wrong one, which is accepted if its final answer differs. Rewritten replies have the style of
-    right ones, so that they teach nothing of a style that is wrong and well paid: `own_wrong` takes
+    right ones, so that they teach nothing about a wrong style with high rewards: `own_wrong` takes
     the policy's own replies that are not certified instead, and `both` one of each.
     """
 
     kind: ClassVar[str] = "reward_pairs"
     name: Literal["certified"] = "certified"
     role: str = "judge"
-    """Whose head learns from the pairs."""
+    """Role whose reward head learns from the pairs."""
     negatives: Literal["rewrite", "own_wrong", "both"] = "rewrite"
     """Where wrong replies come from."""
     assistant: str = "assistant"
@@ -124,7 +124,7 @@ class Verdicts(_ForHead):
     kind: ClassVar[str] = "reward_targets"
     name: Literal["verdicts"] = "verdicts"
     role: str = "judge"
-    """Whose head learns from them."""
+    """Role whose reward head learns from them."""
 
     def made(self, ctx: UpdateContext) -> Items | None:
         """Return one item for each reply, or None."""
@@ -140,7 +140,7 @@ class Verdicts(_ForHead):
 
 @config
 class Questions:
-    """Questions for a judge out of verdicts that were paid for already.
+    """Questions for a judge, made from verdicts that exist already.
 
     SPARK (arXiv 2509.22624), for every group: all right, whether its first answer is right; all
     wrong, whether one of them is; else with probability `pointwise` whether one is, of a class by a

@@ -1,8 +1,8 @@
 """Make items of other kinds from scored episodes: pairs, demonstrations, failures and more.
 
 Trajectories are compared with those of the same task, seat and parameter set. What one is worth is
-the sum of its rewards, each component with its weight (`advantage.reward_weights`); what a turn is
-worth are those that it was paid.
+the sum of its rewards, each component with its weight (`advantage.reward_weights`); a turn is worth
+its own rewards.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
 
 
 class _FromGroups(ABC):
-    """What is made of the trajectories of a group, told by their places in it."""
+    """Items made from the trajectories of a group, given by their places in it."""
 
     kind: ClassVar[str]
     keep: Annotated[float, real(above=0, high=1)] | None = None

@@ -70,13 +70,13 @@ Source = Annotated[Cached | Preferences, choice()]
 
 @config
 class QuestionJudge(Step):
-    """Asks a role each question several times; its answers are episodes, paid if they are right."""
+    """Asks a role each question several times; right answers are episodes with a reward of 1."""
 
     gives: ClassVar = ("episodes",)
     name: Literal["question_judge"] = "question_judge"
     of: Source = Preferences()
     role: str = "judge"
-    """Who is asked."""
+    """Role that is asked."""
     samples: Annotated[int, whole(1)] = 8
     """Answers to each question; they are one group."""
     join: bool = True

@@ -57,7 +57,7 @@ class RewriteText(Step):
         ctx.metrics[f"archive/{self.kind}/failed"] = float(bool(written.failure))
 
     def _found(self, episodes: list[Episode]) -> list[tuple[float, Episode]]:
-        """Return what seats were paid, with their episodes, the worst first."""
+        """Return the rewards of seats with their episodes, the worst first."""
         paid = [
             (reward, episode)
             for episode in episodes

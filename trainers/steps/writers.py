@@ -28,7 +28,7 @@ class Written:
 
 
 class Proposer:
-    """Base of those who write; subclasses are components with a name."""
+    """Base of writers that improve a text; subclasses are components with a name."""
 
     name: str
 
@@ -52,10 +52,10 @@ class Proposer:
 
 @config
 class Asking:
-    """Base of those who ask an agent for a text."""
+    """Base of writers that ask an agent for a text."""
 
     agent: str = ""
-    """Who is asked, such as `openai:MODEL`; empty for the first policy of the run."""
+    """Agent that is asked, such as `openai:MODEL`; empty for the first policy of the run."""
     longest: Annotated[int, whole(1)] = 600
     """Characters of its text; what is beyond is cut."""
 
@@ -160,11 +160,11 @@ def _transcript(episode: Episode) -> str:
 
 
 Proposing = Annotated[Reflect | Review, choice(Proposer)]
-"""Who writes: a component, or an object of one's own."""
+"""A writer: a component, or an object of one's own."""
 
 
 class Newcomer:
-    """Base of those who write; subclasses are components with a name."""
+    """Base of writers that improve a text; subclasses are components with a name."""
 
     name: str
 
@@ -175,7 +175,7 @@ class Newcomer:
 
         Args:
             ctx: of the update; its policies may be asked.
-            elders: what it is shown of those who survived, the best first; there may be none.
+            elders: texts of the survivors that it is shown, the best first; there may be none.
             rng: of this newcomer.
         """
         raise NotImplementedError(f"{type(self).__name__} must define __call__")  # abstract
@@ -220,4 +220,4 @@ def _first_prompt(ctx: UpdateContext) -> str:
 
 
 Newcoming = Annotated[Imitate, choice(Newcomer)]
-"""Who writes: a component, or an object of one's own."""
+"""A writer: a component, or an object of one's own."""

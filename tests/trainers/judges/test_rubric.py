@@ -92,9 +92,7 @@ def test_what_was_counted_is_in_the_checkpoint():
 
 def test_a_judge_without_a_rubric_is_an_error_in_one_line():
     roles = Roles({"judge": JudgeRole()}, {"judge": Counts()})
-    with pytest.raises(
-        ConfigError, match=r"judge was told no rubric; begin .*inject_text"
-    ) as caught:
+    with pytest.raises(ConfigError, match=r"judge has no rubric; begin .*inject_text") as caught:
         apply_batch([Rubric()], plays("a"), ScoreContext(judges=roles))
     assert "\n" not in str(caught.value)
 
