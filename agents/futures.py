@@ -1,4 +1,4 @@
-"""Waiting for what is made elsewhere: replies of servers, steps of slow environments."""
+"""Waiting for futures: replies of servers, steps of slow environments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a user writes to an agent: a name, a folder, a run, a Hub id, `openai:MODEL`.
+"""From a name to an agent: a scripted player, a folder, a run, a Hub id, `openai:MODEL`.
 
 A run whose seats have policies of their own is one agent, each seat played by its policy.
 `RUN/checkpoints/step_000020/player_0` names one of them, to play all seats. A policy may rest on

@@ -1,4 +1,4 @@
-"""What can be trained: an agent that asks an engine for the tokens of its replies.
+"""A trainable agent, which asks an engine for the tokens of its replies.
 
 Three objects take part. The policy turns chats into prompts of token ids and samples into replies.
 The engine samples for every parameter set that was published to it. The weights are what a learner

@@ -1,4 +1,4 @@
-"""Every agent that needs no model, by name: the one list of who can play.
+"""The agents that need no model, by name.
 
 `coevo.agents.load.load_agent` knows these names and those of models; the single-agent views of the
 environments (`opponents="random"`) know these.

@@ -1,4 +1,4 @@
-"""How replies are drawn: settings, the distribution they make, and ids allowed by a mask."""
+"""Sampling: settings, the distribution that they give, and masks over ids."""
 
 from __future__ import annotations
 

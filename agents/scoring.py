@@ -1,4 +1,4 @@
-"""Forward passes over given token sequences: what policies and learners compute alike."""
+"""Forward passes over given token sequences, shared by policies and learners."""
 
 from __future__ import annotations
 

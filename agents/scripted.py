@@ -1,4 +1,4 @@
-"""Players without a model: random, first legal, fixed texts, and the step from odds to a reply."""
+"""Players without a model: random, first legal, fixed texts; and drawing a reply from odds."""
 
 from __future__ import annotations
 

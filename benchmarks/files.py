@@ -1,4 +1,4 @@
-"""Names in paths, and small JSON files; light: pages and watchers read them without torch."""
+"""Names in paths, and small JSON files; imports no model library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good an agent is: one number with its uncertainty, and what it rests on."""
+"""The measurement of an agent: a number, its uncertainty, and the data behind it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one number by which an environment scores an agent, and what that number is worth.
+"""The metric of each environment, and how its values are normalised.
 
 exploitability      what a perfect opponent gains, exactly; less is better; needs probabilities
 return_vs_oracle    mean payoff against the oracle, every start from each seat

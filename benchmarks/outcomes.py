@@ -1,4 +1,4 @@
-"""What a finished episode counts for each seat.
+"""The outcome of a finished episode for each seat.
 
 The score of a seat is its `payoff`. If the episode ended in a forfeit, what the illegal-move policy
 paid is added and the sum is clipped to the payoff range, and whoever forfeited has lost whatever

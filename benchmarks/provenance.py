@@ -1,4 +1,4 @@
-"""What numbers depend on beside the settings: the code, the machine, the packages."""
+"""Where numbers come from beside their settings: the code, the machine, the packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixed reference scores: what random play and the best known play get, and how that is known.
+"""Reference scores of random play and of the best known play, and how they are known.
 
 The references of an environment with its default arguments are registered with it; this module
 holds those of other metrics and other rules. They are constants of the benchmark: taken from the

@@ -1,4 +1,4 @@
-"""A folder of results: what was asked first, every part as it is done, the whole last.
+"""A folder of results: settings first, then each part as it is done, then the whole.
 
 manifest.json      {"kind": ..., settings, commit, hardware, packages}; one set per folder
 parts/<name>.json  one finished part

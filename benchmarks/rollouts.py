@@ -1,4 +1,4 @@
-"""Playing many episodes to measure one agent: the only place where benchmarks do it."""
+"""Episodes that measure an agent; all benchmarks play through this module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent read and wrote during a measurement: tokens, requests, money.
+"""Tokens, requests and money that an agent used during a measurement.
 
 Policies leave their token ids in the episodes; agents behind a server keep an account.
 """

@@ -1,4 +1,4 @@
-"""One chat to one reply: attempts, waits between them, and what each may use.
+"""One chat completion: attempts, waits between them, and limits on each.
 
 The SDK sends, and says what went wrong. Its own retries are off: every attempt may be billed, so
 every one needs room in the budget and a turn in the rate limit before it is sent.

@@ -1,4 +1,4 @@
-"""Limits that hold: of requests, tokens and money in all, of requests and tokens per minute.
+"""Limits on requests, tokens and money in all, and on requests and tokens per minute.
 
 Every attempt states an upper bound of what it can use before it is sent. A limit is compared with
 what was used, plus the bounds of what is under way, plus this bound.

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, so that plain code can wait for asynchronous work.
+"""An event loop in its own thread, so that synchronous code can wait for asynchronous work.
 
 A notebook runs a loop in the main thread already; this one is independent of it. All agents of the
 process use it, so that they may share limits.

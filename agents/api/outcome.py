@@ -1,4 +1,4 @@
-"""What one attempt at a reply comes to: an answer, or a failure and whose fault it is.
+"""The outcome of an attempt at a reply: an answer, or a failure with its cause.
 
 | what came back                                                    | fault                      |
 |-------------------------------------------------------------------|----------------------------|

@@ -1,4 +1,4 @@
-"""Settings of an agent behind a chat API, and where they come from.
+"""Settings of an agent behind a chat API, and their sources.
 
 Later sources win:
 

@@ -1,4 +1,4 @@
-"""Growing contexts of a language model, and how its architecture wants them to be computed.
+"""Growing contexts of a language model, computed in the way that its architecture allows.
 
 Most architectures continue a padded batch from keys and values, which also go on in later calls.
 Some have other states beside them, which only serve the batch that made them. Some take their cache

@@ -1,4 +1,4 @@
-"""What samples and scores tokens for policies: `generate`, `logprobs`, `publish`, `retire`.
+"""Engines sample and score tokens for policies: `generate`, `logprobs`, `publish`, `retire`.
 
 An engine knows parameter sets by name and version, and no chats. A learner moves weights and
 publishes them; a policy asks for what a version says. Each name has one version at a time, so that

@@ -1,4 +1,4 @@
-"""The last step of a language model: from hidden states to logits, apart from its trunk.
+"""The output layer of a language model: from hidden states to logits, apart from its trunk.
 
 A causal language model of transformers computes the logits of all positions at once. Taken apart,
 they can be computed for the tokens that count, a piece at a time.

@@ -1,4 +1,4 @@
-"""Keys and values of contexts that may go on, so that a longer one only reads what is new.
+"""A cache of keys and values, so that a longer context reads its new tokens only.
 
 The keys and values of a token lie in one slot of a pool, and a context is a list of slots: contexts
 that begin alike share them (as in SGLang's RadixAttention, Zheng et al. 2024, arXiv:2312.07104,

@@ -1,4 +1,4 @@
-"""Which architectures can compute shared beginnings once: those that say the same of it.
+"""Which architectures can compute shared prefixes once without changing any result.
 
 A row with several sequences needs a mask and positions of its own. Some architectures have states
 that pass from token to token, count positions themselves, or see a window only. There is no list

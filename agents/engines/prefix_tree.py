@@ -1,4 +1,4 @@
-"""Token sequences that share beginnings, laid out so that every beginning is computed once.
+"""Token sequences with shared prefixes, laid out so that each prefix is computed once.
 
 The replies of a group have one prompt, and the turns of a conversation begin alike. A row holds
 such sequences as a tree of their tokens, each node once, in depth-first order: what follows from a

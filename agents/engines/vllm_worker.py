@@ -1,4 +1,4 @@
-"""What vLLM loads by name: weights in place, and replies that must be one of a list.
+"""Classes that vLLM loads by name: weights in place, and replies that must be one of a list.
 
 vLLM 0.32 packs matrices for the CPU when it loads them and forgets the originals: afterwards
 `load_weights` fails half way, and `reload_weights` leaves a tied output layer as it was without a

@@ -1,4 +1,4 @@
-"""Where the weights are that a policy rests on: an adapter's base, or all of a frozen policy.
+"""The model that a policy rests on: the base of an adapter, or all of a frozen policy.
 
 The folder of such a policy says so in `base.json`, with a digest that tells whether the base is
 still the one that it was. Folders that only peft wrote name their base in `adapter_config.json`.

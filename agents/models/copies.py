@@ -1,4 +1,4 @@
-"""Copies of models that share what is never trained, so that memory holds it once."""
+"""Copies of models that share their frozen parameters, which memory then holds once."""
 
 from __future__ import annotations
 

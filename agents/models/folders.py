@@ -1,4 +1,4 @@
-"""Where the weights behind a name lie: folders of models, runs and checkpoints."""
+"""Folders of models, runs and checkpoints, found by name."""
 
 from __future__ import annotations
 

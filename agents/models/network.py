@@ -1,4 +1,4 @@
-"""A small multilayer perceptron in NumPy: what is left of a trained policy when it only plays.
+"""A small multilayer perceptron in NumPy, to play a trained policy without its framework.
 
 One observation takes 70 microseconds, half of what a step of a text environment takes, so past
 selves can sit in the other seats; one row through the policies of stable-baselines3 takes longer

@@ -1,4 +1,4 @@
-"""Several policies as one agent: what a run with a policy per seat, or per role, hands out."""
+"""Several policies as one agent: a run with a policy per seat or role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a population is: which parameter sets exist, and which agent sits where.
+"""Populations: which parameter sets exist, and which agent sits where.
 
 Seats rotate from group to group, so that no policy learns one side only, except in a team. A
 population sees the payoffs of episodes, so that opponents may be chosen by results.

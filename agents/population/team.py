@@ -1,4 +1,4 @@
-"""Teams: every seat has its place, and its parameter set, perhaps with others of its role.
+"""Teams: each seat has a parameter set, perhaps shared with others of its role.
 
 Some places may be held by the start weights, or by agents that never learn: scripts, experts,
 models behind an API. On a schedule the parameter sets that learn exchange their places; what an

@@ -1,4 +1,4 @@
-"""Conventions: the deterministic ways in which two partners with one payoff may play together."""
+"""Conventions: the deterministic ways in which two partners with a common payoff may play."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mixed-skill play of any environment: the raw material of the starter model's transcripts."""
+"""Play of mixed skill in any environment, from which the starter model's transcripts are made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripted players of Trust-and-Split, from what their seat knows."""
+"""Scripted players of Trust-and-Split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carry a comparison out, or the rest of one."""
+"""Run a comparison, or continue one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a comparison is, fixed before anything runs and written to `manifest.json`."""
+"""The settings of a comparison, fixed before anything runs and written to `manifest.json`."""
 
 from __future__ import annotations
 

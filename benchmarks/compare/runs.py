@@ -1,4 +1,4 @@
-"""One run of a comparison: train, measure on the way, measure the end, or say what failed."""
+"""One run of a comparison: training, measurements on the way and at the end, or the failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The findings of a comparison in words: better is only what the corrected test separates."""
+"""The findings of a comparison in words: only the corrected test makes one better."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What charts show, and how matplotlib draws it."""
+"""Charts of the report, drawn by matplotlib."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said about a comparison: who is better, by how much, and what is not known."""
+"""The page of a comparison: which algorithm is better, by how much, and what is not known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as the page writes them; what is not known is a dash."""
+"""Numbers as the page writes them; a missing one is a dash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said about one run: what was trained, how long, and what came of it."""
+"""The page of a run: what was trained, for how long, and with which result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a folder holds: a run, a comparison or a tournament, and the episodes in it."""
+"""The contents of a folder: a run, a comparison or a tournament, and its episodes."""
 
 from __future__ import annotations
 

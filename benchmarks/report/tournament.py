@@ -1,4 +1,4 @@
-"""What is said about a tournament: who beats whom, and how sure the ratings are."""
+"""The page of a tournament: results of each pair, and ratings with their uncertainty."""
 
 from __future__ import annotations
 

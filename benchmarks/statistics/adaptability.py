@@ -1,4 +1,4 @@
-"""How agents cope with change: of partners, and of conditions."""
+"""Robustness of agents to change: of partners, and of conditions."""
 
 from __future__ import annotations
 

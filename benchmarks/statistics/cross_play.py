@@ -1,4 +1,4 @@
-"""Who scores what against whom, in both seat orders.
+"""Scores of every agent against every other, in both seat orders.
 
 Games of one task between the same two agents are resampled together: their results share the luck.
 """

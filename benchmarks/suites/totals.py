@@ -1,4 +1,4 @@
-"""One number for a suite: means over environments, with what the starts leave uncertain."""
+"""The totals of a suite: means over environments, with intervals over start states."""
 
 from __future__ import annotations
 

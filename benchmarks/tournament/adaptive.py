@@ -1,4 +1,4 @@
-"""Which pair plays next where episodes are dear: ResponseGraphUCB on the graph of a tournament.
+"""The next pair to play where episodes are expensive: ResponseGraphUCB.
 
 Rowland et al. 2019, with the bounds of `coevo.benchmarks.statistics.response_graph`. Two things
 are different. Both sides of a task are played at once, so one block of episodes narrows the

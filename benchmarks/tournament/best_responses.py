@@ -1,4 +1,4 @@
-"""What a best response would gain against each agent: exact where the game allows, else trained."""
+"""The gain of a best response against each agent: exact where possible, else trained."""
 
 from __future__ import annotations
 

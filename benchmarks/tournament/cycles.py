@@ -1,4 +1,4 @@
-"""Circles: A beats B, B beats C, C beats A. No single number per agent can tell them."""
+"""Cycles: A beats B, B beats C, C beats A. No single number per agent can show them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One line per episode: the only thing that a tournament must not lose."""
+"""The log of a tournament: one line per episode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened between two agents, task by task.
+"""The results of two agents, task by task.
 
 A task is one start state. Its episodes share its luck, so it is the unit of every interval and test
 here. A task counts once all of its episodes could be finished; otherwise one side would have had

@@ -1,4 +1,4 @@
-"""What a tournament is, fixed before anything is played and written to `manifest.json`."""
+"""The settings of a tournament, fixed before anything is played; written to `manifest.json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ratings of the same games by several measures, each with what it leaves uncertain.
+"""Ratings of the same games by several measures, each with its uncertainty.
 
     Bradley-Terry    one number per agent on the scale of Elo; `residual` says what it misses
     Plackett-Luce    the belief of OpenSkill after all games in one random order

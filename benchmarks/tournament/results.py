@@ -1,4 +1,4 @@
-"""What the tests say about each pair, with one correction for all of them."""
+"""Tests of each pair, with one correction for all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Playing a tournament block by block; any kill can be followed by the same command."""
+"""Playing a tournament block by block; the same command continues it after a kill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who meets whom on which task: everything that a tournament plays, as a function of its seed.
+"""The schedule of a tournament, as a function of its seed: pairs, tasks and seats.
 
 A task is one start state. Both agents of a pair play it from every side, so that luck falls on both
 alike; no two pairs share tasks, so that their results are independent. Tasks are played in blocks:

@@ -1,4 +1,4 @@
-"""The findings of a tournament in words: better is only what the corrected test separates."""
+"""The findings of a tournament in words: only the corrected test makes one better."""
 
 from __future__ import annotations
 

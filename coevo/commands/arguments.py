@@ -1,4 +1,4 @@
-"""What every command takes: dataclasses that `parse` turns into options.
+"""The arguments of every command: dataclasses that `parse` turns into options.
 
 The module that carries a command out is imported only when it runs: `coevo train --help` waits for
 no model library.

@@ -1,4 +1,4 @@
-"""Measuring policies around a training run: the table before and after, and the probe between."""
+"""Measurements around a training run: the table before and after, and the probe between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a person writes to agents and environment arguments; how models are prompted."""
+"""From names to agents and environment arguments; prompt styles of models."""
 
 from __future__ import annotations
 

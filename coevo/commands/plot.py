@@ -1,4 +1,4 @@
-"""The pictures that commands leave behind: of a run, and of a series of generations."""
+"""Figures that commands write: of a run, and of a series of generations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run leaves behind beside its checkpoints: `summary.json` and where it came from."""
+"""The `summary.json` of a run, and where the run came from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing to the terminal: tables, JSON, and text of agents made harmless."""
+"""Writing to the terminal: tables, JSON, and text without control characters."""
 
 from __future__ import annotations
 

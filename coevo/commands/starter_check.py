@@ -1,4 +1,4 @@
-"""`coevo starter check`: what the starter model promises, measured."""
+"""`coevo starter check`: measure what the starter model promises."""
 
 from __future__ import annotations
 

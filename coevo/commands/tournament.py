@@ -1,4 +1,4 @@
-"""`coevo tournament`: let agents play each other, rate them, and say what that shows."""
+"""`coevo tournament`: let agents play each other, and rate them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`coevo train`: measure, train, measure again, and say what came of it."""
+"""`coevo train`: measure, train, measure again, and summarise."""
 
 from __future__ import annotations
 

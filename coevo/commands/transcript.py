@@ -1,4 +1,4 @@
-"""Episodes in words: who read what, said what, got what, and who won."""
+"""Episodes in words: prompts, replies, rewards and the winner."""
 
 from __future__ import annotations
 
