@@ -75,15 +75,6 @@ def over_usage(overused_NT: ArrayLike) -> float:
     return float((finite("overused", overused_NT, ndim=2) != 0).mean())
 
 
-def exploitation_gap(focal: float, background: float) -> float:
-    """Return what a focal agent gets per head above a background agent; large is prey on the kind.
-
-    >>> exploitation_gap(5.0, 2.0)
-    3.0
-    """
-    return focal - background
-
-
 def social_outcome(episode: Episode) -> dict[str, float]:
     """Return the social outcomes of an episode by name; NaN for what is not defined in it.
 

@@ -11,7 +11,6 @@ import pytest
 
 from coevo.benchmarks.tournament import runner
 from coevo.commands import tournament as command
-from coevo.commands import tournament_tables as tables
 from coevo.envs.core.errors import ConfigError
 from tests.coevo.conftest import KUHN
 
@@ -178,8 +177,8 @@ def test_budgets_are_tokens_or_times():
 def test_matrices_hold_row_against_column_with_bounds():
     rows = [[None, [0.8, 0.9, 1.0]], [[None, -0.5, None], None]]
     found = {"matrix": {"agents": ["a", "b"], "points": rows, "mean_return": rows}}
-    columns, (first, second) = tables.matrix(found, "points")
+    columns, (first, second) = command.matrix(found, "points")
     assert columns == ("", "a", "b")
     assert first == ("a", "-", "90 [80, 100]")
-    assert tables.matrix(found, "mean_return")[1][1] == ("b", "-0.50", "-")
+    assert command.matrix(found, "mean_return")[1][1] == ("b", "-0.50", "-")
     assert second == ("b", "-50", "-")

@@ -10,7 +10,6 @@ from coevo.benchmarks.statistics.generations import ancestry, generation_table, 
 from coevo.benchmarks.statistics.social import (
     efficiency,
     equality,
-    exploitation_gap,
     peace,
     social_outcome,
     social_outcomes,
@@ -133,7 +132,6 @@ def test_undefined_outcomes_are_left_out_of_the_mean_and_counted():
 
 def test_other_social_outcomes():
     assert peace([[0, 0, 0, 1], [0, 1, 0, 1]]) == pytest.approx(1.25)
-    assert exploitation_gap(5, 2) == 3
 
 
 @pytest.mark.parametrize(
