@@ -75,7 +75,8 @@ def whole(low: int | None = None, high: int | None = None) -> Any:
         low: smallest value that is allowed.
         high: largest value that is allowed; None for no bound but `LARGEST`.
     """
-    return _checked(Field(strict=True, ge=low, le=high), _sized)
+    numeric = Field(strict=True, ge=low, le=high)
+    return numeric if high is not None else _checked(numeric, _sized)
 
 
 def real(
