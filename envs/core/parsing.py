@@ -38,7 +38,7 @@ _LIKE_BRACKETS = re.compile(rf"[{_OPEN}]\s*([^{_OPEN}{_SHUT}\n]{{1,200}})[{_SHUT
 
 
 class Status(StrEnum):
-    """What became of one reply."""
+    """How one reply was read."""
 
     LEGAL = "legal"
     ILLEGAL = "illegal"

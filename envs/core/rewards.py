@@ -152,7 +152,7 @@ class RewardModule:
         return {}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore what `state_dict` returned."""
 
 
 REWARDS: dict[str, type[RewardModule]] = {}

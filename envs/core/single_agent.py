@@ -111,7 +111,7 @@ class SeatView(gymnasium.Env[Obs, Act]):
 
     @abstractmethod
     def _play_other(self, seat: str) -> None:
-        """Let another seat reply."""
+        """Take the reply of an opponent."""
 
     @abstractmethod
     def _act(self, action: Act) -> None:

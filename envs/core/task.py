@@ -30,7 +30,7 @@ def role_of(seat: str) -> str:
 
 
 class Replies(NamedTuple):
-    """What an expert might reply."""
+    """Replies of an expert, with their probabilities."""
 
     texts: tuple[str, ...]
     """Whole replies, all different."""

@@ -18,9 +18,9 @@ Options       game: chicken, {name: donation, benefit: 4}, {name: public_goods, 
 References    return of a seat in self-play: random 22.5, mutual cooperation 30, mutual defection 10
 
 A game once only is `rounds: 1`. With `continuation` the number of rounds is drawn at the start and
-never told; with `noise` all see what was played, which need not be what was chosen. The prediction
-before the choice is that of Playing repeated games with LLMs (Akata et al., arXiv 2305.16867);
-it pays nothing, and its accuracy is in the outcome.
+never stated; with `noise` all see what was played, which may differ from what was chosen. Asking
+for a prediction before the choice is from Playing repeated games with LLMs (Akata et al., arXiv
+2305.16867); it pays nothing, and its accuracy is in the outcome.
 
 The game's name and its actions' names are never shown, since models know what is said about them.
 Defaults are those of the AdAlign-LLM paper (arXiv 2511.19405): reward 3, punishment 1, temptation

@@ -18,7 +18,7 @@ BRIEF = 40
 
 
 class Discussion(NamedTuple):
-    """What one request shows."""
+    """The question, solutions and evaluations of one request."""
 
     question: Question
     shown: tuple[tuple[Turn, tuple[Turn, ...]], ...]

@@ -141,7 +141,7 @@ class Card:
 
 @dataclass(frozen=True)
 class HanabiView:
-    """What one seat sees."""
+    """The table as one seat sees it."""
 
     lives: int
     tokens: int

@@ -5,7 +5,7 @@ Observation   chat: rules with the payoff table, then the own card and the partn
 Action        text ending in [left], [middle] or [right]
 Reward        the same for both, 0 to 10, from a table of cards and moves
 Ends          after one move of each
-References    optimum 10 (the first move tells the card); best without telling 8; random play 3.72
+References    optimum 10 (the first move reveals the card); best without that 8; random play 3.72
 """
 
 from __future__ import annotations

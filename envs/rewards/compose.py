@@ -24,7 +24,7 @@ class Composed(RewardModule):
     @property
     @abstractmethod
     def modules(self) -> tuple[RewardModule, ...]:
-        """The parts."""
+        """The modules that are composed."""
 
     @abstractmethod
     def combine(self, given: Sequence[Rewards]) -> Rewards:

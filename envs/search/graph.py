@@ -23,7 +23,7 @@ TRIES = 100
 
 
 class Fact(NamedTuple):
-    """One triple."""
+    """A fact: subject, relation, object."""
 
     subject: str
     relation: str

@@ -36,7 +36,7 @@ EXACT = ("not_unique", "wrong_answer", "wrong_hops")
 
 @config
 class GateSpec:
-    """What the gate asks for."""
+    """Requirements of the gate."""
 
     filters: tuple[str, ...] = REASONS
     """Reasons that are looked at; `no_tag` always is."""
@@ -70,7 +70,7 @@ class GateSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
-    """What a proposer hands in."""
+    """A question, and the searches behind it."""
 
     question: str | None
     """Its question; None where it gave none."""
@@ -88,7 +88,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the gate says."""
+    """The decision of the gate, and its reason."""
 
     reason: str
     """`valid`, or one of REASONS."""

@@ -40,7 +40,7 @@ class Hit(NamedTuple):
 
 
 class Retriever(Protocol):
-    """Anything that finds documents."""
+    """A search engine over documents."""
 
     counts: Counter[str]
     """What happened to queries so far: `queries`, `cut`, `cleaned`, `empty`."""

@@ -32,7 +32,7 @@ class Desk:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the solvers are asked."""
+    """The question that the solvers answer."""
 
     question: str
     answer: str

@@ -18,7 +18,7 @@ _THINK = "Reason inside <think> and </think> first if it helps."
 
 
 def proposer_rules(examples: Sequence[str], searches: int) -> str:
-    """Explain the proposer's task."""
+    """Return the rules of the proposer."""
     shown_examples = "".join(f"\n- {e}" for e in examples)
     return (
         "You invent questions for a search game. You are given an answer and a number of hops. "
@@ -33,7 +33,7 @@ def proposer_rules(examples: Sequence[str], searches: int) -> str:
 
 
 def solver_rules(searches: int) -> str:
-    """Explain the solver's task."""
+    """Return the rules of a solver."""
     return (
         "You answer questions by searching.\n"
         f"{_THINK} {_SEARCH} You have {searches} searches. When you know the answer, end your "

@@ -64,7 +64,7 @@ class CausalGame(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """How a seat acts."""
+    """A seat's level, and its action at every inclination."""
 
     level: str
     action_of: tuple[int, ...]

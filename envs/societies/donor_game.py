@@ -277,7 +277,7 @@ class DonorGame(Society[DonorGameConfig]):
 
 
 class Gift(NamedTuple):
-    """What one donor did once."""
+    """One gift, or one punishment."""
 
     round: int
     donor: int

@@ -45,7 +45,7 @@ NOBODY = "nobody"
 
 @config
 class Fine:
-    """What a sanction costs."""
+    """Costs of a sanction to both sides."""
 
     cost: Annotated[float, real(0)] = 1.0
     """Points that fining costs."""

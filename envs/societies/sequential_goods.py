@@ -44,7 +44,7 @@ class GoodsConfig:
 
 
 class Equilibrium(NamedTuple):
-    """What backward induction finds."""
+    """Solution of the game by backward induction."""
 
     path: tuple[float, ...]
     """Contributions on the equilibrium path."""
