@@ -1,6 +1,6 @@
 """The table of environments, registered in PettingZoo and Gymnasium at once.
 
-Registration is explicit: one `register` line per environment in `coevo/envs/__init__.py`.
+Registration is explicit: one entry per environment in the table of `coevo/envs/__init__.py`.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ expert takes the other dice as even and independent, and says what is most likel
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import comb, fsum
 from typing import Annotated, Any
 
@@ -28,7 +28,8 @@ import numpy as np
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
-from coevo.envs.core.task import Replies, Task, mostly
+from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
+from coevo.envs.core.task import Replies, mostly
 
 FACES = 6
 LIAR = "liar"
@@ -58,7 +59,7 @@ def at_least(number: int, dice: int, chance: float) -> float:
     )
 
 
-class LiarsDiceRounds(Task[LiarsDiceRoundsConfig]):
+class LiarsDiceRounds(ProtocolTask[LiarsDiceRoundsConfig]):
     """Bids on all dice, doubts, and dice that are lost."""
 
     env_id = "coevo/liars_dice_rounds-v0"
@@ -70,28 +71,39 @@ class LiarsDiceRounds(Task[LiarsDiceRoundsConfig]):
         super().__init__(config)
         self.seats = tuple(f"player_{i}" for i in range(config.players))
 
-    # ---- Rules ---------------------------------------------------------------------------------
-
-    def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
-        self._rng = rng
+    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.left = dict.fromkeys(self.seats, self.config.dice)
         self.out: list[str] = []
-        self.mover = self.seats[0]
-        self.last = ""
-        self._roll()
+        self.last, first = "", self.seats[0]
+        while len(self.out) < len(self.seats) - 1:
+            self.bids: list[tuple[str, Bid]] = []
+            self.dice = {seat: self._rolled(n, rng) for seat, n in self.left.items()}
+            seat = first
+            while (move := (yield One(seat, moves=self._named()))) != LIAR:
+                number, face = map(int, move.split("-"))
+                self.bids.append((seat, (number, face)))
+                seat = self._next(seat)
+            loser = self._settled(seat)
+            self.left[loser] -= 1
+            self.out += [] if self.left[loser] else [loser]
+            first = loser if self.left[loser] else self._next(loser)
+        order = [*self.out, first]
+        yield Pay({seat: 2 * rank / (len(order) - 1) - 1 for rank, seat in enumerate(order)})
 
-    def _roll(self) -> None:
-        self.bids: list[tuple[str, Bid]] = []
-        self.dice = {seat: self._rolled(n, self._rng) for seat, n in self.left.items()}
+    def _settled(self, doubter: str) -> str:
+        """Return who loses a die to a doubt."""
+        bidder, (number, face) = self.bids[-1]
+        there = sum(dice.count(face) for dice in self.dice.values())
+        loser = doubter if there >= number else bidder
+        doubted = f"{doubter} doubted {number}-{face} of {bidder}"
+        self.last = f"{doubted}; there were {there}, and {loser} lost a die"
+        return loser
 
     @staticmethod
     def _rolled(number: int, rng: np.random.Generator) -> tuple[int, ...]:
         return tuple(sorted(int(face) for face in rng.integers(1, FACES + 1, size=number)))
 
-    def to_move(self) -> Sequence[str]:
-        return () if len(self.out) == len(self.seats) - 1 else (self.mover,)
-
-    def legal(self, seat: str) -> Sequence[str]:
+    def _named(self) -> list[str]:
         bids = [f"{number}-{face}" for number, face in self._above()]
         return [*bids, LIAR] if self.bids else bids
 
@@ -104,42 +116,15 @@ class LiarsDiceRounds(Task[LiarsDiceRoundsConfig]):
         ]
         return bids[1:] if self.bids else bids
 
-    def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        ((seat, move),) = moves.items()
-        if move != LIAR:
-            number, face = map(int, move.split("-"))
-            self.bids.append((seat, (number, face)))
-            self.mover = self._next(seat)
-            return {}
-        bidder, (number, face) = self.bids[-1]
-        there = sum(dice.count(face) for dice in self.dice.values())
-        loser = seat if there >= number else bidder
-        doubted = f"{seat} doubted {number}-{face} of {bidder}"
-        self.last = f"{doubted}; there were {there}, and {loser} lost a die"
-        self._lose(loser)
-        return {} if self.to_move() else self._payoffs()
-
-    def _lose(self, loser: str) -> None:
-        self.left[loser] -= 1
-        self.mover = loser
-        if not self.left[loser]:
-            self.out.append(loser)
-            self.mover = self._next(loser)
-        self._roll()
-
     def _next(self, seat: str) -> str:
         """Return the next player with dice."""
         at = self.seats.index(seat)
         after = self.seats[at + 1 :] + self.seats[: at + 1]
         return next(other for other in after if self.left[other])
 
-    def _payoffs(self) -> dict[str, float]:
-        order = [*self.out, self.mover]
-        return {seat: 2 * rank / (len(order) - 1) - 1 for rank, seat in enumerate(order)}
-
     def expert(self, seat: str, skill: float) -> Replies:
         """Return what is most likely to hold: a bid, or a doubt."""
-        moves = self.legal(seat)
+        moves = self.moves_of(seat)
         odds = {f"{n}-{face}": self.chance(seat, (n, face)) for n, face in self._above()}
         if self.bids:
             odds[LIAR] = 1 - self.chance(seat, self.bids[-1][1])
@@ -177,7 +162,7 @@ class LiarsDiceRounds(Task[LiarsDiceRoundsConfig]):
         last = f"{self.last}. " if self.last else ""
         bids = ", ".join(f"{who} {n}-{face}" for who, (n, face) in self.bids) or "none yet"
         counts = ", ".join(f"{other} {n}" for other, n in self.left.items())
-        moves = ", ".join(map(answer, self.legal(seat)))
+        moves = ", ".join(map(answer, self.moves_of(seat)))
         return (
             f"{last}Your dice: {self._own(seat)}. Dice left: {counts}. Bids: {bids}.\n"
             f"Legal moves: {moves}"
