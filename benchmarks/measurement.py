@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from coevo.benchmarks.outcomes import Outcome
+from coevo.benchmarks.outcomes import SeatOutcome
 from coevo.benchmarks.statistics.normalise import References, normalise
 from coevo.benchmarks.statistics.standard_errors import suite_score
 from coevo.benchmarks.usage import Usage
@@ -129,7 +129,7 @@ def _short(table: Mapping[str, Any]) -> dict[str, Any]:
     return {name: table[name] for name in OF_A_SEAT}
 
 
-def of_outcomes(found: Sequence[Outcome], contest: bool) -> Measurement:
+def of_outcomes(found: Sequence[SeatOutcome], contest: bool) -> Measurement:
     """Return the mean score over outcomes; without a contest there are no wins."""
     point, interval = mean_and_interval([o.score for o in found], [o.task for o in found])
     win, draw, loss = (sum(o.result == r for o in found) / len(found) for r in (1, 0, -1))
@@ -148,7 +148,7 @@ def of_outcomes(found: Sequence[Outcome], contest: bool) -> Measurement:
     )
 
 
-def task_means(found: Sequence[Outcome]) -> tuple[float, ...]:
+def task_means(found: Sequence[SeatOutcome]) -> tuple[float, ...]:
     """Return the mean score of every task, in the order in which the tasks came."""
     of: dict[int, list[float]] = {}
     for outcome in found:

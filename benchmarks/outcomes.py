@@ -24,7 +24,7 @@ EQUAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SeatOutcome:
     """One seat of one episode."""
 
     task: int
@@ -45,7 +45,7 @@ class Outcome:
 
 def outcomes(
     env: TextEnv, episode: Episode, task: int, players: Mapping[str, str], player: str
-) -> Iterator[Outcome]:
+) -> Iterator[SeatOutcome]:
     """Return one outcome for each seat that a player has in an episode.
 
     Args:
@@ -64,7 +64,7 @@ def outcomes(
         if seat in out:
             result = 0 if len(out) == len(scores) > 1 else -1
         own = [t for t in episode.turns if t.agent == seat]
-        yield Outcome(
+        yield SeatOutcome(
             task=task,
             seat=seat,
             score=scores[seat],

@@ -28,7 +28,7 @@ from coevo.trainers.collect.rollout import EpisodeSpec
 
 
 @dataclass(frozen=True)
-class Question:
+class RepeatedStart:
     """All episodes of one start from one seat."""
 
     task: int
@@ -47,7 +47,7 @@ class Repeats:
 
     samples: int
     """Episodes of each question."""
-    questions: tuple[Question, ...]
+    questions: tuple[RepeatedStart, ...]
     """In the order of starts and seats."""
     opponent: str | None = None
     """Who had the other seats; None where the agent had all."""
@@ -95,7 +95,7 @@ class Repeats:
             "maj_at": {str(k): plain(v) for k, v in votes.items() if v is not None},
         }
 
-    def _mean(self, estimate: Callable[[Question], float]) -> SuiteScore:
+    def _mean(self, estimate: Callable[[RepeatedStart], float]) -> SuiteScore:
         values = [estimate(q) if q.solved else math.nan for q in self.questions]
         return suite_score(values, [q.task for q in self.questions])
 
@@ -147,12 +147,12 @@ def _players(env: TextEnv, seat: str) -> dict[str, str]:
     return {**dict.fromkeys(env.possible_agents, "opponent"), seat: "agent"}
 
 
-def _question(env: TextEnv, seat: str, played: Rollouts, own: slice) -> Question:
+def _question(env: TextEnv, seat: str, played: Rollouts, own: slice) -> RepeatedStart:
     """Gather the episodes of a question; those that failed for outside reasons are left out."""
     specs = played.specs[own]
     pairs = zip(specs, played.episodes[own], strict=True)
     finished = [(s, e) for s, e in pairs if e.stop is not StopReason.ERROR]
-    return Question(
+    return RepeatedStart(
         specs[0].seed,
         seat,
         tuple(is_solved(env, e, seat, s.players) for s, e in finished),
@@ -172,7 +172,7 @@ def plain(score: SuiteScore) -> dict[str, Any]:
     }
 
 
-def _majority(question: Question, k: int) -> float:
+def _majority(question: RepeatedStart, k: int) -> float:
     """Vote; the answer of a solved episode is the right one, and without any no vote is right."""
     right = {a for a, s in zip(question.answers, question.solved, strict=True) if s}
     right.discard(None)

@@ -4,9 +4,9 @@
 >>> p.AdvantageConfig(baseline=p.LeaveOneOut()).baseline.name
 'leave_one_out'
 """
-# ruff: noqa: F403
+# ruff: noqa: F401, F403
 
-from coevo.agents.population import *
+from coevo.agents.population import Adapters, ByRole, FrozenOpponent, PastSelves, Separate, Shared
 from coevo.trainers.algorithm import *
 from coevo.trainers.archive.evolution import *
 from coevo.trainers.archive.genome import *

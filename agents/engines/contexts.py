@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from transformers import DynamicCache, PreTrainedModel
 
-from coevo.agents.engines.prefix_cache import SPARE, InPlace, PrefixCache, in_place
+from coevo.agents.engines.prefix_cache import SPARE, GrowingLayer, PrefixCache, in_place
 from coevo.agents.scoring import Span, left_padded, positions, score
 from coevo.envs.core.errors import CoevoError, ConfigError, UndefinedError
 
@@ -123,7 +123,7 @@ class Cached:
         slots_BC = np.zeros((len(before), longest + read + SPARE), dtype=np.int64)
         for row, slots in enumerate(before):
             slots_BC[row, longest - len(slots) : longest] = slots
-        layers = cast("list[InPlace]", self.cache.layers)
+        layers = cast("list[GrowingLayer]", self.cache.layers)
         for layer, (keys, values) in zip(layers, past.cache.read(slots_BC), strict=True):
             layer.begin(keys, values, longest)
         self.ids = self.ids[:, -read:]
@@ -155,7 +155,7 @@ class Cached:
     def keep(self, rows: Mapping[int, Row]) -> None:
         """Copy their keys and values to where others find them."""
         if self.past is not None:
-            layers = cast("list[InPlace]", self.cache.layers)
+            layers = cast("list[GrowingLayer]", self.cache.layers)
             self.past.cache.keep(rows, [layer.held() for layer in layers])
 
 

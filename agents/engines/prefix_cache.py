@@ -177,7 +177,7 @@ SPARE = 16
 """Tokens of room, at least, that a layer makes beside what it needs."""
 
 
-class InPlace(DynamicLayer):
+class GrowingLayer(DynamicLayer):
     """Keys and values of all tokens, with room behind them.
 
     Concatenation, which transformers does, copies everything for every token.
@@ -238,4 +238,4 @@ def in_place(layers: Sequence[object]) -> list[Any]:
     """
     if not layers or any(type(x) not in (DynamicLayer, DynamicSlidingWindowLayer) for x in layers):
         raise TypeError("layers hold more than keys and values")
-    return [InPlace() for _ in layers]
+    return [GrowingLayer() for _ in layers]

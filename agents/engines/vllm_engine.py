@@ -275,7 +275,7 @@ class VllmEngine(Engine):
                 enable_lora=any(p.number for p in self._published.values()),
                 max_loras=given.adapters,
                 max_lora_rank=given.max_rank,
-                worker_extension_cls=f"{WORKER}.InPlace",
+                worker_extension_cls=f"{WORKER}.WorkerExtension",
                 logits_processors=[f"{WORKER}:Choices"],
             )
 

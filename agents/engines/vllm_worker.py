@@ -30,7 +30,7 @@ if current_platform.is_cpu():
     layers.dispatch_cpu_unquantized_gemm = _unpacked
 
 
-class InPlace:
+class WorkerExtension:
     """What becomes a part of vLLM's worker, called by name."""
 
     model_runner: Any

@@ -12,8 +12,8 @@ from coevo.benchmarks.compare.runs import (
     FINAL_GAMES,
     FINAL_SEED,
     RESULT,
-    Result,
-    Run,
+    PlannedRun,
+    RunResult,
     results,
     runs,
     start_agent,
@@ -26,7 +26,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers.checkpoint import set_aside
 from coevo.trainers.run_folder import RunFolder
 
-Ended = Callable[[Run, Result, int, int], None]
+Ended = Callable[[PlannedRun, RunResult, int, int], None]
 """Told after every run: which, how, how many have ended, how many there are."""
 
 

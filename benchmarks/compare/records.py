@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from coevo.benchmarks.compare.manifest import Manifest
-from coevo.benchmarks.compare.runs import Result, Run, runs
+from coevo.benchmarks.compare.runs import PlannedRun, RunResult, runs
 from coevo.benchmarks.statistics.normalise import normalise
 from coevo.envs.core.errors import DataError
 from coevo.trainers.files import replace_text, storage
@@ -24,7 +24,10 @@ Row = dict[str, Any]
 
 
 def rows(
-    root: Path, manifest: Manifest, metrics: Mapping[str, Any], found: Mapping[Run, Result]
+    root: Path,
+    manifest: Manifest,
+    metrics: Mapping[str, Any],
+    found: Mapping[PlannedRun, RunResult],
 ) -> Iterator[Row]:
     """Return the measurements of all runs that are done.
 
@@ -81,7 +84,7 @@ def _logged(folder: Path, steps: int) -> list[Row]:
 
 
 def _row(
-    run: Run, measured: Mapping[str, Any], kind: str, value: float, used: Mapping[str, Any]
+    run: PlannedRun, measured: Mapping[str, Any], kind: str, value: float, used: Mapping[str, Any]
 ) -> Row:
     refs = measured["references"]
     return {

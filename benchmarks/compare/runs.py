@@ -36,7 +36,7 @@ Alive = Callable[[], None]
 
 
 @dataclass(frozen=True, order=True)
-class Run:
+class PlannedRun:
     """One algorithm on one environment from one seed."""
 
     environment: str
@@ -53,7 +53,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Result:
+class RunResult:
     """How a run ended."""
 
     status: Literal["done", "failed"]
@@ -71,40 +71,40 @@ class Result:
     """Training time, measurements not counted."""
 
 
-def runs(manifest: Manifest) -> list[Run]:
+def runs(manifest: Manifest) -> list[PlannedRun]:
     """List the runs seed by seed, so that an unfinished comparison has whole seeds."""
     return [
-        Run(env, algorithm, seed)
+        PlannedRun(env, algorithm, seed)
         for seed in manifest.seeds
         for env in manifest.environments
         for algorithm in manifest.algorithms
     ]
 
 
-def result(root: Path, run: Run) -> Result | None:
+def result(root: Path, run: PlannedRun) -> RunResult | None:
     """Read how a run ended; None while it has not."""
     path = run.folder(root) / RESULT
     if not path.exists():
         return None
     try:
-        found: Result = read_config(Result, read_json(path))
+        found: RunResult = read_config(RunResult, read_json(path))
         return found
     except (DataError, ConfigError) as error:
         raise DataError(f"{path} is damaged ({error}); remove it to repeat the run") from None
 
 
-def results(root: Path, manifest: Manifest) -> dict[Run, Result]:
+def results(root: Path, manifest: Manifest) -> dict[PlannedRun, RunResult]:
     """Read the results of all runs that have one."""
     pairs = ((run, result(root, run)) for run in runs(manifest))
     return {run: found for run, found in pairs if found is not None}
 
 
-def write_result(root: Path, run: Run, found: Result) -> None:
+def write_result(root: Path, run: PlannedRun, found: RunResult) -> None:
     """Write how a run ended, in one step."""
     ResultsFolder(run.folder(root), KIND).write(RESULT, asdict(found))
 
 
-def carry_out(root: Path, run: Run, alive: Alive | None = None) -> Result:
+def carry_out(root: Path, run: PlannedRun, alive: Alive | None = None) -> RunResult:
     """Train and measure a run, continuing it where it was interrupted.
 
     Args:
@@ -130,7 +130,7 @@ def carry_out(root: Path, run: Run, alive: Alive | None = None) -> Result:
         except Exception as error:
             with storage(folder):
                 (folder / "error.txt").write_text(traceback.format_exc(), encoding="utf-8")
-            found = Result("failed", reason(error))
+            found = RunResult("failed", reason(error))
         write_result(root, run, found)
         return found
 
@@ -141,7 +141,7 @@ def reason(error: BaseException) -> str:
     return ": ".join(part for part in (name, text) if part)
 
 
-def train_config(manifest: Manifest, run: Run) -> TrainConfig:
+def train_config(manifest: Manifest, run: PlannedRun) -> TrainConfig:
     """Return the configuration with which a run trains."""
     budget = manifest.budgets[run.environment]
     return TrainConfig(
@@ -161,7 +161,7 @@ def train_config(manifest: Manifest, run: Run) -> TrainConfig:
     )
 
 
-def _measured(manifest: Manifest, root: Path, run: Run, alive: Alive | None) -> Result:
+def _measured(manifest: Manifest, root: Path, run: PlannedRun, alive: Alive | None) -> RunResult:
     measured = metric(run.environment, manifest.env_options)
 
     def probe(policies: Mapping[str, Agent]) -> dict[str, float | None]:
@@ -173,7 +173,7 @@ def _measured(manifest: Manifest, root: Path, run: Run, alive: Alive | None) -> 
     policies, progress = trained(manifest, run, RunFolder(run.folder(root)), probe, alive)
     games, seed = FINAL_GAMES * manifest.games, FINAL_SEED + run.seed
     found = measured.measure(_drawing(policies, manifest), games, seed)
-    return Result("done", value=found.value, **progress)
+    return RunResult("done", value=found.value, **progress)
 
 
 def _drawing(policies: Mapping[str, Agent], manifest: Manifest) -> Agent:
@@ -187,7 +187,7 @@ def _drawing(policies: Mapping[str, Agent], manifest: Manifest) -> Agent:
 
 
 def _algorithm(
-    manifest: Manifest, run: Run, folder: RunFolder, probe: Any, alive: Alive | None
+    manifest: Manifest, run: PlannedRun, folder: RunFolder, probe: Any, alive: Alive | None
 ) -> tuple[Mapping[str, Agent], dict[str, Any]]:
     config = train_config(manifest, run)
     if not (folder.path / "config.yaml").exists():
@@ -207,7 +207,7 @@ def _algorithm(
 
 
 def _baseline(
-    manifest: Manifest, run: Run, folder: RunFolder, probe: Any, alive: Alive | None
+    manifest: Manifest, run: PlannedRun, folder: RunFolder, probe: Any, alive: Alive | None
 ) -> tuple[Mapping[str, Agent], dict[str, Any]]:
     # these need an extra that other runs do without
     from coevo.trainers.sb3.hyperparameters import SB3Config

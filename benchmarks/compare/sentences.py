@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from coevo.benchmarks.compare.manifest import Manifest
-from coevo.benchmarks.compare.runs import Result, Run
+from coevo.benchmarks.compare.runs import PlannedRun, RunResult
 from coevo.benchmarks.files import short
 from coevo.benchmarks.statistics.paired import smallest_p
 
@@ -17,7 +17,7 @@ ALPHA = 0.05
 
 
 def headline(
-    manifest: Manifest, summary: Mapping[str, Any], found: Mapping[Run, Result]
+    manifest: Manifest, summary: Mapping[str, Any], found: Mapping[PlannedRun, RunResult]
 ) -> list[str]:
     """Say what was found: the best first, then what separates it from whom."""
     said = []

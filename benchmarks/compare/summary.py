@@ -18,7 +18,7 @@ import numpy as np
 
 from coevo.benchmarks.compare.manifest import KIND, Manifest
 from coevo.benchmarks.compare.records import Row, rows, write_rows
-from coevo.benchmarks.compare.runs import Result, Run, results, runs
+from coevo.benchmarks.compare.runs import PlannedRun, RunResult, results, runs
 from coevo.benchmarks.compare.sentences import ALPHA, headline
 from coevo.benchmarks.results_folder import ResultsFolder, plain
 from coevo.benchmarks.statistics import verdicts
@@ -60,7 +60,7 @@ def tables(
     manifest: Manifest,
     metrics: Mapping[str, Any],
     table: Sequence[Row],
-    found: Mapping[Run, Result],
+    found: Mapping[PlannedRun, RunResult],
 ) -> dict[str, Any]:
     """Return everything that is said about a comparison."""
     scores = {env: _scores(manifest, table, [env]) for env in manifest.environments}
@@ -142,7 +142,7 @@ def _part(
     name: str,
     manifest: Manifest,
     table: Sequence[Row],
-    found: Mapping[Run, Result],
+    found: Mapping[PlannedRun, RunResult],
     scores: ScoreTable | None,
     tests: list[dict[str, Any]],
 ) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def _part(
     }
 
 
-def _used(own: Mapping[Run, Result]) -> dict[str, Any]:
+def _used(own: Mapping[PlannedRun, RunResult]) -> dict[str, Any]:
     done = [r for r in own.values() if r.status == "done"]
     failed = [
         {"seed": c.seed, "environment": c.environment, "reason": r.reason}

@@ -17,7 +17,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from coevo.benchmarks.compare.runs import Result, Run, carry_out, reason, write_result
+from coevo.benchmarks.compare.runs import PlannedRun, RunResult, carry_out, reason, write_result
 from coevo.trainers.files import StorageError
 from coevo.trainers.remote.cluster import cluster
 
@@ -28,12 +28,12 @@ INTERRUPTED = "interrupted"
 class _Worker:
     process: BaseProcess
     pipe: Connection
-    run: Run | None = None
+    run: PlannedRun | None = None
 
 
 def in_processes(
-    root: Path, todo: Sequence[Run], workers: int, threads: int
-) -> Iterator[tuple[Run, Result]]:
+    root: Path, todo: Sequence[PlannedRun], workers: int, threads: int
+) -> Iterator[tuple[PlannedRun, RunResult]]:
     """Carry runs out, some at a time, in processes of their own; yield each as it ends.
 
     Raises:
@@ -68,7 +68,7 @@ def _worker(threads: int) -> _Worker:
     return _Worker(process, ours)
 
 
-def _next(worker: _Worker, root: Path, rest: Iterator[Run]) -> None:
+def _next(worker: _Worker, root: Path, rest: Iterator[PlannedRun]) -> None:
     worker.run = next(rest, None)
     if worker.run is not None:
         worker.pipe.send((root, worker.run))
@@ -80,7 +80,7 @@ def _ready(busy: Sequence[_Worker]) -> list[_Worker]:
     return [w for w in busy if w.pipe in found]
 
 
-def _received(worker: _Worker, root: Path) -> tuple[Run, Result | None]:
+def _received(worker: _Worker, root: Path) -> tuple[PlannedRun, RunResult | None]:
     """Return what a worker found; None where it had to stop."""
     run = worker.run
     assert run is not None  # only busy workers are waited for
@@ -89,7 +89,7 @@ def _received(worker: _Worker, root: Path) -> tuple[Run, Result | None]:
         found = worker.pipe.recv()
     except (EOFError, OSError):
         worker.process.join()
-        found = Result("failed", _death(worker.process.exitcode))
+        found = RunResult("failed", _death(worker.process.exitcode))
         write_result(root, run, found)
     if isinstance(found, StorageError):
         raise found
@@ -150,8 +150,8 @@ def with_reader(send: Callable[[Any], None], message: Any) -> None:
 
 
 def on_ray(
-    root: Path, todo: Sequence[Run], workers: int, threads: int
-) -> Iterator[tuple[Run, Result]]:
+    root: Path, todo: Sequence[PlannedRun], workers: int, threads: int
+) -> Iterator[tuple[PlannedRun, RunResult]]:
     """Carry runs out as Ray tasks; the folder must be one that every node sees.
 
     A Ray that is connected already is used as it is; else one is started on this machine with
@@ -172,7 +172,7 @@ def on_ray(
                 except ray.exceptions.RayError as error:
                     if isinstance(cause := getattr(error, "cause", None), StorageError):
                         raise cause from None
-                    found = Result("failed", reason(error)[:500])
+                    found = RunResult("failed", reason(error)[:500])
                     write_result(root, run, found)
                 yield run, found
         finally:
@@ -180,7 +180,7 @@ def on_ray(
                 ray.cancel(task_id)
 
 
-def _ray_run(root: str, run: Run, threads: int) -> Result:
+def _ray_run(root: str, run: PlannedRun, threads: int) -> RunResult:
     import torch
 
     torch.set_num_threads(threads)

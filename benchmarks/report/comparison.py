@@ -9,11 +9,11 @@ from typing import Any
 
 from coevo.benchmarks.files import read_if_there, read_json, short
 from coevo.benchmarks.report import algorithms
-from coevo.benchmarks.report.curves import Series, read_series
-from coevo.benchmarks.report.episodes import Source
+from coevo.benchmarks.report.curves import LoggedSeries, read_series
+from coevo.benchmarks.report.episodes import EpisodeFile
 from coevo.benchmarks.report.formats import duration, listed
 from coevo.benchmarks.report.gallery import Gallery
-from coevo.benchmarks.report.sources import Run, runs
+from coevo.benchmarks.report.sources import ReportedRun, runs
 from coevo.benchmarks.report.training import TRAINING_NOTE, diagnostics
 
 
@@ -56,22 +56,22 @@ def content(folder: Path, gallery: Gallery) -> dict[str, Any]:
     } | _charts(summary.get("overall") or {}, parts, colours, gallery)
 
 
-def _source(folder: Path, run: Run) -> Source:
+def _source(folder: Path, run: ReportedRun) -> EpisodeFile:
     path = run.path / "episodes.jsonl"
     name = path.relative_to(folder).as_posix()
-    return Source(path, name, run.environment, run.algorithm, run.seed)
+    return EpisodeFile(path, name, run.environment, run.algorithm, run.seed)
 
 
-def _metrics(planned: Sequence[Run], env: str) -> dict[str, list[Series]]:
+def _metrics(planned: Sequence[ReportedRun], env: str) -> dict[str, list[LoggedSeries]]:
     """Return the metrics of every run that has begun, by algorithm."""
-    found: dict[str, list[Series]] = {}
+    found: dict[str, list[LoggedSeries]] = {}
     for run in planned:
         if run.environment == env and (run.path / "metrics.jsonl").is_file():
             found.setdefault(run.algorithm, []).append(read_series(run.path / "metrics.jsonl"))
     return found
 
 
-def progress(planned: Sequence[Run], summary: Mapping[str, Any]) -> Iterator[str]:
+def progress(planned: Sequence[ReportedRun], summary: Mapping[str, Any]) -> Iterator[str]:
     """Say what the tables do not know yet: runs that are not done, or were done after them."""
     done = sum(run.result.get("status") == "done" for run in planned)
     failed = sum(run.result.get("status") == "failed" for run in planned)
@@ -84,7 +84,7 @@ def progress(planned: Sequence[Run], summary: Mapping[str, Any]) -> Iterator[str
         yield f"The tables are older: they were written when {summary['done']} runs were done."
 
 
-def _facts(manifest: Mapping[str, Any], planned: Sequence[Run]) -> list[tuple[str, object]]:
+def _facts(manifest: Mapping[str, Any], planned: Sequence[ReportedRun]) -> list[tuple[str, object]]:
     seconds = sum(run.result.get("seconds") or 0 for run in planned)
     tokens = sum(run.result.get("tokens") or 0 for run in planned)
     return [

@@ -33,7 +33,7 @@ class Points:
 
 
 @dataclass
-class Series:
+class LoggedSeries:
     """Every number that a run has logged, 16 bytes each."""
 
     values: dict[str, Points] = field(default_factory=dict)
@@ -76,14 +76,14 @@ class Series:
         return len(self.values[name].at) == self.count
 
 
-def read_series(path: Path) -> Series:
+def read_series(path: Path) -> LoggedSeries:
     """Read `metrics.jsonl`, also while it is being written."""
     return from_lines(record for _, line in lines(path) for record in records([line]))
 
 
-def from_lines(metrics: Iterable[Mapping[str, Any]]) -> Series:
+def from_lines(metrics: Iterable[Mapping[str, Any]]) -> LoggedSeries:
     """Return the curves of updates that were read already."""
-    series = Series()
+    series = LoggedSeries()
     for line in metrics:
         series.add(line)
     return series

@@ -30,7 +30,7 @@ ENDINGS = {
 
 
 @dataclass(frozen=True)
-class Source:
+class EpisodeFile:
     """A file of episodes, and what is the same for all of them."""
 
     path: Path
@@ -59,7 +59,7 @@ class Entry(NamedTuple):
 class Index:
     """All episodes of some files."""
 
-    sources: Sequence[Source]
+    sources: Sequence[EpisodeFile]
     entries: list[Entry] = field(default_factory=list)
     unreadable: int = 0
     """Lines that hold no episode."""
@@ -68,7 +68,7 @@ class Index:
         return Counter(entry.outcome for entry in self.entries)
 
 
-def index(sources: Sequence[Source]) -> Index:
+def index(sources: Sequence[EpisodeFile]) -> Index:
     """Read every line once; what cannot be read is counted and left out."""
     found = Index(sources)
     for number, source in enumerate(sources):
@@ -125,7 +125,7 @@ def pick(found: Index, most: int) -> list[Entry]:
     return sorted(chosen, key=lambda e: (e.source, e.place))
 
 
-def _group(source: Source) -> tuple[str, str]:
+def _group(source: EpisodeFile) -> tuple[str, str]:
     return source.environment, source.algorithm
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from coevo.benchmarks.files import read_if_there, short
-from coevo.benchmarks.report.curves import Series, read_series
-from coevo.benchmarks.report.episodes import Source
+from coevo.benchmarks.report.curves import LoggedSeries, read_series
+from coevo.benchmarks.report.episodes import EpisodeFile
 from coevo.benchmarks.report.formats import duration, number, percent
 from coevo.benchmarks.report.gallery import Gallery
 from coevo.benchmarks.report.sources import LIMITS, read_config
@@ -45,7 +45,7 @@ def content(folder: Path, gallery: Gallery) -> dict[str, Any]:
         "facts": _facts(config, summary, series),
         "series": [],
         "group": "algorithm",
-        "sources": [Source(folder / "episodes.jsonl", "episodes.jsonl", env, algorithm, seed)],
+        "sources": [EpisodeFile(folder / "episodes.jsonl", "episodes.jsonl", env, algorithm, seed)],
         "charts": gallery.show(*run_charts(series, before, colours)),
         "note": SMOOTH_NOTE,
         "measures": list(_measures(before, after)),
@@ -61,7 +61,9 @@ def content(folder: Path, gallery: Gallery) -> dict[str, Any]:
     }
 
 
-def verdict(config: Mapping[str, Any], summary: Mapping[str, Any], series: Series) -> Iterator[str]:
+def verdict(
+    config: Mapping[str, Any], summary: Mapping[str, Any], series: LoggedSeries
+) -> Iterator[str]:
     """Say what came of a run, the result first."""
     if not series.count:
         yield "Nothing is logged yet: the first update is still being made."
@@ -94,7 +96,7 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[st
         yield f"Mean payoff in self-play {_moved(*alone)}."
 
 
-def _measured_on_the_way(series: Series, before: Mapping[str, Any]) -> Iterator[str]:
+def _measured_on_the_way(series: LoggedSeries, before: Mapping[str, Any]) -> Iterator[str]:
     for name, title in SCORES.items():
         found = series.curve(name)[1].tolist()
         first = before.get(name, found[0] if found else None)
@@ -114,7 +116,7 @@ def _moved(first: Any, last: Any) -> str:
     return f"{'fell' if last < first else 'rose'} from {one} to {two}"
 
 
-def _how_far(config: Mapping[str, Any], series: Series) -> str:
+def _how_far(config: Mapping[str, Any], series: LoggedSeries) -> str:
     """Say how much of a run that has not ended is done, by whichever limit is nearest."""
     shares = [
         (
@@ -129,7 +131,7 @@ def _how_far(config: Mapping[str, Any], series: Series) -> str:
 
 
 def _facts(
-    config: Mapping[str, Any], summary: Mapping[str, Any], series: Series
+    config: Mapping[str, Any], summary: Mapping[str, Any], series: LoggedSeries
 ) -> list[tuple[str, object]]:
     seconds = summary.get("seconds") or series.last("total_seconds") or None
     return [

@@ -22,7 +22,7 @@ LIMITS = {
 
 
 @dataclass(frozen=True)
-class Run:
+class ReportedRun:
     """The run folder of one algorithm on one environment from one seed in a comparison."""
 
     path: Path
@@ -87,7 +87,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
             place += len(line)
 
 
-def runs(folder: Path, manifest: Mapping[str, Any]) -> list[Run]:
+def runs(folder: Path, manifest: Mapping[str, Any]) -> list[ReportedRun]:
     """List every run that a comparison has planned, done or not, in the manifest's order."""
     return [
         _run(folder, short(env), str(algorithm), seed)
@@ -97,6 +97,6 @@ def runs(folder: Path, manifest: Mapping[str, Any]) -> list[Run]:
     ]
 
 
-def _run(folder: Path, env: str, algorithm: str, seed: int) -> Run:
+def _run(folder: Path, env: str, algorithm: str, seed: int) -> ReportedRun:
     path = within(folder, "runs", env, algorithm.replace(":", "-"), str(seed))
-    return Run(path, env, algorithm, seed, read_if_there(path / "result.json"))
+    return ReportedRun(path, env, algorithm, seed, read_if_there(path / "result.json"))

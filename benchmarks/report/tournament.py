@@ -10,7 +10,7 @@ from typing import Any
 
 from coevo.benchmarks.files import read_if_there, read_json, short
 from coevo.benchmarks.report.charts import Curves, Intervals, Line, Row
-from coevo.benchmarks.report.episodes import Source
+from coevo.benchmarks.report.episodes import EpisodeFile
 from coevo.benchmarks.report.formats import estimate, interval, number, percent, tile
 from coevo.benchmarks.report.gallery import Gallery
 from coevo.benchmarks.report.sources import lines
@@ -75,10 +75,10 @@ def content(folder: Path, gallery: Gallery) -> dict[str, Any]:
     }
 
 
-def _sources(folder: Path, env: str) -> list[Source]:
+def _sources(folder: Path, env: str) -> list[EpisodeFile]:
     """Return whole episodes where a tournament has kept some."""
     path = folder / "episodes.jsonl"
-    return [Source(path, path.name, short(env), "all", "")] if path.is_file() else []
+    return [EpisodeFile(path, path.name, short(env), "all", "")] if path.is_file() else []
 
 
 def _facts(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coevo.benchmarks.report.charts import Curves, Line
-from coevo.benchmarks.report.curves import SMOOTHED, Series, middle, smooth, thinned
+from coevo.benchmarks.report.curves import SMOOTHED, LoggedSeries, middle, smooth, thinned
 
 SCORES = {
     "exploitability": "Exploitability (0 cannot be beaten)",
@@ -111,7 +111,7 @@ PANELS = (
 
 
 def run_charts(
-    series: Series, before: Mapping[str, float | None], colours: dict[str, int]
+    series: LoggedSeries, before: Mapping[str, float | None], colours: dict[str, int]
 ) -> list[Curves]:
     """Return the charts of one run; a metric that was never logged has none.
 
@@ -125,7 +125,7 @@ def run_charts(
     return [chart for chart in (*scores, *panels) if chart is not None]
 
 
-def _scores(series: Series, name: str, before: float | None) -> Curves | None:
+def _scores(series: LoggedSeries, name: str, before: float | None) -> Curves | None:
     """Draw what was measured on the way, from the model before training on."""
     x, y = series.curve(name)
     if not len(x):
@@ -142,7 +142,7 @@ def _scores(series: Series, name: str, before: float | None) -> Curves | None:
     )
 
 
-def _chart(series: Series, panel: Panel, colours: dict[str, int]) -> Curves | None:
+def _chart(series: LoggedSeries, panel: Panel, colours: dict[str, int]) -> Curves | None:
     named = {key: label for key in series.values if (label := panel.label(key)) is not None}
     if not named:
         return None
@@ -168,7 +168,7 @@ def _chart(series: Series, panel: Panel, colours: dict[str, int]) -> Curves | No
     )
 
 
-def _noisy(series: Series, key: str, label: str, colour: int) -> Line:
+def _noisy(series: LoggedSeries, key: str, label: str, colour: int) -> Line:
     """Return a noisy curve: the values pale, their running mean strong."""
     x, y = series.curve(key)
     thin, strong = thinned(x, smooth(y))
@@ -180,7 +180,7 @@ def _spent(over: str) -> str:
 
 
 def diagnostics(
-    env: str, runs: Mapping[str, Sequence[Series]], colours: Mapping[str, int]
+    env: str, runs: Mapping[str, Sequence[LoggedSeries]], colours: Mapping[str, int]
 ) -> list[Curves]:
     """Return what training logged, each algorithm the mean over its seeds."""
     logged = [s.over for own in runs.values() for s in own if s.count]

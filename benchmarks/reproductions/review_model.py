@@ -24,7 +24,7 @@ from coevo.agents.models.chat_tokens import ChatTokens
 from coevo.agents.sampling import SamplingConfig
 from coevo.benchmarks.reproductions.run import World
 from coevo.benchmarks.starter.build import SPECIAL, TEMPLATE, make_model
-from coevo.benchmarks.starter.corpus import Example, Source, turns
+from coevo.benchmarks.starter.corpus import CorpusSource, Example, turns
 from coevo.benchmarks.starter.examples import SeedConfig, encode, loss_of
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 
@@ -133,7 +133,7 @@ def _examples(env_options: Mapping[str, Any], warm: WarmStart, seed: int) -> lis
     """Return requests with the odds of replies, each role by its own skill."""
     found: list[Example] = []
     for label, solves in ((warm.solving, True), (warm.judging, False)):
-        source = Source(ENV, skills=(warm.solving,), label=label, options=dict(env_options))
+        source = CorpusSource(ENV, skills=(warm.solving,), label=label, options=dict(env_options))
         made = turns(source, warm.turns, seed)
         found += [e for e in made if e.chat[-1]["content"].startswith("Solve:") == solves]
     return found

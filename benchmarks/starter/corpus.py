@@ -25,7 +25,7 @@ OPENSPIEL_GAMES = (
 
 
 @dataclass(frozen=True)
-class Source:
+class CorpusSource:
     """One environment of the corpus."""
 
     env: str
@@ -94,21 +94,22 @@ LESSONS: tuple[dict[str, float], ...] = (
 last to copy names that were never seen before, and to judge an answer, which come latest."""
 
 
-def sources(lesson: int = 1) -> list[Source]:
+def sources(lesson: int = 1) -> list[CorpusSource]:
     """Return every environment that it learns from, and the generic skin on several games.
 
     Args:
         lesson: number of the part of the training, from 1; see LESSONS.
     """
     found = [
-        Source(s.id, *MIX.get(s.id, USUAL), LABELS.get(s.id), OPTIONS.get(s.id, {}))
+        CorpusSource(s.id, *MIX.get(s.id, USUAL), LABELS.get(s.id), OPTIONS.get(s.id, {}))
         for s in list_envs()
         if s.starter_trained
     ]
     found = [replace(s, share=s.share * LESSONS[lesson - 1].get(s.env, 1.0)) for s in found]
     # Random play is enough here: these teach the form of an answer, not the games.
     forms = [
-        Source("coevo/openspiel-v0", 0.4, (0.0,), options={"game": g}) for g in OPENSPIEL_GAMES
+        CorpusSource("coevo/openspiel-v0", 0.4, (0.0,), options={"game": g})
+        for g in OPENSPIEL_GAMES
     ]
     return found + forms
 
@@ -147,7 +148,7 @@ class Recorder(Agent):
         return self.player.act(requests)
 
 
-def turns(source: Source, count: int, seed: int) -> list[Example]:
+def turns(source: CorpusSource, count: int, seed: int) -> list[Example]:
     """Return `count` turns of experts whose skills are drawn anew for every seat.
 
     Args:

@@ -15,7 +15,7 @@ import numpy as np
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_agent
 from coevo.benchmarks.starter.build import save, unfinished
-from coevo.benchmarks.starter.corpus import Source, turns
+from coevo.benchmarks.starter.corpus import CorpusSource, turns
 from coevo.benchmarks.starter.examples import SeedConfig, encode
 from coevo.benchmarks.starter.imitation import Report, imitate
 from coevo.envs.core.errors import ConfigError
@@ -28,7 +28,7 @@ SKILLS = (0.3, 0.7, 0.9, 1.0)
 class LessonConfig:
     """What is imitated, and for how long."""
 
-    source: Source
+    source: CorpusSource
     """Environment, its arguments, and the skill that is imitated."""
     model: str = "starter"
     """What goes on learning."""

@@ -56,7 +56,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Series:
+class GenerationSeries:
     """A series of generations, oldest first."""
 
     names: tuple[str, ...]
@@ -122,7 +122,7 @@ def run_generations(
     results: ResultsFolder,
     opponents: Mapping[str, Agent | str],
     done: Callable[[str], None] = lambda name: None,
-) -> Series:
+) -> GenerationSeries:
     """Score a series of checkpoints.
 
     Args:
@@ -159,7 +159,7 @@ def run_generations(
     fixed = [[play(n, o, other) for o, other in opponents.items()] for n in names]
     returns = np.array([[v for cell in row for v in cell["seats"].values()] for row in fixed])
     shares = _cross_play(agents, env, play) if is_contest(env) else None
-    return Series(
+    return GenerationSeries(
         names,
         scores,
         tuple(opponents),

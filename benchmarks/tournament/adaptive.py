@@ -35,7 +35,7 @@ class Mean(NamedTuple):
     """Whose score: 0 for the first seat, 1 for the other."""
 
 
-class Question(NamedTuple):
+class MeanComparison(NamedTuple):
     """Which of two means is higher."""
 
     left: Mean
@@ -57,22 +57,22 @@ class OpenQuestions:
     span: tuple[float, float]
     confidence: Confidence = CONFIDENCE
 
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[MeanComparison]:
         """List everything that a ranking has to know."""
         if not self.contest:
             return self._profile_questions()
         named = [(a, b) for i, a in enumerate(self.agents) for b in self.agents[i + 1 :]]
-        return [Question(Mean(pair, pair[0]), Mean(pair, pair[1])) for pair in named]
+        return [MeanComparison(Mean(pair, pair[0]), Mean(pair, pair[1])) for pair in named]
 
-    def _profile_questions(self) -> list[Question]:
+    def _profile_questions(self) -> list[MeanComparison]:
         def mean(profile: Sequence[int], role: int) -> Mean:
             first, second = (self.agents[i] for i in profile)
             return Mean((min(first, second), max(first, second)), first, role)
 
         edges = edges_of((len(self.agents),) * 2)
-        return [Question(mean(e.first, e.role), mean(e.second, e.role)) for e in edges]
+        return [MeanComparison(mean(e.first, e.role), mean(e.second, e.role)) for e in edges]
 
-    def known(self, question: Question, found: Mapping[Pair, Pairing]) -> bool:
+    def known(self, question: MeanComparison, found: Mapping[Pair, Pairing]) -> bool:
         """Return whether the bounds of the two means no longer touch."""
         bounds = [self._bounds(mean, found) for mean in question]
         if None in bounds:
@@ -98,7 +98,7 @@ class OpenQuestions:
         size = len(self.agents)
         return size * (size - 1) // 2 if self.contest else 2 * size * size
 
-    def open(self, found: Mapping[Pair, Pairing]) -> list[Question]:
+    def open(self, found: Mapping[Pair, Pairing]) -> list[MeanComparison]:
         """List the questions whose answer is not known."""
         return [q for q in self.questions() if not self.known(q, found)]
 

@@ -21,7 +21,7 @@ DRAWS = 2**15
 
 
 @dataclass(frozen=True)
-class Result:
+class PairResult:
     """Two different agents against each other."""
 
     first: str
@@ -55,7 +55,7 @@ class Result:
         return self.first if self.margin.point > 0 else self.second
 
 
-def results(pairings: Mapping[Pair, Pairing], rng: Generator) -> list[Result]:
+def results(pairings: Mapping[Pair, Pairing], rng: Generator) -> list[PairResult]:
     """Compare the two agents of every pair that has finished tasks.
 
     If both were equally good, each would be as likely to be ahead on a task as the other, because
@@ -67,10 +67,10 @@ def results(pairings: Mapping[Pair, Pairing], rng: Generator) -> list[Result]:
     return [_result(m, p, q) for m, p, q in zip(played, tests, adjusted, strict=True)]
 
 
-def _result(pairing: Pairing, p: float, p_adjusted: float) -> Result:
+def _result(pairing: Pairing, p: float, p_adjusted: float) -> PairResult:
     first, second = pairing.pair
     contest = all(e.result is not None for e in pairing.episodes)
-    return Result(
+    return PairResult(
         first=first,
         second=second,
         tasks=pairing.tasks,
@@ -90,7 +90,7 @@ def _rates(pairing: Pairing) -> tuple[float, float, float]:
     return win, draw, loss
 
 
-def points_tell_all(found: Sequence[Result], pairings: Mapping[Pair, Pairing]) -> bool:
+def points_tell_all(found: Sequence[PairResult], pairings: Mapping[Pair, Pairing]) -> bool:
     """Return whether a task's margin is the same multiple of its points everywhere.
 
     True where a game only knows won, drawn and lost: the return then says nothing new.

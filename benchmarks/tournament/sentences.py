@@ -7,7 +7,7 @@ from typing import Any
 
 from coevo.benchmarks.statistics.bootstrap import Interval
 from coevo.benchmarks.tournament.cycles import cycles
-from coevo.benchmarks.tournament.results import Result
+from coevo.benchmarks.tournament.results import PairResult
 
 
 def percent(share: Interval) -> str:
@@ -41,7 +41,7 @@ def turned(found: Interval, about: float) -> Interval:
     return Interval(low, point, high, found.runs)
 
 
-def result_sentence(found: Result, family: int, only_points: bool) -> str:
+def result_sentence(found: PairResult, family: int, only_points: bool) -> str:
     """Say what a pair has shown.
 
     Args:
@@ -66,7 +66,7 @@ def result_sentence(found: Result, family: int, only_points: bool) -> str:
     return f"{names[0]} {verb} {names[1]}: {', '.join(scores)}{but} ({test})"
 
 
-def beats(agents: Sequence[str], found: Sequence[Result]) -> dict[str, list[str]]:
+def beats(agents: Sequence[str], found: Sequence[PairResult]) -> dict[str, list[str]]:
     """Return agent -> those it is shown to be better than."""
     return {
         name: [r.second if r.first == name else r.first for r in found if r.better == name]
@@ -74,7 +74,7 @@ def beats(agents: Sequence[str], found: Sequence[Result]) -> dict[str, list[str]
     }
 
 
-def leader(agents: Sequence[str], found: Sequence[Result]) -> str:
+def leader(agents: Sequence[str], found: Sequence[PairResult]) -> str:
     """Say who is at the top, as far as that is shown."""
     won = beats(agents, found)
     top = [name for name in agents if not any(name in others for others in won.values())]
@@ -88,7 +88,7 @@ def leader(agents: Sequence[str], found: Sequence[Result]) -> str:
     return f"Nobody is shown to beat {several}." if len(top) > 1 else f"Nobody beats {several}."
 
 
-def cycle_sentences(agents: Sequence[str], found: Sequence[Result]) -> list[str]:
+def cycle_sentences(agents: Sequence[str], found: Sequence[PairResult]) -> list[str]:
     """Name cycles among shown results, else among the means as what may be one."""
     shown = cycles(beats(agents, found))
     if shown:

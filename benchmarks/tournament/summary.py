@@ -16,7 +16,7 @@ from coevo.benchmarks.tournament import ratings, sentences
 from coevo.benchmarks.tournament.episode_log import EpisodeRecord
 from coevo.benchmarks.tournament.pairings import cross_play
 from coevo.benchmarks.tournament.plan import KIND
-from coevo.benchmarks.tournament.results import Result, points_tell_all, rateable, results
+from coevo.benchmarks.tournament.results import PairResult, points_tell_all, rateable, results
 from coevo.benchmarks.tournament.runner import Tournament
 from coevo.benchmarks.tournament.tables import (
     Means,
@@ -112,7 +112,7 @@ def _ranked(kept: Sequence[str], means: Means) -> list[str]:
 def _findings(
     held: Tournament,
     games: CrossPlay | None,
-    found: Sequence[Result],
+    found: Sequence[PairResult],
     rated: Mapping[str, Any],
     only_points: bool,
 ) -> list[str]:

@@ -13,7 +13,7 @@ from coevo.benchmarks.statistics.bootstrap import Interval, percentiles
 from coevo.benchmarks.statistics.cross_play import CrossPlay
 from coevo.benchmarks.tournament.episode_log import EpisodeRecord
 from coevo.benchmarks.tournament.pairings import Pairing, mean_interval
-from coevo.benchmarks.tournament.results import Result
+from coevo.benchmarks.tournament.results import PairResult
 from coevo.benchmarks.tournament.schedule import Pair
 from coevo.benchmarks.tournament.sentences import turned
 from coevo.envs.core.episode import StopReason
@@ -60,7 +60,7 @@ def _rate(hits: int, of: int) -> float | None:
     return hits / of if of else None
 
 
-def result_line(found: Result) -> dict[str, Any]:
+def result_line(found: PairResult) -> dict[str, Any]:
     """Describe what was found out about a pair."""
     return {
         "a": found.first,
@@ -77,7 +77,7 @@ def result_line(found: Result) -> dict[str, Any]:
 
 
 def matrix(
-    agents: Sequence[str], pairings: Mapping[Pair, Pairing], found: Sequence[Result]
+    agents: Sequence[str], pairings: Mapping[Pair, Pairing], found: Sequence[PairResult]
 ) -> dict[str, Any]:
     """Return row against column in the order of `agents`; None where there is nothing to say."""
     cells = {pair: cell for r in found for pair, cell in _both_sides(r).items()}
@@ -96,7 +96,7 @@ def matrix(
     return {"agents": list(agents), **table, **numbers}
 
 
-def _both_sides(found: Result) -> dict[Pair, dict[str, Any]]:
+def _both_sides(found: PairResult) -> dict[Pair, dict[str, Any]]:
     points, rates = found.points, found.rates
     other = None if points is None else turned(points, 1.0)
     return {

@@ -9,7 +9,7 @@ from typing import Any
 
 from coevo.benchmarks.compare.comparison import check_on, compare, prepare, share_of_budget
 from coevo.benchmarks.compare.manifest import BASELINES, Manifest, per_environment
-from coevo.benchmarks.compare.runs import Result, Run
+from coevo.benchmarks.compare.runs import PlannedRun, RunResult
 from coevo.benchmarks.files import short
 from coevo.commands import players
 from coevo.commands.arguments import Compare, as_typed, flag, given
@@ -41,7 +41,7 @@ def run(args: Compare) -> int:
         if facts["commit"] is None:
             screen.say("not in a git checkout: the manifest names the version alone")
 
-    def ended(run: Run, result: Result, count: int, total: int) -> None:
+    def ended(run: PlannedRun, result: RunResult, count: int, total: int) -> None:
         if not args.json:
             value = result.reason if result.value is None else f"{result.value:.4g}"
             screen.say(f"{count}/{total} {run}: {value} ({result.seconds:.0f} s)")

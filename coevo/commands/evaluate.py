@@ -21,7 +21,7 @@ from coevo.benchmarks.statistics.adaptability import SeverityCurve
 from coevo.benchmarks.statistics.social import OUTCOMES
 from coevo.benchmarks.suites import names, scenarios
 from coevo.benchmarks.suites.focal import play_scenario
-from coevo.benchmarks.suites.generations import Series, run_generations
+from coevo.benchmarks.suites.generations import GenerationSeries, run_generations
 from coevo.benchmarks.suites.suite import Settings, kept, run_suite
 from coevo.benchmarks.suites.sweeps import run_sweep, sweep
 from coevo.benchmarks.suites.totals import Totals
@@ -473,7 +473,9 @@ def show_sweep(
     screen.say(f"worst case {curve.worst:.3f}, area under the severity curve {curve.area:.3f}")
 
 
-def show_generations(screen: Screen, run: str, found: Series, options: Mapping[str, Any]) -> None:
+def show_generations(
+    screen: Screen, run: str, found: GenerationSeries, options: Mapping[str, Any]
+) -> None:
     """Print one line per generation: metric, returns, percentiles, points against the earlier."""
     env = found.scores[0].env
     contest = is_contest(make(env, **options))

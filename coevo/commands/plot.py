@@ -15,7 +15,7 @@ from coevo.benchmarks.report.curves import from_lines
 from coevo.benchmarks.report.gallery import saved
 from coevo.benchmarks.report.style import MUTED, STYLE
 from coevo.benchmarks.report.training import SMOOTH_NOTE, run_charts
-from coevo.benchmarks.suites.generations import Series
+from coevo.benchmarks.suites.generations import GenerationSeries
 from coevo.trainers.files import storage
 
 SHOWN = ("exploitability", "returns", "endings", "entropy", "rewards")
@@ -39,7 +39,7 @@ def draw_run(metrics: Sequence[Mapping[str, Any]], title: str, start: float | No
     return figure
 
 
-def draw_generations(found: Series) -> Figure:
+def draw_generations(found: GenerationSeries) -> Figure:
     """Draw the metric of every generation, and its points against earlier ones if it has any."""
     panels = 1 if found.ancestry is None else 2
     place = np.arange(len(found.names))

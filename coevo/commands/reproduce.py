@@ -19,7 +19,7 @@ COLUMNS = ("figure", "ours", "over seeds ±", "reference", "accepted", "")
 
 
 @dataclass(frozen=True)
-class Report:
+class ClaimReport:
     """One claim that was run."""
 
     one: Claim
@@ -68,10 +68,10 @@ def _every() -> list[Claim]:
     return [claim(name) for name in NAMES]
 
 
-def _measure(one: Claim, seeds: int) -> Report:
+def _measure(one: Claim, seeds: int) -> ClaimReport:
     began = time.monotonic()
     outcome = one.run(range(seeds))
-    return Report(one, range(seeds), outcome, time.monotonic() - began)
+    return ClaimReport(one, range(seeds), outcome, time.monotonic() - began)
 
 
 def _list(*, as_json: bool) -> int:
@@ -95,7 +95,7 @@ def _minutes(minutes: float) -> str:
     return f"{minutes:.1f}" if minutes >= 0.1 else "< 0.1"
 
 
-def _show(screen: Screen, report: Report) -> None:
+def _show(screen: Screen, report: ClaimReport) -> None:
     one, outcome = report.one, report.outcome
     screen.say(f"{one.name}: {one.property}")
     screen.say(f"on: {ON[one.on]}; source: {one.source}")
@@ -115,7 +115,7 @@ def _cells(one: Figure) -> tuple[object, ...]:
     return (one.label, one.mean, one.spread, one.reference, one.bound or None, word)
 
 
-def _summary(screen: Screen, reports: Sequence[Report]) -> None:
+def _summary(screen: Screen, reports: Sequence[ClaimReport]) -> None:
     failed = [r.one.name for r in reports if not r.outcome.holds]
     seconds = cell(float(sum(r.seconds for r in reports)))
     word = f"{', '.join(failed)} of {len(reports)} do not hold" if failed else "all hold"
@@ -127,7 +127,7 @@ def _described(one: Claim) -> dict[str, Any]:
     return {name: getattr(one, name) for name in fields}
 
 
-def _plain(report: Report) -> dict[str, Any]:
+def _plain(report: ClaimReport) -> dict[str, Any]:
     return {
         **_described(report.one),
         "holds": report.outcome.holds,

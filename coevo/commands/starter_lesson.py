@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from coevo.benchmarks.starter.corpus import Source
+from coevo.benchmarks.starter.corpus import CorpusSource
 from coevo.benchmarks.starter.lesson import SKILLS, LessonConfig, teach
 from coevo.commands import players
 from coevo.commands.arguments import StarterLesson
@@ -24,7 +24,7 @@ def run(args: StarterLesson) -> int:
     make(args.env, **options)  # a wrong argument is found before anything is played
     if not 0 <= args.skill <= 1:
         raise ConfigError(f"--skill {args.skill:g} must be from 0 to 1")
-    source = Source(args.env, skills=SKILLS, label=args.skill, options=options)
+    source = CorpusSource(args.env, skills=SKILLS, label=args.skill, options=options)
     config = LessonConfig(source=source, model=args.model, **limits(args))
     out = Path(args.out)
     with storage(out):

@@ -113,7 +113,8 @@ class _Choice:
     made: tuple[type, ...]
 
     def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        tagged = handler(Annotated[union, Field(discriminator="name")])
+        members = tuple(kind for kind in get_args(union) if kind not in self.made)
+        tagged = handler(Annotated[typing.Union[members or union], Field(discriminator="name")])  # noqa: UP007
         return no_info_wrap_validator_function(self._read, tagged)
 
     def _read(self, given: Any, tagged: Callable[[Any], Any]) -> Any:
@@ -126,7 +127,8 @@ def choice(*made: type) -> Any:
     A bare name stands for a component with its defaults: `read(Credit, "gae")` is `Gae()`.
 
     Args:
-        made: classes whose objects are taken as they are, for components of one's own.
+        made: classes whose objects are taken as they are, for components of one's own; the union
+            may name them, for type checkers.
     """
     return _Choice(made)
 

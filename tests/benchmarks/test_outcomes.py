@@ -3,7 +3,7 @@ import math
 import pytest
 
 from coevo.benchmarks.measurement import of_outcomes
-from coevo.benchmarks.outcomes import Outcome, outcomes
+from coevo.benchmarks.outcomes import SeatOutcome, outcomes
 from coevo.benchmarks.statistics.standard_errors import clustered_error
 from coevo.envs import make
 from coevo.envs.core.episode import Episode, StopReason, Turn
@@ -93,7 +93,7 @@ def test_rates_add_up_and_need_a_contest():
     assert summary.score == 0.625
     assert summary.value == 0
     assert summary.interval is None  # one deal only
-    two = [Outcome(deal, "player_0", s, 1, False, 1, 0) for deal, s in ((0, 1.0), (1, 3.0))]
+    two = [SeatOutcome(deal, "player_0", s, 1, False, 1, 0) for deal, s in ((0, 1.0), (1, 3.0))]
     low, high = of_outcomes(two, contest=True).interval  # t of 1 degree of freedom: 12.7062
     assert (low, high) == pytest.approx((2 - 12.7062, 2 + 12.7062), abs=1e-3)
     assert of_outcomes(rows, contest=False).score is None

@@ -4,7 +4,7 @@ import pytest
 
 from coevo.agents import FirstLegalAgent, FixedTextAgent, OracleAgent, RandomAgent
 from coevo.benchmarks.outcomes import is_contest, is_solved
-from coevo.benchmarks.repeats import Question, Repeats, repeat
+from coevo.benchmarks.repeats import RepeatedStart, Repeats, repeat
 from coevo.envs import make
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.errors import ConfigError
@@ -14,7 +14,7 @@ KUHN, HANABI = "coevo/kuhn_poker-v0", "coevo/tiny_hanabi-v0"
 
 def questions(*solved, answers=None, deals=None):
     return tuple(
-        Question(
+        RepeatedStart(
             deals[i] if deals else i,
             "player_0",
             tuple(map(bool, s)),

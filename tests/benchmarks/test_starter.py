@@ -11,7 +11,7 @@ from coevo.agents.load import load_agent
 from coevo.agents.models.chat_tokens import ChatTokens
 from coevo.benchmarks.starter import build, imitation, muon
 from coevo.benchmarks.starter import examples as in_tokens
-from coevo.benchmarks.starter.corpus import Source, sources, turns
+from coevo.benchmarks.starter.corpus import CorpusSource, sources, turns
 from coevo.benchmarks.starter.examples import Encoded, SeedConfig
 from coevo.benchmarks.starter.lesson import LessonConfig, teach
 from coevo.envs import list_envs
@@ -20,7 +20,7 @@ from coevo.envs.core.parsing import Status, parse_move
 from coevo.trainers.loop import drive
 from coevo.trainers.run_folder import RunFolder
 
-KUHN = Source(env="coevo/kuhn_poker-v0")
+KUHN = CorpusSource(env="coevo/kuhn_poker-v0")
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +37,8 @@ def test_a_line_of_a_board_is_a_token_and_a_name_that_was_never_seen_is_two():
     def pieces(tokenizer, text):
         return [tokenizer.decode([i]) for i in tokenizer(text)["input_ids"]]
 
-    boards = Source("coevo/tic_tac_toe-v0", options={"openings": 4})
-    worlds = Source("coevo/search_router-v0", options={"world": {"name": "fictional"}})
+    boards = CorpusSource("coevo/tic_tac_toe-v0", options={"openings": 4})
+    worlds = CorpusSource("coevo/search_router-v0", options={"world": {"name": "fictional"}})
     heard = [*turns(boards, 2000, seed=0), *turns(worlds, 1000, seed=0)]
     tokenizer = build.make_tokenizer(heard, 1536)
     assert pieces(tokenizer, " X23 4O6 / XO9") == [" X23", " 4O6", " /", " XO9"]

@@ -159,7 +159,7 @@ def _transcript(episode: Episode) -> str:
     return "\n".join(lines)
 
 
-Proposing = Annotated[Reflect | Review, choice(Proposer)]
+Proposing = Annotated[Reflect | Review | Proposer, choice(Proposer)]
 """A writer: a component, or an object of one's own."""
 
 
@@ -219,5 +219,5 @@ def _first_prompt(ctx: UpdateContext) -> str:
     return "\n\n".join(message["content"] for message in env.chat(env.agent_selection))
 
 
-Newcoming = Annotated[Imitate, choice(Newcomer)]
+Newcoming = Annotated[Imitate | Newcomer, choice(Newcomer)]
 """A writer: a component, or an object of one's own."""

@@ -17,13 +17,13 @@ from coevo.agents.strategies.expert import ExpertAgent
 from coevo.benchmarks.reproductions.claim import Claim, Expect, Once
 from coevo.benchmarks.reproductions.claims.ssp_starter import CHANGES, ENV, REPLY, search
 from coevo.benchmarks.reproductions.run import Arm, trained
-from coevo.benchmarks.starter.corpus import Source
+from coevo.benchmarks.starter.corpus import CorpusSource
 from coevo.benchmarks.starter.lesson import SKILLS, LessonConfig, teach
 from coevo.envs.search.proposals import VALID
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 
 LESSON = LessonConfig(
-    source=Source(ENV, skills=SKILLS, label=1.0, options={"solvers": 1, "world_seed": 0}),
+    source=CorpusSource(ENV, skills=SKILLS, label=1.0, options={"solvers": 1, "world_seed": 0}),
     turns=30_000,
     epochs=5.0,
     minutes=120.0,

@@ -16,7 +16,7 @@ from transformers import (
 from coevo.agents.engines import contexts as module
 from coevo.agents.engines.contexts import Way, way_of
 from coevo.agents.engines.engine import Prompt
-from coevo.agents.engines.prefix_cache import InPlace, PrefixCache
+from coevo.agents.engines.prefix_cache import GrowingLayer, PrefixCache
 from coevo.agents.engines.settings import Torch
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.language_model import LanguageModelAgent
@@ -211,7 +211,7 @@ def test_a_cache_that_reads_something_else_is_not_gone_on_from(monkeypatch):
 
 def test_layers_that_write_in_place_hold_what_those_of_transformers_hold():
     generator = torch.Generator().manual_seed(0)
-    usual, ours = DynamicCache(), InPlace()
+    usual, ours = DynamicCache(), GrowingLayer()
     for parents, length in (
         (None, 5),
         (None, 1),

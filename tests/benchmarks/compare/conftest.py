@@ -5,7 +5,7 @@ import json
 import pytest
 
 from coevo.benchmarks.compare.manifest import Manifest, write
-from coevo.benchmarks.compare.runs import Result, Run, write_result
+from coevo.benchmarks.compare.runs import PlannedRun, RunResult, write_result
 from coevo.trainers.run_folder import RunFolder
 
 KUHN, TTT = "coevo/kuhn_poker-v0", "coevo/tic_tac_toe-v0"
@@ -47,7 +47,7 @@ def made_up(root, manifest, value, *, points=4):
     for env in manifest.environments:
         for name in manifest.algorithms:
             for seed in manifest.seeds:
-                run = Run(env, name, seed)
+                run = PlannedRun(env, name, seed)
                 end = value(run)
                 if end is None:
                     continue
@@ -59,7 +59,7 @@ def made_up(root, manifest, value, *, points=4):
                     spent = {"total_tokens": 250 * p, "total_turns": 90 * p, "total_seconds": p}
                     folder.log(p, {METRICS[env]["metric"]: at, **spent})
                 write_result(
-                    root, run, Result("done", "", end, points, 250 * points, 90 * points, points)
+                    root, run, RunResult("done", "", end, points, 250 * points, 90 * points, points)
                 )
 
 

@@ -13,7 +13,7 @@ import pytest
 from coevo.benchmarks.compare import comparison
 from coevo.benchmarks.compare import runs as module
 from coevo.benchmarks.compare.manifest import write
-from coevo.benchmarks.compare.runs import Run, carry_out, result, results, runs
+from coevo.benchmarks.compare.runs import PlannedRun, carry_out, result, results, runs
 from coevo.benchmarks.compare.summary import summarise
 from coevo.benchmarks.compare.workers import in_processes, on_ray
 from coevo.envs.core.errors import ConfigError
@@ -87,7 +87,7 @@ def test_seeds_pair_the_runs_whatever_the_algorithm(tmp_path, tiny):
     first = {}
     for name in ("mars", "reinforce"):
         for seed in (0, 1):
-            lines = RunFolder(Run(KUHN, name, seed).folder(tmp_path)).read_metrics()
+            lines = RunFolder(PlannedRun(KUHN, name, seed).folder(tmp_path)).read_metrics()
             first[name, seed] = lines[0]["tokens"], lines[0]["total_turns"]
     assert first["mars", 0] == first["reinforce", 0]
     assert first["mars", 1] == first["reinforce", 1]
@@ -104,7 +104,7 @@ def failing(tmp_path, tiny, monkeypatch):
         manifest = tiny()
         write(tmp_path, manifest, lambda: {KUHN: METRICS[KUHN]})
         monkeypatch.setattr(module, "_measured", broken)
-        return manifest, Run(KUHN, "mars", 0)
+        return manifest, PlannedRun(KUHN, "mars", 0)
 
     return plan
 
@@ -174,7 +174,7 @@ def test_interrupted_runs_continue_and_end_with_the_same_rows(tmp_path, tiny):
             os.kill(os.getpid(), signal.SIGINT)
 
     comparison.prepare(broken, manifest)
-    run = Run(KUHN, "mars", 0)
+    run = PlannedRun(KUHN, "mars", 0)
     with pytest.raises(KeyboardInterrupt):
         carry_out(broken, run, stop)
     assert result(broken, run) is None

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from coevo.benchmarks.compare.records import rows
-from coevo.benchmarks.compare.runs import RESULT, Result, Run, results, write_result
+from coevo.benchmarks.compare.runs import RESULT, PlannedRun, RunResult, results, write_result
 from coevo.benchmarks.compare.summary import summarise
 from coevo.benchmarks.statistics.aggregates import interquartile_mean
 from coevo.envs.core.errors import DataError
@@ -82,7 +82,7 @@ def test_a_seed_that_one_algorithm_lacks_leaves_for_all_and_is_named(tmp_path):
         manifest,
         lambda c: None if (c.algorithm, c.seed) == ("grpo", 2) else 0.1 + 0.01 * c.seed,
     )
-    write_result(tmp_path, Run(KUHN, "grpo", 2), Result("failed", "out of memory"))
+    write_result(tmp_path, PlannedRun(KUHN, "grpo", 2), RunResult("failed", "out of memory"))
     summary = summarise(tmp_path, manifest, FACTS)
     part = summary["environments"][KUHN]
     assert part["dropped_seeds"] == [2]
@@ -97,7 +97,7 @@ def test_an_algorithm_without_any_result_does_not_take_the_others_with_it(tmp_pa
     manifest = plan(algorithms=("mars", "grpo", "rloo"))
     made_up(tmp_path, manifest, lambda c: None if c.algorithm == "rloo" else 0.1)
     for seed in manifest.seeds:
-        write_result(tmp_path, Run(KUHN, "rloo", seed), Result("failed", "no such thing"))
+        write_result(tmp_path, PlannedRun(KUHN, "rloo", seed), RunResult("failed", "no such thing"))
     part = summarise(tmp_path, manifest, FACTS)["environments"][KUHN]
     assert part["algorithms"]["rloo"]["n"] == 0
     assert part["algorithms"]["mars"]["n"] == 6
@@ -156,7 +156,7 @@ def test_the_same_runs_give_the_same_bytes(six):
 @pytest.mark.parametrize("lines", [slice(0, 3), slice(1, 4), slice(0, 0)])
 def test_a_curve_of_which_points_are_missing_is_not_drawn(six, lines):
     root, manifest = six
-    log = RunFolder(Run(KUHN, "mars", 2).folder(root)).metrics
+    log = RunFolder(PlannedRun(KUHN, "mars", 2).folder(root)).metrics
     log.write_text("".join(log.read_text().splitlines(keepends=True)[lines]))
     with pytest.raises(DataError, match=r"mars/2/metrics.jsonl is damaged.*1 to 4"):
         summarise(root, manifest, FACTS)
@@ -164,7 +164,7 @@ def test_a_curve_of_which_points_are_missing_is_not_drawn(six, lines):
 
 def test_a_run_that_is_not_done_is_in_no_table(six):
     root, manifest = six
-    run = Run(KUHN, "mars", 0)
+    run = PlannedRun(KUHN, "mars", 0)
     (run.folder(root) / RESULT).unlink()
     found = results(root, manifest)
     assert run not in found

@@ -138,7 +138,7 @@ def build_comparison(
     Later algorithms are better, by more than the noise between neighbours only for the last.
     """
     from coevo.benchmarks.compare.manifest import Manifest, write
-    from coevo.benchmarks.compare.runs import Result, Run, runs, write_result
+    from coevo.benchmarks.compare.runs import PlannedRun, RunResult, runs, write_result
     from coevo.benchmarks.compare.summary import summarise
 
     manifest = Manifest(
@@ -159,8 +159,8 @@ def build_comparison(
         reason = (failed or {}).get(key)
         end = _train(run.folder(root), run, algorithms.index(run.algorithm), points)
         used = {"steps": 40, "tokens": 20_000, "turns": 4_800, "seconds": 36.0}
-        found = Result("failed", reason) if reason else Result("done", value=end, **used)
-        write_result(root, Run(*key), found)
+        found = RunResult("failed", reason) if reason else RunResult("done", value=end, **used)
+        write_result(root, PlannedRun(*key), found)
     if summary:
         summarise(root, manifest, json.loads((root / "manifest.json").read_text()))
     return root

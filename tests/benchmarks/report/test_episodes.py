@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from coevo.benchmarks.report.episodes import Source, index, outcome, pick, read
+from coevo.benchmarks.report.episodes import EpisodeFile, index, outcome, pick, read
 from coevo.benchmarks.report.transcripts import LONGEST, for_script, transcript, transcripts
 
 
-def source(path: Path, algorithm: str = "mars", seed: int = 0) -> Source:
-    return Source(path, path.name, "kuhn_poker", algorithm, seed)
+def source(path: Path, algorithm: str = "mars", seed: int = 0) -> EpisodeFile:
+    return EpisodeFile(path, path.name, "kuhn_poker", algorithm, seed)
 
 
 @pytest.fixture
-def recorded(make, tmp_path) -> list[Source]:
+def recorded(make, tmp_path) -> list[EpisodeFile]:
     """Return episodes of two algorithms: one with a single forfeit among 300, one with three."""
     many = [make["episode"](step, step % 2, seed=step) for step in range(1, 301)]
     many[150] = make["episode"](151, 0, stop="forfeit")
