@@ -157,11 +157,16 @@ def published(algo: Algorithm, shown: Mapping[str, Any]) -> list[str]:
         return []
     tree = plain(algo)
     rows = [
-        (f"`{key}`", f"`{brief(at(tree, key))}`", f"`{p['value']}`", f"{p['why']} ({p['source']})")
+        (f"`{key}`", f"`{brief(at(tree, key))}`", f"`{p['value']}`", reason(p))
         for key, p in shown["published"].items()
     ]
     head = ("setting", "ours", "published", "why ours differs, and where it was published")
     return ["## Published values", table(head, rows)]
+
+
+def reason(value: Mapping[str, Any]) -> str:
+    """Return why ours differs from a published value, and the source of that value."""
+    return f"{value['why']} ({value['source']})" if value["why"] else str(value["source"])
 
 
 def variants(algo: Algorithm) -> list[str]:

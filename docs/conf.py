@@ -28,6 +28,7 @@ html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
+toc_object_entries = False
 
 write_pages(Path(__file__).parent)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from html import escape
 from typing import Any
 
@@ -57,13 +58,22 @@ def head_of_group(tree: str, groups: Mapping[str, list[str]]) -> str:
 
 def literal(*event: Any) -> None:
     """Make a docstring safe for reStructuredText: code in backticks, no stray markup."""
-    lines: list[str] = event[-1]
+    what, lines = event[1], event[-1]
+    if what == "property" and lines:
+        lines[0] = lines[0].replace(
+            ": ", ", namely "
+        )  # Napoleon takes what is before it for a type
     lines[:] = [
         re.sub(r"`([^`]*)`|([*|])", lambda m: f"``{m[1]}``" if m[1] else f"\\{m[2]}", line)
         if not line.lstrip().startswith((">>>", "..."))
         else line
         for line in lines
     ]
+
+
+def signature(app: Sphinx, what: str, name: str, thing: Any, *rest: Any) -> tuple[str, str] | None:
+    """Return no signature for a configuration, whose fields are listed below it."""
+    return ("", "") if what == "class" and is_dataclass(thing) else None
 
 
 def add_to(app: Sphinx, groups: Mapping[str, list[str]]) -> None:
@@ -76,3 +86,4 @@ def add_to(app: Sphinx, groups: Mapping[str, list[str]]) -> None:
     app.add_html_math_renderer("mathml", (inline_formula, None), (formula, None))
     app.connect("html-page-context", sidebar, priority=900)
     app.connect("autodoc-process-docstring", literal, priority=400)
+    app.connect("autodoc-process-signature", signature)

@@ -92,8 +92,8 @@ def talk_of(env: EnvSpec) -> str:
 def environment_page(env: EnvSpec) -> str:
     """Return the page of one environment: rules, prompts, an episode, arguments, usage."""
     name = short(env.id)
-    told = inspect.getdoc(importlib.import_module(env.module)) or ""
-    said, notes = facts_of(told)
+    text = inspect.getdoc(importlib.import_module(env.module)) or ""
+    said, notes = facts_of(text)
     low, high = make(env.id).payoff_range
     zero_sum = ", zero-sum" if make(env.id).zero_sum else ""
     facts = [
@@ -183,11 +183,13 @@ def usage(env: EnvSpec) -> str:
         """)
 
 
-def references(env: EnvSpec, told: str) -> str:
-    """Return the reference scores, where they come from, and what the module says of them."""
+def references(env: EnvSpec, text: str) -> str:
+    """Return the reference scores and their source, and what the module says beyond these."""
+    if "random" in text and "oracle" in text:
+        text = ""
     scores = ", ".join(f"{name} **{value:.4g}**" for name, value in env.refs.items())
     source = f"({escaped(env.refs_source)})" if env.refs_source else ""
-    return ". ".join(part for part in (f"{scores} {source}".strip(), told) if part) or "none"
+    return ". ".join(part for part in (f"{scores} {source}".strip(), text) if part) or "none"
 
 
 def argument_table(kind: type) -> str:
