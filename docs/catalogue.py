@@ -22,6 +22,9 @@ from coevo.trainers.algorithms import ALGORITHMS, GROUPS
 CLAIMS = Path(__file__).parents[1] / "benchmarks" / "results" / "claims.json"
 """What `coevo reproduce NAME --json` printed, one claim a line."""
 
+EARLIER = CLAIMS.with_name("2026-11-22-reproductions.md")
+"""A report with tables whose first column names the claim, or is empty below such a row."""
+
 
 def algorithm_groups() -> dict[str, list[str]]:
     """Return the names of the algorithms of every group, as the catalogue orders them."""
@@ -90,6 +93,9 @@ def results(algo: Algorithm) -> list[str]:
             ]
             seeds = len(run["seeds"])
             shown.append(table((f"figure, {seeds} seeds", "ours", "reference", "accepted"), rows))
+        elif earlier := earlier_run(name):
+            shown.append(table(("figure", "ours"), earlier))
+            shown.append(f"Measured for `benchmarks/results/{EARLIER.name}`.")
     return ["## Results", *shown] if shown else []
 
 
@@ -97,6 +103,21 @@ def stored() -> dict[str, Any]:
     """Return the stored runs of claims by name."""
     lines = CLAIMS.read_text(encoding="utf-8").splitlines() if CLAIMS.exists() else []
     return {run["name"]: run for run in map(json.loads, lines)}
+
+
+def earlier_run(name: str) -> list[tuple[str, str]]:
+    """Return the figures of a claim in the tables of an earlier report."""
+    found, here = [], ""
+    for line in EARLIER.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if not line.startswith("|"):
+            here = ""
+        elif cells[0] or not here:
+            here = cells[0]
+        if here == name:
+            at = 2 if cells[1].isdigit() or not cells[1] else 1  # a column of seeds comes first
+            found.append((escaped(cells[at]), escaped(cells[at + 1])))
+    return [(figure, ours) for figure, ours in found if ours]
 
 
 def measured(row: Mapping[str, Any]) -> str:

@@ -60,9 +60,7 @@ def literal(*event: Any) -> None:
     """Make a docstring safe for reStructuredText: code in backticks, no stray markup."""
     what, lines = event[1], event[-1]
     if what == "property" and lines:
-        lines[0] = lines[0].replace(
-            ": ", ", namely "
-        )  # Napoleon takes what is before it for a type
+        lines[0] = lines[0].replace(": ", ", namely ")  # else Napoleon finds a type
     lines[:] = [
         re.sub(r"`([^`]*)`|([*|])", lambda m: f"``{m[1]}``" if m[1] else f"\\{m[2]}", line)
         if not line.lstrip().startswith((">>>", "..."))

@@ -76,6 +76,10 @@ def takes(kind: Any) -> str:
     return ", ".join(shown) or "–"
 
 
+UNBOUNDED = 1e12
+"""Size from which on a bound stands for none."""
+
+
 def span(hint: Any) -> str:
     """Return the values that a field may have, as its type says.
 
@@ -87,7 +91,13 @@ def span(hint: Any) -> str:
         return f" ({', '.join(map(str, typing.get_args(hint)))})"
     signs = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
     ruled = [rule for m in getattr(hint, "__metadata__", ()) for rule in getattr(m, "metadata", ())]
-    bounds = [f"{s} {getattr(r, k):g}" for r in ruled for k, s in signs.items() if hasattr(r, k)]
+    found = [
+        (sign, getattr(rule, key))
+        for rule in ruled
+        for key, sign in signs.items()
+        if hasattr(rule, key)
+    ]
+    bounds = [f"{sign} {bound:g}" for sign, bound in found if abs(bound) < UNBOUNDED]
     return f" ({', '.join(bounds)})" if bounds else ""
 
 
