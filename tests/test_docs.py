@@ -107,6 +107,13 @@ def test_the_groups_of_the_sidebar_hold_every_page_once(generate):
     assert sorted(grouped) == sorted([*ALGORITHMS, *(short(e.id) for e in list_envs())])
 
 
+def test_the_api_reference_names_what_exists():
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    named = re.findall(r"auto(?:class|function):: ([\w.]+)\.(\w+)", page)
+    assert len(named) > 30
+    assert [n for n in named if not hasattr(importlib.import_module(n[0]), n[1])] == []
+
+
 def test_every_component_is_listed_with_its_ranges(generate):
     page = generate.component_pages()["components"]
     for name, kind in (("advantage.baseline", Baseline), ("loss.regularise", Regulariser)):
