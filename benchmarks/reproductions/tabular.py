@@ -12,17 +12,20 @@ the denominator is 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from coevo.trainers.estimators import (
+    AdvantageConfig,
     Denominators,
     LossConfig,
     LossInputs,
     Trajectories,
+    advantages,
     policy_loss,
 )
 from coevo.trainers.estimators.trajectories import KEYS
@@ -79,32 +82,45 @@ class SoftmaxTable:
         arm_CG = torch.searchsorted(cumulative_CA, uniform_CG.contiguous(), right=True)
         return arm_CG.clamp(max=cumulative_CA.shape[-1] - 1)
 
-    def inputs(
-        self, played: Moves, advantage_CL: Tensor, old_BL: Tensor | None = None
-    ) -> LossInputs:
-        """Return what a loss reads; without `old_BL` the moves are from the policy as it is."""
+    def gradient_CA(
+        self,
+        spec: Mapping[str, Any],
+        played: Moves,
+        advantage_CL: Tensor,
+        rows: int,
+        *,
+        old_BL: Tensor | None = None,
+        behaviour_BL: Tensor | None = None,
+    ) -> Tensor:
+        """Return the direction that lowers a loss.
+
+        Args:
+            spec: fields of `LossConfig`.
+            played: what was played.
+            advantage_CL: of every step.
+            rows: what the sum of the loss is divided by.
+            old_BL: log-probabilities at the start of the update; None takes those of now.
+            behaviour_BL: those of the policy that played, if that is another one.
+        """
         logp_CL = self.logp_CA()[played.context_BL, played.arm_BL]
-        return LossInputs(
+        step_CL = torch.arange(played.mask_CL.shape[1]).expand_as(played.mask_CL)
+        inputs = LossInputs(
             logp_CL=logp_CL,
             logp_old_CL=logp_CL.detach() if old_BL is None else old_BL,
+            logp_behaviour_CL=behaviour_BL,
             advantage_CL=advantage_CL,
             mask_CL=played.mask_CL,
-            turn_id_CL=torch.where(
-                played.mask_CL, torch.arange(played.mask_CL.shape[1]).expand_as(played.mask_CL), -1
-            ),
+            turn_id_CL=torch.where(played.mask_CL, step_CL, -1),
         )
-
-    def gradient_CA(self, loss: Tensor) -> Tensor:
-        """Return the direction that lowers a loss."""
+        loss = policy_loss(LossConfig(**spec), inputs, Denominators(rows, rows, 1)).loss
         (gradient_CA,) = torch.autograd.grad(loss, self.logits_CA)
         return -gradient_CA
 
     def update(
         self,
-        spec: LossConfig,
+        spec: Mapping[str, Any],
         played: Moves,
         advantage_CL: Tensor,
-        denom: Denominators,
         *,
         lr: float,
         epochs: int = 1,
@@ -115,12 +131,39 @@ class SoftmaxTable:
         """
         old_BL = self.logp_CA().detach()[played.context_BL, played.arm_BL]
         for _ in range(epochs):
-            inputs = self.inputs(played, advantage_CL, old_BL)
-            step_CA = self.gradient_CA(policy_loss(spec, inputs, denom).loss)
+            rows = len(played.arm_BL)
+            step_CA = self.gradient_CA(spec, played, advantage_CL, rows, old_BL=old_BL)
             if not step_CA.any():
                 break
             with torch.no_grad():
                 self.logits_CA += lr * step_CA
+
+
+def credited(spec: AdvantageConfig | Mapping[str, Any], reward_BTK: Tensor, **given: Any) -> Tensor:
+    """Return the advantages of episodes with one token per turn, [B, T].
+
+    Args:
+        spec: of the advantages, or its fields.
+        reward_BTK: rewards, as `episodes` takes them.
+        **given: the further arguments of `episodes`.
+
+    >>> credited({}, torch.tensor([1.0, 0.0]), group=torch.tensor([0, 0])).shape
+    torch.Size([2, 1])
+    """
+    spec = spec if isinstance(spec, AdvantageConfig) else AdvantageConfig(**spec)
+    return advantages(spec, episodes(reward_BTK, **given)).advantage_BS
+
+
+def padded(rewards: Sequence[Sequence[float]]) -> tuple[Tensor, Tensor]:
+    """Return rewards of episodes of several lengths, [B, T, 1], and the mask of their turns.
+
+    >>> padded([[1.0], [0.0, 2.0]])[1].tolist()
+    [[True, False], [True, True]]
+    """
+    rows = [torch.tensor(row, dtype=REAL) for row in rewards]
+    size_B = torch.tensor([len(row) for row in rows])
+    reward_BT = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+    return reward_BT.unsqueeze(2), torch.arange(reward_BT.shape[1]) < size_B.unsqueeze(1)
 
 
 def episodes(

@@ -9,7 +9,7 @@ from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.repeated_table import RoundGame, expected_returns
 from coevo.benchmarks.reproductions.run import ADAM, Arm, Trained
 from coevo.benchmarks.reproductions.tabular import REAL
-from coevo.trainers.estimators import SumOthers
+from coevo.trainers import components as c
 
 ROUNDS, COINS = 10, 10.0
 CLAIMS, WORTHS = (0, 5, 10), (1, 10)
@@ -98,7 +98,7 @@ CLAIM = Claim(
         "naive": Arm(
             "advantage_alignment:split", {"advantage.transform": (), "advantage.others": False}
         ),
-        "total": Arm("advantage_alignment:split", {"advantage.transform": (SumOthers(),)}),
+        "total": Arm("advantage_alignment:split", {"advantage.transform": (c.SumOthers(),)}),
         "aligned": Arm("advantage_alignment:split", ALIGN),
         "pooled": Arm(
             "advantage_alignment:split", {**ALIGN, "advantage.baseline.by": "agent+turn"}

@@ -16,7 +16,7 @@ from coevo.benchmarks.reproductions.run import Arm, Trained, World
 from coevo.benchmarks.reproductions.tabular import REAL
 from coevo.envs import make
 from coevo.envs.core.parsing import answer, parse_move
-from coevo.trainers.estimators import Kl
+from coevo.trainers import components as c
 
 ENV, OPTIONS, MODEL = "coevo/iterated_game-v0", {"unparsable": "B"}, "starter"
 DRAWS, ELSEWHERE = 32, 0.05
@@ -44,7 +44,7 @@ def _manners(agent: Policy) -> dict[str, float]:
         odds_TCA[t, context, 0] = float(odds[0])
     odds_TCA[..., 1] = 1.0 - odds_TCA[..., 0]  # what is no choice is a defection
     cooperation = {"start": float(odds_TCA[0, 0, 0])}
-    cooperation |= {c: float(odds_TCA[1:, k, 0].mean()) for k, c in enumerate(CONTEXTS) if k}
+    cooperation |= {seen: float(odds_TCA[1:, k, 0].mean()) for k, seen in enumerate(CONTEXTS) if k}
     return cooperation | {
         "payoff": expected_returns(DILEMMA, odds_TCA, odds_TCA)[0] / ROUNDS,
         "robust": expected_returns(DILEMMA, odds_TCA, ALWAYS_DEFECT)[0] / ROUNDS,
@@ -94,8 +94,8 @@ def _rows(arm: str) -> Iterator[Expect]:
     tabular = {"CC": trusts, "CD": forgives}
     yield Expect(f"{label}: payoff", f"{arm}.payoff", payoff)
     yield Expect(f"{label}: against always-defect", f"{arm}.robust", robust)
-    for c in CONTEXTS:
-        yield Expect(f"{label}: P(C | {c})", f"{arm}.{c}", tabular.get(c))
+    for seen in CONTEXTS:
+        yield Expect(f"{label}: P(C | {seen})", f"{arm}.{seen}", tabular.get(seen))
 
 
 CLAIM = Claim(
@@ -120,7 +120,7 @@ CLAIM = Claim(
         apart.""",
     note="50 updates per arm; the references are figures of tables",
     world=World(ENV, 50, OPTIONS, settings={"model": MODEL, "threads": 1}),
-    changes={"population.every": 5, "loss.regularise": (Kl(coef=0.001, kind="k3"),)},
+    changes={"population.every": 5, "loss.regularise": (c.Kl(coef=0.001, kind="k3"),)},
     arms={
         "naive": Arm("advantage_alignment:naive"),
         "total": Arm("advantage_alignment:sum_of_rewards"),

@@ -1,27 +1,20 @@
 """Statistics per agent (Dr. MAS): agents on different reward scales learn at equal rates."""
 
+from typing import Any
+
 import torch
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect, Once, near
 from coevo.benchmarks.reproductions.tabular import (
     REAL,
     SoftmaxTable,
-    episodes,
+    credited,
     generators,
     moves,
     normal,
     uniform,
 )
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    Denominators,
-    GroupMean,
-    GroupStd,
-    LossConfig,
-    PolicyGradient,
-    advantages,
-    policy_loss,
-)
+from coevo.trainers import components as c
 
 REWARDS = torch.tensor([[1.0, 1.0, 0.0, 1.0], [0.2, 0.0, 0.1, 0.1]], dtype=REAL)
 OFFSET, SCALE = torch.tensor([0.0, 5.0], dtype=REAL), torch.tensor([1.0, 0.1], dtype=REAL)
@@ -31,19 +24,17 @@ MEAN_N, VARIANCE_N = REWARDS.mean(1), REWARDS.var(1, correction=0)
 THEORY = ((VARIANCE_N + (MEAN_N - REWARDS.mean()) ** 2) / REWARDS.var(correction=0)).tolist()
 
 
-def _spec(by: str, **exact: float) -> AdvantageConfig:
-    return AdvantageConfig(baseline=GroupMean(by=by), normalise=GroupStd(by=by), **exact)
+def _spec(by: str) -> dict[str, Any]:
+    return {"baseline": c.GroupMean(by=by), "normalise": c.GroupStd(by=by)}
 
 
 def _squares(seed: int) -> dict[str, float]:
     """Return the mean squared advantage of either agent on the vectors, without ddof and eps."""
-    seat_B = torch.arange(2).repeat_interleave(4)
     found = {}
     for name, by in BY.items():
-        made = advantages(
-            _spec(by, ddof=0, eps=0.0), episodes(REWARDS.reshape(-1), agent=seat_B)
-        ).advantage_BS
-        squares = made.reshape(2, 4).square().mean(1).tolist()
+        exact = {**_spec(by), "ddof": 0, "eps": 0.0}
+        a_BT = credited(exact, REWARDS.reshape(-1), agent=torch.arange(2).repeat_interleave(4))
+        squares = a_BT.reshape(2, 4).square().mean(1).tolist()
         found |= {f"{name}_{agent}": square for agent, square in enumerate(squares)}
     return found
 
@@ -59,18 +50,15 @@ def _bandits(seed: int) -> dict[str, float]:
     agent_C = context_C % 2
     paid_CG = quality.gather(1, arm_CG) + noise_CG
     reward_CG = OFFSET[agent_C].unsqueeze(1) + SCALE[agent_C].unsqueeze(1) * paid_CG
-    problem_B, agent_B = (k.repeat_interleave(SIZE) for k in (context_C // 2, agent_C))
-    batch = episodes(reward_CG.reshape(-1), group=problem_B, agent=agent_B)
+    keys = zip(("group", "agent"), (context_C // 2, agent_C), strict=True)
+    of_B = {key: of_C.repeat_interleave(SIZE) for key, of_C in keys}
     played = moves(context_C.unsqueeze(1).expand_as(arm_CG), arm_CG)
     expected_CA = (quality - quality.mean(1, keepdim=True)) / ARMS
-    found = {}
-    for name, spec in (("pooled", AdvantageConfig()), ("own", _spec(BY["own"]))):
-        inputs = policy.inputs(played, advantages(spec, batch).advantage_BS)
+    found, plain = {}, {"surrogate": c.PolicyGradient()}
+    for name, spec in (("pooled", {}), ("own", _spec(BY["own"]))):
+        advantage_BT = credited(spec, reward_CG.reshape(-1), **of_B)
         # every context is an update of its own
-        loss = policy_loss(
-            LossConfig(surrogate=PolicyGradient()), inputs, Denominators(SIZE, SIZE, 1)
-        ).loss
-        found_CA = policy.gradient_CA(loss)
+        found_CA = policy.gradient_CA(plain, played, advantage_BT, SIZE)
         norm_N = found_CA.norm(dim=1).reshape(PROBLEMS, 2).mean(0)
         cosine_P2 = torch.cosine_similarity(found_CA, expected_CA).reshape(PROBLEMS, 2)
         found[f"{name}_ratio"] = float(norm_N[0] / norm_N[1])

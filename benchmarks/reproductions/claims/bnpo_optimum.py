@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from math import pi
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from coevo.benchmarks.reproductions.claim import Claim, Once, near
-from coevo.benchmarks.reproductions.tabular import REAL, episodes
-from coevo.trainers.estimators import AdvantageConfig, BetaPdf, NoNormalisation, advantages
+from coevo.benchmarks.reproductions.tabular import REAL, credited
+from coevo.trainers import components as c
 
 PROMPTS, GRPO_PROMPTS, ANSWERS = 100_000, 1000, 16
 SHARE = 0.02
@@ -21,9 +22,7 @@ EXACT = {
 }
 """(a, b) -> exact values of REINFORCE, GRPO and BNPO."""
 FIRST = next(iter(EXACT))
-PLAIN = AdvantageConfig(normalise=NoNormalisation())
-BNPO = AdvantageConfig(normalise=BetaPdf())
-GRPO = AdvantageConfig(ddof=0, eps=0.0)
+PLAIN, BNPO = {"normalise": c.NoNormalisation()}, {"normalise": c.BetaPdf()}
 
 
 def _rates(a: float, b: float, seed: int) -> Tensor:
@@ -44,13 +43,13 @@ def _values(a: float, b: float) -> Callable[[int], dict[str, float]]:
     return measure
 
 
-def _inverse_density(spec: AdvantageConfig, p_P: Tensor) -> Tensor:
+def _inverse_density(spec: dict[str, Any], p_P: Tensor) -> Tensor:
     """Read 1 / f(p) off the advantages of answers with rewards p + d and p - d."""
     d_P = torch.minimum(p_P, 1 - p_P) / 2
     reward_P2 = torch.stack([p_P + d_P, p_P - d_P], dim=1)
     prompt_P2 = torch.arange(len(p_P)).unsqueeze(1).expand_as(reward_P2)
-    batch = episodes(reward_P2.reshape(-1), group=prompt_P2.reshape(-1))
-    return advantages(spec, batch).advantage_BS[::2, 0] / d_P
+    a_BT = credited(spec, reward_P2.reshape(-1), group=prompt_P2.reshape(-1))
+    return a_BT[::2, 0] / d_P
 
 
 def _grpo(p_P: Tensor) -> float:
@@ -58,8 +57,9 @@ def _grpo(p_P: Tensor) -> float:
     right_P = (p_P * ANSWERS).round().clamp(1, ANSWERS - 1)
     reward_PG = (torch.arange(ANSWERS) < right_P.unsqueeze(1)).to(REAL)
     prompt_PG = torch.arange(len(p_P)).unsqueeze(1).expand_as(reward_PG)
-    made = advantages(GRPO, episodes(reward_PG.reshape(-1), group=prompt_PG.reshape(-1)))
-    return float(made.advantage_BS.square().mean()) * (pi / 8) ** 2
+    exact = {"ddof": 0, "eps": 0.0}
+    a_BT = credited(exact, reward_PG.reshape(-1), group=prompt_PG.reshape(-1))
+    return float(a_BT.square().mean()) * (pi / 8) ** 2
 
 
 def _shape(seed: int) -> dict[str, float]:

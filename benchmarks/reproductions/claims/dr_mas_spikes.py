@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from coevo.agents.population import Separate
 from coevo.benchmarks.reproductions import bursts, search_team
 from coevo.benchmarks.reproductions.claim import Claim, Expect, Found, Once, near
 from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, sized
 from coevo.benchmarks.reproductions.search_team import HARD, ROUTER, SEARCHER
-from coevo.benchmarks.reproductions.tabular import REAL, episodes
+from coevo.benchmarks.reproductions.tabular import REAL, credited
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.estimators import advantages
 
 UPDATES, ARMS = 150, 4
 EASY_RIGHT, HARD_RIGHT, CALLS = (893, 900), (64, 100), 3
@@ -39,11 +37,11 @@ def _identity(seed: int) -> dict[str, float]:
     mask_BT = torch.arange(1 + CALLS) < replies_B.unsqueeze(1)
     reward_BT1 = torch.zeros(*mask_BT.shape, 1, dtype=REAL)
     reward_BT1[torch.arange(len(EVERY)), replies_B - 1, 0] = EVERY
-    whole = episodes(reward_BT1, mask_BT=mask_BT)  # an episode is one observation
     exact = {"advantage.ddof": 0, "advantage.eps": 0.0, "advantage.weights": "row"}
     spec = algorithm("dr_mas", changes={**_by("agent"), **exact}).advantage
-    own: Tensor = advantages(spec, episodes(DIFFICULT.repeat_interleave(CALLS))).advantage_BS
-    pooled = advantages(spec, whole).advantage_BS[len(EASY) :, 1:]
+    own = credited(spec, DIFFICULT.repeat_interleave(CALLS))
+    # an episode is one observation
+    pooled = credited(spec, reward_BT1, mask_BT=mask_BT)[len(EASY) :, 1:]
     return {"pooled": float(pooled.square().mean()), "own": float(own.square().mean())}
 
 

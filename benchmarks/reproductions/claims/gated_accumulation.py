@@ -15,7 +15,7 @@ from coevo.envs.core.episode import Turn
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import NoArguments
 from coevo.envs.rewards import Noted
-from coevo.trainers.estimators import Gated, NoNormalisation, SumNorm, WeightedSum
+from coevo.trainers import components as c
 
 SOLVER, CHANCE = "solver_0", "chance_0"
 STALL, SUBMIT = "stall", "submit"
@@ -78,14 +78,14 @@ CLAIM = Claim(
         "population": Separate(agents={CHANCE: "random"}),
         "collect.episodes": SIZE,
         "collect.group_size": SIZE,
-        "advantage.normalise": NoNormalisation(),
-        "loss.aggregate": SumNorm(),
+        "advantage.normalise": c.NoNormalisation(),
+        "loss.aggregate": c.SumNorm(),
         # every turn is a sequence: the sum of all of them, over the number of episodes
         "optim.lr": 0.5 * SamplingConfig().max_new_tokens / SIZE,
     },
     arms={
-        "summed": Arm("g_ra", {"advantage.compose": WeightedSum()}),
-        "gated": Arm("g_ra", {"advantage.compose": Gated(high=("payoff",), delta=LOW)}),
+        "summed": Arm("g_ra", {"advantage.compose": c.WeightedSum()}),
+        "gated": Arm("g_ra", {"advantage.compose": c.Gated(high=("payoff",), delta=LOW)}),
     },
     measure=_measure,
     expect=(

@@ -4,14 +4,14 @@ import torch
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect, Once, near
 from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, sized
-from coevo.benchmarks.reproductions.tabular import episodes
+from coevo.benchmarks.reproductions.tabular import credited
 from coevo.benchmarks.reproductions.worlds import BANDIT, odds
 from coevo.envs.rewards import Noted
-from coevo.trainers.estimators import AdvantageConfig, Decoupled, WeightedSum, advantages
+from coevo.trainers import components as c
 
 CONTEXTS, SIZE = 16, 8
-SUM = {"advantage.compose": WeightedSum()}
-APART = {"advantage.compose": Decoupled()}
+SUM = {"advantage.compose": c.WeightedSum()}
+APART = {"advantage.compose": c.Decoupled()}
 CLOSE = 0.01
 """How far GDPO may be behind at equal scales."""
 
@@ -19,13 +19,10 @@ CLOSE = 0.01
 def _pairs(seed: int) -> dict[str, float]:
     """Return the advantage of the better answer in either group of two."""
     rewards = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
-    batch = episodes(rewards, ("format", "accuracy"), group=torch.tensor([0, 0, 1, 1]))
+    given = {"components": ("format", "accuracy"), "group": torch.tensor([0, 0, 1, 1])}
     found = {}
-    for name, spec in (
-        ("grpo", AdvantageConfig()),
-        ("gdpo", AdvantageConfig(compose=Decoupled())),
-    ):
-        one, both = advantages(spec, batch).advantage_BS[1::2, 0].tolist()
+    for name, spec in (("grpo", {}), ("gdpo", {"compose": c.Decoupled()})):
+        one, both = credited(spec, rewards, **given)[1::2, 0].tolist()
         found |= {f"{name}_one": one, f"{name}_both": both}
     return found
 

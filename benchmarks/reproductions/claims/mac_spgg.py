@@ -6,7 +6,7 @@ from coevo.benchmarks.reproductions.claim import Claim, Expect, near
 from coevo.benchmarks.reproductions.run import QUICKLY, Arm, Trained, World
 from coevo.envs.core.config import plain
 from coevo.envs.societies.sequential_goods import GoodsConfig, equilibrium
-from coevo.trainers.estimators import Entropy
+from coevo.trainers import components as c
 
 GOODS = {
     "plain": ("plain public goods", GoodsConfig(bonus=0.0, penalty=0.0)),
@@ -51,7 +51,7 @@ CLAIM = Claim(
     changes={
         **QUICKLY,
         "collect.episodes": 64,
-        "loss.regularise": (Entropy(coef=0.06),),
+        "loss.regularise": (c.Entropy(coef=0.06),),
         "optim.lr": 0.25,
         "optim.warmup": 10,
     },

@@ -4,18 +4,12 @@ from collections.abc import Iterator
 from functools import cache
 
 import pyspiel
+import torch
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect, Once, near
-from coevo.envs.core.config import read
+from coevo.benchmarks.reproductions.tabular import credited, padded
 from coevo.envs.games.openspiel import load_game
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    Baseline,
-    NoNormalisation,
-    ToGo,
-    advantages,
-    from_lists,
-)
+from coevo.trainers import components as c
 
 EQUALLY_LIKELY = 48
 VALUE = 1 / 8
@@ -24,34 +18,29 @@ PLAYER_0 = [[0.1, 0.0, 1.0], [0.1, -1.0]]
 PLAYER_1 = [[0.0, -1.0], [0.1, 1.0]]
 
 
-def _spec(center: str) -> AdvantageConfig:
-    return AdvantageConfig(
-        credit=ToGo(), baseline=read(Baseline, {"name": center}), normalise=NoNormalisation()
-    )
+POOLED, OWN = (
+    {"credit": c.ToGo(), "baseline": baseline, "normalise": c.NoNormalisation()}
+    for baseline in (c.BatchMean(), c.AgentMean())
+)
 
 
 def _vector(seed: int) -> dict[str, float]:
     """Return advantages of turns under a centre per player."""
-    batch = from_lists(PLAYER_0 + PLAYER_1, seat=[0, 0, 1, 1])
-    a_BT = advantages(_spec("agent_mean"), batch).advantage_BS.tolist()
-    return {
-        "first_0": a_BT[0][0],
-        "last_0": a_BT[1][1],
-        "first_1": a_BT[2][0],
-        "last_1": a_BT[3][1],
-    }
+    reward_BTK, mask_BT = padded(PLAYER_0 + PLAYER_1)
+    a_BT = credited(OWN, reward_BTK, mask_BT=mask_BT, agent=torch.tensor([0, 0, 1, 1]))
+    at = {"first_0": (0, 0), "last_0": (1, 1), "first_1": (2, 0), "last_1": (3, 1)}
+    return {name: float(a_BT[place]) for name, place in at.items()}
 
 
 def _kuhn(seed: int) -> dict[str, float]:
     """Return the first player's mean payoff, and mean advantages of roles; a turn is one token."""
     trajectories, payoff = _trajectories()
-    seats = [seat for seat, _ in trajectories]
-    batch = from_lists([rewards for _, rewards in trajectories], seat=seats)
-    role_B, found = batch.keys["seat"], {"payoff": payoff}
-    for name, center in (("pooled", "batch_mean"), ("own", "agent_mean")):
-        a_BS = advantages(_spec(center), batch).advantage_BS
+    reward_BTK, mask_BT = padded([rewards for _, rewards in trajectories])
+    seat_B, found = torch.tensor([seat for seat, _ in trajectories]), {"payoff": payoff}
+    for name, spec in (("pooled", POOLED), ("own", OWN)):
+        a_BT = credited(spec, reward_BTK, mask_BT=mask_BT, agent=seat_B)
         for k in range(2):
-            found[f"{name}_{k}"] = float(a_BS[role_B == k][batch.token_mask_BS[role_B == k]].mean())
+            found[f"{name}_{k}"] = float(a_BT[seat_B == k][mask_BT[seat_B == k]].mean())
     return found
 
 

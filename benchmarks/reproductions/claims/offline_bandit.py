@@ -1,47 +1,33 @@
 """Learning from a fixed other policy: which member of the REC family ends where."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect, Once, near
-from coevo.benchmarks.reproductions.tabular import REAL, SoftmaxTable, episodes, moves
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    ExpWeight,
-    LossConfig,
-    NoNormalisation,
-    Opmd,
-    PolicyGradient,
-    Rec,
-    Shift,
-    Unclipped,
-    advantages,
-    count,
-)
+from coevo.benchmarks.reproductions.tabular import REAL, SoftmaxTable, credited, moves
+from coevo.trainers import components as c
 
 BEHAVIOUR = torch.tensor((0.3, 0.6, 0.1), dtype=REAL)
 REWARD = torch.tensor([0.0, 0.8, 1.0], dtype=REAL)
 ROWS = torch.tensor([0] * 3 + [1] * 6 + [2])
 FAR = 1000.0
 """Number of steps times their size."""
-CENTRED = AdvantageConfig(normalise=NoNormalisation())
-TILTED = AdvantageConfig(normalise=NoNormalisation(), transform=(ExpWeight(temperature=0.1),))
-SHIFTED = AdvantageConfig(normalise=NoNormalisation(), transform=(Shift(beta=0.1),))
 OPTIMUM = (BEHAVIOUR * REWARD.exp() / (BEHAVIOUR * REWARD.exp()).sum()).tolist()
 """b exp(r / tau) at tau = 1."""
 
 
-def _ends(loss: LossConfig, spec: AdvantageConfig = CENTRED, lr: float = 0.5) -> Once:
+def _ends(surrogate: Any, *transform: Any, lr: float = 0.5) -> Once:
     """Return what follows a loss on the same ten rows to its end."""
 
     def measure(seed: int) -> dict[str, float]:
         policy = SoftmaxTable(BEHAVIOUR.log().unsqueeze(0))
-        played = moves(torch.zeros_like(ROWS), ROWS)
-        advantage_CL = advantages(spec, episodes(REWARD[ROWS])).advantage_BS
+        spec = {"normalise": c.NoNormalisation(), "transform": transform}
+        played, advantage_BT = moves(torch.zeros_like(ROWS), ROWS), credited(spec, REWARD[ROWS])
         # the ratio is to the behaviour policy, where learning starts: one update of many epochs
-        steps, denom = round(FAR / lr), count(played.mask_CL, 1)
-        policy.update(loss, played, advantage_CL, denom, lr=lr, epochs=steps)
+        steps = round(FAR / lr)
+        policy.update({"surrogate": surrogate}, played, advantage_BT, lr=lr, epochs=steps)
         return {f"p{k}": p for k, p in enumerate(policy.probabilities_CA()[0].tolist(), 1)}
 
     return Once(measure)
@@ -72,14 +58,13 @@ CLAIM = Claim(
     note="""OPMD's theory, b exp(r / tau), is the optimum of a KL penalty; the squared penalty under
         b ends a little beside it""",
     arms={
-        "plain": _ends(LossConfig(surrogate=PolicyGradient())),
-        "weighted": _ends(LossConfig(surrogate=Unclipped())),
-        "red": _ends(LossConfig(surrogate=Rec(side="none", weight="exp", temperature=0.1))),
-        "tilted": _ends(LossConfig(surrogate=PolicyGradient()), TILTED),
-        "gated": _ends(LossConfig(surrogate=Rec(side="one")), lr=0.05),
-        # the square is weighted by tau / 2
-        "mirror": _ends(LossConfig(surrogate=Opmd(tau=1.0, form="half"))),
-        "shifted": _ends(LossConfig(surrogate=PolicyGradient()), SHIFTED),
+        "plain": _ends(c.PolicyGradient()),
+        "weighted": _ends(c.Unclipped()),
+        "red": _ends(c.Rec(side="none", weight="exp", temperature=0.1)),
+        "tilted": _ends(c.PolicyGradient(), c.ExpWeight(temperature=0.1)),
+        "gated": _ends(c.Rec(side="one"), lr=0.05),
+        "mirror": _ends(c.Opmd(tau=1.0, form="half")),  # the square is weighted by tau / 2
+        "shifted": _ends(c.PolicyGradient(), c.Shift(beta=0.1)),
     },
     expect=(
         near("REINFORCE, P(arm 2)", "plain.p2", 1.0, 0.005),

@@ -3,7 +3,7 @@
 from coevo.benchmarks.reproductions.claim import Claim, Expect, near
 from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, sized
 from coevo.benchmarks.reproductions.worlds import BANDIT, odds
-from coevo.trainers.estimators import ShareSet
+from coevo.trainers import components as c
 
 PAYOFFS = (1.0, 0.95, 0.0, 0.0)
 SIZE = 32
@@ -37,7 +37,7 @@ CLAIM = Claim(
             "polychromic",
             {
                 "collect.group_size": SIZE,
-                "advantage.transform": (ShareSet(label="answer", size=4, by="group+agent"),),
+                "advantage.transform": (c.ShareSet(label="answer", size=4, by="group+agent"),),
             },
         ),
     },

@@ -2,28 +2,19 @@
 
 from collections.abc import Callable
 from statistics import fmean
+from typing import Any
 
 import torch
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect, Found
 from coevo.benchmarks.reproductions.tabular import (
     SoftmaxTable,
-    episodes,
+    credited,
     generators,
     moves,
     uniform,
 )
-from coevo.envs.core.config import read
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    Baseline,
-    Denominators,
-    LossConfig,
-    NoNormalisation,
-    PolicyGradient,
-    advantages,
-    policy_loss,
-)
+from coevo.trainers import components as c
 
 GOOD, GROUPS, SIZE = 0.1, 10_000, 8
 ANALYTIC, SHRINK = GOOD * (1 - GOOD), (SIZE - 1) / SIZE
@@ -31,24 +22,19 @@ ERRORS = 3.0
 """Standard errors that a mean may be off."""
 
 
-def _gradient(center: str) -> Callable[[int], dict[str, float]]:
+def _gradient(baseline: Any) -> Callable[[int], dict[str, float]]:
     """Return what estimates the gradient once per group, and gives mean and variance."""
 
     def measure(seed: int) -> dict[str, float]:
-        start = torch.tensor([GOOD, 1 - GOOD]).log().expand(GROUPS, 2)
-        policy = SoftmaxTable(start)
+        policy = SoftmaxTable(torch.tensor([GOOD, 1 - GOOD]).log().expand(GROUPS, 2))
         arm_GK = policy.draw(uniform(generators([seed]), GROUPS, SIZE)[0])
         group_GK = torch.arange(GROUPS).unsqueeze(1).expand_as(arm_GK)
-        batch = episodes((arm_GK == 0).double().reshape(-1), group=group_GK.reshape(-1))
-        spec = AdvantageConfig(
-            baseline=read(Baseline, {"name": center}), normalise=NoNormalisation()
-        )
-        inputs = policy.inputs(moves(group_GK, arm_GK), advantages(spec, batch).advantage_BS)
+        spec = {"baseline": baseline, "normalise": c.NoNormalisation()}
+        reward_B = (arm_GK == 0).double().reshape(-1)
+        advantage_BT = credited(spec, reward_B, group=group_GK.reshape(-1))
         # every group is an update of its own: SIZE rows each
-        loss = policy_loss(
-            LossConfig(surrogate=PolicyGradient()), inputs, Denominators(SIZE, SIZE, 1)
-        ).loss
-        gradient_G = policy.gradient_CA(loss)[:, 0]
+        plain, played = {"surrogate": c.PolicyGradient()}, moves(group_GK, arm_GK)
+        gradient_G = policy.gradient_CA(plain, played, advantage_BT, SIZE)[:, 0]
         return {"mean": float(gradient_G.mean()) / ANALYTIC, "variance": float(gradient_G.var())}
 
     return measure
@@ -87,9 +73,9 @@ CLAIM = Claim(
     chosen="Sizes.",
     note=f"means are held to {ERRORS:g} standard errors",
     arms={
-        "none": _gradient("no_baseline"),
-        "group": _gradient("group_mean"),
-        "loo": _gradient("leave_one_out"),
+        "none": _gradient(c.NoBaseline()),
+        "group": _gradient(c.GroupMean()),
+        "loo": _gradient(c.LeaveOneOut()),
     },
     expect=(
         Expect("mean / analytic, no baseline", "none.mean", 1.0),

@@ -8,8 +8,8 @@ from coevo.benchmarks.reproductions.run import QUICKLY, Arm, Trained, World
 from coevo.envs.core.config import plain
 from coevo.envs.societies.herding import best_line
 from coevo.envs.societies.steering import PLANNER, SteeringConfig
+from coevo.trainers import components as c
 from coevo.trainers.algorithms.two_level import cycle
-from coevo.trainers.estimators import Entropy
 
 LAST, CITIZENS = 40, 3
 CASES = {
@@ -69,7 +69,7 @@ CLAIM = Claim(
         "cycle": cycle(50),
         "optim.lr": 0.2,
         "optim_of": {"planner": {"lr": 0.1}},
-        "loss.regularise": (Entropy(coef=0.01),),
+        "loss.regularise": (c.Entropy(coef=0.01),),
     },
     arms={
         "still": Once(_still),

@@ -1,27 +1,20 @@
 """Sampler and trainer that disagree: truncated importance sampling turns the gradient back."""
 
-from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect, near
 from coevo.benchmarks.reproductions.tabular import SoftmaxTable, generators, moves, normal
-from coevo.trainers.estimators import (
-    Denominators,
-    LossConfig,
-    PolicyGradient,
-    PpoClip,
-    TokenTis,
-    policy_loss,
-)
+from coevo.trainers import components as c
 
 DRAWS, ARMS = 200, 8
-PLAIN = LossConfig(surrogate=PolicyGradient())
-SPECS = {
+PLAIN = {"surrogate": c.PolicyGradient()}
+LOSSES = {
     "none": PLAIN,
-    "tis": LossConfig(surrogate=PolicyGradient(), is_correction=TokenTis(cap=2.0)),
-    "exact": LossConfig(surrogate=PpoClip(eps_lo=1.0, eps_hi=1e6), anchor="behaviour"),
+    "tis": {**PLAIN, "is_correction": c.TokenTis(cap=2.0)},
+    "exact": {"surrogate": c.PpoClip(eps_lo=1.0, eps_hi=1e6), "anchor": "behaviour"},
 }
 
 
@@ -29,27 +22,19 @@ def _cosines(seed: int) -> dict[str, float]:
     sources = generators([seed])
     logits_CA, noise_CA, reward_CA = (normal(sources, DRAWS, ARMS)[0] for _ in range(3))
     policy, sampler = SoftmaxTable(logits_CA), SoftmaxTable(logits_CA + 0.5 * noise_CA)
-    true_CA = _gradient(policy, policy, PLAIN, reward_CA)
-    return {
-        name: float(
-            torch.cosine_similarity(_gradient(policy, sampler, spec, reward_CA), true_CA).mean()
-        )
-        for name, spec in SPECS.items()
-    }
 
+    def gradient_CA(loss: dict[str, Any], sampler: SoftmaxTable) -> Tensor:
+        """Return the expected gradient when the sampler plays: a row per arm, with its weight."""
+        odds_CA = sampler.probabilities_CA()
+        advantage_CA = reward_CA - (odds_CA * reward_CA).sum(1, keepdim=True)
+        played = moves(*torch.meshgrid(torch.arange(DRAWS), torch.arange(ARMS), indexing="ij"))
+        weighted_CL = (odds_CA * advantage_CA).reshape(-1, 1)
+        behaviour_BL = sampler.logp_CA().detach().reshape(-1, 1)
+        return policy.gradient_CA(loss, played, weighted_CL, 1, behaviour_BL=behaviour_BL)
 
-def _gradient(
-    policy: SoftmaxTable, sampler: SoftmaxTable, spec: LossConfig, reward_CA: Tensor
-) -> Tensor:
-    """Return the expected gradient when the sampler plays: a row per arm, with its weight."""
-    odds_CA = sampler.probabilities_CA()
-    advantage_CA = reward_CA - (odds_CA * reward_CA).sum(1, keepdim=True)
-    grid = torch.meshgrid(torch.arange(DRAWS), torch.arange(ARMS), indexing="ij")
-    inputs = replace(
-        policy.inputs(moves(*grid), (odds_CA * advantage_CA).reshape(-1, 1)),
-        logp_behaviour_CL=sampler.logp_CA().detach().reshape(-1, 1),
-    )
-    return policy.gradient_CA(policy_loss(spec, inputs, Denominators(1, 1, 1)).loss)
+    true_CA = gradient_CA(PLAIN, policy)
+    found = {name: gradient_CA(loss, sampler) for name, loss in LOSSES.items()}
+    return {name: float(torch.cosine_similarity(g, true_CA).mean()) for name, g in found.items()}
 
 
 CLAIM = Claim(

@@ -12,6 +12,7 @@ from coevo.benchmarks.reproductions import NAMES, claim
 from coevo.benchmarks.reproductions.claim import ON, Arm, Claim, Expect, Figure, Once, Outcome, near
 from coevo.benchmarks.reproductions.tabular import (
     SoftmaxTable,
+    credited,
     episodes,
     generators,
     moves,
@@ -20,20 +21,11 @@ from coevo.benchmarks.reproductions.tabular import (
 )
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.registry import ENVS
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    Denominators,
-    LossConfig,
-    NoNormalisation,
-    PolicyGradient,
-    PpoClip,
-    advantages,
-    count,
-)
+from coevo.trainers import components as c
 
 ROOT = Path(__file__).parents[3]
 MODULES = [m.name for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
-PG = LossConfig(surrogate=PolicyGradient())
+PG = {"surrogate": c.PolicyGradient()}
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -163,12 +155,10 @@ def test_repeated_rows_give_the_expected_gradient():
     policy = SoftmaxTable(torch.tensor([[0.2, 0.5, -0.1]]))
     arm_B = torch.tensor([0] * 3 + [1] * 6 + [2])
     reward_A, odds_A = torch.tensor([0.0, 0.8, 1.0]).double(), torch.tensor([0.3, 0.6, 0.1])
-    a_BL = advantages(
-        AdvantageConfig(normalise=NoNormalisation()), episodes(reward_A[arm_B])
-    ).advantage_BS
+    a_BL = credited({"normalise": c.NoNormalisation()}, reward_A[arm_B])
     played, pi_A = moves(torch.zeros_like(arm_B), arm_B), policy.probabilities_CA()[0]
     before = policy.logits_CA.detach().clone()
-    policy.update(PG, played, a_BL, count(played.mask_CL, 1), lr=0.5)
+    policy.update(PG, played, a_BL, lr=0.5)
     weight_A = odds_A * (reward_A - 0.58)
     expected_A = 0.5 * (weight_A - pi_A * weight_A.sum())
     assert (policy.logits_CA.detach() - before)[0] == pytest.approx(expected_A, abs=1e-7)
@@ -178,8 +168,8 @@ def test_epochs_keep_the_probabilities_of_the_start():
     """With PPO's clip the ratio stops at its bound, counted from the start of the update."""
     policy = SoftmaxTable(torch.zeros(1, 2))
     played = moves(torch.tensor([0]), torch.tensor([0]))
-    ones, spec = torch.ones(1, 1).double(), LossConfig(surrogate=PpoClip())
-    policy.update(spec, played, ones, Denominators(1, 1, 1), lr=0.01, epochs=200)
+    ones, spec = torch.ones(1, 1).double(), {"surrogate": c.PpoClip()}
+    policy.update(spec, played, ones, lr=0.01, epochs=200)
     assert float(policy.probabilities_CA()[0, 0]) == pytest.approx(0.6, abs=0.005)
 
 
