@@ -19,8 +19,8 @@ from coevo.envs.core.config import plain
 from coevo.trainers.algorithm import STATUS, Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, GROUPS
 
-CLAIMS = Path(__file__).parents[1] / "benchmarks" / "results" / "claims.json"
-"""What `coevo reproduce NAME --json` printed, one claim a line."""
+CLAIMS = Path(__file__).parents[1] / "benchmarks" / "results" / "claims.jsonl"
+"""Name, seeds, holds and figures of `coevo reproduce NAME --json`, one claim a line."""
 
 EARLIER = CLAIMS.with_name("2026-11-22-reproductions.md")
 """A report with tables whose first column names the claim, or is empty below such a row."""
