@@ -6,7 +6,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Column
 
 from coevo.commands.screen import Screen, share
 from coevo.envs.core.errors import CoevoError
@@ -33,7 +35,8 @@ class Bar:
 
     def __init__(self, screen: Screen, *, quiet: bool = False) -> None:
         self.screen, self.quiet, self._written = screen, quiet, 0.0
-        columns = (BarColumn(), TextColumn("{task.percentage:>3.0f} % {task.description}"))
+        words = TextColumn("{task.percentage:>3.0f} % {task.description}", table_column=Column())
+        columns = (BarColumn(20), words)
         shown = screen.is_terminal and not quiet
         self._bar = Progress(*columns, console=screen, transient=True, disable=not shown)
         self._task = self._bar.add_task("", total=1.0)
@@ -47,7 +50,7 @@ class Bar:
 
     def show(self, done: float, words: str) -> None:
         """Report the share that is done, and what is going on."""
-        self._bar.update(self._task, completed=done, description=words)
+        self._bar.update(self._task, completed=done, description=escape(words))
         if self.quiet or self.screen.is_terminal:
             return
         now = time.monotonic()
