@@ -87,7 +87,7 @@ def index(sources: Sequence[EpisodeFile]) -> Index:
 def outcome(episode: Episode) -> str:
     """Say in a few words how an episode ended: who won, who forfeited, or what cut it short."""
     if episode.stop is StopReason.FORFEIT:
-        out = episode.offenders or ("somebody",)
+        out = episode.offenders or ("a seat",)
         return f"{' and '.join(out)} {'forfeits' if len(out) == 1 else 'forfeit'}"
     if episode.stop is not StopReason.FINISHED:
         return ENDINGS[episode.stop]

@@ -85,7 +85,7 @@ def leader(agents: Sequence[str], found: Sequence[PairResult]) -> str:
     if len(top) == len(agents):
         return "No agent is shown to be better than another."
     several = ", ".join(top)
-    return f"Nobody is shown to beat {several}." if len(top) > 1 else f"Nobody beats {several}."
+    return f"No agent is shown to beat {several}." if len(top) > 1 else f"No agent beats {several}."
 
 
 def cycle_sentences(agents: Sequence[str], found: Sequence[PairResult]) -> list[str]:

@@ -128,4 +128,4 @@ def test_leaders_are_those_whom_nobody_is_shown_to_beat(hold):
     names = ["random", "oracle", "first_legal"]
     assert sentences.leader(names, found) == "oracle beats every other agent."
     without = [r for r in found if "oracle" not in (r.first, r.second)]
-    assert sentences.leader(names, without).startswith("Nobody is shown to beat ")
+    assert sentences.leader(names, without).startswith("No agent is shown to beat ")
