@@ -140,7 +140,6 @@ class TrainConfig:
 
     @property
     def env_names(self) -> str:
-        """Return the environments on one line."""
         return ", ".join(self.environments)
 
     def skill(self, env: str) -> str:
@@ -149,7 +148,6 @@ class TrainConfig:
 
 
 def config_text(config: TrainConfig) -> str:
-    """Write a configuration as YAML text."""
     return str(yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True))
 
 

@@ -156,7 +156,6 @@ def leave() -> None:
 
 
 def count() -> int:
-    """Return how many ranks there are."""
     return dist.get_world_size() if dist.is_initialized() else 1
 
 

@@ -199,7 +199,6 @@ def start(
 
 
 def _check_ranks(config: TrainConfig) -> None:
-    """Refuse what several ranks cannot do together."""
     alone = [step for step in config.algorithm.cycle if not step.in_ranks]
     if alone:
         raise ConfigError(

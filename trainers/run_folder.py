@@ -36,12 +36,10 @@ class RunFolder:
 
     @property
     def metrics(self) -> Path:
-        """One JSON object per update."""
         return self.path / "metrics.jsonl"
 
     @property
     def episodes(self) -> Path:
-        """Sampled episodes, one per line."""
         return self.path / "episodes.jsonl"
 
     @property

@@ -67,7 +67,6 @@ def lessons(config: SeedConfig) -> list[SeedConfig]:
 
 
 def make_tokenizer(examples: Sequence[Example], vocabulary: int) -> PreTrainedTokenizerFast:
-    """Train a byte-level BPE on transcripts."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -100,7 +99,6 @@ def _texts(examples: Sequence[Example]) -> Iterator[str]:
 
 
 def make_model(config: SeedConfig, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
-    """Make the untrained model."""
     torch.manual_seed(config.seed)
     return LlamaForCausalLM(
         LlamaConfig(

@@ -44,7 +44,6 @@ class Antithetic:
         return state["mean_D"] + state["sigma"] * eps_ND
 
     def tell(self, state: Mapping[str, Tensor], x_ND: Tensor, fitness_N: Tensor) -> State:
-        """Return the state after a generation."""
         spread = fitness_N.std(correction=0)
         if spread == 0:
             return dict(state)

@@ -28,7 +28,6 @@ class Entries:
 
     @torch.no_grad()
     def write(self, model: nn.Module, genome_D: Tensor, fixed: Mapping[str, Tensor]) -> None:
-        """Put a genome into a model."""
         at = 0
         for parameter in model.parameters():
             if parameter.requires_grad:
@@ -68,7 +67,6 @@ class SingularValues:
 
     @torch.no_grad()
     def write(self, model: nn.Module, genome_D: Tensor, fixed: Mapping[str, Tensor]) -> None:
-        """Put a genome into a model."""
         at = 0
         for name, (left, right) in _factors(model).items():
             u_OR, v_RI = fixed[f"{name}.u_OR"], fixed[f"{name}.v_RI"]

@@ -37,7 +37,6 @@ class Softmax:
     def shared_out(
         self, artifacts: Sequence[Artifact], seats: Sequence[str], rng: np.random.Generator
     ) -> dict[str, Artifact]:
-        """Return one for all seats."""
         return dict.fromkeys(seats, self(artifacts, rng))
 
 

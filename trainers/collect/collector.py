@@ -215,7 +215,6 @@ class Collector:
     def _played(
         self, planned: Sequence[Group], step: int, batch: int, agents: dict[str, Agent]
     ) -> list[Group]:
-        """Play all groups in `parts` parts."""
         count = max(1, min(self.parts, len(planned)))
         ends = [len(planned) * i // count for i in range(count + 1)]
         seeds, parts = self._seeds(agents, step, batch), list[Part]()
@@ -242,7 +241,6 @@ class Collector:
         return tuple(specs)
 
     def _seeds(self, agents: Mapping[str, Agent], step: int, batch: int) -> dict[str, int]:
-        """Return from which seed every agent draws."""
         found = {}
         for i, name in enumerate(agents):
             sequence = np.random.SeedSequence([self.seed, step, i, batch])
@@ -250,7 +248,6 @@ class Collector:
         return found
 
     def _rewarded(self, played: list[Group], step: int, batch: int) -> list[Group]:
-        """Apply every reward module to what was played."""
         # A judge draws the same numbers, wherever and in how many parts episodes were played.
         agents = self.population.agents
         for name, seed in self._seeds(agents, step, batch).items():

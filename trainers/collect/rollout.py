@@ -168,7 +168,6 @@ class _Rollout:
 
     @property
     def under_way(self) -> list[Future[Any]]:
-        """What is going on elsewhere."""
         return [*self.replies, *self.steps]
 
     def play(self, every: Iterable[_Live]) -> None:

@@ -60,12 +60,10 @@ class Question:
         return -1.0 if answer is None else kendall(ranks(answer), self.worth)
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
         return asdict(self)
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> Question:
-        """Take back what `plain` gave."""
         made = cls(**data)
         texts, worth = tuple(made.answers), tuple(made.worth)
         return replace(made, chat=tuple(made.chat), answers=texts, worth=worth)
@@ -83,7 +81,6 @@ def answer_of(turn: Turn) -> str:
 
 
 def pointwise(task: str, answer: str, target: str = "") -> Question:
-    """Ask whether an answer is right."""
     text = f"{_task(task)}\nAnswer: {quote_line(answer)}\nIs it right?"
     return Question(_chat(text), (YES, NO), "pointwise", target)
 

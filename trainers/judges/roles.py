@@ -154,7 +154,6 @@ class Roles:
 
 
 def request(question: Question, rng: np.random.Generator, *, masked: bool) -> Request:
-    """Return what an agent is handed."""
     legal = list(question.answers) or None
     return Request(SEAT, question.chat, {"legal_actions": legal}, rng, masked=masked)
 

@@ -87,7 +87,6 @@ class Origin:
 
 
 def versions() -> dict[str, str]:
-    """Return what this process computes with."""
     found = hashlib.sha256()
     for package in CODE:
         for path in sorted(Path(str(package.__file__)).parent.rglob("*.py")):

@@ -122,7 +122,6 @@ class Processes:
 
     @property
     def threads(self) -> int:
-        """Threads of torch in every process."""
         return self.config.threads or torch.get_num_threads()
 
     def start(self) -> None:

@@ -121,7 +121,6 @@ class Refilled(Generic[G]):
         return 1.0 - sum(map(len, self.groups)) / self.episodes if self.episodes else 0.0
 
     def metrics(self) -> dict[str, float]:
-        """Return the numbers for the log."""
         return {
             "select/wasted": self.wasted,
             "select/dropped_groups": 1.0 - self.kept / self.drawn if self.drawn else 0.0,

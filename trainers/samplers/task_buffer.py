@@ -30,7 +30,6 @@ class TaskStore(WithoutMemory):
         """Look at what the episodes of an update left."""
 
     def metrics(self) -> dict[str, float]:
-        """Return numbers for the log."""
         return {}
 
 
@@ -114,7 +113,6 @@ class KeptTaskStore(TaskStore):
 
 
 def _left(episodes: Iterable[Episode]) -> list[Mapping[str, Any]]:
-    """Return what whole episodes left."""
     whole = (e for e in episodes if e.stop is not StopReason.ERROR)
     return [item for e in whole for turn in e.turns for item in turn.notes.get("keep", ())]
 

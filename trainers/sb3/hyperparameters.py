@@ -218,7 +218,6 @@ class SB3Config:
 
     @property
     def learner(self) -> Settings:
-        """The settings that are used."""
         return self.settings or baseline(self.algo).settings
 
     def to_plain(self) -> dict[str, Any]:

@@ -49,7 +49,6 @@ class SB3Run:
 
     @property
     def progress(self) -> Progress:
-        """Updates, seconds and turns; no tokens."""
         return self.learner.progress
 
     @progress.setter

@@ -52,7 +52,6 @@ class FilterPairs(Step):
 
     @staticmethod
     def _drawn(weight_M: Tensor, share: float, generator: torch.Generator) -> set[int]:
-        """Draw places without replacement, by weight."""
         count = round(share * len(weight_M))
         if not count:
             return set()

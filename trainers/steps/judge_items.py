@@ -38,7 +38,6 @@ class _ForHead:
 
     @property
     def roles_asked(self) -> tuple[str, ...]:
-        """Whose head, and who helps."""
         return (self.role,)
 
     @property

@@ -34,7 +34,6 @@ class Cached:
     """How many are asked then."""
 
     def __call__(self, ctx: UpdateContext, rng: np.random.Generator) -> list[q.Question]:
-        """Take them out of the cache."""
         kept = ctx.judges.cache
         if len(kept) < self.least:
             return []

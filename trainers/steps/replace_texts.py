@@ -54,7 +54,6 @@ class ReplaceTexts(Step):
             ctx.metrics[f"archive/{self.kind}/trial"] = best.stats["trial"]
 
     def _written(self, ctx: UpdateContext, kept: list[Artifact]) -> list[Artifact]:
-        """Return the new texts, in the archive."""
         fresh = ctx.episodes.episodes[: ctx.episodes.fresh]
         found = worth_by_artifact(fresh, ctx.algorithm.collect.component)
         made = []

@@ -60,7 +60,6 @@ class Asking:
     """Characters of its text; what is beyond is cut."""
 
     def reply(self, ctx: UpdateContext, seat: str, chat: Chat, rng: np.random.Generator) -> Written:
-        """Return what the agent writes."""
         agent = self._agent(ctx)
         if isinstance(agent, Policy):  # a run that was resumed has drawn nothing before
             agent.reseed(int(rng.integers(2**63)))
@@ -93,7 +92,6 @@ class _Improving(Asking, Proposer):
         return self.reply(ctx, "reflector", self.asked(str(parent.payload), found), rng)
 
     def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
-        """Return the question as a chat."""
         raise NotImplementedError(f"{type(self).__name__} must define asked")  # abstract
 
 
@@ -193,7 +191,6 @@ class Imitate(Asking, Newcomer):
         return self.reply(ctx, "newcomer", self.asked(_first_prompt(ctx), elders), rng)
 
     def asked(self, prompt: str, elders: Sequence[Artifact]) -> Chat:
-        """Return the question as a chat."""
         shown = "\n".join(
             f"- {a.weight:.6g}: {quote_line(str(a.payload), self.longest)}" for a in elders
         )
@@ -213,7 +210,6 @@ class Imitate(Asking, Newcomer):
 
 
 def _first_prompt(ctx: UpdateContext) -> str:
-    """Return the first prompt of an episode."""
     env = next(iter(ctx.envs.values())).fresh()
     env.reset(seed=ctx.seed)
     return "\n\n".join(message["content"] for message in env.chat(env.agent_selection))
