@@ -134,11 +134,11 @@ import os, signal, sys, time
 from pathlib import Path
 
 import coevo.benchmarks.reproductions.worlds
-from coevo.trainers import checkpoint, loop
+from coevo.trainers import loop, run_state
 from coevo.trainers.run_folder import RunFolder
 
 folder, kill = RunFolder(Path(sys.argv[1])), int(sys.argv[2])
-calls, write = [0], checkpoint.write
+calls, write = [0], run_state.write
 
 def dying(*args, **given):
     calls[0] += 1
@@ -146,7 +146,7 @@ def dying(*args, **given):
         os.kill(os.getpid(), signal.SIGKILL)
     return write(*args, **given)
 
-checkpoint.write = dying
+run_state.write = dying
 loop.train(folder.config(), folder)
 """
 

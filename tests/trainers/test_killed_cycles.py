@@ -83,7 +83,7 @@ made = replace(made, cycle=tuple(map(quickly, made.cycle)))
 world = {"env": it.BANDIT, "env_options": it.world_of(0)}
 given = TrainConfig(algorithm=made, model="table", steps=5, **world)
 """,
-        {"module": "coevo.trainers.steps", "owner": "Revise", "method": "__call__"},
+        {"module": "coevo.trainers.steps", "owner": "RewriteText", "method": "__call__"},
         (1, 2),  # the rubric is new, and what was graded by the old one is not counted yet
     ),
 }
