@@ -5,7 +5,9 @@ world, a fixed corpus as the source has it, until its sampled proposals pass the
 model's hardly ever do.
 """
 
+import atexit
 import functools
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -33,10 +35,11 @@ PLAYS, FIRST = 120, 70_000
 
 
 @functools.cache
-def _lesson() -> tuple[tempfile.TemporaryDirectory[str], str]:
-    """Give the lesson once; return the folder, which goes with the process, and the model's."""
-    folder = tempfile.TemporaryDirectory()
-    return folder, str(teach(LESSON, Path(folder.name) / "taught"))
+def _lesson() -> str:
+    """Give the lesson once; return the model's folder, which goes when the process ends."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return str(teach(LESSON, folder / "taught"))
 
 
 def craft(policy: Policy) -> dict[str, float]:
@@ -65,7 +68,7 @@ def _under(gate: str) -> Callable[[int], dict[str, float]]:
     """Return what trains from the lesson, with a gate or with every question let through."""
 
     def measure(seed: int) -> dict[str, float]:
-        world = search(_lesson()[1], world_seed=0, gate=gate)
+        world = search(_lesson(), world_seed=0, gate=gate)
         with trained(world, Arm("ssp"), seed, CHANGES) as end:
             return craft(end.policy())
 
@@ -94,7 +97,7 @@ CLAIM = Claim(
         facts as well""",
     arms={
         "shipped": Once(lambda seed: _loaded("starter")),
-        "taught": Once(lambda seed: _loaded(_lesson()[1])),
+        "taught": Once(lambda seed: _loaded(_lesson())),
         "gated": _under("full"),
         "open": _under("tag"),
     },
