@@ -21,6 +21,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "_parts"]
+smartquotes = False
 html_theme = "furo"
 html_title = f"coevo {__version__}"
 html_static_path = ["_static"]

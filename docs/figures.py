@@ -80,7 +80,7 @@ def curves(name: str, env: str = "coevo/kuhn_poker-v0") -> str:
     shapes.append(f'<polygon points="{" ".join(band)}" class="band"/>')
     shapes.append(f'<polyline points="{" ".join(points(own["iqm"]))}" class="own"/>')
     said = f"Kuhn poker: score of {name} by sampled tokens, the other six in grey. {CAPTION}"
-    return figure(500, 216, shapes, said)
+    return figure(515, 216, shapes, said)
 
 
 def figure(width: float, height: float, shapes: list[str], caption: str) -> str:

@@ -189,7 +189,10 @@ def references(env: EnvSpec, text: str) -> str:
         text = ""
     scores = ", ".join(f"{name} **{value:.4g}**" for name, value in env.refs.items())
     source = f"({escaped(env.refs_source)})" if env.refs_source else ""
-    return ". ".join(part for part in (f"{scores} {source}".strip(), text) if part) or "none"
+    return (
+        ". ".join(filter(None, (f"{scores} {source}".strip(), text[:1].upper() + text[1:])))
+        or "none"
+    )
 
 
 def argument_table(kind: type) -> str:

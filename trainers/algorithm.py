@@ -48,13 +48,13 @@ __all__ = [
 Status = Literal["model", "table", "toy", "formula", "vectors", "composed", "inferred"]
 
 STATUS: Mapping[Status, str] = {
-    "model": "the property that its source claims is shown by `coevo reproduce` on a language "
-    "model, trained by the shipped loop in a listed environment",
-    "table": "the same is shown on tabular policies, trained by the shipped loop in a listed "
-    "environment",
-    "toy": "the same is shown on small policies, trained by the shipped loop in a world that only "
-    "the claim registers",
-    "formula": "the same is shown by its estimators and losses on given numbers; nothing plays",
+    "model": "`coevo reproduce` shows the source's property on a language model, trained by the "
+    "shipped loop in a listed environment",
+    "table": "`coevo reproduce` shows the source's property on tabular policies, trained by the "
+    "shipped loop in a listed environment",
+    "toy": "`coevo reproduce` shows the source's property on small policies, trained by the "
+    "shipped loop in a world that only the claim registers",
+    "formula": "`coevo reproduce` shows the source's property on given numbers; nothing plays",
     "vectors": "its advantage or its loss gives the worked numbers of the source to 4 decimals",
     "composed": "made of components that are tested one by one; nothing of the source is measured",
     "inferred": "parts of the source could not be read; the header of its file says which",
