@@ -18,8 +18,9 @@ from coevo.commands.parse import field_docstrings
 from coevo.envs.core.config import components
 from coevo.envs.core.errors import INSTALL, CoevoError
 from coevo.envs.rewards import REWARDS, RewardModule
+from coevo.trainers.advantage import AdvantageConfig
 from coevo.trainers.algorithm import Algorithm, CollectConfig
-from coevo.trainers.estimators import AdvantageConfig, LossConfig
+from coevo.trainers.loss import LossConfig
 
 
 def write_pages(docs: Path) -> None:

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor
 from trl_batch import END, Batch, Case
 
+from coevo.trainers.advantage import advantages
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.estimators import (
-    Denominators,
-    LossConfig,
-    LossInputs,
-    Trajectories,
-    advantages,
-    batch_statistics,
-    count,
-    exact_entropy,
-    kept_mask,
-    policy_loss,
-)
-from coevo.trainers.estimators.trajectories import KEYS
-from coevo.trainers.items.items import Items
-from coevo.trainers.items.sequences import Sequences
+from coevo.trainers.batch import Batch as OurBatch
+from coevo.trainers.components import exact_entropy
+from coevo.trainers.components.base import Denominators
+from coevo.trainers.items import Items
+from coevo.trainers.loss import LossConfig, batch_statistics, kept_mask, policy_loss
 from coevo.trainers.losses import ItemLoss
 
 
@@ -54,7 +44,7 @@ def ours(case: Case, batch: Batch, same: bool) -> Answer:
         return _of_pairs((same and case.pairs_same) or case.pairs, batch)
     changes = {**case.asked, **(case.same if same else {})}
     record = algorithm(case.record, None, changes)
-    row_B = advantages(record.advantage, trajectories(case, batch)).advantage_BS[:, 0]
+    row_B = advantages(record.advantage, trajectories(case, batch))[0].advantage_CL[:, 0]
     loss, gradient_BLV = _step(case, batch, record, row_B, same)
     if same and case.value:
         other = algorithm(case.record, None, {**changes, **case.value})
@@ -62,7 +52,7 @@ def ours(case: Case, batch: Batch, same: bool) -> Answer:
     return Answer(loss, gradient_BLV, row_B)
 
 
-def trajectories(case: Case, batch: Batch) -> Trajectories:
+def trajectories(case: Case, batch: Batch) -> OurBatch:
     """Return the batch as what advantages read: one turn per reply, one group per prompt.
 
     >>> from trl_batch import make_batch
@@ -71,33 +61,30 @@ def trajectories(case: Case, batch: Batch) -> Trajectories:
     [0, 0, 1, 1]
     """
     rows = len(batch.length_B)
-    keys = {name: torch.zeros(rows, dtype=torch.int64) for name in KEYS}
-    keys["trajectory"] = torch.arange(rows)
-    keys["group"] = torch.arange(rows) // batch.group_size
+    keys = {"group": torch.arange(rows) // batch.group_size}
     reward_BK = torch.stack([batch.rewards[name] for name in case.rewards], dim=1)
-    return Trajectories(
-        reward_BTK=reward_BK.unsqueeze(1),
-        components=case.rewards,
-        turn_mask_BT=torch.ones(rows, 1, dtype=torch.bool),
-        turn_of_BS=torch.where(batch.mask_CL, 0, -1),
-        keys=keys,
-        logp_old_BS=batch.logp_old_CL,
-        logp_ref_BS=batch.logp_ref_CL,
+    return OurBatch.from_rewards(
+        reward_BK.unsqueeze(1),
+        case.rewards,
+        torch.ones(rows, 1, dtype=torch.bool),
+        torch.where(batch.mask_CL, 0, -1),
+        keys,
+        logp_old_CL=batch.logp_old_CL,
+        logp_ref_CL=batch.logp_ref_CL,
     )
 
 
-def inputs(case: Case, batch: Batch, advantage_B: Tensor, logits_BLV: Tensor) -> LossInputs:
+def inputs(case: Case, batch: Batch, advantage_B: Tensor, logits_BLV: Tensor) -> OurBatch:
     """Return the batch as what losses read, with the gradient leading to the logits."""
     log_BLV = logits_BLV.log_softmax(-1)
     mask_CL = batch.own_BL if case.holes else batch.mask_CL
     if case.silent_cut:
         mask_CL = mask_CL & ~cut_off(batch).unsqueeze(1)
-    return LossInputs(
-        logp_CL=log_BLV.gather(2, batch.tokens_BL.unsqueeze(2)).squeeze(2),
-        logp_old_CL=batch.logp_CL if case.fresh else batch.logp_old_CL,
-        advantage_CL=advantage_B.unsqueeze(1).expand_as(mask_CL),
+    return OurBatch.from_tokens(
+        log_BLV.gather(2, batch.tokens_BL.unsqueeze(2)).squeeze(2),
+        advantage_B,
+        batch.logp_CL if case.fresh else batch.logp_old_CL,
         mask_CL=mask_CL,
-        turn_id_CL=torch.where(mask_CL, 0, -1),
         logp_behaviour_CL=batch.logp_behaviour_CL,
         logp_ref_CL=batch.logp_ref_CL,
         entropy_CL=exact_entropy(log_BLV),
@@ -115,10 +102,10 @@ def cut_off(batch: Batch) -> Tensor:
     return batch.tokens_BL.gather(1, last_B1).squeeze(1) != END
 
 
-def part_of(x: LossInputs, rows: slice) -> LossInputs:
-    """Take some rows of all tensors."""
-    own: dict[str, Any] = {n: t[rows] for n, t in x.tensors().items() if "/" not in n}
-    return replace(x, **own, statistics={n: t[rows] for n, t in x.statistics.items()})
+def part_of(x: OurBatch, rows: slice) -> OurBatch:
+    """Take some rows."""
+    part = x.chosen(torch.arange(len(x))[rows])
+    return replace(part, statistics={n: t[rows] for n, t in x.statistics.items()})
 
 
 def _step(
@@ -136,22 +123,22 @@ def _step(
     for start in range(0, rows // case.windows, size):
         part = part_of(first, slice(start, start + size))
         denom, share = _denominators(case, batch, spec, whole, part, same)
-        loss = policy_loss(spec, part, denom).loss
+        loss = policy_loss(spec, part, denom)[0]
         total = total + loss * share
     (gradient_BLV,) = torch.autograd.grad(total, leaf_BLV)
     return float(total.detach()), gradient_BLV
 
 
 def _denominators(
-    case: Case, batch: Batch, spec: LossConfig, whole: LossInputs, part: LossInputs, same: bool
+    case: Case, batch: Batch, spec: LossConfig, whole: OurBatch, part: OurBatch, same: bool
 ) -> tuple[Denominators, float]:
     """Count as our learner does, or as TRL; and give the weight of a micro-batch."""
     kept_BL = kept_mask(spec, whole.logp_old_CL, whole.logp_behaviour_CL, whole.mask_CL)
     counts = {
-        "ours": count(kept_BL, batch.max_length),
-        "raw": count(whole.mask_CL, batch.max_length),
-        "rows": replace(count(kept_BL, batch.max_length), rows=len(kept_BL)),
-        "each": count(part.mask_CL, batch.max_length),
+        "ours": Denominators.of(kept_BL, batch.max_length),
+        "raw": Denominators.of(whole.mask_CL, batch.max_length),
+        "rows": replace(Denominators.of(kept_BL, batch.max_length), rows=len(kept_BL)),
+        "each": Denominators.of(part.mask_CL, batch.max_length),
     }
     way = case.counts if same else "ours"
     found = counts[way]
@@ -178,21 +165,10 @@ def _of_pairs(losses: Sequence[ItemLoss], batch: Batch) -> Answer:
 def _items(batch: Batch, kind: str) -> Items:
     """Return pairs of rows, or the preferred one of each pair, as losses read them."""
     rows = len(batch.length_B)
-    row_B, none_BL = torch.arange(rows), torch.zeros_like(batch.tokens_BL)
-    sequences = Sequences(
-        spans=(),
-        span_C=row_B,
-        trajectory_C=row_B,
-        offset_C=torch.zeros_like(row_B),
-        mask_CL=batch.mask_CL,
-        turn_CL=none_BL,
-        role_CL=none_BL,
-        logp_behaviour_CL=batch.logp_behaviour_CL,
-        policy_C=("policy",) * rows,
-        allowed=(),
-        roles=("player",),
-        logp_ref_CL=batch.logp_ref_CL,
+    row_B = torch.arange(rows)
+    whole = OurBatch.from_tokens(
+        batch.logp_CL, mask_CL=batch.mask_CL, logp_ref_CL=batch.logp_ref_CL
     )
     pair_N2 = row_B.reshape(-1, 2)
     at_NK = pair_N2 if kind == "pairs" else pair_N2[:, :1]
-    return Items(sequences, at_NK, torch.zeros(at_NK.shape))
+    return Items(whole, at_NK, torch.zeros(at_NK.shape))

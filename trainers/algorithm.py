@@ -14,9 +14,9 @@ from coevo.agents.population import PopulationConfig, Shared
 from coevo.envs.core.config import config, plain, read, real
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.rewards import RewardModules
+from coevo.trainers.advantage import AdvantageConfig
 from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.cycle import check
-from coevo.trainers.estimators import AdvantageConfig, LossConfig
 from coevo.trainers.judges.roles import JudgeRole, no_set
 from coevo.trainers.learners.settings import (
     Critic,
@@ -27,6 +27,7 @@ from coevo.trainers.learners.settings import (
     UtteranceCritic,
     ValueCritic,
 )
+from coevo.trainers.loss import LossConfig
 from coevo.trainers.steps import GIVERS, POLICY_GRADIENT, AnyStep
 
 __all__ = [

@@ -17,10 +17,10 @@ from coevo.agents.population import Population
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.archive.archive import Archive
+from coevo.trainers.batch import Batch
 from coevo.trainers.collect.collector import Collected, Collector
 from coevo.trainers.collect.variation import Variation
-from coevo.trainers.items.items import Items
-from coevo.trainers.items.sequences import Batch, Sequences
+from coevo.trainers.items import Items
 from coevo.trainers.judges.roles import Roles
 from coevo.trainers.learners.algorithm_settings import AlgorithmSettings
 from coevo.trainers.learners.learner import Learner
@@ -76,8 +76,8 @@ class UpdateContext:
     collected: Collected | None = None
     """Episodes of this update, fresh ones first; given as `episodes`."""
     batch: Batch | None = None
-    """Their trajectories and token sequences, scored; None where no policy wrote anything."""
-    items: dict[str, Sequences | Items] = field(default_factory=dict)
+    """Their trajectories and contexts; None where no policy wrote anything."""
+    items: dict[str, Batch | Items] = field(default_factory=dict)
     """Kind -> what a loss of that kind learns from: `advantages`, `pairs`, `demonstrations`."""
     metrics: dict[str, Any] = field(default_factory=dict)
     """What is logged."""

@@ -17,11 +17,11 @@ from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError, legible
 from coevo.envs.core.rewards import RewardModule
 from coevo.trainers import checkpoint, ranks, run_state
+from coevo.trainers.advantage import check_weights
 from coevo.trainers.archive.archive import Archive
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.collect.part import RolloutBackend
 from coevo.trainers.config import TrainConfig
-from coevo.trainers.estimators.parts import check_weights
 from coevo.trainers.judges.roles import Roles, bind
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.room import check_room

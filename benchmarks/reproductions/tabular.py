@@ -19,16 +19,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from coevo.trainers.estimators import (
-    AdvantageConfig,
-    Denominators,
-    LossConfig,
-    LossInputs,
-    Trajectories,
-    advantages,
-    policy_loss,
-)
-from coevo.trainers.estimators.trajectories import KEYS
+from coevo.trainers.advantage import AdvantageConfig, advantages
+from coevo.trainers.batch import Batch
+from coevo.trainers.components.base import Denominators
+from coevo.trainers.loss import LossConfig, policy_loss
 
 REAL = torch.float64
 
@@ -104,15 +98,15 @@ class SoftmaxTable:
         """
         logp_CL = self.logp_CA()[played.context_BL, played.arm_BL]
         step_CL = torch.arange(played.mask_CL.shape[1]).expand_as(played.mask_CL)
-        inputs = LossInputs(
-            logp_CL=logp_CL,
-            logp_old_CL=logp_CL.detach() if old_BL is None else old_BL,
+        inputs = Batch.from_tokens(
+            logp_CL,
+            advantage_CL,
+            old_BL,
             logp_behaviour_CL=behaviour_BL,
-            advantage_CL=advantage_CL,
             mask_CL=played.mask_CL,
-            turn_id_CL=torch.where(played.mask_CL, step_CL, -1),
+            turn_CL=torch.where(played.mask_CL, step_CL, -1),
         )
-        loss = policy_loss(LossConfig(**spec), inputs, Denominators(rows, rows, 1)).loss
+        loss = policy_loss(LossConfig(**spec), inputs, Denominators(rows, rows, 1))[0]
         (gradient_CA,) = torch.autograd.grad(loss, self.logits_CA)
         return -gradient_CA
 
@@ -151,7 +145,7 @@ def credited(spec: AdvantageConfig | Mapping[str, Any], reward_BTK: Tensor, **gi
     torch.Size([2, 1])
     """
     spec = spec if isinstance(spec, AdvantageConfig) else AdvantageConfig(**spec)
-    return advantages(spec, episodes(reward_BTK, **given)).advantage_BS
+    return advantages(spec, episodes(reward_BTK, **given))[0].advantage_CL
 
 
 def padded(rewards: Sequence[Sequence[float]]) -> tuple[Tensor, Tensor]:
@@ -171,8 +165,8 @@ def episodes(
     components: Sequence[str] = ("reward",),
     mask_BT: Tensor | None = None,
     **keys: Tensor,
-) -> Trajectories:
-    """Return episodes with one token per turn to the estimators.
+) -> Batch:
+    """Return a batch of episodes with one token per turn.
 
     Args:
         reward_BTK: Rewards; [B] is one reward at the end of one step, [B, K] its components.
@@ -189,14 +183,8 @@ def episodes(
         reward_BTK = reward_BTK.unsqueeze(1)
     rows, turns, _ = reward_BTK.shape
     mask_BT = torch.ones(rows, turns, dtype=torch.bool) if mask_BT is None else mask_BT
-    zeros_B = torch.zeros(rows, dtype=torch.int64)
-    return Trajectories(
-        reward_BTK=reward_BTK.to(REAL),
-        components=tuple(components),
-        turn_mask_BT=mask_BT,
-        turn_of_BS=torch.where(mask_BT, torch.arange(turns).expand_as(mask_BT), -1),
-        keys=dict.fromkeys(KEYS, zeros_B) | {"trajectory": torch.arange(rows)} | keys,
-    )
+    turn_of_BS = torch.where(mask_BT, torch.arange(turns).expand_as(mask_BT), -1)
+    return Batch.from_rewards(reward_BTK.to(REAL), tuple(components), mask_BT, turn_of_BS, keys)
 
 
 def generators(seeds: Sequence[int]) -> list[torch.Generator]:

@@ -9,10 +9,11 @@ from coevo.commands.arguments import Algos
 from coevo.commands.formula import readable
 from coevo.commands.screen import Screen, cell, print_json
 from coevo.envs.core.config import changed, plain
+from coevo.trainers.advantage import AdvantageConfig
 from coevo.trainers.algorithm import STATUS, Algorithm, CollectConfig
 from coevo.trainers.algorithms import ABOUT, ALGORITHMS, algorithm
 from coevo.trainers.cycle import in_words
-from coevo.trainers.estimators import AdvantageConfig, LossConfig
+from coevo.trainers.loss import LossConfig
 from coevo.trainers.steps import POLICY_GRADIENT
 
 SOURCE = 24

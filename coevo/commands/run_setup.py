@@ -20,10 +20,10 @@ from coevo.envs.core.config import LARGEST, assign, parse
 from coevo.envs.core.errors import ConfigError, DataError, nearest, unknown
 from coevo.envs.core.rewards import RESERVED
 from coevo.trainers import checkpoint, ranks, run_state
+from coevo.trainers.advantage import check_weights
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.config import TrainConfig, config_text, load_config
-from coevo.trainers.estimators.parts import check_weights
 from coevo.trainers.files import replace_text, storage
 from coevo.trainers.loggers import read_names, recorded
 from coevo.trainers.progress import Progress

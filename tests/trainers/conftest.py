@@ -1,6 +1,7 @@
 """Runs with the tiny model, for the tests of the loop, the learner and the checkpoints."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,11 +11,11 @@ from coevo.envs.core.config import assign
 from coevo.envs.rewards import REWARDS
 from coevo.trainers.algorithm import EmaMagnet, ValueCritic
 from coevo.trainers.algorithms import algorithm
+from coevo.trainers.components import Gae, SeatEma
 from coevo.trainers.config import TrainConfig
-from coevo.trainers.estimators import Gae, SeatEma
 from coevo.trainers.losses import Policy
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.steps import build_batch, compute_advantages, update
+from coevo.trainers.steps import policy_gradient
 from tests.trainers.kuhn_rewards import Share, Won
 
 MASKED = {"prompt_style": "terse", "illegal": "mask"}
@@ -73,13 +74,14 @@ def learn_batch():
     """Credit a batch and learn from it: what the steps score, credit and update do in a run."""
 
     def run(algorithm, learners, batch, state, *, rate, seed):
-        batch = build_batch.scored(algorithm, learners, batch)
-        found = compute_advantages.credit(algorithm, learners, batch, state, rate=rate)
-        known = {**state, **found.state}
-        metrics, after = update.learn(
-            algorithm, learners, [(Policy(), found.sequences)], known, rate=rate, seed=seed
+        batch = policy_gradient.scored(algorithm, learners, batch)
+        batch, kept, seen = policy_gradient.with_advantages(
+            algorithm, learners, batch, state, rate=rate
         )
-        return replace(found, metrics=found.metrics | metrics, state=known | after)
+        metrics, after = policy_gradient.learn(
+            algorithm, learners, [(Policy(), batch)], kept, rate=rate, seed=seed
+        )
+        return SimpleNamespace(batch=batch, metrics=seen | metrics, state={**kept, **after})
 
     return run
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from coevo.envs.core.config import config, plain
 from coevo.envs.core.rewards import RewardModule
-from coevo.trainers.estimators import Tiered
+from coevo.trainers.components import Tiered
 from coevo.trainers.steps import POLICY_GRADIENT
 
 

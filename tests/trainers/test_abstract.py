@@ -2,17 +2,25 @@
 
 import pytest
 
-from coevo.trainers.estimators.component import LossComponent, MaskComponent, TermComponent
-from coevo.trainers.learners.lesson import Lesson
+from coevo.trainers.components.base import (
+    Baseline,
+    Composition,
+    LossComponent,
+    Regulariser,
+    Surrogate,
+    TokenMask,
+)
 from coevo.trainers.steps.make_items import _FromGroups
 
 
 @pytest.mark.parametrize(
     ("base", "missing"),
     [
-        (TermComponent, "__call__"),
-        (MaskComponent, "__call__"),
-        (Lesson, "add_gradients"),
+        (Composition, "__call__"),
+        (Baseline, "__call__"),
+        (Surrogate, "__call__"),
+        (Regulariser, "__call__"),
+        (TokenMask, "__call__"),
         (_FromGroups, "__call__"),
     ],
 )

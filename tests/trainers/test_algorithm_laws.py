@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coevo.trainers.advantage import advantages
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
-from coevo.trainers.estimators import advantages
 
 
 def _laws():
@@ -78,8 +78,8 @@ def test_the_order_of_plays_does_not_matter(spec, data):
         spec.baseline.name == "seat_ema"
     ):  # runs through the batch in order: only seats may interleave
         order = torch.argsort(batch.keys["agent"], stable=True)
-    plain_BS = advantages(spec, batch).advantage_BS
-    moved_BS = advantages(spec, LAWS.take_rows(batch, order)).advantage_BS
+    plain_BS = advantages(spec, batch)[0].advantage_CL
+    moved_BS = advantages(spec, LAWS.take_rows(batch, order))[0].advantage_CL
     assert torch.allclose(plain_BS[order], moved_BS, rtol=0, atol=1e-9)
 
 

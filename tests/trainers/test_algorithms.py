@@ -20,7 +20,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
 from coevo.trainers.algorithm import SHOWN, STATUS, Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
-from coevo.trainers.estimators import (
+from coevo.trainers.components import (
     ClipCov,
     ConvexKl,
     DistinctMean,

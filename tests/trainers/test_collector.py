@@ -12,8 +12,8 @@ from coevo.agents.population import FrozenOpponent
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
 from coevo.trainers.algorithm import CollectConfig
-from coevo.trainers.estimators import GreedyBaseline, Kl
-from coevo.trainers.items.sequences import build
+from coevo.trainers.build import build
+from coevo.trainers.components import GreedyBaseline, Kl
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.samplers import RefillError, RemixReplay, SpearReplay
 from coevo.trainers.samplers.allocate import Knapsack, Vade
@@ -163,7 +163,7 @@ def test_the_schedule_of_replay_weighs_the_loss_and_not_the_advantages(started):
     for step in range(3):
         collected = run.collector.collect(step)
         batch = build(collected.episodes, collected.groups, run.learners)
-        run.collector.remember(collected, batch, batch.trajectories.turn_of_BS * 0 + 1.0, step)
+        run.collector.remember(collected, batch, batch.turn_of_BS * 0 + 1.0, step)
         rng = np.random.default_rng([run.config.seed, step, 2])
         state = copy.deepcopy(run.collector.replay)
         extra, again = state.extra(step, rng), run.collector.replay_pass(step)
@@ -209,7 +209,7 @@ def test_a_greedy_play_of_every_start_is_the_baseline(started):
     assert collected.tokens > kept, "greedy plays are sampled too"
     batch = build(collected.episodes, collected.groups, {"policy"}, collected.baselines)
     for b, (at, seat) in enumerate(batch.origin_B):
-        assert float(batch.trajectories.baseline_B[b]) == collected.baselines[at, seat]
+        assert float(batch.baseline_B[b]) == collected.baselines[at, seat]
     assert loop.update(run)[0]["grad_norm"] > 0
 
 

@@ -10,10 +10,11 @@ from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
 from coevo.envs.rewards import Interaction
 from coevo.trainers import loop
+from coevo.trainers.advantage import advantages
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.estimators import TokenStd, advantages, from_lists
-from coevo.trainers.estimators.frame import Frame
-from coevo.trainers.items.sequences import build
+from coevo.trainers.build import build
+from coevo.trainers.components import TokenStd
+from coevo.trainers.estimate import Estimate
 
 SAYS = {
     "solver": ("[1]", "[2]"),
@@ -48,7 +49,8 @@ def whitened(values, lengths):
 def test_every_reply_is_whitened_with_its_agents_own_replies(variant, options):
     episodes = [discussion(seed, **options) for seed in range(6)]
     batch = build(episodes, list(range(6)))
-    a_BS = advantages(algorithm("comas", variant).advantage, batch.trajectories).advantage_BS
+    made, _, _ = advantages(algorithm("comas", variant).advantage, batch)
+    a_BS = made.joined(made.advantage_CL)
     turns = [t for e in episodes for t in e.turns]
     expected = {}
     for agent in episodes[0].agents:
@@ -72,9 +74,9 @@ def test_roles_that_earn_a_constant_do_not_teach_when_whitened_apart():
     batch = build(episodes, list(range(4)))
 
     def of_scorers(variant):
-        made = advantages(algorithm("comas", variant).advantage, batch.trajectories)
+        made, _, _ = advantages(algorithm("comas", variant).advantage, batch)
         role_BS = [[t.role for t in own for _ in t.token_ids] for own in batch.turns_B]
-        rows = zip(made.advantage_BS.tolist(), role_BS, strict=True)
+        rows = zip(made.joined(made.advantage_CL).tolist(), role_BS, strict=True)
         return [a for row, roles in rows for a, r in zip(row, roles, strict=False) if r == "scorer"]
 
     assert set(of_scorers("role")) == {0.0}
@@ -84,18 +86,15 @@ def test_roles_that_earn_a_constant_do_not_teach_when_whitened_apart():
 def test_whitening_by_a_key_is_whitening_each_part_alone():
     rewards = [[1.0, 0.0, 3.0], [2.0, 2.0], [5.0, 1.0, 0.5], [4.0]]
     tokens, policy = [[1, 2, 1], [3, 1], [1, 1, 2], [2]], [0, 0, 1, 1]
-    batch = from_lists(rewards, tokens, policy=policy)
-    mask = batch.turn_mask_BT
-    y_BT = batch.reward_BTK.squeeze(-1)
-    both = TokenStd(by="policy")(y_BT, y_BT, Frame(batch, "turn"))
+    e = Estimate.of(rewards, tokens=tokens, policy=policy)
+    mask = e.batch.turn_mask_BT
+    both = TokenStd(by="policy")(e).y
     for value in (0, 1):
         rows = [i for i, p in enumerate(policy) if p == value]
-        alone = from_lists([rewards[i] for i in rows], [tokens[i] for i in rows])
-        z_BT = alone.reward_BTK.squeeze(-1)
-        one = TokenStd()(z_BT, z_BT, Frame(alone, "turn"))
-        assert torch.allclose(both[rows][mask[rows]], one[alone.turn_mask_BT])
-    whole = TokenStd()(y_BT, y_BT, Frame(batch, "turn"))
-    assert not torch.allclose(whole, both)
+        alone = Estimate.of([rewards[i] for i in rows], tokens=[tokens[i] for i in rows])
+        one = TokenStd()(alone).y
+        assert torch.allclose(both[rows][mask[rows]], one[alone.batch.turn_mask_BT])
+    assert not torch.allclose(TokenStd()(e).y, both)
 
 
 @pytest.mark.parametrize("variant", [None, "shared", "kl"])

@@ -10,8 +10,8 @@ from coevo.envs.core.config import assign, plain
 from coevo.envs.core.errors import CoevoError, ConfigError, DataError, UnknownNameError
 from coevo.trainers import loop
 from coevo.trainers.algorithms import ALGORITHMS
+from coevo.trainers.build import build
 from coevo.trainers.config import TrainConfig, config_text, load_config
-from coevo.trainers.items.sequences import build
 from coevo.trainers.run import start
 from coevo.trainers.run_folder import RunFolder
 
@@ -93,7 +93,7 @@ def test_a_parameter_set_draws_and_is_scored_by_its_own_temperature(config, tmp_
     episodes = run.collector.collect(0).episodes
     batch = build(episodes, range(len(episodes)), run.learners)
     for name, heat, other in (("player_0", 1.0, 0.4), ("player_1", 0.4, 1.0)):
-        rows, _ = batch.sequences.written_by(name)
+        rows, _ = batch.written_by(name)
         logp = run.learners[name].passes.logp(rows)[rows.mask_CL]
         drawn = rows.logp_behaviour_CL[rows.mask_CL]
         assert torch.allclose(logp, drawn.to(logp), atol=1e-4)

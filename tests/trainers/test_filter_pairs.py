@@ -7,8 +7,8 @@ import torch
 
 from coevo.agents.scoring import Span
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.items.items import Items
-from coevo.trainers.items.sequences import Sequences
+from coevo.trainers.batch import Batch
+from coevo.trainers.items import Items
 from coevo.trainers.learners.preference_estimator import COLUMNS, believe, features
 from coevo.trainers.steps import FilterPairs
 
@@ -17,23 +17,13 @@ ARMS = 6
 
 def pairs(at):
     """Replies of one token each, a trajectory for each arm: the pairs that are given."""
-    arm = torch.arange(ARMS)
-    none = torch.zeros(ARMS, 1, dtype=torch.int64)
-    sequences = Sequences(
+    batch = Batch.from_tokens(
+        torch.zeros(ARMS, 1),
         spans=tuple(Span((7, i), (1,), (2,)) for i in range(ARMS)),
-        span_C=arm,
-        trajectory_C=arm,
-        offset_C=torch.zeros_like(arm),
-        mask_CL=torch.ones(ARMS, 1, dtype=torch.bool),
-        turn_CL=none,
-        role_CL=none,
-        logp_behaviour_CL=torch.zeros(ARMS, 1),
         policy_C=("policy",) * ARMS,
-        allowed=(None,) * ARMS,
-        roles=("player",),
     )
     at = torch.tensor(at)
-    return Items(sequences, at, torch.zeros(at.shape))
+    return Items(batch, at, torch.zeros(at.shape))
 
 
 ORDERED = [(i, j) for i in range(ARMS) for j in range(i + 1, ARMS)]

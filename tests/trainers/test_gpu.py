@@ -12,7 +12,7 @@ from coevo.agents.load import load_agent
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
 from coevo.trainers import checkpoint, loop
-from coevo.trainers.items.sequences import build
+from coevo.trainers.build import build
 from coevo.trainers.learners import passes
 
 CUDA = pytest.param("cuda", marks=pytest.mark.gpu)
@@ -102,7 +102,7 @@ def test_losses_in_bf16_are_finite_and_near_those_in_float32(
     run = loop.start(config(name, device=device), folder(config(name)))
     collected = run.collector.collect(0)
     batch = build(collected.episodes, collected.groups, run.learners)
-    learner, rows = run.learners["policy"], batch.sequences.written_by("policy")[0]
+    learner, rows = run.learners["policy"], batch.written_by("policy")[0]
     with monkeypatch.context() as exact:
         exact.setattr(passes, "_precision", lambda model: None)
         precise = learner.passes.logp(rows)

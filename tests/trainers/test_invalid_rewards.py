@@ -5,9 +5,10 @@ import torch
 
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.parsing import Status
+from coevo.trainers.advantage import AdvantageConfig, advantages
+from coevo.trainers.build import build
 from coevo.trainers.collect.metrics import rollout_metrics
-from coevo.trainers.estimators import AdvantageConfig, NoNormalisation, advantages
-from coevo.trainers.items.sequences import build
+from coevo.trainers.components import NoNormalisation
 
 
 def episode(paid, seat="player_0"):
@@ -27,28 +28,28 @@ GROUP = [episode(1.0), episode(None), episode(0.0)]
 def test_it_is_dropped_and_the_others_are_compared_without_it():
     batch = build(GROUP, [0, 0, 0], {"policy"})
     assert [at for at, _ in batch.origin_B] == [0, 2]
-    found = advantages(AdvantageConfig(normalise=NoNormalisation()), batch.trajectories)
-    assert found.advantage_BS[:, 0].tolist() == [0.5, -0.5]
+    found = advantages(AdvantageConfig(normalise=NoNormalisation()), batch)
+    assert found[0].advantage_CL[:, 0].tolist() == [0.5, -0.5]
 
 
 @pytest.mark.parametrize("penalty", [-1.0, 0.25])
 def test_it_may_get_a_fixed_advantage_instead(penalty):
     batch = build(GROUP, [0, 0, 0], {"policy"}, invalid=True)
     spec = AdvantageConfig(normalise=NoNormalisation(), invalid=penalty)
-    found = advantages(spec, batch.trajectories)
-    assert found.advantage_BS.tolist() == [[0.5, 0.5], [penalty, penalty], [-0.5, -0.5]]
+    found = advantages(spec, batch)
+    assert found[0].advantage_CL.tolist() == [[0.5, 0.5], [penalty, penalty], [-0.5, -0.5]]
 
 
 def test_a_group_with_one_valid_member_teaches_nothing():
     batch = build([episode(1.0), episode(None)], [0, 0], {"policy"})
-    assert advantages(AdvantageConfig(), batch.trajectories).advantage_BS.tolist() == [[0.0, 0.0]]
+    assert advantages(AdvantageConfig(), batch)[0].advantage_CL.tolist() == [[0.0, 0.0]]
     assert build([episode(None)], [0], {"policy"}) is None
 
 
 def test_standard_deviations_are_those_of_the_valid_members():
     spread = float(torch.tensor([1.0, 0.0]).std())
     batch = build(GROUP, [0, 0, 0], {"policy"}, invalid=True)
-    found = advantages(AdvantageConfig(invalid=-2.0), batch.trajectories).advantage_BS[:, 0]
+    found = advantages(AdvantageConfig(invalid=-2.0), batch)[0].advantage_CL[:, 0]
     assert found.tolist() == pytest.approx([0.5 / spread, -2.0, -0.5 / spread], abs=1e-4)
 
 

@@ -11,32 +11,31 @@ from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.config import assign, components, read
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
+from coevo.trainers.advantage import advantages
 from coevo.trainers.algorithm import EmaMagnet, OptimConfig, SnapshotMagnet
-from coevo.trainers.estimators import (
+from coevo.trainers.batch import Batch
+from coevo.trainers.build import build
+from coevo.trainers.components import (
+    AnySurrogate,
     ClipCov,
     Entropy,
     Epo,
     Kl,
-    LossConfig,
-    LossInputs,
     MagnetKl,
     SeqMeanTokenMean,
-    Surrogate,
     TokenMis,
     TokenTis,
-    advantages,
-    count,
     exact_entropy,
     exact_kl,
-    from_tokens,
-    policy_loss,
 )
-from coevo.trainers.items.sequences import build
-from coevo.trainers.learners import objective
-from coevo.trainers.learners.objective import Objective
+from coevo.trainers.components.base import Denominators
+from coevo.trainers.learners import learner as learner_module
+from coevo.trainers.learners.learner import Objective
 from coevo.trainers.learners.settings import schedule
+from coevo.trainers.loss import LossConfig, policy_loss
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.steps import build_batch, compute_advantages
+from coevo.trainers.steps import policy_gradient
+from tests.trainers.forms import loss_inputs
 
 
 @pytest.fixture
@@ -54,11 +53,8 @@ def played(config, tmp_path):
 def targets_of(run, batch, name="policy"):
     """Return the sequences of a parameter set with all that they learn from."""
     record = run.config.algorithm
-    old = build_batch.needs_old(record, run.learners)
-    scored = build_batch.score(run.learners, batch.sequences, old=old)
-    trajectories = build_batch._with_scores(batch.trajectories, scored)
-    credited = advantages(record.advantage, trajectories, {})
-    return compute_advantages.with_advantages(scored, credited).written_by(name)[0]
+    scored = policy_gradient.scored(record, run.learners, batch)
+    return advantages(record.advantage, scored)[0].written_by(name)[0]
 
 
 def gradient(learner, rows):
@@ -99,20 +95,20 @@ def naive_gradient(learner, rows):
             lines[name].append(torch.nn.functional.pad(value, (0, size - len(value))))
     stacked = {name: torch.stack(values) for name, values in lines.items()}
     old = rows.logp_old_CL
-    inputs = LossInputs(
+    inputs = loss_inputs(
         logp_CL=stacked["logp"],
         logp_old_CL=stacked["logp"].detach() if old is None else old,
         advantage_CL=rows.advantage_CL.float(),
         mask_CL=rows.mask_CL,
-        turn_id_CL=rows.turn_CL,
+        turn_CL=rows.turn_CL,
         logp_behaviour_CL=rows.logp_behaviour_CL,
         logp_ref_CL=rows.logp_ref_CL,
         entropy_CL=stacked["entropy"],
         kl_magnet_CL=stacked["pull"],
     )
     model.zero_grad(set_to_none=True)
-    denom = count(rows.mask_CL, learner.agent.sampling.max_new_tokens)
-    policy_loss(learner.algorithm.loss, inputs, denom).loss.backward()
+    denom = Denominators.of(rows.mask_CL, learner.agent.sampling.max_new_tokens)
+    policy_loss(learner.algorithm.loss, inputs, denom)[0].backward()
     return torch.cat([p.grad.flatten() for p in model.parameters()])
 
 
@@ -177,23 +173,18 @@ def test_later_steps_are_measured_against_the_behaviour(played):
 
 def test_each_parameter_set_moves_by_its_own_rows_alone(played, learn_batch):
     run, batch = played("mars", {"population": Separate(), **KL, "optim.weight_decay": 0.0})
-    assert sorted(set(batch.sequences.policy_C)) == ["player_0", "player_1"]
-    rows, at = batch.sequences.written_by("player_0")
-    assert set(rows.policy_C) == {"player_0"} and len(at) < len(batch.sequences.policy_C)
-    assert rows.span_C.max() + 1 == len(rows.spans) < len(batch.sequences.spans)
+    assert sorted(set(batch.policy_C)) == ["player_0", "player_1"]
+    rows, at = batch.written_by("player_0")
+    assert set(rows.policy_C) == {"player_0"} and len(at) < len(batch.policy_C)
+    assert rows.span_C.max() + 1 == len(rows.spans) < len(batch.spans)
     for local, whole in zip(range(len(at)), at.tolist(), strict=True):
         mine = rows.spans[int(rows.span_C[local])]
-        assert mine == batch.sequences.spans[int(batch.sequences.span_C[whole])]
-        assert (
-            rows.allowed[int(rows.span_C[local])]
-            == batch.sequences.allowed[int(batch.sequences.span_C[whole])]
-        )
+        assert mine == batch.spans[int(batch.span_C[whole])]
+        assert rows.allowed[int(rows.span_C[local])] == batch.allowed[int(batch.span_C[whole])]
     before = {n: a.model.state_dict() for n, a in run.population.learners.items()}
     before = {n: {k: v.clone() for k, v in s.items()} for n, s in before.items()}
-    only = replace(batch.sequences, policy_C=tuple("player_0" for _ in batch.sequences.policy_C))
-    learn_batch(
-        run.config.algorithm, run.learners, replace(batch, sequences=only), {}, rate=1.0, seed=0
-    )
+    only = replace(batch, policy_C=tuple("player_0" for _ in batch.policy_C))
+    learn_batch(run.config.algorithm, run.learners, only, {}, rate=1.0, seed=0)
     after = {n: a.model.state_dict() for n, a in run.population.learners.items()}
     assert all(torch.equal(v, after["player_1"][k]) for k, v in before["player_1"].items())
     assert not all(torch.equal(v, after["player_0"][k]) for k, v in before["player_0"].items())
@@ -201,9 +192,9 @@ def test_each_parameter_set_moves_by_its_own_rows_alone(played, learn_batch):
 
 def test_a_frozen_opponent_gives_no_rows_and_keeps_its_weights(played):
     run, batch = played("mars", {"population": FrozenOpponent()})
-    assert set(batch.sequences.policy_C) == {"policy"}
-    assert batch.trajectories.keys["policy"].unique().tolist() == [0]
-    assert len(batch.trajectories.keys["trajectory"]) <= 8
+    assert set(batch.policy_C) == {"policy"}
+    assert batch.keys["policy"].unique().tolist() == [0]
+    assert len(batch.keys["trajectory"]) <= 8
     start = {k: v.clone() for k, v in run.population.fixed["frozen"].model.state_dict().items()}
     loop.update(run)
     now = run.population.fixed["frozen"].model.state_dict()
@@ -373,13 +364,17 @@ def test_an_update_in_which_nobody_earned_anything_leaves_the_weights_alone(play
     assert all(map(torch.equal, before, learner.model.parameters()))
 
 
-@pytest.mark.parametrize("kind", components(Surrogate))
+@pytest.mark.parametrize("kind", components(AnySurrogate))
 def test_only_kinds_known_for_it_move_without_an_advantage(kind):
     logp_CL = torch.tensor([[-1.0, -2.0]], requires_grad=True)
-    x = from_tokens(logp_CL, [0.0], [[-1.5, -1.5]], logp_behaviour_CL=torch.tensor([[-1.2, -1.2]]))
+    x = Batch.from_tokens(
+        logp_CL, [0.0], [[-1.5, -1.5]], logp_behaviour_CL=torch.tensor([[-1.2, -1.2]])
+    )
     x = replace(x, entropy_CL=torch.ones(1, 2))
-    spec = LossConfig(surrogate=read(Surrogate, {"name": kind}))
-    (gradient_BL,) = torch.autograd.grad(policy_loss(spec, x, count(x.mask_CL, 2)).loss, logp_CL)
+    spec = LossConfig(surrogate=read(AnySurrogate, {"name": kind}))
+    (gradient_BL,) = torch.autograd.grad(
+        policy_loss(spec, x, Denominators.of(x.mask_CL, 2))[0], logp_CL
+    )
     assert spec.acts_at_zero != bool((gradient_BL == 0).all())
 
 
@@ -427,13 +422,13 @@ def test_batch_statistics_hold_the_sequences_without_an_advantage(played, monkey
     learner, rows = run.learners["policy"], targets_of(run, batch)
     advantage_CL = rows.advantage_CL.clone()
     advantage_CL[1:] = 0.0
-    seen, measure = [], objective.batch_statistics
+    seen, measure = [], learner_module.batch_statistics
 
     def noted(spec, whole, generator):
         seen.append(whole)
         return measure(spec, whole, generator)
 
-    monkeypatch.setattr(objective, "batch_statistics", noted)
+    monkeypatch.setattr(learner_module, "batch_statistics", noted)
     learner.update([learner.objective(replace(rows, advantage_CL=advantage_CL))], rate=1.0, seed=0)
     (whole,) = seen
     assert int(whole.mask_CL.sum()) == int(rows.mask_CL.sum())
@@ -450,7 +445,7 @@ def test_pieces_that_are_computed_again_have_their_entropies_for_the_log_once(pl
         rows.append(len(logp_NV))
         return exact_entropy(logp_NV)
 
-    monkeypatch.setattr(objective, "exact_entropy", counted)
+    monkeypatch.setattr(learner_module, "exact_entropy", counted)
     found = []
     for piece, kept in ((2**24, 2**26), (2**12, 2**26), (2**12, 2**12)):
         monkeypatch.setattr(scoring, "PIECE", piece)

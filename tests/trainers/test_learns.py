@@ -12,7 +12,7 @@ from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
 from coevo.trainers import loop
 from coevo.trainers.algorithms import ALGORITHMS
-from coevo.trainers.estimators import BatchMean, WeightedSum
+from coevo.trainers.components import BatchMean, WeightedSum
 from coevo.trainers.samplers.selection import KeepAll
 
 DILEMMA = {"game": "matrix_pd", "prompt_style": "terse", "illegal": "mask"}

@@ -18,7 +18,7 @@ from coevo.trainers.collect.collector import Collector
 from coevo.trainers.interrupt import STOPPING
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.steps import build_batch, compute_advantages
+from coevo.trainers.steps import policy_gradient
 from tests.trainers.conftest import MASKED
 from tests.trainers.kuhn_rewards import KUHN_GIVES_NONE
 
@@ -140,18 +140,18 @@ def test_seats_rotate_over_the_run_whatever_the_batch(config, tmp_path, episodes
 
 def test_only_learners_are_credited_and_counted(config, tmp_path, monkeypatch):
     run = loop.start(config(changes={"population": FrozenOpponent()}), RunFolder(tmp_path))
-    batches, learn = [], compute_advantages.credit
+    batches, learn = [], policy_gradient.with_advantages
 
     def noted(algorithm, learners, batch, *rest, **named):
         batches.append(batch)
         return learn(algorithm, learners, batch, *rest, **named)
 
-    monkeypatch.setattr(compute_advantages, "credit", noted)
+    monkeypatch.setattr(policy_gradient, "with_advantages", noted)
     metrics, episodes = loop.update(run)
     own = sum(len(t.token_ids) for e in episodes for t in e.turns if t.player == "policy")
     everybody = sum(len(t.token_ids) for e in episodes for t in e.turns)
     assert metrics["tokens"] == run.progress.tokens == own < everybody
-    assert int(batches[0].trajectories.token_mask_BS.sum()) == own
+    assert int(batches[0].token_mask_BS.sum()) == own
 
 
 def test_turns_carry_the_version_that_wrote_them(config, tmp_path):
@@ -274,7 +274,7 @@ def test_reward_modules_are_paid_once_as_components_of_their_own(config, tmp_pat
 def test_a_batch_in_which_no_learner_spoke_changes_nothing(config, tmp_path, monkeypatch):
     run = loop.start(config(), RunFolder(tmp_path))
     before = weights(run)
-    monkeypatch.setattr(build_batch, "build", lambda *args, **named: None)
+    monkeypatch.setattr(policy_gradient, "build", lambda *args, **named: None)
     metrics, _ = loop.update(run)
     assert equal(weights(run), before) and "grad_norm" not in metrics
 

@@ -7,10 +7,11 @@ import torch
 
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
-from coevo.trainers.items.sequences import build
+from coevo.trainers.advantage import advantages
+from coevo.trainers.build import build
 from coevo.trainers.learners import room
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.steps import build_batch, compute_advantages
+from coevo.trainers.steps import policy_gradient
 
 
 @pytest.fixture
@@ -22,10 +23,9 @@ def lesson(config, tmp_path):
         collected = run.collector.collect(0)
         algorithm = run.config.algorithm
         batch = build(collected.episodes, collected.groups, run.learners)
-        batch = build_batch.scored(algorithm, run.learners, batch)
-        found = compute_advantages.advantages(algorithm.advantage, batch.trajectories, {})
-        sequences = compute_advantages.with_advantages(batch.sequences, found)
-        return run.learners["policy"], sequences.written_by("policy")[0]
+        batch = policy_gradient.scored(algorithm, run.learners, batch)
+        batch, _, _ = advantages(algorithm.advantage, batch)
+        return run.learners["policy"], batch.written_by("policy")[0]
 
     return make
 

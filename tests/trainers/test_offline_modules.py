@@ -9,7 +9,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.rewards import Format, LengthPenalty, RewardModule, WeightedSum
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.steps import compute_advantages
+from coevo.trainers.steps import policy_gradient
 
 
 def weighted(parts, weights=(), **more):
@@ -103,19 +103,18 @@ def test_modules_of_the_record_are_paid_beside_them(start):
 
 def test_the_learner_is_credited_with_what_was_paid(start, monkeypatch):
     """The component reaches the trajectories, and the policy moves otherwise than without it."""
-    batches, learn = [], compute_advantages.credit
+    batches, learn = [], policy_gradient.with_advantages
 
     def noted(algorithm, learners, batch, *rest, **named):
         batches.append(batch)
         return learn(algorithm, learners, batch, *rest, **named)
 
-    monkeypatch.setattr(compute_advantages, "credit", noted)
+    monkeypatch.setattr(policy_gradient, "with_advantages", noted)
     run, plain = start(Judge()), start()
     metrics, episodes = loop.update(run)
     loop.update(plain)
-    trajectories = batches[0].trajectories
-    column = trajectories.components.index("judge")
-    paid = trajectories.reward_BTK[:, :, column].sum()
+    column = batches[0].component("judge")
+    paid = batches[0].reward_BTK[:, :, column].sum()
     assert float(paid) == 0.5 * len(episodes)
     assert metrics["reward/judge"] == pytest.approx(0.25), "per seat and play"
     assert metrics["return/player_1"] == pytest.approx(

@@ -16,18 +16,12 @@ from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
 from coevo.trainers import loop
+from coevo.trainers.advantage import advantages, estimate
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.estimators import (
-    Align,
-    NoBaseline,
-    SumOthers,
-    ToGo,
-    advantage_table,
-    advantages,
-    from_lists,
-)
-from coevo.trainers.items.sequences import build
-from coevo.trainers.steps import compute_advantages
+from coevo.trainers.batch import Batch
+from coevo.trainers.build import build
+from coevo.trainers.components import Align, NoBaseline, SumOthers, ToGo
+from coevo.trainers.steps import policy_gradient
 
 ALIGNED = algorithm("advantage_alignment", None, {"advantage.reward_weights": {}}).advantage
 ALONE = replace(ALIGNED, transform=())
@@ -73,32 +67,31 @@ def batch_of(other, tokens, *, others=True, scale=1):
 @pytest.mark.parametrize(("other", "tokens"), [("past000010", 2), ("always_d", 0)])
 def test_others_have_trajectories_without_tokens_or_rows(other, tokens):
     batch = batch_of(other, tokens)
-    learns_B = batch.trajectories.token_mask_BS.any(1)
+    learns_B = batch.token_mask_BS.any(1)
     assert learns_B.tolist() == [True] * 9 + [False] * 3
-    assert batch.trajectories.turn_mask_BT.all()
-    assert set(batch.sequences.policy_C) == {"policy"}
-    assert set(batch.sequences.trajectory_C.tolist()) == set(range(9))
+    assert batch.turn_mask_BT.all()
+    assert set(batch.policy_C) == {"policy"}
+    assert set(batch.trajectory_C.tolist()) == set(range(9))
     assert [seat for _, seat in batch.origin_B[9:]] == ["b"] * 3
     assert len(batch_of(other, tokens, others=False).origin_B) == 9
 
 
 @pytest.mark.parametrize(("other", "tokens"), [("past000010", 2), ("always_d", 0)])
 def test_what_others_are_paid_moves_no_statistics_of_learners(other, tokens):
-    plain, paid = (batch_of(other, tokens, scale=s).trajectories for s in (1, 50))
+    plain, paid = (batch_of(other, tokens, scale=s) for s in (1, 50))
     first, second = advantages(ALONE, plain), advantages(ALONE, paid)
-    assert torch.equal(first.advantage_BS, second.advantage_BS)
+    assert torch.equal(first[0].advantage_CL, second[0].advantage_CL)
     logged = ("reward/mean", "advantage/mean", "advantage/std", "advantage/abs_max")
-    assert [first.stats[n] for n in logged] == [second.stats[n] for n in logged]
-    without = advantages(
-        replace(ALONE, others=False), batch_of(other, tokens, others=False).trajectories
-    )
-    assert torch.allclose(first.advantage_BS[:9], without.advantage_BS)
+    assert [first[2][n] for n in logged] == [second[2][n] for n in logged]
+    without = advantages(replace(ALONE, others=False), batch_of(other, tokens, others=False))
+    first_BS, without_BS = (m.joined(m.advantage_CL) for m in (first[0], without[0]))
+    assert torch.allclose(first_BS[:9], without_BS)
 
 
 @pytest.mark.parametrize(("other", "tokens"), [("past000010", 2), ("always_d", 0)])
 def test_learners_align_with_them(other, tokens):
-    made = advantage_table(ALIGNED, batch_of(other, tokens).trajectories).a
-    base = advantage_table(ALONE, batch_of(other, tokens).trajectories).a
+    made = estimate(ALIGNED, batch_of(other, tokens)).y
+    base = estimate(ALONE, batch_of(other, tokens)).y
     # rows 6 to 8 are the learner beside rows 9 to 11, the other
     own, beside = base[6:9], base[9:12]
     past = torch.zeros_like(own)
@@ -106,37 +99,37 @@ def test_learners_align_with_them(other, tokens):
     past[:, 2] = 0.81 * own[:, 0] + 0.9 * own[:, 1]
     assert torch.allclose(made[6:9], own + 0.5 * 0.9 * past * beside)
     assert not torch.allclose(made[6:9], own)
-    uncredited = advantage_table(ALIGNED, batch_of(other, tokens, others=False).trajectories).a
+    uncredited = estimate(ALIGNED, batch_of(other, tokens, others=False)).y
     assert torch.allclose(uncredited[6:9], own)
 
 
 def test_sum_of_rewards_counts_the_other_seat():
     spec = replace(ALIGNED, transform=(SumOthers(),))
-    batch = batch_of("past000010", 2).trajectories
-    made, base = advantage_table(spec, batch).a, advantage_table(ALONE, batch).a
+    batch = batch_of("past000010", 2)
+    made, base = estimate(spec, batch).y, estimate(ALONE, batch).y
     assert torch.allclose(made[6:9], base[6:9] + base[9:12])
     # the same as learning the summed reward
     seats = [[a + b for a, b in play] for play in GROUPS for _ in range(2)]
-    keys = {"seat": [0, 1] * 3, "play": [0, 0, 1, 1, 2, 2]}
-    summed = advantage_table(ALONE, from_lists(seats, **keys)).a
+    keys = {"seat": [0, 1] * 3, "episode": [0, 0, 1, 1, 2, 2]}
+    summed = estimate(ALONE, Batch.from_lists(seats, **keys)).y
     assert torch.allclose(made[0:6], summed)
 
 
 def test_sum_of_rewards_needs_seats_and_no_tokens():
     spec = replace(ALIGNED, transform=(SumOthers(),))
     with pytest.raises(ConfigError, match="'sum_others' compares seats"):
-        advantage_table(spec, from_lists([[1.0], [2.0]], play=[0, 1]))
+        estimate(spec, Batch.from_lists([[1.0], [2.0]], episode=[0, 1]))
     tokens = replace(spec, credit=ToGo(level="token"), baseline=NoBaseline())
     with pytest.raises(ConfigError, match="works on turns"):
-        advantage_table(tokens, from_lists([[1.0], [2.0]], play=[0, 0]))
+        estimate(tokens, Batch.from_lists([[1.0], [2.0]], episode=[0, 0]))
 
 
 def test_forms_of_the_past():
     raw = replace(ALIGNED, credit=ToGo(gamma=0.0), baseline=NoBaseline())
-    batch = from_lists([[1.0, -1.0, 0.5], [0.5, 0.2, -0.4]], seat=[0, 1], play=[0, 0])
+    batch = Batch.from_lists([[1.0, -1.0, 0.5], [0.5, 0.2, -0.4]], seat=[0, 1], episode=[0, 0])
 
     def a_of(**params):
-        return advantage_table(replace(raw, transform=(Align(beta=1.0, **params),)), batch).a[0]
+        return estimate(replace(raw, transform=(Align(beta=1.0, **params),)), batch).y[0]
 
     # .9 * .2; (.81 - .9) * -.4
     assert a_of(gamma=0.9, form="past").tolist() == pytest.approx([1.0, -1 + 0.18, 0.5 + 0.036])
@@ -150,10 +143,10 @@ def test_replies_of_a_round_are_one_step():
         turns += [turn(order[0], k, {}), turn(order[1], k, {})]
         turns += [turn("a", k, {}), turn("b", k, {"a": 10.0 + k, "b": 1.0 + k})]
     made = Episode("coevo/some-v0", 0, {}, ("a", "b"), turns=turns)
-    found = build([made], [0], steps="round").trajectories
+    found = build([made], [0], steps="round")
     assert found.reward_BTK.sum(-1).tolist() == [[10.0, 11.0], [1.0, 2.0]]
     assert found.turn_of_BS.tolist() == [[0, 0, 0, 0, 1, 1, 1, 1]] * 2
-    by_reply = build([made], [0]).trajectories
+    by_reply = build([made], [0])
     assert by_reply.turn_mask_BT.shape == (2, 4)
 
 
@@ -174,15 +167,15 @@ def small(config, changes=None, **settings):
 
 def test_a_run_with_past_selves_trains_the_learner_only(config, folder, monkeypatch):
     seen = []
-    original = compute_advantages.credit
+    original = policy_gradient.with_advantages
 
     def watched(algorithm_, learners, batch, state, **rest):
         past = {n: [p.clone() for p in a.model.parameters()] for n, a in population.items()}
         learnt = original(algorithm_, learners, batch, state, **rest)
-        learns_B = batch.trajectories.token_mask_BS.any(1)
+        learns_B = batch.token_mask_BS.any(1)
         players = [batch.turns_B[b][0].player for b in range(len(learns_B))]
         assert [p == "policy" for p in players] == learns_B.tolist()
-        assert not learnt.advantage_BS[~learns_B].any()
+        assert not learnt[0].joined(learnt[0].advantage_CL)[~learns_B].any()
         for name, weights in past.items():
             now = population[name].model.parameters()
             assert all(torch.equal(a, b) for a, b in zip(weights, now, strict=True))
@@ -193,7 +186,7 @@ def test_a_run_with_past_selves_trains_the_learner_only(config, folder, monkeypa
     given = small(config)
     run = loop.start(given, folder(given))
     population = run.population.fixed
-    monkeypatch.setattr(compute_advantages, "credit", watched)
+    monkeypatch.setattr(policy_gradient, "with_advantages", watched)
     for _ in range(3):
         loop.update(run)
         run.progress = replace(run.progress, step=run.progress.step + 1)

@@ -11,7 +11,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
 from coevo.trainers import loop
 from coevo.trainers.algorithm import OptimConfig
-from coevo.trainers.items.sequences import build
+from coevo.trainers.build import build
 from coevo.trainers.run_folder import RunFolder
 
 PLAIN = {"optim.minibatches": 2, "optim.lr": 0.01, "optim.warmup": 0}
@@ -44,7 +44,7 @@ def learnt(learn_batch):
         seen, step = [], learner.update
 
         def watched(lessons, **kwargs):
-            rows = lessons[0].sequences
+            rows = lessons[0].batch
             seen.append((rows, learner.passes.logp(rows)))
             return step(lessons, **kwargs)
 
@@ -108,7 +108,8 @@ def test_what_is_frozen_is_not_learnt_from(played, learnt, learn_batch):
     start_N = torch.cat([p.detach().flatten() for p in run.learners["policy"].model.parameters()])
     assert seen == [] and torch.equal(still_N, start_N) and "grad_norm" not in metrics
     # Credits are compared with those of frozen roles all the same.
-    whole = learn_batch(run.config.algorithm, {}, batch, {}, rate=1.0, seed=0).advantage_BS
+    out = learn_batch(run.config.algorithm, {}, batch, {}, rate=1.0, seed=0).batch
+    whole = out.joined(out.advantage_CL)
     assert bool((whole != 0).any())
 
 
@@ -119,15 +120,13 @@ def test_an_agent_that_changes_its_role_learns_from_the_turns_of_each(played, le
         for number, turn in enumerate(episode.turns):
             turn.role = ("solver", "scorer/1")[number // 2 % 2]
     batch = build(collected.episodes, collected.groups, run.learners)
-    said = {
-        role: int(batch.sequences.said_as([role]).mask_CL.sum()) for role in batch.sequences.roles
-    }
+    said = {role: int(batch.said_as([role]).mask_CL.sum()) for role in batch.roles}
     assert set(said) == {"solver", "scorer"} and all(said.values())
     for frozen, left in (("scorer", "solver"), ("solver", "scorer")):
         _, seen, _ = learnt(run, batch, frozen=(frozen,))
         ((rows, _),) = seen
         assert int(rows.mask_CL.sum()) == said[left]
-        assert {batch.sequences.roles[c] for c in rows.role_CL[rows.mask_CL]} == {left}
+        assert {batch.roles[c] for c in rows.role_CL[rows.mask_CL]} == {left}
     assert learnt(run, batch, frozen=("scorer", "solver"))[1] == []
 
 
@@ -137,10 +136,10 @@ def test_turns_of_one_growing_chat_are_told_apart_by_role():
     first.prompt_ids, first.token_ids, first.logprobs = [1], [2, 3], [-1.0, -1.0]
     second.prompt_ids, second.token_ids, second.logprobs = [1, 2, 3, 4], [5], [-1.0]
     batch = build([Episode("coevo/some-v0", 0, {}, ("a",), turns=[first, second])], [0])
-    (whole,) = batch.sequences.mask_CL.tolist()
+    (whole,) = batch.mask_CL.tolist()
     assert whole == [True, True, True]
-    assert batch.sequences.said_as(["scorer"]).mask_CL.tolist() == [[False, False, True]]
-    assert batch.sequences.said_as(["solver", "scorer"]) is batch.sequences
+    assert batch.said_as(["scorer"]).mask_CL.tolist() == [[False, False, True]]
+    assert batch.said_as(["solver", "scorer"]) is batch
 
 
 def test_an_unknown_moment_is_refused():

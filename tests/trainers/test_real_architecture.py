@@ -11,7 +11,7 @@ from coevo.agents.load import load_agent
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
 from coevo.trainers import loop
-from coevo.trainers.items.sequences import build
+from coevo.trainers.build import build
 from coevo.trainers.run_folder import RunFolder
 
 TEMPLATE = """\
@@ -119,17 +119,17 @@ def test_a_growing_chat_trains_on_the_ids_that_were_sampled(config, qwen, tmp_pa
     episodes = collected.episodes
     batch = build(episodes, collected.groups, run.learners)
     longest = 0
-    for c, b in enumerate(batch.sequences.trajectory_C.tolist()):
-        span = batch.sequences.spans[int(batch.sequences.span_C[c])]
-        seat = batch.trajectories.keys["seat"][b]
-        episode = episodes[int(batch.trajectories.keys["group"][b])]
+    for c, b in enumerate(batch.trajectory_C.tolist()):
+        span = batch.spans[int(batch.span_C[c])]
+        seat = batch.keys["seat"][b]
+        episode = episodes[int(batch.keys["group"][b])]
         own = [t for t in episode.turns if t.agent == episode.agents[seat]]
         assert [span.ids[i] for i in span.positions()] == [i for t in own for i in t.token_ids]
         for before, after in itertools.pairwise(own):
             read = before.prompt_ids + before.token_ids
             assert after.prompt_ids[: len(read)] == read
         longest = max(longest, len(own))
-    assert longest > 1 and len(batch.sequences.span_C) == len(batch.trajectories.turn_mask_BT)
+    assert longest > 1 and len(batch.span_C) == len(batch.turn_mask_BT)
 
 
 def test_the_whole_context_reads_as_the_template_renders_it(config, qwen):

@@ -10,9 +10,9 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import Status
 from coevo.envs.games.kuhn_poker import KuhnPoker
+from coevo.trainers.build import build
 from coevo.trainers.collect.metrics import rollout_metrics
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout, rollout_of
-from coevo.trainers.items.sequences import build
 
 SEATS = ("player_0", "player_1")
 TERSE = {"prompt_style": "terse"}

@@ -25,8 +25,8 @@ from coevo.envs.core.errors import CoevoError, DataError
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.algorithm import Algorithm, EmaMagnet
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.estimators import Kl, MagnetKl
-from coevo.trainers.items.sequences import build
+from coevo.trainers.build import build
+from coevo.trainers.components import Kl, MagnetKl
 from coevo.trainers.run_folder import RunFolder
 
 ADAPTERS = {
@@ -121,9 +121,7 @@ def test_the_gradient_of_an_adapter_is_that_of_the_model_with_its_change_merged(
                     0.05 * torch.randn(p.shape, generator=torch.Generator().manual_seed(p.numel()))
                 )
     collected = run.collector.collect(0)
-    rows, _ = build(collected.episodes, collected.groups, run.learners).sequences.written_by(
-        "player_0"
-    )
+    rows, _ = build(collected.episodes, collected.groups, run.learners).written_by("player_0")
     assert torch.allclose(
         run.learners["player_0"].passes.logp(rows), rows.logp_behaviour_CL, atol=1e-5
     )

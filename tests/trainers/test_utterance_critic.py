@@ -7,8 +7,8 @@ import torch
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
 from coevo.trainers.algorithm import UtteranceCritic
-from coevo.trainers.estimators import NoBaseline, TdCritic
-from coevo.trainers.items.sequences import build
+from coevo.trainers.build import build
+from coevo.trainers.components import NoBaseline, TdCritic
 from coevo.trainers.learners.utterance_critic import UtteranceCriticNet
 from coevo.trainers.run_folder import RunFolder
 
@@ -28,8 +28,8 @@ def run(config, tmp_path):
 def test_states_are_those_before_the_first_and_the_last_token_of_each_turn(run):
     collected = run.collector.collect(0)
     batch = build(collected.episodes, collected.groups, run.learners)
-    learner, rows = run.learners["policy"], batch.sequences
-    shape = tuple(batch.trajectories.turn_mask_BT.shape)
+    learner, rows = run.learners["policy"], batch
+    shape = tuple(batch.turn_mask_BT.shape)
     before_BTH, after_BTH = learner.passes.turn_states(rows, shape)
     with torch.no_grad():
         for c, b in enumerate(rows.trajectory_C.tolist()):
@@ -41,7 +41,7 @@ def test_states_are_those_before_the_first_and_the_last_token_of_each_turn(run):
                 at = [i for i, t in zip(span.positions(), turns, strict=True) if t == turn]
                 assert torch.allclose(before_BTH[b, turn], hidden[at[0] - 1], atol=1e-5)
                 assert torch.allclose(after_BTH[b, turn], hidden[at[-1] - 1], atol=1e-5)
-    assert bool((before_BTH[~batch.trajectories.turn_mask_BT] == 0).all())
+    assert bool((before_BTH[~batch.turn_mask_BT] == 0).all())
 
 
 def test_critics_find_the_discounted_value_of_a_chain():

@@ -2,7 +2,7 @@
 
 f(S) = mean reward of S times the share of different labels in S; every member of a set gets
 A = f(S) - mean f over the sets of the group. Leave-one-out credit would defeat the purpose. The
-label is the opening move; `--set advantage.transform.share_set.label=answer` takes the last one.
+label is the first move; `--set advantage.transform.share_set.label=answer` takes the last one.
 Sets hold plays of one seat. `low` and `high` are the range of the outcome; one outside of it is an
 error, which is why no small reward is paid beside the payoff.
 
@@ -28,7 +28,7 @@ ALGORITHM = p.Algorithm(
         credit=p.Outcome(),
         baseline=p.NoBaseline(),
         normalise=p.NoNormalisation(),
-        transform=(p.ShareSet(label="opening", size=4, low=-2.0, high=2.0, by="group+agent"),),
+        transform=(p.ShareSet(label="first_move", size=4, low=-2.0, high=2.0, by="group+agent"),),
     ),
     loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
     optim=p.OptimConfig(lr=1e-3),

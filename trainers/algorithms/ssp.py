@@ -23,7 +23,7 @@ from coevo.trainers import parts as p
 
 CODE = "released code (Alibaba-Quark/SSP@b4797e1)"
 SMALL = "a small model is trained from a weak start, not a 7B model fine-tuned"
-BY = "play+role"
+BY = "episode+role"
 
 ALGORITHM = p.Algorithm(
     name="ssp",

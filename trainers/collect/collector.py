@@ -20,6 +20,8 @@ from coevo.agents.population import Population, Result
 from coevo.envs.core.apply import apply_batch
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.rewards import Judges, RewardModule, ScoreContext
+from coevo.trainers.batch import Batch
+from coevo.trainers.build import build
 from coevo.trainers.collect.ahead import Ahead, as_they_are, retire
 from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.collect.group import Group
@@ -27,7 +29,6 @@ from coevo.trainers.collect.metrics import outcomes, worth
 from coevo.trainers.collect.part import GREEDY, Part, RolloutBackend, play_part
 from coevo.trainers.collect.rollout import EpisodeSpec
 from coevo.trainers.collect.variation import Variation
-from coevo.trainers.items.sequences import Batch, build
 from coevo.trainers.samplers import (
     Curriculum,
     Kept,
@@ -303,11 +304,12 @@ class Collector:
         self.population.observe(r for g in groups for r in self._results(g))
         self.curriculum.observe([(g.task, [s[0] for s in self._scores(g)]) for g in groups], step)
 
-    def remember(self, collected: Collected, batch: Batch, advantage_BS: Tensor, step: int) -> None:
+    def remember(self, collected: Collected, batch: Batch, step: int) -> None:
         """Hand the fresh episodes, with the mean advantage of each seat, to the replay buffer."""
         if not self.replay.remembers:
             return
-        mask_BS = batch.trajectories.token_mask_BS
+        mask_BS = batch.token_mask_BS
+        advantage_BS = batch.joined(batch.advantage_CL)
         mean_B = (advantage_BS * mask_BS).sum(1) / mask_BS.sum(1).clamp(min=1)
         items: dict[tuple[int, str], Kept] = {}
         for (at, seat), advantage in zip(batch.origin_B, mean_B.tolist(), strict=True):

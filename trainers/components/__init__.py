@@ -5,4 +5,12 @@
 'to_go'
 """
 
-from coevo.trainers.estimators import *  # noqa: F403
+from coevo.trainers.components.baselines import *
+from coevo.trainers.components.corrections import *
+from coevo.trainers.components.credits import *
+from coevo.trainers.components.masks import *
+from coevo.trainers.components.normalisations import *
+from coevo.trainers.components.ratios import *
+from coevo.trainers.components.regularisers import *
+from coevo.trainers.components.surrogates import *
+from coevo.trainers.components.transforms import *

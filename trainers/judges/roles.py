@@ -18,8 +18,9 @@ from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError, unknown
 from coevo.envs.core.parsing import Status, parse_move
 from coevo.envs.core.rewards import RewardModule
+from coevo.trainers.batch import Batch
+from coevo.trainers.build import build
 from coevo.trainers.collect.injected import Injected
-from coevo.trainers.items.sequences import Sequences, build
 from coevo.trainers.judges.question import Question
 from coevo.trainers.learners.learner import Learner
 
@@ -83,9 +84,9 @@ class Roles:
         if not questions:
             return []
         learner = self.learners[self.bound[role].policy]
-        sequences = self.sequences(self.read(role, questions))
-        value_CL = learner.passes.rewards(sequences)
-        at = sequences.trajectory_C.tolist()
+        batch = self.batch(self.read(role, questions))
+        value_CL = learner.passes.rewards(batch)
+        at = batch.trajectory_C.tolist()
         found = dict(zip(at, value_CL.sum(1).tolist(), strict=True))
         self._count(role, questions=len(questions), failures=0)
         return [found[i] for i in range(len(questions))]
@@ -100,12 +101,12 @@ class Roles:
             for q in questions
         ]
 
-    def sequences(self, turns: Iterable[Turn]) -> Sequences:
-        """Return turns of a judge as token sequences, each a trajectory of its own."""
+    def batch(self, turns: Iterable[Turn]) -> Batch:
+        """Return turns of a judge as a batch, each a trajectory of its own."""
         episodes = [episode(turn) for turn in turns]
         batch = build(episodes, range(len(episodes)), self.learners)
         assert batch is not None  # the judge wrote them
-        return batch.sequences
+        return batch
 
     def agent(self, role: str) -> Agent:
         """Return the agent that answers for a role."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from coevo.trainers.advantage import AdvantageConfig
 from coevo.trainers.collect.collect_config import CollectConfig
-from coevo.trainers.estimators import AdvantageConfig, LossConfig
 from coevo.trainers.learners.settings import Critic, Magnet, OptimConfig
+from coevo.trainers.loss import LossConfig
 
 
 class AlgorithmSettings(Protocol):

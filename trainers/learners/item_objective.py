@@ -7,23 +7,22 @@ anywhere, and a reply that is in many items is computed once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
 from coevo.trainers import ranks
-from coevo.trainers.items.items import Items
-from coevo.trainers.learners.lesson import Lesson
+from coevo.trainers.items import Items
 from coevo.trainers.learners.passes import Passes, last_tokens
 from coevo.trainers.losses import ItemLoss
 
 
 @dataclass(frozen=True)
-class ItemObjective(Lesson):
+class ItemObjective:
     """A loss over the items of an update."""
 
     passes: Passes
@@ -45,10 +44,14 @@ class ItemObjective(Lesson):
         """Return it with a share of the denominators for each of so many mini-batches."""
         return replace(self, minibatches=minibatches)
 
+    def control(self, merged: Mapping[str, float]) -> dict[str, Any]:
+        """Return what the loss keeps for the next update: nothing."""
+        return {}
+
     @cached_property
     def share(self) -> float:
         """The part of the denominator of the whole update that a mini-batch is divided by."""
-        nothing_CL = torch.zeros(self.items.sequences.mask_CL.shape)
+        nothing_CL = torch.zeros(self.items.batch.mask_CL.shape)
         return float(self.loss.size(self.items.inputs(nothing_CL)).sum()) / self.minibatches
 
     def add_gradients(
@@ -58,19 +61,19 @@ class ItemObjective(Lesson):
         if not len(units):
             return []
         items = self.items.chosen(units)
-        sequences = items.sequences
+        batch = items.batch
         rewards = self.loss.reads_rewards
-        read_CL = self.passes.rewards(sequences) if rewards else self.passes.logp(sequences)
+        read_CL = self.passes.rewards(batch) if rewards else self.passes.logp(batch)
         read_CL.requires_grad_()
         inputs = items.inputs(read_CL, self.loss.of_tokens)
         loss = self.loss.weight * self.loss(inputs).sum() / self.share
         (slope_CL,) = torch.autograd.grad(loss, read_CL)
         if rewards:
-            slope_CL = slope_CL * last_tokens(sequences)
-        for part, counts in ranks.shared_out(list(self.passes.micro_batches(sequences))):
-            scored = self.passes.score(sequences, part, rewards=rewards)
+            slope_CL = slope_CL * last_tokens(batch)
+        for part, counts in ranks.shared_out(list(self.passes.micro_batches(batch))):
+            scored = self.passes.score(batch, part, rewards=rewards)
             read_N = self.passes.reward_N(scored) if rewards else scored.logp_N()
-            now_CL = part.spread(read_N, sequences)
+            now_CL = part.spread(read_N, batch)
             (slope_CL[part.at].to(now_CL) * now_CL * counts).sum().backward()
         seen = {name: value.detach().mean() for name, value in self.loss.stats(inputs).items()}
         return [{"tokens": torch.tensor(float(len(units))), "loss/item": loss.detach(), **seen}]

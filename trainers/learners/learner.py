@@ -4,29 +4,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 
 from coevo.agents.models.copies import blend, copy_weights, frozen_copy
 from coevo.agents.policy import Policy
+from coevo.agents.scoring import Scored, chosen
 from coevo.envs.core.errors import UndefinedError
 from coevo.trainers import ranks
-from coevo.trainers.estimators import LossConfig, merge_stats
-from coevo.trainers.estimators.loss_stats import for_log
-from coevo.trainers.items.items import Items
-from coevo.trainers.items.sequences import Sequences
+from coevo.trainers.batch import Batch
+from coevo.trainers.components.base import Denominators
+from coevo.trainers.components.regularisers import exact_entropy, exact_kl
+from coevo.trainers.items import Items
 from coevo.trainers.learners.algorithm_settings import AlgorithmSettings
 from coevo.trainers.learners.eight_bit import adamw8bit
 from coevo.trainers.learners.item_objective import ItemObjective
-from coevo.trainers.learners.lesson import Lesson
 from coevo.trainers.learners.masters import masters_of, unsharded
 from coevo.trainers.learners.memory import allow_recomputing, within_memory
-from coevo.trainers.learners.objective import Objective
-from coevo.trainers.learners.passes import Passes
-from coevo.trainers.learners.settings import OptimConfig, UtteranceCritic
+from coevo.trainers.learners.passes import MicroBatch, Passes
+from coevo.trainers.learners.settings import Critic, OptimConfig, UtteranceCritic, ValueCritic
 from coevo.trainers.learners.utterance_critic import UtteranceCriticNet
+from coevo.trainers.loss import (
+    LossConfig,
+    batch_statistics,
+    control,
+    for_log,
+    kept_mask,
+    merge_stats,
+    policy_loss,
+    value_loss,
+)
 from coevo.trainers.losses import ItemLoss
 
 
@@ -104,34 +114,34 @@ class Learner:
 
     # ---- Before the update -----------------------------------------------------------------
 
-    def scores(self, sequences: Sequences, *, old: bool) -> dict[str, Tensor]:
-        """Return what passes without gradient say of sequences, as fields of `Sequences`.
+    def scores(self, batch: Batch, *, old: bool) -> dict[str, Tensor]:
+        """Return what passes without gradient say of contexts, as fields of the batch.
 
         Args:
-            sequences: of this parameter set.
+            batch: contexts of this parameter set.
             old: whether to score the behaviour in the trainer's numerics.
         """
-        found = {"logp_old_CL": self.passes.logp(sequences)} if old else {}
+        found = {"logp_old_CL": self.passes.logp(batch)} if old else {}
         if self.reference is not None:
-            found["logp_ref_CL"] = self.passes.logp(sequences, self.reference)
+            found["logp_ref_CL"] = self.passes.logp(batch, self.reference)
         if isinstance(self.head, nn.Linear):
-            found["value_CL"] = self.passes.values(sequences)
+            found["value_CL"] = self.passes.values(batch)
         return found
 
     def fit_utterance_critic(
-        self, sequences: Sequences, reward_BT: Tensor, mask_BT: Tensor, rate: float
+        self, batch: Batch, reward_BT: Tensor, mask_BT: Tensor, rate: float
     ) -> tuple[Tensor, Tensor]:
         """Let the utterance critics learn from a batch, and return their Q and V, [B, T, 2].
 
         Args:
-            sequences: all sequences of this parameter set.
+            batch: all contexts of this parameter set.
             reward_BT: composed reward of every turn.
             mask_BT: turns that this parameter set wrote.
             rate: factor on the learning rate.
         """
         assert isinstance(self.head, UtteranceCriticNet)
         assert isinstance(self.algorithm.critic, UtteranceCritic)
-        states = self.passes.turn_states(sequences, (reward_BT.shape[0], reward_BT.shape[1]))
+        states = self.passes.turn_states(batch, (reward_BT.shape[0], reward_BT.shape[1]))
         self._set_rate(rate)
         device = self.device
         before_BTH, after_BTH = (s.to(device) for s in states)
@@ -150,12 +160,12 @@ class Learner:
     # ---- The update ------------------------------------------------------------------------
 
     def update(
-        self, lessons: Sequence[Lesson], *, rate: float, seed: int
+        self, objectives: Sequence[Objective | ItemObjective], *, rate: float, seed: int
     ) -> tuple[dict[str, float], dict[str, Any]]:
-        """Take all optimiser steps of one update, each on a part of every lesson.
+        """Take all optimiser steps of one update, each on a part of every objective.
 
         Args:
-            lessons: what is minimised together.
+            objectives: what is minimised together.
             rate: factor on the learning rates, from the schedule.
             seed: of the order of mini-batches.
 
@@ -164,60 +174,65 @@ class Learner:
         """
         self._set_rate(rate)
         generator = torch.Generator().manual_seed(seed)
-        parts = max(1, min(self.optim.minibatches, max(x.units for x in lessons)))
-        lessons = [x.cut(parts) for x in lessons]
-        stats: list[list[dict[str, Tensor]]] = [[] for _ in lessons]
+        parts = max(1, min(self.optim.minibatches, max(x.units for x in objectives)))
+        objectives = [x.cut(parts) for x in objectives]
+        stats: list[list[dict[str, Tensor]]] = [[] for _ in objectives]
         norms = []
         for _ in range(self.optim.epochs):
-            orders = [torch.randperm(x.units, generator=generator) for x in lessons]
-            for chosen in zip(*(order.tensor_split(parts) for order in orders), strict=True):
-                found = self._add_gradients(lessons, chosen, generator)
+            orders = [torch.randperm(x.units, generator=generator) for x in objectives]
+            for drawn in zip(*(order.tensor_split(parts) for order in orders), strict=True):
+                found = self._add_gradients(objectives, drawn, generator)
                 for seen, here in zip(stats, found, strict=True):
                     seen += here
                 norms.append(self._step())
         logged: dict[str, float] = {}
         state: dict[str, Any] = {}
-        for lesson, seen in zip(lessons, stats, strict=True):
+        for objective, seen in zip(objectives, stats, strict=True):
             merged = merge_stats(seen) or {"tokens": 0.0}
-            logged |= {lesson.prefix + name: x for name, x in for_log(merged).items()}
-            state |= lesson.control(merged)
+            logged |= {objective.prefix + name: x for name, x in for_log(merged).items()}
+            state |= objective.control(merged)
         return logged | {"grad_norm": sum(norms) / len(norms), "lr": self.optim.lr * rate}, state
 
     def _add_gradients(
-        self, lessons: Sequence[Lesson], chosen: Sequence[Tensor], generator: torch.Generator
+        self,
+        objectives: Sequence[Objective | ItemObjective],
+        drawn: Sequence[Tensor],
+        generator: torch.Generator,
     ) -> list[list[dict[str, Tensor]]]:
         """Add the gradients of one mini-batch, from the start again where memory runs out."""
-        drawn = generator.get_state()
+        before = generator.get_state()
 
         def undo() -> None:
             self.optimizer.zero_grad(set_to_none=True)
-            generator.set_state(drawn)
+            generator.set_state(before)
 
         def add() -> list[list[dict[str, Tensor]]]:
-            pairs = zip(lessons, chosen, strict=True)
-            return [lesson.add_gradients(units.tolist(), generator) for lesson, units in pairs]
+            pairs = zip(objectives, drawn, strict=True)
+            return [
+                objective.add_gradients(units.tolist(), generator) for objective, units in pairs
+            ]
 
         return within_memory(self.passes, add, undo)
 
     def objective_of(
-        self, loss: ItemLoss, items: Sequences | Items, state: Mapping[str, Any]
-    ) -> Lesson:
+        self, loss: ItemLoss, items: Batch | Items, state: Mapping[str, Any]
+    ) -> Objective | ItemObjective:
         """Return what a loss makes of items of its kind."""
-        if isinstance(items, Sequences):
+        if isinstance(items, Batch):
             return self.objective(items, state=state, weight=loss.weight)
         return ItemObjective(self.passes, items, loss)
 
     def objective(
         self,
-        sequences: Sequences,
+        batch: Batch,
         spec: LossConfig | None = None,
         state: Mapping[str, Any] | None = None,
         weight: float = 1.0,
     ) -> Objective:
-        """Return the policy loss of an update over sequences.
+        """Return the policy loss of an update over contexts.
 
         Args:
-            sequences: of this parameter set, with what they learn from.
+            batch: contexts of this parameter set, with advantages.
             spec: another loss than the algorithm's.
             state: what the loss left behind after the last update.
             weight: factor on the loss.
@@ -225,7 +240,7 @@ class Learner:
         spec = spec or self.algorithm.loss
         return Objective(
             passes=self.passes,
-            sequences=sequences,
+            batch=batch,
             spec=spec,
             critic=self.algorithm.critic,
             magnet=self.magnet,
@@ -294,3 +309,163 @@ class Learner:
             "masters": self.masters.kept,
         }
         return {name: part for name, part in parts.items() if part is not None}
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A policy's loss over the contexts of an update, and its critic's.
+
+    Its denominators are counts over the whole update, of which each mini-batch gets an equal share:
+    the gradient depends neither on micro-batches nor on what else is learnt beside it, and equal
+    contexts are computed once.
+    """
+
+    passes: Passes
+    batch: Batch
+    spec: LossConfig
+    critic: Critic | None = None
+    magnet: nn.Module | None = None
+    """What the policy is pulled towards."""
+    filters: bool = False
+    """Whether an advantage of 0 alone has no gradient, so that it need not be computed."""
+    state: Mapping[str, Any] = field(default_factory=dict)
+    """What options of the loss keep from update to update, such as an adaptive coefficient."""
+    minibatches: int = 1
+    weight: float = 1.0
+    """Factor on the whole loss."""
+
+    prefix: ClassVar = ""
+    """Begins its names in the log."""
+
+    @property
+    def units(self) -> int:
+        """Distinct token sequences, which mini-batches are drawn from."""
+        return len(self.batch.spans)
+
+    def cut(self, minibatches: int) -> Self:
+        """Return it with a share of the denominators for each of so many mini-batches."""
+        return replace(self, minibatches=minibatches)
+
+    def control(self, merged: Mapping[str, float]) -> dict[str, Any]:
+        """Return what the loss keeps for the next update."""
+        return control(self.spec, self.state, merged)
+
+    def add_gradients(
+        self, spans: Sequence[int], generator: torch.Generator | None = None
+    ) -> list[dict[str, Tensor]]:
+        """Add the gradients of one mini-batch, and return what to log of every micro-batch.
+
+        Args:
+            spans: distinct token sequences of the mini-batch.
+            generator: of what options draw at random.
+        """
+        s = self.batch
+        kept_CL = kept_mask(self.spec, s.logp_start_CL(), s.logp_behaviour_CL, s.mask_CL)
+        denom, found = self._share(kept_CL), self._batch_statistics(spans, generator)
+        stats = []
+        parts = list(self.passes.micro_batches(s, self.with_gradient(spans)))
+        for part, counts in ranks.shared_out(parts):
+            loss, seen = self._losses(part, denom, found)
+            (self.weight * loss * counts).backward()
+            stats += [seen] * counts
+        return ranks.joined(stats)
+
+    def with_gradient(self, spans: Sequence[int]) -> Sequence[int]:
+        """Return the spans that can have a gradient (zero-advantage filtering).
+
+        Drawn games under a baseline of 0, and groups whose episodes all ended alike, then cost no
+        backward pass; the counts and the statistics of the batch hold them all the same.
+        """
+        s = self.batch
+        if not self.filters:
+            return spans
+        not_zero_C = ((s.advantage_CL != 0) & s.mask_CL).any(1)
+        taught = set(s.span_C[not_zero_C].tolist())
+        return [span for span in spans if span in taught]
+
+    @torch.no_grad()
+    def _batch_statistics(
+        self, spans: Sequence[int], generator: torch.Generator | None
+    ) -> dict[str, Tensor]:
+        """Look at a whole mini-batch for the options that compare its tokens, [C, L] each."""
+        s, spec = self.batch, self.spec
+        if not spec.needs_batch_statistics:
+            return {}
+        chosen = torch.isin(s.span_C, torch.tensor(spans)).unsqueeze(1)
+        old_CL = s.logp_start_CL()
+        now_CL, entropy_CL = old_CL.clone(), torch.zeros_like(old_CL)
+        for part in self.passes.micro_batches(s, spans) if spec.measuring else ():
+            logp_N, entropy_N = self.passes.score(s, part).reduce(_with_entropy)
+            now_CL[part.at] = part.spread(logp_N, s).to(now_CL)
+            entropy_CL[part.at] = part.spread(entropy_N, s).to(now_CL)
+        whole = replace(
+            s,
+            logp_CL=now_CL,
+            logp_old_CL=now_CL if s.logp_old_CL is None else old_CL,
+            advantage_CL=s.advantage_CL.to(now_CL),
+            mask_CL=s.mask_CL & chosen,
+            entropy_CL=entropy_CL,
+            state=self.state,
+        )
+        return batch_statistics(spec, whole, generator)
+
+    def _share(self, mask_CL: Tensor) -> Denominators:
+        """Return a mini-batch's equal share of the counts of the whole batch.
+
+        Mini-batches are drawn over distinct token sequences, which stand for different numbers of
+        contexts: with counts of their own, one in a small mini-batch would weigh more.
+        """
+        whole = Denominators.of(mask_CL, self.passes.agent.sampling.max_new_tokens)
+        parts = self.minibatches
+        return Denominators(whole.tokens / parts, whole.rows / parts, whole.max_length)
+
+    def _losses(
+        self, part: MicroBatch, denom: Denominators, found: Mapping[str, Tensor]
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        s, at, scored = self.batch, part.at, self.passes.score(self.batch, part)
+        logp_N, entropy_N, *pull_N = self._of_tokens(part, scored)
+        logp_CL = part.spread(logp_N, s)
+        micro = s.micro(
+            at,
+            logp_CL,
+            entropy_CL=part.spread(entropy_N, s),
+            kl_magnet_CL=part.spread(pull_N[0], s) if pull_N else None,
+            statistics={name: t[at].to(logp_CL.device) for name, t in found.items()},
+            state=self.state,
+        )
+        if micro.logp_old_CL is None:
+            micro = replace(micro, logp_old_CL=logp_CL.detach())
+        loss, stats = policy_loss(self.spec, micro, denom)
+        if s.return_CL is None or not isinstance(self.critic, ValueCritic):
+            return loss, stats
+        assert s.return_mask_CL is not None and s.value_CL is not None
+        value_CL = part.spread(self.passes.value_N(scored), s)
+        of_value, seen = value_loss(
+            value_CL,
+            s.value_CL[at].to(value_CL),
+            s.return_CL[at].to(value_CL),
+            s.return_mask_CL[at].to(value_CL.device),
+            self._share(s.return_mask_CL),
+            clip=self.critic.clip,
+        )
+        return loss + of_value, stats | {"loss/value": seen["loss/value"]}
+
+    def _of_tokens(self, part: MicroBatch, scored: Scored) -> tuple[Tensor, ...]:
+        """Return log-probability and entropy of every token, and the KL to the magnet if any."""
+        gradient = bool(self.spec.regularise)  # else the entropy is for the log alone
+
+        def read(ids_N: Tensor, logp_NV: Tensor, *target_NV: Tensor) -> tuple[Tensor, ...]:
+            logp_N = chosen(logp_NV, ids_N)
+            pull_N = [exact_kl(logp_NV, t_NV) for t_NV in target_NV]
+            with torch.set_grad_enabled(gradient and torch.is_grad_enabled()):
+                return logp_N, exact_entropy(logp_NV), *pull_N
+
+        if self.magnet is None:
+            return scored.reduce(read)
+        with torch.no_grad():
+            target = self.passes.score(self.batch, part, self.magnet)
+        return scored.reduce(read, target)
+
+
+def _with_entropy(ids_N: Tensor, logp_NV: Tensor) -> tuple[Tensor, ...]:
+    return chosen(logp_NV, ids_N), exact_entropy(logp_NV)

@@ -1,6 +1,6 @@
 """Forward passes over sequences: log-probabilities, values, hidden states.
 
-They run in micro-batches of distinct token sequences; all sequences that share one get its result.
+They run in micro-batches of distinct token sequences; all contexts that share one get its result.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from torch import Tensor, nn
 from coevo.agents.policy import Policy
 from coevo.agents.scoring import Scored, micro_batches
 from coevo.trainers import ranks
-from coevo.trainers.items.sequences import Sequences
+from coevo.trainers.batch import Batch
 from coevo.trainers.learners.memory import recomputed, within_memory
 from coevo.trainers.learners.utterance_critic import UtteranceCriticNet
 
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """Some distinct token sequences, and all sequences that share them."""
+    """Some distinct token sequences, and all contexts that share them."""
 
     spans: list[int]
     at: Tensor
-    """Indices of the sequences."""
+    """Indices of the contexts."""
     local: Tensor
-    """Per sequence: index into `spans`."""
+    """Per context: index into `spans`."""
     rows: list[range]
     """The places in `spans` of those that are computed in one row."""
 
-    def spread(self, packed_N: Tensor, sequences: Sequences) -> Tensor:
-        """Return every sequence the values of its response tokens: packed -> [here, L, ...]."""
-        sizes = [len(sequences.spans[s].positions()) for s in self.spans]
+    def spread(self, packed_N: Tensor, batch: Batch) -> Tensor:
+        """Return every context the values of its response tokens: packed -> [here, L, ...]."""
+        sizes = [len(batch.spans[s].positions()) for s in self.spans]
         columns = torch.cat([torch.arange(n) for n in sizes])
         lines = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
-        grid_UL = packed_N.new_zeros(len(sizes), sequences.mask_CL.shape[1], *packed_N.shape[1:])
+        grid_UL = packed_N.new_zeros(len(sizes), batch.mask_CL.shape[1], *packed_N.shape[1:])
         at = (lines.to(packed_N.device), columns.to(packed_N.device))
         return grid_UL.index_put(at, packed_N)[self.local.to(packed_N.device)]
 
@@ -60,20 +60,20 @@ class Passes:
     """What passes with gradient run; None for the policy's model."""
 
     @torch.no_grad()
-    def logp(self, sequences: Sequences, of: nn.Module | None = None) -> Tensor:
+    def logp(self, batch: Batch, of: nn.Module | None = None) -> Tensor:
         """Return every response token's log-probability under this or another model: [C, L]."""
-        return self._each(sequences, lambda scored: scored.logp_N(), of)
+        return self._each(batch, lambda scored: scored.logp_N(), of)
 
     @torch.no_grad()
-    def values(self, sequences: Sequences) -> Tensor:
+    def values(self, batch: Batch) -> Tensor:
         """Return the critic's value before every response token: [C, L]."""
-        return self._each(sequences, self.value_N)
+        return self._each(batch, self.value_N)
 
     @torch.no_grad()
-    def rewards(self, sequences: Sequences) -> Tensor:
-        """Return what the reward head says of every sequence, at its last token: [C, L]."""
-        read_CL = self._each(sequences, self.reward_N, rewards=True)
-        return torch.where(last_tokens(sequences), read_CL, 0.0)
+    def rewards(self, batch: Batch) -> Tensor:
+        """Return what the reward head says of every context, at its last token: [C, L]."""
+        read_CL = self._each(batch, self.reward_N, rewards=True)
+        return torch.where(last_tokens(batch), read_CL, 0.0)
 
     def reward_N(self, scored: Scored) -> Tensor:
         """Return what the reward head reads before the tokens of a micro-batch."""
@@ -86,11 +86,11 @@ class Passes:
         return self.head(scored.hidden_NH.detach()).squeeze(-1)
 
     @torch.no_grad()
-    def turn_states(self, sequences: Sequences, shape: tuple[int, int]) -> tuple[Tensor, Tensor]:
+    def turn_states(self, batch: Batch, shape: tuple[int, int]) -> tuple[Tensor, Tensor]:
         """Return the hidden states before the first and before the last token of every turn.
 
         Args:
-            sequences: all sequences of this parameter set.
+            batch: all contexts of this parameter set.
             shape: trajectories and turns of the batch.
 
         Returns:
@@ -98,12 +98,12 @@ class Passes:
         """
         size = self.agent.weights.hidden_size
         before_BTH, after_BTH = (torch.zeros(*shape, size) for _ in range(2))
-        for part in self.micro_batches(sequences):
-            scored = self.score(sequences, part)
+        for part in self.micro_batches(batch):
+            scored = self.score(batch, part)
             assert scored.hidden_NH is not None  # there is a critic
-            hidden_CLH = part.spread(scored.hidden_NH, sequences).cpu()
-            turn_CL, mask_CL = sequences.turn_CL[part.at], sequences.mask_CL[part.at]
-            trajectory_CL = sequences.trajectory_C[part.at].unsqueeze(1).expand_as(turn_CL)
+            hidden_CLH = part.spread(scored.hidden_NH, batch).cpu()
+            turn_CL, mask_CL = batch.turn_CL[part.at], batch.mask_CL[part.at]
+            trajectory_CL = batch.trajectory_C[part.at].unsqueeze(1).expand_as(turn_CL)
             for out_BTH, step in ((before_BTH, 1), (after_BTH, -1)):
                 edge_CL = mask_CL & (turn_CL != turn_CL.roll(step, 1))
                 edge_CL[:, 0 if step == 1 else -1] |= mask_CL[:, 0 if step == 1 else -1]
@@ -112,18 +112,18 @@ class Passes:
 
     def _each(
         self,
-        sequences: Sequences,
+        batch: Batch,
         read: Callable[[Scored], Tensor],
         model: nn.Module | None = None,
         *,
         rewards: bool = False,
     ) -> Tensor:
         def every() -> Tensor:
-            out_CL = torch.zeros(sequences.mask_CL.shape)
-            parts = list(self.micro_batches(sequences))
+            out_CL = torch.zeros(batch.mask_CL.shape)
+            parts = list(self.micro_batches(batch))
             for number, part in enumerate(parts[ranks.number() :: ranks.count()]):
-                scored = self.score(sequences, part, model, rewards=rewards)
-                value_CL = part.spread(read(scored).cpu(), sequences)
+                scored = self.score(batch, part, model, rewards=rewards)
+                value_CL = part.spread(read(scored).cpu(), batch)
                 if not number:
                     out_CL = out_CL.to(value_CL)
                 out_CL[part.at] = value_CL
@@ -133,20 +133,20 @@ class Passes:
         return within_memory(self, every)
 
     def micro_batches(
-        self, sequences: Sequences, spans: Sequence[int] | None = None
+        self, batch: Batch, spans: Sequence[int] | None = None
     ) -> Iterator[MicroBatch]:
         """Cut some distinct token sequences, or all, into micro-batches within the token budget."""
-        spans = range(len(sequences.spans)) if spans is None else spans
-        given = [sequences.spans[s] for s in spans]
+        spans = range(len(batch.spans)) if spans is None else spans
+        given = [batch.spans[s] for s in spans]
         rows = self.agent.weights.in_rows(given, self._budget([len(s.ids) for s in given]))
         lengths = [row.length for row in rows]
-        for batch in micro_batches(lengths, self._budget(lengths)):
-            here = [spans[i] for b in batch for i in rows[b].members]
-            ends = list(accumulate(len(rows[b].members) for b in batch))
+        for chosen in micro_batches(lengths, self._budget(lengths)):
+            here = [spans[i] for b in chosen for i in rows[b].members]
+            ends = list(accumulate(len(rows[b].members) for b in chosen))
             cut = [range(*ends) for ends in pairwise([0, *ends])]
-            place = torch.full((len(sequences.spans),), -1)
+            place = torch.full((len(batch.spans),), -1)
             place[torch.tensor(here)] = torch.arange(len(here))
-            local_C = place[sequences.span_C]
+            local_C = place[batch.span_C]
             at = torch.nonzero(local_C >= 0).squeeze(-1)
             yield MicroBatch(here, at, local_C[at], cut)
 
@@ -157,7 +157,7 @@ class Passes:
 
     def score(
         self,
-        sequences: Sequences,
+        batch: Batch,
         part: MicroBatch,
         model: nn.Module | None = None,
         *,
@@ -168,13 +168,13 @@ class Passes:
         if model is None:
             own = self.learning if torch.is_grad_enabled() else None
             model = own or self.agent.model
-        spans = [sequences.spans[s] for s in part.spans]
+        spans = [batch.spans[s] for s in part.spans]
         kept = self.recompute and torch.is_grad_enabled()
         with recomputed(model) if kept else contextlib.nullcontext():
             weights, sampling = self.agent.weights, self.agent.sampling
             precision = _precision(model)
             scored = weights.score(spans, sampling, model, hidden, precision, rows=part.rows)
-        allowed = [sequences.allowed[s] for s in part.spans]
+        allowed = [batch.allowed[s] for s in part.spans]
         if all(ids is None for ids in allowed):
             return scored
         given = zip(spans, allowed, strict=True)
@@ -182,9 +182,9 @@ class Passes:
         return replace(scored, allowed=every)
 
 
-def last_tokens(sequences: Sequences) -> Tensor:
-    """Return where the last token of every sequence is that is learnt from."""
-    mask_CL = sequences.mask_CL
+def last_tokens(batch: Batch) -> Tensor:
+    """Return where the last token of every context is that is learnt from."""
+    mask_CL = batch.mask_CL
     later_CL = mask_CL.flip(1).cumsum(1).flip(1)
     return mask_CL & (later_CL == 1)
 

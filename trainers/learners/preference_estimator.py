@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from coevo.trainers.items.items import Items
+from coevo.trainers.items import Items
 
 COLUMNS, HIDDEN = 1024, 64
 STEPS, LR, DECAY = 60, 0.02, 1e-3
@@ -65,7 +65,7 @@ def believe(items: Items, dropout: float, passes: int, generator: torch.Generato
 
 def features(items: Items) -> Tensor:
     """Return the tokens of every trajectory, alone and with their prompt, as shares: [B, D]."""
-    s = items.sequences
+    s = items.batch
     feature_BD = torch.zeros(int(items.at_NK.max()) + 1, COLUMNS)
     columns = [_columns(span.ids, span.starts, span.ends) for span in s.spans]
     for trajectory, span in zip(s.trajectory_C.tolist(), s.span_C.tolist(), strict=True):

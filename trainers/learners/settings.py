@@ -66,7 +66,10 @@ class OptimConfig:
 class ValueCritic:
     """One value per token: a linear head on the policy's last hidden state."""
 
-    gives: ClassVar[str] = "value_BS"
+    gives: ClassVar[str] = "value_CL"
+    """Values that a credit may read."""
+    learns_first: ClassVar[bool] = False
+    """Whether it learns from a batch before advantages are computed."""
     name: Literal["value_critic"] = "value_critic"
     lr: Annotated[float, real(above=0)] = 1e-3
     """Learning rate of the head; the trunk is not trained by the value loss."""
@@ -79,6 +82,7 @@ class UtteranceCritic:
     """Double critics of whole replies, heads on the policy's last hidden state."""
 
     gives: ClassVar[str] = "q_BTC"
+    learns_first: ClassVar[bool] = True
     name: Literal["utterance_critic"] = "utterance_critic"
     lr: Annotated[float, real(above=0)] = 1e-3
     """Learning rate of the heads; the trunk is not trained by their loss."""

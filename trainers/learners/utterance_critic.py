@@ -11,11 +11,11 @@ of the current policy, as a' in the target of V has to be.
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
 
-from coevo.trainers.estimators.critic_credit import polyak, q_target, v_target
 from coevo.trainers.learners.settings import UtteranceCritic
 
 CRITICS = 2
@@ -81,3 +81,46 @@ class UtteranceCriticNet(nn.Module):
             polyak(self.slow_v.parameters(), self.v.parameters(), spec.tau)
         optimizer.zero_grad(set_to_none=True)
         return float(loss.detach())
+
+
+def q_target(reward_BT: Tensor, v_slow_BTC: Tensor, mask_BT: Tensor, gamma: float) -> Tensor:
+    """Target of every Q critic: r_t + gamma V_c(s_{t+1}), only r_t at the last turn: [B, T, C].
+
+    Args:
+        reward_BT: rewards of the turns.
+        v_slow_BTC: what the slow copies of the V critics say before every turn.
+        mask_BT: True at real turns.
+        gamma: discount per turn; ArCHer uses 0.95.
+
+    >>> reward_BT, v_BTC = torch.tensor([[0.0, 1.0]]), torch.tensor([[[0.25], [0.5]]])
+    >>> q_target(reward_BT, v_BTC, torch.ones(1, 2).bool(), 0.5).tolist()
+    [[[0.25], [1.0]]]
+    """
+    v_BTC = torch.where(mask_BT.unsqueeze(-1), v_slow_BTC, 0.0)
+    ahead_BTC = torch.cat([v_BTC[:, 1:], torch.zeros_like(v_BTC[:, :1])], dim=1)
+    target_BTC = reward_BT.unsqueeze(-1) + gamma * ahead_BTC
+    return torch.where(mask_BT.unsqueeze(-1), target_BTC, 0.0)
+
+
+def v_target(q_slow_BTC: Tensor, mask_BT: Tensor) -> Tensor:
+    """Target of every V critic: Q_c(s_t, a') of its slow Q critic, a' sampled afresh from pi(s_t).
+
+    The action of the trajectory is not a': it was drawn from an older policy.
+
+    >>> v_target(torch.tensor([[[0.5], [9.0]]]), torch.tensor([[True, False]])).tolist()
+    [[[0.5], [0.0]]]
+    """
+    return torch.where(mask_BT.unsqueeze(-1), q_slow_BTC.detach(), 0.0)
+
+
+@torch.no_grad()
+def polyak(slow: Iterable[Tensor], live: Iterable[Tensor], tau: float = 0.1) -> None:
+    """Move the slow parameters, in place: slow <- (1 - tau) slow + tau live.
+
+    >>> slow = torch.zeros(1)
+    >>> polyak([slow], [torch.ones(1)], tau=0.25)
+    >>> slow.tolist()
+    [0.25]
+    """
+    for old, new in zip(slow, live, strict=True):
+        old.lerp_(new.to(old.dtype), tau)

@@ -1,6 +1,6 @@
 """Losses of what an update learns from: one file for each, mixed at will in the step `update`.
 
-`policy` reads the algorithm's setting `loss`, whose components are in `coevo.trainers.estimators`.
+`policy` reads the algorithm's setting `loss`, whose components are in `coevo.trainers.components`.
 The others read items: pairs, demonstrations and failures; what a reward head is fitted to.
 """
 

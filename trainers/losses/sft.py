@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from torch import Tensor
 
 from coevo.envs.core.config import config
-from coevo.trainers.items.items import ItemInputs
+from coevo.trainers.items import ItemInputs
 from coevo.trainers.losses.item_loss import ItemLoss
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from coevo.envs.core.config import config, real
-from coevo.trainers.items.items import ItemInputs
+from coevo.trainers.items import ItemInputs
 from coevo.trainers.losses.item_loss import PairLoss
 
 

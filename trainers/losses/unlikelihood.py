@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from coevo.envs.core.config import config
-from coevo.trainers.items.items import ItemInputs
+from coevo.trainers.items import ItemInputs
 from coevo.trainers.losses.item_loss import FailureLoss
 
 

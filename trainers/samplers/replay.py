@@ -23,7 +23,7 @@ from coevo.trainers.samplers.kept import Kept, WithoutMemory, alone, check_repla
 from coevo.trainers.samplers.tasks import Floats
 
 EPS = 1e-6
-"""Added to a deviation that divides, as in the estimators."""
+"""Added to a deviation that divides, as in the baselines."""
 
 
 @dataclass(frozen=True)

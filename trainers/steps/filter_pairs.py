@@ -10,7 +10,7 @@ from torch import Tensor
 
 from coevo.envs.core.config import config, real, whole
 from coevo.trainers.cycle import Step, UpdateContext
-from coevo.trainers.items.items import Items
+from coevo.trainers.items import Items
 from coevo.trainers.learners.preference_estimator import believe
 
 

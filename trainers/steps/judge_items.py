@@ -12,8 +12,7 @@ import torch
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
 from coevo.trainers.cycle import UpdateContext
-from coevo.trainers.items.groups import groups
-from coevo.trainers.items.items import Items
+from coevo.trainers.items import Items, groups
 from coevo.trainers.judges.question import (
     FIRST,
     NO,
@@ -84,9 +83,9 @@ class Certified(_ForHead):
         if not pairs:
             return None
         questions = [question for best, wrong in pairs for question in (shown(best), wrong)]
-        sequences = ctx.judges.sequences(ctx.judges.read(self.role, questions))
+        batch = ctx.judges.batch(ctx.judges.read(self.role, questions))
         at_NK = torch.arange(len(questions)).reshape(-1, 2)
-        return Items(sequences, at_NK, torch.tensor([[1.0, 0.0]]).expand(at_NK.shape))
+        return Items(batch, at_NK, torch.tensor([[1.0, 0.0]]).expand(at_NK.shape))
 
     def _wrong_own(
         self, certified: Sequence[tuple[Sequence[Turn], Turn]]
@@ -132,9 +131,9 @@ class Verdicts(_ForHead):
         turns = [t for t in last if t.verified is not None]
         if not turns:
             return None
-        sequences = ctx.judges.sequences(ctx.judges.read(self.role, [shown(t) for t in turns]))
+        batch = ctx.judges.batch(ctx.judges.read(self.role, [shown(t) for t in turns]))
         worth_N1 = torch.tensor([[float(t.verified or 0.0)] for t in turns])
-        return Items(sequences, torch.arange(len(turns)).unsqueeze(1), worth_N1)
+        return Items(batch, torch.arange(len(turns)).unsqueeze(1), worth_N1)
 
 
 @config

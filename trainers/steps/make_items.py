@@ -15,10 +15,9 @@ from typing import Annotated, ClassVar, Literal
 import torch
 
 from coevo.envs.core.config import choice, config, real
+from coevo.trainers.batch import Batch
 from coevo.trainers.cycle import Step, UpdateContext
-from coevo.trainers.items.groups import Units, groups, turns, worths
-from coevo.trainers.items.items import Items
-from coevo.trainers.items.sequences import Batch
+from coevo.trainers.items import Items, Units, groups, turns, worths
 from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
 
 
@@ -37,13 +36,13 @@ class _FromGroups(ABC):
 
     def units(self, batch: Batch, weights: Mapping[str, float]) -> Units:
         """Return what the items are made of."""
-        return batch.sequences, worths(batch, weights), list(groups(batch))
+        return batch, worths(batch, weights), list(groups(batch))
 
     def made(self, ctx: UpdateContext) -> Items | None:
         """Return the items of all groups, or None; a share of them is that of the best."""
         assert ctx.batch is not None  # the step looked
         weights = ctx.algorithm.advantage.reward_weights
-        sequences, worth, alike = self.units(ctx.batch, weights)
+        batch, worth, alike = self.units(ctx.batch, weights)
         found = [x for group in alike for x in self(worth, group)]
         if self.keep is not None:
             found.sort(key=lambda places: -worth[places[0]])
@@ -51,7 +50,7 @@ class _FromGroups(ABC):
         if not found:
             return None
         at_NK, worth_U = torch.tensor(found), torch.tensor(worth, dtype=torch.float64)
-        return Items(sequences, at_NK, worth_U[at_NK])
+        return Items(batch, at_NK, worth_U[at_NK])
 
 
 @config

@@ -16,7 +16,7 @@ from coevo.envs.core.config import config
 from coevo.envs.rewards import WinRate
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.cycle import Step, UpdateContext
-from coevo.trainers.items.items import Items
+from coevo.trainers.items import Items
 
 ARMS, COMMON, SELDOM, PAIRS = 60, 6, 0.2, 400
 """Arms; those that are compared often; the share of the others; pairs."""
@@ -54,7 +54,7 @@ class NotePairs(Step):
     def __call__(self, ctx: UpdateContext) -> None:
         items = ctx.items["pairs"]
         assert isinstance(items, Items)
-        s = items.sequences
+        s = items.batch
         arm_of = dict(
             zip(s.trajectory_C.tolist(), (s.spans[i].ids[1] for i in s.span_C), strict=True)
         )

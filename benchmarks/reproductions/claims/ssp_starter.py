@@ -17,10 +17,11 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.search.proposals import REASONS, VALID
 from coevo.envs.search.world import World as Graph
 from coevo.envs.search.worlds import world
+from coevo.trainers.advantage import AdvantageConfig, advantages
+from coevo.trainers.batch import Batch
+from coevo.trainers.build import build
 from coevo.trainers.collect.collector import Collected
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
-from coevo.trainers.estimators import AdvantageConfig, advantages
-from coevo.trainers.items.sequences import Batch, build
 from coevo.trainers.run import Run
 
 ENV = "coevo/search_self_play-v0"
@@ -127,20 +128,18 @@ def _share(faults: Iterable[bool]) -> float:
 def _strange_tokens(episodes: Sequence[Episode], batch: Batch) -> float:
     """Compare the tokens that the loss reads with those that were sampled, in order."""
     read: dict[int, list[int]] = {}
-    order = sorted(
-        range(len(batch.sequences.span_C)), key=lambda c: int(batch.sequences.offset_C[c])
-    )
+    order = sorted(range(len(batch.span_C)), key=lambda c: int(batch.offset_C[c]))
     for c in order:
-        span = batch.sequences.spans[int(batch.sequences.span_C[c])]
+        span = batch.spans[int(batch.span_C[c])]
         ids = [i for a, b in zip(span.starts, span.ends, strict=True) for i in span.ids[a:b]]
-        assert len(ids) == int(batch.sequences.mask_CL[c].sum())
-        read.setdefault(int(batch.sequences.trajectory_C[c]), []).extend(ids)
+        assert len(ids) == int(batch.mask_CL[c].sum())
+        read.setdefault(int(batch.trajectory_C[c]), []).extend(ids)
     wrong = [
         read.get(b, []) != [i for t in turns for i in t.token_ids or ()]
         for b, turns in enumerate(batch.turns_B)
     ]
     sampled = sum(len(t.token_ids or ()) for e in episodes for t in e.turns)
-    counted = int(batch.trajectories.token_mask_BS.sum())
+    counted = int(batch.token_mask_BS.sum())
     return _share(wrong) + abs(sampled - counted)
 
 
@@ -160,11 +159,11 @@ def _paid_rightly(episode: Episode) -> bool:
 
 def _strange_credits(episodes: Sequence[Episode], batch: Batch, spec: AdvantageConfig) -> float:
     """Compare the advantage of proposers with their payment."""
-    a_BS = advantages(spec, batch.trajectories).advantage_BS
+    a_BS = batch.joined(advantages(spec, batch)[0].advantage_CL)
     faults = []
     for b, (at, seat) in enumerate(batch.origin_B):
         if seat.startswith("proposer"):
-            tokens_S = batch.trajectories.token_mask_BS[b]
+            tokens_S = batch.token_mask_BS[b]
             wanted = torch.full_like(a_BS[b][tokens_S], episodes[at].total(seat))
             faults.append(not torch.allclose(a_BS[b][tokens_S], wanted, atol=1e-5))
     return _share(faults)

@@ -15,7 +15,7 @@ from coevo.envs.core.config import config, real
 from coevo.envs.rewards import WinRate
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.cycle import Step, UpdateContext
-from coevo.trainers.items.items import Items
+from coevo.trainers.items import Items
 
 ARMS, FLIPPED = 20, 0.3
 
@@ -33,7 +33,7 @@ class Audit(Step):
     def __call__(self, ctx: UpdateContext) -> None:
         items = ctx.items.get("pairs")
         if isinstance(items, Items) and len(items):
-            s = items.sequences
+            s = items.batch
             arm_B = torch.zeros(int(items.at_NK.max()) + 1, dtype=torch.int64)
             arm_C = torch.tensor([span.ids[1] for span in s.spans])[s.span_C]
             arm_B[s.trajectory_C] = arm_C

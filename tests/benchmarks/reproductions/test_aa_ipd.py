@@ -10,7 +10,7 @@ from coevo.benchmarks.reproductions.claims.aa_ipd import CLAIM, DILEMMA
 from coevo.benchmarks.reproductions.claims.aa_split import SPLIT
 from coevo.benchmarks.reproductions.repeated_table import expected_returns
 from coevo.envs import make
-from coevo.trainers.estimators import Align, LeaveOneOut, SumOthers
+from coevo.trainers.components import Align, LeaveOneOut, SumOthers
 
 PAYOFFS = np.array([3.0, 0.0, 5.0, 1.0])
 """Own payoff after CC, CD, DC, DD, the own move first."""

@@ -8,7 +8,7 @@ import torch
 from coevo.benchmarks.reproductions.claims import aa_split
 from coevo.benchmarks.reproductions.repeated_table import expected_returns
 from coevo.envs.dilemmas.split import split_payoff
-from coevo.trainers.estimators import LeaveOneOut
+from coevo.trainers.components import LeaveOneOut
 
 
 def policy(low, high):

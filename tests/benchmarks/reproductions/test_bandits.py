@@ -16,7 +16,7 @@ from coevo.benchmarks.reproductions.claims import gated_accumulation as gated
 from coevo.benchmarks.reproductions.run import learnt, sized, trained
 from coevo.benchmarks.reproductions.worlds import BANDIT, SEAT
 from coevo.envs import make
-from coevo.trainers.estimators import GroupMean, GroupStd
+from coevo.trainers.components import GroupMean, GroupStd
 
 
 def played(*replies):

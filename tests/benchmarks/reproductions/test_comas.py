@@ -10,7 +10,7 @@ from coevo.benchmarks.reproductions.claims.comas_tabular import REPLIES, Drill, 
 from coevo.envs import make
 from coevo.envs.questions import questions
 from coevo.envs.rewards import interaction
-from coevo.trainers.estimators.normalise import TokenStd
+from coevo.trainers.components import TokenStd
 
 ID = comas_tabular.ListedReview.env_id
 

@@ -7,12 +7,11 @@ import torch
 
 from coevo.benchmarks.reproductions import NAMES, claim
 from coevo.envs.societies import causal_game
-from coevo.trainers.estimators import (
+from coevo.trainers.components import (
     AgentMean,
     BatchMean,
     BetaPdf,
     ClipCov,
-    Correction,
     Decoupled,
     Gated,
     GroupMean,
@@ -26,6 +25,7 @@ from coevo.trainers.estimators import (
     TokenTis,
     WeightedSum,
 )
+from coevo.trainers.components.base import Correction
 
 STEPS = {
     "cov_entropy": 60,

@@ -9,11 +9,12 @@ import torch
 
 from coevo.agents.agent import Agent, Reply
 from coevo.benchmarks.reproductions.claims import ssp_starter
+from coevo.trainers.advantage import advantages
 from coevo.trainers.algorithms import algorithm
+from coevo.trainers.build import build
 from coevo.trainers.collect.collector import Collected
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
-from coevo.trainers.estimators import GroupMean, advantages
-from coevo.trainers.items.sequences import build
+from coevo.trainers.components import GroupMean
 
 SPEC = algorithm("ssp").advantage
 SEATS = ("proposer_0", *(f"solver_{i}" for i in range(3)))
@@ -63,7 +64,7 @@ def test_they_hold(found):
 
 def test_solvers_are_compared_with_their_own_play_and_proposers_with_nobody(found):
     given, batch = found
-    a_BS = advantages(SPEC, batch.trajectories).advantage_BS
+    a_BS = batch.joined(advantages(SPEC, batch)[0].advantage_CL)
     for at, episode in enumerate(given.episodes):
         own = [b for b, (e, s) in enumerate(batch.origin_B) if e == at and s.startswith("solver")]
         if not own:
@@ -81,9 +82,9 @@ def test_solvers_are_compared_with_their_own_play_and_proposers_with_nobody(foun
 
 def test_the_order_of_plays_moves_no_reward(found):
     given, batch = found
-    plain = advantages(SPEC, batch.trajectories).advantage_BS
+    plain = batch.joined(advantages(SPEC, batch)[0].advantage_CL)
     turned = build(given.episodes[::-1], given.groups[::-1])
-    other = advantages(SPEC, turned.trajectories).advantage_BS
+    other = turned.joined(advantages(SPEC, turned)[0].advantage_CL)
     by_seat = {(at, s): plain[b].sum() for b, (at, s) in enumerate(batch.origin_B)}
     for b, (at, seat) in enumerate(turned.origin_B):
         assert torch.isclose(other[b].sum(), by_seat[15 - at, seat])

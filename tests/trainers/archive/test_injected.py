@@ -18,9 +18,9 @@ from coevo.envs.core.config import assign
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import CoevoError
 from coevo.trainers import checkpoint, loop
+from coevo.trainers.build import build
 from coevo.trainers.collect.injected import Injected
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
-from coevo.trainers.items.sequences import build
 from coevo.trainers.steps import POLICY_GRADIENT, InjectText, WeighArtifacts
 
 KUHN = "coevo/kuhn_poker-v0"
@@ -73,7 +73,7 @@ def test_a_table_learns_the_row_of_the_prompt_that_counts(told):
     (plain,) = played(agent, {})
     (episode,) = played(agent, dict.fromkeys(SEATS, told))
     with_text = {row for key, row in agent.rows.of.items() if "Look twice." in key}
-    learnt = {span.ids[0] for span in build([episode], [0]).sequences.spans}
+    learnt = {span.ids[0] for span in build([episode], [0]).spans}
     assert learnt and (learnt <= with_text) == (told is LOOK)
     assert {t.prompt_ids[0] for t in episode.turns} <= with_text
     if told is STRIPPED:
@@ -104,7 +104,7 @@ def test_a_model_learns_under_the_tokens_of_the_chat_without_the_text(language_m
             grown = [*before.stripped_ids, *before.token_ids]
             assert turn.stripped_ids[: len(grown)] == grown
     batch = build([episode], [0])
-    spans = {s.ids for s in batch.sequences.spans}
+    spans = {s.ids for s in batch.spans}
     assert (*own[-1].stripped_ids, *own[-1].token_ids) in spans
 
 
@@ -117,7 +117,7 @@ def test_texts_part_a_group():
     )
     batch = build([one, same, other, none], [7, 7, 7, 7])
     group = {}
-    for (at, _), key in zip(batch.origin_B, batch.trajectories.keys["group"].tolist(), strict=True):
+    for (at, _), key in zip(batch.origin_B, batch.keys["group"].tolist(), strict=True):
         group.setdefault(at, set()).add(key)
     assert group[0] == group[1]
     assert len(group[0] | group[2] | group[3]) == 3

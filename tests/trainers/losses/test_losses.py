@@ -19,8 +19,8 @@ from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.parsing import Status
 from coevo.trainers import loop
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.items.groups import groups, worths
-from coevo.trainers.items.items import ItemInputs, Items
+from coevo.trainers.build import build
+from coevo.trainers.items import ItemInputs, Items, groups, worths
 from coevo.trainers.losses import (
     Adversarial,
     Dno,
@@ -42,8 +42,7 @@ from coevo.trainers.steps import (
     Pairs,
     Update,
     Worst,
-    build_batch,
-    compute_advantages,
+    policy_gradient,
 )
 
 REAL = torch.float64
@@ -162,17 +161,17 @@ def played(config, tmp_path):
     }
     run = loop.start(config("grpo", changes), RunFolder(tmp_path))
     found = run.collector.collect(0)
-    batch = build_batch.build(found.episodes, found.groups, run.learners)
+    batch = build(found.episodes, found.groups, run.learners)
     torch.manual_seed(1)
     with torch.no_grad():  # away from the reference
         for p in run.learners["policy"].model.parameters():
             p += 0.02 * torch.randn_like(p)
-    batch = build_batch.scored(run.config.algorithm, run.learners, batch)
+    batch = policy_gradient.scored(run.config.algorithm, run.learners, batch)
     worth = worths(batch, {})
     made = {}
     for to in (Pairs(take="all", ties=True), Best(), Worst(below=1e9)):
         at = torch.tensor([x for g in groups(batch) for x in to(worth, g)])
-        made[to.kind] = Items(batch.sequences, at, torch.tensor(worth, dtype=REAL)[at] / 8)
+        made[to.kind] = Items(batch, at, torch.tensor(worth, dtype=REAL)[at] / 8)
     return run, batch, made
 
 
@@ -190,7 +189,7 @@ def test_the_gradient_is_that_of_the_formula(played, loss):
     learner, items = run.learners["policy"], made[loss.kind]
     found = gradient(learner, learner.objective_of(loss, items, {}))
     learner.optimizer.zero_grad(set_to_none=True)
-    s = items.sequences
+    s = items.batch
     (part,) = replace(learner.passes, token_budget=10**9).micro_batches(s)
     logp_CL = torch.zeros(s.mask_CL.shape)
     logp_CL = logp_CL.index_put((part.at,), part.spread(learner.passes.score(s, part).logp_N(), s))
@@ -223,7 +222,7 @@ def test_micro_batches_order_and_padding_change_nothing(played, loss):
 def test_a_mixed_update_is_the_sum_of_the_separate_gradients(played):
     run, batch, made = played
     learner, record = run.learners["policy"], run.config.algorithm
-    taught = compute_advantages.credit(record, run.learners, batch, {}, rate=1.0).sequences
+    taught = policy_gradient.with_advantages(record, run.learners, batch, {}, rate=1.0)[0]
     lessons = [learner.objective_of(Policy(weight=0.7), taught, {})]
     others = (Dpo(weight=0.5), Sft(), Adversarial(weight=0.2, per="token"), Unlikelihood())
     lessons += [learner.objective_of(x, made[x.kind], {}) for x in others]
@@ -240,7 +239,7 @@ def test_padding_and_tokens_without_choice_cost_nothing(played):
     """Log-probability 0: nothing else could be said there, and nothing can be unlearnt."""
     _, _, made = played
     failures = made["failures"]
-    logp_CL = torch.full(failures.sequences.mask_CL.shape, -0.25, dtype=REAL)
+    logp_CL = torch.full(failures.batch.mask_CL.shape, -0.25, dtype=REAL)
     logp_CL[:, 0] = 0.0
     logp_CL.requires_grad_()
     x = failures.inputs(logp_CL, Unlikelihood().of_tokens)
@@ -250,7 +249,7 @@ def test_padding_and_tokens_without_choice_cost_nothing(played):
     expected_N = counted_B[failures.at_NK[:, 0]] * -log(1 - exp(-0.25))
     assert expected_N.any()
     torch.testing.assert_close(loss_N.detach(), expected_N)
-    assert not slope_CL[:, 0].any() and not slope_CL[~failures.sequences.mask_CL].any()
+    assert not slope_CL[:, 0].any() and not slope_CL[~failures.batch.mask_CL].any()
 
 
 def test_items_of_another_parameter_set_are_left_out(played):
@@ -307,7 +306,7 @@ def test_failures_are_single_turns_or_whole_episodes():
         return made
 
     turns = [turn("a", {}), turn("b", {"b": -1.0}), turn("a", {"a": -1.0}), turn("b", {"b": 3.0})]
-    batch = build_batch.build([Episode("coevo/some-v0", 0, {}, ("a", "b"), turns=turns)], [0])
+    batch = build([Episode("coevo/some-v0", 0, {}, ("a", "b"), turns=turns)], [0])
 
     def recycled(of):
         ctx = SimpleNamespace(batch=batch, algorithm=algorithm("grpo"), items={}, metrics={})
@@ -318,7 +317,7 @@ def test_failures_are_single_turns_or_whole_episodes():
     assert whole.worth_NK.tolist() == [[-1.0]] and whole.at_NK.tolist() == [[0]]
     assert sorted(apart.worth_NK.flatten().tolist()) == [-1.0, -1.0]
     # b's first turn is not all that b said: only its own two tokens are learnt from
-    x = apart.inputs(torch.where(apart.sequences.mask_CL, -0.5, 0.0))
+    x = apart.inputs(torch.where(apart.batch.mask_CL, -0.5, 0.0))
     assert x.tokens_NK.tolist() == [[2.0], [2.0]] and x.logp_NK.tolist() == [[-1.0], [-1.0]]
 
 

@@ -10,7 +10,7 @@ from coevo.envs.core.config import read
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.parsing import Status
-from coevo.trainers.items.sequences import build
+from coevo.trainers.build import build
 from coevo.trainers.samplers import Kept, Replay, ReplayBuffer, alone, recalibrate, replay_weight
 
 
@@ -125,7 +125,7 @@ def test_mixed_groups_have_keys_of_their_own():
     tokens = [e.turns[0].token_ids[0] // 10 for e in episodes[2:]]
     assert tokens[0] == tokens[1] != tokens[2] == tokens[3]
     batch = build(episodes, groups)
-    assert batch.trajectories.keys["group"].tolist() == [0, 0, 1, 1, 2, 2]
+    assert batch.keys["group"].tolist() == [0, 0, 1, 1, 2, 2]
 
 
 # ---- SPEAR ------------------------------------------------------------------------------------
@@ -251,10 +251,10 @@ def test_only_the_seat_of_an_item_learns_from_the_pass():
     extra = spear(won, lost).extra(1, rng())
     batch = build(extra.episodes(), range(len(extra.items)), {"policy"})
     assert len(extra.items) == 4
-    seats = [("a", "b")[s] for s in batch.trajectories.keys["seat"].tolist()]
+    seats = [("a", "b")[s] for s in batch.keys["seat"].tolist()]
     assert seats == [k.seat for k in extra.items]
     assert won[0].episode.turns[1].token_ids == [1, 0]  # the stored play is untouched
-    assert batch.sequences.logp_behaviour_CL[0, :2].tolist() == [-0.5, -0.25]
+    assert batch.logp_behaviour_CL[0, :2].tolist() == [-0.5, -0.25]
 
 
 def test_alone_keeps_what_the_seat_is_paid_by_others():
@@ -262,7 +262,7 @@ def test_alone_keeps_what_the_seat_is_paid_by_others():
         "coevo/some-v0", 0, {}, ("a", "b"), turns=[turn("a", 1), turn("b", 2, {"a": 3.0, "b": 4.0})]
     )
     batch = build([alone(whole, "a")], [0])
-    assert batch.trajectories.reward_BTK.tolist() == [[[3.0]]]
+    assert batch.reward_BTK.tolist() == [[[3.0]]]
     with pytest.raises(ConfigError, match="seat 'c' is not in the episode"):
         alone(whole, "c")
 

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.estimators import AdvantageConfig, GroupStd, advantages, from_lists
+from coevo.trainers.advantage import AdvantageConfig, advantages
+from coevo.trainers.batch import Batch
+from coevo.trainers.components import GroupStd
 from coevo.trainers.samplers import Refilled, RefillError, refill
 from coevo.trainers.samplers.selection import KeepAll, KeepDynamic
 
@@ -101,7 +103,7 @@ def test_every_kept_group_has_an_advantage_and_the_waste_is_reported():
     rows = [[r] for group in found.groups for r in group]
     keys = np.repeat(np.arange(needed), size).tolist()
     spec = AdvantageConfig(normalise=GroupStd())
-    a = advantages(spec, from_lists(rows, group=keys)).advantage_BS.reshape(needed, size)
+    a = advantages(spec, Batch.from_lists(rows, group=keys))[0].advantage_CL.reshape(needed, size)
     assert bool((a.abs().amax(1) > 0).all())
     chance = float(np.mean(1 - MIX**size - (1 - MIX) ** size))  # of an informative group: 0.333
     assert found.metrics()["select/dropped_groups"] == pytest.approx(1 - chance, abs=0.03)
