@@ -130,7 +130,7 @@ def measured(row: Mapping[str, Any]) -> str:
     if row["mean"] is None or len(values) < 2:
         return "–" if row["mean"] is None else f"{row['mean']:.3g}"
     spread = (sum((v - row["mean"]) ** 2 for v in values) / (len(values) - 1)) ** 0.5
-    return f"{row['mean']:.3g} ± {spread:.3g}"
+    return f"{row['mean']:.3g}" + (f" ± {spread:.3g}" if spread > 1e-9 else "")
 
 
 def reference(row: Mapping[str, Any]) -> str:
