@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -62,6 +62,13 @@ class Extra:
         return [alone(k.episode, k.seat) if k.seat else k.episode for k in self.items]
 
 
+class HasReference(Protocol):
+    """A learner with a reference policy."""
+
+    def move_reference(self) -> None:
+        """Make the current policy the reference."""
+
+
 class ReplayBuffer(WithoutMemory):
     """Nothing comes back: every update learns from its own episodes only."""
 
@@ -81,9 +88,8 @@ class ReplayBuffer(WithoutMemory):
         """Return the separate pass that is due after this update, or None."""
         return None
 
-    def reincarnates(self, step: int) -> bool:
-        """Return whether the reference becomes the current policy before this update."""
-        return False
+    def before_update(self, step: int, learners: Iterable[HasReference]) -> None:
+        """Change the learners before an update, such as their reference policies."""
 
 
 @config
@@ -143,8 +149,10 @@ class RemixBuffer(ReplayBuffer):
         if self._groups:
             self._forget(max(played for played, _ in self._groups) + 1)
 
-    def reincarnates(self, step: int) -> bool:
-        return step == self.config.until
+    def before_update(self, step: int, learners: Iterable[HasReference]) -> None:
+        if step == self.config.until:
+            for learner in learners:
+                learner.move_reference()
 
     def state_dict(self) -> dict[str, Any]:
         return {"items": [k.to_dict() for kept in self._groups.values() for k in kept]}

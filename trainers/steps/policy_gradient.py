@@ -42,9 +42,7 @@ class Collect(Step):
 
         A replay buffer may first make the current policy the reference.
         """
-        if ctx.collector.replay.reincarnates(ctx.step):
-            for learner in ctx.learners.values():
-                learner.move_reference()
+        ctx.collector.replay.before_update(ctx.step, ctx.learners.values())
         played = ranks.broadcast_from_first(lambda: self._played(ctx))
         ctx.collected, ctx.metrics, ctx.progress = played
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def test_without_replay_everything_is_fresh():
     buffer.add(update(0))
     mix = buffer.mix(6, 1, rng())
     assert (mix.fresh, mix.replayed) == (6, ())
-    assert buffer.extra(1, rng()) is None and not buffer.reincarnates(50)
+    assert buffer.extra(1, rng()) is None
     assert mix.join(["e"], [3]) == (["e"], [3])
     buffer.load_state_dict(json.loads(json.dumps(buffer.state_dict())))
     with pytest.raises(DataError, match="without memory"):
@@ -100,7 +101,10 @@ def test_remix_ends_with_the_reincarnation():
     buffer = make("remix_replay", share=1.0, until=6)
     buffer.add(update(4))
     assert buffer.mix(4, 5, rng()).fresh == 1
-    assert [step for step in range(9) if buffer.reincarnates(step)] == [6]
+    learner = Mock()
+    for step in range(9):
+        buffer.before_update(step, [learner])
+        assert learner.move_reference.call_count == (step >= 6)
     assert buffer.mix(4, 6, rng()).fresh == 4
     buffer.add(update(6))
     assert buffer.mix(4, 7, rng()).fresh == 4
