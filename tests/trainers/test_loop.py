@@ -63,15 +63,14 @@ def test_every_algorithm_trains_and_resumes_without_a_difference(config, folder,
     whole = config(name, size | KUHN_GIVES_NONE.get(name, {}), steps=4, checkpoint_every=2, **world)
     started = loop.start(whole, RunFolder(folder(whole, "none").path / "x"))
     before = weights(started)
-    straight = loop.train(whole, folder(whole, "straight"))
-    half = folder(whole, "half")
-    loop.train(whole, half)
-    checkpoint.remove(checkpoint.latest(half.checkpoints))
-    resumed = loop.train(whole, half)
+    made = folder(whole)
+    straight = loop.train(whole, made)
+    checkpoint.remove(checkpoint.latest(made.checkpoints))
+    resumed = loop.train(whole, made)
     assert equal(weights(straight), weights(resumed))
     assert equal(weights(straight), before) is (name in STILL)
     assert straight.archive.state_dict() == resumed.archive.state_dict()
-    assert [m["step"] for m in half.read_metrics()] == [1, 2, 3, 4]
+    assert [m["step"] for m in made.read_metrics()] == [1, 2, 3, 4]
 
 
 @pytest.mark.usefixtures("kuhn_rewards")

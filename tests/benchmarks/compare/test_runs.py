@@ -131,7 +131,7 @@ def test_a_disk_that_refuses_is_no_failure_of_a_run(tmp_path, failing, monkeypat
 
 
 def test_a_worker_that_is_killed_costs_one_run(tmp_path, tiny):
-    manifest = tiny(budgets={KUHN: {"tokens": 3000}})
+    manifest = tiny(budgets={KUHN: {"tokens": 1500}})
     write(tmp_path, manifest, lambda: {KUHN: METRICS[KUHN]})
     todo = runs(manifest)
     ended = {}
