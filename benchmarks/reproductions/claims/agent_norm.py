@@ -30,7 +30,7 @@ def _spec(by: str) -> dict[str, Any]:
 
 def _squares(seed: int) -> dict[str, float]:
     """Return the mean squared advantage of either agent on the vectors, without ddof and eps."""
-    found = {}
+    found: dict[str, float] = {}
     for name, by in BY.items():
         exact = {**_spec(by), "ddof": 0, "eps": 0.0}
         a_BT = credited(exact, REWARDS.reshape(-1), agent=torch.arange(2).repeat_interleave(4))
@@ -54,7 +54,8 @@ def _bandits(seed: int) -> dict[str, float]:
     of_B = {key: of_C.repeat_interleave(SIZE) for key, of_C in keys}
     played = moves(context_C.unsqueeze(1).expand_as(arm_CG), arm_CG)
     expected_CA = (quality - quality.mean(1, keepdim=True)) / ARMS
-    found, plain = {}, {"surrogate": c.PolicyGradient()}
+    found: dict[str, float] = {}
+    plain = {"surrogate": c.PolicyGradient()}
     for name, spec in (("pooled", {}), ("own", _spec(BY["own"]))):
         advantage_BT = credited(spec, reward_CG.reshape(-1), **of_B)
         # every context is an update of its own

@@ -13,6 +13,7 @@ right (g1), boxed (g2), with steps (g3), the gold string somewhere (g4).
 
 from dataclasses import replace
 from statistics import fmean
+from typing import Any
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import Arm, Trained, World
@@ -24,13 +25,13 @@ from coevo.trainers.steps import InnerRun
 
 LIST = ("g1", "g2", "g3", "g4", "g1 * g3", "g1 + g3", "g2 - g1", "g1 * (g3")
 BEST, BROKEN = ("g1 * g3", "g1 + g3"), "g1 * (g3"
-ANSWERS = {
+ANSWERS: dict[str, Any] = {
     "prompt_style": "terse",
     "names": ("reasoned", "guessed", "padded", "quoted"),
     "payoffs": ((1.0, 0.5, 0.0, 0.0),),
     "notes": {"g1": (1, 1, 0, 0), "g2": (1, 0, 1, 1), "g3": (1, 0, 1, 0), "g4": (1, 1, 0, 1)},
 }
-PRIMITIVES = {key: {"name": "noted", "key": key} for key in ANSWERS["notes"]}
+PRIMITIVES: dict[str, Any] = {key: {"name": "noted", "key": key} for key in ANSWERS["notes"]}
 INNER = {
     "algorithm.rewards": [{"name": "formula", "expression": "g1", "terms": PRIMITIVES}],
     "algorithm.collect.episodes": 32,
@@ -48,7 +49,7 @@ def _small(made: Algorithm, seed: int) -> Algorithm:
 
 
 def _measure(end: Trained) -> dict[str, float]:
-    p_F = first_row(end.run.population.learners["policy"].agent, len(LIST))
+    p_F = first_row(end.run.population.learners["policy"], len(LIST))
     likeliest = LIST[int(p_F.argmax())]
     worth = {f: _held_out(end.run, f, end.seed) for f in dict.fromkeys((likeliest, *PRIMITIVES))}
     gain = 0.0 if likeliest in PRIMITIVES else worth[likeliest]

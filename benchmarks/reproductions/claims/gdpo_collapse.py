@@ -20,7 +20,7 @@ def _pairs(seed: int) -> dict[str, float]:
     """Return the advantage of the better answer in either group of two."""
     rewards = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
     given = {"components": ("format", "accuracy"), "group": torch.tensor([0, 0, 1, 1])}
-    found = {}
+    found: dict[str, float] = {}
     for name, spec in (("grpo", {}), ("gdpo", {"compose": c.Decoupled()})):
         one, both = credited(spec, rewards, **given)[1::2, 0].tolist()
         found |= {f"{name}_one": one, f"{name}_both": both}

@@ -74,7 +74,8 @@ def _maker(seed: int) -> MakePolicy:
 
 
 def _measure(end: Trained) -> dict[str, float]:
-    (note,) = (s for s in end.run.config.algorithm.cycle if isinstance(s, NotePairs))
+    cycle: tuple[Any, ...] = end.run.config.algorithm.cycle
+    (note,) = (step for step in cycle if isinstance(step, NotePairs))
     won_A = torch.bincount(torch.tensor(note.seen), minlength=ARMS).double() / len(note.seen)
     p_A = end.seen[-1]
     return {

@@ -10,8 +10,8 @@ from coevo.benchmarks.reproductions.tabular import SoftmaxTable, generators, mov
 from coevo.trainers import components as c
 
 DRAWS, ARMS = 200, 8
-PLAIN = {"surrogate": c.PolicyGradient()}
-LOSSES = {
+PLAIN: dict[str, Any] = {"surrogate": c.PolicyGradient()}
+LOSSES: dict[str, dict[str, Any]] = {
     "none": PLAIN,
     "tis": {**PLAIN, "is_correction": c.TokenTis(cap=2.0)},
     "exact": {"surrogate": c.PpoClip(eps_lo=1.0, eps_hi=1e6), "anchor": "behaviour"},

@@ -68,7 +68,8 @@ def _audited(made: Algorithm, seed: int) -> Algorithm:
 
 
 def _measure(end: Trained) -> dict[str, float]:
-    made, kept = (s.seen for s in end.run.config.algorithm.cycle if isinstance(s, Audit))
+    cycle: tuple[Any, ...] = end.run.config.algorithm.cycle
+    made, kept = (step.seen for step in cycle if isinstance(step, Audit))
     worth_A, _ = _problem(end.seed)
     return {"made": fmean(made), "kept": fmean(kept), "worth": float(end.seen[-1] @ worth_A)}
 
