@@ -16,13 +16,13 @@ from coevo.agents.agent import Reply, Request
 from coevo.agents.engines.engine import Engine, Prompt
 from coevo.agents.engines.prefix_sharing import rows_of
 from coevo.agents.engines.prefix_tree import Row
+from coevo.agents.engines.scoring import Scored, Span, score
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.models.adapters import WEIGHTS, is_adapted, save_adapter
 from coevo.agents.models.chat_tokens import ChatTokens
-from coevo.agents.models.weights import Weights
 from coevo.agents.policy import Policy
 from coevo.agents.sampling import Ids, SamplingConfig
-from coevo.agents.scoring import Scored, Span, score
+from coevo.agents.weights import Weights
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.errors import ConfigError, UndefinedError
 from coevo.envs.core.parsing import answer

@@ -33,6 +33,7 @@ from coevo.agents.models import adapters
 from coevo.agents.models.base_model import SECONDS, BaseModel, hub_answers
 from coevo.agents.models.folders import (
     FOLDERS,
+    PROMPTS,
     base_model,
     baseline_folder,
     check_config,
@@ -44,7 +45,7 @@ from coevo.agents.models.seated import SeatedPolicies
 from coevo.agents.policy import Policy
 from coevo.agents.registry import is_scripted, names, scripted
 from coevo.agents.sampling import SamplingConfig
-from coevo.agents.table import PROMPTS, Table, TabularPolicy, load_table
+from coevo.agents.table import Table, TabularPolicy, load_table
 from coevo.envs.core.errors import (
     CoevoError,
     ConfigError,

@@ -19,8 +19,8 @@ from torch import nn
 
 from coevo.agents.agent import Agent, Reply, Request
 from coevo.agents.engines.engine import Engine, Prompt, Sample
-from coevo.agents.models.weights import Weights
 from coevo.agents.sampling import SamplingConfig
+from coevo.agents.weights import Weights
 from coevo.envs.core.episode import PolicyRef
 
 

@@ -21,17 +21,18 @@ from torch.nn.functional import one_hot
 
 from coevo.agents.agent import Reply, Request
 from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.scoring import Scored, Span
 from coevo.agents.engines.table_engine import TableEngine, open_logits
-from coevo.agents.models.weights import Weights
+from coevo.agents.models.folders import PROMPTS
 from coevo.agents.policy import Policy
 from coevo.agents.sampling import Ids, SamplingConfig, filtered
-from coevo.agents.scoring import Scored, Span
+from coevo.agents.weights import Weights
 from coevo.envs.core.errors import ConfigError, legible
 from coevo.envs.core.parsing import answer, parse_move
 
 ROWS, MOVES = 4096, 64
 """Most prompts and most legal moves of a table."""
-WEIGHTS, PROMPTS = "table.safetensors", "table.json"
+WEIGHTS = "table.safetensors"
 
 
 class Table(nn.Module):

@@ -21,9 +21,9 @@ from transformers.utils import logging
 
 from coevo.agents.engines.contexts import way_of
 from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.scoring import Span, score
 from coevo.agents.engines.wave import sample
 from coevo.agents.sampling import SamplingConfig
-from coevo.agents.scoring import Span, score
 from coevo.envs.core.errors import CoevoError
 
 END = 3

@@ -10,7 +10,7 @@ from typing import Literal
 from step_side import Case, Meter, model_of, read_case, reward, serve
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from coevo.agents.models.policy_maker import PolicyMaker
+from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.config import assign, config
 from coevo.envs.core.episode import Episode

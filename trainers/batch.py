@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from coevo.agents.scoring import Span
+from coevo.agents.engines.scoring import Span
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError, unknown
 from coevo.trainers.tensors import combined

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from coevo.agents.scoring import Span
+from coevo.agents.engines.scoring import Span
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.trainers.batch import Batch
 

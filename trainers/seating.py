@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from coevo.agents.agent import Agent
-from coevo.agents.models.policy_maker import PolicyMaker
 from coevo.agents.policy import Policy
+from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.population import MakePolicy, Population
 from coevo.agents.sampling import NEUTRAL
 from coevo.agents.scripted import RandomAgent

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from transformers import DynamicCache, PreTrainedModel
 
 from coevo.agents.engines.prefix_cache import SPARE, GrowingLayer, PrefixCache, in_place
-from coevo.agents.scoring import Span, left_padded, positions, score
+from coevo.agents.engines.scoring import Span, left_padded, positions, score
 from coevo.envs.core.errors import CoevoError, ConfigError, UndefinedError
 
 Row = tuple[int, ...]

@@ -17,7 +17,7 @@ from transformers import PreTrainedModel
 
 from coevo.agents.engines.contexts import close, single_precision
 from coevo.agents.engines.prefix_tree import LONGEST, Row, shared_rows
-from coevo.agents.scoring import Span, score
+from coevo.agents.engines.scoring import Span, score
 
 ATTENTION = ("sdpa", "eager")
 """Implementations that take any mask."""

@@ -12,10 +12,10 @@ from transformers import PreTrainedModel
 
 from coevo.agents.engines.engine import InProcess, Prompt, Sample
 from coevo.agents.engines.prefix_cache import PrefixCache
+from coevo.agents.engines.scoring import Scored, Span, masked, micro_batches, score
 from coevo.agents.engines.settings import Torch
 from coevo.agents.engines.wave import sample
 from coevo.agents.sampling import Ids, SamplingConfig, allowed_next, filtered
-from coevo.agents.scoring import Scored, Span, masked, micro_batches, score
 from coevo.envs.core.episode import PolicyRef
 
 COLD = 1e-6

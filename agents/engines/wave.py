@@ -17,8 +17,8 @@ from transformers import PreTrainedModel
 from coevo.agents.engines.contexts import Contexts, Past, contexts
 from coevo.agents.engines.engine import Prompt, Sample
 from coevo.agents.engines.prefix_cache import PrefixCache
+from coevo.agents.engines.scoring import masked, micro_batches
 from coevo.agents.sampling import SamplingConfig, allowed_next, drawn, filtered, uniform
-from coevo.agents.scoring import masked, micro_batches
 from coevo.envs.core.errors import ConfigError, UndefinedError
 
 Nodes = list[tuple[Prompt, tuple[int, ...]]]

@@ -14,9 +14,10 @@ from coevo.agents.models.base_model import FILE as BASE
 from coevo.agents.models.base_model import BaseModel, digest
 from coevo.agents.models.sb3 import CARD
 from coevo.agents.registry import is_scripted
-from coevo.agents.table import PROMPTS
 from coevo.envs.core.errors import ConfigError, DataError, nearest
 
+PROMPTS = "table.json"
+"""File of a tabular policy."""
 STARTER_MODEL = Path(__file__).parents[1] / "starter_model"
 """The shipped model."""
 LARGEST_CONFIG = 2**20

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 from transformers import LlamaForCausalLM
 
+from coevo.agents.engines.scoring import positions
 from coevo.agents.models.chat_tokens import ChatTokens
-from coevo.agents.scoring import positions
 from coevo.benchmarks.starter.corpus import Example
 
 

@@ -22,7 +22,7 @@ from safetensors.torch import load_file, save_file
 from transformers import LlamaForCausalLM
 
 from coevo.agents.agent import Agent
-from coevo.agents.scoring import micro_batches
+from coevo.agents.engines.scoring import micro_batches
 from coevo.benchmarks.starter.examples import Encoded, SeedConfig, loss_of
 from coevo.benchmarks.starter.muon import Muon
 from coevo.envs.core.errors import legible

@@ -9,9 +9,9 @@ import pyspiel
 import torch
 
 from coevo.agents.agent import Agent
-from coevo.agents.models.policy_maker import PolicyMaker
 from coevo.agents.models.seated import one_agent
 from coevo.agents.policy import Policy
+from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.strategies.game_tree import game_tree
 from coevo.benchmarks.evaluate import standard_table
 from coevo.benchmarks.exact import exploitability

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from coevo.agents.agent import Request
+from coevo.agents.engines.scoring import Span
 from coevo.agents.load import load_agent
 from coevo.agents.population import Separate
 from coevo.agents.sampling import SamplingConfig
-from coevo.agents.scoring import Span
 from coevo.agents.table import MOVES, Rows, Table, TabularPolicy
 from coevo.envs.core.config import assign
 from coevo.envs.core.errors import ConfigError

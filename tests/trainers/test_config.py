@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from coevo.agents.engines.scoring import Span
 from coevo.agents.population import Separate
 from coevo.agents.sampling import SamplingConfig
-from coevo.agents.scoring import Span
 from coevo.envs.core.config import assign, plain
 from coevo.envs.core.errors import CoevoError, ConfigError, DataError, UnknownNameError
 from coevo.trainers import loop

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from coevo.agents.scoring import Span
+from coevo.agents.engines.scoring import Span
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.batch import Batch
 from coevo.trainers.items import Items

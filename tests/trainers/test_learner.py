@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from coevo.agents import scoring
+from coevo.agents.engines import scoring
 from coevo.agents.models.copies import blend
 from coevo.agents.population import FrozenOpponent, Separate
 from coevo.agents.sampling import SamplingConfig

@@ -13,11 +13,11 @@ import pytest
 import torch
 
 from coevo.agents.engines.engine import EngineError, Prompt
+from coevo.agents.engines.scoring import Span
 from coevo.agents.engines.settings import Vllm
 from coevo.agents.models.adapters import Adapter
-from coevo.agents.models.policy_maker import PolicyMaker
+from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.sampling import SamplingConfig
-from coevo.agents.scoring import Span
 from coevo.envs.core.config import assign
 from coevo.envs.core.episode import PolicyRef
 from coevo.trainers.algorithms import algorithm
@@ -270,7 +270,7 @@ import os, signal
 from pathlib import Path
 from coevo.agents.engines.engine import Prompt
 from coevo.agents.engines.settings import Vllm
-from coevo.agents.models.policy_maker import PolicyMaker
+from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.sampling import SamplingConfig
 if __name__ == "__main__":
     policy = PolicyMaker("starter", device="cpu", engine=Vllm(own_process=True))("policy")

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
+from coevo.agents.engines.scoring import Scored, chosen
 from coevo.agents.models.copies import blend, copy_weights, frozen_copy
 from coevo.agents.policy import Policy
-from coevo.agents.scoring import Scored, chosen
 from coevo.envs.core.errors import UndefinedError
 from coevo.trainers import ranks
 from coevo.trainers.batch import Batch

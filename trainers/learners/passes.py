@@ -13,8 +13,8 @@ from itertools import accumulate, pairwise
 import torch
 from torch import Tensor, nn
 
+from coevo.agents.engines.scoring import Scored, micro_batches
 from coevo.agents.policy import Policy
-from coevo.agents.scoring import Scored, micro_batches
 from coevo.trainers import ranks
 from coevo.trainers.batch import Batch
 from coevo.trainers.learners.memory import recomputed, within_memory

@@ -13,9 +13,9 @@ from transformers import (
 from coevo.agents.engines import contexts as module
 from coevo.agents.engines.contexts import Cached, ReadAnew, Way, contexts, way_of
 from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.scoring import Span, score
 from coevo.agents.engines.wave import sample
 from coevo.agents.sampling import SamplingConfig
-from coevo.agents.scoring import Span, score
 from coevo.envs.core.errors import ConfigError, UndefinedError
 from tests.agents.engines.families import END, GROUPED, HEADS, SIZE, made, some
 

@@ -13,8 +13,8 @@ from transformers import (
 
 from coevo.agents.engines import prefix_sharing
 from coevo.agents.engines.prefix_sharing import rows_of, shares_prefixes
+from coevo.agents.engines.scoring import Span, score
 from coevo.agents.models.adapters import Adapter, adapted
-from coevo.agents.scoring import Span, score
 from tests.agents.engines.families import GROUPED, HEADS, SIZE, made, some
 
 SHARING = {

@@ -6,7 +6,7 @@ import torch
 from coevo.agents.engines import vllm_engine
 from coevo.agents.engines.settings import Vllm
 from coevo.agents.engines.vllm_engine import VllmEngine
-from coevo.agents.models.policy_maker import PolicyMaker
+from coevo.agents.policy_maker import PolicyMaker
 from coevo.envs.core.errors import ConfigError
 
 

@@ -13,9 +13,9 @@ from transformers import (
 )
 
 from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.scoring import Span, score
 from coevo.agents.engines.wave import sample
 from coevo.agents.sampling import SamplingConfig, allowed_next
-from coevo.agents.scoring import Span, score
 from coevo.envs.core.errors import ConfigError
 
 END = 3

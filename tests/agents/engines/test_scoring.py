@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoModelForCausalLM
 
-from coevo.agents import scoring
-from coevo.agents.scoring import (
+from coevo.agents.engines import scoring
+from coevo.agents.engines.scoring import (
     Span,
     chosen,
     left_padded,

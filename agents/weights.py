@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from coevo.agents.engines.prefix_tree import Row
+from coevo.agents.engines.scoring import Scored, Span
 from coevo.agents.models.base_model import BaseModel
 from coevo.agents.sampling import SamplingConfig
-from coevo.agents.scoring import Scored, Span
 from coevo.envs.core.errors import DataError
 
 
