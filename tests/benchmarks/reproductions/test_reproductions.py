@@ -106,7 +106,7 @@ BROKEN = [
     ("offline_bandit", Opmd, "__call__", plain_gradient, "OPMD"),
     ("offline_bandit", Rec, "__call__", plain_gradient, "REC-OneSide"),
     ("polychromic", ShareSet, "__call__", each_alone, "min(P1, P2), set credit"),
-    ("rloo_unbiased", LeaveOneOut, "__call__", with_itself, "mean / analytic, leave one out"),
+    ("rloo_unbiased", LeaveOneOut, "__call__", with_itself, "standard errors of leave one out"),
     ("ssp_gate", GroupMean, "__call__", alone_is_nothing, "gain of a learning proposer"),
     ("tis_cosine", TokenTis, "__call__", uncorrected, "gain by token_tis"),
 ]
