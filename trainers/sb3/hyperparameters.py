@@ -110,7 +110,7 @@ class DQNSettings(Settings):
 
 
 @dataclass(frozen=True)
-class Baseline:
+class Sb3Baseline:
     """One learner of stable-baselines3."""
 
     module: str
@@ -144,15 +144,15 @@ class Baseline:
         }
 
 
-SB3: dict[str, Baseline] = {
-    "ppo": Baseline("stable_baselines3", "PPO", "stable-baselines3", PPOSettings()),
-    "dqn": Baseline("stable_baselines3", "DQN", "stable-baselines3", DQNSettings()),
-    "maskable_ppo": Baseline("sb3_contrib", "MaskablePPO", "sb3-contrib", MaskablePPOSettings()),
+SB3: dict[str, Sb3Baseline] = {
+    "ppo": Sb3Baseline("stable_baselines3", "PPO", "stable-baselines3", PPOSettings()),
+    "dqn": Sb3Baseline("stable_baselines3", "DQN", "stable-baselines3", DQNSettings()),
+    "maskable_ppo": Sb3Baseline("sb3_contrib", "MaskablePPO", "sb3-contrib", MaskablePPOSettings()),
 }
 """Every baseline by name; `sb3:<name>` on the command line."""
 
 
-def baseline(name: str) -> Baseline:
+def baseline(name: str) -> Sb3Baseline:
     """Look a baseline up, with or without `sb3:`; an unknown one lists the nearest.
 
     >>> baseline("sb3:maskable_ppo").name
