@@ -15,7 +15,7 @@ from coevo.trainers.algorithms import ALGORITHMS, algorithm
 
 def _laws():
     """Load the helpers of the options' law tests, which stand beside these and are no package."""
-    path = Path(__file__).parent / "estimators" / "test_laws.py"
+    path = Path(__file__).parent / "components" / "test_laws.py"
     spec = importlib.util.spec_from_file_location("laws_of_options", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 TRAINERS = Path(__file__).parents[2] / "trainers"
-FOLDERS = ("components", "estimators", "samplers")
+FOLDERS = ("components", "samplers")
 WITHOUT = {"curriculum", "evolve", "memory", "rated"}
 """Samplers whose state an example would hide."""
 MODULES = [
