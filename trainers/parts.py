@@ -6,7 +6,7 @@
 """
 # ruff: noqa: F401, F403
 
-from coevo.agents.population import Adapters, ByRole, FrozenOpponent, PastSelves, Separate, Shared
+from coevo.agents.population import Adapters, ByRole, PastSelves, Prioritised, Separate, Shared
 from coevo.trainers.algorithm import *
 from coevo.trainers.archive.evolution import *
 from coevo.trainers.archive.genome import *

@@ -9,7 +9,7 @@ The paper's wrong replies are written by an assistant from the right one (`negat
 default). They share its style, and so never teach what a style is worth: where a reward model is
 hacked by style, it must learn fast to win the race. The variant `own_wrong` takes the policy's own
 replies that were not certified; `both` takes both. `frozen` is the control: the same reward model,
-never fitted.
+never fitted. `regression`, ours, fits it to the verdicts themselves.
 
 Tasks without a certified reply never correct the reward model: `pairs/valid` is their rate. The
 reward is normalised within a group, since comparisons leave a constant open.
@@ -60,5 +60,10 @@ ALGORITHM = p.Algorithm(
         "own_wrong": _with("own_wrong"),
         "both": _with("both"),
         "frozen": {"cycle": plain(POLICY)},
+        "regression": {
+            "cycle": plain(
+                (*POLICY, p.MakeItems(to=p.Verdicts()), p.Update(losses=(p.ValueRegression(),)))
+            )
+        },
     },
 )

@@ -13,6 +13,8 @@ The variant `state_values` judges a turn by a table of state values instead; it 
 the README on tic-tac-toe, with `--env-option openings=4 --set collect.episodes=256
 optim.minibatches=4 optim.lr=6e-4`.
 
+The variant `snapshot` moves the magnet in steps, as R-NaD does.
+
 Ours: a magnet (an exponential mean of the weights, from the start) in the place of the KL to the
 start policy, so that a comparison with a record without magnet, such as `grpo`, measures the magnet
 too: `grpo:magnet` is the one to compare with. A forfeit costs what the game's worst result costs,
@@ -75,6 +77,7 @@ ALGORITHM = p.Algorithm(
             "magnet": None,
         },
         "pooled": {"advantage.baseline": p.BatchMean()},
+        "snapshot": {"magnet": p.SnapshotMagnet(every=20)},
         "plain": {"loss.regularise": (), "magnet": None},
         "state_values": {
             "advantage.credit": p.TdTable(rate=0.2),

@@ -10,7 +10,8 @@ by name, those that answer a defection and one that always defects. With players
 exploited among them (always_c, wsls) cooperation was left to chance. The source trains sequence
 models, which recall the whole episode; what a policy of ours recalls is a matter of the environment
 (`env_options.memory`). Left out: the paper's planning with a model of the sequence (PPI). Variants:
-`learners_only`, the paper's control, and `members_only`.
+`learners_only`, the paper's control, and `members_only`; `prioritised`, ours, draws opponents that
+are hard to beat more often.
 """
 
 from coevo.trainers import parts as p
@@ -53,5 +54,6 @@ ALGORITHM = p.Algorithm(
     variants={
         "learners_only": {"population.latest": 1.0},
         "members_only": {"population.latest": 0.0},
+        "prioritised": {"population.draw": p.Prioritised()},
     },
 )

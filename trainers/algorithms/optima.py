@@ -5,6 +5,8 @@ its weight. iSFT (the default) imitates the best episode of every task that is w
 theta, the better 70 % of them; iDPO (`dpo`) learns from the best and the worst of a task, with
 imitation of the best beside it; `hybrid` alternates the two. Both seats share their weights. Where
 R ranks an episode by how readable it is as well, a reward module of that kind joins `rewards`.
+Variants of ours take other losses: `ipo` and `simpo` for pairs, and `unlikelihood` and
+`adversarial`, which imitate the best and avoid what was worth less than 0.
 
 Left out: the tree search whose siblings make pairs (here whole plays of a task do), the term
 1 / (loss under the start model), the pool of formats of the first iteration, and starting again
@@ -30,6 +32,18 @@ ALTERNATE = (
     p.FitRewards(),
 )
 
+
+def _pairs(loss: p.Ipo | p.Rpo | p.Simpo) -> tuple[p.AnyStep, ...]:
+    learn = p.Update(losses=(loss,))
+    return (p.Collect(), p.BuildBatch(), COMPARE, learn, p.FitRewards())
+
+
+def _failures(loss: p.Adversarial | p.Unlikelihood) -> tuple[p.AnyStep, ...]:
+    avoid = p.MakeItems(to=p.Worst())
+    learn = p.Update(losses=(p.Sft(), loss))
+    return (p.Collect(), p.BuildBatch(), SELECT, avoid, learn, p.FitRewards())
+
+
 ALGORITHM = p.Algorithm(
     name="optima",
     summary="the best plays of a task, right and short, are imitated or preferred",
@@ -50,7 +64,11 @@ ALGORITHM = p.Algorithm(
         "optim.epochs": p.Published("1 to 4", PAPER),
     },
     variants={
-        "dpo": {"cycle": (p.Collect(), p.BuildBatch(), COMPARE, PREFER, p.FitRewards())},
+        "dpo": {"cycle": _pairs(p.Rpo(beta=0.1, eta=1.0, per="token"))},
         "hybrid": {"cycle": ALTERNATE},
+        "ipo": {"cycle": _pairs(p.Ipo(per="token"))},
+        "simpo": {"cycle": _pairs(p.Simpo())},
+        "unlikelihood": {"cycle": _failures(p.Unlikelihood())},
+        "adversarial": {"cycle": _failures(p.Adversarial(per="token"))},
     },
 )

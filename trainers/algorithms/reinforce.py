@@ -1,4 +1,7 @@
-"""REINFORCE with a batch-mean baseline (Williams, 1992): the plainest policy gradient."""
+"""REINFORCE with a batch-mean baseline (Williams, 1992): the plainest policy gradient.
+
+The variant `constant` subtracts one number instead.
+"""
 
 from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
@@ -17,4 +20,5 @@ ALGORITHM = p.Algorithm(
     ),
     loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.SeqMeanTokenSum()),
     optim=p.OptimConfig(lr=1e-3),
+    variants={"constant": {"advantage.baseline": p.ConstantBaseline(value=0.5)}},
 )
