@@ -55,6 +55,35 @@ def test_a_public_class_name_stands_once_in_a_top_folder():
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
+def names(node: ast.AST) -> list[str]:
+    """The names that a class or a function brings: its own, of arguments, of fields."""
+    if isinstance(node, ast.ClassDef):
+        return [
+            node.name,
+            *(ast.unparse(s.target) for s in node.body if isinstance(s, ast.AnnAssign)),
+        ]
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        given = node.args
+        return [node.name, *(a.arg for a in given.posonlyargs + given.args + given.kwonlyargs)]
+    return []
+
+
+def test_no_name_has_a_word_that_the_glossary_bans():
+    table = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("| not |")[2]
+    banned = {
+        word for row in re.findall(r"^\| ([a-z, ]+) \|", table, re.M) for word in row.split(", ")
+    }
+    assert {"hire", "told"} <= banned
+    found = [
+        f"{path}: {name}"
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        for name in names(node)
+        if banned & set(snake(name).split("_"))
+    ]
+    assert found == []
+
+
 def parts(value: Any) -> set[type]:
     """The classes of every component in a configuration."""
     if dataclasses.is_dataclass(value):

@@ -130,7 +130,7 @@ class Loggers:
         self._waiting: dict[str, deque[dict[str, Any]]] = {}
         self._notes: dict[str, dict[str, Any]] = {}
         self._metrics, self._episodes = Tail(folder.metrics), Tail(folder.episodes)
-        self._told = 0
+        self._last_step = 0
 
     def __enter__(self) -> Loggers:
         self._notes = {name: self._note(name) for name in self.names}
@@ -212,8 +212,8 @@ class Loggers:
         for line in self._episodes.read().lines:
             with contextlib.suppress(DataError):
                 play = Episode.from_json(line)
-                if play.outcome.get("step", 0) > self._told:
-                    self._told = int(play.outcome["step"])
+                if play.outcome.get("step", 0) > self._last_step:
+                    self._last_step = int(play.outcome["step"])
                     found.append(play)
         return found
 

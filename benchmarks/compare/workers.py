@@ -41,11 +41,11 @@ def in_processes(
         StorageError: so too, where the disk refused a write of one.
     """
     rest = iter(todo)
-    crew = [_worker(threads) for _ in range(min(workers, len(todo)))]
+    started = [_worker(threads) for _ in range(min(workers, len(todo)))]
     try:
-        for worker in crew:
+        for worker in started:
             _next(worker, root, rest)
-        while busy := [w for w in crew if w.run is not None]:
+        while busy := [w for w in started if w.run is not None]:
             for worker in _ready(busy):
                 run, found = _received(worker, root)
                 if found is None:
@@ -56,7 +56,7 @@ def in_processes(
                     worker.process, worker.pipe = fresh.process, fresh.pipe
                 _next(worker, root, rest)
     finally:
-        _dismiss(crew)
+        _dismiss(started)
 
 
 def _worker(threads: int) -> _Worker:
@@ -104,13 +104,13 @@ def _death(exitcode: int | None) -> str:
     return f"the process ended with status {exitcode}"
 
 
-def _dismiss(crew: Sequence[_Worker]) -> None:
+def _dismiss(started: Sequence[_Worker]) -> None:
     """Let workers finish the update they are in, and go."""
-    for worker in crew:
+    for worker in started:
         if worker.run is not None and worker.process.is_alive() and worker.process.pid:
             os.kill(worker.process.pid, signal.SIGINT)
         worker.pipe.close()
-    for worker in crew:
+    for worker in started:
         worker.process.join()
 
 

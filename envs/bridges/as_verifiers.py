@@ -64,8 +64,8 @@ class CoevoTaskset(vf.Taskset[CoevoTask, CoevoConfig]):
             chat = world.reset(seed=seed)[0]["messages"]
             data = CoevoData(
                 name=f"{config.env}#{seed}",
-                system_prompt=told(chat, "system") or None,
-                prompt=told(chat, "user"),
+                system_prompt=messages_of(chat, "system") or None,
+                prompt=messages_of(chat, "user"),
                 info={"arguments": arguments, "seed": seed},
             )
             yield CoevoTask(data, config.task)
@@ -95,7 +95,7 @@ class CoevoEnv(vf.Env[CoevoEnvConfig]):
                 if over:
                     break
                 new = seen[before + 1 :] if world.env.prompt_style == "full" else seen
-                segment = await interaction.turn(told(new, "user"))
+                segment = await interaction.turn(messages_of(new, "user"))
         trace = interaction.trace
         if over:
             trace.record_reward("payoff", total, 1.0)
@@ -104,6 +104,6 @@ class CoevoEnv(vf.Env[CoevoEnvConfig]):
             trace.record_metric("unfinished", 1.0)
 
 
-def told(chat: Chat, role: str) -> str:
+def messages_of(chat: Chat, role: str) -> str:
     """Return what a role says in a chat."""
     return "\n\n".join(m["content"] for m in chat if m["role"] == role)

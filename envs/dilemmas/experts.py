@@ -49,7 +49,7 @@ def promises(skill: float) -> Replies:
     return Replies(texts, skill * np.array([0.8, 0.1, 0.1]) + (1 - skill) / 3)
 
 
-def told_hand(hand: str, skill: float) -> Replies:
+def claim_of_hand(hand: str, skill: float) -> Replies:
     """Return messages that tell a hand, mostly the own one."""
     honest = np.array([hand == other for other in HANDS])
     good = np.where(honest, HONEST, (1 - HONEST) / 2)

@@ -172,7 +172,7 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
             f"You are {seat} and play {self._how_long()} with {company}. "
             f"{'In every round all' if self.rounds > 1 else 'All'} players choose at the same "
             "time, without seeing what the others "
-            f"choose.\n{self._house_rules()}Points{each}:\n{table}\n"
+            f"choose.\n{self._table_rules()}Points{each}:\n{table}\n"
             f"Your goal is to get as many points as you can{goal}.\n{example}"
             f"{chr(10) + MESSAGE_FORMAT if self.messages else ''}"
         )
@@ -187,7 +187,7 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
             f"{self.continuation:g}, up to {self.rounds} rounds)"
         )
 
-    def _house_rules(self) -> str:
+    def _table_rules(self) -> str:
         """Say what comes before the choice, and what may happen to it."""
         said = []
         if self.messages:

@@ -35,7 +35,7 @@ from coevo.envs.core.factories import simultaneous
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.quoting import quote_line
 from coevo.envs.core.task import Replies, mostly
-from coevo.envs.dilemmas.experts import split_claim, told_hand
+from coevo.envs.dilemmas.experts import claim_of_hand, split_claim
 from coevo.envs.dilemmas.rounds import (
     MESSAGE_FORMAT,
     MESSAGE_LENGTH,
@@ -156,7 +156,7 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
     def expert(self, seat: str, skill: float) -> Replies:
         """Return a message that names the hand, mostly, or a claim that depends on both hands."""
         if self.phase == "message":
-            return told_hand(self.hands[self.round][self.seats.index(seat)], skill)
+            return claim_of_hand(self.hands[self.round][self.seats.index(seat)], skill)
         good = split_claim(self.info(seat), [int(c) for c in self.claims])
         return mostly(self.claims, dict(zip(self.claims, good, strict=True)), skill)
 

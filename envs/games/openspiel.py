@@ -44,7 +44,7 @@ from coevo.envs.games.states import (
     shorten,
     view,
 )
-from coevo.envs.games.story import Names, since, story, told
+from coevo.envs.games.story import Names, narrated, since, story
 
 FULL_LENGTH, TERSE_LENGTH = 4000, 240
 """Characters of a generic description; the middle of a longer one is cut out."""
@@ -196,7 +196,7 @@ class OpenSpielTask(Task[OpenSpielConfig]):
             return ""
         steps = self._steps if state is self.state else story(state, self.name_of)
         own, steps = since(steps, player)
-        said = ", ".join(told(steps, player))
+        said = ", ".join(narrated(steps, player))
         when = "Since your last move" if own else "So far"
         return f"{when}: {shorten(said, 400)}." if said else ""
 

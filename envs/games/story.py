@@ -35,10 +35,10 @@ def since(steps: list[Names], player: int) -> tuple[bool, list[Names]]:
     return at >= 0, steps[max(at, 0) :]
 
 
-def told(steps: list[Names], player: int) -> list[str]:
+def narrated(steps: list[Names], player: int) -> list[str]:
     """Return what others and chance did, in words.
 
-    >>> told([{0: "left", 1: "up"}, {-1: "heads"}], player=0)
+    >>> narrated([{0: "left", 1: "up"}, {-1: "heads"}], player=0)
     ['player_1 plays up', 'heads']
     """
     said = []

@@ -236,7 +236,7 @@ class Fishery(Society[FisheryConfig]):
             moves = listed(self.moves_of(seat))
             return "\n".join([*lines, f"How many tons do you catch? Legal moves: {moves}"])
         lines = self._catches(seat) if self.phase == "message" or not self.said else []
-        lines += self._told(seat)
+        lines += self._quoted_messages(seat)
         if self.phase == "message":
             return "\n".join([*lines, "Your message to all?"])
         moves = listed(self.moves_of(seat), 21)
@@ -247,7 +247,7 @@ class Fishery(Society[FisheryConfig]):
         since = order.index(seat) + 1 if seat in self.said else 0
         return [(a, self.said[a]) for a in order[since:]]
 
-    def _told(self, seat: str) -> list[str]:
+    def _quoted_messages(self, seat: str) -> list[str]:
         return [f"{a} said: {quote_line(text, MESSAGE_LENGTH)}" for a, text in self._heard(seat)]
 
     def _catches(self, seat: str) -> list[str]:

@@ -184,16 +184,16 @@ class Hiring(Society[HiringConfig]):
     def situation(self, seat: str) -> str:
         moves = f"Legal moves: {', '.join(map(answer, self.moves_of(seat)))}"
         if seat == EMPLOYER:
-            return f"{self._told()}. Whom do you hire? {moves}"
+            return f"{self._announced()}. Whom do you hire? {moves}"
         return f"Your skill is {self.skills[seat]} percent. What do you report? {moves}"
 
-    def _told(self) -> str:
+    def _announced(self) -> str:
         said = ", ".join(f"{worker} {report} percent" for worker, report in self.reports.items())
         return f"The reports: {said}"
 
     def terse(self, seat: str) -> str:
         if seat == EMPLOYER:
-            return f"{self._told()}. Hire one. Answer as {answer(self.workers[0])}"
+            return f"{self._announced()}. Hire one. Answer as {answer(self.workers[0])}"
         return (
             f"Your chance to succeed is {self.skills[seat]} percent. Report it; pay: "
             f"{self.config.pay} score. Answer [10], [20], ..., [90]"

@@ -167,10 +167,10 @@ class Stackelberg(Society[StackelbergConfig]):
             order = "/".join(self.rows)
             return "\n".join([*lines, f"What do you announce, as percent of {order}? {moves}"])
         return "\n".join(
-            [*lines, f"The leader announced: {self._told()}.", f"Your choice? {moves}"]
+            [*lines, f"The leader announced: {self._announced()}.", f"Your choice? {moves}"]
         )
 
-    def _told(self) -> str:
+    def _announced(self) -> str:
         shares = str(self.announced).split("/")
         return ", ".join(f"{row} {n}%" for row, n in zip(self.rows, shares, strict=True))
 
@@ -185,7 +185,7 @@ class Stackelberg(Society[StackelbergConfig]):
         if seat == LEADER:
             order = "/".join(self.rows)
             return f"{head} You lead: percent of {order}. Answer {listed(moves, 3)}"
-        return f"{head} Leader: {self._told()}. Answer {' or '.join(map(answer, moves))}"
+        return f"{head} Leader: {self._announced()}. Answer {' or '.join(map(answer, moves))}"
 
     def draw(self) -> str:
         lines = [f"round {n}: {mix}, {reply}" for n, (mix, reply) in enumerate(self.history, 1)]

@@ -62,12 +62,12 @@ class CodeSearch:
         del parts[self._found]
         return list(parts.values())
 
-    def left(self, told: list[tuple[str, Answer]]) -> int:
+    def left(self, answers: list[tuple[str, Answer]]) -> int:
         """Return the codes that agree with all answers, as bits."""
         return sum(
             1 << i
             for i, code in enumerate(self.codes)
-            if all(answered(guess, code) == answer for guess, answer in told)
+            if all(answered(guess, code) == answer for guess, answer in answers)
         )
 
     def total(self, left: int) -> int:

@@ -129,7 +129,7 @@ class Judge(RewardModule):
         for i, k in at:
             turn, place = episodes[i].turns[k], (i, k)
             asked = q.pointwise(q.asked_of(turn), q.answer_of(turn))
-            inquiry.add(asked, (place,), partial(_told, (place,), (q.YES,)))
+            inquiry.add(asked, (place,), partial(_opinions_of, (place,), (q.YES,)))
 
     def _pairs(
         self,
@@ -152,7 +152,7 @@ class Judge(RewardModule):
                     words = [q.answer_of(turns[p]) for p in (one, other)]
                     both = (one, other)
                     asked = q.pairwise(q.asked_of(turns[one]), *words)
-                    inquiry.add(asked, both, partial(_told, both, (q.FIRST, q.SECOND)))
+                    inquiry.add(asked, both, partial(_opinions_of, both, (q.FIRST, q.SECOND)))
 
     def _orders(
         self,
@@ -173,7 +173,7 @@ class Judge(RewardModule):
                 inquiry.add(asked, part, partial(_ranked, part))
 
 
-def _told(about: tuple[Place, ...], words: tuple[str, ...], said: str) -> list[Opinion]:
+def _opinions_of(about: tuple[Place, ...], words: tuple[str, ...], said: str) -> list[Opinion]:
     """Return 1 for the reply that an answer stands for, 0 for others."""
     return [(place, float(said == word)) for place, word in zip(about, words, strict=True)]
 

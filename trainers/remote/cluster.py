@@ -120,7 +120,7 @@ def _check_there(given: str) -> None:
     try:
         socket.create_connection((host, int(port)), timeout=ANSWER).close()
     except OSError:
-        raise ConfigError(_nobody(f"RAY_ADDRESS={given} does not answer")) from None
+        raise ConfigError(_no_cluster(f"RAY_ADDRESS={given} does not answer")) from None
     names = {_text(path) for path in Path("/proc").glob("[0-9]*/comm")}
     if names and "raylet" not in names:
         raise ConfigError(
@@ -147,10 +147,10 @@ def _unjoined(given: str, error: Exception) -> str:
             "set RAY_AUTH_MODE=token here, with the token in ~/.ray/auth_token or RAY_AUTH_TOKEN"
         )
     at = f"RAY_ADDRESS={given} does not answer" if given else "there is none on this machine"
-    return _nobody(at)
+    return _no_cluster(at)
 
 
-def _nobody(where: str) -> str:
+def _no_cluster(where: str) -> str:
     return (
         f"--ray auto joins a cluster, but {where}; start one (ray start --head), or use --ray local"
     )

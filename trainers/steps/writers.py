@@ -102,7 +102,7 @@ class Reflect(_Improving):
     name: Literal["reflect"] = "reflect"
 
     def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
-        told = _told(found[: self.shown])
+        shown = _shown_texts(found[: self.shown])
         return (
             {
                 "role": "system",
@@ -112,7 +112,7 @@ class Reflect(_Improving):
             {
                 "role": "user",
                 "content": f"The instruction now:\n{quote(text)}\n\nEpisodes that went badly with "
-                f"it:\n{told or NOTHING}",
+                f"it:\n{shown or NOTHING}",
             },
         )
 
@@ -125,7 +125,7 @@ class Review(_Improving):
 
     def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
         at = np.linspace(0, len(found) - 1, min(self.shown, len(found))).round().astype(int)
-        told = _told([found[k] for k in at])
+        shown = _shown_texts([found[k] for k in at])
         return (
             {
                 "role": "system",
@@ -136,12 +136,12 @@ class Review(_Improving):
             {
                 "role": "user",
                 "content": f"The rubric now:\n{quote(text)}\n\nAnswers that were graded by it:\n"
-                f"{told or NOTHING}",
+                f"{shown or NOTHING}",
             },
         )
 
 
-def _told(found: Sequence[tuple[float, Episode]]) -> str:
+def _shown_texts(found: Sequence[tuple[float, Episode]]) -> str:
     return "\n\n".join(f"Worth {worth:g}:\n{quote(_transcript(e))}" for worth, e in found)
 
 

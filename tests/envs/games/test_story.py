@@ -6,7 +6,7 @@ import pytest
 
 from coevo.envs import make
 from coevo.envs.games.openings import drawn
-from coevo.envs.games.story import since, story, told
+from coevo.envs.games.story import narrated, since, story
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_steps_told_as_they_are_made_are_those_of_the_history(options):
         while env.awaiting:
             task, player = env.task, env.task.seats.index(env.agent_selection)
             steps = story(task.state, task.name_of)
-            assert told(since(steps, player)[1], player) == told(
+            assert narrated(since(steps, player)[1], player) == narrated(
                 since(task._steps, player)[1], player
             )
             assert task.news(task.state, player) == task.news(task.state.clone(), player)
