@@ -89,15 +89,15 @@ def test_the_order_of_plays_does_not_matter(spec, data):
 def test_padding_gets_nothing_and_changes_nothing(spec, data, turns, tokens):
     batch = data.draw(plays(spec))
     padded, width = LAWS.widen(batch, turns, tokens), batch.turn_of_BS.shape[1]
-    plain, wide = advantages(spec, batch), advantages(spec, padded)
-    assert torch.allclose(plain.advantage_BS, wide.advantage_BS[:, :width], rtol=0, atol=1e-9)
-    assert bool((wide.advantage_BS[~padded.token_mask_BS] == 0).all())
-    assert plain.state == pytest.approx(wide.state)
+    (plain, kept, _), (wide, also, _) = advantages(spec, batch), advantages(spec, padded)
+    assert torch.allclose(plain.advantage_CL, wide.advantage_CL[:, :width], rtol=0, atol=1e-9)
+    assert bool((wide.advantage_CL[~padded.token_mask_BS] == 0).all())
+    assert kept == pytest.approx(also)
 
 
 @pytest.mark.parametrize("spec", [s for _, s in POLICY_LOSSES], ids=[n for n, _ in POLICY_LOSSES])
 @FEW
-@given(inputs=LAWS.loss_inputs(), size=st.integers(1, 4), pad=st.integers(0, 3))
+@given(inputs=LAWS.drawn_inputs(), size=st.integers(1, 4), pad=st.integers(0, 3))
 def test_micro_batches_and_padding_change_no_gradient(spec, inputs, size, pad):
     full, gradient_BL, _ = LAWS.loss_and_gradient(spec, inputs, len(inputs.logp_CL))
     split, split_gradient_BL, _ = LAWS.loss_and_gradient(spec, inputs, size, pad)
@@ -108,7 +108,7 @@ def test_micro_batches_and_padding_change_no_gradient(spec, inputs, size, pad):
 
 @pytest.mark.parametrize("spec", [s for _, s in POLICY_LOSSES], ids=[n for n, _ in POLICY_LOSSES])
 @FEW
-@given(inputs=LAWS.loss_inputs(), data=st.data())
+@given(inputs=LAWS.drawn_inputs(), data=st.data())
 def test_the_order_of_rows_changes_no_gradient(spec, inputs, data):
     order = torch.tensor(data.draw(st.permutations(range(len(inputs.logp_CL)))))
     plain, gradient_BL, _ = LAWS.loss_and_gradient(spec, inputs, 2)

@@ -163,7 +163,8 @@ def test_the_schedule_of_replay_weighs_the_loss_and_not_the_advantages(started):
     for step in range(3):
         collected = run.collector.collect(step)
         batch = build(collected.episodes, collected.groups, run.learners)
-        run.collector.remember(collected, batch, batch.turn_of_BS * 0 + 1.0, step)
+        batch = replace(batch, advantage_CL=batch.mask_CL * 1.0)
+        run.collector.remember(collected, batch, step)
         rng = np.random.default_rng([run.config.seed, step, 2])
         state = copy.deepcopy(run.collector.replay)
         extra, again = state.extra(step, rng), run.collector.replay_pass(step)
