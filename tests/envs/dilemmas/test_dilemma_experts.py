@@ -4,7 +4,7 @@ import pytest
 from coevo.agents import ExpertAgent
 from coevo.benchmarks.evaluate import evaluate
 from coevo.envs import make
-from coevo.envs.dilemmas.experts import reciprocal, split_claim, told_hand
+from coevo.envs.dilemmas.experts import claim_of_hand, reciprocal, split_claim
 
 ITERATED, SPLIT = "coevo/iterated_game-v0", "coevo/trust_and_split-v0"
 
@@ -49,7 +49,7 @@ def test_three_choices_are_all_one_to_it():
 
 
 def test_messages_tell_the_own_hand():
-    replies, odds = told_hand("paper", 1)
+    replies, odds = claim_of_hand("paper", 1)
     assert replies[int(odds.argmax())] == "[say: I have paper.]"
     assert odds.max() == pytest.approx(0.9)
 
