@@ -44,32 +44,37 @@ def uncorrected(self, logp_old_CL, logp_behaviour_CL, mask_CL):
     return Correction(torch.ones_like(logp_old_CL), torch.ones_like(mask_CL))
 
 
-def with_itself(self, y, frame, state):
-    return FULL_GROUP(GroupMean(by=self.by), y, frame, state)
+def with_itself(self, e):
+    return FULL_GROUP(GroupMean(by=self.by), e)
 
 
-def all_agents(self, a, y, frame):
-    return GROUP_STD(replace(self, by="group"), a, y, frame)
+def all_agents(self, e):
+    return GROUP_STD(replace(self, by="group"), e)
 
 
-def pooled_mean(self, y, frame, state):
-    return FULL_GROUP(replace(self, by="game"), y, frame, state)
+def pooled_mean(self, e):
+    return FULL_GROUP(replace(self, by="game"), e)
 
 
-def alone_is_nothing(self, y, frame, state):
-    return FULL_GROUP(replace(self, single="zero"), y, frame, state)
+def alone_is_nothing(self, e):
+    return FULL_GROUP(replace(self, single="zero"), e)
 
 
-def whole_batch(self, y, frame, state):
-    return BatchMean()(y, frame, state)
+def whole_batch(self, e):
+    return BatchMean()(e)
 
 
-def summed(self, parts):
-    return WeightedSum()(parts)
+def summed(self, batch, weight_K):
+    return WeightedSum()(batch, weight_K)
 
 
-def unscaled(self, a, y, frame):
-    return a
+def first_takes_all(self, batch, weight_K):
+    total_BT = WeightedSum()(batch, weight_K)
+    return torch.stack([total_BT, *[torch.zeros_like(total_BT)] * (len(weight_K) - 1)], dim=-1)
+
+
+def unchanged(self, e):
+    return e
 
 
 def kept(self, x, generator):
@@ -84,10 +89,6 @@ def plain_gradient(self, ratio_CL, x):
     return PolicyGradient()(ratio_CL, x)
 
 
-def each_alone(self, table):
-    return table
-
-
 def careless(game, weight_U, action, levels=causal_game.LEVELS):
     return causal_game.policies(game.payoffs_UXYS.shape[2], levels)[0]
 
@@ -95,17 +96,17 @@ def careless(game, weight_U, action, levels=causal_game.LEVELS):
 FULL_GROUP, GROUP_STD = GroupMean.__call__, GroupStd.__call__
 BROKEN = [
     ("agent_norm", GroupStd, "__call__", all_agents, "E[A^2]"),
-    ("bnpo_optimum", BetaPdf, "__call__", unscaled, "p ~ Beta(1, 5): BNPO"),
+    ("bnpo_optimum", BetaPdf, "__call__", unchanged, "p ~ Beta(1, 5): BNPO"),
     ("causal_levels", causal_game, "best_reply", careless, "gain over pure commitments"),
     ("cov_entropy", ClipCov, "__call__", kept, "entropy, Clip-Cov - PPO"),
     ("cov_entropy", KlCov, "batch_statistics", unmarked, "entropy, KL-Cov - PPO"),
     ("dr_mas_spikes", GroupMean, "__call__", pooled_mean, "scales: factor"),
     ("gated_accumulation", Gated, "__call__", summed, "completion, gated"),
-    ("gdpo_collapse", Decoupled, "__call__", summed, "P(both), scales 1 and 0.1"),
+    ("gdpo_collapse", Decoupled, "__call__", first_takes_all, "P(both), scales 1 and 0.1"),
     ("mars_centre", AgentMean, "__call__", whole_batch, "Kuhn"),
     ("offline_bandit", Opmd, "__call__", plain_gradient, "OPMD"),
     ("offline_bandit", Rec, "__call__", plain_gradient, "REC-OneSide"),
-    ("polychromic", ShareSet, "__call__", each_alone, "min(P1, P2), set credit"),
+    ("polychromic", ShareSet, "__call__", unchanged, "min(P1, P2), set credit"),
     ("rloo_unbiased", LeaveOneOut, "__call__", with_itself, "standard errors of leave one out"),
     ("ssp_gate", GroupMean, "__call__", alone_is_nothing, "gain of a learning proposer"),
     ("tis_cosine", TokenTis, "__call__", uncorrected, "gain by token_tis"),
