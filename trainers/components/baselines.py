@@ -109,8 +109,8 @@ class LeaveOneOut(Baseline):
 
     Independent of what was done in the episode, hence unbiased: besides all entries of the
     trajectory, those of the other seats of its episode are left out, since what a seat does moves
-    their rewards as well. One seat and one value per row: G / (G - 1) times `group`. A group of
-    one episode gives 0.
+    their rewards as well. One seat and one value per row: G / (G - 1) times `group_mean`. A group
+    of one episode gives 0.
 
     >>> e = Estimate.of([[1.0], [0.0], [0.0], [1.0]], "row")
     >>> LeaveOneOut()(e).y.round(decimals=4).tolist()

@@ -272,7 +272,8 @@ class Entropy(Regulariser):
 class Nll(Regulariser):
     """Imitate every sampled token: -coef logp.
 
-    Aggregated like the policy loss: beside kind `pg` it equals a baseline lowered by coef (AsymRE).
+    Aggregated like the policy loss: beside `policy_gradient` it equals a baseline
+    lowered by coef (AsymRE).
 
     >>> Nll(coef=0.5)(Batch.from_tokens([[-2.0]])).loss_CL.tolist()
     [[1.0]]

@@ -592,7 +592,7 @@ class SumNorm:
     """Constant denominator without the rows: sum / max_length.
 
     verl's `seq-mean-token-sum-norm`: its name says mean over rows and its code does not divide by
-    their number, so the step grows with the batch. `const` is Dr. GRPO's.
+    their number, so the step grows with the batch. `constant_mean` is Dr. GRPO's.
 
     >>> mask_CL = torch.tensor([[True, True, True], [True, False, False]])
     >>> float(SumNorm()(torch.ones(2, 3), mask_CL, Denominators.of(mask_CL, 8)))

@@ -125,7 +125,7 @@ class EmaMagnet:
 
 
 Magnet = Annotated[SnapshotMagnet | EmaMagnet, choice()]
-"""The moving reference that the regulariser `magnet` measures the distance to."""
+"""The moving reference that the regulariser `magnet_kl` measures the distance to."""
 
 
 def schedule(optim: OptimConfig, step: int, done: float) -> float:

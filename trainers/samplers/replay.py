@@ -120,7 +120,7 @@ class RemixReplay:
 
 
 class RemixBuffer(ReplayBuffer):
-    """The episodes that `remix` keeps.
+    """The episodes that `remix_replay` keeps.
 
     Args:
         config: what it keeps.
@@ -201,7 +201,7 @@ class SpearReplay:
 
 
 class SpearBuffer(ReplayBuffer):
-    """The episodes that `spear` keeps.
+    """The episodes that `spear_replay` keeps.
 
     Args:
         config: what it keeps.

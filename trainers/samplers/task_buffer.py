@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.errors import DataError
 from coevo.trainers.samplers.kept import WithoutMemory
@@ -117,5 +117,5 @@ def _left(episodes: Iterable[Episode]) -> list[Mapping[str, Any]]:
     return [item for e in whole for turn in e.turns for item in turn.notes.get("keep", ())]
 
 
-TaskBuffer = KeptTasks
+TaskBuffer = Annotated[KeptTasks, choice()]
 """What is done with what episodes leave."""
