@@ -146,7 +146,7 @@ COMPOSITION = {
     "kl_cov": "outcome / group_mean / group_std | unclipped | token_mean | kl_cov",
     "polychromic": "outcome / - / - + share_set | ppo_clip 0.2 | token_mean",
     "mars": "to_go / agent_mean / - | dual_clip 0.2 | token_mean | ema_magnet",
-    "ssp": "outcome / group_mean(play+role) / group_std(play+role) | dual_clip 0.2,0.285"
+    "ssp": "outcome / group_mean(episode+role) / group_std(episode+role) | dual_clip 0.2,0.285"
     " | token_mean | kl",
     "dr_mas": "outcome / group_mean(group+agent) / group_std(group+agent) per turn"
     " | ppo_clip 0.2 | token_mean",

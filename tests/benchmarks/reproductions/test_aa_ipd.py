@@ -144,8 +144,8 @@ def test_the_baseline_at_another_round_fails(monkeypatch):
     """Return-to-go falls with the rounds: a baseline over all of them punishes late moves."""
     loo = LeaveOneOut.__call__
 
-    def pooled(self, y, frame, state):
-        return loo(replace(self, by="group+agent"), y, frame, state)
+    def pooled(self, e):
+        return loo(replace(self, by="group+agent"), e)
 
     monkeypatch.setattr(LeaveOneOut, "__call__", pooled)
     figures = CLAIM.run([0]).figures

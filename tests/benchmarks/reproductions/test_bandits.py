@@ -219,8 +219,8 @@ def test_a_proposer_without_a_gate_asks_what_nobody_can_answer():
 def test_a_proposer_whose_baseline_is_itself_does_not_learn(monkeypatch):
     mean = GroupMean.__call__
 
-    def nothing_alone(self, y, frame, state):
-        return mean(replace(self, single="zero"), y, frame, state)
+    def nothing_alone(self, e):
+        return mean(replace(self, single="zero"), e)
 
     monkeypatch.setattr(GroupMean, "__call__", nothing_alone)
     found = ssp_gate.CLAIM.measures("open", steps=10)
