@@ -148,6 +148,10 @@ def source(config: Algorithm) -> str:
 # ---- Printing ----------------------------------------------------------------------------------
 
 
+NARROW = 42
+"""Characters of the widest column in a terminal of a hundred."""
+
+
 def _list(*, as_json: bool) -> int:
     configs = ALGORITHMS.values()
     if as_json:
@@ -169,8 +173,11 @@ def _list(*, as_json: bool) -> int:
 
 def _lines(config: Algorithm) -> str:
     advantage, *loss = in_short(config)
-    variants = [f"variants: {', '.join(config.variants)}"] if config.variants else []
-    return "\n".join([advantage, " | ".join(loss), *variants])
+    last, variants = " | ".join(loss), f"variants: {', '.join(config.variants)}"
+    if not config.variants:
+        return f"{advantage}\n{last}"
+    between = " | " if len(last) + len(variants) < NARROW else "\n"
+    return f"{advantage}\n{last}{between}{variants}"
 
 
 def _show(config: Algorithm) -> None:

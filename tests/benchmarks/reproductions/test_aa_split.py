@@ -54,8 +54,8 @@ def test_the_four_ways_part(rows):
 def test_without_the_deal_in_its_baseline_it_fails(monkeypatch, rows):
     loo = LeaveOneOut.__call__
 
-    def whole_batch(self, y, frame, state):
-        return loo(replace(self, by="agent+turn"), y, frame, state)
+    def whole_batch(self, e):
+        return loo(replace(self, by="agent+turn"), e)
 
     monkeypatch.setattr(LeaveOneOut, "__call__", whole_batch)
     found = rows()

@@ -54,8 +54,8 @@ def test_a_reward_that_reviewers_share_is_told(monkeypatch):
 def test_with_a_weak_judge_a_broken_whitening_per_role_adds_nothing(monkeypatch):
     whiten = TokenStd.__call__
 
-    def pooled(self, a, y, frame):
-        return whiten(TokenStd(by="policy"), a, y, frame)
+    def pooled(self, e):
+        return whiten(TokenStd(by="policy"), e)
 
     plain = course("weak", steps=60)["accuracy"]
     apart = course("role", steps=60)["accuracy"]

@@ -170,7 +170,7 @@ def test_parts_are_whole_groups_and_their_number_changes_last_digits_alone(confi
             seen += [len(p.specs) for p in parts]
             return [play_part(p, run.envs, agents) for p in parts]
 
-        run.collector.play = play
+        run.collector.backend = play
         episodes = [json.loads(text) for text in played(run)[0]]
         turns[parts] = [(e["task"], t) for e in episodes for t in e["turns"]]
         assert seen == {1: [16], 2: [8, 8], 99: [4] * 4}[parts]
