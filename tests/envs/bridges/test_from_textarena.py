@@ -11,7 +11,7 @@ import coevo.envs
 from coevo.envs.core.errors import ConfigError, MissingExtraError, UnknownNameError
 
 BRIDGE = "coevo/textarena-v0"
-REASON = "pip install 'coevo[bridges]'"
+REASON = "pip install -c constraints.txt -e '.[bridges]'"
 CARDS = re.compile(r"\[(?:play|discard|draw)[^\]]*\]")
 
 
