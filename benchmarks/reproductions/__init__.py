@@ -19,7 +19,7 @@ NAMES = tuple(sorted(module.name for module in iter_modules(claims.__path__)))
 """Names of all claims."""
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)
 def claim(name: str) -> Claim:
     """Return the claim of a name, which is that of its file."""
     found: Claim = import_module(f"{claims.__name__}.{name}").CLAIM

@@ -113,7 +113,7 @@ def is_clear(result) -> bool:
     if result.status == 0:
         return True
     one = result.err.count("\n") == 1 and result.err.startswith("coevo: ")
-    return result.status in (1, 2) and one and "unexpected" not in result.err
+    return result.status in (1, 2) and one and "error: unexpected" not in result.err
 
 
 @pytest.mark.slow

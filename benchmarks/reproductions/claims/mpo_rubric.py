@@ -45,7 +45,7 @@ LINES = 12
 HACKED, ORACLE = "+quality\n+keyword", "+quality"
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)
 def essays(draw: int) -> tuple[str, ...]:
     """Return the essays of a draw, features in words."""
     rng = np.random.default_rng([draw, 12])

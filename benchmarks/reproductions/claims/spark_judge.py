@@ -1,6 +1,6 @@
 """SPARK: verdicts that were paid for make a judge of the solver; without them it stays a coin."""
 
-from functools import cache
+from functools import lru_cache
 from math import ceil
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect
@@ -23,7 +23,7 @@ ENOUGH = 0.02
 """By how much recycling must better the judge, and must not worsen the solver."""
 
 
-@cache
+@lru_cache(maxsize=64)
 def _start(seed: int) -> DigitNet:
     return begun(Prompts(), seed)
 
