@@ -80,7 +80,7 @@ arm = replace(it.CLAIM.arms["mpo"], changes=it._first("+keyword"))
 made = configured(arm, 0, it.CLAIM.changes)
 quickly = lambda step: replace(step, updates=2, first=1) if isinstance(step, Every) else step
 made = replace(made, cycle=tuple(map(quickly, made.cycle)))
-world = {"env": it.BANDIT, "env_options": it.world_of(0)}
+world = {"env": it.BANDIT, "env_options": {"prompt_style": "terse", **it.world_of(0)}}
 given = TrainConfig(algorithm=made, model="table", steps=5, **world)
 """,
         {"module": "coevo.trainers.steps", "owner": "RewriteText", "method": "__call__"},
