@@ -28,6 +28,7 @@ from coevo.trainers.learners.settings import (
     ValueCritic,
 )
 from coevo.trainers.loss import LossConfig
+from coevo.trainers.samplers import Replay
 from coevo.trainers.steps import GIVERS, POLICY_GRADIENT, AnyStep
 
 __all__ = [
@@ -191,6 +192,8 @@ class Algorithm:
             )
         if self.collect.staleness:
             yield from self._ahead_conflicts()
+        if self.collect.replay is not None:
+            yield from self._replay_conflicts(self.collect.replay)
         if baseline.compares_episodes and self.collect.group_size < 2:
             yield (
                 f"advantage.baseline={baseline.name!r} compares episodes of one task, but "
@@ -205,13 +208,20 @@ class Algorithm:
                     f"{given} and cycle step {step} contradict each other: it changes what is "
                     "played in its own update, and that was played before"
                 )
-        taught = any("advantages" in step.needs for step in self.cycle)
-        if taught and not self.loss.corrects:
-            yield (
-                f"{given} and loss.anchor={self.loss.anchor!r} contradict each other: the ratio "
-                "would not see that older weights have played; add "
-                "loss.is_correction=token_tis, or set loss.anchor=behaviour"
-            )
+        if self._learns_advantages:
+            yield from _uncorrected(given, "loss", self.loss)
+
+    def _replay_conflicts(self, replay: Replay) -> Iterator[str]:
+        given = f"collect.replay={replay.name!r}"
+        if not replay.mixes:
+            own = self.replay_loss
+            yield from _uncorrected(given, "replay_loss" if own else "loss", own or self.loss)
+        elif self._learns_advantages:
+            yield from _uncorrected(given, "loss", self.loss)
+
+    @property
+    def _learns_advantages(self) -> bool:
+        return any("advantages" in step.needs for step in self.cycle)
 
     @property
     def needs_greedy(self) -> bool:
@@ -232,3 +242,13 @@ class Algorithm:
         by_replay = replay is not None and replay.moves_reference
         by_step = any(step.moves_reference for step in self.cycle)
         return self.needs_reference and (by_replay or by_step)
+
+
+def _uncorrected(given: str, name: str, loss: LossConfig) -> Iterator[str]:
+    """Refuse to learn from episodes of older weights as if they were of today's."""
+    if not loss.corrects:
+        yield (
+            f"{given} and {name}.anchor={loss.anchor!r} contradict each other: the ratio would not "
+            f"see that older weights have played; add {name}.is_correction=token_tis, or set "
+            f"{name}.anchor=behaviour"
+        )

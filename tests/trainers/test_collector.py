@@ -13,14 +13,22 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
 from coevo.trainers.algorithm import CollectConfig
 from coevo.trainers.build import build
-from coevo.trainers.components import GreedyBaseline, Kl
+from coevo.trainers.components import GreedyBaseline, Kl, TokenTis
+from coevo.trainers.loss import LossConfig
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.samplers import RefillError, RemixReplay, SpearReplay
 from coevo.trainers.samplers.allocate import Knapsack, Vade
 from coevo.trainers.samplers.selection import KeepDynamic
 
-REMIX = {"collect.replay": RemixReplay(share=0.9, until=4), "collect.group_size": 2}
-SPEAR = {"collect.replay": SpearReplay(capacity=2, horizon=4, older=3)}
+REMIX = {
+    "collect.replay": RemixReplay(share=0.9, until=4),
+    "collect.group_size": 2,
+    "loss.anchor": "behaviour",
+}
+SPEAR = {
+    "collect.replay": SpearReplay(capacity=2, horizon=4, older=3),
+    "replay_loss": LossConfig(anchor="behaviour"),
+}
 
 
 @pytest.fixture
@@ -175,6 +183,44 @@ def test_the_schedule_of_replay_weighs_the_loss_and_not_the_advantages(started):
             assert advantage_B.tolist() == pytest.approx(expected)
             passes.append(weight)
     assert passes and min(passes) < 1.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "advice"),
+    [
+        (REMIX | {"loss.anchor": "old"}, "add loss.is_correction=token_tis, or set loss.anchor="),
+        (SPEAR | {"replay_loss": None}, "add loss.is_correction=token_tis, or set loss.anchor="),
+        (SPEAR | {"replay_loss": LossConfig()}, "set replay_loss.anchor=behaviour"),
+        (SPEAR | {"replay_loss": LossConfig(), "loss.anchor": "behaviour"}, "set replay_loss"),
+    ],
+)
+def test_old_episodes_are_not_learnt_from_as_if_they_were_new(config, changes, advice):
+    with pytest.raises(ConfigError, match=r"collect\.replay='.*' and .*" + advice) as refused:
+        config("grpo", changes)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        REMIX | {"loss.anchor": "old", "loss.is_correction": TokenTis()},
+        SPEAR | {"replay_loss": None, "loss.anchor": "behaviour"},
+        SPEAR | {"replay_loss": LossConfig(is_correction=TokenTis())},
+    ],
+)
+def test_old_episodes_are_learnt_from_under_a_correction(config, changes):
+    assert config("grpo", changes).algorithm.collect.replay is not None
+
+
+def test_a_correction_of_the_replay_loss_sees_how_far_the_policy_has_moved(started):
+    tis = {"replay_loss": LossConfig(is_correction=TokenTis()), "optim.lr": 3e-3}
+    run = started(SPEAR | tis | {"collect.episodes": 8}, "reinforce")
+    shares = []
+    for _ in range(4):
+        metrics, _ = loop.update(run)
+        step_of(run)
+        shares += [v for k, v in metrics.items() if k == "replay/is_correction/effective"]
+    assert shares and min(shares) < 1.0 - 1e-6
 
 
 @pytest.mark.parametrize("changes", [REMIX, SPEAR, {"collect.tasks": 3}], ids=str)

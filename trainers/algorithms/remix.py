@@ -9,8 +9,8 @@ fresh and the current policy becomes the reference.
 
 The last policy is the one that the update starts from, which the last update left behind; so at
 the first step of an update the second KL is 0. Group advantages of replayed groups are those of
-their own outcomes. `--set collect.replay=remix_replay` on another record (`grpo`) replays without
-this clip: its ratio is anchored at the start of the update and does not see who sampled; add `--set
+their own outcomes. `--set collect.replay=remix_replay` on another algorithm (`grpo`) replays
+without this clip, and is refused where the ratio does not see who sampled: add `--set
 loss.anchor=behaviour`.
 
 Inferred: numbers are from detailed notes on the paper, its code could not be read; the KL's

@@ -7,7 +7,8 @@ tokens of high covariance (Clip-Cov, ratio 0.02) and compares with the policy th
 
 Not copied: the released code builds the micro-batches of that pass from the on-policy batch.
 Left out: the bonus for tool calls that fades by a cosine, since games have no tools.
-The inner algorithm is GRPO; any other algorithm takes `collect.replay=spear_replay` as well.
+The inner algorithm is GRPO; another one takes `collect.replay=spear_replay` together with a
+`replay_loss` that sees which policy sampled, such as `replay_loss={anchor: behaviour}`.
 """
 
 from coevo.envs.rewards import Format

@@ -24,6 +24,7 @@ from coevo.trainers.learners.algorithm_settings import AlgorithmSettings
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.settings import OptimConfig
 from coevo.trainers.learners.utterance_critic import CRITICS
+from coevo.trainers.loss import LossConfig
 from coevo.trainers.losses import Loss, Policy
 from coevo.trainers.progress import Progress
 from coevo.trainers.tensors import expand_rows
@@ -181,7 +182,7 @@ class ReplayUpdate(Step):
         if again is None:
             return
         (batch, advantage_B, weight), algorithm = again, ctx.algorithm
-        batch = scored(algorithm, ctx.learners, batch)
+        batch = scored(algorithm, ctx.learners, batch, algorithm.replay_loss)
         a_BS = expand_rows(advantage_B, batch.turn_of_BS)
         batch = replace(batch, advantage_CL=batch.cut(a_BS))
         ctx.metrics["replay/trajectories"] = float(len(advantage_B))
@@ -199,22 +200,45 @@ class ReplayUpdate(Step):
 # ---- What the steps are made of --------------------------------------------------------------
 
 
-def needs_old(algorithm: AlgorithmSettings, learners: Mapping[str, Learner]) -> bool:
-    """Return whether the behaviour must be scored before the first optimiser step."""
+def needs_old(
+    algorithm: AlgorithmSettings,
+    learners: Mapping[str, Learner],
+    loss: LossConfig | None = None,
+) -> bool:
+    """Return whether the behaviour must be scored before the first optimiser step.
+
+    Args:
+        algorithm: whose settings count.
+        learners: parameter set -> learner.
+        loss: another one than the algorithm's.
+    """
+    loss = loss or algorithm.loss
     several_steps = any(x.optim.epochs * x.optim.minibatches > 1 for x in learners.values())
     # What a later role departs from is no longer what its own first pass gives.
     once = bool(algorithm.optim.alternate) and algorithm.optim.old == "update"
     return (
-        (several_steps and algorithm.loss.anchor == "old")
-        or algorithm.loss.is_correction is not None
+        (several_steps and loss.anchor == "old")
+        or loss.is_correction is not None
         or bool(algorithm.advantage.kl_in_reward)
         or once
     )
 
 
-def scored(algorithm: AlgorithmSettings, learners: Mapping[str, Learner], batch: Batch) -> Batch:
-    """Return a batch with the results of the passes without gradient, each over what it wrote."""
-    old = needs_old(algorithm, learners)
+def scored(
+    algorithm: AlgorithmSettings,
+    learners: Mapping[str, Learner],
+    batch: Batch,
+    loss: LossConfig | None = None,
+) -> Batch:
+    """Return a batch with the results of the passes without gradient, each over what it wrote.
+
+    Args:
+        algorithm: whose settings count.
+        learners: parameter set -> learner.
+        batch: of one update.
+        loss: what it is for, if not the algorithm's.
+    """
+    old = needs_old(algorithm, learners, loss)
     found: dict[str, Any] = {}
     for name, learner in learners.items():
         own, at = batch.written_by(name)
