@@ -66,8 +66,9 @@ class OneMove(Micro[C]):
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.said = ""
         terse, moves = self.deal(rng)
-        self.said = yield One(SEAT, terse=terse, moves=moves)
-        yield Pay({SEAT: self.pay()})
+        (seat,) = self.seats
+        self.said = yield One(seat, terse=terse, moves=moves)
+        yield Pay({seat: self.pay()})
 
     @abstractmethod
     def deal(self, rng: np.random.Generator) -> tuple[str, Sequence[str]]:
@@ -105,6 +106,8 @@ class BanditConfig:
     """What is noted on the turn of every arm, for reward modules to read."""
     outcomes: Mapping[str, Values] = field(default_factory=dict)
     """Metrics of every arm that no learner reads."""
+    seat: str = SEAT
+    """Name of the seat, which also seeds what it draws."""
 
 
 class Bandit(OneMove[BanditConfig]):
@@ -116,6 +119,7 @@ class Bandit(OneMove[BanditConfig]):
 
     def __init__(self, config: BanditConfig) -> None:
         super().__init__(config)
+        self.seats = (config.seat,)
         every = [paid for row in config.payoffs for paid in row]
         self.payoff_range = (min(every), max(every))
         self.names = config.names or arms(len(config.payoffs[0]))

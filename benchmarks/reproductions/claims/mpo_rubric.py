@@ -72,7 +72,8 @@ def world_of(seed: int) -> dict[str, Any]:
     """Return the arguments of the bandit."""
     every = essays(seed)
     shares = {name: tuple(features(text)[name] / POINTS for text in every) for name in FEATURES}
-    return {"names": every, "payoffs": ((0.0,) * ESSAYS,), "outcomes": shares}
+    payoffs = ((0.0,) * ESSAYS,)
+    return {"seat": "writer_0", "names": every, "payoffs": payoffs, "outcomes": shares}
 
 
 def points(rubric: str, found: Mapping[str, int]) -> int:
