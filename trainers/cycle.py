@@ -102,6 +102,10 @@ class UpdateContext:
         """Log metrics of the advantages and the update, which a cycle may compute twice."""
         self.metrics |= {self.prefix + name: value for name, value in metrics.items()}
 
+    def note_signal(self, found: bool) -> None:
+        """Log in `signal` whether any step of this update had something to learn from: 1 or 0."""
+        self.metrics["signal"] = max(float(found), self.metrics.get("signal", 0.0))
+
     def count(self, *, tokens: int = 0, turns: int = 0) -> None:
         """Add tokens of learners and turns to the progress of the run."""
         self.progress = self.progress.plus(tokens=tokens, turns=turns)

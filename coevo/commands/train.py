@@ -19,6 +19,7 @@ from coevo.commands.progress import Bar, Interrupted, facts
 from coevo.commands.run_setup import Job, prepare, reached
 from coevo.commands.run_summary import origin, write_summary
 from coevo.commands.screen import Screen, cell, share
+from coevo.commands.signal_watch import SignalWatch, conclusion
 from coevo.commands.start_model import start_note
 from coevo.commands.transcript import different, excerpt
 from coevo.envs import make, spec
@@ -104,7 +105,7 @@ def _carry_out(args: Train, job: Job, screen: Screen, make_backend: MakeBackend 
     start = None  # its memory is wanted for training
     write_summary(folder, summary)
     trained = _train(args, job, screen, make_backend)
-    summary |= _counters(trained)
+    summary |= _counters(trained) | conclusion(folder.read_metrics(), config)
     if lineages := trained.archive.lineages():
         summary["lineages"] = lineages
     if measured:
@@ -128,6 +129,7 @@ def _train(args: Train, job: Job, screen: Screen, make_backend: MakeBackend | No
     )
     torn = job.folder.damaged_lines
     latest: dict[str, Any] = {}
+    watch = SignalWatch(config)
     with loggers, Bar(screen) as bar:
         bar.show(0.0, f"collecting the first episodes of {_limits(config)}")
         for place in loggers.places:
@@ -144,6 +146,8 @@ def _train(args: Train, job: Job, screen: Screen, make_backend: MakeBackend | No
                 screen.say(f"some lines of the log were damaged; they lie in {path} now")
                 torn.append(path)
             try:
+                if warning := watch.warning(update.metrics):
+                    screen.say(warning)
                 latest |= update.metrics  # what is measured rarely stays shown
                 bar.show(update.done, facts(update.step, latest, update.done))
                 loggers.catch_up()
@@ -206,6 +210,8 @@ def _conclude(job: Job, summary: Mapping[str, Any], screen: Screen) -> None:
     figure = draw_run(job.folder.read_metrics(), _title(job.config), before)
     pictures = save(figure, job.folder.path, "learning_curve")
     _excerpts(job, screen)
+    if "nothing_learnt" in summary:
+        screen.say(f"\nNothing was learnt: {summary['nothing_learnt']}")
     for kind, line in summary.get("lineages", {}).items():
         screen.say(f"\nBest {kind}: {line}")
     screen.say(

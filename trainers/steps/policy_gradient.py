@@ -154,6 +154,7 @@ class Update(Step):
     def __call__(self, ctx: UpdateContext) -> None:
         """Let every parameter set learn what there is to learn."""
         here = [(loss, ctx.items[loss.kind]) for loss in self.losses if loss.kind in ctx.items]
+        ctx.note_signal(any(map(has_signal, (items for _, items in here))))
         metrics, state = learn(
             ctx.algorithm,
             ctx.learners,
@@ -186,6 +187,7 @@ class ReplayUpdate(Step):
         a_BS = expand_rows(advantage_B, batch.turn_of_BS)
         batch = replace(batch, advantage_CL=batch.cut(a_BS))
         ctx.metrics["replay/trajectories"] = float(len(advantage_B))
+        ctx.note_signal(has_signal(batch))
         for name, learner in ctx.learners.items():
             own, at = batch.written_by(name)
             if len(at):
@@ -222,6 +224,13 @@ def needs_old(
         or bool(algorithm.advantage.kl_in_reward)
         or once
     )
+
+
+def has_signal(items: Batch | Items) -> bool:
+    """Return whether there is an advantage that is not 0, or an item, to learn from."""
+    if isinstance(items, Items):
+        return len(items) > 0
+    return items.advantage_CL is not None and bool((items.advantage_CL * items.mask_CL).any())
 
 
 def scored(
