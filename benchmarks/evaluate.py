@@ -39,17 +39,9 @@ def evaluate(
 ) -> Measurement:
     """Play an agent against another, every start state once from each seat.
 
-    Args:
-        agent: who is measured.
-        env_id: registered environment.
-        opponent: has all other seats; an agent, the name of one without a model, or None: the agent
-            has all seats (self-play).
-        games: episodes wanted; against an opponent rounded up to a multiple of the number of seats.
-        seed: of the start states; equal seeds give equal ones to every agent.
-        env_options: arguments of the environment.
-
-    Raises:
-        ConfigError: games is under 1, or no episode could be finished.
+    The opponent, an agent or the name of one without a model, has all other seats; None lets the
+    agent have all of them (self-play). Against an opponent `games` is rounded up to a multiple of
+    the number of seats. Equal seeds give equal starts to every agent.
     """
     if games < 1:
         raise ConfigError(f"games={games} must be at least 1")
@@ -79,7 +71,6 @@ def evaluate(
 
 
 def _specs(seats: Sequence[str], games: int, seed: int, *, self_play: bool) -> list[EpisodeSpec]:
-    """Return every start state once per seat of the agent; once in self-play."""
     seeds = task_seeds(games if self_play else math.ceil(games / len(seats)), seed)
     if self_play:
         return [EpisodeSpec(s, dict.fromkeys(seats, "agent")) for s in seeds]

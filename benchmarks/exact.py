@@ -72,13 +72,8 @@ def exploitability(
 ) -> Exploitability:
     """Measure an agent exactly.
 
-    Args:
-        agent: gives `probabilities`; asked once for all information states.
-        env_id: a two-player OpenSpiel environment with at most 400 000 nodes.
-        env_options: arguments of the environment.
-
-    Raises:
-        ConfigError: the environment is no such game, or the agent gives no probabilities.
+    The environment is a two-player OpenSpiel game of at most 400 000 nodes, and the agent gives
+    probabilities; else ConfigError.
     """
     policy = tabular_policy(agent, env_id, env_options)
     game, mass = policy.tree.game, policy.legal_mass
@@ -117,14 +112,7 @@ def exact_payoffs(
 ) -> tuple[float, float]:
     """Return an agent's expected payoff against another in the first and in the second seat.
 
-    Args:
-        agent: gives `probabilities`.
-        opponent: likewise.
-        env_id: a two-player OpenSpiel environment with at most 400 000 nodes.
-        env_options: arguments of the environment.
-
-    Raises:
-        ConfigError: the environment is no such game, or an agent gives no probabilities.
+    Environment and agents are as in `exploitability`.
     """
     policies = [tabular_policy(a, env_id, env_options) for a in (agent, opponent)]
     if not all(p.always_legal for p in policies):
@@ -138,7 +126,6 @@ def exact_payoffs(
 
 
 def _mixed(first: PolicyTable, second: PolicyTable) -> ForfeitTree:
-    """Return the game with one policy in each seat."""
     sides = {d.key: (first, second)[d.player] for d in first.tree.decisions}
     table = {key: side.table[key] for key, side in sides.items()}
     legal = {key: 1.0 if s.legal_mass is None else s.legal_mass[key] for key, s in sides.items()}
@@ -148,13 +135,7 @@ def _mixed(first: PolicyTable, second: PolicyTable) -> ForfeitTree:
 def tabular_policy(
     agent: Agent, env_id: str, env_options: Mapping[str, Any] | None = None
 ) -> PolicyTable:
-    """Ask an agent for its probabilities at every information state, in one batch.
-
-    Args:
-        agent: gives `probabilities`, or `move_logprobs` as language models do.
-        env_id: a two-player OpenSpiel environment.
-        env_options: arguments of the environment.
-    """
+    """Ask an agent for its probabilities at every information state, in one batch."""
     env, tree = _env(env_id, env_options)
     if len(env.possible_agents) != 2:
         raise ConfigError(f"{env_id}: exploitability needs a two-player environment")
@@ -207,11 +188,7 @@ def _ask(agent: Agent, asked: list[Request]) -> tuple[list[np.ndarray], list[flo
 
 
 def tree_of(env_id: str, env_options: Mapping[str, Any] | None = None) -> GameTree:
-    """Walk the game of an environment.
-
-    Raises:
-        ConfigError: it is no OpenSpiel game, or too large to walk.
-    """
+    """Walk the game of an environment."""
     return _env(env_id, env_options)[1]
 
 
@@ -229,12 +206,7 @@ def seat_policy(
 
 
 def expected_returns(tree: GameTree, policies: Sequence[Policy]) -> list[float]:
-    """Return every seat's expected payoff when each plays its policy.
-
-    Args:
-        tree: the game.
-        policies: one per seat, defined at all information states of its seat.
-    """
+    """Return every seat's expected payoff when each plays its policy."""
     tables = [pyspiel.TabularPolicy(p) for p in policies]
     root = tree.game.new_initial_state()
     return [float(r) for r in pyspiel.expected_returns(root, tables, -1, True)]
@@ -244,9 +216,6 @@ def against(env_id: str, env_options: Mapping[str, Any] | None, other: Agent) ->
     """Return what random play and a best response get against one agent in all other seats.
 
     Both are averaged over the seat that is measured, as head-to-head scores are.
-
-    Raises:
-        ConfigError: the game is too large, or the other gives no probabilities.
     """
     tree, uniform = tree_of(env_id, env_options), RandomAgent()
     seats = range(tree.game.num_players())

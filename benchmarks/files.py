@@ -56,8 +56,7 @@ def as_table(data: Any, path: Path) -> dict[str, Any]:
 def within(folder: Path, *parts: str) -> Path:
     """Return a path inside of a folder, its parts as a file of that folder names them.
 
-    Raises:
-        DataError: they lead out of it.
+    DataError where they lead out of it.
 
     >>> within(Path("runs"), "..", "secret")
     Traceback (most recent call last):

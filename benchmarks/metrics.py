@@ -64,12 +64,8 @@ class Metric:
     def measure(self, agent: Agent, games: int = GAMES, seed: int = 0) -> Measurement:
         """Score an agent: a pure function of its weights, the starts and the seed.
 
-        The agent's own generator is left alone. Exact metrics need no episodes.
-
-        Args:
-            agent: who is measured.
-            games: episodes, rounded up so that each start is played from every seat.
-            seed: of starts and sampling.
+        The agent's own generator is left alone. Exact metrics need no episodes. Episodes are
+        rounded up so that each start is played from every seat.
         """
         found = replace(
             self._measured(agent, games, seed),
@@ -100,8 +96,7 @@ class Metric:
     def normalised(self, value: float) -> float:
         """Return (value - random) / (oracle - random), unclipped: 1 is the oracle either way.
 
-        Raises:
-            ConfigError: the environment has no references with these arguments.
+        ConfigError where the environment has no references with these arguments.
         """
         if self.references is None:
             raise ConfigError(self.source)
@@ -113,10 +108,7 @@ def metric(
 ) -> Metric:
     """Return the metric of an environment.
 
-    Args:
-        env_id: registered environment.
-        env_options: arguments of the environment; the references depend on them.
-        name: one of `METRICS`; None takes the environment's primary metric.
+    Without a name it is the environment's primary metric. The references depend on the arguments.
 
     >>> kuhn = metric("coevo/kuhn_poker-v0")
     >>> kuhn.name, kuhn.higher_is_better, round(kuhn.normalised(11 / 48), 6)

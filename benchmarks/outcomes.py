@@ -46,15 +46,7 @@ class SeatOutcome:
 def outcomes(
     env: TextEnv, episode: Episode, task: int, players: Mapping[str, str], player: str
 ) -> Iterator[SeatOutcome]:
-    """Return one outcome for each seat that a player has in an episode.
-
-    Args:
-        env: an environment with the arguments that the episode was played with.
-        episode: a finished one.
-        task: equal for episodes of one start state.
-        players: seat -> player name.
-        player: whose outcomes.
-    """
+    """Return one outcome for each seat that a player has in an episode."""
     scores = {s: seat_score(env, episode, s) for s in episode.agents}
     out = episode.offenders
     for seat in (s for s, name in players.items() if name == player):
@@ -92,11 +84,7 @@ def is_contest(env: TextEnv) -> bool:
 def is_solved(env: TextEnv, episode: Episode, seat: str, players: Mapping[str, str]) -> bool:
     """Return whether an episode counts as a success of the player `agent`.
 
-    Args:
-        env: an environment with the arguments of the episode.
-        episode: a finished one.
-        seat: where the agent sat; empty for every seat.
-        players: seat -> player name.
+    `seat` is where the agent sat; empty for every seat.
     """
     if "success" in episode.outcome:
         return episode.outcome["success"] >= SOLVED

@@ -75,8 +75,7 @@ def references(
 ) -> Reference:
     """Return the scores that count as 0 and 1.
 
-    Raises:
-        ConfigError: they are not known for this metric with these arguments.
+    ConfigError where they are not known for this metric with these arguments.
 
     >>> references("coevo/tiny_hanabi-v0").scores.oracle
     10.0

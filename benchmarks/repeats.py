@@ -112,14 +112,9 @@ def repeat(
 ) -> Repeats:
     """Play every start several times.
 
-    Args:
-        agent: who is measured; it has to sample, or all episodes of a start are alike.
-        env_id: registered environment.
-        opponent: as in `evaluate`; None only where play is not a contest.
-        samples: episodes of each start from each seat.
-        games: episodes wanted in all, rounded up to whole questions and starts.
-        seed: of the starts.
-        env_options: arguments of the environment.
+    The agent has to sample, or all episodes of a start are alike. Who opposes it is as in
+    `evaluate`; None only where play is not a contest. `games` is rounded up to whole questions and
+    starts.
     """
     count("samples", samples), count("games", games)
     env, other = make(env_id, **(env_options or {})), opponent_agent(opponent)

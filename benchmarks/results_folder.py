@@ -48,14 +48,9 @@ class ResultsFolder:
     ) -> None:
         """Write the manifest of new results, or check that those there were asked for alike.
 
-        Args:
-            settings: everything that the results depend on, beside weights.
-            weights: agent -> fingerprint of its weights.
-            facts: gives what else the manifest of new results says; it is not compared.
-
-        Raises:
-            ConfigError: the folder holds results with other settings, or of changed agents.
-            DataError: it holds something else.
+        `settings` is everything that the results depend on, beside weights (agent -> fingerprint);
+        what `facts` gives is written, and not compared. ConfigError where the folder holds results
+        with other settings or of changed agents, DataError where it holds something else.
         """
         if self.path is None:
             return
@@ -72,11 +67,7 @@ class ResultsFolder:
         self.write(MANIFEST, {"kind": self.kind, **wanted, **facts(), **provenance()})
 
     def manifest(self) -> dict[str, Any]:
-        """Read the manifest.
-
-        Raises:
-            DataError: there is none, or it is of another kind.
-        """
+        """Read the manifest."""
         assert self.path is not None  # nothing is kept nowhere
         path = self.path / MANIFEST
         if not path.exists() and not path.is_symlink():
@@ -105,11 +96,7 @@ class ResultsFolder:
     def alone(self, *, wait: bool = False) -> Iterator[None]:
         """Let one process at a time work here.
 
-        Args:
-            wait: for the other process, instead of refusing to work beside it.
-
-        Raises:
-            DataError: another process works here.
+        Beside another process it waits, or raises DataError.
         """
         if self.path is None:
             yield

@@ -33,8 +33,7 @@ class Rollouts:
     def finished(self) -> list[tuple[EpisodeSpec, Episode]]:
         """Return the episodes that were not stopped from outside.
 
-        Raises:
-            ConfigError: there is none.
+        ConfigError where there is none.
         """
         pairs = zip(self.specs, self.episodes, strict=True)
         found = [(s, e) for s, e in pairs if e.stop is not StopReason.ERROR]
@@ -53,12 +52,7 @@ def play(
 ) -> Rollouts:
     """Play episodes, some at a time.
 
-    Args:
-        env_id: registered environment.
-        specs: what is played.
-        players: name -> agent.
-        env_options: arguments of the environment.
-        measured: name of the player whose usage is counted.
+    `players` is name -> agent; the usage of `measured` is counted.
     """
     before = account_of(players[measured])
     episodes = [

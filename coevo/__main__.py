@@ -28,11 +28,7 @@ NO_MEMORY = ("failed to map segment", "allocate memory", "out of memory")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and give its exit status.
-
-    Args:
-        argv: words after `coevo`; None takes them from the process.
-    """
+    """Run one command and give its exit status."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
@@ -60,7 +56,6 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _explain(error: Exception) -> int:
-    """Say an error in one line and give the exit status for it."""
     if isinstance(error, CoevoError):
         prefix = "" if error.exit_code == INTERRUPTED else "error: "
         return _say(f"{prefix}{error}", error.exit_code)

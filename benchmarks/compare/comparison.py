@@ -69,16 +69,9 @@ def compare(
 ) -> dict[str, Any]:
     """Carry every run out that has no result yet, and return the tables.
 
-    Args:
-        root: folder of the comparison; it may hold a part of it.
-        manifest: the plan; None continues what is there.
-        workers: runs at a time; 0 for one per `threads` CPU cores.
-        on: key of WHERE.
-        retry: repeat runs that failed.
-        ended: called after every run.
-
-    Raises:
-        KeyboardInterrupt: after every run in progress has saved itself.
+    The folder may hold a part of it; without a manifest what is there is continued. `workers` 0 is
+    one per `threads` CPU cores, `on` a key of WHERE. KeyboardInterrupt is raised after every run in
+    progress has saved itself.
     """
     plan, facts = prepare(root, manifest)
     with ResultsFolder(root, KIND).alone(wait=True):

@@ -85,7 +85,6 @@ class Manifest:
         self._check_changes()
 
     def _check_changes(self) -> None:
-        """Refuse changes of an algorithm or an environment that is not compared."""
         bases = [name.partition(":")[0] for name in self.algorithms]
         here = {*bases, *map(short, self.environments)}
         for key in self.changes:
@@ -124,11 +123,8 @@ class Measured(TypedDict):
 def write(folder: Path, manifest: Manifest, metrics: Callable[[], Mapping[str, Any]]) -> None:
     """Write the manifest of a new comparison, or check that the one there is the same.
 
-    Args:
-        folder: of the comparison.
-        manifest: the plan.
-        metrics: gives environment -> what is measured there, with its references; only called
-            where the comparison is new.
+    `metrics` gives environment -> what is measured there; it is only called where the comparison is
+    new.
     """
     settings: dict[str, Any] = plain(manifest)
     ResultsFolder(folder, KIND).begin(settings, facts=lambda: {"metrics": dict(metrics())})
@@ -154,9 +150,7 @@ def read(folder: Path) -> tuple[Manifest, dict[str, Any]]:
 def per_environment(environments: Sequence[str], limits: Mapping[str, Any]) -> dict[str, Any]:
     """Return every environment its budget.
 
-    Args:
-        environments: registered ids.
-        limits: kind of limit -> a number for all, or environment (short or full) -> number.
+    `limits`: kind of limit -> a number for all, or environment (short or full) -> number.
     """
     out: dict[str, Any] = {}
     for env in environments:

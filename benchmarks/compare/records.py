@@ -29,17 +29,7 @@ def rows(
     metrics: Mapping[str, Any],
     found: Mapping[PlannedRun, RunResult],
 ) -> Iterator[Row]:
-    """Return the measurements of all runs that are done.
-
-    Args:
-        root: folder of the comparison.
-        manifest: the plan.
-        metrics: environment -> what is measured, as the manifest has it.
-        found: results of runs.
-
-    Raises:
-        DataError: a run's own log of its updates is not whole.
-    """
+    """Return the measurements of all runs that are done."""
     for run in runs(manifest):
         done = found.get(run)
         if done is None or done.value is None:

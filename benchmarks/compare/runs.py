@@ -107,14 +107,9 @@ def write_result(root: Path, run: PlannedRun, found: RunResult) -> None:
 def carry_out(root: Path, run: PlannedRun, alive: Alive | None = None) -> RunResult:
     """Train and measure a run, continuing it where it was interrupted.
 
-    Args:
-        root: folder of a comparison, its manifest written.
-        run: which one.
-        alive: called after every update; an exception from it stops the run, unfinished.
-
-    Raises:
-        KeyboardInterrupt: after the current update was finished and saved.
-        StorageError: the disk refused a write.
+    An exception from `alive`, which is called after every update, stops the run, unfinished.
+    KeyboardInterrupt is raised after the current update was saved, StorageError where the disk
+    refused a write.
     """
     folder = run.folder(root)
     with storage(folder):
@@ -177,7 +172,6 @@ def _measured(manifest: Manifest, root: Path, run: PlannedRun, alive: Alive | No
 
 
 def _drawing(policies: Mapping[str, Agent], manifest: Manifest) -> Agent:
-    """Return the agent of a run as it is measured: with the filters that training leaves out."""
     how = SamplingConfig(**manifest.sampling)
     if how.filters:
         policies = {

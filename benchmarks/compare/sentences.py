@@ -69,7 +69,6 @@ def _too_few_seeds(pairs: int, seeds: int) -> str:
 
 
 def _standing(name: str, tests: Sequence[Mapping[str, Any]], role: str) -> str:
-    """Say from whom an algorithm is separated, in one sentence per direction."""
     better: list[str] = []
     worse: list[str] = []
     open_: list[str] = []

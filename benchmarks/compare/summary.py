@@ -146,7 +146,6 @@ def _part(
     scores: ScoreTable | None,
     tests: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """Describe one environment, or all of them together."""
     environments = manifest.environments if name == OVERALL else (name,)
     algorithms: dict[str, Any] = {}
     curves = {e: _curves(manifest, table, e, scores.seeds if scores else ()) for e in environments}
@@ -201,7 +200,6 @@ def _quality(algorithm: str, scores: ScoreTable | None) -> dict[str, Any]:
 
 
 def _values(table: Sequence[Row], algorithm: str, env: str) -> dict[str, Any]:
-    """Return the raw final values by seed."""
     final = sorted(
         (r["seed"], r["value"])
         for r in table

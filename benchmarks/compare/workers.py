@@ -36,9 +36,8 @@ def in_processes(
 ) -> Iterator[tuple[PlannedRun, RunResult]]:
     """Carry runs out, some at a time, in processes of their own; yield each as it ends.
 
-    Raises:
-        KeyboardInterrupt: after every run in progress has saved itself.
-        StorageError: so too, where the disk refused a write of one.
+    KeyboardInterrupt, and StorageError where the disk refused a write, are raised after every run
+    in progress has saved itself.
     """
     rest = iter(todo)
     started = [_worker(threads) for _ in range(min(workers, len(todo)))]
@@ -75,7 +74,6 @@ def _next(worker: _Worker, root: Path, rest: Iterator[PlannedRun]) -> None:
 
 
 def _ready(busy: Sequence[_Worker]) -> list[_Worker]:
-    """Wait until a worker has an answer or is dead."""
     found = set(wait([w.pipe for w in busy]))
     return [w for w in busy if w.pipe in found]
 
@@ -115,7 +113,6 @@ def _dismiss(started: Sequence[_Worker]) -> None:
 
 
 def _serve(pipe: Connection, threads: int, parent: int) -> None:
-    """Carry out runs that come through a pipe until it is closed."""
     import torch
 
     from coevo.agents.load import no_progress_bars
@@ -156,9 +153,6 @@ def on_ray(
 
     A Ray that is connected already is used as it is; else one is started on this machine with
     `workers` times `threads` CPUs.
-
-    Raises:
-        MissingExtraError: Ray is not installed.
     """
     with cluster("local", workers * threads) as ray:
         task = ray.remote(num_cpus=threads, max_retries=0)(_ray_run)

@@ -147,7 +147,6 @@ def _references(part: Part, rows: Sequence[Row]) -> tuple[tuple[str, float], ...
 
 
 def _start(part: Part) -> dict[str, float]:
-    """Return the normalised score of the start model, where the references allow it."""
     refs = part.get("references") or {}
     at, low, high = (refs.get(k) for k in ("start", "random", "oracle"))
     if at is None or low is None or high is None or low == high:

@@ -151,7 +151,6 @@ class Curves(Chart):
 
 
 def _mark(axes: Axes, label: str, height: float) -> None:
-    """Draw a reference across the axes, if it is in view."""
     low, high = axes.get_ylim()
     if not low <= height <= high:
         return

@@ -63,7 +63,6 @@ def _source(folder: Path, run: ReportedRun) -> EpisodeFile:
 
 
 def _metrics(planned: Sequence[ReportedRun], env: str) -> dict[str, list[LoggedSeries]]:
-    """Return the metrics of every run that has begun, by algorithm."""
     found: dict[str, list[LoggedSeries]] = {}
     for run in planned:
         if run.environment == env and (run.path / "metrics.jsonl").is_file():
@@ -99,7 +98,6 @@ def _facts(manifest: Mapping[str, Any], planned: Sequence[ReportedRun]) -> list[
 
 
 def _budget(manifest: Mapping[str, Any]) -> str:
-    """Write the budget of a run, one for all environments or one for each."""
     said = {short(env): _limits(own) for env, own in (manifest.get("budgets") or {}).items()}
     if len(set(said.values())) < 2:
         return next(iter(said.values()), "")
@@ -126,7 +124,6 @@ def _charts(
     colours: Mapping[str, int],
     gallery: Gallery,
 ) -> dict[str, Any]:
-    """Draw results, learning curves and performance profiles, in all and by environment."""
     several = len(parts) > 1
     where = "over all environments" if several else f"on {next(iter(parts), '')}"
     result = algorithms.aggregate_chart(

@@ -59,12 +59,7 @@ class LoggedSeries:
         return self.values[name].value[-1] if name in self.values else 0.0
 
     def curve(self, name: str, over: str = "") -> tuple[Array, Array]:
-        """Return budgets and values wherever a metric was logged.
-
-        Args:
-            name: the metric.
-            over: `tokens`, `turns` or `updates`; empty for what this run is drawn over.
-        """
+        """Return budgets and values wherever a metric was logged."""
         points = self.values.get(name, Points())
         spent = self.values.get(BUDGETS.get(over or self.over, "step"), Points())
         at, known = np.asarray(points.at), np.asarray(spent.at)
@@ -115,12 +110,7 @@ def thinned(x: Array, y: Array, most: int = DRAWN) -> tuple[Array, Array]:
 
 
 def middle(runs: Sequence[tuple[Array, Array]], points: int = 60) -> tuple[Array, Array]:
-    """Average curves of several runs on one grid, up to the budget that all of them reached.
-
-    Args:
-        runs: budgets and values of each run; empty ones are passed over.
-        points: of the grid.
-    """
+    """Average curves of several runs on one grid, up to the budget that all of them reached."""
     runs = [(x, y) for x, y in runs if len(x)]
     if not runs:
         return np.array([]), np.array([])

@@ -111,12 +111,8 @@ def tile(
 ) -> dict[str, Any]:
     """Return a cell of a table whose colour says how far its value is from the centre.
 
-    Args:
-        text: what it says.
-        value: None has no colour.
-        centre: value without colour; above is the first colour, below the second.
-        reach: distance from the centre at which the colour is full; 0 has no colour.
-        small: lines under the text; empty ones are left out.
+    Above the centre it is the first colour, below the second; it is full at a distance of `reach`,
+    and there is none without a value or a reach. `small` are lines under the text.
 
     >>> tile("0.75", 0.75, 0.5, 0.5, ["n = 3", ""])
     {'text': '0.75', 'tint': 0.5, 'small': ['n = 3']}

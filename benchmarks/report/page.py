@@ -48,15 +48,8 @@ def report(folder: Path, out: Path | None = None, episodes: int = EPISODES) -> R
     """Write the page about a folder, and its plots beside it.
 
     The same folder gives the same bytes. A run or a comparison that is not finished is reported as
-    far as it is.
-
-    Args:
-        folder: a run, a comparison or a tournament.
-        out: the page; None writes `report.html` into the folder.
-        episodes: most episodes in the transcript browser.
-
-    Raises:
-        DataError: the folder holds none of these, or a file in it is damaged.
+    far as it is. Without `out` it is `report.html` in the folder. DataError where the folder holds
+    none of the three, or a damaged file.
     """
     found, gallery = kind(folder), Gallery()
     with legible(folder):

@@ -117,7 +117,6 @@ def _moved(first: Any, last: Any) -> str:
 
 
 def _how_far(config: Mapping[str, Any], series: LoggedSeries) -> str:
-    """Say how much of a run that has not ended is done, by whichever limit is nearest."""
     shares = [
         (
             series.last(metric) / config[limit],

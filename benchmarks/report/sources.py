@@ -39,11 +39,7 @@ class ReportedRun:
 
 
 def kind(folder: Path) -> str:
-    """Return what a folder holds: `run`, `comparison` or `tournament`.
-
-    Raises:
-        DataError: none of these; the message names what was expected, and what is near.
-    """
+    """Return what a folder holds: `run`, `comparison` or `tournament`."""
     if not folder.is_dir():
         near = [folder.parent / name for name in nearest(folder.name, beside(folder))]
         hint = f"; did you mean {' or '.join(map(str, near))}?" if near else ""

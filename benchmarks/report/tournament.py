@@ -76,7 +76,6 @@ def content(folder: Path, gallery: Gallery) -> dict[str, Any]:
 
 
 def _sources(folder: Path, env: str) -> list[EpisodeFile]:
-    """Return whole episodes where a tournament has kept some."""
     path = folder / "episodes.jsonl"
     return [EpisodeFile(path, path.name, short(env), "all", "")] if path.is_file() else []
 
@@ -204,7 +203,6 @@ def _rating(caption: str, given: Mapping[str, Any], digits: int = 3) -> Table:
 
 
 def _agents(table: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Return what every agent did in all its episodes."""
     columns = list(dict.fromkeys(key for values in table.values() for key in values))
     rates = [c.endswith("_rate") or c in ("won", "drawn", "lost") for c in columns]
     rows = [

@@ -115,10 +115,8 @@ def run_charts(
 ) -> list[Curves]:
     """Return the charts of one run; a metric that was never logged has none.
 
-    Args:
-        series: its metrics.
-        before: scores of the model before training, by metric.
-        colours: of seats and reward components; names that are not in it are added.
+    `before` has scores of the model before training, by metric; seats and reward components without
+    a colour get one.
     """
     scores = (_scores(series, name, before.get(name)) for name in SCORES)
     panels = (_chart(series, panel, colours) for panel in PANELS)

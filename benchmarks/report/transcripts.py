@@ -104,7 +104,6 @@ def _turn(turn: Turn, pool: dict[tuple[str, str], int], longest: int) -> dict[st
 
 
 def _totals(episode: Episode) -> dict[str, dict[str, float]]:
-    """Add up what every seat got: component -> seat -> sum."""
     names = dict.fromkeys(name for turn in episode.turns for name in turn.rewards)
     return {name: {a: episode.total(a, name) for a in episode.agents} for name in names}
 

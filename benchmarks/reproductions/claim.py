@@ -208,9 +208,7 @@ class Claim:
     def run(self, seeds: Sequence[int], steps: int | None = None) -> Outcome:
         """Run all arms with these seeds, and make the table; equal seeds give equal figures.
 
-        Args:
-            seeds: of the runs.
-            steps: updates of every arm that is trained, for a quick look; None takes its own.
+        `steps`: updates of every arm that is trained, for a quick look; None takes its own.
         """
         found = {}
         for name, arm in self.arms.items():

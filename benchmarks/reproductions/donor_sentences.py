@@ -50,9 +50,7 @@ def number_sentence(first: float, base: float, slope: float) -> str:
 def carried_out(sentence: str, trace: Sequence[float]) -> float:
     """Return the share that a sentence says to give.
 
-    Args:
-        sentence: of the grammar.
-        trace: what the recipient gave last, what its recipient had given before, and so on.
+    The trace: what the recipient gave last, what its recipient had given before, and so on.
 
     >>> carried_out(level_sentence(50), []), carried_out(level_sentence(50), [0.25])
     (0.5, 0.0)

@@ -85,13 +85,8 @@ def expected_returns(
 ) -> tuple[float, float]:
     """Compute both seats' expected returns, sum_t gamma^t r_t, without drawing anything.
 
-    The distribution over what both remember is carried from round to round.
-
-    Args:
-        game: the game.
-        first: probabilities of the first seat, [C, A], or [T, C, A] if they change over rounds.
-        second: those of the second seat.
-        gamma: discount per round.
+    The distribution over what both remember is carried from round to round. Probabilities are [C,
+    A], or [T, C, A] if they change over rounds.
     """
     sizes = (game.memories, game.memories, game.roles, game.arms, game.arms)
     cells = torch.cartesian_prod(*(torch.arange(size) for size in sizes))

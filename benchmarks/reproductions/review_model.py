@@ -35,13 +35,7 @@ REPLIES = SeedConfig(prompt_weight=0.0, legal_weight=0.0)
 
 
 def options(questions: str, part: str, **more: Any) -> dict[str, Any]:
-    """Return the arguments of the environment.
-
-    Args:
-        questions: task of the source `digits`.
-        part: `train` or `test`.
-        **more: further arguments.
-    """
+    """Return the arguments of the environment."""
     source = {"name": "digits", "task": questions, "low": 10, "high": 99, "split": part}
     return {"prompt_style": "terse", "questions": source, **more}
 
@@ -54,12 +48,6 @@ def reviewed(
     Accuracy is the mean grade of the solutions; `judge` the share of scores that are 3 for a right
     and 1 for a wrong solution; `precision` the share of right solutions among those scored 3 (NaN
     without a 3); `invalid` the share of scores that cannot be read.
-
-    Args:
-        agent: takes all seats.
-        env_options: of the environment, with held-out questions.
-        episodes: how many.
-        seed: of the first episode; the next ones count up.
     """
     for part in getattr(agent, "policies", {"": agent}).values():
         part.reseed(seed)
@@ -103,14 +91,7 @@ class WarmStart:
 
 
 def warm_start(out: Path, env_options: Mapping[str, Any], warm: WarmStart, seed: int) -> Path:
-    """Imitate scripted reviewers with a new model, and save it as a folder.
-
-    Args:
-        out: folder to be made.
-        env_options: of the environment, with the questions of training.
-        warm: skills to imitate, size of the model, length of the training.
-        seed: of model, episodes and draws.
-    """
+    """Imitate scripted reviewers with a new model, and save it as a folder."""
     examples = _examples(env_options, warm, seed)
     tokenizer = _tokenizer(examples)
     size = SeedConfig(
@@ -130,7 +111,6 @@ def warm_start(out: Path, env_options: Mapping[str, Any], warm: WarmStart, seed:
 
 
 def _examples(env_options: Mapping[str, Any], warm: WarmStart, seed: int) -> list[Example]:
-    """Return requests with the odds of replies, each role by its own skill."""
     found: list[Example] = []
     for label, solves in ((warm.solving, True), (warm.judging, False)):
         source = CorpusSource(ENV, skills=(warm.solving,), label=label, options=dict(env_options))
@@ -146,7 +126,6 @@ def _imitate(
     warm: WarmStart,
     rng: np.random.Generator,
 ) -> None:
-    """Lower the cross-entropy between what is said and the odds of the replies."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=warm.lr, weight_decay=0.01)
     rise = max(warm.steps // 20, 1)
     rate = torch.optim.lr_scheduler.LambdaLR(

@@ -126,12 +126,7 @@ def prepared(
 ) -> tuple[TrainConfig, MakePolicy | None]:
     """Return the configuration of a run, and what makes its policies where they are no plain table.
 
-    Args:
-        world: where, unless the arm has a world of its own.
-        arm: what.
-        seed: of the run.
-        changes: dotted setting -> value, below those of the arm.
-        steps: updates; None takes those of the arm or of the world.
+    `changes` are below those of the arm; `steps` None takes those of the arm or of the world.
     """
     world, maker = arm.world or world, arm.maker or (arm.world or world).maker
     options = world.options(seed) if callable(world.options) else world.options
@@ -187,11 +182,8 @@ def sized(
 ) -> MakePolicy:
     """Return what makes tables of a size that is known: an update of a large one takes longer.
 
-    Args:
-        rows: most prompts.
-        moves: most legal moves.
-        starts: what all tables begin with: terse prompt -> legal move -> logit.
-        sees: what a table makes of a prompt.
+    `starts`, what all tables begin with: terse prompt -> legal move -> logit; `sees`: what a table
+    makes of a prompt.
     """
     begun, known = starts or {}, Rows(sees)
     for prompt, logits in begun.items():

@@ -73,14 +73,7 @@ raw_env, env = world(SearchTeam, "a router, a searcher, an answerer", kind="mixe
 def starts(
     easy_search: float = 0.05, knows: float = 0.9, reads: float = 0.5, answers: int = 4
 ) -> dict[str, dict[str, float]]:
-    """Return the logits that the team starts with; what is not named starts uniform.
-
-    Args:
-        easy_search: P(search) in an easy task; 0.5 in a hard one.
-        knows: P(right answer) to an easy task.
-        reads: P(right answer) given the good document.
-        answers: how many there are.
-    """
+    """Return the logits that the team starts with; what is not named starts uniform."""
     found = {f"{ROUTER}: {EASY}": {ROUTES[0]: 0.0, ROUTES[1]: _logit(easy_search)}}
     for known, odds in ((EASY, knows), (FOUND, reads)):
         logits = dict.fromkeys(arms(answers), 0.0)

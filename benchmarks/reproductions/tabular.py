@@ -88,13 +88,8 @@ class SoftmaxTable:
     ) -> Tensor:
         """Return the direction that lowers a loss.
 
-        Args:
-            spec: fields of `LossConfig`.
-            played: what was played.
-            advantage_CL: of every step.
-            rows: what the sum of the loss is divided by.
-            old_BL: log-probabilities at the start of the update; None takes those of now.
-            behaviour_BL: those of the policy that played, if that is another one.
+        The sum of the loss is divided by `rows`. Log-probabilities at the start of the update are
+        those of now, and those of the policy that played these, where they are not given.
         """
         logp_CL = self.logp_CA()[played.context_BL, played.arm_BL]
         step_CL = torch.arange(played.mask_CL.shape[1]).expand_as(played.mask_CL)
@@ -136,11 +131,6 @@ class SoftmaxTable:
 def credited(spec: AdvantageConfig | Mapping[str, Any], reward_BTK: Tensor, **given: Any) -> Tensor:
     """Return the advantages of episodes with one token per turn, [B, T].
 
-    Args:
-        spec: of the advantages, or its fields.
-        reward_BTK: rewards, as `episodes` takes them.
-        **given: the further arguments of `episodes`.
-
     >>> credited({}, torch.tensor([1.0, 0.0]), group=torch.tensor([0, 0])).shape
     torch.Size([2, 1])
     """
@@ -168,11 +158,8 @@ def episodes(
 ) -> Batch:
     """Return a batch of episodes with one token per turn.
 
-    Args:
-        reward_BTK: Rewards; [B] is one reward at the end of one step, [B, K] its components.
-        components: Names of the K components.
-        mask_BT: False after the end of an episode; all True where not given.
-        **keys: Identities per episode; missing ones are 0, `trajectory` counts up.
+    [B] is one reward at the end of one step, [B, K] its components. The mask is False after the end
+    of an episode. Identities that are not given are 0, `trajectory` counts up.
 
     >>> episodes(torch.tensor([1.0, 0.0]), group=torch.tensor([0, 0])).reward_BTK.shape
     torch.Size([2, 1, 1])

@@ -30,10 +30,7 @@ C = TypeVar("C")
 def world(task: type[Task[Any]], about: str, **fields: Any) -> tuple[RawFactory, AECFactory]:
     """Register a task that `coevo envs` does not list; return `raw_env` and `env` of its module.
 
-    Args:
-        task: class of the task.
-        about: one line.
-        **fields: further fields of `EnvSpec`, such as `kind` and `seats`.
+    Further fields are those of `EnvSpec`, such as `kind` and `seats`.
     """
     register(task.env_id, task.__module__, about, listed=False, **fields)
     return turn_based(task)

@@ -25,11 +25,10 @@ MOST_ALPHAS = 64
 def alpha_rank(tables: Sequence[ArrayLike], alpha: float) -> Array:
     """Return the share of time at every state, for one selection intensity.
 
+    ConfigError where alpha is so large that some transition is too rare for a float.
+
     >>> alpha_rank([[[0.5, 0.8, 0.9], [0.2, 0.5, 0.7], [0.1, 0.3, 0.5]]], 0.1).round(6).tolist()
     [0.931193, 0.054302, 0.014506]
-
-    Raises:
-        ConfigError: alpha is so large that some transition is too rare for a float.
     """
     if not 0 < alpha < np.inf:
         raise ConfigError(f"alpha={alpha} must be positive and finite; see alpha_rank_limit")
@@ -110,7 +109,6 @@ def sweep(tables: Sequence[ArrayLike], most: int = MOST_ALPHAS) -> Sweep:
 
 
 def _least(game: Sequence[Array]) -> float:
-    """Return the smallest difference in payoff that some deviation makes."""
     pairs = [game[0] - game[0].T] if len(game) == 1 else [_along(t, k) for k, t in enumerate(game)]
     gains = np.abs(np.concatenate([pair.ravel() for pair in pairs]))
     felt = gains[gains > 1e-14]

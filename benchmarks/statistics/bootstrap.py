@@ -78,14 +78,9 @@ def bounds(
 ) -> tuple[Array, Array]:
     """Return percentile bounds of a statistic of samples that are each resampled on their own.
 
-    Undefined where a sample has a single run: it says nothing about other seeds.
-
-    Args:
-        samples: each [..., runs]; a run that is drawn brings its leading axes along.
-        statistic: from resamples [..., replicates, runs] to [..., replicates].
-        rng: source of the resamples.
-        replicates: number of resamples.
-        held: numbers that the statistic holds for one replicate.
+    Undefined where a sample has a single run: it says nothing about other seeds. Samples are [...,
+    runs]; a run that is drawn brings its leading axes along. The statistic maps resamples [...,
+    replicates, runs] to [..., replicates] and holds `held` numbers for each.
     """
     from scipy import stats  # half a second, which not every command needs
 

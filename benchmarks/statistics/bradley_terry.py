@@ -37,10 +37,6 @@ def bradley_terry(wins: ArrayLike, smoothing: float = SMOOTHING) -> Array:
 
     Without smoothing, an unbeaten agent has no finite rating, and that is an error.
 
-    Args:
-        wins: points of row against column, draws counted half to each.
-        smoothing: wins added to every ordered pair; say how much when it is not the default.
-
     >>> bradley_terry([[0, 2], [1, 0]], smoothing=0).round(6).tolist()
     [120.411998, 0.0]
     """

@@ -128,10 +128,7 @@ class CrossPlay:
     ) -> list[Interval]:
         """Return one number per agent with percentile bounds from resampled tasks.
 
-        Args:
-            statistic: from a tally [..., K, K] to [..., K].
-            rng: source of the resamples.
-            replicates: number of resamples.
+        The statistic maps a tally [..., K, K] to [..., K].
         """
         point = statistic(self.tally())
         low, high = percentiles(statistic(self.resampled(rng, replicates)))

@@ -73,10 +73,8 @@ def generation_table(
 ) -> Generations:
     """Return the comparison of generations without a common scale of reward.
 
-    Args:
-        scores_GC: score of every generation on every cell, 0 being no reward.
-        reference_C: what counts as 1 on each cell: the oracle, or `nash_reference`.
-        percentiles: where to look.
+    A score of 0 is no reward; the reference is what counts as 1 on each cell: the oracle, or
+    `nash_reference`.
 
     >>> table = generation_table([[0, 1, 2], [1, 1, 2]], [2, 2, 2], percentiles=(50,))
     >>> table.percentiles.tolist(), table.dominates

@@ -53,9 +53,6 @@ def score_table(scores: Iterable[Score], *, drop_incomplete: bool = False) -> Sc
     >>> table = score_table([Score("a", "t", 0, 0.5), Score("b", "t", 0, 0.7)])
     >>> table.of("b").tolist(), table.seeds
     ([[0.7]], (0,))
-
-    Raises:
-        DataError: a run is twice there or missing, or no complete seed is left.
     """
     given: dict[tuple[str, str, int], float] = {}
     for run in scores:

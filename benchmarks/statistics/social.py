@@ -104,8 +104,7 @@ OUTCOMES = ("efficiency", "equality", "sustainability", "peace", "over_usage")
 def social_outcomes(episodes: Sequence[Episode]) -> dict[str, dict[str, float | None]]:
     """Return the mean of each outcome over the episodes in which it is defined, and their number.
 
-    Returns:
-        name -> `mean` (None where it is defined nowhere) and `defined`.
+    None where it is defined nowhere.
     """
     found = [social_outcome(episode) for episode in episodes]
     table: dict[str, dict[str, float | None]] = {}

@@ -67,12 +67,8 @@ def suite_score(
     """Return the mean of the estimates of questions; samples are never pooled over questions.
 
     Questions that share a passage or a task are one cluster and err together. The interval takes
-    Student's t with one degree of freedom less than clusters. All scores NaN gives NaN.
-
-    Args:
-        values: one estimate per question, such as pass@k; NaN is unscored.
-        clusters: which cluster each question is in; every question its own if left out.
-        confidence: intended coverage.
+    Student's t with one degree of freedom less than clusters. All scores NaN gives NaN. NaN is
+    unscored; without clusters every question is its own.
 
     >>> score = suite_score([1, 0, 1, float("nan")])
     >>> str(score.interval), score.unscored

@@ -117,14 +117,8 @@ def compare_all(
 
     Differences are taken between means over tasks, so scores must be normalised if tasks have
     different units. The number of seeds needed assumes that the observed effect is the true one,
-    which favours small numbers; take it as an order of magnitude.
-
-    Args:
-        table: complete scores, normalised.
-        pairs: (first, second) names, fixed before the runs were seen.
-        rng: source of resamples and, for many seeds, of sign patterns.
-        alpha: accepted chance of any false separation in the family.
-        replicates: resamples for the probability of improvement.
+    which favours small numbers; take it as an order of magnitude. `alpha` is the accepted chance of
+    any false separation in the family.
     """
     if not pairs:
         raise ConfigError("no pairs to compare: name at least two algorithms")

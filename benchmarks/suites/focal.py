@@ -35,20 +35,10 @@ def play_scenario(
 ) -> Measurement:
     """Measure an agent in unfamiliar company.
 
-    Args:
-        agent: has the focal seats.
-        where: the scenario.
-        episodes: how many; None takes the scenario's number.
-        seed: of starts, company and sampling.
-        load: makes the background agents from their names.
-        env_options: further arguments of the environment, such as the prompt style; those of the
-            scenario win.
-
-    Returns:
-        The mean payoff per focal seat. `details` holds scenario and mode; background, the mean
-        payoff per background seat; collective, the mean sum of all payoffs; gap, focal minus
-        background, large for those who live off a kind company; by_company, the focal return with
-        each set of background agents, named in seat order.
+    Arguments of the scenario win over `env_options`. The value is the mean payoff per focal seat.
+    `details` holds scenario and mode; background, the mean payoff per background seat; collective,
+    the mean sum of all payoffs; gap, focal minus background, large for those who live off a kind
+    company; by_company, the focal return with each set of background agents, named in seat order.
     """
     number = where.episodes if episodes is None else episodes
     if number < 1:

@@ -125,16 +125,8 @@ def run_generations(
 ) -> GenerationSeries:
     """Score a series of checkpoints.
 
-    Args:
-        agents: generation -> agent, oldest first.
-        env_id: registered environment.
-        settings: what is played: `games` per generation and metric, per opponent and per pair.
-        results: keeps every part as it is finished.
-        opponents: name -> fixed opponent.
-        done: called with the name of each finished part.
-
-    Raises:
-        ConfigError: there are fewer than two generations, or no opponents.
+    Agents are oldest first; `games` of the settings are played per generation and metric, per
+    opponent and per pair. ConfigError for fewer than two generations, or no opponents.
     """
     if len(agents) < 2 or not opponents:
         raise ConfigError(

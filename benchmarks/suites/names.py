@@ -21,9 +21,7 @@ SUITES = {
 def environments(suite: str) -> list[str]:
     """Return the ids of the registered environments of a suite.
 
-    Raises:
-        UnknownNameError: no such suite.
-        ConfigError: nothing of this kind is registered yet.
+    ConfigError where nothing of this kind is registered yet.
 
     >>> environments("mars-heldout")
     ['coevo/connect_four-v0', 'coevo/leduc_poker-v0', 'coevo/simple_hanabi-v0']

@@ -100,13 +100,7 @@ SCENARIOS: dict[str, Scenario] = {}
 
 
 def register_scenario(name: str, env_id: str, **fields: Any) -> Scenario:
-    """Add a scenario.
-
-    Args:
-        name: lower case, with underscores.
-        env_id: registered environment.
-        **fields: the further fields of Scenario.
-    """
+    """Add a scenario."""
     if name in SCENARIOS:
         raise ConfigError(f"scenario {name!r} is registered already")
     SCENARIOS[name] = Scenario(name=name, env_id=env_id, **fields)

@@ -50,8 +50,7 @@ class Level:
     def references(self) -> References:
         """Return what counts as 0 and 1 here.
 
-        Raises:
-            ConfigError: the game is too large to say.
+        ConfigError where the game is too large to say.
         """
         if self.other == SELF:
             found = metric(self.env_id, self.env_options, "return_self_play")
@@ -70,15 +69,8 @@ def run_sweep(
 ) -> tuple[list[Measurement], SeverityCurve]:
     """Measure an agent at every level of a sweep.
 
-    Args:
-        agent: who is measured.
-        levels: by growing severity.
-        settings: what is played at each; their arguments are added to those of the levels.
-        results: keeps every level as it is finished.
-        done: called after each level.
-
-    Returns:
-        The measurements, label and severity in their `details`, and the curve that they make.
+    Levels are by growing severity; arguments in the settings are added to theirs. Label and
+    severity of a measurement stand in its `details`.
     """
     rows: list[Measurement] = []
     for level in levels:

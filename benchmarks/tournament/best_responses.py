@@ -31,16 +31,9 @@ def exploit_all(
 ) -> dict[str, Any]:
     """Measure every agent, and the exploiter itself where one was trained.
 
-    Args:
-        plan: of the tournament.
-        agents: name -> agent.
-        folder: of the tournament.
-        trained: how exploiters are trained where there is no exact value; None trains none.
-        report: called with the progress.
-
-    Returns:
-        agents: name -> {"exact": table or None, "why": reason, "exploiter": table or None};
-        calibration: what the exploiter reached against a known value, or None; sentences.
+    `trained` says how exploiters are trained where there is no exact value; None trains none.
+    Returns agents: name -> {"exact": table or None, "why": reason, "exploiter": table or None};
+    calibration: what the exploiter reached against a known value, or None; sentences.
     """
     found: dict[str, dict[str, Any]] = {}
     known = exact(RandomAgent(), plan.env, plan.env_options)
@@ -81,17 +74,8 @@ def calibrate(
     """Exploit the random player, whose best-response value is known, with the same budget.
 
     In the tournament's own game if that value can be computed and is above 0, else in Kuhn poker:
-    `same_game` tells.
-
-    Args:
-        plan: of the tournament.
-        known: what `exact` gave for the random player in its game.
-        trained: how exploiters are trained.
-        folder: of the training runs.
-        report: called with the progress.
-
-    Returns:
-        score and exact value, both means over seats, and their ratio `share`.
+    `same_game` tells. `known` is what `exact` gave for the random player in the tournament's game.
+    Score and exact value are means over seats, `share` is their ratio.
     """
     env, options, same = plan.env, dict(plan.env_options), True
     table, why = known, ""
@@ -116,7 +100,6 @@ def calibrate(
 def _attempt(
     agent: Agent, name: str, plan: Plan, trained: ExploiterPlan, folder: Path, report: Report
 ) -> dict[str, Any]:
-    """Train against one agent; an agent that cannot answer has a reason instead of a score."""
     try:
         return exploit(
             agent,
@@ -144,7 +127,6 @@ def _earned(name: str, found: Mapping[str, Any]) -> str:
 
 
 def _about(what: str, report: Report) -> Report:
-    """Say whose exploiter a report is about."""
     return lambda words, share: report(f"{what}, {words}", share)
 
 

@@ -68,12 +68,7 @@ class Pairing:
         return {key: float(self.role(*key).mean()) for key in keys} if self.tasks else {}
 
     def role(self, first: str, role: int) -> Array:
-        """Return the score of a role on every task while `first` has the first seat.
-
-        Args:
-            first: who sits first, or alone among more than two seats.
-            role: 0 for the first, 1 for the other.
-        """
+        """Return the score of a role on every task while `first` has the first seat."""
         scored = [p for p in self.episodes if first_of(p.seats) == first]
         values = [self._of_role(p, role) for p in scored]
         return np.asarray(values, dtype=float).reshape(self.tasks, -1).mean(1)

@@ -187,7 +187,6 @@ def margins(tally: Tally) -> Array:
 
 
 def _skill_bounds(matrices: Array) -> list[list[float]] | None:
-    """Return the bounds of every agent's skill over resampled matrices."""
     skills = []
     for matrix in matrices:
         try:

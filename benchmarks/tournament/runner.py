@@ -29,14 +29,7 @@ Report = Callable[[int, int, str], None]
 
 @dataclass
 class Tournament:
-    """A tournament that is being played.
-
-    Args:
-        plan: its settings.
-        agents: name -> agent, for every name of the plan.
-        folder: where everything is written.
-        report: called with the progress.
-    """
+    """A tournament that is being played."""
 
     plan: Plan
     agents: Mapping[str, Agent]
@@ -79,11 +72,7 @@ class Tournament:
         return OpenQuestions(names, self.contest, self.env.payoff_range)
 
     def play(self) -> None:
-        """Write the manifest and play everything that is not played yet.
-
-        Raises:
-            ConfigError: the folder holds a tournament with other settings.
-        """
+        """Write the manifest and play everything that is not played yet."""
         results = ResultsFolder(self.folder, KIND)
         results.begin(asdict(self.plan), self.plan.weights())
         with results.alone():
@@ -124,7 +113,6 @@ class Tournament:
         return episodes
 
     def _outcomes(self, block: Block) -> list[EpisodeRecord]:
-        """Play a block; where an agent does not answer, its episodes are failures."""
         players = {
             name: Named(self.agents[name].reseeded(block.seed(self.plan.seed, name)), name)
             for name in dict.fromkeys(block.pair)

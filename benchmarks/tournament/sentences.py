@@ -44,10 +44,8 @@ def turned(found: Interval, about: float) -> Interval:
 def result_sentence(found: PairResult, family: int, only_points: bool) -> str:
     """Say what a pair has shown.
 
-    Args:
-        found: the pair.
-        family: number of pairs that were corrected for.
-        only_points: whether the score says nothing beyond won, drawn and lost.
+    `family` pairs were corrected for; `only_points`: the score says nothing beyond won, drawn and
+    lost.
     """
     names, points, margin = (found.first, found.second), found.points, found.margin
     if margin.point < 0:
@@ -106,12 +104,7 @@ def _chain(cycle: Sequence[str]) -> str:
 
 
 def rating_sentence(elo: Mapping[str, Any], only_points: bool) -> str:
-    """Return the order by rating, and how far it may be trusted.
-
-    Args:
-        elo: what `ratings.elo` gave.
-        only_points: whether the score says nothing beyond won, drawn and lost.
-    """
+    """Return the order by rating, and how far it may be trusted."""
     ordered = sorted(elo["agents"].items(), key=lambda item: (-item[1]["rating"], item[0]))
     listed = ", ".join(
         f"{name} {r['rating']:.0f} [{r['interval'][0]:.0f}, {r['interval'][1]:.0f}]"

@@ -123,11 +123,7 @@ def seats(
 ) -> dict[str, Any]:
     """Say what a seat is worth: mean scores by seat, and the points of the first seat.
 
-    Args:
-        names: of the seats.
-        pairings: what happened.
-        games: of a contest, with the agents that could be rated; None elsewhere.
-        rng: of resamples.
+    Of a contest the games of the agents that could be rated are given, else None.
     """
     paid = [e.payoffs for m in pairings.values() for e in m.episodes]
     returns = {s: float(np.mean([p[s] for p in paid])) if paid else None for s in names}

@@ -67,7 +67,6 @@ def run(args: Evaluate) -> int:
 
 
 def _check(args: Evaluate) -> None:
-    """Refuse arguments that contradict each other or are missing."""
     sets = [name for name in SETS if getattr(args, name) is not None]
     if len(sets) > 1:
         raise ConfigError(f"--{sets[0]} and --{sets[1]} contradict each other")
@@ -228,7 +227,6 @@ def _sweep(args: Evaluate) -> tuple[dict[str, Any], Show]:
 
 
 def _generations(args: Evaluate) -> tuple[dict[str, Any], Show]:
-    """Score the checkpoints of a run against fixed opponents and each other."""
     folder = RunFolder(Path(str(args.generations)).expanduser())
     config, steps = folder.config(), _checkpoints(folder)
     options = {k: v for k, v in config.env_options.items() if k not in TRAINING_ONLY}
@@ -307,7 +305,6 @@ def _settings(args: Evaluate, what: str, options: Mapping[str, Any]) -> Settings
 
 
 def _progress(args: Evaluate, name: Callable[[Any], str]) -> Callable[[Any], None]:
-    """Return what says each finished part, unless only JSON is wanted."""
     if args.json:
         return lambda part: None
     screen = Screen()
@@ -315,7 +312,6 @@ def _progress(args: Evaluate, name: Callable[[Any], str]) -> Callable[[Any], Non
 
 
 def _checkpoints(folder: RunFolder) -> list[Path]:
-    """Return the complete checkpoints of a run, oldest first."""
     found = checkpoint.complete(folder.checkpoints)
     if len(found) < 2:
         raise ConfigError(

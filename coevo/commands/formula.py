@@ -53,11 +53,9 @@ def _line(latex: str) -> str:
 
 
 def _grouped(term: str) -> str:
-    """Return a term in parentheses, a single name or number without."""
     return term if re.fullmatch(r"\w*", term) else f"({term})"
 
 
 def _ratio(above: str, below: str) -> str:
-    """Return a fraction in one line."""
     both = f"{_grouped(above)} / {_grouped(below)}"
     return both if "(" in both else both.replace(" ", "")

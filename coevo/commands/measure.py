@@ -43,14 +43,7 @@ def start_agent(config: TrainConfig, *, trust_remote_code: bool = False) -> Poli
 
 
 def table(agent: Agent, start: Agent, config: TrainConfig, games: int) -> dict[str, Any]:
-    """Measure an agent in the environment of a run, or in every one, whose ids then come first.
-
-    Args:
-        agent: who is measured.
-        start: the model that the run started from, as an opponent.
-        config: of the run.
-        games: episodes per opponent.
-    """
+    """Measure an agent in the environment of a run, or in every one, whose ids then come first."""
     seed = config.seed
     players = agent.reseeded(seed), start.reseeded(seed)
     found = {
@@ -65,9 +58,7 @@ def table(agent: Agent, start: Agent, config: TrainConfig, games: int) -> dict[s
 class ExploitabilityProbe:
     """Follows the exploitability of a run where that is cheap, and else measures nothing.
 
-    Args:
-        config: of the run. Two-player poker-like games with small trees are followed, larger ones
-            less often.
+    Two-player poker-like games with small trees are followed, larger ones less often.
     """
 
     def __init__(self, config: TrainConfig) -> None:

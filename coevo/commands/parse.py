@@ -40,9 +40,7 @@ NUMBERS = {int: "whole number", float: "number"}
 def parse(argv: Sequence[str]) -> Command | None:
     """Read a command line; None where only help was asked for, which is then on stdout.
 
-    Raises:
-        ConfigError: a value is missing or does not fit.
-        UnknownNameError: no such command or option; the nearest ones are listed.
+    ConfigError and UnknownNameError say what is wrong, and the nearest names.
     """
     if not argv or argv[0] in (*HELP, "help"):
         sys.stdout.write(overview())
@@ -158,7 +156,6 @@ def _text(text: str) -> str:
 
 
 def _number(kind: str, low: float, text: str) -> float:
-    """Read a finite number that is neither too small nor too large."""
     try:
         value = int(text) if kind == "whole number" else float(text)
     except ValueError:

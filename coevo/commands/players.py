@@ -121,15 +121,9 @@ def agent(
 ) -> Agent:
     """Load an agent by name with everything left open set as it is used to.
 
-    Args:
-        source: a scripted player, a model or run folder, a Hub id. A run with a policy per seat
-            plays every seat by its own; RUN/checkpoints/step_000020/player_0 names one alone.
-        temperature: None for 1; behind a server, whose settings are its own, for those.
-        max_new_tokens: None for what the model is used to.
-        greedy: take the most probable token.
-        changes: of further settings of sampling, by name.
-        seed: of sampling.
-        device: None for `auto`.
+    A run with a policy per seat plays every seat by its own; RUN/checkpoints/step_000020/player_0
+    names one alone. Temperature None is 1; behind a server, whose settings are its own, it is
+    those.
     """
     left = temperature is None and max_new_tokens is None and not greedy and not changes
     drawn = None

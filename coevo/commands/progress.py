@@ -26,12 +26,7 @@ class Interrupted(CoevoError):
 
 
 class Bar:
-    """Shows how much of a command is done; a context manager.
-
-    Args:
-        screen: where to write.
-        quiet: write nothing.
-    """
+    """Shows how much of a command is done; a context manager."""
 
     def __init__(self, screen: Screen, *, quiet: bool = False) -> None:
         self.screen, self.quiet, self._written = screen, quiet, 0.0
@@ -60,13 +55,7 @@ class Bar:
 
 
 def facts(step: int, metrics: Mapping[str, Any], done: float) -> str:
-    """Return the newest metrics of a run in one line.
-
-    Args:
-        step: updates done.
-        metrics: the newest value of each metric.
-        done: share of the run that is done.
-    """
+    """Return the newest metrics of a run in one line."""
     returns = {k.removeprefix("return/"): v for k, v in metrics.items() if k.startswith("return/")}
     entropies = [v for k, v in metrics.items() if k.rpartition("/")[2] == "entropy"]
     shown = {

@@ -94,7 +94,6 @@ def prepare(args: Train) -> Job:
 
 
 def _check_shares(args: Train) -> None:
-    """Refuse workers without --ray, and --ray without workers or under torchrun."""
     wanted = [flag(n) for n in SHARED_OUT[1:] if getattr(args, n) != getattr(Train, n)]
     if args.ray is None and wanted:
         raise ConfigError(f"{' and '.join(wanted)} need --ray local, or --ray auto for a cluster")
@@ -272,7 +271,6 @@ def _resumed(args: Train, folder: RunFolder) -> Job:
 
 
 def _set_aside(folder: RunFolder) -> list[str]:
-    """Pass over damaged checkpoints, and return what to say about it."""
     with folder.lock():
         found = checkpoint.set_aside(folder.checkpoints)
     if not found:

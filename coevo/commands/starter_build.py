@@ -44,9 +44,8 @@ def limits(args: StarterBuild | StarterLesson) -> dict[str, Any]:
 def watched(first: str, work: Callable[[Report], Any]) -> None:
     """Do a training and show how far it is.
 
-    Args:
-        first: what happens before the training begins.
-        work: does it all, and reports the share done and the running loss.
+    `first` is what happens before the training begins; the work reports the share done and the
+    running loss.
     """
     screen = Screen()
     screen.say(f"{first} ...")

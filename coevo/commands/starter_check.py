@@ -109,7 +109,6 @@ def legal_share(agent: Agent, env_id: str, turns: int) -> tuple[float, int]:
 
 
 def _well_formed(turn: Turn) -> bool:
-    """Return whether a reply is a legal move; where any text is, whether it could be read."""
     return turn.status is Status.LEGAL and "unread" not in turn.notes
 
 

@@ -66,7 +66,6 @@ def run(args: Arguments) -> int:
 
 
 def _folder(args: Arguments) -> tuple[Path, Mapping[str, Any]]:
-    """Return the folder, and the settings of the tournament that it holds already."""
     if args.out is None and args.env is None:
         raise ConfigError("coevo tournament needs --env ID, or --out DIR of one to be continued")
     if args.out is not None:

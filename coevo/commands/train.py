@@ -54,7 +54,6 @@ def run(args: Train) -> int:
 
 @contextmanager
 def _processes(args: Train, job: Job, screen: Screen) -> Iterator[MakeBackend | None]:
-    """Start the other processes of a run, and yield what hires its players."""
     if args.ray is None:
         yield None
         return
@@ -203,7 +202,6 @@ def _where_saved(job: Job) -> str:
 
 
 def _conclude(job: Job, summary: Mapping[str, Any], screen: Screen) -> None:
-    """Print the table, some episodes and the paths."""
     if "after" in summary:
         _compare(summary, screen)
     before = (summary.get("before") or {}).get("exploitability")
@@ -247,7 +245,6 @@ def _shown(key: str, value: float | None) -> str:
 
 
 def _excerpts(job: Job, screen: Screen) -> None:
-    """Print some of the newest episodes that were logged."""
     try:
         newest = list(read_episodes(job.folder.episodes))[-TOLD:]
     except DataError:

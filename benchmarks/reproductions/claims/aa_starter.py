@@ -36,7 +36,6 @@ with tables."""
 
 @torch.no_grad()
 def _manners(agent: Policy) -> dict[str, float]:
-    """Ask a policy for its choice in every situation that a prompt can tell apart."""
     asked = list(_situations())
     logp_NA = np.array(agent.move_logprobs([request for _, _, request in asked]))
     odds_TCA = torch.zeros(ROUNDS, len(CONTEXTS), 2, dtype=REAL)
@@ -89,7 +88,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def _rows(arm: str) -> Iterator[Expect]:
-    """Report an arm, beside what a table learns in it."""
     label, payoff, robust, trusts, forgives = TABULAR[arm]
     tabular = {"CC": trusts, "CD": forgives}
     yield Expect(f"{label}: payoff", f"{arm}.payoff", payoff)

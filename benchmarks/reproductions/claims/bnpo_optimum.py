@@ -30,8 +30,6 @@ def _rates(a: float, b: float, seed: int) -> Tensor:
 
 
 def _values(a: float, b: float) -> Callable[[int], dict[str, float]]:
-    """Return what measures E[p (1 - p) / f^2] of all three."""
-
     def measure(seed: int) -> dict[str, float]:
         p_P = _rates(a, b, seed)
         plain, bnpo = (

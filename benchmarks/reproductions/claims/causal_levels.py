@@ -14,8 +14,6 @@ GAMES = 100
 
 
 def _gains(confounded: bool) -> Callable[[int], dict[str, float]]:
-    """Return what measures the mean gains of a leader over games."""
-
     def measure(seed: int) -> dict[str, float]:
         rng = np.random.default_rng([seed, confounded])
         rows = [_gain(drawn(rng, confounded=confounded)) for _ in range(GAMES)]

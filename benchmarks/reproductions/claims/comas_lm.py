@@ -20,8 +20,6 @@ WARM, STEPS, HELD_OUT = WarmStart(), 40, 300
 
 
 def _both(task: str) -> Callable[[int], dict[str, float]]:
-    """Return what measures two agents before and after training."""
-
     def measure(seed: int) -> dict[str, float]:
         asked = {part: options(task, part, rounds=1, references=0) for part in ("train", "test")}
         with tempfile.TemporaryDirectory() as folder:

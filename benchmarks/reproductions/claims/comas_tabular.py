@@ -72,8 +72,7 @@ raw_env, env = world(ListedReview, "peer review, replies listed", kind="mixed", 
 def starts(margin: float) -> dict[str, dict[str, float]]:
     """Return the logits of judges that are better than chance; solvers guess at first.
 
-    Args:
-        margin: how much likelier (logit) a scorer calls a right solution right than a wrong one.
+    By the margin (logit) a scorer likelier calls a right solution right than a wrong one.
     """
     found: dict[str, dict[str, float]] = {}
     for index in range(QUESTIONS):
@@ -124,7 +123,6 @@ def _look(run: Run, done: UpdateResult) -> tuple[float, float, float]:
 
 
 def _shared(episode: Episode) -> float:
-    """Return the mean reward of solutions and evaluations."""
     return fmean(
         turn.rewards["interaction"].get(turn.agent, 0.0)
         for turn in episode.turns
@@ -133,7 +131,6 @@ def _shared(episode: Episode) -> float:
 
 
 def _invalid(episode: Episode) -> float:
-    """Return the share of scores that cannot be read; 0 without scores."""
     read = [turn.answer is None for turn in episode.turns if turn.role == "scorer"]
     return fmean(read) if read else 0.0
 

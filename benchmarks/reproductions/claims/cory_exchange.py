@@ -66,7 +66,6 @@ def _maker(seed: int) -> MakePolicy:
 
 
 def _measure(end: Trained) -> dict[str, float]:
-    """Return how likely either parameter set is right on a question alone."""
     odds = (x.agent.model.of_question_QA.detach().softmax(-1) for x in end.run.learners.values())
     one, two = (float(p_QA[torch.arange(QUESTIONS), torch.tensor(RIGHT)].mean()) for p_QA in odds)
     return {"pioneer": one, "observer": two, "weaker": min(one, two), "gap": abs(one - two)}

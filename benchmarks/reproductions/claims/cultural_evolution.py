@@ -26,12 +26,7 @@ def evolved(
 ) -> Callable[[int], Mapping[str, float]]:
     """Return what evolves populations, and gives the mean share in their first and last generation.
 
-    Args:
-        by: newcomers.
-        shown: survivors that a newcomer is shown.
-        generations: updates.
-        levels: shares that may be given.
-        **options: further arguments of the game.
+    Every newcomer is shown `shown` survivors; `levels` shares may be given.
     """
 
     def edit(made: Algorithm, seed: int) -> Algorithm:

@@ -40,7 +40,6 @@ INNER = {
 
 
 def _small(made: Algorithm, seed: int) -> Algorithm:
-    """Let inner runs be those of a small table."""
     cycle = tuple(
         replace(step, changes={**step.changes, **INNER}) if isinstance(step, InnerRun) else step
         for step in made.cycle
@@ -61,7 +60,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def _held_out(outer: Run, formula: str, seed: int) -> float:
-    """Return the payoff of a policy that was trained with a formula and another seed."""
     step = next(s for s in outer.config.algorithm.cycle if isinstance(s, InnerRun))
     inner = outer.fork(step.changed(formula, seed + 1000), f"held_out_{LIST.index(formula)}")
     finish(inner)

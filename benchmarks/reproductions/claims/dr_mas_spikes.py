@@ -26,7 +26,6 @@ THEORY = float(
 
 
 def _by(groups: str) -> dict[str, Any]:
-    """Return the statistics of these groups."""
     return {"advantage.baseline.by": groups, "advantage.normalise.by": groups}
 
 
@@ -68,7 +67,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def _of_bandits(end: Trained) -> dict[str, float]:
-    """Return the peak of either's gradient norm over its median, and P(best arm)."""
     found = {}
     for k, (seat, row) in enumerate(zip(bursts.AGENTS, _quality(end.seed), strict=True)):
         norms = _norms(end, seat)

@@ -19,7 +19,6 @@ LABELS = {"pooled": "pooled", "own": "per agent"}
 
 
 def _accuracy(policies: Mapping[str, Agent], seed: int) -> float:
-    """Return the share of unseen questions that the team answers."""
     for number, agent in enumerate(policies.values()):
         agent.reseed(stream_seed(seed, number))
         agent.forget()

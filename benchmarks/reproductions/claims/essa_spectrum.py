@@ -59,12 +59,7 @@ class Known(Rows):
 
 
 class LowRank(nn.Module):
-    """Logits of moves by context.
-
-    Args:
-        start: of the matrix.
-        rows: which row of the policy has which prompt.
-    """
+    """Logits of moves by context."""
 
     def __init__(self, start: np.ndarray, rows: Rows) -> None:
         super().__init__()
@@ -110,7 +105,6 @@ def score(matrix_CA: Tensor, paid_CA: Tensor) -> float:
 
 
 def _over_control(found: Found) -> list[float]:
-    """Compare with the control by its best step size."""
     control = max((found[arm]["score"] for arm in ("small", "middle", "large")), key=sum)
     return [a - b for a, b in zip(found["essa"]["score"], control, strict=True)]
 

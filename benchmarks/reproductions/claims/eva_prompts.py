@@ -83,7 +83,6 @@ raw_env, env = world(GradedPrompts, "prompts with graded replies", kind="mixed",
 
 @torch.no_grad()
 def _solve(run: Run) -> None:
-    """Let the policy know the best replies to the prompts that are solved."""
     policy, row_P = _rows(run)
     for prompt in range(SOLVED):
         policy.model.logits_RA[row_P[prompt], int(_payoffs(prompt).argmax())] = KNOWS
@@ -100,7 +99,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def _rows(run: Run) -> tuple[TabularPolicy, list[int]]:
-    """Return the solver and its row for every prompt."""
     policy = run.learners[SOLVER].agent
     assert isinstance(policy, TabularPolicy)  # a run of tables
     asked = run.envs[GradedPrompts.env_id].fresh()

@@ -69,11 +69,7 @@ raw_env, env = world(Procedure, "tool after tool", kind="cooperative", seats=1)
 
 
 class Following(nn.Module):
-    """A table whose logits begin where instructions say.
-
-    Args:
-        rows: of the prompts, to read the instructions in.
-    """
+    """A table whose logits begin where instructions say."""
 
     def __init__(self, rows: Rows) -> None:
         super().__init__()

@@ -87,11 +87,7 @@ def points(rubric: str, found: Mapping[str, int]) -> int:
 
 
 class Grader(nn.Module):
-    """Logits of points, by a rubric and an essay that are read in the prompt of a row.
-
-    Args:
-        rows: of the prompts.
-    """
+    """Logits of points, by a rubric and an essay that are read in the prompt of a row."""
 
     def __init__(self, rows: Rows) -> None:
         super().__init__()
@@ -148,7 +144,6 @@ class Reviewer(Proposer):
 
 
 def _reviewed(made: Algorithm, seed: int) -> Algorithm:
-    """Let the reviewer write after every ten updates."""
     review = Every(updates=10, first=9, step=RewriteText(by=Reviewer()))
     cycle = tuple(review if isinstance(step, Every) else step for step in made.cycle)
     return replace(made, cycle=cycle)

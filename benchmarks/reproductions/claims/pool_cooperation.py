@@ -13,7 +13,6 @@ ENV, GAME, EPISODES = "coevo/iterated_game-v0", {"rounds": 5, "illegal": "mask"}
 
 
 def _measure(end: Trained) -> dict[str, float]:
-    """Return how often learners cooperate with each other, and the first with a defector."""
     players: dict[str, Agent] = {name: end.policy(name) for name in end.run.learners}
     players["always_d"] = load_agent("always_d")
     found = {}

@@ -23,8 +23,6 @@ ERRORS = 3.0
 
 
 def _gradient(baseline: Any) -> Callable[[int], dict[str, float]]:
-    """Return what estimates the gradient once per group, and gives mean and variance."""
-
     def measure(seed: int) -> dict[str, float]:
         policy = SoftmaxTable(torch.tensor([GOOD, 1 - GOOD]).log().expand(GROUPS, 2))
         arm_GK = policy.draw(uniform(generators([seed]), GROUPS, SIZE)[0])

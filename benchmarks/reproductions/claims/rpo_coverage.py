@@ -62,7 +62,6 @@ class NotePairs(Step):
 
 
 def _noted(made: Algorithm, seed: int) -> Algorithm:
-    """Pay by drawn comparisons, and note the pairs as they are made."""
     cycle: list[Any] = []
     for step in made.cycle:
         cycle += [step, NotePairs(seen=[])] if step.name == "make_items" else [step]

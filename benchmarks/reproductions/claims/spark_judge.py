@@ -42,7 +42,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def _equal_samples(seed: int) -> dict[str, float]:
-    """Train with recycling, and without it for as many updates as take as many samples."""
     with trained(WORLD, Arm("spark"), seed, CHANGES) as end:
         found = _measure(end)
         samples = sum(EPISODES + update.get("items/answers", 0.0) for update in end.log)

@@ -102,7 +102,6 @@ def _maker(seed: int) -> MakePolicy:
 
 
 def _successes(run: Run, done: UpdateResult) -> list[float]:
-    """Return the share of solvers that succeeded, of every question that was opened."""
     return [e.outcome["success"] for e in done.episodes if "success" in e.outcome]
 
 

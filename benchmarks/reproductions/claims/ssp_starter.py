@@ -43,13 +43,7 @@ WORLD = search("starter", world=TRAIN)
 
 
 def held_out(policy: Policy, episodes: int, seed: int = 50_000) -> dict[str, float]:
-    """Let a policy solve what a scripted proposer asks, and propose what no solver has to solve.
-
-    Args:
-        policy: answers greedily.
-        episodes: of either kind.
-        seed: of the first episode; the next ones count up.
-    """
+    """Let a policy solve what a scripted proposer asks, and propose what no solver has to solve."""
     players = {"policy": policy.greedy("policy"), "expert": ExpertAgent(1.0)}
     options = {"prompt_style": "terse", "world": TEST, "solvers": 1}
     solving = {"proposer_0": "expert", "solver_0": "policy"}
@@ -70,8 +64,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def _first_update(**options: Any) -> Callable[[int], dict[str, float]]:
-    """Return what plays the first update of a run and looks at it; nothing is learnt."""
-
     def measure(seed: int) -> dict[str, float]:
         with trained(WORLD, Arm("ssp", options=options), seed, CHANGES, steps=0) as end:
             return first_update(end.run)
@@ -95,11 +87,6 @@ def invariants(gathered: Collected, batch: Batch, spec: AdvantageConfig) -> dict
     1 - s of their own solvers, or 0 after a rejection; `credits`, proposers whose advantage is not
     their payment; `reasons`, finished proposals without a reason that the gate knows; `leaks`,
     accepted questions that name their answer or a bridge.
-
-    Args:
-        gathered: episodes of one update in one kind of world.
-        batch: its rows.
-        spec: the advantages of the algorithm.
     """
     episodes = [e for e in gathered.episodes if e.stop is not StopReason.ERROR]
     proposals = [t for e in episodes for t in e.turns if "gate" in t.notes]
@@ -158,7 +145,6 @@ def _paid_rightly(episode: Episode) -> bool:
 
 
 def _strange_credits(episodes: Sequence[Episode], batch: Batch, spec: AdvantageConfig) -> float:
-    """Compare the advantage of proposers with their payment."""
     a_BS = batch.joined(advantages(spec, batch)[0].advantage_CL)
     faults = []
     for b, (at, seat) in enumerate(batch.origin_B):

@@ -23,7 +23,6 @@ CASES = {
 
 
 def _still(seed: int) -> dict[str, float]:
-    """Return the planner's return where it leaves signals alone."""
     return {
         label: best_line(case.costs, case.prior, CITIZENS, (case.baseline,)).planner
         for label, case in CASES.items()

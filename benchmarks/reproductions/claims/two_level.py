@@ -33,12 +33,10 @@ def _best_hours(task: TaxEconomy, rates: Sequence[float]) -> list[float]:
 
 
 def _planned(task: TaxEconomy, rates: Sequence[float]) -> float:
-    """Return the planner's objective where workers reply best."""
     return task.account(np.array(_best_hours(task, rates)), rates)[0]
 
 
 def _optimum(task: TaxEconomy) -> tuple[float, tuple[float, ...]]:
-    """Return the planner's best objective, and the rates that give it."""
     grid = (np.arange(task.config.rate_steps + 1) / task.config.rate_steps).tolist()
     schedules = itertools.product(grid, repeat=len(task.config.brackets))
     return max((_planned(task, rates), rates) for rates in schedules)

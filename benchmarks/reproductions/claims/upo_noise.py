@@ -56,7 +56,6 @@ def _problem(seed: int) -> tuple[Tensor, Tensor]:
 
 
 def _audited(made: Algorithm, seed: int) -> Algorithm:
-    """Pay by noisy comparisons, and look at the pairs as they are made and as they are learnt."""
     worth_A, odds_AA = _problem(seed)
     made_pairs, kept = (Audit(seen=[], worth=tuple(worth_A.tolist())) for _ in range(2))
     cycle: list[Any] = []

@@ -36,8 +36,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def _ranked(algorithm: str) -> Callable[[int], dict[str, float]]:
-    """Return what trains with a file of rankings."""
-
     def measure(seed: int) -> dict[str, float]:
         with tempfile.TemporaryDirectory() as name:
             known = Path(name) / "known.jsonl"
