@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from coevo.agents.agent import Agent
+from coevo.agents.models.copies import FrozenCopies
 from coevo.agents.policy import Policy
 from coevo.agents.population import MakePolicy, Population
 from coevo.envs.core.config import assign
@@ -32,6 +33,7 @@ from coevo.trainers.seating import (
     check_can_play,
     check_owners,
     envs_of,
+    policy_maker,
     population_of,
     set_sampling,
 )
@@ -142,13 +144,16 @@ def start(
         folder = Onlooker(folder.path)
     envs = envs_of(config.environments)
     algorithm = config.algorithm
-    population = population_of(config, envs, maker, trust_remote_code=trust_remote_code)
+    maker = maker or policy_maker(config, trust_remote_code=trust_remote_code)
+    population = population_of(config, envs, maker)
     check_can_play(population, envs)
     every = [*algorithm.rewards, *(m for env in envs.values() for m in env.reward_modules)]
-    apart = bind(population, algorithm.judges, every)
+    apart = bind(population, maker, algorithm.judges, every)
     heads = {algorithm.judges[role].policy for module in every for role in module.heads_asked}
     check_owners("optim_of", algorithm.optim_of, population, population.learners)
     set_sampling(config, population)
+    # Start models that frozen players hold serve as references, too.
+    frozen = FrozenCopies(a.model for a in population.fixed.values() if isinstance(a, Policy))
     learners = {
         name: Learner(
             agent,
@@ -156,6 +161,7 @@ def start(
             algorithm.optim_for(name),
             recompute=config.gradient_checkpointing,
             rewards=name in heads,
+            frozen=frozen,
         )
         for name, agent in population.learners.items()
     }

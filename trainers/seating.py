@@ -39,22 +39,9 @@ def envs_of(given: Mapping[str, Environment]) -> dict[str, TextEnv]:
     return envs
 
 
-def population_of(
-    config: TrainConfig,
-    envs: Mapping[str, TextEnv],
-    maker: MakePolicy | None = None,
-    *,
-    trust_remote_code: bool = False,
-) -> Population:
-    """Make the agents of a run, policies with their start weights.
-
-    Args:
-        config: the run.
-        envs: of the run.
-        maker: makes its policies; None starts them from `config.model`.
-        trust_remote_code: run code that comes with a model.
-    """
-    maker = maker or PolicyMaker(
+def policy_maker(config: TrainConfig, *, trust_remote_code: bool = False) -> PolicyMaker:
+    """Return what makes the policies of a run; it holds start models, so drop it afterwards."""
+    return PolicyMaker(
         config.model,
         sampling=config.sampling,
         seed=config.seed,
@@ -63,6 +50,12 @@ def population_of(
         engine=config.engine,
         dtype=config.dtype,
     )
+
+
+def population_of(
+    config: TrainConfig, envs: Mapping[str, TextEnv], maker: MakePolicy
+) -> Population:
+    """Make the agents of a run, policies with their start weights."""
     return config.algorithm.population(next(iter(envs.values())).possible_agents, maker)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+from collections.abc import Iterable
 from typing import TypeVar
 
 import torch
@@ -28,6 +29,42 @@ def shared_copy(model: M) -> M:
 def frozen_copy(model: M) -> M:
     """Copy a model whose copy will not be trained."""
     return shared_copy(model).eval().requires_grad_(False)
+
+
+class FrozenCopies:
+    """Frozen copies of models; equal ones are one object, which memory holds once.
+
+    Args:
+        known: models whose weights never change.
+
+    >>> frozen = FrozenCopies()
+    >>> one, other = nn.Linear(2, 1), nn.Linear(2, 1)
+    >>> frozen.of(one) is frozen.of(one), frozen.of(one) is frozen.of(other)
+    (True, False)
+    """
+
+    def __init__(self, known: Iterable[nn.Module] = ()) -> None:
+        self._known = list(known)
+
+    def of(self, model: nn.Module) -> nn.Module:
+        """Return a copy that must never be changed."""
+        found = next((known for known in self._known if _equal(known, model)), None)
+        if found is None:
+            found = frozen_copy(model)
+            self._known.append(found)
+        return found
+
+
+def _equal(one: nn.Module, other: nn.Module) -> bool:
+    """Return whether two modules compute the same: equal settings, layers and tensors."""
+    if type(one) is not type(other) or repr(one) != repr(other):
+        return False
+    if repr(getattr(one, "config", None)) != repr(getattr(other, "config", None)):
+        return False
+    if repr(getattr(one, "peft_config", None)) != repr(getattr(other, "peft_config", None)):
+        return False
+    pairs = zip(_tensors(one), _tensors(other), strict=True)
+    return all(a is b or (a.dtype == b.dtype and torch.equal(a, b)) for a, b in pairs)
 
 
 @torch.no_grad()

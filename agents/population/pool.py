@@ -25,9 +25,9 @@ PRIOR = 1.0
 class Frozen(Population):
     """One learner against the policy it started from, in rotating seats."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.fixed["frozen"] = self.make("frozen")
+    def __post_init__(self, make: MakePolicy) -> None:
+        super().__post_init__(make)
+        self.fixed["frozen"] = make("frozen", learns=False)
 
     def assign(self, group: int, rng: np.random.Generator) -> dict[str, str]:
         learner = group % len(self.seats)
@@ -55,9 +55,9 @@ class Pool(Population):
     results: dict[str, list[float]] = field(default_factory=dict)
     """Opponent -> [episodes won against it, episodes], faded."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, make: MakePolicy) -> None:
         names = [f"policy_{i}" for i in range(self.count)] if self.count > 1 else ["policy"]
-        self.learners |= {name: self.make(name) for name in names}
+        self.learners |= {name: make(name) for name in names}
         self.fixed |= {name: member(name) for name in self.members}
 
     def assign(self, group: int, rng: np.random.Generator) -> dict[str, str]:

@@ -7,7 +7,7 @@ population sees the payoffs of episodes, so that opponents may be chosen by resu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -38,14 +38,15 @@ class Population:
 
     seats: tuple[str, ...]
     """All seats of the environment, in order."""
-    make: MakePolicy
+    make: InitVar[MakePolicy]
+    """Makes its policies; not kept, since it holds start models."""
     learners: dict[str, Policy] = field(default_factory=dict)
     """Parameter set -> the policy that learns it."""
     fixed: dict[str, Agent] = field(default_factory=dict)
     """Agents that do not learn."""
 
-    def __post_init__(self) -> None:
-        self.learners["policy"] = self.make("policy")
+    def __post_init__(self, make: MakePolicy) -> None:
+        self.learners["policy"] = make("policy")
 
     @property
     def agents(self) -> dict[str, Agent]:

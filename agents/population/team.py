@@ -42,16 +42,16 @@ class Team(Population):
     exchange: int = 0
     """Updates after which the learners exchange places; 0 never does."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, make: MakePolicy) -> None:
         for name in dict.fromkeys(self.set_of.values()):
             given: dict[str, Any] = {"model": self.models[name]} if name in self.models else {}
             if name in self.members:
                 self.fixed[name] = member(name)
             elif name in self.frozen:
-                self.fixed[name] = self.make(name, learns=False, **given)
+                self.fixed[name] = make(name, learns=False, **given)
             else:
                 given |= {} if self.adapter is None else {"adapter": self.adapter}
-                self.learners[name] = self.make(name, **given)
+                self.learners[name] = make(name, **given)
         if not self.learners:
             setting = "agents and frozen name" if self.members else "frozen names"
             raise ConfigError(f"{setting} all of {', '.join(self.fixed)}: nobody is left to learn")

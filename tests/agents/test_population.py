@@ -16,7 +16,12 @@ SEATS = ("player_0", "player_1", "player_2")
 @pytest.fixture
 def make(tiny_model_dir):
     model, tokenizer = load_model(str(tiny_model_dir), device="cpu")
-    return lambda name: LanguageModelAgent(copy.deepcopy(model), tokenizer, name=name)
+
+    def made(name, learns=True):
+        own = copy.deepcopy(model) if learns else model
+        return LanguageModelAgent(own, tokenizer, name=name)
+
+    return made
 
 
 def seated(population, count=60):

@@ -1,16 +1,23 @@
 """Less memory changes no gradient; too little of it is said before work starts."""
 
+import gc
 import warnings
+import weakref
 
 import pytest
 import torch
 
+from coevo.agents import policy_maker
+from coevo.agents.load import load_model
+from coevo.agents.population import FrozenOpponent, Separate
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
 from coevo.trainers.advantage import advantages
 from coevo.trainers.build import build
+from coevo.trainers.components import Kl
 from coevo.trainers.learners import room
 from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.samplers import RemixReplay
 from coevo.trainers.steps import policy_gradient
 
 
@@ -131,3 +138,48 @@ def test_a_run_that_cannot_fit_is_refused_before_it_starts(lesson, monkeypatch):
     monkeypatch.setattr(room, "_free", lambda device: 1000)
     with pytest.raises(ConfigError, match=r"does not fit: gradients .* moments .* 9.31e-07 GiB"):
         lesson()
+
+
+KL = {"loss.regularise": (Kl(coef=0.1),)}
+
+
+@pytest.mark.parametrize("population", [Separate(), FrozenOpponent()], ids=str)
+def test_references_that_stay_are_held_once(config, folder, population):
+    given = config("grpo", KL | {"population": population})
+    run = loop.start(given, folder(given))
+    references = {id(x.reference) for x in run.learners.values()}
+    frozen = [a.model for a in run.population.fixed.values()]
+    assert len(references) == 1 and references >= {id(m) for m in frozen}
+    learners = list(run.learners.values())
+    size = sum(p.numel() * p.element_size() for p in learners[0].model.parameters())
+    assert room.held(learners) == {"weights": len(learners) * size, "reference": size}
+    before = {k: v.clone() for k, v in learners[0].reference.state_dict().items()}
+    loop.finish(run)
+    now = learners[0].reference.state_dict()
+    assert all(torch.equal(v, now[k]) for k, v in before.items())
+
+
+def test_references_that_move_are_each_learners_own(config, folder):
+    moving = {
+        "population": Separate(),
+        "collect.replay": RemixReplay(until=1),
+        "loss.anchor": "behaviour",
+    }
+    given = config("grpo", KL | moving)
+    one, other = loop.start(given, folder(given)).learners.values()
+    assert one.reference is not other.reference
+
+
+def test_no_start_model_is_kept_beside_the_policies(config, folder, monkeypatch):
+    loaded = []
+
+    def load(*given, **named):
+        found = load_model(*given, **named)
+        loaded.append(weakref.ref(found[0]))
+        return found
+
+    monkeypatch.setattr(policy_maker, "load_model", load)
+    given = config("grpo", KL)
+    run = loop.start(given, folder(given))
+    gc.collect()
+    assert run.learners and [ref() for ref in loaded] == [None]

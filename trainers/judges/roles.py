@@ -12,7 +12,7 @@ from pydantic import Field
 
 from coevo.agents.agent import Agent, Reply, Request, Unanswered
 from coevo.agents.policy import Policy
-from coevo.agents.population import Population
+from coevo.agents.population import MakePolicy, Population
 from coevo.envs.core.config import config
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError, unknown
@@ -168,9 +168,18 @@ def episode(turn: Turn, rewards: Mapping[str, float] | None = None) -> Episode:
 
 
 def bind(
-    population: Population, bound: Mapping[str, JudgeRole], modules: Collection[RewardModule]
+    population: Population,
+    make: MakePolicy,
+    bound: Mapping[str, JudgeRole],
+    modules: Collection[RewardModule],
 ) -> frozenset[str]:
     """Give every role a parameter set, and make the sets that have no seat.
+
+    Args:
+        population: takes the sets that are made.
+        make: makes them.
+        bound: role -> its parameter set.
+        modules: of the run.
 
     Returns:
         The sets that were made.
@@ -196,7 +205,7 @@ def bind(
     for name, spec in made.items():
         given = {} if spec.model is None else {"model": spec.model}
         into = population.learners if spec.learns else population.fixed
-        into[name] = population.make(name, learns=spec.learns, **given)
+        into[name] = make(name, learns=spec.learns, **given)
     return frozenset(made)
 
 

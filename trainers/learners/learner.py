@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from coevo.agents.engines.scoring import Scored, chosen
-from coevo.agents.models.copies import blend, copy_weights, frozen_copy
+from coevo.agents.models.copies import FrozenCopies, blend, copy_weights, frozen_copy
 from coevo.agents.policy import Policy
 from coevo.envs.core.errors import UndefinedError
 from coevo.trainers import ranks
@@ -49,6 +49,7 @@ class Learner:
         optim: settings of this parameter set; None takes the algorithm's.
         recompute: compute layers again for the gradient instead of keeping what is in them.
         rewards: whether a reward module reads a head of it.
+        frozen: shares references that stay what they are with other learners.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Learner:
         *,
         recompute: bool = False,
         rewards: bool = False,
+        frozen: FrozenCopies | None = None,
     ) -> None:
         self.agent, self.algorithm = agent, algorithm
         self.optim = optim or algorithm.optim
@@ -72,10 +74,16 @@ class Learner:
         self.passes = Passes(
             agent, self.head, budget, recompute, self.reward_head, self.masters.model
         )
-        self.reference = frozen_copy(self.model) if algorithm.needs_reference else None
+        self.reference = self._make_reference(frozen or FrozenCopies())
         self.magnet = frozen_copy(self.model) if algorithm.magnet is not None else None
         self.ema = frozen_copy(self.model) if algorithm.ema else None
         self.optimizer = self._make_optimizer()
+
+    def _make_reference(self, frozen: FrozenCopies) -> nn.Module | None:
+        if not self.algorithm.needs_reference:
+            return None
+        moves = self.algorithm.moves_reference
+        return frozen_copy(self.model) if moves else frozen.of(self.model)
 
     def _make_head(self) -> nn.Linear | UtteranceCriticNet | None:
         if self.algorithm.critic is None:

@@ -32,7 +32,7 @@ from coevo.envs.core.errors import CoevoError, ConfigError
 from coevo.trainers.collect.part import GREEDY, Part, play_part
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.remote.origin import Origin
-from coevo.trainers.seating import envs_of, own_sampling, population_of
+from coevo.trainers.seating import envs_of, own_sampling, policy_maker, population_of
 
 TRIES = 3
 """Workers that may die of one part."""
@@ -88,7 +88,8 @@ class Worker:
             torch.set_num_threads(self.threads)
             self.origin.adopt(self.config)
             envs = envs_of(self.config.environments)
-            population = population_of(self.config, envs, trust_remote_code=self.trust)
+            maker = policy_maker(self.config, trust_remote_code=self.trust)
+            population = population_of(self.config, envs, maker)
             own_sampling(self.config, population.agents)
             self._made = envs, population
 
