@@ -18,7 +18,6 @@ from coevo.agents.table import TabularPolicy
 from coevo.envs.core.config import config, real
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import AECFactory, RawFactory, turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.registry import register
 from coevo.envs.core.task import Task
@@ -43,7 +42,7 @@ class Micro(ProtocolTask[C]):
     """The rules in a sentence."""
 
     def rules(self, seat: str) -> str:
-        return f"{self.about} {ANSWER_FORMAT}"
+        return f"{self.about} You are {seat}."
 
     def situation(self, seat: str) -> str:
         return self.terse(seat)

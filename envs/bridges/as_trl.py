@@ -51,7 +51,7 @@ class TRLWorld:
         """Make your move in the game.
 
         Args:
-            text: What you say; your move stands in square brackets at its end, for example [bet].
+            text: What you say; your move stands in square brackets at its end: [your move].
 
         Returns:
             What happens next, and which moves you have.

@@ -28,7 +28,7 @@ from coevo.envs.bridges.observations import described
 from coevo.envs.core.config import config, real
 from coevo.envs.core.errors import ConfigError, MissingExtraError, unknown
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.parsing import answer
 from coevo.envs.core.quoting import visible
 from coevo.envs.core.task import Task
 from coevo.envs.games.states import listing, shorten
@@ -101,11 +101,10 @@ class GymnasiumTask(Task[GymnasiumConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        legal = self.legal(seat)
-        how = "Your whole reply is the action." if legal is None else _how(legal)
+        how = "\nYour whole reply is the action." if self.legal(seat) is None else ""
         return (
-            f"{self.config.name}, an environment of Gymnasium. What its authors say of it:\n"
-            f"{about(self.world)}\n{how}"
+            f"{self.config.name}, an environment of Gymnasium. You are {seat}. What its authors "
+            f"say of it:\n{about(self.world)}{how}"
         )
 
     def situation(self, seat: str) -> str:
@@ -138,10 +137,6 @@ def uncoloured(text: str) -> str:
     '  (Up)\n(S)FF'
     """
     return visible(_COLOURED.sub(r"(\1)", text)).strip("\n")
-
-
-def _how(legal: Sequence[str]) -> str:
-    return ANSWER_FORMAT.format(example=answer(next(iter(legal), "0")))
 
 
 def _made(config: GymnasiumConfig) -> Any:

@@ -31,7 +31,7 @@ from coevo.envs.bridges.observations import described
 from coevo.envs.core.config import config, real
 from coevo.envs.core.errors import ConfigError, MissingExtraError, unknown
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.parsing import answer
 from coevo.envs.core.task import Task
 from coevo.envs.games.states import distinct, listing, shorten
 
@@ -126,11 +126,10 @@ class PettingZooTask(Task[PettingZooConfig]):
     # ---- Prompts -------------------------------------------------------------------------------
 
     def rules(self, seat: str) -> str:
-        example = answer(next(iter(self._actions(seat)), "0"))
         return (
             f"{self.title}, an environment of PettingZoo. You are {seat}, one of "
             f"{len(self.seats)}; its authors call you {self._agent(seat)}. What they say of it:\n"
-            f"{self.words.rules or about(self.world)}\n{ANSWER_FORMAT.format(example=example)}"
+            f"{self.words.rules or about(self.world)}"
         )
 
     def situation(self, seat: str) -> str:

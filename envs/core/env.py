@@ -30,7 +30,7 @@ from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.hashing import sealed
 from coevo.envs.core.illegal import Risk
-from coevo.envs.core.parsing import Parse, Status, answer
+from coevo.envs.core.parsing import Parse, Status, answer, told_how
 from coevo.envs.core.picture import picture
 from coevo.envs.core.quoting import encodable, visible
 from coevo.envs.core.rewards import Rewards
@@ -114,6 +114,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         self.truncations = dict.fromkeys(self.agents, False)
         self._logs: dict[str, list[Message]] = {a: [] for a in self.agents}
         self._starts = dict.fromkeys(self.agents, 0)
+        self._told_how: set[str] = set()
         self._parses: dict[str, Parse] = {}
         self._infos: dict[str, dict[str, Any]] = {}
         self._cycles = 0
@@ -324,14 +325,22 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         self.agent_selection = movers[0]
 
     def _invite(self, agent: str) -> None:
-        """Add what this seat sees at its turn to its chat."""
-        log, terse = self._logs[agent], self.prompt_style == "terse"
-        if terse:
+        """Add what this seat sees at its turn to its chat.
+
+        A full chat says how to answer once: with the rules, or where moves are first listed.
+        """
+        log = self._logs[agent]
+        if self.prompt_style == "terse":
             self._starts[agent] = len(log)
-        elif not log:
-            log.append({"role": "system", "content": self.task.rules(agent)})
-        text = self.task.terse(agent) if terse else self.task.situation(agent)
-        log.append({"role": "user", "content": text})
+            log.append({"role": "user", "content": self.task.terse(agent)})
+            return
+        new = [Message(role="user", content=self.task.situation(agent))]
+        if not log:
+            new.insert(0, Message(role="system", content=self.task.rules(agent)))
+        if agent not in self._told_how and self.task.legal(agent) is not None:
+            new[0]["content"] = told_how(new[0]["content"])
+            self._told_how.add(agent)
+        log += new
 
     def _finish(self, stop: StopReason) -> None:
         self._round = Round()

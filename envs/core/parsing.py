@@ -25,9 +25,10 @@ from typing import NamedTuple
 from coevo.envs.core.quoting import quote_line, visible
 
 ANSWER_FORMAT = (
-    "End your reply with your move in square brackets, spelled exactly as in the list of "
-    "legal moves, for example {example}. You may think before it."
+    "End your reply with one of the legal moves in square brackets, spelled exactly as in the "
+    "list, like this: [your move]. You may think before it."
 )
+"""How to answer where moves are listed; its example is no move of any game."""
 LONGEST = 200
 """Characters that brackets hold at most, where nothing else is said."""
 _OPENED = re.compile("<think>", re.IGNORECASE | re.ASCII)
@@ -94,6 +95,11 @@ def answer(move: str) -> str:
     '[bet]'
     """
     return f"[{move}]"
+
+
+def told_how(text: str) -> str:
+    """Return rules, or a question, and below them how a move is answered."""
+    return f"{text}\n{ANSWER_FORMAT}"
 
 
 def normalise(move: str) -> str:

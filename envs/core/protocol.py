@@ -32,7 +32,7 @@ import numpy as np
 
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError, unknown
-from coevo.envs.core.parsing import Parse, Status, parse_move
+from coevo.envs.core.parsing import Parse, Status, parse_move, told_how
 from coevo.envs.core.task import Replies, Task
 
 C = TypeVar("C")
@@ -49,7 +49,8 @@ class Ask:
     say: Words = ""
     """The question, after the rules and all that the seat was asked before (full style)."""
     terse: Words = ""
-    """The same, complete in about 64 tokens; empty for the rules and `say`."""
+    """The same, complete in about 64 tokens; empty for the rules, `say` and how
+    to answer."""
     moves: Sequence[str] | Callable[[str], Sequence[str]] | None = None
     """Legal moves, or a function from the seat to them; None where any text is legal."""
     read: Callable[[str], str | Parse] | None = None
@@ -172,8 +173,10 @@ class ProtocolTask(Task[C]):
         return _said(self.asked.say, seat)
 
     def terse(self, seat: str) -> str:
-        words = self.asked.terse
-        return _said(words, seat) if words else f"{self.rules(seat)}\n{self.situation(seat)}"
+        if self.asked.terse:
+            return _said(self.asked.terse, seat)
+        whole = f"{self.rules(seat)}\n{self.situation(seat)}"
+        return whole if self.asked.moves is None else told_how(whole)
 
     def expert(self, seat: str, skill: float) -> Replies | None:
         return self.asked.expert(seat, skill) if self.asked.expert else None

@@ -142,19 +142,16 @@ class Task(ABC, Generic[C]):
     def rules(self, seat: str) -> str:
         """Return the system message of the full style: the task as this seat must know it.
 
-        The engine adds nothing: say here, or in `situation`, how to answer (`ANSWER_FORMAT`).
+        Name the seat. Where moves are listed, the engine adds how to answer (`ANSWER_FORMAT`).
         """
 
     @abstractmethod
     def situation(self, seat: str) -> str:
-        """Return what this seat sees at its turn, in the full style.
-
-        The engine adds nothing: where moves are listed, list them.
-        """
+        """Return what this seat sees at its turn, in the full style, with the legal moves."""
 
     @abstractmethod
     def terse(self, seat: str) -> str:
-        """Return rules, situation and moves in about 64 tokens, complete in itself."""
+        """Return rules, situation, moves and form in about 64 tokens; the engine adds nothing."""
 
     @abstractmethod
     def draw(self) -> str:

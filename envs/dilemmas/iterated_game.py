@@ -39,7 +39,7 @@ from pydantic import BeforeValidator, Field
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import simultaneous
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer, normalise, parse_move
+from coevo.envs.core.parsing import answer, normalise, parse_move
 from coevo.envs.core.protocol import All, Protocol
 from coevo.envs.core.quoting import quote_line
 from coevo.envs.core.task import Replies, mostly
@@ -165,7 +165,6 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
     def rules(self, seat: str) -> str:
         others = self.others(seat)
         company = others[0] if len(others) == 1 else f"{len(others)} others"
-        example = ANSWER_FORMAT.format(example=answer(self.labels[0]))
         each, goal = (" in a round", " over all rounds") if self.rounds > 1 else ("", "")
         table = self.words.full(self.seats.index(seat))
         return (
@@ -173,7 +172,7 @@ class IteratedGame(RepeatedGame[IteratedGameConfig]):
             f"{'In every round all' if self.rounds > 1 else 'All'} players choose at the same "
             "time, without seeing what the others "
             f"choose.\n{self._table_rules()}Points{each}:\n{table}\n"
-            f"Your goal is to get as many points as you can{goal}.\n{example}"
+            f"Your goal is to get as many points as you can{goal}."
             f"{chr(10) + MESSAGE_FORMAT if self.messages else ''}"
         )
 

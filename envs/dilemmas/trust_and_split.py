@@ -32,7 +32,7 @@ from pydantic import Field
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import simultaneous
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.parsing import answer
 from coevo.envs.core.quoting import quote_line
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.experts import claim_of_hand, split_claim
@@ -186,7 +186,6 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
         hands = "different every round and drawn at random"
         if self.alternate:
             hands = "different every round, so that the upper hand alternates"
-        example = ANSWER_FORMAT.format(example=answer(self.claims[-1]))
         return (
             f"You are {seat}. With {other} you divide {self.coins} coins in each of {self.rounds} "
             "rounds. In every round each of you holds another hand, rock, paper or scissors, "
@@ -196,7 +195,7 @@ class TrustAndSplit(RepeatedGame[TrustAndSplitConfig]):
             "Then both say at the same time how many coins they keep. If the two numbers add up "
             f"to {self.coins} or less, each gets what it said and the rest is lost; if they add up "
             "to more, the coins are shared in proportion to the numbers.\n"
-            f"Your goal is to get as many points as you can over all rounds.\n{example}"
+            "Your goal is to get as many points as you can over all rounds."
             f"{chr(10) + MESSAGE_FORMAT if self.messages else ''}"
         )
 

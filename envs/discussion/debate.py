@@ -150,7 +150,7 @@ class Debate(QuestionTask[DebateConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        asked = f"Question: {self.question.question}"
+        asked = f"Question: {self.question.in_full}"
         if not self._rounds:
             return asked
         parts = [

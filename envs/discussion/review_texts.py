@@ -27,7 +27,7 @@ class Discussion(NamedTuple):
 
 def full_prompt(role: str, seen: Discussion, scored: bool) -> str:
     """Write a request with everything that is needed to answer it."""
-    return f"Question:\n{seen.question.question}\n\n{_FULL[role](seen, scored)}"
+    return f"Question:\n{seen.question.in_full}\n\n{_FULL[role](seen, scored)}"
 
 
 def _solve(seen: Discussion, scored: bool) -> str:

@@ -148,7 +148,7 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        asked = f"Question: {self.question.question}"
+        asked = f"Question: {self.question.in_full}"
         if seat == SOLVER and not self._verdicts:
             return asked
         if seat == SOLVER:

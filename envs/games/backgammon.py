@@ -47,11 +47,12 @@ class Backgammon(OpenSpielTask):
             "off when all of a side are on its points 6 to 1. Who is off first wins. [24/22 23/20] "
             "moves one checker from 24 to 22 and one from 23 to 20; a star marks a hit, and (2) "
             "the same move with the dice in the other order.\n"
-            "You are player_{player}."
+            f"You are player_{player}."
         )
 
     def move_name(self, state: pyspiel.State, player: int, action: int) -> str:
-        return str(state.action_to_string(player, action)).partition(" - ")[2]
+        number, _, move = str(state.action_to_string(player, action)).partition(" - ")
+        return move or number  # a forced pass has no number
 
     def describe_fully(self, state: pyspiel.State, player: int) -> str:
         other = 1 - player

@@ -27,7 +27,7 @@ import numpy as np
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.parsing import answer
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.task import Replies, mostly
 
@@ -154,8 +154,7 @@ class LiarsDiceRounds(ProtocolTask[LiarsDiceRoundsConfig]):
             "raises one of them. After a doubt all dice are shown: if the bid holds the doubter "
             "loses a die, else the bidder. All dice are rolled anew, and who lost bids first. Who "
             "has no dice is out; the last one wins 1 point, the first one out loses 1, and those "
-            f"between share the distance evenly.\nYou are {seat}.\n"
-            f"{ANSWER_FORMAT.format(example=answer('1-3'))}"
+            f"between share the distance evenly.\nYou are {seat}."
         )
 
     def situation(self, seat: str) -> str:

@@ -26,7 +26,6 @@ import numpy as np
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT
 from coevo.envs.core.task import Replies, Task, mostly
 
 GOODS = ("wood", "gold")
@@ -117,8 +116,7 @@ class Negotiation(Task[NegotiationConfig]):
             "until it is answered; a new offer declines it. Nobody may offer or ask for what is "
             f"not there. After {self.config.turns} moves it is over: who gained more, counted by "
             "the own worth of the goods, wins.\n"
-            f"You are {seat} and move {order}.\n"
-            f"{ANSWER_FORMAT.format(example='[pass]')}"
+            f"You are {seat} and move {order}."
         )
 
     def situation(self, seat: str) -> str:

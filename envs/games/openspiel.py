@@ -24,7 +24,7 @@ from coevo.envs.core.chat import Chat, Message
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import simultaneous
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.parsing import answer, told_how
 from coevo.envs.core.settings import PromptStyle
 from coevo.envs.core.task import Replies, Task, mostly
 from coevo.envs.games.moves import Moves, know_moves, known_moves
@@ -211,11 +211,6 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         moves = self._moves(state, player).listed()
         return f"{self.describe_fully(state, player)}\nLegal moves: {moves}"
 
-    def system_text(self, state: pyspiel.State, player: int) -> str:
-        """Return the system message: rules, seat and answer format."""
-        example = answer(next(iter(self.legal_moves(state, player)), "move"))
-        return f"{self.rules_text(player)}\n{ANSWER_FORMAT.format(example=example)}"
-
     def chat_at(self, state: pyspiel.State, player: int, style: PromptStyle) -> Chat:
         """Return the chat of a seat at any state, as if it had answered with bare moves so far."""
         if style == "terse":
@@ -238,7 +233,7 @@ class OpenSpielTask(Task[OpenSpielConfig]):
 
     def _extend(self, chat: list[Message], state: pyspiel.State, player: int) -> None:
         if not chat:
-            chat.append(Message(role="system", content=self.system_text(state, player)))
+            chat.append(Message(role="system", content=told_how(self.rules_text(player))))
         chat.append(Message(role="user", content=self.turn_text(state, player)))
 
     # ---- Task -------------------------------------------------------------------------------
@@ -294,7 +289,7 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         return {seat: now - then for seat, now, then in paid}
 
     def rules(self, seat: str) -> str:
-        return self.system_text(self.state, self.seats.index(seat))
+        return self.rules_text(self.seats.index(seat))
 
     def situation(self, seat: str) -> str:
         return self.turn_text(self.state, self.seats.index(seat))

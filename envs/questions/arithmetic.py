@@ -47,8 +47,9 @@ class _Numbers(SplitSource):
 class Digits(_Numbers):
     """The larger of two last digits, or the last digit of a sum: one digit is the answer.
 
-    `larger last digit of 47, 83?` has the answer 7, `last digit of 47+83?` has 0. A model of
-    some 100k parameters learns the first readily and the second hardly.
+    `larger last digit of 47, 83?` has the answer 7, `last digit of 47+83?` has 0. Full
+    prompts ask in a sentence. A model of some 100k parameters learns the first readily and the
+    second hardly.
     """
 
     name: Literal["digits"] = "digits"
@@ -60,9 +61,11 @@ class Digits(_Numbers):
         a, b = (self.low + part for part in divmod(place, self._size))
         if self.task == "larger":
             text, answer = f"larger last digit of {a}, {b}?", max(a % 10, b % 10)
+            sentence = f"Which is larger: the last digit of {a} or the last digit of {b}?"
         else:
             text, answer = f"last digit of {a}+{b}?", (a + b) % 10
-        return Question(text, str(answer), "number", f"{self.task}-{a}-{b}", self.name)
+            sentence = f"What is the last digit of {a} + {b}?"
+        return Question(text, str(answer), "number", f"{self.task}-{a}-{b}", self.name, sentence)
 
 
 @config
@@ -87,4 +90,5 @@ class Sums(_Numbers):
         a, b, c, d, e, f = numbers
         text = f"{a}+{b}*{c}+{d}-{e}*{f}=?"
         name = "-".join(map(str, numbers))
-        return Question(text, str(a + b * c + d - e * f), "number", name, self.name)
+        sentence = f"What is {a} + {b} * {c} + {d} - {e} * {f}?"
+        return Question(text, str(a + b * c + d - e * f), "number", name, self.name, sentence)

@@ -24,7 +24,7 @@ class Question:
     """One question. No agent ever sees more of it than the text and the kind."""
 
     question: str
-    """What is asked, in words."""
+    """What is asked, as short as a terse prompt needs it."""
     answer: str
     """The gold answer, as its source spells it."""
     kind: str = "text"
@@ -34,6 +34,13 @@ class Question:
     """Name of the question within its source; says nothing about the answer."""
     source: str = ""
     """Name of the source."""
+    sentence: str = ""
+    """What is asked, for full prompts; empty where `question` is a sentence already."""
+
+    @property
+    def in_full(self) -> str:
+        """Return what is asked as a full prompt words it."""
+        return self.sentence or self.question
 
 
 class QuestionSource:

@@ -308,13 +308,13 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
     def rules(self, seat: str) -> str:
         searches = self.config.max_searches
         if seat in self.solvers:
-            return words.solver_rules(searches)
+            return words.solver_rules(seat, searches)
         if self._examples is None:  # drawn here, as only the full style shows any
             few = range(3 if self.world.symbolic else 0)
             hops = self.config.hops[0]
             drawn = [self.world.sample_question(self._rng, hops) for _ in few]
             self._examples = tuple(q.text for q in drawn)
-        return words.proposer_rules(self._examples, searches)
+        return words.proposer_rules(seat, self._examples, searches)
 
     def situation(self, seat: str) -> str:
         desk = self._desks[seat]

@@ -17,25 +17,25 @@ _SEARCH = (
 _THINK = "Reason inside <think> and </think> first if it helps."
 
 
-def proposer_rules(examples: Sequence[str], searches: int) -> str:
+def proposer_rules(seat: str, examples: Sequence[str], searches: int) -> str:
     """Return the rules of the proposer."""
     shown_examples = "".join(f"\n- {e}" for e in examples)
     return (
-        "You invent questions for a search game. You are given an answer and a number of hops. "
-        "Write one question that has this answer and no other, and that needs so many facts, each "
-        "found by a search of its own. Work backwards: search for the answer, take a fact that "
-        "leads to it, search for where that fact starts, and go on. Invent nothing: every step "
-        "must stand in what you found. The question must name neither the answer nor what lies "
-        f"between.\n{_THINK} {_SEARCH} You have {searches} searches. When you are ready, end your "
-        "reply with <question>your question</question>."
+        f"You are {seat} and invent questions for a search game. You are given an answer and a "
+        "number of hops. Write one question that has this answer and no other, and that needs so "
+        "many facts, each found by a search of its own. Work backwards: search for the answer, "
+        "take a fact that leads to it, search for where that fact starts, and go on. Invent "
+        "nothing: every step must stand in what you found. The question must name neither the "
+        f"answer nor what lies between.\n{_THINK} {_SEARCH} You have {searches} searches. When "
+        "you are ready, end your reply with <question>your question</question>."
         + (f"\nQuestions look like this:{shown_examples}" if examples else "")
     )
 
 
-def solver_rules(searches: int) -> str:
+def solver_rules(seat: str, searches: int) -> str:
     """Return the rules of a solver."""
     return (
-        "You answer questions by searching.\n"
+        f"You are {seat} and answer questions by searching.\n"
         f"{_THINK} {_SEARCH} You have {searches} searches. When you know the answer, end your "
         "reply with <answer>the answer</answer>, without further words."
     )

@@ -34,7 +34,7 @@ from pydantic import Field
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.parsing import answer
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.matrices import MatrixGame, game_of_payoffs
@@ -206,7 +206,7 @@ class CausalGameTask(Society[CausalGameConfig]):
         ]
         return "\n".join(
             [
-                f"You are the {role}. One of these causes is drawn, and nobody sees which:",
+                f"You are {seat}, the {role}. One of these causes is drawn, and nobody sees which:",
                 *table,
                 f"The leader takes one of {', '.join(lead)}, then the follower one of "
                 f"{', '.join(follow)}. There are three ways to act: observe, which is to do what "
@@ -215,7 +215,6 @@ class CausalGameTask(Society[CausalGameConfig]):
                 "one of them, and for see to what it does at every inclination; the follower is "
                 "told the commitment and the action that came of it. Your goal is to get as many "
                 "points as you can.",
-                ANSWER_FORMAT.format(example=answer(f"{DO} {(lead, follow)[me][0]}")),
             ]
         )
 

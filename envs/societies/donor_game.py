@@ -36,7 +36,6 @@ from pydantic import Field
 from coevo.envs.core.config import LARGEST, config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.protocol import All, Pay, Protocol
 from coevo.envs.core.quoting import quote_line
 from coevo.envs.core.task import Replies, mostly
@@ -229,7 +228,7 @@ class DonorGame(Society[DonorGameConfig]):
             lines.append(f"{self.seats[other]} was not a donor yet.")
         moves = list(self.shares)
         lines.append(f"What share do you give? Legal moves: {listed(moves, 21)}")
-        return "\n".join([*lines, ANSWER_FORMAT.format(example=answer(moves[1]))])
+        return "\n".join(lines)
 
     def _where(self) -> str:
         """Say which game it is; with both of them all start again from the endowment."""

@@ -32,7 +32,7 @@ from pydantic import Field
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import simultaneous
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.parsing import answer
 from coevo.envs.core.protocol import All, One, Pay, Protocol
 from coevo.envs.core.quoting import quote_line
 from coevo.envs.core.task import Replies, mostly
@@ -226,7 +226,6 @@ class Fishery(Society[FisheryConfig]):
                 f"{points(c.fine.cost)}, and the fined one loses {points(c.fine.fine)}."
             )
         lines.append("A ton is a point. Your goal is to get as many points as you can.")
-        lines.append(ANSWER_FORMAT.format(example=answer("5")))
         return "\n".join([*lines, *([MESSAGE_FORMAT] if c.messages else [])])
 
     def situation(self, seat: str) -> str:

@@ -29,7 +29,7 @@ import numpy as np
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.parsing import answer
 from coevo.envs.core.protocol import All, One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.societies.society import Society
@@ -165,7 +165,6 @@ class Hiring(Society[HiringConfig]):
 
     def rules(self, seat: str) -> str:
         employs = seat == EMPLOYER
-        example = answer(self.workers[0] if employs else "70")
         goal = (
             "You get 1 point if the worker that you hire succeeds, else nothing."
             if employs
@@ -177,8 +176,7 @@ class Hiring(Society[HiringConfig]):
             "succeed: 10, 20, ... or 90 percent, each equally likely, and known to itself alone. "
             "All report their chance at once, and each is paid for how well its report agrees "
             "with a trial of its own. The employer sees the reports and hires one worker for a "
-            f"job.\nYou are {seat}. {goal} Your goal is to get as many points as you can.\n"
-            f"{ANSWER_FORMAT.format(example=example)}"
+            f"job.\nYou are {seat}. {goal} Your goal is to get as many points as you can."
         )
 
     def situation(self, seat: str) -> str:

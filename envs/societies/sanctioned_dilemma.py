@@ -29,7 +29,7 @@ import numpy as np
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.parsing import answer
 from coevo.envs.core.protocol import All, One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.catalogue import Matrix, matrix_game
@@ -209,7 +209,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
                 "no points."
             )
         lines.append("Your goal is to get as many points as you can over all rounds.")
-        return "\n".join([*lines, ANSWER_FORMAT.format(example=answer(CHOICES[0]))])
+        return "\n".join(lines)
 
     def _punishment_rule(self, rule: Punishment) -> str:
         whom = "its partner" if rule.by == "partner" else "one player of another pair"

@@ -27,7 +27,6 @@ import numpy as np
 
 from coevo.envs.core.config import config
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.societies.sequential_goods import (
@@ -110,7 +109,7 @@ class SequentialPublicGoods(Society[SequentialPublicGoodsConfig]):
                 f"{c.threshold:g}."
             )
         parts.append("Your goal is to get as many points as you can.")
-        return "\n".join([*parts, ANSWER_FORMAT.format(example=answer(self.moves[-1]))])
+        return "\n".join(parts)
 
     def situation(self, seat: str) -> str:
         first = len(self.given) - len(self._seen())

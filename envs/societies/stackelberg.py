@@ -30,7 +30,7 @@ from pydantic import BeforeValidator
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.parsing import answer
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.catalogue import Matrix, matrix_game
@@ -141,16 +141,14 @@ class Stackelberg(Society[StackelbergConfig]):
             for i, row in enumerate(self.rows)
             for j, column in enumerate(self.columns)
         ]
-        example = answer(next(iter(self.mixes)) if leads else self.columns[0])
         return "\n".join(
             [
-                f"You are the {'leader' if leads else 'follower'}. First {first} how often it will "
-                f"be {' or '.join(self.rows)}, in percent, and that is binding; {then} "
+                f"You are {seat}, the {'leader' if leads else 'follower'}. First {first} how often "
+                f"it will be {' or '.join(self.rows)}, in percent, and that is binding; {then} "
                 f"{' or '.join(self.columns)}{rounds}. Points:",
                 *table,
                 "Points are averaged by the announced percentages. Your goal is to get as many "
                 "points as you can.",
-                ANSWER_FORMAT.format(example=example),
             ]
         )
 

@@ -28,7 +28,7 @@ import numpy as np
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.parsing import answer
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.societies.herding import HerdCosts, best_line, informative, updated
@@ -155,14 +155,13 @@ class Steering(Society[SteeringConfig]):
         if seat == PLANNER:
             minds = "acts wrongly" if c.planner == "altruistic" else "says bad"
             lines.append(
-                f"You are the planner. For each citizen you lose {c.error_cost:g} if it {minds}, "
-                f"and {c.precision_cost:g} x (precision - {c.baseline:g})^2."
+                f"You are {seat}, the planner. For each citizen you lose {c.error_cost:g} if it "
+                f"{minds}, and {c.precision_cost:g} x (precision - {c.baseline:g})^2."
             )
         else:
             lines.append(f"You are {seat}. You lose {c.error_cost:g} if what you say is wrong.")
         lines.append("Your goal is to lose as little as you can.")
-        example = answer(next(iter(self.precisions)) if seat == PLANNER else ACTIONS[0])
-        return "\n".join([*lines, ANSWER_FORMAT.format(example=example)])
+        return "\n".join(lines)
 
     def situation(self, seat: str) -> str:
         past = ", ".join(f"{move} (precision {q})" for q, move in self.history) or "none"

@@ -33,7 +33,6 @@ from numpy.typing import ArrayLike, NDArray
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.protocol import All, One, Pay, Protocol
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.societies.society import Society, listed
@@ -166,8 +165,8 @@ class TaxEconomy(Society[TaxEconomyConfig]):
             if c.objective == "welfare":
                 aim = "the mean of the workers' points, weighted by 1 / skill"
             lines.append(
-                f"You are the planner. The workers' skills are {skills}. A worker gets its coins "
-                f"minus {cost}. Your points are {aim}."
+                f"You are {seat}, the planner. The workers' skills are {skills}. A worker gets its "
+                f"coins minus {cost}. Your points are {aim}."
             )
         else:
             own = self.skills[self.workers.index(seat)]
@@ -176,8 +175,7 @@ class TaxEconomy(Society[TaxEconomyConfig]):
                 f"and share, minus {cost}."
             )
         lines.append("Your goal is to get as many points as you can.")
-        example = answer(self.rates[1] if seat == PLANNER else self.hours[1])
-        return "\n".join([*lines, ANSWER_FORMAT.format(example=example)])
+        return "\n".join(lines)
 
     def situation(self, seat: str) -> str:
         if seat == PLANNER:

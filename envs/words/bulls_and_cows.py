@@ -26,7 +26,7 @@ import numpy as np
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.parsing import answer
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.words.code_search import Answer, answered, code_search
@@ -122,8 +122,7 @@ class BullsAndCows(ProtocolTask[BullsAndCowsConfig]):
             "is told the bulls, letters in their right place, and the cows, letters of the code in "
             "a wrong place. The breaker gets 1 point for finding the code at once, "
             f"{2 / most:.3g} less for each further guess, and -1 if it does not find it; the "
-            f"setter gets the opposite.\nYou are {seat}, the {role}.\n"
-            f"{ANSWER_FORMAT.format(example=answer(self.search.codes[0]))}"
+            f"setter gets the opposite.\nYou are {seat}, the {role}."
         )
 
     def situation(self, seat: str) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.parsing import answer
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.task import NoArguments, Replies, mostly
 from coevo.envs.words.things import PROPERTIES, THINGS, TRUE_OF, table
@@ -94,14 +94,12 @@ class Codenames(ProtocolTask[NoArguments]):
 
     def rules(self, seat: str) -> str:
         role = "spymaster: give a clue" if seat == SPYMASTER else "guesser: find the words"
-        example = answer(CLUES[0] if seat == SPYMASTER else self.board[0])
         return (
             f"A game of clues for two partners, who win or lose together. {OWN} of the {BOARD} "
             "words on the board are theirs, and only the spymaster sees which. It gives one clue: "
             "a property of the table and a number. The guesser then takes so many words, one after "
             f"the other. Each of their own is worth 1 point to both; a wrong one costs 1 and ends "
-            f"the game.\n{table()}\nYou are {seat}, the {role}.\n"
-            f"{ANSWER_FORMAT.format(example=example)}"
+            f"the game.\n{table()}\nYou are {seat}, the {role}."
         )
 
     def situation(self, seat: str) -> str:

@@ -25,7 +25,7 @@ import numpy as np
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import ANSWER_FORMAT, answer
+from coevo.envs.core.parsing import answer
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.words.things import PROPERTIES, THINGS, TRUE_OF, table
@@ -117,7 +117,6 @@ class TwentyQuestions(ProtocolTask[TwentyQuestionsConfig]):
 
     def rules(self, seat: str) -> str:
         asks = seat == ASKER
-        example = answer(THINGS[0] if asks else ANSWERS[0])
         role = "asker: ask, then name the thing" if asks else "answerer: answer yes or no"
         return (
             "A game of questions for two partners, who win or lose together. The answerer has one "
@@ -125,8 +124,7 @@ class TwentyQuestions(ProtocolTask[TwentyQuestionsConfig]):
             f"it, at most {self.config.questions} questions, and then names a thing, which ends "
             "the game. The right thing is worth 1 point to both, less "
             f"{self.config.price:g} for every question; a wrong one nothing.\n{table()}\n"
-            f"You are {seat}, the {role}.\n"
-            f"{ANSWER_FORMAT.format(example=example)}"
+            f"You are {seat}, the {role}."
         )
 
     def situation(self, seat: str) -> str:

@@ -34,7 +34,7 @@ import coevo.envs
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.factories import simultaneous, turn_based
-from coevo.envs.core.parsing import Status, answer, parse_move
+from coevo.envs.core.parsing import ANSWER_FORMAT, Status, answer, parse_move
 from coevo.envs.core.single_agent import SingleAgentEnv
 from coevo.envs.games.kuhn_poker import KuhnPoker
 from coevo.envs.games.moves import FULL_MOVES
@@ -473,6 +473,7 @@ def check_legal(legal, chat, style):
         return
     assert legal
     assert len(set(legal)) == len(legal)
+    assert not parse_move(ANSWER_FORMAT, legal).ok, "the example of a prompt is no move"
     for move in legal:
         parse = parse_move(f"I think [so]. {answer(move)}", legal)
         assert parse.move == move, "a move has to be answerable as it is spelled"
@@ -484,10 +485,10 @@ def check_told(legal, told, style):
     absent = [move for move in legal[:FULL_MOVES] if style == "full" and move not in told]
     described = len(legal) > 20 and "Legal moves: " in told  # such as [0], [1], ..., [100]
     assert described or not absent, (
-        f"no prompt names the legal move {absent[0]!r}: the engine adds nothing"
+        f"no prompt names the legal move {absent[0]!r}: the engine does not list moves"
     )
     shown = any(answer(move) in told for move in legal) or "[move]" in told
-    assert shown, "no prompt says that a move is answered in brackets: see parsing.ANSWER_FORMAT"
+    assert shown, "no prompt says that a move is answered in brackets"
 
 
 @pytest.mark.parametrize("told", ["Your move?", "Legal moves: pass", "Legal moves: pass, bet"])

@@ -129,7 +129,7 @@ def test_a_solver_cannot_approve_its_own_solution(style):
 def test_who_sees_what():
     env = played("Let us see. <think>SECRET</think> The tens: [8]")
     told = env.chat("verifier_0")[-1]["content"]
-    assert "larger last digit of 47, 83?" in told
+    assert "the last digit of 47 or the last digit of 83" in told
     assert "The tens: ⟦8⟧" in told
     env.step("Not the tens. [reject]")
     assert "Not the tens." in env.chat("solver_0")[-1]["content"]
