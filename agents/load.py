@@ -33,6 +33,7 @@ from coevo.agents.models import adapters
 from coevo.agents.models.base_model import SECONDS, BaseModel, hub_answers
 from coevo.agents.models.folders import (
     FOLDERS,
+    NAMED,
     PROMPTS,
     base_model,
     baseline_folder,
@@ -73,7 +74,8 @@ def load_model(
     """Load a causal language model and its tokenizer.
 
     Args:
-        source: `starter`, a folder, a run folder, or a Hub id; of several policies name one.
+        source: `starter`, `smollm2`, a folder, a run folder, or a Hub id; of several policies
+            name one.
         device: `cpu`, `cuda` or `auto`.
         trust_remote_code: run code that comes with the model.
 
@@ -178,10 +180,10 @@ def load_agent(
 
     Args:
         source: an agent without a model (`random`, `oracle`, `expert:SKILL`, ..., see `registry`),
-            `starter`, `table` (which knows nothing yet), a folder with a model, a run folder, or a
-            Hub id. A run or checkpoint with a policy per seat gives one agent that plays each seat
-            by its policy; the folder of a policy gives that one alone. A run of a baseline of
-            stable-baselines3 gives its policy.
+            `starter`, `smollm2`, `table` (which knows nothing yet), a folder with a model, a run
+            folder, or a Hub id. A run or checkpoint with a policy per seat gives one agent that
+            plays each seat by its policy; the folder of a policy gives that one alone. A run of a
+            baseline of stable-baselines3 gives its policy.
             `hf:` and `sb3:` before a path insist on a language model or such a baseline.
             `openai:MODEL` is a model behind an OpenAI-compatible server.
         sampling: for language models.
@@ -197,7 +199,7 @@ def load_agent(
     if colon and prefix in PREFIXES:
         return _prefixed(prefix, name, sampling=sampling, seed=seed, device=device)
     kind, path = (prefix, name) if colon and prefix in FOLDERS else ("", source)
-    if not kind and path != "starter" and "/" not in path and not Path(path).exists():
+    if not kind and path not in NAMED and "/" not in path and not Path(path).exists():
         raise _unknown(source)
     baseline = None if kind == "hf" else baseline_folder(Path(path).expanduser())
     if baseline is not None:
@@ -222,7 +224,7 @@ def load_agent(
 def _unknown(source: str) -> ConfigError:
     known = [
         *names(),
-        "starter",
+        *NAMED,
         "table",
         *(f"{p}:MODEL" for p in PREFIXES),
         *(f"{p}:PATH" for p in FOLDERS),

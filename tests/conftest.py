@@ -12,6 +12,7 @@ os.environ.update(
     MKL_NUM_THREADS="1",
 )
 
+import functools
 import signal
 import sys
 from collections.abc import Iterator
@@ -65,15 +66,23 @@ SENTENCES = [
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests marked `gpu` where torch sees no accelerator."""
-    marked = [item for item in items if item.get_closest_marker("gpu")]
-    if not marked:
-        return
-    import torch
+    """Skip the tests of what is not here: an accelerator (`gpu`), a fetched model (`smollm2`)."""
+    absent = {"gpu": "needs an accelerator", "smollm2": "needs `coevo fetch smollm2`"}
+    for item in items:
+        for mark in absent:
+            if item.get_closest_marker(mark) and not _is_here(mark):
+                item.add_marker(pytest.mark.skip(reason=absent[mark]))
 
-    if not torch.cuda.is_available():
-        for item in marked:
-            item.add_marker(pytest.mark.skip(reason="needs an accelerator"))
+
+@functools.cache
+def _is_here(mark: str) -> bool:
+    if mark == "gpu":
+        import torch
+
+        return torch.cuda.is_available()
+    from coevo.agents.cache_folder import cache_folder
+
+    return (cache_folder() / "SmolLM2-135M-Instruct" / "config.json").is_file()
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,8 @@
 
 Later sources win:
 
-1. the defaults of `ApiSettings`, with the cache in `~/.cache/coevo/api` (XDG_CACHE_HOME counts)
+1. the defaults of `ApiSettings`, with the cache in `~/.cache/coevo/api` (or under
+   COEVO_CACHE)
 2. OPENAI_BASE_URL
 3. the YAML or JSON file named by COEVO_API_SETTINGS: fields of `ApiSettings`
 4. its section `models`: model name -> fields for that model alone
@@ -20,6 +21,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator
 
+from coevo.agents.cache_folder import cache_folder
 from coevo.envs.core.config import config, parse, read, real, whole
 from coevo.envs.core.errors import ConfigError, DataError
 
@@ -147,8 +149,7 @@ def settings_for(model: str, environ: Mapping[str, str] | None = None) -> ApiSet
         DataError: the settings file cannot be read.
     """
     environ = os.environ if environ is None else environ
-    base = environ.get("XDG_CACHE_HOME") or "~/.cache"
-    found: dict[str, Any] = {"cache": Path(base) / "coevo" / "api"}
+    found: dict[str, Any] = {"cache": cache_folder(environ) / "api"}
     if environ.get("OPENAI_BASE_URL"):
         found["base_url"] = environ["OPENAI_BASE_URL"]
     if environ.get(FILE_VARIABLE):

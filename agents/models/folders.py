@@ -13,6 +13,7 @@ from coevo.agents.models import adapters
 from coevo.agents.models.base_model import FILE as BASE
 from coevo.agents.models.base_model import BaseModel, digest
 from coevo.agents.models.sb3 import CARD
+from coevo.agents.models.smollm2 import smollm2_folder
 from coevo.agents.registry import is_scripted
 from coevo.envs.core.errors import ConfigError, DataError, nearest
 
@@ -31,6 +32,17 @@ FOLDERS = ("hf", "sb3")
 stable-baselines3."""
 
 
+def starter_folder() -> Path:
+    """Return the folder of the shipped model."""
+    if not (STARTER_MODEL / "config.json").is_file():
+        raise DataError("the shipped starter model is missing; make it with `coevo starter build`")
+    return STARTER_MODEL
+
+
+NAMED = {"starter": starter_folder, "smollm2": smollm2_folder}
+"""Models with names of their own -> where they lie."""
+
+
 def path_of(source: str) -> str:
     """Return the path or Hub id in the name of an agent; other names are given back.
 
@@ -42,7 +54,7 @@ def path_of(source: str) -> str:
 
 
 def model_folder(source: str) -> Path:
-    """Resolve `starter`, a run folder or a checkpoint to the folder that holds the one model."""
+    """Resolve a named model, a run folder or a checkpoint to the folder of the one model."""
     folders = policy_folders(source)
     if len(folders) > 1:
         raise _several(source, folders.values())
@@ -50,17 +62,13 @@ def model_folder(source: str) -> Path:
 
 
 def policy_folders(source: str) -> dict[str, Path]:
-    """Resolve `starter`, a run folder or a checkpoint to the folder of each policy, by its name.
+    """Resolve a named model, a run folder or a checkpoint to the folder of each policy, by name.
 
     Only a checkpoint gives more than one. The folder of a single model may have any name; a Hub id
     is given back as a path that is not there.
     """
-    if source == "starter":
-        path = _existing(
-            STARTER_MODEL,
-            "the shipped starter model is missing; make it with `coevo starter build`",
-        )
-        return {path.name: path}
+    if source in NAMED:
+        return {source: NAMED[source]()}
     path = Path(source).expanduser()
     if not path.exists():
         if source.startswith((".", "/", "~", "runs/")) or source.count("/") > 1:
@@ -113,12 +121,6 @@ def _holds_policy(path: Path) -> bool:
 
 def _several(source: str | Path, folders: Iterable[Path]) -> DataError:
     return DataError(f"{source} holds several policies; name one: {', '.join(map(str, folders))}")
-
-
-def _existing(path: Path, message: str) -> Path:
-    if not (path / "config.json").is_file():
-        raise DataError(message)
-    return path
 
 
 def base_model(source: str) -> BaseModel:
@@ -178,7 +180,7 @@ def fingerprint(source: str) -> str:
         source: what `load_agent` takes.
     """
     source = path_of(source)
-    if is_scripted(source) or (source != "starter" and not Path(source).expanduser().exists()):
+    if is_scripted(source) or (source not in NAMED and not Path(source).expanduser().exists()):
         return ""
     found, folders = hashlib.sha256(), policy_folders(source)
     for policy, folder in sorted(folders.items()):

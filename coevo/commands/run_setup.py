@@ -10,7 +10,7 @@ from typing import Any
 
 from coevo.agents import SCRIPTED
 from coevo.agents.load import pick_device
-from coevo.agents.models.folders import model_folder
+from coevo.agents.models.folders import NAMED, model_folder
 from coevo.benchmarks.files import short
 from coevo.commands.arguments import POSITIONAL, Train, flag, given
 from coevo.commands.players import check_env, env_options, sampling, settings
@@ -178,14 +178,15 @@ def _model(source: str) -> str:
     if source == "table":
         return source
     path = Path(source).expanduser()
-    if source != "starter" and not path.exists() and "/" not in source:
-        here = nearest(
-            source, ["starter", "table", *(p.name for p in Path().iterdir() if p.is_dir())]
-        )
+    if source in NAMED:
+        model_folder(source)  # one that was not fetched is said here
+        return source
+    if not path.exists() and "/" not in source:
+        here = nearest(source, [*NAMED, "table", *(p.name for p in Path().iterdir() if p.is_dir())])
         hint = f"; did you mean {' or '.join(map(repr, here))}?" if here else ""
         raise DataError(f"no model folder {source!r} here{hint} Hub ids are owner/name")
     found = model_folder(source)
-    return str(found.resolve()) if source != "starter" and found.exists() else source
+    return str(found.resolve()) if found.exists() else source
 
 
 def limits(args: Train) -> dict[str, Any]:

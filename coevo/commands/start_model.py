@@ -13,6 +13,7 @@ import json
 import math
 from pathlib import Path
 
+from coevo.agents.models.folders import model_folder
 from coevo.agents.population.team import Adapters
 from coevo.envs.core.config import assign
 from coevo.trainers.config import TrainConfig
@@ -55,7 +56,7 @@ def suited_rate(rate: float, count: int, *, adapted: bool = False) -> float:
 
 def suited(config: TrainConfig) -> TrainConfig:
     """Return a configuration with the learning rate that suits the size of its model."""
-    count = None if config.model in OURS else parameters(Path(config.model))
+    count = None if config.model in OURS else parameters(model_folder(config.model))
     if count is None:
         return config
     optim = config.algorithm.optim
@@ -70,7 +71,7 @@ def start_note(config: TrainConfig) -> str:
     """Return one line about a model that is not ours; empty for one that is."""
     if config.model in OURS:
         return ""
-    count = parameters(Path(config.model))
+    count = parameters(model_folder(config.model))
     size = f"{count:,} parameters" if count else "parameters not counted before it is loaded"
     style = config.env_options.get("prompt_style", "full")
     return (
