@@ -188,14 +188,12 @@ def _ask(agent: Agent, asked: list[Request]) -> tuple[list[np.ndarray], list[flo
 
 
 def tree_of(env_id: str, env_options: Mapping[str, Any] | None = None) -> GameTree:
-    """Walk the game of an environment."""
     return _env(env_id, env_options)[1]
 
 
 def seat_policy(
     agent: Agent, env_id: str, env_options: Mapping[str, Any] | None, player: int
 ) -> Policy:
-    """Ask an agent for its probabilities at every information state of one seat."""
     env, tree = _env(env_id, env_options)
     own = [d for d in tree.decisions if d.player == player]
     odds = agent.probabilities(requests(env, own))
@@ -206,7 +204,6 @@ def seat_policy(
 
 
 def expected_returns(tree: GameTree, policies: Sequence[Policy]) -> list[float]:
-    """Return every seat's expected payoff when each plays its policy."""
     tables = [pyspiel.TabularPolicy(p) for p in policies]
     root = tree.game.new_initial_state()
     return [float(r) for r in pyspiel.expected_returns(root, tables, -1, True)]

@@ -105,7 +105,6 @@ class Measurement:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON values; a seat without what is the same for all."""
         table = asdict(self)
         for pair in ("interval", "normalised_interval"):
             table[pair] = None if table[pair] is None else list(table[pair])

@@ -46,7 +46,6 @@ class SeatOutcome:
 def outcomes(
     env: TextEnv, episode: Episode, task: int, players: Mapping[str, str], player: str
 ) -> Iterator[SeatOutcome]:
-    """Return one outcome for each seat that a player has in an episode."""
     scores = {s: seat_score(env, episode, s) for s in episode.agents}
     out = episode.offenders
     for seat in (s for s, name in players.items() if name == player):

@@ -83,7 +83,6 @@ class Repeats:
         return self._mean(lambda q: _majority(q, k))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every estimate with its interval, as plain JSON values."""
         votes = {k: self.majority(k) for k in self.ks}
         return {
             "opponent": self.opponent,

@@ -67,7 +67,6 @@ class ResultsFolder:
         self.write(MANIFEST, {"kind": self.kind, **wanted, **facts(), **provenance()})
 
     def manifest(self) -> dict[str, Any]:
-        """Read the manifest."""
         assert self.path is not None  # nothing is kept nowhere
         path = self.path / MANIFEST
         if not path.exists() and not path.is_symlink():

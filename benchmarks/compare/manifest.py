@@ -96,7 +96,6 @@ class Manifest:
         return [a for a in self.algorithms if a.startswith(BASELINES)]
 
     def algorithm(self, name: str, env_id: str) -> Algorithm:
-        """Return an algorithm with the changes that concern it."""
         base, _, variant = name.partition(":")
         return registered(base, variant or None, self._changes(base, env_id))
 

@@ -62,7 +62,6 @@ def tables(
     table: Sequence[Row],
     found: Mapping[PlannedRun, RunResult],
 ) -> dict[str, Any]:
-    """Return everything that is said about a comparison."""
     scores = {env: _scores(manifest, table, [env]) for env in manifest.environments}
     if len(manifest.environments) > 1:
         scores[OVERALL] = _scores(manifest, table, manifest.environments)

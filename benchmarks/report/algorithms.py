@@ -38,7 +38,6 @@ def everyone(part: Part) -> dict[str, Mapping[str, Any]]:
 
 
 def raw_mean(own: Mapping[str, Any]) -> str:
-    """Write the mean of an environment's own metric."""
     found = [v for v in own.get("values") or () if v is not None]
     return f"mean {number(sum(found) / len(found))} over {len(found)} runs" if found else ""
 
@@ -119,7 +118,6 @@ def _chance(
 def aggregate_chart(
     part: Part, colours: Mapping[str, int], name: str, title: str
 ) -> Intervals | None:
-    """Draw the interquartile mean of every algorithm with its interval, over its seeds."""
     rows = tuple(
         Row(
             algorithm,
@@ -155,7 +153,6 @@ def _start(part: Part) -> dict[str, float]:
 
 
 def curve_chart(part: Part, colours: Mapping[str, int], name: str, title: str) -> Curves | None:
-    """Draw the learning curves of one environment with their intervals."""
     curve = part.get("curve")
     if not curve or not curve.get("algorithms"):
         return None

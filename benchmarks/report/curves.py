@@ -59,7 +59,6 @@ class LoggedSeries:
         return self.values[name].value[-1] if name in self.values else 0.0
 
     def curve(self, name: str, over: str = "") -> tuple[Array, Array]:
-        """Return budgets and values wherever a metric was logged."""
         points = self.values.get(name, Points())
         spent = self.values.get(BUDGETS.get(over or self.over, "step"), Points())
         at, known = np.asarray(points.at), np.asarray(spent.at)
@@ -77,7 +76,6 @@ def read_series(path: Path) -> LoggedSeries:
 
 
 def from_lines(metrics: Iterable[Mapping[str, Any]]) -> LoggedSeries:
-    """Return the curves of updates that were read already."""
     series = LoggedSeries()
     for line in metrics:
         series.add(line)

@@ -42,7 +42,6 @@ class Gallery:
         return self.files[f"{chart.name}.svg"]
 
     def write(self, folder: Path) -> list[Path]:
-        """Write the files and return their paths."""
         if self.files:
             folder.mkdir(parents=True, exist_ok=True)
         for name, data in self.files.items():

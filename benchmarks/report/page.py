@@ -97,7 +97,6 @@ def _written(value: Any) -> Any:
 
 
 def asset(name: str) -> str:
-    """Read a file that belongs to this package."""
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 

@@ -64,7 +64,6 @@ def content(folder: Path, gallery: Gallery) -> dict[str, Any]:
 def verdict(
     config: Mapping[str, Any], summary: Mapping[str, Any], series: LoggedSeries
 ) -> Iterator[str]:
-    """Say what came of a run, the result first."""
     if not series.count:
         yield "Nothing is logged yet: the first update is still being made."
         return

@@ -57,7 +57,6 @@ def kind(folder: Path) -> str:
 
 
 def beside(folder: Path) -> list[str]:
-    """Return the names of the folders that lie in the same folder."""
     parent = folder.parent
     return [p.name for p in parent.iterdir() if p.is_dir()] if parent.is_dir() else []
 

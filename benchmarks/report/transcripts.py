@@ -54,7 +54,6 @@ def transcripts(found: Index, chosen: Sequence[Entry], room: int = ROOM) -> Tran
 
 
 def summary(found: Index, entry: Entry, episode: Episode) -> dict[str, Any]:
-    """Return what an episode is filtered by and listed with."""
     source = found.sources[entry.source]
     return {
         "environment": source.environment,

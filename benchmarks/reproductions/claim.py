@@ -48,7 +48,6 @@ class Figure:
 
     @property
     def mean(self) -> float:
-        """Mean over the seeds."""
         return fmean(self.measured)
 
     @property
@@ -94,7 +93,6 @@ class Expect:
     high: float = inf
 
     def figure(self, found: Found) -> Figure:
-        """Return the figure by what the arms came to."""
         values = value(self.of, found) if isinstance(self.of, str) else self.of(found)
         return Figure(self.label, tuple(values), self.reference, self.low, self.high)
 
@@ -218,7 +216,6 @@ class Claim:
         return Outcome(tuple(one.figure(found) for one in self.expect))
 
     def measures(self, name: str, seed: int = 0, steps: int | None = None) -> Measures:
-        """Return what one arm comes to with a seed."""
         arm = self.arms[name]
         if not isinstance(arm, Arm):
             return arm(seed)

@@ -167,13 +167,11 @@ def begun(prompts: Prompts, seed: int, steps: int = 300) -> DigitNet:
 
 
 def right(seen: np.ndarray) -> np.ndarray:
-    """Return the right digits of what prompts hold."""
     digits = seen[:, 2 : 2 + PLACES]
     return np.asarray(np.where(seen[:, 1] == 1, digits.min(1), digits.max(1)))
 
 
 def maker(seed: int) -> MakePolicy:
-    """Return what makes networks with one start."""
     prompts = Prompts()
     start = begun(prompts, seed).state_dict()
 
@@ -193,7 +191,6 @@ def every(asked: Literal["max", "min"]) -> Tensor:
 
 @torch.no_grad()
 def accuracy(net: DigitNet, asked: Literal["max", "min"]) -> float:
-    """Return the probability of the right answer, over all tasks."""
     seen_NF = every(asked)
     p_NA = net.logits(seen_NF)[:, :DIGITS].softmax(-1)
     at_N = torch.tensor(right(seen_NF.numpy()))

@@ -34,7 +34,6 @@ _NUMBERS = re.compile(r"(-?\d+\.?\d*)")
 
 
 def level_sentence(level: int, standing: bool = False) -> str:
-    """Return the sentence of a level."""
     excuse = EXCUSE if standing else ""
     return (
         f"Give {level}% to strangers and to those who last gave at least {level}%{excuse}, and "
@@ -43,7 +42,6 @@ def level_sentence(level: int, standing: bool = False) -> str:
 
 
 def number_sentence(first: float, base: float, slope: float) -> str:
-    """Return the sentence of a numeric rule."""
     return f"Give {first:.2f} at first, then {base:.2f} plus {slope:.2f} of what the other gave."
 
 
@@ -83,7 +81,6 @@ class Shares(Rows):
     """A row for every share, in which that share is sure."""
 
     def row(self, request: Request) -> int:
-        """Return the row of what the sentence of a prompt says to do."""
         shares = [float(move.rstrip("%")) / 100 for move in request.info["legal_actions"]]
         self.moves = [len(shares)] * len(shares)
         trace = [share for share, _ in request.info["trace"]]

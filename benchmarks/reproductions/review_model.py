@@ -35,7 +35,6 @@ REPLIES = SeedConfig(prompt_weight=0.0, legal_weight=0.0)
 
 
 def options(questions: str, part: str, **more: Any) -> dict[str, Any]:
-    """Return the arguments of the environment."""
     source = {"name": "digits", "task": questions, "low": 10, "high": 99, "split": part}
     return {"prompt_style": "terse", "questions": source, **more}
 
@@ -66,7 +65,6 @@ def reviewed(
 
 
 def review(model: str, steps: int, env_options: Mapping[str, Any]) -> World:
-    """Return where `comas` trains, from a model in every seat."""
     settings = {"model": model, "sampling": REPLY, "threads": 1}
     return World(ENV, steps, env_options, settings=settings)
 

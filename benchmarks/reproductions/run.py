@@ -94,7 +94,6 @@ class Trained:
     """What `World.watch` returned after every update."""
 
     def first(self, name: str) -> float:
-        """Return a metric of the first update."""
         return float(self.log[0].get(name, 0.0))
 
     def last(self, count: int, name: str) -> float:
@@ -111,7 +110,6 @@ class Trained:
 
 
 def configured(arm: Arm, seed: int, changes: Mapping[str, Any] | None = None) -> Algorithm:
-    """Return the algorithm of an arm."""
     name, _, variant = arm.algorithm.partition(":")
     made = algorithm(name, variant or None, {**(changes or {}), **arm.changes})
     return made if arm.edit is None else arm.edit(made, seed)

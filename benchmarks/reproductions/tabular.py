@@ -66,7 +66,6 @@ class SoftmaxTable:
 
     @torch.no_grad()
     def probabilities_CA(self) -> Tensor:
-        """Probability of every arm."""
         return self.logits_CA.softmax(-1)
 
     @torch.no_grad()

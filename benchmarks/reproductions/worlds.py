@@ -71,7 +71,6 @@ class OneMove(Micro[C]):
         """Draw the problem; return the question and the moves."""
 
     def pay(self) -> float:
-        """Return the payoff of the move."""
         return 0.0
 
 

@@ -85,7 +85,6 @@ class Sweep:
 
     @property
     def final(self) -> Array:
-        """Shares at the last alpha."""
         return np.asarray(self.shares[-1])
 
 

@@ -139,7 +139,6 @@ class CrossPlay:
         ]
 
     def games_of_each(self) -> list[int]:
-        """Return the number of games of every agent."""
         return [sum(name in (g.first, g.second) for g in self.games) for name in self.agents]
 
     def _summed(

@@ -66,7 +66,6 @@ class Scenario:
 
     @property
     def seats(self) -> tuple[str, ...]:
-        """All seats of the environment."""
         return tuple(make(self.env_id, **self.env_options).possible_agents)
 
     @property
@@ -100,7 +99,6 @@ SCENARIOS: dict[str, Scenario] = {}
 
 
 def register_scenario(name: str, env_id: str, **fields: Any) -> Scenario:
-    """Add a scenario."""
     if name in SCENARIOS:
         raise ConfigError(f"scenario {name!r} is registered already")
     SCENARIOS[name] = Scenario(name=name, env_id=env_id, **fields)
@@ -108,7 +106,6 @@ def register_scenario(name: str, env_id: str, **fields: Any) -> Scenario:
 
 
 def scenario(name: str) -> Scenario:
-    """Look a scenario up; an unknown name lists the nearest ones."""
     if name not in SCENARIOS:
         raise unknown("scenario", name, SCENARIOS)
     return SCENARIOS[name]

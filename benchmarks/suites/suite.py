@@ -59,7 +59,6 @@ def run_suite(
     results: ResultsFolder,
     done: Callable[[Measurement], None] = lambda row: None,
 ) -> tuple[list[Measurement], Totals]:
-    """Measure an agent in every environment of a suite."""
     rows = []
     for env_id in env_ids:
         rows.append(kept(results, env_id, lambda e=env_id: _or_reason(agent, e, settings)))  # type: ignore[misc]

@@ -54,7 +54,6 @@ class Plan:
             raise ConfigError(f"seed={self.seed} must not be negative")
 
     def weights(self) -> dict[str, str]:
-        """Return a digest of the weights behind every agent."""
         return {name: fingerprint(name) for name in self.agents}
 
     def environment(self) -> TextEnv:

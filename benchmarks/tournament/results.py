@@ -44,7 +44,6 @@ class PairResult:
 
     @property
     def separated(self) -> bool:
-        """Whether the corrected test tells the two apart."""
         return self.p_adjusted <= ALPHA
 
     @property

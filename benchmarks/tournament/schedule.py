@@ -118,13 +118,11 @@ class Schedule:
 
     @property
     def tasks_per_block(self) -> int:
-        """Number of tasks that are played at once."""
         most = ADAPTIVE_PLAYS if self.adaptive else BLOCK_PLAYS
         return max(1, most // episodes_per_task(len(self.seats)))
 
     @property
     def blocks_per_pair(self) -> int:
-        """Number of blocks that a pair can play."""
         return math.ceil(self.tasks / self.tasks_per_block)
 
     @property

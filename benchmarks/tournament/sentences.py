@@ -73,7 +73,6 @@ def beats(agents: Sequence[str], found: Sequence[PairResult]) -> dict[str, list[
 
 
 def leader(agents: Sequence[str], found: Sequence[PairResult]) -> str:
-    """Say who is at the top, as far as that is shown."""
     won = beats(agents, found)
     top = [name for name in agents if not any(name in others for others in won.values())]
     if len(top) == 1 and len(won[top[0]]) == len(agents) - 1:
@@ -146,7 +145,6 @@ def partner_sentence(alone: float, together: float) -> str:
 
 
 def saved_sentence(found: Mapping[str, Any]) -> str:
-    """Say what adaptive play has saved, and at what price."""
     return (
         f"Adaptive: {found['episodes']} episodes instead of {found['uniform']}; "
         f"{found['resolved']} of {found['questions']} directions are known, all of them right with "

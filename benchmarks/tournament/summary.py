@@ -28,7 +28,6 @@ from coevo.benchmarks.tournament.tables import (
 
 
 def summarise(held: Tournament, exploitability: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Compute everything that is said about a tournament."""
     plan, pairings, episodes = held.plan, held.pairings, held.episodes
     kept, out = rateable(plan.agents, pairings)
     found = results(pairings, _rng(held, 1))

@@ -61,7 +61,6 @@ def _rate(hits: int, of: int) -> float | None:
 
 
 def result_line(found: PairResult) -> dict[str, Any]:
-    """Describe what was found out about a pair."""
     return {
         "a": found.first,
         "b": found.second,

@@ -32,7 +32,6 @@ def run(args: Algos) -> int:
 
 
 def describe(config: Algorithm) -> dict[str, Any]:
-    """Return everything about an algorithm as plain JSON values."""
     tree = plain(config)
     names = [name for name in ABOUT if name not in ("published", "variants")]
     if config.cycle == POLICY_GRADIENT:

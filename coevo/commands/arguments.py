@@ -447,7 +447,6 @@ COMMANDS: dict[str, type[Command]] = {_spelled(kind): kind for kind in Command._
 
 
 def name_of(args: Command) -> str:
-    """Return the words that name the command of these arguments."""
     return _spelled(type(args))
 
 

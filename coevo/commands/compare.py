@@ -98,7 +98,6 @@ def plan(args: Compare) -> Manifest | None:
 
 
 def limits(args: Compare, environments: Sequence[str]) -> dict[str, Any]:
-    """Return the budgets of a run: tokens, turns, seconds."""
     found: dict[str, Any] = {
         "tokens": _amount(args.budget_tokens, "--budget-tokens", environments),
         "turns": _amount(args.budget_turns, "--budget-turns", environments),
@@ -156,7 +155,6 @@ def _described(manifest: Manifest) -> str:
 
 
 def show(screen: Screen, manifest: Manifest, summary: Mapping[str, Any], root: Path) -> None:
-    """Print the tables of a comparison and what they mean."""
     over = share_of_budget(manifest, summary)
     for env in manifest.environments:
         part = summary["environments"][env]

@@ -325,7 +325,6 @@ def _checkpoints(folder: RunFolder) -> list[Path]:
 
 
 def show_seats(screen: Screen, found: Measurement) -> None:
-    """Print an agent against one opponent, in all seats and in each."""
     rows = [
         (
             seat,
@@ -402,7 +401,6 @@ def show_totals(screen: Screen, found: Totals) -> None:
 def show_repeats(
     screen: Screen, found: Mapping[str, Mapping[str, Any]], sampling: Mapping[str, Any]
 ) -> None:
-    """Print the pass@k family, one line per environment and k."""
     rows = []
     for env, repeats in found.items():
         for k, passed in repeats["pass_at"].items():
@@ -428,7 +426,6 @@ def show_repeats(
 
 
 def show_scenarios(screen: Screen, agent: str, rows: Mapping[str, Measurement]) -> None:
-    """Print one line per scenario, and what each company let the agent have."""
     lines = [
         (
             *(name, r.details["mode"], r.episodes, r.value, span(r.interval), r.normalised),
@@ -452,7 +449,6 @@ def show_scenarios(screen: Screen, agent: str, rows: Mapping[str, Measurement]) 
 def show_sweep(
     screen: Screen, agent: str, name: str, rows: Sequence[Measurement], curve: SeverityCurve
 ) -> None:
-    """Print one line per level, and the worst case and the area of the curve."""
     lines = [
         (
             *(r.details["label"], r.details["severity"], r.value, span(r.interval)),
@@ -472,7 +468,6 @@ def show_sweep(
 def show_generations(
     screen: Screen, run: str, found: GenerationSeries, options: Mapping[str, Any]
 ) -> None:
-    """Print one line per generation: metric, returns, percentiles, points against the earlier."""
     env = found.scores[0].env
     contest = is_contest(make(env, **options))
     mean_GO = found.returns_GC.reshape(len(found.names), len(found.opponents), -1).mean(-1)

@@ -30,7 +30,6 @@ what one that ran through did."""
 
 
 def start_agent(config: TrainConfig, *, trust_remote_code: bool = False) -> Policy:
-    """Load the model that a run starts from."""
     if config.threads:
         torch.set_num_threads(config.threads)
     maker = PolicyMaker(
@@ -69,7 +68,6 @@ class ExploitabilityProbe:
 
     @property
     def active(self) -> bool:
-        """Whether any environment of the run is small enough."""
         return bool(self.sizes)
 
     def __call__(self, policies: Mapping[str, Agent]) -> dict[str, float]:

@@ -44,7 +44,6 @@ class Bar:
         self._bar.stop()
 
     def show(self, done: float, words: str) -> None:
-        """Report the share that is done, and what is going on."""
         self._bar.update(self._task, completed=done, description=escape(words))
         if self.quiet or self.screen.is_terminal:
             return
@@ -55,7 +54,6 @@ class Bar:
 
 
 def facts(step: int, metrics: Mapping[str, Any], done: float) -> str:
-    """Return the newest metrics of a run in one line."""
     returns = {k.removeprefix("return/"): v for k, v in metrics.items() if k.startswith("return/")}
     entropies = [v for k, v in metrics.items() if k.rpartition("/")[2] == "entropy"]
     shown = {

@@ -190,7 +190,6 @@ def _model(source: str) -> str:
 
 
 def limits(args: Train) -> dict[str, Any]:
-    """Return the limits as fields of TrainConfig; empty where none was given."""
     found: dict[str, Any] = {}
     if args.steps is not None:
         found["steps"] = args.steps

@@ -67,7 +67,6 @@ def run(args: StarterCheck) -> int:
 
 
 def promises(agent: Agent, turns: int, games: int) -> Iterator[Promise]:
-    """Measure one promise after the other."""
     for spec in (s for s in list_envs() if s.starter_trained):
         legal, answers = legal_share(agent.reseeded(0), spec.id, turns)
         holds = legal >= LEGAL_SHARE

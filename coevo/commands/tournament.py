@@ -30,7 +30,6 @@ GAMES = 400
 
 
 def run(args: Arguments) -> int:
-    """Play what is not played yet, compute everything, print it."""
     players.quiet()
     folder, old = _folder(args)
     plan = _plan(args, old)
@@ -174,7 +173,6 @@ WIDE = 6
 
 
 def show(found: Mapping[str, Any], screen: Screen) -> None:
-    """Print everything that `tournament.json` says, the findings first."""
     for sentence in found["headline"]:
         screen.say(sentence)
     screen.say()

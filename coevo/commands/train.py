@@ -36,7 +36,6 @@ TOLD = 12
 
 
 def run(args: Train) -> int:
-    """Carry a run out from its first measurement to its last."""
     quiet()
     ranks.join()
     job, screen = ranks.broadcast_from_first(lambda: prepare(args)), Screen()

@@ -15,7 +15,6 @@ LONGEST = 20_000
 
 
 def transcript(episode: Episode) -> Iterator[str]:
-    """Return a whole episode, line by line."""
     yield f"{episode.env}, {_origin(episode)}"
     for number, turn in enumerate(episode.turns, start=1):
         yield ""

@@ -45,7 +45,6 @@ class Drill(QuestionSource):
         return QUESTIONS
 
     def item(self, index: int) -> Question:
-        """Return a question; every answer is right as often as any other."""
         text = f"Question {self._place(index)}"
         return Question(text, str(index % ANSWERS), "number", str(index), self.name)
 
@@ -106,7 +105,6 @@ def _prompt(role: str, question: Question, solution: Turn, *reviews: Turn) -> st
 
 
 def judges(margin: float) -> Callable[[int], MakePolicy]:
-    """Return what makes tables that score with a margin."""
     return lambda seed: sized(ROWS, ANSWERS, starts(margin))
 
 

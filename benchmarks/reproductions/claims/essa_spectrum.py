@@ -41,7 +41,6 @@ def _target(matrix: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def payoffs(matrix: int) -> np.ndarray:
-    """Return the payoff of every move in every context."""
     u, t, v = _target(matrix)
     full: np.ndarray = u * t @ v.T
     return full / np.abs(full).max()

@@ -68,7 +68,6 @@ class GradedPrompts(Micro[PromptsConfig]):
         yield Pay({SOLVER: float(paid + level * (NOISE if self.number < REAL else 1.0))})
 
     def variation(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Return a prompt beside this one."""
         count = REAL + self.config.noisy
         return {"prompt": (self.number + int(rng.choice([-1, 1]))) % count}
 

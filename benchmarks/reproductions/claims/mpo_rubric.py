@@ -47,7 +47,6 @@ HACKED, ORACLE = "+quality\n+keyword", "+quality"
 
 @functools.lru_cache(maxsize=64)
 def essays(draw: int) -> tuple[str, ...]:
-    """Return the essays of a draw, features in words."""
     rng = np.random.default_rng([draw, 12])
     length_A, keyword_A, flattery_A = rng.integers(POINTS + 1, size=(3, ESSAYS))
     left_A = POINTS - 0.5 - COST * keyword_A + rng.normal(size=ESSAYS) * 0.5
@@ -69,7 +68,6 @@ def features(text: str) -> dict[str, int]:
 
 
 def world_of(seed: int) -> dict[str, Any]:
-    """Return the arguments of the bandit."""
     every = essays(seed)
     shares = {name: tuple(features(text)[name] / POINTS for text in every) for name in FEATURES}
     payoffs = ((0.0,) * ESSAYS,)

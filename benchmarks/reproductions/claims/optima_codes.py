@@ -56,7 +56,6 @@ class MessageTerm(RewardModule):
 
     @property
     def component(self) -> str:
-        """What it pays for."""
         return self.of
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
