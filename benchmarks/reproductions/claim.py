@@ -160,8 +160,6 @@ class Claim:
     Texts may be indented and broken into lines as it suits the file.
     """
 
-    name: str
-    """What the command line calls it; the name of its file."""
     property: str
     """What must hold, in one sentence."""
     source: str
@@ -195,11 +193,13 @@ class Claim:
     """The table."""
     seeds: int | None = None
     """Most seeds that are run: some runs take long."""
+    name: str = ""
+    """What the command line calls it: the name of its file, which `reproductions.claim` adds."""
 
     def __post_init__(self) -> None:
         trains = any(isinstance(arm, Arm) for arm in self.arms.values())
         if trains and (self.world is None or self.measure is None):
-            raise ConfigError(f"claim {self.name}: arms that train need a world and a measure")
+            raise ConfigError("a claim whose arms train needs a world and a measure")
         for text in ("property", "source", *TEXTS):
             object.__setattr__(self, text, " ".join(getattr(self, text).split()))
 

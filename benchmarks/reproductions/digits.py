@@ -12,6 +12,7 @@ import itertools
 import json
 import re
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -22,8 +23,8 @@ from torch.nn.functional import cross_entropy, one_hot
 
 from coevo.agents.agent import Request
 from coevo.agents.population import MakePolicy
-from coevo.agents.table import MOVES, Rows, TabularPolicy
-from coevo.benchmarks.reproductions.worlds import OneMove, numbered, world
+from coevo.agents.table import MOVES, TabularPolicy
+from coevo.benchmarks.reproductions.worlds import OneMove, ReadRows, numbered, world
 from coevo.envs.core.config import config, real
 from coevo.envs.core.episode import Turn
 
@@ -78,25 +79,17 @@ def words(asked: str, digits: Sequence[int]) -> str:
     return f"{asked} of {' '.join(map(str, digits))}"
 
 
-class Prompts(Rows):
-    """Prompts without a limit, and what a network reads of each."""
+class Prompts(ReadRows[tuple[int, ...]]):
+    """Prompts without a limit: (form, max or min, digits, first reply, second reply) of each."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[tuple[int, ...]] = []
+        super().__init__(lambda messages: read(messages[-1]))
 
     def row(self, request: Request) -> int:
         key, row = self.known(request)
         if row is None:
-            row = self.of[key] = len(self.moves)
-            self.moves.append(len(request.info["legal_actions"]))
+            row = self.add(key, len(request.info["legal_actions"]))
         return row
-
-    def read(self, row_N: Tensor) -> Tensor:
-        """Return (form, max or min, digits, first reply, second reply) of some rows."""
-        keys = list(itertools.islice(self.of, len(self.seen), None))
-        self.seen += [read(json.loads(key)[0][-1]) for key in keys]
-        return torch.tensor([self.seen[row] for row in row_N.tolist()])
 
 
 def read(text: str) -> tuple[int, ...]:
@@ -126,13 +119,8 @@ class DigitNet(nn.Module):
             layers = [nn.Linear(size, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU()]
             self.net = nn.Sequential(*layers, nn.Linear(WIDTH, sum(OUT.values()))).double()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> DigitNet:
-        twin = DigitNet(self.prompts, 0)
-        twin.load_state_dict(self.state_dict())
-        return twin
-
     def forward(self, row_N: Tensor) -> Tensor:
-        return self.logits(self.prompts.read(row_N))
+        return self.logits(torch.tensor(self.prompts.seen(row_N)))
 
     def logits(self, seen_NF: Tensor) -> Tensor:
         """Return the logits of what prompts hold."""
@@ -173,14 +161,8 @@ def right(seen: np.ndarray) -> np.ndarray:
 
 def maker(seed: int) -> MakePolicy:
     prompts = Prompts()
-    start = begun(prompts, seed).state_dict()
-
-    def make(name: str, **given: Any) -> TabularPolicy:
-        net = DigitNet(prompts, seed)
-        net.load_state_dict(start)
-        return TabularPolicy(net, prompts, name=name)
-
-    return make
+    start = begun(prompts, seed)
+    return lambda name, **given: TabularPolicy(deepcopy(start), prompts, name=name)
 
 
 def every(asked: Literal["max", "min"]) -> Tensor:

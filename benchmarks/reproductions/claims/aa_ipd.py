@@ -40,7 +40,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="aa_ipd",
     property="""In the iterated prisoner's dilemma naive learners defect, learners of the summed
         reward cooperate and let themselves be exploited, and advantage alignment cooperates
         without.""",

@@ -97,7 +97,6 @@ def _rows(arm: str) -> Iterator[Expect]:
 
 
 CLAIM = Claim(
-    name="aa_starter",
     property="""The shipped language model, too, learns under advantage alignment to cooperate more
         than naively and to be exploited less than with the sum of rewards.""",
     source="""Piche et al. 2025, arXiv 2511.19405 (naive learners defect, aligned ones cooperate and

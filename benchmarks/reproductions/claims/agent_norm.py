@@ -68,7 +68,6 @@ def _bandits(seed: int) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="agent_norm",
     property="""Pooled statistics give agents on different reward scales unequal advantages by a
         known formula and bury the small one's signal; statistics per agent do neither.""",
     source="""Feng et al. 2026, Dr. MAS, arXiv 2602.08847 (gradient-norm inflation under a global

@@ -161,7 +161,6 @@ def _most_off(found: Found) -> list[float]:
 
 
 CLAIM = Claim(
-    name="comas_tabular",
     property="""Peers' scores teach solvers nearly everything where the judge is good; without
         scores reward reaches its best at chance accuracy; with a weak judge whitening per role
         keeps more than whitening over all roles.""",

@@ -36,7 +36,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="dno_monotone",
     property="""Regression on win rates gives the step of exponential weights; every policy is
         preferred to the one before it as far as sampled win rates can tell, and the average of all
         is beaten by no arm.""",

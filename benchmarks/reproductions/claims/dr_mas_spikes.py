@@ -145,7 +145,6 @@ def _team(groups: str) -> Arm:
 
 
 CLAIM = Claim(
-    name="dr_mas_spikes",
     property="""Where an agent is called mostly in unusual episodes, pooled statistics make its
         gradients spike; statistics per agent do not, and what the team learns is not worse.""",
     source="""Feng et al. 2026, Dr. MAS, arXiv 2602.08847 (gradient-norm inflation under a global

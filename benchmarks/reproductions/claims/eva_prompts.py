@@ -109,7 +109,6 @@ def _rows(run: Run) -> tuple[TabularPolicy, list[int]]:
 
 
 CLAIM = Claim(
-    name="eva_prompts",
     property="""At equal plays, prompts drawn by the spread of their rewards and varied leave less
         regret than prompts as they come, half of which are solved from the start: plays stay where
         there is something to learn; prompts of pure noise draw plays too.""",

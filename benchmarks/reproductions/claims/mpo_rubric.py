@@ -8,7 +8,6 @@ one point in the sum.
 """
 
 import functools
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -21,12 +20,11 @@ import torch
 from torch import Tensor, nn
 
 from coevo.agents.population import MakePolicy
-from coevo.agents.table import MOVES, Rows, Table, TabularPolicy
+from coevo.agents.table import MOVES, Table, TabularPolicy
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import QUICKLY, Arm, Trained, World
-from coevo.benchmarks.reproductions.worlds import BANDIT
+from coevo.benchmarks.reproductions.worlds import BANDIT, ReadRows
 from coevo.envs.core.config import config
-from coevo.envs.core.episode import Episode
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.archive.archive import Artifact
 from coevo.trainers.steps import Every, RewriteText
@@ -87,27 +85,23 @@ def points(rubric: str, found: Mapping[str, int]) -> int:
 class Grader(nn.Module):
     """Logits of points, by a rubric and an essay that are read in the prompt of a row."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: ReadRows[int]) -> None:
         super().__init__()
-        self._rows, self._sums = rows, list[int]()
+        self._rows = rows
 
     def forward(self, row_N: Tensor) -> Tensor:
-        for key in list(self._rows.of)[len(self._sums) :]:
-            chat, _ = json.loads(key)  # a prompt without a rubric gets no points
-            self._sums.append(0 if len(chat) < 2 else points(chat[0], features(chat[-1])))
-        sum_N = torch.tensor([self._sums[row] for row in row_N.tolist()], dtype=torch.float64)
+        sum_N = torch.tensor(self._rows.seen(row_N), dtype=torch.float64)
         away_NA = torch.arange(MOVES, dtype=torch.float64) - sum_N.unsqueeze(1)
         return -0.5 * (away_NA / ERROR) ** 2
 
 
 def makers(seed: int) -> MakePolicy:
     """Return what makes the writer, a table, and the judge."""
-    rows = Rows()
-
-    def make(name: str, **given: Any) -> TabularPolicy:
-        return TabularPolicy(Grader(rows) if name == "judge" else Table(), rows, name=name)
-
-    return make
+    # a prompt without a rubric gets no points
+    rows = ReadRows(lambda said: 0 if len(said) < 2 else points(said[0], features(said[-1])))
+    return lambda name, **given: TabularPolicy(
+        Grader(rows) if name == "judge" else Table(), rows, name=name
+    )
 
 
 @config
@@ -121,13 +115,7 @@ class Reviewer(Proposer):
 
     name: Literal["reviewer"] = "reviewer"
 
-    def __call__(
-        self,
-        run: Any,
-        parent: Artifact,
-        found: Sequence[tuple[float, Episode]],
-        rng: np.random.Generator,
-    ) -> Written:
+    def __call__(self, run: Any, parent: Artifact, found: Any, rng: np.random.Generator) -> Written:
         """Add items to the rubric."""
         items = str(parent.payload).split()
         moves = dict.fromkeys(str(e.turns[-1].move) for _, e in found[-(len(found) // 3) :])
@@ -157,10 +145,8 @@ def _at_start(seed: int) -> dict[str, float]:
 
 
 def _measure(end: Trained) -> dict[str, float]:
-    records = end.run.archive.state_dict()
-    written = [a["born_at"] for a in records if a["parents"]]
-    rubric = next(a["payload"] for a in records if not a["parents"])
-    grade, most = "reward/rubric/grade", POINTS * len(str(rubric).split())
+    written = [a["born_at"] for a in end.run.archive.state_dict() if a["parents"]]
+    grade, most = "reward/rubric/grade", POINTS * len(HACKED.split())
     return {
         "quality": end.last(LAST, "outcome/quality"),
         "first": end.first(grade) / most,
@@ -181,7 +167,6 @@ def jump(losses: Sequence[float], written: Sequence[int]) -> float:
 
 
 CLAIM = Claim(
-    name="mpo_rubric",
     property="""Under a fixed rubric grades rise and true quality falls; rewritten against what is
         exploited, it leads to the quality of an oracle's rubric, and the critic is not shaken.""",
     source="Kim et al. 2025, MPO, arXiv 2504.20157 (on par with hand-crafted rubrics, no hacking)",

@@ -94,7 +94,6 @@ def _saved(found: Found) -> list[float]:
 BOTH = _weighted(brevity=0.6, readability=1.0)
 THETA = "cycle.make_items.to.above"
 CLAIM = Claim(
-    name="optima_codes",
     property="""Learning from its own best plays, a team becomes right and terse; which form it
         settles on follows the terms of the reward.""",
     source="""Chen et al. 2024, Optima, arXiv 2410.08115 (the three terms of the reward and their

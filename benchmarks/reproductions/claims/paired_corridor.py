@@ -79,7 +79,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 LABELS = {"paired": "PAIRED", "minimax": "minimax", "random": "random"}
 CLAIM = Claim(
-    name="paired_corridor",
     property="""A designer that earns regret leaves the unsolvable level alone, which a minimax
         designer builds nearly always; that players get further under it is measured, not
         claimed.""",

@@ -55,7 +55,6 @@ def _alike(found: Found) -> list[float]:
 
 
 CLAIM = Claim(
-    name="rloo_unbiased",
     property="""The leave-one-out baseline lowers the variance of the policy gradient and leaves its
         mean alone; the group mean scales it by (G-1)/G.""",
     source="""Ahmadian et al. 2024, Back to Basics, arXiv 2402.14740 (the RLOO estimator), after

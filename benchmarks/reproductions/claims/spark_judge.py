@@ -51,7 +51,6 @@ def _equal_samples(seed: int) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="spark_judge",
     property="""Recycled verdicts make a judge of the solver's weights, of one answer and of two,
         and cost the solver nothing at equal updates; verifiable rewards alone leave it a coin, and
         without balance it says yes to all.""",

@@ -12,7 +12,6 @@ SPPO = {
 }
 
 CLAIM = Claim(
-    name="spo_minimax",
     property="""Where preferences go in a circle, the average policy of self-play on win rates is
         beaten by no arm, and the best arm by fitted scores loses four of five comparisons.""",
     source="""Swamy et al. 2024, SPO, arXiv 2401.04056 (the average policy of a learner without

@@ -126,7 +126,6 @@ def _same(found: Found) -> list[float]:
 
 EDGES = {"proposer_reward": "learnability", "edge_reward": -0.5}
 CLAIM = Claim(
-    name="ssp_gate",
     property="""A proposer paid 1 - s teaches solvers what a fixed one does not, and only behind a
         gate; rejected questions paid above the worst valid ones make it flee to rejection.""",
     source="""Lu et al. 2025, Search Self-play, arXiv 2510.18821 (proposers are paid 1 - s, behind a

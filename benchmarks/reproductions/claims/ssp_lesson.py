@@ -76,7 +76,6 @@ def _under(gate: str) -> Callable[[int], dict[str, float]]:
 
 
 CLAIM = Claim(
-    name="ssp_lesson",
     property="""A language model that proposes valid questions goes on doing so, and solves an
         expert's, where a gate checks questions; paid for questions that no solver solves, it
         proposes fewer.""",

@@ -178,7 +178,6 @@ def world_of(episode: Episode) -> Graph:
 
 
 CLAIM = Claim(
-    name="ssp_starter",
     property="""On the starter model the loss reads what was sampled, proposers are paid and
         credited for their own solvers alone, every rejection has a reason, and no accepted question
         leaks.""",
