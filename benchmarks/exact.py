@@ -28,14 +28,12 @@ class PolicyTable:
     """An agent's move probabilities at every information state of a game."""
 
     tree: GameTree
-    """The game."""
     table: Policy
     """Information state -> (action, probability)."""
     legal_mass: dict[str, float] | None
     """Information state -> probability of answering with a bare legal move; None where the agent
     does not say. The table holds probabilities given that it does."""
     env: TextEnv
-    """Where it plays; its illegal-move policy says what other answers cost."""
 
     @property
     def always_legal(self) -> bool:
@@ -60,7 +58,6 @@ class Exploitability:
     on_policy_values: tuple[float, ...]
     """Per seat: payoff when the policy plays both seats."""
     information_states: int
-    """Number of information states that were asked."""
     legal_mass_min: float | None
     """Smallest probability of a bare legal answer over all of them; None where unknown."""
     conditional: float | None

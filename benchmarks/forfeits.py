@@ -22,7 +22,6 @@ from coevo.envs.core.illegal import Risk
 from coevo.envs.games.openspiel import OpenSpielTask
 
 Values = NDArray[np.float64]
-"""One number per seat."""
 Response = Callable[["Node"], "Node"]
 
 

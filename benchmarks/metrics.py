@@ -46,15 +46,11 @@ class Metric:
     """How one environment scores an agent."""
 
     name: str
-    """One of `METRICS`."""
     env_id: str
-    """Registered environment."""
     env_options: Mapping[str, Any]
-    """Arguments of the environment."""
     references: References | None
     """Scores that count as 0 and 1; None where they are not known."""
     source: str
-    """How the references were found; without any, what is missing."""
 
     @property
     def higher_is_better(self) -> bool:

@@ -33,7 +33,6 @@ class SeatOutcome:
     score: float
     """Payoff, or what a forfeit counts for."""
     result: int
-    """1 win, 0 draw, -1 loss."""
     forfeited: bool
     """Whether this seat ended the episode by an illegal reply."""
     replies: int

@@ -30,9 +30,7 @@ class Reference(NamedTuple):
     """The scale of one metric in one environment."""
 
     scores: References
-    """Scores that count as 0 and 1."""
     source: str
-    """How they were found."""
 
 
 _EVEN = "random against random: 0 over both seats"

@@ -36,7 +36,6 @@ class RepeatedStart:
     seat: str
     """Where the agent sat; empty where it had every seat."""
     solved: tuple[bool, ...]
-    """Episode by episode."""
     answers: tuple[Hashable | None, ...]
     """What each episode answered; None where the outcome holds no answer."""
 
@@ -48,11 +47,9 @@ class Repeats:
     samples: int
     """Episodes of each question."""
     questions: tuple[RepeatedStart, ...]
-    """In the order of starts and seats."""
     opponent: str | None = None
     """Who had the other seats; None where the agent had all."""
     usage: Usage = field(default_factory=Usage)
-    """What the agent read and wrote."""
 
     @property
     def ks(self) -> list[int]:

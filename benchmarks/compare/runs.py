@@ -57,15 +57,11 @@ class RunResult:
 
     status: Literal["done", "failed"]
     reason: str = ""
-    """Why it failed, in one line."""
     value: float | None = None
     """The environment's metric at the end of the budget."""
     steps: int = 0
-    """Updates."""
     tokens: int = 0
-    """Sampled tokens."""
     turns: int = 0
-    """Turns of environments."""
     seconds: float = 0.0
     """Training time, measurements not counted."""
 

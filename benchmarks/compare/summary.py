@@ -35,9 +35,7 @@ from coevo.benchmarks.statistics.profiles import profile_band
 from coevo.benchmarks.statistics.score_table import Score, ScoreTable, score_table
 
 GRID = 21
-"""Points of a learning curve, the start included."""
 THRESHOLDS = 41
-"""Points of a performance profile."""
 OVERALL = "overall"
 CURVES_BY = ("tokens", "turns", "seconds")
 """Budgets along which curves may be drawn, the preferred one first."""

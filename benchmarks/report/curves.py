@@ -19,7 +19,6 @@ Array = NDArray[np.float64]
 SMOOTHED = 20
 """Points of a curve over which its line is averaged."""
 DRAWN = 400
-"""Most points of a curve that are drawn."""
 BUDGETS = {"tokens": "total_tokens", "turns": "total_turns"}
 """What curves are drawn over, the preferred first, and its metric; else it is updates."""
 

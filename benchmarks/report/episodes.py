@@ -47,11 +47,9 @@ class Entry(NamedTuple):
 
     source: int
     line: int
-    """From 1 on."""
     place: int
     """Bytes before it."""
     step: int
-    """Updates done when it was collected."""
     outcome: str
 
 

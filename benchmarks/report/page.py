@@ -26,7 +26,6 @@ from coevo.envs.core.quoting import visible
 from coevo.trainers.files import storage
 
 EPISODES = 400
-"""Episodes in the transcript browser."""
 KINDS = {"run": run.content, "comparison": comparison.content, "tournament": tournament.content}
 """What a folder holds -> function that reads what its template shows."""
 
@@ -39,9 +38,7 @@ class Report:
     plots: tuple[Path, ...]
     kind: str
     episodes: int
-    """Episodes in the files."""
     shown: int
-    """Episodes in the page."""
 
 
 def report(folder: Path, out: Path | None = None, episodes: int = EPISODES) -> Report:

@@ -27,7 +27,6 @@ class ReportedRun:
 
     path: Path
     environment: str
-    """Short name."""
     algorithm: str
     seed: int
     result: Mapping[str, Any] = field(default_factory=dict)

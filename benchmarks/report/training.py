@@ -52,7 +52,6 @@ class Panel(NamedTuple):
     unit: str
     label: Label
     floor: float | None = None
-    """Where the vertical axis begins; None leaves it to the values."""
     percent: bool = False
 
 

@@ -30,7 +30,6 @@ class Transcripts:
     """The episodes of a page, as lines of JSON."""
 
     summaries: list[dict[str, Any]] = field(default_factory=list)
-    """What episodes are filtered by and listed with."""
     lines: list[str] = field(default_factory=list)
     """The episodes themselves, parsed one by one when they are looked at."""
     left_out: int = 0

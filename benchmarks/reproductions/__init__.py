@@ -17,7 +17,6 @@ from coevo.benchmarks.reproductions.claim import Claim
 __all__ = ["NAMES", "Claim", "claim"]
 
 NAMES = tuple(sorted(module.name for module in iter_modules(claims.__path__)))
-"""Names of all claims."""
 
 
 @functools.lru_cache(maxsize=64)

@@ -36,7 +36,6 @@ class Figure:
     """
 
     label: str
-    """What is measured."""
     measured: tuple[float, ...]
     """One value per seed; one value in all where nothing is drawn."""
     reference: float | None = None
@@ -129,7 +128,6 @@ class Outcome:
     """What one run of a claim found."""
 
     figures: tuple[Figure, ...]
-    """In the order of the table."""
 
     @property
     def holds(self) -> bool:
@@ -161,7 +159,6 @@ class Claim:
     """
 
     property: str
-    """What must hold, in one sentence."""
     source: str
     """Where a stranger finds the claim, and the script or the formula of the references."""
     minutes: float
@@ -169,19 +166,14 @@ class Claim:
     on: On
     """What it is shown on, from ON."""
     setting: str
-    """The world and the arms."""
     measured: str
-    """What the figures are."""
     chosen: str
     """What is our choice, and what was chosen after looking at figures."""
     theory: str = ""
-    """Why the references are what they are."""
     limits: str = ""
-    """What is not shown."""
     note: str = ""
     """What a reader must know to judge the table."""
     world: World | None = None
-    """Where arms are trained."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Dotted setting -> value, for all arms."""
     arms: Mapping[str, Arm | Callable[[int], Measures]]
@@ -190,7 +182,6 @@ class Claim:
     measure: Callable[[Trained], Measures] | None = None
     """Measures of a trained arm."""
     expect: Sequence[Expect]
-    """The table."""
     seeds: int | None = None
     """Most seeds that are run: some runs take long."""
     name: str = ""

@@ -30,7 +30,6 @@ from coevo.envs.core.episode import Turn
 
 ID = "coevo/digits-v0"
 SETTINGS = {"optim.lr": 1e-3, "optim.warmup": 0, "optim.beta2": 0.999}
-"""Of a run that trains the network."""
 DIGITS, PLACES, START, WIDTH = 6, 3, 0.35, 96
 FORMS = ("solve", "point", "pair")
 OUT = {"solve": DIGITS, "point": 2, "pair": 2}

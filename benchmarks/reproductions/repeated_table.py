@@ -29,9 +29,7 @@ class RoundGame:
     """A game of two seats in rounds that remembers the last round."""
 
     env: str
-    """Environment that it is."""
     options: Mapping[str, Any]
-    """Arguments of the environment."""
     shown: re.Pattern[str]
     """Finds what a table sees of a prompt: its groups."""
     seen: Sequence[str]

@@ -76,12 +76,10 @@ class WarmStart:
     solving: float = 0.5
     """Skill of the solvers that are imitated; see `coevo.envs.discussion.review_expert`."""
     judging: float = 0.7
-    """Skill of the evaluators and scorers."""
     turns: int = 24_000
     """Requests that are shown, each with the odds of all that could be said."""
     steps: int = 1600
     rows: int = 96
-    """Replies per step."""
     lr: float = 3e-3
     """Highest learning rate of AdamW; it rises for a twentieth of the steps and falls to 0."""
     hidden: int = 64

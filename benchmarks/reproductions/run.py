@@ -44,7 +44,6 @@ class World:
     """Where the arms of a claim are trained, and for how long."""
 
     env: str
-    """Environment id."""
     steps: int | None = None
     """Updates; None where `settings` limits the run."""
     options: Mapping[str, Any] | Callable[[int], Mapping[str, Any]] = field(default_factory=dict)
@@ -55,7 +54,6 @@ class World:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of the run, such as `model` and `threads`."""
     begin: Callable[[Run], Any] | None = None
-    """Called before the first update."""
     watch: Callable[[Run, UpdateResult], Any] | None = None
     """Looks at the run after every update; see `Trained.seen`."""
 
@@ -67,7 +65,6 @@ class Arm:
     algorithm: str
     """`name` or `name:variant`."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """Dotted setting -> value, on top of the changes for all arms."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the environment, on top of those of the world."""
     edit: Callable[[Algorithm, int], Algorithm] | None = None
@@ -89,7 +86,6 @@ class Trained:
     run: Run
     seed: int
     log: list[Mapping[str, Any]]
-    """Metrics of every update."""
     seen: list[Any]
     """What `World.watch` returned after every update."""
 

@@ -32,9 +32,7 @@ class Moves:
     """What was played: rows of one token per step."""
 
     context_BL: Tensor
-    """Context of every step (int64)."""
     arm_BL: Tensor
-    """Arm that was taken (int64)."""
     mask_CL: Tensor
     """False after the end of an episode."""
 

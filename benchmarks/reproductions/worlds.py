@@ -41,7 +41,6 @@ class Micro(ProtocolTask[C]):
     """A protocol whose questions are one line, the same in both styles: `terse` of what it asks."""
 
     about: ClassVar[str] = ""
-    """The rules in a sentence."""
 
     def rules(self, seat: str) -> str:
         return f"{self.about} You are {seat}."

@@ -38,7 +38,6 @@ class SeverityCurve(NamedTuple):
     """Scores along one axis of change."""
 
     worst: float
-    """Lowest score at any severity."""
     area: float
     """Mean height of the curve."""
 

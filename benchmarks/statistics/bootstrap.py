@@ -29,14 +29,11 @@ CHUNK = 2_000_000
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate between the bounds of its confidence interval, 95 % by default."""
+    """An estimate between the bounds of its 95 % interval, which are NaN where undefined."""
 
     low: float
-    """Lower bound; NaN where it is undefined."""
     point: float
-    """The estimate."""
     high: float
-    """Upper bound; NaN where it is undefined."""
     runs: int
     """Number of runs, seeds or clusters behind it."""
 
@@ -49,13 +46,9 @@ class Band:
     """A curve between bounds that hold at each point, not for the curve as a whole."""
 
     low: Array
-    """Lower bounds."""
     point: Array
-    """The estimates."""
     high: Array
-    """Upper bounds."""
     runs: int
-    """Number of runs behind it."""
 
 
 def percentiles(values_B: Array, confidence: float = 0.95) -> tuple[Array, Array]:

@@ -27,7 +27,6 @@ SCALE = 400 / math.log(10)
 SMOOTHING = 0.01
 """Wins added to every ordered pair, so that an unbeaten agent has a finite rating."""
 REPLICATES = 200
-"""Resamples of the games behind an interval."""
 MOST_STEPS = 10_000
 """Iterations of choix, after which it raises an error."""
 

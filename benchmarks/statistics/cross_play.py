@@ -18,16 +18,13 @@ from coevo.benchmarks.statistics.bootstrap import Interval, percentiles
 from coevo.envs.core.errors import ConfigError, unknown
 
 REPLICATES = 1_000
-"""Resamples of the games behind an interval."""
 
 
 class Game(NamedTuple):
     """One finished game between two agents, or of an agent with itself."""
 
     first: str
-    """Who had the first seat."""
     second: str
-    """Who had the second seat."""
     points: float
     """What the first seat got: 1 won, 1/2 drawn, 0 lost; the second got the rest."""
     task: int = 0
@@ -41,13 +38,9 @@ class Tally:
     """Sums over games by (first seat, second seat): [..., K, K], leading axes are replicates."""
 
     games: Array
-    """Number of games."""
     points: Array
-    """Points of the first seat."""
     first_payoff: Array
-    """Returns of the first seat."""
     second_payoff: Array
-    """Returns of the second seat."""
 
     @property
     def seat_points(self) -> Array:
@@ -94,7 +87,6 @@ class CrossPlay:
     agents: tuple[str, ...]
     """Row and column order of every matrix."""
     games: tuple[Game, ...]
-    """All of them, in any order."""
     _strata: dict[tuple[int, int, int], Array] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -24,9 +24,7 @@ class Ancestry(NamedTuple):
     """Points of each generation against earlier ones; the first has none, hence NaN."""
 
     previous: Array
-    """Against the one before."""
     mean: Array
-    """Against all earlier ones."""
     worst: Array
     """Against the earlier one that is hardest for it."""
     lost_to: Array

@@ -30,9 +30,7 @@ class ScoreTable:
     scores: dict[str, Array]
     """Algorithm -> X[runs, tasks]."""
     seeds: tuple[int, ...]
-    """Seed of each row."""
     tasks: tuple[str, ...]
-    """Task of each column."""
     dropped: tuple[int, ...] = ()
     """Seeds left out for all algorithms because a run with them failed."""
 

@@ -53,7 +53,6 @@ class SuiteScore:
     error: float
     """Standard error, clustered; NaN under two clusters."""
     scored: int
-    """Questions that counted."""
     unscored: int
     """Questions without a score (NaN), left out of the mean."""
 

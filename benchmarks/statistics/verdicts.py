@@ -66,7 +66,6 @@ class Comparison:
     improvement: Interval
     """Probability that a run of the first beats one of the second."""
     family: int
-    """Number of comparisons that were corrected for."""
     alpha: float
     """Chance of any false separation in the family that was accepted."""
     seeds_needed: float

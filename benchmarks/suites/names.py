@@ -15,7 +15,6 @@ SUITES = {
     "societies": "commons, reputations, leaders and planners",
     "words": "questions, codes and clues over finite tables",
 }
-"""Name -> what belongs there; environments say themselves which suites they are in."""
 
 
 def environments(suite: str) -> list[str]:

@@ -28,24 +28,18 @@ class Scenario:
     name: str
     """What it is called on the command line."""
     env_id: str
-    """Registered environment."""
     env_options: Mapping[str, Any] = field(default_factory=dict)
-    """Its arguments."""
     focal_seats: int | tuple[str, ...] = 1
     """Seats of the agent: a number, which moves through all seats from episode to episode, or names
     where seats are roles."""
     background: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {ANY: ("random",)})
     """Seat -> players from whom one is drawn for each episode; `*` is any other seat."""
     episodes: int = 100
-    """How many by default."""
     refs: References | None = None
     """Focal return per head that counts as 0 and as 1; None: results are not normalised."""
     refs_source: str = ""
-    """How the references were found."""
     tags: tuple[str, ...] = ()
-    """Which social skill is tested."""
     summary: str = ""
-    """One line."""
 
     def __post_init__(self) -> None:
         seats = self.seats
@@ -95,7 +89,6 @@ class Scenario:
 
 
 SCENARIOS: dict[str, Scenario] = {}
-"""Every scenario by name."""
 
 
 def register_scenario(name: str, env_id: str, **fields: Any) -> Scenario:

@@ -39,11 +39,8 @@ class Level:
     severity: float
     """How far it is from the first one."""
     label: str
-    """What it is, in a few words."""
     env_id: str
-    """Registered environment."""
     env_options: Mapping[str, Any] = field(default_factory=dict)
-    """Its arguments."""
     other: str = "random"
     """Who has the other seats: an agent without a model, or `self`."""
 

@@ -36,9 +36,7 @@ class Pairing:
     played: int
     """All episodes, those left out included."""
     failed: int
-    """Episodes in which an agent could not answer."""
     tasks: int
-    """Tasks that count."""
 
     def per_task(self, agent: str) -> Array:
         """Return an agent's mean score on every task."""

@@ -24,7 +24,6 @@ class Plan:
     agents: tuple[str, ...]
     """Names as they were given; two or more, each once."""
     env: str
-    """Registered environment id."""
     env_options: Mapping[str, Any] = field(default_factory=dict)
     games: int = 400
     """Most episodes per pair, rounded up to whole tasks."""

@@ -28,7 +28,6 @@ class PairResult:
     second: str
     tasks: int
     episodes: int
-    """Episodes of those tasks."""
     points: Interval | None
     """Share of points of the first, draws counted half; None without a contest."""
     rates: tuple[float, float, float] | None

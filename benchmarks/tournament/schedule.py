@@ -108,10 +108,8 @@ class Schedule:
     """All blocks that a tournament can play."""
 
     seats: tuple[str, ...]
-    """Of the environment."""
     pairs: tuple[Pair, ...]
     tasks: int
-    """Most tasks of a pair."""
     seed: int
     """Root of tasks and sampling."""
     adaptive: bool = False

@@ -17,7 +17,6 @@ from coevo.trainers.loss import LossConfig
 from coevo.trainers.steps import POLICY_GRADIENT
 
 SOURCE = 24
-"""Longest name of a source in the list."""
 
 
 def run(args: Algos) -> int:

@@ -14,7 +14,6 @@ TRAIN = (
 )
 COMPARE = (*TRAIN, "choix", "networkx", "openskill", "pyarrow")
 EXTRAS = {"": (), "train": TRAIN, "compare": COMPARE}
-"""Extra -> the packages that it installs."""
 
 
 def check_extra(args: Command) -> None:

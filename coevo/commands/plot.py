@@ -21,7 +21,6 @@ from coevo.trainers.files import storage
 SHOWN = ("exploitability", "returns", "endings", "entropy", "rewards")
 """Charts of a run in its picture: the first four that there are."""
 HEAD = 32.0
-"""Room for the title over the charts."""
 
 
 def draw_run(metrics: Sequence[Mapping[str, Any]], title: str, start: float | None) -> Figure:

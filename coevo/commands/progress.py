@@ -14,9 +14,7 @@ from coevo.commands.screen import Screen, share
 from coevo.envs.core.errors import CoevoError
 
 INTERRUPTED = 130
-"""Exit status after Ctrl-C."""
 LINE_EVERY = 5.0
-"""Seconds between plain lines."""
 
 
 class Interrupted(CoevoError):

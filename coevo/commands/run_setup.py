@@ -60,9 +60,7 @@ class Job:
     config: TrainConfig
     folder: RunFolder
     fresh: bool
-    """Whether the folder is still to be made."""
     notes: tuple[str, ...] = ()
-    """What to say about the folder before anything is done."""
     loggers: tuple[str, ...] = ()
     """Where the metrics are shown beside the run's own files."""
 

@@ -37,10 +37,8 @@ class Promise:
     """One measured promise."""
 
     what: str
-    """Environment and measure."""
     value: float
     wanted: str
-    """The bound, in words."""
     holds: bool
     note: str = ""
 

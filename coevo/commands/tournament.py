@@ -26,7 +26,6 @@ from coevo.envs.core.config import plain, read
 from coevo.envs.core.errors import ConfigError, DataError
 
 GAMES = 400
-"""Episodes per pair where nothing is said."""
 
 
 def run(args: Arguments) -> int:

@@ -11,7 +11,6 @@ from coevo.envs.core.parsing import Status
 from coevo.envs.core.quoting import visible
 
 LONGEST = 20_000
-"""Characters of a message that are printed."""
 
 
 def transcript(episode: Episode) -> Iterator[str]:

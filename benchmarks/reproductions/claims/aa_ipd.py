@@ -14,7 +14,6 @@ ROUNDS = 10
 CONTEXTS = ("start", "CC", "CD", "DC", "DD")
 """What a seat knows: the own last move, then the other's."""
 PAYOFF_AA = torch.tensor(matrix_game("prisoners_dilemma").payoffs[..., 0].tolist(), dtype=REAL)
-"""Own payoff by own and other's move; 0 cooperates."""
 ALWAYS_DEFECT = torch.tensor([[0.0, 1.0]], dtype=REAL).expand(len(CONTEXTS), 2)
 DILEMMA = RoundGame(
     env="coevo/iterated_game-v0",

@@ -18,7 +18,6 @@ from coevo.envs.core.task import NoArguments
 PIONEER, OBSERVER = "pioneer_0", "observer_0"
 QUESTIONS, ANSWERS, COPYING = 20, 10, 2.0
 RIGHT = [(7 * question + 3) % ANSWERS for question in range(QUESTIONS)]
-"""The right answer of every question."""
 
 
 class PioneerObserver(Micro[NoArguments]):

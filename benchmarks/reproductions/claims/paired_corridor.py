@@ -21,7 +21,6 @@ DESIGNER = "designer_0"
 WALKERS = ("protagonist_0", "protagonist_1", "antagonist_0", "antagonist_1")
 LEVELS, WAYS = 10, 3
 WAY = [(2 * door + 1) % WAYS for door in range(LEVELS + 1)]
-"""The way that leads through every door."""
 
 
 class Corridors(Micro[NoArguments]):
