@@ -53,11 +53,7 @@ class Repeats:
 
     @property
     def ks(self) -> list[int]:
-        """Return the numbers of samples that are reported: powers of two, and all.
-
-        >>> Repeats(6, ()).ks
-        [1, 2, 4, 6]
-        """
+        """Return the numbers of samples that are reported: powers of two, and all."""
         powers = [2**i for i in range(self.samples.bit_length()) if 2**i <= self.samples]
         return sorted({*powers, self.samples})
 

@@ -139,11 +139,7 @@ class ResultsFolder:
 
 
 def plain(value: Any) -> Any:
-    """Turn numpy's values into Python's, and what JSON cannot say (NaN, infinity) into None.
-
-    >>> plain({"a": (float("nan"), np.float64(1.5)), "b": np.arange(2)})
-    {'a': [None, 1.5], 'b': [0, 1]}
-    """
+    """Turn numpy's values into Python's, and what JSON cannot say (NaN, infinity) into None."""
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, Mapping):

@@ -98,8 +98,7 @@ def _scores(
         for env in environments
         for seed in manifest.seeds
     ]
-    whole = [s for s in manifest.seeds if all(g.score == g.score for g in given if g.seed == s)]
-    return score_table(given, drop_incomplete=True) if whole else None
+    return score_table(given)
 
 
 def _tests(
@@ -183,7 +182,7 @@ def _quality(algorithm: str, scores: ScoreTable | None) -> dict[str, Any]:
     """Return the aggregates of normalised scores over the seeds that all algorithms have."""
     if scores is None or algorithm not in scores.scores:
         return {"n": 0}
-    x_RT = scores.of(algorithm)
+    x_RT = scores.scores[algorithm]
     middle = bootstrap_interval(x_RT, interquartile_mean, np.random.default_rng([len(x_RT), 2]))
     return {
         "n": len(x_RT),

@@ -201,21 +201,13 @@ def _banded(
 
 
 def runs_behind(part: Part) -> str:
-    """Say over how many seeds a chart is.
-
-    >>> runs_behind({"algorithms": {"a": {"n": 9}, "b": {"n": 9}}})
-    ', n = 9'
-    """
+    """Say over how many seeds a chart is."""
     counts = sorted({own["n"] for own in (part.get("algorithms") or {}).values() if own.get("n")})
     return f", n = {' to '.join(map(str, {counts[0]: 0, counts[-1]: 0}))}" if counts else ""
 
 
 def _changing(shares: Sequence[Sequence[float]]) -> slice:
-    """Leave out the thresholds that all runs pass or none does, but one on each side.
-
-    >>> _changing([[1, 1, 1, 0.5, 0, 0], [1, 1, 0.5, 0, 0, 0]])
-    slice(1, 5, None)
-    """
+    """Leave out the thresholds that all runs pass or none does, but one on each side."""
     columns = [set(column) for column in zip(*shares, strict=True)]
     moving = [i for i, column in enumerate(columns) if column not in ({0.0}, {1.0})]
     if not moving:

@@ -82,11 +82,7 @@ def from_lines(metrics: Iterable[Mapping[str, Any]]) -> LoggedSeries:
 
 
 def smooth(values: Sequence[float] | Array, width: int = SMOOTHED) -> Array:
-    """Average every value with those before it, `width` in all.
-
-    >>> smooth([1.0, 3.0, 5.0], width=2).tolist()
-    [1.0, 2.0, 4.0]
-    """
+    """Average every value with those before it, `width` in all."""
     total = np.concatenate([[0.0], np.cumsum(values)])
     end = np.arange(1, len(values) + 1)
     begin = np.maximum(end - width, 0)
@@ -94,12 +90,7 @@ def smooth(values: Sequence[float] | Array, width: int = SMOOTHED) -> Array:
 
 
 def thinned(x: Array, y: Array, most: int = DRAWN) -> tuple[Array, Array]:
-    """Replace neighbouring points by their means until there are no more than `most`.
-
-    >>> x, y = thinned(np.arange(6.0), np.array([0.0, 2, 0, 2, 4, 6]), most=3)
-    >>> x.tolist(), y.tolist()
-    ([0.5, 2.5, 4.5], [1.0, 1.0, 5.0])
-    """
+    """Replace neighbouring points by their means until there are no more than `most`."""
     if len(x) <= most:
         return x, y
     parts = np.array_split(np.arange(len(x)), most)

@@ -98,11 +98,7 @@ def asset(name: str) -> str:
 
 
 def prose(text: str) -> Markup:
-    """Return HTML for a sentence in which code stands between backticks.
-
-    >>> prose("`coevo compare` & more")
-    Markup('<code>coevo compare</code> &amp; more')
-    """
+    """Return HTML for a sentence in which code stands between backticks."""
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 

@@ -104,11 +104,7 @@ def _measured_on_the_way(series: LoggedSeries, before: Mapping[str, Any]) -> Ite
 
 
 def _moved(first: Any, last: Any) -> str:
-    """Say how a number changed.
-
-    >>> _moved(0.2708, 0.0229), _moved(0.5, 0.5)
-    ('fell from 0.271 to 0.023', 'stayed at 0.500')
-    """
+    """Say how a number changed."""
     one, two = number(first), number(last)
     if one == two:
         return f"stayed at {one}"

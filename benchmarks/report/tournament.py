@@ -127,11 +127,7 @@ def _tile(value: Any, centre: float, reach: float, count: Any) -> dict[str, Any]
 
 
 def middle(value: Any) -> float | None:
-    """Return the estimate of [low, estimate, high], or of a bare number.
-
-    >>> middle([0.1, 0.2, 0.4]), middle(0.3), middle(None)
-    (0.2, 0.3, None)
-    """
+    """Return the estimate of [low, estimate, high], or of a bare number."""
     return value[1] if isinstance(value, list) and len(value) == 3 else value
 
 
@@ -219,9 +215,4 @@ def _agents(table: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def head(column: str) -> str:
-    """Turn a key into the head of a column.
-
-    >>> head("interval"), head("mean_return")
-    ('95 % interval', 'Mean return')
-    """
     return HEADS.get(column, column.replace("_", " ").capitalize())

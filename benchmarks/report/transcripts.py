@@ -107,20 +107,12 @@ def _totals(episode: Episode) -> dict[str, dict[str, float]]:
 
 
 def cut(text: str, longest: int) -> str | list[Any]:
-    """Shorten a very long text to its start and the number of characters left out.
-
-    >>> cut("short", 9), cut("a longer one", 5)
-    ('short', ['a lon', 7])
-    """
+    """Shorten a very long text to its start and the number of characters left out."""
     return text if len(text) <= longest else [text[:longest], len(text) - longest]
 
 
 def finite(value: Any) -> Any:
-    """Write numbers that JSON does not know as text.
-
-    >>> finite({"a": [1.5, float("nan"), float("-inf")]})
-    {'a': [1.5, 'nan', '-inf']}
-    """
+    """Write numbers that JSON does not know as text."""
     if isinstance(value, Mapping):
         return {key: finite(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

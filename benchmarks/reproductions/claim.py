@@ -190,7 +190,7 @@ class Claim:
     def __post_init__(self) -> None:
         trains = any(isinstance(arm, Arm) for arm in self.arms.values())
         if trains and (self.world is None or self.measure is None):
-            raise ConfigError("a claim whose arms train needs a world and a measure")
+            raise ConfigError("arms that train need a world and a measure")
         for text in ("property", "source", *TEXTS):
             object.__setattr__(self, text, " ".join(getattr(self, text).split()))
 

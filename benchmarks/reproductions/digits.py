@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -70,11 +69,6 @@ raw_env, env = world(Digits, "the largest or smallest of three digits", kind="co
 
 
 def words(asked: str, digits: Sequence[int]) -> str:
-    """Return a task as its seat sees it.
-
-    >>> words("max", (1, 2, 3))
-    'max of 1 2 3'
-    """
     return f"{asked} of {' '.join(map(str, digits))}"
 
 
@@ -92,11 +86,7 @@ class Prompts(ReadRows[tuple[int, ...]]):
 
 
 def read(text: str) -> tuple[int, ...]:
-    """Return what a prompt holds, in numbers; `DIGITS` is no reply.
-
-    >>> read("max of 1 2 3")
-    (0, 0, 1, 2, 3, 6, 6)
-    """
+    """Return what a prompt holds, in numbers; `DIGITS` is no reply."""
     task = re.search(r"(max|min) of (\d) (\d) (\d)", text)
     assert task is not None
     shown = [re.search(rf'{name}: "(\d)"', text) for name in ("Answer", "First", "Second")]
@@ -178,21 +168,15 @@ def accuracy(net: DigitNet, asked: Literal["max", "min"]) -> float:
     return float(p_NA.gather(1, at_N[:, None]).mean())
 
 
-@dataclass(frozen=True)
-class Judged:
-    """How a judge does on the answers that the solver gives."""
-
-    point: float
-    """Probability of the truth on a wrong answer and on the right one, halved."""
-    pair: float
-    """Probability of the right one beside a wrong one, in either order."""
-    yes: float
-    """Probability of "yes" to what the solver says."""
-
-
 @torch.no_grad()
-def judged(net: DigitNet, asked: Literal["max", "min"], solver: DigitNet | None = None) -> Judged:
-    """Return how a judge does on a solver's answers, over all tasks; None is its own."""
+def judged(
+    net: DigitNet, asked: Literal["max", "min"], solver: DigitNet | None = None
+) -> dict[str, float]:
+    """Return how a judge does on a solver's answers, over all tasks; None is its own.
+
+    `point` is the probability of the truth on a wrong answer and on the right one, halved; `pair`
+    that of the right one beside a wrong one, in either order; `yes` that of "yes" to any answer.
+    """
     seen_NF = every(asked)
     p_NA = (solver or net).logits(seen_NF)[:, :DIGITS].softmax(-1)
     right_N1 = torch.tensor(right(seen_NF.numpy())).unsqueeze(1)
@@ -202,7 +186,7 @@ def judged(net: DigitNet, asked: Literal["max", "min"], solver: DigitNet | None 
     pair_NA = torch.stack([_better(net, seen_NF, right_N1[:, 0], d) for d in range(DIGITS)], 1)
     found = (wrong_NA * point_NA, wrong_NA * pair_NA)
     point, pair = (float(x.sum() / wrong_NA.sum()) for x in found)
-    return Judged(point, pair, float((p_NA * yes_NA).sum(1).mean()))
+    return {"point": point, "pair": pair, "yes": float((p_NA * yes_NA).sum(1).mean())}
 
 
 def _says(net: DigitNet, seen_NF: Tensor, form: int, *replies: Any) -> Tensor:

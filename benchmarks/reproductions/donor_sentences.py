@@ -49,13 +49,6 @@ def carried_out(sentence: str, trace: Sequence[float]) -> float:
     """Return the share that a sentence says to give.
 
     The trace: what the recipient gave last, what its recipient had given before, and so on.
-
-    >>> carried_out(level_sentence(50), []), carried_out(level_sentence(50), [0.25])
-    (0.5, 0.0)
-    >>> carried_out(level_sentence(50, standing=True), [0.0, 0.25])
-    0.5
-    >>> carried_out(number_sentence(0.4, 0.25, 0.5), [0.5])
-    0.5
     """
     numbers = [float(n) for n in _NUMBERS.findall(sentence)]
     if "%" not in sentence:
@@ -67,11 +60,7 @@ def carried_out(sentence: str, trace: Sequence[float]) -> float:
 
 
 def stands(trace: Sequence[float], norm: float) -> bool:
-    """Return whether somebody is in good standing: gave the norm, or refused one who was not.
-
-    >>> stands([0.0], 0.5), stands([0.0, 0.0], 0.5), stands([0.0, 0.5], 0.5)
-    (False, True, False)
-    """
+    """Return whether somebody is in good standing: gave the norm, or refused one who was not."""
     if not trace or trace[0] >= norm:
         return True
     return len(trace) > 1 and not stands(trace[1:], norm)

@@ -97,11 +97,7 @@ CIRCLE = World(BANDIT, options={"payoffs": ((0.0,) * len(P_AA),)}, watch=policie
 
 
 def worst_case(p_A: Tensor) -> float:
-    """Return how often a choice is preferred to the arm that beats it most.
-
-    >>> round(worst_case(torch.tensor([0.3, 0.3, 0.4, 0.0], dtype=torch.float64)), 4)
-    0.5
-    """
+    """Return how often a choice is preferred to the arm that beats it most."""
     return float((p_A @ P_AA).min())
 
 

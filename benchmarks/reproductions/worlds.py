@@ -76,11 +76,6 @@ class OneMove(Micro[C]):
 
 
 def numbered(count: int) -> tuple[str, ...]:
-    """Return numbers from 0 as moves.
-
-    >>> numbered(3)
-    ('0', '1', '2')
-    """
     return tuple(map(str, range(count)))
 
 
@@ -165,11 +160,6 @@ raw_env, env = world(Bandit, "arms in contexts", kind="cooperative", seats=1)
 
 
 def arms(count: int) -> tuple[str, ...]:
-    """Return the names of arms.
-
-    >>> arms(2)
-    ('a0', 'a1')
-    """
     return tuple(f"a{i}" for i in range(count))
 
 

@@ -18,11 +18,7 @@ Statistic = Callable[[Array], Array]
 
 
 def as_runs(scores: ArrayLike, name: str = "scores") -> Array:
-    """Return scores as [..., runs, tasks].
-
-    >>> as_runs([1, 2, 3]).shape
-    (3, 1)
-    """
+    """Return scores as [..., runs, tasks]."""
     array = finite(name, scores)
     return array[:, None] if array.ndim == 1 else np.atleast_2d(array)
 

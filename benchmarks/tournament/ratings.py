@@ -125,11 +125,7 @@ def _payoff_tables(tally: Tally, contest: bool) -> list[Array]:
 
 
 def without_diagonal(payoffs: Array) -> Array:
-    """Return payoffs whose diagonal, which nothing reads, is the mean of the other entries.
-
-    >>> without_diagonal(np.array([[np.nan, 1.0], [3.0, np.nan]])).tolist()
-    [[2.0, 1.0], [3.0, 2.0]]
-    """
+    """Return payoffs whose diagonal, which nothing reads, is the mean of the other entries."""
     own = np.eye(payoffs.shape[-1], dtype=bool)
     others = np.where(own, 0.0, payoffs).sum((-2, -1)) / (~own).sum()
     return np.where(own, others[..., None, None], payoffs)

@@ -11,32 +11,18 @@ from coevo.benchmarks.tournament.results import PairResult
 
 
 def percent(share: Interval) -> str:
-    """Write a share with its bounds.
-
-    >>> percent(Interval(0.55, 0.621, 0.69, 100))
-    '62 % [55, 69]'
-    """
     low, point, high = (f"{100 * x:.0f}" for x in (share.low, share.point, share.high))
     return f"{point} % [{low}, {high}]"
 
 
 def signed(value: Interval) -> str:
-    """Write a difference with its bounds.
-
-    >>> signed(Interval(0.1, 0.213, 0.3, 100))
-    '+0.213 [+0.100, +0.300]'
-    """
     if value.low != value.low:
         return f"{value.point:+.3f}"
     return f"{value.point:+.3f} [{value.low:+.3f}, {value.high:+.3f}]"
 
 
 def turned(found: Interval, about: float) -> Interval:
-    """Return the same from the other side.
-
-    >>> str(turned(Interval(0.1, 0.2, 0.3, 10), 1.0))
-    '0.800 [0.700, 0.900] (n = 10)'
-    """
+    """Return the same from the other side."""
     low, point, high = about - found.high, about - found.point, about - found.low
     return Interval(low, point, high, found.runs)
 
@@ -125,22 +111,14 @@ def rating_sentence(elo: Mapping[str, Any], only_points: bool) -> str:
 
 
 def share_sentence(limit: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the shares of alpha-Rank in the limit, the largest first.
-
-    >>> share_sentence({"a": {"share": 0.2}, "b": {"share": 0.8}})
-    'alpha-Rank for infinite alpha: b 0.800, a 0.200.'
-    """
+    """Return the shares of alpha-Rank in the limit, the largest first."""
     ordered = sorted(limit.items(), key=lambda item: (-item[1]["share"], item[0]))
     listed = ", ".join(f"{name} {own['share']:.3f}" for name, own in ordered)
     return f"alpha-Rank for infinite alpha: {listed}."
 
 
 def partner_sentence(alone: float, together: float) -> str:
-    """Compare play with oneself and with others.
-
-    >>> partner_sentence(10.0, 4.5)
-    'With itself an agent earns 10.000 on average, with others 4.500.'
-    """
+    """Compare play with oneself and with others."""
     return f"With itself an agent earns {alone:.3f} on average, with others {together:.3f}."
 
 

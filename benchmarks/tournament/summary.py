@@ -148,7 +148,7 @@ def adaptive(held: Tournament) -> dict[str, Any]:
         "questions": len(questions),
         "resolved": len(questions) - len(still),
         "open": [[list(q.left), list(q.right)] for q in still],
-        "delta": wanted.confidence.delta,
+        "delta": wanted.delta,
     }
 
 

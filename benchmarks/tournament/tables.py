@@ -23,11 +23,6 @@ Means = Mapping[str, Mapping[str, Interval]]
 
 
 def bounds(found: Interval) -> list[float]:
-    """Return [low, estimate, high].
-
-    >>> bounds(Interval(0.1, 0.2, 0.3, 10))
-    [0.1, 0.2, 0.3]
-    """
     return [found.low, found.point, found.high]
 
 

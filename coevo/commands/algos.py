@@ -46,11 +46,7 @@ def describe(config: Algorithm) -> dict[str, Any]:
 
 
 def settings(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Return the dotted name and the value of every setting, in the spelling of `--set`.
-
-    >>> dict(settings({"optim": {"lr": 0.1}, "loss": {"regularise": [{"name": "kl", "coef": 1}]}}))
-    {'optim.lr': 0.1, 'loss.regularise.kl.name': 'kl', 'loss.regularise.kl.coef': 1}
-    """
+    """Return the dotted name and the value of every setting, in the spelling of `--set`."""
     for key, value in tree.items():
         if isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
             value = {part["name"]: part for part in value}
@@ -131,11 +127,7 @@ def _more(config: Algorithm) -> Iterator[str]:
 
 
 def source(config: Algorithm) -> str:
-    """Shorten a paper to its number at arXiv, or to author and year; without a comma to its start.
-
-    >>> source(ALGORITHMS["grpo"]), source(ALGORITHMS["reinforce"])
-    ('2402.03300', 'Williams 1992')
-    """
+    """Shorten a paper to its number at arXiv, or to author and year; without a comma to its start."""
     author, _, last = config.paper.partition(", ")
     last = last.rpartition(", ")[2]
     if last.startswith("arXiv "):

@@ -439,11 +439,6 @@ def name_of(args: Command) -> str:
 
 
 def flag(name: str) -> str:
-    """Spell a field as an option.
-
-    >>> flag("max_new_tokens")
-    '--max-new-tokens'
-    """
     return f"--{name.replace('_', '-')}"
 
 

@@ -109,13 +109,7 @@ def limits(args: Compare, environments: Sequence[str]) -> dict[str, Any]:
 
 
 def _amount(text: str | None, option: str, environments: Sequence[str]) -> Any:
-    """Read a number, or one per environment.
-
-    >>> _amount("2e5", "--budget-tokens", [])
-    200000
-    >>> _amount("kuhn_poker=1e5", "--budget-tokens", ["coevo/kuhn_poker-v0"])
-    {'kuhn_poker': 100000}
-    """
+    """Read a number, or one per environment."""
     if text is None:
         return None
     if "=" not in text:

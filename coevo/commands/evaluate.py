@@ -497,11 +497,7 @@ def show_generations(
 
 
 def usage_line(found: Usage) -> str:
-    """Say what was read and written.
-
-    >>> usage_line(Usage(replies=2, prompt_tokens=30, sampled_tokens=1234))
-    '1,234 tokens sampled and 30 read in 2 replies'
-    """
+    """Say what was read and written."""
     said = (
         f"{found.sampled_tokens:,} tokens sampled and {found.prompt_tokens:,} read in "
         f"{found.replies:,} replies"
@@ -512,11 +508,7 @@ def usage_line(found: Usage) -> str:
 
 
 def drawn(sampling: Mapping[str, Any]) -> str:
-    """Say how replies were drawn.
-
-    >>> drawn({"temperature": 0.5, "max_new_tokens": 16, "top_p": 0.9}), drawn({})
-    ('temperature 0.5, max tokens 16, top_p 0.9', 'no sampling of tokens')
-    """
+    """Say how replies were drawn."""
     if not sampling:
         return "no sampling of tokens"
     words = {"temperature": "temperature", "max_new_tokens": "max tokens"}
@@ -524,20 +516,11 @@ def drawn(sampling: Mapping[str, Any]) -> str:
 
 
 def span(bounds: Sequence[float] | None) -> str:
-    """Write an interval.
-
-    >>> span([-0.5, 0.25]), span(None)
-    ('-0.500 .. +0.250', '-')
-    """
     return "-" if bounds is None else f"{bounds[0]:+.3f} .. {bounds[1]:+.3f}"
 
 
 def between(point: float, low: float, high: float) -> str:
-    """Write a value with its interval, if it has one.
-
-    >>> between(0.5, 0.25, 0.75), between(0.5, float("nan"), float("nan"))
-    ('0.500 [0.250, 0.750]', '0.500')
-    """
+    """Write a value with its interval, if it has one."""
     return f"{point:.3f}" if low != low else f"{point:.3f} [{low:.3f}, {high:.3f}]"
 
 

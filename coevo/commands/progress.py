@@ -69,11 +69,7 @@ def facts(step: int, metrics: Mapping[str, Any], done: float) -> str:
 
 
 def time_left(seconds: float, done: float) -> str:
-    """Estimate what is left from what is done.
-
-    >>> time_left(30, 0.25), time_left(30, 1.0), time_left(0, 0.0)
-    ('1:30', '0:00', '?')
-    """
+    """Estimate what is left from what is done."""
     if done <= 0:
         return "?"
     left = round(seconds * (1 - done) / done)

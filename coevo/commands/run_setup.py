@@ -199,11 +199,7 @@ def limits(args: Train) -> dict[str, Any]:
 
 
 def seconds(text: str) -> float:
-    """Read a duration.
-
-    >>> seconds("90s"), seconds("5m"), seconds("1h30m"), seconds("45")
-    (90.0, 300.0, 5400.0, 45.0)
-    """
+    """Read a duration."""
     written = text.strip()
     match = _DURATION.fullmatch(f"{written}s" if re.fullmatch(_NUMBER, written) else written)
     if not match or not any(match.groups()):

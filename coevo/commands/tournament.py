@@ -123,11 +123,7 @@ def _sampling(args: Arguments) -> dict[str, Any] | None:
 
 
 def budget(text: str) -> dict[str, float]:
-    """Read the budget of an exploiter: a number of tokens, or a time.
-
-    >>> budget("2e5"), budget("90s"), budget("5m")
-    ({'tokens': 200000}, {'seconds': 90.0}, {'seconds': 300.0})
-    """
+    """Read the budget of an exploiter: a number of tokens, or a time."""
     try:
         tokens = float(text)
     except ValueError:
@@ -230,11 +226,7 @@ def _results(found: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[obje
 
 
 def between(value: Sequence[float | None] | None) -> str:
-    """Write an estimate with its bounds.
-
-    >>> between([0.1, 0.25, 0.4]), between([None, 0.25, None]), between(None)
-    ('0.25 [0.10, 0.40]', '0.25', '-')
-    """
+    """Write an estimate with its bounds."""
     if value is None or value[1] is None:
         return "-"
     bounds = "" if value[0] is None else f" [{value[0]:.2f}, {value[2]:.2f}]"
@@ -242,11 +234,7 @@ def between(value: Sequence[float | None] | None) -> str:
 
 
 def exploited(value: Mapping[str, Any]) -> str:
-    """Write what a best response gains, with what kind of number it is.
-
-    >>> exploited({"exact": None, "exploiter": {"score": 0.3, "gain": 0.3}})
-    'at least 0.3000'
-    """
+    """Write what a best response gains, with what kind of number it is."""
     exact, trained = value["exact"], value["exploiter"]
     if exact is not None:
         if exact["exploitability"] is None:

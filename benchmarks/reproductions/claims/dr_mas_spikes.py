@@ -9,7 +9,7 @@ import torch
 
 from coevo.agents.population import Separate
 from coevo.benchmarks.reproductions import bursts, search_team
-from coevo.benchmarks.reproductions.claim import Claim, Expect, Found, Once, near
+from coevo.benchmarks.reproductions.claim import Claim, Expect, Found, Once, near, value
 from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, sized
 from coevo.benchmarks.reproductions.search_team import HARD, ROUTER, SEARCHER
 from coevo.benchmarks.reproductions.tabular import REAL, credited
@@ -76,12 +76,8 @@ def _of_bandits(end: Trained) -> dict[str, float]:
 
 
 def _least_gain(found: Found) -> list[float]:
-    both = [
-        [own - pooled for own, pooled in zip(*(found[arm][best] for arm in pair), strict=True)]
-        for pair in (("bandits_own", "bandits_pooled"),)
-        for best in ("best_0", "best_1")
-    ]
-    return [min(gains) for gains in zip(*both, strict=True)]
+    gains = (value(f"bandits_own.{x} - bandits_pooled.{x}", found) for x in ("best_0", "best_1"))
+    return list(map(min, *gains))
 
 
 # ---- The team --------------------------------------------------------------------------------

@@ -57,11 +57,7 @@ def essays(draw: int) -> tuple[str, ...]:
 
 
 def features(text: str) -> dict[str, int]:
-    """Return the features of the first essay in a text.
-
-    >>> features("7: quality 2, length 3, keyword 5, flattery 0")["keyword"]
-    5
-    """
+    """Return the features of the first essay in a text."""
     return {name: int(re.findall(rf"{name} (\d)", text)[0]) for name in FEATURES}
 
 
@@ -73,11 +69,7 @@ def world_of(seed: int) -> dict[str, Any]:
 
 
 def points(rubric: str, found: Mapping[str, int]) -> int:
-    r"""Return the sum of the items of a rubric.
-
-    >>> points("+quality\n-length", {"quality": 2, "length": 3})
-    4
-    """
+    r"""Return the sum of the items of a rubric."""
     items = rubric.split()
     return sum(found[i[1:]] if i[0] == "+" else POINTS - found[i[1:]] for i in items)
 
@@ -157,11 +149,7 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def jump(losses: Sequence[float], written: Sequence[int]) -> float:
-    """Return the mean loss of the updates after one in which a rubric was written, over the first.
-
-    >>> jump([2.0, 1.0, 4.0, 1.0, 2.0], [1, 3])
-    1.5
-    """
+    """Return the mean loss of the updates after one in which a rubric was written, over the first."""
     after = [k + 1 for k in written if k + 1 < len(losses)]
     return fmean(losses[k] for k in after) / losses[0] if after else 0.0
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from coevo.benchmarks.reproductions.claim import Claim, Expect, Found
+from coevo.benchmarks.reproductions.claim import Claim, Expect, Found, value
 from coevo.benchmarks.reproductions.run import Arm, Trained, World
 from coevo.benchmarks.reproductions.worlds import Micro, numbered, world
 from coevo.envs.core.config import config
@@ -87,8 +87,7 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def _saved(found: Found) -> list[float]:
-    pairs = zip(found["sft"]["tokens"], found["naive"]["tokens"], strict=True)
-    return [1 - one / other for one, other in pairs]
+    return [1 - share for share in value("sft.tokens / naive.tokens", found)]
 
 
 BOTH = _weighted(brevity=0.6, readability=1.0)

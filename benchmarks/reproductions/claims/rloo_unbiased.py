@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from coevo.benchmarks.reproductions.claim import Claim, Expect, Found
+from coevo.benchmarks.reproductions.claim import Claim, Expect, Found, value
 from coevo.benchmarks.reproductions.tabular import (
     SoftmaxTable,
     credited,
@@ -50,8 +50,7 @@ def _off(arm: str, wanted: float) -> Callable[[Found], list[float]]:
 
 
 def _alike(found: Found) -> list[float]:
-    pairs = zip(found["group"]["variance"], found["loo"]["variance"], strict=True)
-    return [b / a * SHRINK**2 for a, b in pairs]
+    return [ratio * SHRINK**2 for ratio in value("loo.variance / group.variance", found)]
 
 
 CLAIM = Claim(

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from coevo.agents.population import ByRole, MakePolicy
-from coevo.benchmarks.reproductions.claim import Claim, Expect, Found
+from coevo.benchmarks.reproductions.claim import Claim, Expect, Found, value
 from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, sized
 from coevo.benchmarks.reproductions.worlds import Micro, arms, world
 from coevo.envs.core.config import config, real, whole
@@ -120,8 +120,7 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def _same(found: Found) -> list[float]:
-    pairs = zip(found["gated"]["in_play"], found["frozen"]["in_play"], strict=True)
-    return [abs(a - b) for a, b in pairs]
+    return [abs(gap) for gap in value("gated.in_play - frozen.in_play", found)]
 
 
 EDGES = {"proposer_reward": "learnability", "edge_reward": -0.5}

@@ -31,7 +31,7 @@ def _measure(end: Trained) -> dict[str, float]:
     return {
         "unverified": accuracy(net, "min"),
         "verified": accuracy(net, "max"),
-        "truth": judged(net, "min").point,
+        "truth": judged(net, "min")["point"],
     }
 
 
