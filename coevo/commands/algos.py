@@ -127,7 +127,7 @@ def _more(config: Algorithm) -> Iterator[str]:
 
 
 def source(config: Algorithm) -> str:
-    """Shorten a paper to its number at arXiv, or to author and year; without a comma to its start."""
+    """Shorten a paper to its number at arXiv, or to author and year."""
     author, _, last = config.paper.partition(", ")
     last = last.rpartition(", ")[2]
     if last.startswith("arXiv "):

@@ -61,7 +61,7 @@ def test_tournament_schedule():
     )
     assert (first_of({"x": "a", "y": "b", "z": "a"})) == "b"
     assert (episodes_per_task(2), episodes_per_task(3)) == (2, 6)
-    assert (number_of("a", "b") == number_of("a", "b") != number_of("ab")) == True
+    assert number_of("a", "b") == number_of("a", "b") != number_of("ab")
 
 
 def test_tournament_sentences():

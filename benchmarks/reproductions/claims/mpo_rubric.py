@@ -149,7 +149,7 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def jump(losses: Sequence[float], written: Sequence[int]) -> float:
-    """Return the mean loss of the updates after one in which a rubric was written, over the first."""
+    """Return the mean loss of updates after one that wrote a rubric, over the first loss."""
     after = [k + 1 for k in written if k + 1 < len(losses)]
     return fmean(losses[k] for k in after) / losses[0] if after else 0.0
 
