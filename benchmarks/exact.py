@@ -115,11 +115,8 @@ def exact_payoffs(
     if not all(p.always_legal for p in policies):
         one, two = (_mixed(*pair).on_policy() for pair in (policies, policies[::-1]))
         return one[0], two[1]
-    own, other = (pyspiel.TabularPolicy(p.table) for p in policies)
-    root = policies[0].tree.game.new_initial_state()
-    first = pyspiel.expected_returns(root, [own, other], -1, True)[0]
-    second = pyspiel.expected_returns(root, [other, own], -1, True)[1]
-    return float(first), float(second)
+    tree, (own, other) = policies[0].tree, (p.table for p in policies)
+    return expected_returns(tree, [own, other])[0], expected_returns(tree, [other, own])[1]
 
 
 def _mixed(first: PolicyTable, second: PolicyTable) -> ForfeitTree:

@@ -4,7 +4,7 @@ The agent that is measured has the focal seats, the background has the others an
 every episode. A scenario is resident where the focal seats are the majority, else visitor: there
 the agent comes into the company of others.
 
-A new scenario is one `register_scenario` line; its references are recomputed by a test.
+A new scenario is a record in `SCENARIOS`; its references are recomputed by a test.
 """
 
 from __future__ import annotations
@@ -88,22 +88,6 @@ class Scenario:
         ]
 
 
-SCENARIOS: dict[str, Scenario] = {}
-
-
-def register_scenario(name: str, env_id: str, **fields: Any) -> Scenario:
-    if name in SCENARIOS:
-        raise ConfigError(f"scenario {name!r} is registered already")
-    SCENARIOS[name] = Scenario(name=name, env_id=env_id, **fields)
-    return SCENARIOS[name]
-
-
-def scenario(name: str) -> Scenario:
-    if name not in SCENARIOS:
-        raise unknown("scenario", name, SCENARIOS)
-    return SCENARIOS[name]
-
-
 _EXACT = (
     "exact expectation over seats and company: 0 random play in the focal seats, 1 a best response "
     "to each company"
@@ -114,52 +98,64 @@ _EXACT_JOINT = (
 )
 _KUHN3 = {"game": "kuhn_poker(players=3)"}
 
-register_scenario(
-    "hanabi_random",
-    "coevo/tiny_hanabi-v0",
-    background={ANY: ("random",)},
-    refs=References(67 / 18, 17 / 3),
-    refs_source=_EXACT,
-    tags=("cooperation", "no convention"),
-    summary="a partner who says anything: signals are noise",
-)
-register_scenario(
-    "hanabi_conventions",
-    "coevo/tiny_hanabi-v0",
-    background={ANY: ("convention:1", "convention:2", "convention:3")},
-    refs=References(43 / 9, 28 / 3),
-    refs_source=_EXACT,
-    tags=("cooperation", "conventions"),
-    summary="partners with conventions of their own, another one in every episode",
-)
-register_scenario(
-    "goofspiel_company",
-    "coevo/goofspiel-v0",
-    env_options={"game": "goofspiel(num_cards=4,points_order=descending)"},
-    background={ANY: ("random", "first_legal", "oracle")},
-    refs=References(0.011011921931661875, 0.5834239664447602),
-    refs_source=_EXACT,
-    tags=("competition", "exploiting the weak"),
-    summary="opponents of unknown strength: random, lowest card first, equilibrium",
-)
-register_scenario(
-    "kuhn3_visitor",
-    "coevo/openspiel-v0",
-    env_options=_KUHN3,
-    background={ANY: ("random", "first_legal")},
-    refs=References(0.4375, 1.234375),
-    refs_source=_EXACT,
-    tags=("competition", "more players"),
-    summary="three at the poker table, two of them random or never betting",
-)
-register_scenario(
-    "kuhn3_resident",
-    "coevo/openspiel-v0",
-    env_options=_KUHN3,
-    focal_seats=2,
-    background={ANY: ("random", "first_legal")},
-    refs=References(0.1875, 0.4010416666666667),
-    refs_source=_EXACT_JOINT,
-    tags=("competition", "more players"),
-    summary="three at the poker table, one of them random or never betting",
-)
+SCENARIOS = {
+    one.name: one
+    for one in (
+        Scenario(
+            name="hanabi_random",
+            env_id="coevo/tiny_hanabi-v0",
+            background={ANY: ("random",)},
+            refs=References(67 / 18, 17 / 3),
+            refs_source=_EXACT,
+            tags=("cooperation", "no convention"),
+            summary="a partner who says anything: signals are noise",
+        ),
+        Scenario(
+            name="hanabi_conventions",
+            env_id="coevo/tiny_hanabi-v0",
+            background={ANY: ("convention:1", "convention:2", "convention:3")},
+            refs=References(43 / 9, 28 / 3),
+            refs_source=_EXACT,
+            tags=("cooperation", "conventions"),
+            summary="partners with conventions of their own, another one in every episode",
+        ),
+        Scenario(
+            name="goofspiel_company",
+            env_id="coevo/goofspiel-v0",
+            env_options={"game": "goofspiel(num_cards=4,points_order=descending)"},
+            background={ANY: ("random", "first_legal", "oracle")},
+            refs=References(0.011011921931661875, 0.5834239664447602),
+            refs_source=_EXACT,
+            tags=("competition", "exploiting the weak"),
+            summary="opponents of unknown strength: random, lowest card first, equilibrium",
+        ),
+        Scenario(
+            name="kuhn3_visitor",
+            env_id="coevo/openspiel-v0",
+            env_options=_KUHN3,
+            background={ANY: ("random", "first_legal")},
+            refs=References(0.4375, 1.234375),
+            refs_source=_EXACT,
+            tags=("competition", "more players"),
+            summary="three at the poker table, two of them random or never betting",
+        ),
+        Scenario(
+            name="kuhn3_resident",
+            env_id="coevo/openspiel-v0",
+            env_options=_KUHN3,
+            focal_seats=2,
+            background={ANY: ("random", "first_legal")},
+            refs=References(0.1875, 0.4010416666666667),
+            refs_source=_EXACT_JOINT,
+            tags=("competition", "more players"),
+            summary="three at the poker table, one of them random or never betting",
+        ),
+    )
+}
+"""Every scenario by name."""
+
+
+def scenario(name: str) -> Scenario:
+    if name not in SCENARIOS:
+        raise unknown("scenario", name, SCENARIOS)
+    return SCENARIOS[name]

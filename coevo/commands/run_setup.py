@@ -260,7 +260,9 @@ def _resumed(args: Train, folder: RunFolder) -> Job:
         _check_ahead(config, reached(folder))
     config, said = in_parts(config, args.rollout_workers)
     if new or said:
-        _save(config, folder)
+        path = folder.path / "config.yaml"
+        with storage(path):
+            replace_text(path, config_text(config))
     return Job(config, folder, fresh=False, loggers=loggers, notes=(*notes, *said))
 
 
@@ -302,9 +304,3 @@ def _check_ahead(config: TrainConfig, now: Progress) -> None:
                 f"{option} {limit:g}{unit} is reached: the run stands at {done:g}{unit}, and "
                 "limits count from its start"
             )
-
-
-def _save(config: TrainConfig, folder: RunFolder) -> None:
-    path = folder.path / "config.yaml"
-    with storage(path):
-        replace_text(path, config_text(config))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 import numpy as np
 
@@ -57,7 +56,7 @@ def run(args: StarterCheck) -> int:
             screen.say(_line(promise))
     holds = all(p.holds for p in found)
     if args.json:
-        print_json({"model": args.model, "holds": holds, "promises": [_plain(p) for p in found]})
+        print_json({"model": args.model, "holds": holds, "promises": list(map(vars, found))})
     else:
         failed = sum(not p.holds for p in found)
         screen.say("every promise holds" if holds else f"{failed} of {len(found)} do not hold")
@@ -113,7 +112,3 @@ def _line(promise: Promise) -> str:
     word = "ok  " if promise.holds else "FAIL"
     value = cell(promise.value)
     return f"{word} {promise.what}: {value}, wanted {promise.wanted} ({promise.note})"
-
-
-def _plain(promise: Promise) -> dict[str, Any]:
-    return vars(promise)

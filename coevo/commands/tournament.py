@@ -32,7 +32,10 @@ def run(args: Arguments) -> int:
     players.quiet()
     folder, old = _folder(args)
     plan = _plan(args, old)
-    trained = _exploiter(plan, args.device)
+    trained = None
+    if plan.exploiter is not None:
+        device = args.device or "auto"
+        trained = ExploiterPlan(budget=plan.exploiter, seed=plan.seed, device=device)
     agents = _agents(plan, args.device)
     screen = Screen()
     try:
@@ -90,6 +93,8 @@ def _plan(args: Arguments, old: Mapping[str, Any]) -> Plan:
         raise ConfigError("coevo tournament needs --agents NAMES, such as starter,random,oracle")
     names = old["agents"] if args.agents is None else players.names(args.agents)
     exploiter = old.get("exploiter") if args.exploiter is None else budget(args.exploiter)
+    changes = players.settings(args.set, "--set")
+    sampling = players.sampling_changes(changes) if args.set else None
     plan = Plan(
         agents=tuple(names),
         env=env,
@@ -98,7 +103,7 @@ def _plan(args: Arguments, old: Mapping[str, Any]) -> Plan:
         adaptive=args.adaptive or old.get("adaptive", False),
         exploiter=exploiter,
         env_options=_options(args, old, env, names, exploiter),
-        sampling=_given(_sampling(args), old, "sampling", {}),
+        sampling=_given(sampling, old, "sampling", {}),
     )
     plan.environment()
     return plan
@@ -116,10 +121,6 @@ def _options(
         return dict(old["env_options"])
     readers = [*names, "starter"] if exploiter else names
     return players.env_options(env, args.env_option, readers)
-
-
-def _sampling(args: Arguments) -> dict[str, Any] | None:
-    return players.sampling_changes(players.settings(args.set, "--set")) if args.set else None
 
 
 def budget(text: str) -> dict[str, float]:
@@ -140,12 +141,6 @@ def _seconds(text: str) -> float:
         raise ConfigError(
             f"--exploiter {text!r} is neither a number of tokens such as 2e5 nor a time such as 90s"
         ) from None
-
-
-def _exploiter(plan: Plan, device: str | None) -> ExploiterPlan | None:
-    if plan.exploiter is None:
-        return None
-    return ExploiterPlan(budget=plan.exploiter, seed=plan.seed, device=device or "auto")
 
 
 def _agents(plan: Plan, device: str | None) -> dict[str, Agent]:
@@ -267,14 +262,10 @@ def _ratings(found: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[obje
         row.append(f"{shares[name]['share']:.3f} [{low:.3f}, {high:.3f}]")
         if nash:
             own = nash[name]
-            row += [f"{own['weight']:.3f}", between(_around(own["interval"], own["skill"]))]
+            low, high = own["interval"] or (None, None)
+            row += [f"{own['weight']:.3f}", between([low, own["skill"], high])]
         rows.append(tuple(row))
     return tuple(columns), rows
-
-
-def _around(interval: Sequence[float] | None, point: float) -> list[float | None]:
-    low, high = interval or (None, None)
-    return [low, point, high]
 
 
 def _sweep_title(found: Mapping[str, Any]) -> str:
