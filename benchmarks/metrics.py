@@ -105,10 +105,6 @@ def metric(
     """Return the metric of an environment.
 
     Without a name it is the environment's primary metric. The references depend on the arguments.
-
-    >>> kuhn = metric("coevo/kuhn_poker-v0")
-    >>> kuhn.name, kuhn.higher_is_better, round(kuhn.normalised(11 / 48), 6)
-    ('exploitability', False, 0.5)
     """
     options = dict(env_options or {})
     make(env_id, **options)  # a wrong argument is found here

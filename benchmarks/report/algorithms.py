@@ -63,13 +63,7 @@ def pairs(part: Part, only: str | None = None) -> list[Mapping[str, Any]]:
 
 
 def better_first(pair: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Turn a separated pair round so that the better one, which its verdict names first, is first.
-
-    >>> pair = {"a": "x", "b": "y", "difference": -1, "interval": [-2, None], "separated": True}
-    >>> turned = better_first(pair | {"improvement": 0.25})
-    >>> turned["a"], turned["difference"], turned["interval"], turned["improvement"]
-    ('y', 1, [None, 2], 0.75)
-    """
+    """Turn a separated pair round so that the better one is first, as in its verdict."""
     if not pair.get("separated") or (pair.get("difference") or 0) >= 0:
         return pair
     chance = pair.get("improvement")

@@ -131,11 +131,7 @@ class Outcome:
 
     @property
     def holds(self) -> bool:
-        """Whether every figure keeps its bounds; a run that bounds nothing shows nothing.
-
-        >>> Outcome((Figure("seen", (1.0,)),)).holds
-        False
-        """
+        """Whether every figure keeps its bounds; a run that bounds nothing shows nothing."""
         return any(f.bounded for f in self.figures) and all(f.holds for f in self.figures)
 
 

@@ -120,11 +120,7 @@ def _along(table: Array, axis: int) -> Array:
 
 
 def shares_by_role(shares: ArrayLike, shape: Sequence[int]) -> list[Array]:
-    """Return the share of every strategy in each role: with roles, alpha-Rank ranks profiles.
-
-    >>> [s.round(6).tolist() for s in shares_by_role([0.1, 0.2, 0.3, 0.4], (2, 2))]
-    [[0.3, 0.7], [0.4, 0.6]]
-    """
+    """Return the share of every strategy in each role: with roles, alpha-Rank ranks profiles."""
     joint = finite("shares", shares, ndim=1)
     if joint.size != np.prod(shape):
         raise ConfigError(f"{joint.size} shares do not fit profiles of shape {tuple(shape)}")

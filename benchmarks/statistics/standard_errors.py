@@ -16,11 +16,7 @@ from coevo.envs.core.errors import ConfigError
 
 
 def z_value(confidence: float) -> float:
-    """Return the two-sided normal quantile.
-
-    >>> round(z_value(0.95), 6)
-    1.959964
-    """
+    """Return the two-sided normal quantile."""
     return NormalDist().inv_cdf((1 + share("confidence", confidence)) / 2)
 
 

@@ -21,9 +21,6 @@ def environments(suite: str) -> list[str]:
     """Return the ids of the registered environments of a suite.
 
     ConfigError where nothing of this kind is registered yet.
-
-    >>> environments("mars-heldout")
-    ['coevo/connect_four-v0', 'coevo/leduc_poker-v0', 'coevo/simple_hanabi-v0']
     """
     registered = available()
     if suite not in registered:

@@ -74,11 +74,7 @@ class Scenario:
         return tuple(self.background.get(seat, self.background.get(ANY, ())))
 
     def focal_sets(self) -> list[tuple[str, ...]]:
-        """Return the sets of focal seats that the episodes go through in turn.
-
-        >>> SCENARIOS["kuhn3_visitor"].focal_sets()
-        [('player_0',), ('player_1',), ('player_2',)]
-        """
+        """Return the sets of focal seats that the episodes go through in turn."""
         if not isinstance(self.focal_seats, int):
             return [self.focal_seats]
         seats, number = self.seats, self.focal_seats

@@ -64,9 +64,6 @@ def in_short(config: Algorithm) -> tuple[str, ...]:
 
     Advantage: credit / baseline / normalisation, then transforms. Loss: the ratio where it is not
     that of a token, then the surrogate with its clip bounds.
-
-    >>> in_short(ALGORITHMS["dapo"])[:3]
-    ('outcome / group_mean / group_std', 'dual_clip 0.2,0.28', 'token_mean')
     """
     if config.cycle != POLICY_GRADIENT:
         return (in_words(config.cycle), *filter(None, [", ".join(_more(config))]))

@@ -1,11 +1,12 @@
 """What small functions of the commands give."""
 
 from coevo.benchmarks.usage import Usage
-from coevo.commands.algos import settings, source
+from coevo.commands.algos import in_short, settings, source
 from coevo.commands.arguments import flag
 from coevo.commands.compare import _amount
 from coevo.commands.evaluate import between, drawn, span, usage_line
 from coevo.commands.extras import extra_of
+from coevo.commands.formula import _line, readable
 from coevo.commands.players import names, sampling_changes
 from coevo.commands.players import settings as players_settings
 from coevo.commands.progress import time_left
@@ -25,6 +26,11 @@ def test_algos():
     assert (source(ALGORITHMS["grpo"]), source(ALGORITHMS["reinforce"])) == (
         "2402.03300",
         "Williams 1992",
+    )
+    assert (in_short(ALGORITHMS["dapo"])[:3]) == (
+        "outcome / group_mean / group_std",
+        "dual_clip 0.2,0.28",
+        "token_mean",
     )
 
 
@@ -115,3 +121,13 @@ def test_tournament():
     assert (
         exploited({"exact": None, "exploiter": {"score": 0.3, "gain": 0.3}})
     ) == "at least 0.3000"
+
+
+def test_formula():
+    assert (readable(r"A_i = \frac{R_i - \mean_g R}{\std_g R + \epsilon} \\ L = -A \log \pi")) == [
+        "A_i = (R_i - mean_g R) / (std_g R + epsilon)",
+        "L = -A log pi",
+    ]
+    assert (
+        _line(r"\frac{1}{2} \sum_{k' \ge k} \gamma^{t-k}, \quad s \in \{0, 1\}")
+    ) == "1/2 sum_(k' >= k) gamma^(t-k),  s in {0, 1}"

@@ -3,7 +3,7 @@
 import numpy as np
 from markupsafe import Markup
 
-from coevo.benchmarks.report.algorithms import _changing, runs_behind
+from coevo.benchmarks.report.algorithms import _changing, better_first, runs_behind
 from coevo.benchmarks.report.curves import smooth, thinned
 from coevo.benchmarks.report.episodes import evenly, shares
 from coevo.benchmarks.report.formats import (
@@ -27,6 +27,14 @@ from coevo.benchmarks.report.transcripts import cut, finite
 def test_report_algorithms():
     assert (runs_behind({"algorithms": {"a": {"n": 9}, "b": {"n": 9}}})) == ", n = 9"
     assert (_changing([[1, 1, 1, 0.5, 0, 0], [1, 1, 0.5, 0, 0, 0]])) == slice(1, 5, None)
+    pair = {"a": "x", "b": "y", "difference": -1, "interval": [-2, None], "separated": True}
+    turned = better_first(pair | {"improvement": 0.25})
+    assert (turned["a"], turned["difference"], turned["interval"], turned["improvement"]) == (
+        "y",
+        1,
+        [None, 2],
+        0.75,
+    )
 
 
 def test_report_curves():

@@ -2,6 +2,7 @@
 
 import torch
 
+from coevo.benchmarks.reproductions.claim import Figure, Outcome
 from coevo.benchmarks.reproductions.claims.mpo_rubric import features, jump, points
 from coevo.benchmarks.reproductions.digits import read, words
 from coevo.benchmarks.reproductions.donor_sentences import (
@@ -71,3 +72,7 @@ def test_tabular():
 def test_worlds():
     assert (numbered(3)) == ("0", "1", "2")
     assert (arms(2)) == ("a0", "a1")
+
+
+def test_claim():
+    assert not (Outcome((Figure("seen", (1.0,)),)).holds)

@@ -143,7 +143,7 @@ def test_scenarios_are_found_by_name():
     with pytest.raises(UnknownNameError, match="did you mean 'kuhn3_visitor'"):
         scenario("kuhn_visitor")
     with pytest.raises(ConfigError, match="episodes=0"):
-        play_scenario(RandomAgent(), made, episodes=0)
+        play_scenario(RandomAgent(), scenario("kuhn3_visitor"), episodes=0)
 
 
 # ---- Players ---------------------------------------------------------------------------------
