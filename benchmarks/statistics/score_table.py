@@ -46,7 +46,8 @@ def score_table(scores: Iterable[Score]) -> ScoreTable | None:
     ([[0.7]], (0,))
     """
     given = {(run.algorithm, run.task, run.seed): run.score for run in scores}
-    algorithms, tasks = (list(dict.fromkeys(key[k] for key in given)) for k in (0, 1))
+    algorithms = list(dict.fromkeys(algorithm for algorithm, _, _ in given))
+    tasks = list(dict.fromkeys(task for _, task, _ in given))
     seeds = sorted({seed for *_, seed in given})
     kept = [
         seed
