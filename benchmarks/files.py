@@ -39,7 +39,6 @@ def read_if_there(path: Path) -> dict[str, Any]:
 
 
 def as_table(data: Any, path: Path) -> dict[str, Any]:
-    """Return what a file held, if it is a table."""
     if not isinstance(data, dict):
         raise DataError(f"{path} is damaged: it holds no table")
     return data

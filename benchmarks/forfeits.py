@@ -74,7 +74,6 @@ class ForfeitTree:
         self.root = self._node(game.new_initial_state(), ())
 
     def on_policy(self) -> tuple[float, ...]:
-        """Return what each seat gets when the policy plays both."""
         return tuple(map(float, self._mean(self.root)))
 
     def best_response(self, seat: int) -> float:

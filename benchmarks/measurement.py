@@ -81,7 +81,6 @@ class Measurement:
         return self.win_rate + self.draw_rate / 2
 
     def scaled(self, references: References | None, source: str = "") -> Self:
-        """Return the measurement with its place between two references."""
         if references is None or self.value is None:
             return replace(self, source=source)
 

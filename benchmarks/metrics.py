@@ -54,7 +54,6 @@ class Metric:
 
     @property
     def higher_is_better(self) -> bool:
-        """False where 0 is best."""
         return self.name not in LESS_IS_BETTER
 
     def measure(self, agent: Agent, games: int = GAMES, seed: int = 0) -> Measurement:

@@ -126,7 +126,6 @@ def write(folder: Path, manifest: Manifest, metrics: Callable[[], Mapping[str, A
 
 
 def read(folder: Path) -> tuple[Manifest, dict[str, Any]]:
-    """Read a manifest: the plan, and everything that the file holds."""
     results = ResultsFolder(folder, KIND)
     facts = results.manifest()
     plan = {f.name: facts[f.name] for f in fields(Manifest) if f.name in facts}

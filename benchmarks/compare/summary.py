@@ -104,7 +104,6 @@ def _scores(
 def _tests(
     manifest: Manifest, scores: Mapping[str, ScoreTable | None]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Compare every pair of every table, each table a family of its own."""
     found: dict[str, list[dict[str, Any]]] = {}
     for name, table in scores.items():
         pairs = list(itertools.combinations(table.scores if table else (), 2))

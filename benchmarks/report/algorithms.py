@@ -130,7 +130,6 @@ def aggregate_chart(
 
 
 def _references(part: Part, rows: Sequence[Row]) -> tuple[tuple[str, float], ...]:
-    """Mark where random play, the start model and the oracle are, as far as that is in view."""
     shown = [v for row in rows for v in (row.centre, *row.bounds, *row.points)]
     low, high = min(shown), max(shown)
     room = 0.35 * max(high - low, 0.05)

@@ -80,7 +80,6 @@ def verdict(
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Say what differs between the tables before and after, the sharpest measure first."""
     exploited = before.get("exploitability"), after.get("exploitability")
     if None not in exploited:
         yield f"Exploitability {_moved(*exploited)}; 0 cannot be beaten."

@@ -123,7 +123,6 @@ def run_charts(
 
 
 def _scores(series: LoggedSeries, name: str, before: float | None) -> Curves | None:
-    """Draw what was measured on the way, from the model before training on."""
     x, y = series.curve(name)
     if not len(x):
         return None

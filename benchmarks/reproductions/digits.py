@@ -112,7 +112,6 @@ class DigitNet(nn.Module):
         return self.logits(torch.tensor(self.prompts.seen(row_N)))
 
     def logits(self, seen_NF: Tensor) -> Tensor:
-        """Return the logits of what prompts hold."""
         sizes = [len(FORMS), 2, *[DIGITS] * PLACES, DIGITS + 1, DIGITS + 1]
         parts = [one_hot(seen_NF[:, k], size) for k, size in enumerate(sizes)]
         out_NO = self.net(torch.cat(parts, 1).double())

@@ -30,8 +30,6 @@ P_AA = torch.tensor(
     [[0.5, 0.9, 0.2, 0.8], [0.1, 0.5, 0.8, 0.8], [0.8, 0.2, 0.5, 0.8], [0.2, 0.2, 0.2, 0.5]],
     dtype=torch.float64,
 )
-PLAIN = {"optim.optimiser": "sgd", "optim.warmup": 0, "optim.grad_norm": 1e9}
-"""Plain gradient steps, as tables take them."""
 
 
 def odds_of(p_AA: Tensor) -> Odds:

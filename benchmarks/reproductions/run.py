@@ -31,8 +31,10 @@ QUICKLY = {
     "optim.minibatches": 1,
 }
 """Settings of PPO for a table: one plain step per update, a critic that follows at once."""
-PLAIN = {"optim.optimiser": "sgd", "optim.warmup": 0, "optim.grad_norm": 1e9, "rewards": ()}
-"""Plain gradient steps on the payoff of the environment alone."""
+SGD = {"optim.optimiser": "sgd", "optim.warmup": 0, "optim.grad_norm": 1e9}
+"""Plain gradient steps, as tables take them."""
+PLAIN = {**SGD, "rewards": ()}
+"""Those on the payoff of the environment alone."""
 ADAM = {"optim.beta2": 0.999, "optim.warmup": 0, "optim.grad_norm": 1e9}
 """Steps of Adam with the decays of its paper, from the first update on and of any length."""
 NEVER = 10**9

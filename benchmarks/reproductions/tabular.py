@@ -45,7 +45,6 @@ class SoftmaxTable:
         self.logits_CA = logits_CA.detach().to(REAL).clone().requires_grad_()
 
     def logp_CA(self) -> Tensor:
-        """Log-probability of every arm, with gradient."""
         return self.logits_CA.log_softmax(-1)
 
     @torch.no_grad()

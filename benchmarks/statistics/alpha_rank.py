@@ -83,10 +83,6 @@ class Sweep:
     """Whether the last two agree and every difference in payoff has been felt; not where
     transitions became too rare to compute before that."""
 
-    @property
-    def final(self) -> Array:
-        return np.asarray(self.shares[-1])
-
 
 def sweep(tables: Sequence[ArrayLike], most: int = MOST_ALPHAS) -> Sweep:
     """Return ranks while alpha doubles, until they stop changing.
@@ -117,13 +113,3 @@ def _least(game: Sequence[Array]) -> float:
 def _along(table: Array, axis: int) -> Array:
     moved = np.moveaxis(table, axis, 0)
     return moved[:, None] - moved[None]
-
-
-def shares_by_role(shares: ArrayLike, shape: Sequence[int]) -> list[Array]:
-    """Return the share of every strategy in each role: with roles, alpha-Rank ranks profiles."""
-    joint = finite("shares", shares, ndim=1)
-    if joint.size != np.prod(shape):
-        raise ConfigError(f"{joint.size} shares do not fit profiles of shape {tuple(shape)}")
-    axes = range(len(shape))
-    joint = joint.reshape(tuple(shape))
-    return [joint.sum(axis=tuple(a for a in axes if a != k)) for k in axes]

@@ -74,11 +74,6 @@ class Tally:
         """Mean returns of first and second seat: the tables of a game with two roles."""
         return _ratio(self.first_payoff, self.games), _ratio(self.second_payoff, self.games)
 
-    @property
-    def seat_advantage(self) -> float:
-        """Mean points of the first seat above 1/2, every ordered pair weighing the same."""
-        return float(np.nanmean(self.seat_points) - 0.5)
-
 
 @dataclass(frozen=True)
 class CrossPlay:
@@ -96,7 +91,6 @@ class CrossPlay:
         object.__setattr__(self, "_strata", _strata(self.games, place))
 
     def tally(self) -> Tally:
-        """Return the sums of the games as they were played."""
         return self._summed({key: sums.sum(0)[None] for key, sums in self._strata.items()}, 1)[0]
 
     def resampled(self, rng: Generator, replicates: int = REPLICATES) -> Tally:

@@ -73,7 +73,6 @@ class Comparison:
 
     @property
     def separated(self) -> bool:
-        """Whether the corrected test separates the two."""
         return self.p_adjusted <= self.alpha
 
     @property

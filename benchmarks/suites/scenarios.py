@@ -70,7 +70,6 @@ class Scenario:
         return "resident" if 2 * number > len(self.seats) else "visitor"
 
     def company(self, seat: str) -> tuple[str, ...]:
-        """Return the names of those who may play a background seat."""
         return tuple(self.background.get(seat, self.background.get(ANY, ())))
 
     def focal_sets(self) -> list[tuple[str, ...]]:

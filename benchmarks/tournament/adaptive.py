@@ -99,7 +99,6 @@ class OpenQuestions:
         return size * (size - 1) // 2 if self.contest else 2 * size * size
 
     def open(self, found: Mapping[Pair, Pairing]) -> list[MeanComparison]:
-        """List the questions whose answer is not known."""
         return [q for q in self.questions() if not self.known(q, found)]
 
     def next_pair(self, found: Mapping[Pair, Pairing], finished: Collection[Pair]) -> Pair | None:

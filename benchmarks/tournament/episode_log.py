@@ -135,7 +135,6 @@ class EpisodeLog:
         self.path = path
 
     def append(self, episodes: Iterable[EpisodeRecord]) -> None:
-        """Add the episodes of a block at once."""
         text = "".join(e.to_json() + "\n" for e in episodes)
         with storage(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(text)

@@ -66,7 +66,6 @@ class Tournament:
 
     @property
     def open_questions(self) -> OpenQuestions:
-        """What an adaptive schedule wants to know."""
         names = tuple(sorted(self.plan.agents))
         return OpenQuestions(names, self.contest, self.env.payoff_range)
 

@@ -109,7 +109,6 @@ class Schedule:
 
     @property
     def episodes(self) -> int:
-        """Number of episodes if everything is played."""
         return self.tasks * sum(len(lineups(self.seats, pair)) for pair in self.pairs)
 
     def block(self, pair: Pair, number: int) -> Block:

@@ -89,7 +89,6 @@ def _chain(cycle: Sequence[str]) -> str:
 
 
 def rating_sentence(elo: Mapping[str, Any], only_points: bool) -> str:
-    """Return the order by rating, and how far it may be trusted."""
     ordered = sorted(elo["agents"].items(), key=lambda item: (-item[1]["rating"], item[0]))
     listed = ", ".join(
         f"{name} {r['rating']:.0f} [{r['interval'][0]:.0f}, {r['interval'][1]:.0f}]"

@@ -102,7 +102,6 @@ def _ratings(held: Tournament, games: CrossPlay | None) -> dict[str, Any]:
 
 
 def _ranked(kept: Sequence[str], means: Means) -> list[str]:
-    """Order agents by mean score, the best first; agents with equal scores by name."""
     if not means:
         return sorted(kept)
     return sorted(kept, key=lambda name: (-means["mean_return"][name].point, name))

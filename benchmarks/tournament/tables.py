@@ -128,5 +128,5 @@ def seats(
         return np.asarray(np.nanmean(seat_points, axis=(-2, -1)))
 
     low, high = percentiles(mean(games.resampled(rng).seat_points))
-    point = games.tally().seat_advantage + 0.5
+    point = float(mean(games.tally().seat_points))
     return {"mean_return": returns, "first_seat_points": [float(low), point, float(high)]}

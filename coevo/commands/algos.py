@@ -188,7 +188,6 @@ def _show(config: Algorithm) -> None:
 def _rows(
     ours: Mapping[str, Any], published: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[object, ...]]:
-    """Put every setting beside what was published for it, or for the component it belongs to."""
     left = dict(published)
     for key, value in ours.items():
         for whole in [k for k in left if key.startswith(f"{k}.")]:

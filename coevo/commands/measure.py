@@ -66,10 +66,6 @@ class ExploitabilityProbe:
         sizes = {id: information_states(id, own.options) for id, own in given}
         self.sizes = {id: size for id, size in sizes.items() if 0 < size <= PROBED_STATES}
 
-    @property
-    def active(self) -> bool:
-        return bool(self.sizes)
-
     def __call__(self, policies: Mapping[str, Agent]) -> dict[str, float]:
         """Measure the policies of a run, in a large game every now and then."""
         step = max((agent.version for agent in policies.values()), default=0)

@@ -17,7 +17,6 @@ from coevo.commands.arguments import StarterCheck
 from coevo.commands.measure import PROBED_STATES, information_states
 from coevo.commands.screen import Screen, cell, print_json, share
 from coevo.envs import list_envs, make
-from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
@@ -98,14 +97,13 @@ def legal_share(agent: Agent, env_id: str, turns: int) -> tuple[float, int]:
         specs = [EpisodeSpec(int(s), dict.fromkeys(seats, "agent"), i) for i, s in enumerate(seeds)]
         for episode in rollout(env_id, specs, {"agent": agent}, OPTIONS):
             answers += len(episode.turns)
-            legal += sum(map(_well_formed, episode.turns))
+            # where any text is a legal move it has to be read, too
+            legal += sum(
+                t.status is Status.LEGAL and "unread" not in t.notes for t in episode.turns
+            )
         if answers >= turns:
             break
     return legal / answers, answers
-
-
-def _well_formed(turn: Turn) -> bool:
-    return turn.status is Status.LEGAL and "unread" not in turn.notes
 
 
 def _line(promise: Promise) -> str:

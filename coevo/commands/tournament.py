@@ -84,7 +84,6 @@ def _folder(args: Arguments) -> tuple[Path, Mapping[str, Any]]:
 
 
 def _plan(args: Arguments, old: Mapping[str, Any]) -> Plan:
-    """Read the plan; what is left open is as in the tournament that is continued."""
     env = args.env or old.get("env")
     if env is None:
         raise ConfigError("coevo tournament needs --env ID; `coevo envs` lists them")

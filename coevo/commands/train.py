@@ -71,7 +71,6 @@ def _processes(args: Train, job: Job, screen: Screen) -> Iterator[MakeBackend | 
 
 
 def _follow(args: Train, job: Job) -> None:
-    """Take a rank's part in the updates; the first rank says and measures everything."""
     run = start(job.config, job.folder, trust_remote_code=args.trust_remote_code)
     for _ in updates(run):
         pass

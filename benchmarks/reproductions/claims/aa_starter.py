@@ -61,7 +61,6 @@ def _elsewhere(agent: Policy, requests: list[Request]) -> float:
 
 
 def _situations() -> Iterator[tuple[int, int, Request]]:
-    """Yield every situation of the first seat: round, context, and what it is asked."""
     yield 0, 0, _situation(0, ())
     for t in range(1, ROUNDS):
         for k, last in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):

@@ -40,7 +40,6 @@ def _squares(seed: int) -> dict[str, float]:
 
 
 def _bandits(seed: int) -> dict[str, float]:
-    """Return the ratio of the agents' gradient norms, and agent 1's cosine."""
     sources = generators([seed])
     quality = normal(sources, PROBLEMS, 2, ARMS).reshape(-1, ARMS)  # a context per agent
     policy = SoftmaxTable(torch.zeros_like(quality))

@@ -10,7 +10,7 @@ from statistics import fmean
 
 from coevo.agents.population import MakePolicy
 from coevo.benchmarks.reproductions.claim import Claim, Expect, Found
-from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, sized
+from coevo.benchmarks.reproductions.run import SGD, Arm, Trained, World, sized
 from coevo.benchmarks.reproductions.worlds import world
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.parsing import Parse, Status, parse_move
@@ -147,7 +147,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def _right(end: Trained, name: str) -> float:
-    """Return the probability of right answers; a question that was never asked is a guess."""
     asked, found = [Drill().item(i) for i in range(QUESTIONS)], end.learnt(name)
     odds = [found.get(f"Solve: {q.question} [answer]") for q in asked]
     return fmean(
@@ -188,7 +187,7 @@ CLAIM = Claim(
         watch=_look,
     ),
     changes={
-        **{name: value for name, value in PLAIN.items() if name != "rewards"},
+        **SGD,
         "collect.episodes": 48,
         "optim.lr": 32.0,
     },

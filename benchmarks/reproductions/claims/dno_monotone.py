@@ -7,11 +7,10 @@ from coevo.benchmarks.reproductions.preferences import (
     CIRCLE,
     FITTED,
     P_AA,
-    PLAIN,
     judged,
     worst_cases,
 )
-from coevo.benchmarks.reproductions.run import Arm, Trained
+from coevo.benchmarks.reproductions.run import SGD, Arm, Trained
 
 ETA, REPLIES = 2.0, 128
 
@@ -58,7 +57,7 @@ CLAIM = Claim(
     note="""a policy may be preferred to the one before it for ever and yet go round: the average is
         what is safe""",
     world=CIRCLE,
-    changes=PLAIN,
+    changes=SGD,
     arms={
         "dno": Arm(
             "dno",

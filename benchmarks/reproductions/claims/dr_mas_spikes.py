@@ -58,7 +58,6 @@ def _scales(seed: int) -> dict[str, Any]:
 
 
 def _norms(end: Trained, seat: str) -> list[float]:
-    """Return the norm of a seat's gradient in every update; 0 where it was not called."""
     return [update.get(f"{seat}/grad_norm", 0.0) for update in end.log]
 
 

@@ -1,9 +1,8 @@
 """INSPO: instructions rewritten from failures lift a policy, a bandit over fixed ones does not.
 
 Every step of a procedure is one of several tools; a wrong one ends the episode. The right ones are
-the same in all episodes, and hidden. Payoff: the share of steps that were right. The policy is a
-table that follows its instruction ("t3 t0 t5"): it takes the tool that is named for a step with
-probability 0.8, and learns for itself under every instruction.
+the same in all episodes, and hidden. Payoff: the share of steps that were right. The policy follows
+its instruction, such as "t3 t0 t5", and learns for itself under every one.
 """
 
 import math

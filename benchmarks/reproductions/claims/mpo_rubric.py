@@ -1,10 +1,8 @@
 """MPO: a rubric that asks for keywords is hacked where it stays, and not where it is rewritten.
 
-The world is a bandit of 32 essays. Each has a quality, a length, a number of keywords and an amount
-of flattery, 0 to 5; what goes into keywords is missing in quality. Nothing is paid; the true
-quality is an outcome that no learner reads. The judge stands for a model that reads a rubric, an
-item a line: `+quality` gives the essay's points in it, `-length` five less those. It errs by about
-one point in the sum.
+An essay has a quality, a length, a number of keywords and an amount of flattery, 0 to 5. The judge
+stands for a model that reads a rubric, an item a line: `+quality` gives the essay's points in it,
+`-length` five less those. Nothing is paid; no learner reads the true quality.
 """
 
 import functools

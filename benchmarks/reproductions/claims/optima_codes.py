@@ -71,7 +71,6 @@ raw_env, env = world(Codes, "one digit told, two added", kind="cooperative")
 
 
 def _weighted(**weights: float) -> Callable[[Algorithm, int], Algorithm]:
-    """Return what pays a team for its messages, with these weights."""
     terms = tuple(MessageTerm(of=name) for name in ("brevity", "readability"))
 
     def edit(made: Algorithm, seed: int) -> Algorithm:

@@ -52,7 +52,6 @@ raw_env, env = world(Corridors, "corridors of doors", kind="mixed", seats=5)
 
 @torch.no_grad()
 def _solved(run: Run, done: UpdateResult) -> float:
-    """Return in how many corridors the protagonist gets through more often than not."""
     walker = run.learners["protagonist"].agent
     assert isinstance(walker, TabularPolicy)  # a run of tables
     rows = {json.loads(key)[0][-1]: row for key, row in walker.rows.of.items()}

@@ -1,8 +1,6 @@
 """The gate of search self-play: what the proposer is paid for decides whether solvers learn.
 
-A proposer asks one of some questions, solvers answer. The last question is broken and has no
-answer. A gate rejects it; without one it goes to the solvers, who all fail. Payoffs are those of
-`coevo/search_self_play-v0`.
+The last question is broken. Payoffs are those of `coevo/search_self_play-v0`.
 """
 
 from collections.abc import Mapping

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect
-from coevo.benchmarks.reproductions.preferences import PLAIN, noted, pairs_of, policies
-from coevo.benchmarks.reproductions.run import Arm, Trained, World
+from coevo.benchmarks.reproductions.preferences import noted, pairs_of, policies
+from coevo.benchmarks.reproductions.run import SGD, Arm, Trained, World
 from coevo.benchmarks.reproductions.worlds import BANDIT
 
 ARMS, FLIPPED = 20, 0.3
@@ -57,7 +57,7 @@ CLAIM = Claim(
         before the first run; the paper has no experiment of this size.""",
     world=World(BANDIT, 12, {"payoffs": ((0.0,) * ARMS,)}, watch=policies),
     changes={
-        **PLAIN,
+        **SGD,
         "collect.episodes": 512,
         "collect.group_size": 2,
         "collect.component": "win_rate",
