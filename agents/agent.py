@@ -68,12 +68,7 @@ def request_of(
 ) -> Request:
     """Return the request of a seat that an environment waits for.
 
-    Args:
-        env: the environment.
-        seat: the seat.
-        rng: of the episode for an insider (`Agent.insider`), else of the agent (`sealed_rng`).
-        conversation: as in Request.
-        inside: whether the agent is one.
+    `rng` is that of the episode for an insider (`Agent.insider`), else the agent's (`sealed_rng`).
     """
     known = Inside(functools.partial(env.expert, seat), env.episode.task) if inside else None
     info = env.info(seat)
@@ -95,7 +90,6 @@ class Reply:
     logprobs: list[float] | None = None
     allowed: list[list[int]] | None = None
     policy: PolicyRef | None = None
-    """Which weights wrote it."""
 
 
 class Account(Protocol):
@@ -151,18 +145,16 @@ class Agent:
     def submit(self, requests: Sequence[Request]) -> list[Future[Reply]] | None:
         """Ask for replies that are made elsewhere, as by a server, without waiting for them.
 
-        Returns:
-            One future per request, in order, which can be cancelled until it is under way; None for
-            agents that answer in this process, by `act`. A reply depends on its request and on
-            earlier ones of its conversation, not on when others are answered.
+        A future, in order of the requests, can be cancelled until it is under way; None stands for
+        agents that answer in this process, by `act`. A reply depends on its request and on earlier
+        ones of its conversation, not on when others are answered.
         """
         return None
 
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
         """Return the probability of every legal move of each request, for exact evaluation.
 
-        Returns:
-            One float array per request, in the order of its `legal_actions`, summing to 1.
+        An array is in the order of `legal_actions` and sums to 1.
 
         Raises:
             ConfigError: this kind of agent has no probabilities to give.
@@ -175,9 +167,7 @@ class Agent:
     def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray] | None:
         """Return the log-probability of each legal move's usual spelling, in nats.
 
-        Returns:
-            As `probabilities`, summing to the chance of a legal answer; None where that is not
-            known.
+        It is as `probabilities`, summing to the chance of a legal answer; None if that is unknown.
         """
         return None
 
@@ -220,11 +210,7 @@ class Unanswered(Reply):
 
 
 def answered(reply: Reply) -> Reply:
-    """Return a reply, unless it only stands in for one.
-
-    Raises:
-        NoReplyError: it only stands in for one.
-    """
+    """Return a reply; NoReplyError where it only stands in for one."""
     if isinstance(reply, Unanswered):
         raise NoReplyError(reply.reason)
     return reply

@@ -20,11 +20,8 @@ class HumanLeft(CoevoError):
 class HumanAgent(Agent):
     """Shows what a seat sees and reads its move: a number, a move's name, or a whole reply.
 
-    Where moves are numbers themselves, they are listed without numbers of ours.
-
-    Args:
-        read: asks with a prompt and gives a line; raises EOFError when there is no more.
-        write: shows text.
+    Where moves are numbers themselves, they are listed without numbers of ours. `read` raises
+    EOFError when there is no more.
     """
 
     name = "human"
@@ -38,11 +35,6 @@ class HumanAgent(Agent):
         self._write = write
 
     def act(self, requests: Sequence[Request]) -> list[Reply]:
-        """Ask for one reply after the other.
-
-        Raises:
-            HumanLeft: the input ended (Ctrl-D). Ctrl-C stays a KeyboardInterrupt.
-        """
         return [Reply(self._ask(r)) for r in requests]
 
     def _ask(self, request: Request) -> str:

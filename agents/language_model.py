@@ -62,7 +62,6 @@ class LanguageModelWeights(Weights):
         return head.to(next(self.model.parameters()).device)
 
     def reward_N(self, scored: Scored, head: nn.Module) -> Tensor:
-        """Read the states; that before the end token has seen the whole reply."""
         assert scored.hidden_NH is not None  # asked for
         found: Tensor = head(scored.hidden_NH.to(next(head.parameters()))).squeeze(-1)
         return found
@@ -86,13 +85,7 @@ class LanguageModelWeights(Weights):
 class LanguageModelAgent(Policy):
     """Samples replies in batches and keeps the sampled ids and log-probabilities.
 
-    Args:
-        model: a causal language model; it is put into eval mode.
-        tokenizer: with its chat template, if it has one.
-        name: shown in records.
-        sampling: temperature and limits.
-        seed: of the sampling.
-        engine: samples its tokens; None runs the model itself.
+    The model is put into eval mode; without an engine it samples its tokens itself.
     """
 
     def __init__(

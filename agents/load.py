@@ -73,11 +73,8 @@ def load_model(
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Load a causal language model and its tokenizer.
 
-    Args:
-        source: `starter`, `smollm2`, a folder, a run folder, or a Hub id; of several policies
-            name one.
-        device: `cpu`, `cuda` or `auto`.
-        trust_remote_code: run code that comes with the model.
+    The source is `starter`, `smollm2`, a folder, a run folder, or a Hub id; of several policies
+    name one.
 
     Raises:
         DataError: nothing is there, or it is damaged or of another kind; one line says which.
@@ -176,20 +173,14 @@ def load_agent(
     device: str = "auto",
     trust_remote_code: bool = False,
 ) -> Agent:
-    """Make an agent from its name.
+    """Make an agent from its name; all else is for language models.
 
-    Args:
-        source: an agent without a model (`random`, `oracle`, `expert:SKILL`, ..., see `registry`),
-            `starter`, `smollm2`, `table` (which knows nothing yet), a folder with a model, a run
-            folder, or a Hub id. A run or checkpoint with a policy per seat gives one agent that
-            plays each seat by its policy; the folder of a policy gives that one alone. A run of a
-            baseline of stable-baselines3 gives its policy.
-            `hf:` and `sb3:` before a path insist on a language model or such a baseline.
-            `openai:MODEL` is a model behind an OpenAI-compatible server.
-        sampling: for language models.
-        seed: of sampling.
-        device: for language models.
-        trust_remote_code: for language models.
+    The name is an agent without a model (`random`, `oracle`, `expert:SKILL`, ..., see `registry`),
+    `starter`, `smollm2`, `table` (which knows nothing yet), a folder with a model, a run folder, or
+    a Hub id. A run or checkpoint with a policy per seat gives one agent that plays each seat by its
+    policy; the folder of a policy gives that one alone. A run of a baseline of stable-baselines3
+    gives its policy. `hf:` and `sb3:` before a path insist on a language model or such a baseline.
+    `openai:MODEL` is a model behind an OpenAI-compatible server.
     """
     if is_scripted(source):
         return scripted(source)
@@ -252,7 +243,6 @@ def _by_seat(policies: dict[str, Policy], checkpoint: Path) -> dict[str, Agent]:
 
 
 def _prefixed(prefix: str, name: str, **settings: Any) -> Agent:
-    """Let the loader of a prefix make the agent."""
     module, extra = PREFIXES[prefix]
     try:
         loader = importlib.import_module(module)

@@ -25,15 +25,7 @@ from coevo.envs.core.episode import PolicyRef
 
 
 class Policy(Agent, ABC):
-    """Base of the agents that can be trained.
-
-    Args:
-        weights: its parameter set.
-        engine: samples its tokens; other policies may share it under other names.
-        name: of the parameter set, shown in records.
-        sampling: temperature and limits.
-        seed: of the sampling.
-    """
+    """Base of the agents that can be trained; policies of other names may share its engine."""
 
     plays_ahead: ClassVar[bool] = True
     """Whether a copy of it may play while it learns, or in another process."""
@@ -52,7 +44,6 @@ class Policy(Agent, ABC):
         self.sampled_tokens = 0
         """Tokens written so far, for budgets and rates."""
         self.ref = PolicyRef(name)
-        """Which weights it asks the engine for."""
         self.publish(self.ref.version)
         self.reseed(seed)
         self.forget()
@@ -72,10 +63,8 @@ class Policy(Agent, ABC):
     def read_without(self, request: Request, reply: Reply) -> list[int]:
         """Return the prompt's ids of a request under which a reply is learnt, not sampled.
 
-        Args:
-            request: what was asked, without the text that a trainer had added; its conversation
-                is one of its own.
-            reply: what was sampled, with that text.
+        The request is without the text that a trainer had added and has a conversation of its own;
+        the reply was sampled with that text.
         """
 
     @abstractmethod
@@ -127,14 +116,12 @@ class Policy(Agent, ABC):
     def _generate(
         self, requests: Sequence[Request], prompts: Sequence[Prompt], end_ids: Sequence[int] = ()
     ) -> list[Sample]:
-        """Ask the engine for replies to requests, and count their tokens."""
         seeds = [self._stream(r.conversation) for r in requests]
         found = self.engine.generate(self.ref, prompts, self.sampling, seeds, end_ids)
         self.sampled_tokens += sum(len(s.ids) for s in found)
         return found
 
     def _stream(self, conversation: str) -> int:
-        """Return the seed of the next reply in a conversation."""
         name = f"{self._seed} {self._asked[conversation]} {conversation}".encode()
         self._asked[conversation] += 1
         return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big")

@@ -61,13 +61,10 @@ class PolicyMaker:
         adapter: Adapter | None = None,
         learns: bool = True,
     ) -> Policy:
-        """Make a policy.
+        """Make a policy, of another start model than the run's where one is given.
 
-        Args:
-            name: of the parameter set.
-            model: start model, if it is not that of the run.
-            adapter: train this on the start model, whose weights are shared; None trains a copy.
-            learns: False shares the start model as it is.
+        With an adapter that alone is trained, and the start model is shared; without one a copy is
+        trained, or with `learns=False` the start model is shared as it is.
         """
         source = model or self.source
         if source == "table":

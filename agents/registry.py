@@ -32,7 +32,6 @@ SCRIPTED: dict[str, Callable[[], Agent]] = {
     **LEARNERS,
     **SPLIT_STRATEGIES,
 }
-"""Name -> agent."""
 WITH_ARGUMENT: dict[str, tuple[str, Callable[[str], Agent]]] = {
     "expert": ("SKILL", lambda skill: ExpertAgent(float(skill))),
     "convention": ("RANK", lambda rank: ConventionAgent(int(rank))),
@@ -84,11 +83,7 @@ def names() -> list[str]:
 
 
 def as_opponent(agent: Agent) -> Opponent:
-    """Let an agent play the other seats of a single-agent view.
-
-    Args:
-        agent: any agent; it is asked one request at a time.
-    """
+    """Let an agent play the other seats of a single-agent view, asked one request at a time."""
     own = sealed_rng(agent.name)
 
     def reply(env: TextEnv, seat: str, rng: np.random.Generator) -> str:

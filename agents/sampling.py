@@ -68,12 +68,9 @@ def filtered(
     """Return the logits of the distribution that is drawn from; what is ruled out has -inf.
 
     The order is that of vLLM: penalty, min-p, top-k, top-p, each of what the one before has left.
-    Greedy play needs the penalty only: the likeliest token is never ruled out.
-
-    Args:
-        logits_NV: masked, and divided by the temperature unless that is 0.
-        contexts_N: ids before each of the N tokens, for the penalty.
-        config: with the filters.
+    Greedy play needs the penalty only: the likeliest token is never ruled out. `logits_NV` are
+    masked, and divided by the temperature unless that is 0; `contexts_N` holds the ids before each
+    of the N tokens, for the penalty.
     """
     if config.repetition_penalty != 1:
         logits_NV = _penalised(logits_NV, contexts_N, config.repetition_penalty)
@@ -112,12 +109,8 @@ def drawn(p_NV: Tensor, node_R: Tensor, uniform_R: Tensor) -> Tensor:
 
     Blocks of ids are summed first and one of them is looked into. Across blocks sums are in
     float64, so that the error stays that of float32 sums of `BLOCK` numbers. An id of probability 0
-    is never drawn.
-
-    Args:
-        p_NV: N distributions; they need not sum to exactly 1.
-        node_R: which of them each row draws from.
-        uniform_R: a number in [0, 1) for each row, float64.
+    is never drawn. Row r draws from distribution `node_R[r]`, which need not sum to exactly 1, by a
+    number in [0, 1), float64.
 
     >>> p_NV = torch.tensor([[0.5, 0.0, 0.5], [0.0, 1.0, 0.0]])
     >>> uniform_R = torch.tensor([0.49, 0.51, 0.99], dtype=torch.float64)
@@ -143,11 +136,7 @@ def uniform(seeds: Sequence[int], count: int) -> Tensor:
     """Return so many numbers in [0, 1) of the stream of every seed, [seeds, count], float64.
 
     SplitMix64 (Steele, Lea and Flood 2014, figure 16), whose n-th number needs none before it: no
-    library draws from thousands of streams at once.
-
-    Args:
-        seeds: from 0 to 2^64 - 1.
-        count: numbers of each.
+    library draws from thousands of streams at once. Seeds are from 0 to 2^64 - 1.
 
     >>> uniform([0, 1], 2).shape, bool((uniform([5], 3)[:, :2] == uniform([5], 2)).all())
     (torch.Size([2, 2]), True)

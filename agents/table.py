@@ -93,12 +93,7 @@ class Rows:
 
 
 class TableWeights(Weights):
-    """A table, and which prompt has which row.
-
-    Args:
-        model: the table, or anything else that maps rows to logits.
-        rows: shared by all tables of a run.
-    """
+    """A table, or anything else that maps rows to logits, and which prompt has which row."""
 
     def __init__(self, model: nn.Module, rows: Rows) -> None:
         super().__init__(model)
@@ -158,15 +153,10 @@ class TableWeights(Weights):
 
 
 class TabularPolicy(Policy):
-    """Draws a legal move from the row of its prompt.
+    """Draws a legal move from the row of its prompt; rows are shared by all tables of a run.
 
     A prompt has the number of the row in which it was met: two that played at once would number
     them by chance.
-
-    Args:
-        model: the table, or anything else that maps rows to logits.
-        rows: shared by all tables of a run.
-        **common: as of `Policy`.
     """
 
     plays_ahead: ClassVar = False

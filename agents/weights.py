@@ -21,12 +21,10 @@ from coevo.envs.core.errors import DataError
 class Weights(ABC):
     """Base of what a learner can move: a whole model, an adapter on a base, a table.
 
-    Args:
-        model: trained in place; it is put into eval mode.
+    The model is trained in place; it is put into eval mode.
     """
 
     model: Any
-    """A torch module."""
     base: BaseModel | None = None
     """Where weights lie that it shares and does not change; None where all are its own."""
 
@@ -39,11 +37,9 @@ class Weights(ABC):
         """Width of the hidden states that critics read."""
 
     def in_rows(self, spans: Sequence[Span], longest: int) -> list[Row]:
-        """Return which token sequences are to be computed in one row: here each alone.
+        """Return which token sequences are to be computed in one row, of at most so many tokens.
 
-        Args:
-            spans: of a policy with such weights.
-            longest: tokens of a row with several sequences, at most.
+        Here each is alone.
         """
         return [Row((i,), len(s.ids)) for i, s in enumerate(spans)]
 
@@ -90,11 +86,7 @@ class Weights(ABC):
 
     @property
     def known_base(self) -> BaseModel:
-        """Where the weights lie that it shares.
-
-        Raises:
-            DataError: that is not known.
-        """
+        """Where the weights lie that it shares; DataError where that is not known."""
         if self.base is None:
             raise DataError("these weights rest on a model, but it is not known where that is")
         return self.base

@@ -16,6 +16,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 
 AT_ONCE = 256
+"""Episodes that run side by side."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Rollouts:
 
     specs: Sequence[EpisodeSpec]
     episodes: Sequence[Episode]
+    """In the order of the specs."""
     usage: Usage
     """Of the agent that is measured."""
 

@@ -161,16 +161,12 @@ def estimate(config: AdvantageConfig, batch: Batch, state: State | None = None) 
 
 
 def check_weights(weights: Mapping[str, float], modules: Iterable[str]) -> None:
-    """Refuse the weight of a reward that does not exist.
-
-    Args:
-        weights: factor per component.
-        modules: components that reward modules give, beside those of the engine.
+    """Refuse the weight of a reward that does not exist, given the components of reward modules.
 
     >>> check_weights({"payoff": 1.0, "formt": 0.5}, ["format"])
     Traceback (most recent call last):
     coevo.envs.core.errors.UnknownNameError: unknown reward in advantage.reward_weights 'formt'; \
-did you mean 'format'? Known: format, illegal, payoff
+    did you mean 'format'? Known: format, illegal, payoff
     """
     known = {*RESERVED, *modules}
     for name in weights:
@@ -226,7 +222,7 @@ def _constant_groups(credit: Estimate, baseline: AnyBaseline) -> float:
 
     Where a trajectory that is alone keeps its credit it is not counted, since it teaches.
     """
-    by = baseline.groups_by
+    by = baseline.by
     key, seen, stats = credit.key(by), credit.mask, credit.stats(by)
     if baseline.keeps_single:
         seen = seen & (stats.total - credit.own(by)[1] > 0.5)

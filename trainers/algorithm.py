@@ -18,34 +18,10 @@ from coevo.trainers.advantage import AdvantageConfig
 from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.cycle import check
 from coevo.trainers.judges.roles import JudgeRole, no_set
-from coevo.trainers.learners.settings import (
-    Critic,
-    EmaMagnet,
-    Magnet,
-    OptimConfig,
-    SnapshotMagnet,
-    UtteranceCritic,
-    ValueCritic,
-)
+from coevo.trainers.learners.settings import Critic, Magnet, OptimConfig
 from coevo.trainers.loss import LossConfig
-from coevo.trainers.samplers import Replay
+from coevo.trainers.samplers.replay import Replay
 from coevo.trainers.steps import GIVERS, POLICY_GRADIENT, AnyStep
-
-__all__ = [
-    "STATUS",
-    "AdvantageConfig",
-    "Algorithm",
-    "CollectConfig",
-    "EmaMagnet",
-    "LossConfig",
-    "OptimConfig",
-    "Published",
-    "SnapshotMagnet",
-    "Status",
-    "UtteranceCritic",
-    "ValueCritic",
-]
-
 
 Status = Literal["model", "table", "toy", "formula", "vectors", "composed", "inferred"]
 
@@ -74,6 +50,12 @@ class Published(NamedTuple):
     """Where it was read."""
     why: str = ""
     """Why ours differs, where it does."""
+
+
+SMALL = "a one-million-parameter model is trained from a weak start, not a large one fine-tuned"
+CHEAP = "plays are short and cheap here, and small games have few starts"
+RANGE = "covers Kuhn poker; give the range of the task's own payoff"
+"""Why ours differ, where many records have the same reason."""
 
 
 @config

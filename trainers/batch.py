@@ -135,13 +135,10 @@ class Batch:
         tokens: Sequence[Sequence[int]] | None = None,
         **keys: Sequence[int],
     ) -> Batch:
-        """Build a batch with one reward component from plain lists.
+        """Build a batch with one reward component from a list of turn rewards per trajectory.
 
-        Args:
-            rewards: One list of turn rewards per trajectory.
-            tokens: Number of response tokens of every turn; one each if not given.
-            keys: Identities per trajectory. Missing ones are 0, except `trajectory`, which counts
-                up, and `agent`, which follows `seat`.
+        `tokens` counts the response tokens of every turn, one each if not given. Missing keys are
+        0, except `trajectory`, which counts up, and `agent`, which follows `seat`.
 
         Raises:
             ConfigError: The lists have different lengths.
@@ -172,15 +169,9 @@ class Batch:
         keys: Mapping[str, Tensor],
         **rest: Any,
     ) -> Batch:
-        """Build a batch in which every trajectory is one context.
+        """Build a batch in which every trajectory is one context; `rest` are further fields.
 
-        Args:
-            reward_BTK: See `Batch`, as the other arguments.
-            components: Names of the rewards.
-            turn_mask_BT: True at time-steps.
-            turn_of_BS: Time-step of every token.
-            keys: Missing ones are 0, except `trajectory` and `agent`, see `Batch.from_lists`.
-            **rest: Other fields.
+        Missing keys are 0, except `trajectory` and `agent`, see `Batch.from_lists`.
         """
         rows, mask_BS = len(reward_BTK), turn_of_BS >= 0
         every = {name: torch.zeros(rows, dtype=torch.int64) for name in KEYS}
@@ -215,13 +206,10 @@ class Batch:
         old: Sequence[Sequence[float]] | Tensor | None = None,
         **rest: Any,
     ) -> Batch:
-        """Build a micro-batch from plain lists, to try a loss.
+        """Build a micro-batch of log-probabilities [C, L], to try a loss; `rest` are other fields.
 
-        Args:
-            logp: Log-probability of every token, [C, L].
-            advantage: One advantage per context or per token, 1 where not given.
-            old: Log-probabilities before the update; as now where not given.
-            **rest: Other fields; the mask is full and there is one turn by default.
+        An advantage is one per context or per token, 1 where not given. `old` is as now where not
+        given, the mask full, and there is one turn.
 
         >>> x = Batch.from_tokens([[-1.0, -2.0]], advantage=[0.5])
         >>> x.advantage_CL.tolist(), x.mask_CL.tolist()
@@ -274,21 +262,13 @@ class Batch:
         return combined(*(self.key_of(name) for name in by.split("+")))
 
     def key_of(self, name: str) -> Tensor:
-        """Return one key as it is, not renumbered.
-
-        Raises:
-            UnknownNameError: There is no such key.
-        """
+        """Return one key as it is, not renumbered."""
         if name not in self.keys:
             raise unknown("trajectory key", name, self.keys)
         return self.keys[name]
 
     def component(self, name: str) -> int:
-        """Return the place of a reward component among the K.
-
-        Raises:
-            UnknownNameError: The batch has no such component.
-        """
+        """Return the place of a reward component among the K."""
         if name not in self.components:
             raise unknown("reward component", name, self.components)
         return self.components.index(name)
@@ -339,12 +319,10 @@ class Batch:
         return replace(self, **cut | {"logp_CL": logp_CL} | given)
 
     def by_turn(self) -> tuple[Batch, Tensor]:
-        """Return the batch cut so that every time-step is a trajectory of its own.
+        """Return the batch with every time-step as a trajectory of its own, and what each was.
 
-        Which of the S tokens of a trajectory are whose is not known of it: S is 0.
-
-        Returns:
-            The batch, and for every new trajectory the old one and its time-step, [U, 2].
+        That is the old trajectory and its time-step, [U, 2]. Which of the S tokens of a trajectory
+        are whose is not known of the batch: S is 0.
         """
         at_N, place_N = self.mask_CL.nonzero(as_tuple=True)
         turn_N = self.turn_CL[at_N, place_N]
@@ -379,11 +357,7 @@ class Batch:
         return value_BS
 
     def logp_start_CL(self, option: str = "policy_loss") -> Tensor:
-        """Return the log-probability before the update: the trainer's own, else the sampler's.
-
-        Raises:
-            ConfigError: There is neither.
-        """
+        """Return the log-probability before the update: the trainer's own, else the sampler's."""
         if self.logp_old_CL is None and self.logp_behaviour_CL is not None:
             return self.logp_behaviour_CL
         return self.needed("logp_old_CL", option)
@@ -391,11 +365,7 @@ class Batch:
     # ---- Checks
 
     def needed(self, name: str, option: str) -> Tensor:
-        """Return an optional field that a component cannot do without.
-
-        Raises:
-            ConfigError: The field is None.
-        """
+        """Return an optional field; ConfigError where it is None and a component needs it."""
         tensor: Tensor | None = getattr(self, name)
         if tensor is None:
             raise ConfigError(f"{option!r} needs {name} in the batch")
@@ -420,17 +390,14 @@ class Batch:
         for name, value in vars(self).items():
             if not name.rpartition("_")[2].startswith(of) or value is None:
                 continue
-            found[name] = value[at] if isinstance(value, Tensor) else _picked(value, at)
+            tensor = isinstance(value, Tensor)
+            found[name] = value[at] if tensor else tuple(value[i] for i in at.tolist())
         if of == "B":
             found["keys"] = {name: key_B[at] for name, key_B in self.keys.items()}
         return found
 
 
 _OF_SPANS = ("spans", "allowed")
-
-
-def _picked(values: Sequence[Any], at: Tensor) -> tuple[Any, ...]:
-    return tuple(values[i] for i in at.tolist())
 
 
 def _filled(rows: Sequence[Sequence[Any]], fill: Any, dtype: torch.dtype) -> Tensor:

@@ -27,10 +27,10 @@ def build(
     invalid: bool = False,
     envs: Collection[str] = (),
 ) -> Batch | None:
-    """Turn episodes into a batch.
+    """Turn finished, rewarded episodes into a batch; None where no policy wrote anything.
 
     Args:
-        episodes: finished, with every reward module applied.
+        episodes: of the update.
         groups: one key per episode; equal keys had the same task.
         learners: policies that learn; what frozen policies and past selves did must not enter the
             statistics that learners are compared with. None takes every policy with tokens.
@@ -40,9 +40,6 @@ def build(
             tokens: what a past self wrote gets an advantage, but is not learnt.
         invalid: keep trajectories that a reward module found no reward for, see `Batch.valid_B`.
         envs: environments that may be missing in this batch; their seats keep their numbers.
-
-    Returns:
-        None when no policy wrote anything.
     """
     found = [t for i, e in enumerate(episodes) for t in trajectories_of(i, e, learners, steps)]
     found = [t for t in found if t.valid or invalid]
@@ -77,9 +74,7 @@ class Trajectory:
     episode: int
     """Place of the episode in the batch."""
     seat: int
-    """Number of the seat."""
     policy: str
-    """Player that sat there."""
     turns: list[Turn]
     steps: list[int]
     """Time-step of every turn: its number, or that of its round."""
@@ -103,11 +98,8 @@ def trajectories_of(
 ) -> list[Trajectory]:
     """Return one trajectory per seat that acted; of learners, of the replies that they wrote.
 
-    Args:
-        index: place of the episode in the batch.
-        episode: a finished one; one that ended in an error gives nothing.
-        learners: players that learn; None takes every player with tokens.
-        counted: `turn`, or `round`: replies of one round are one time-step.
+    An episode that ended in an error gives none. Replies of one round are one time-step where
+    `counted` is `round`, else every turn is one; without learners all players with tokens count.
     """
     out: list[Trajectory] = []
     if episode.stop is StopReason.ERROR:
@@ -133,12 +125,7 @@ def trajectories_of(
 
 
 def note_advantages(batch: Batch, episodes: int) -> None:
-    """Write on the turns of the first episodes the mean advantage of their tokens.
-
-    Args:
-        batch: of one update, with advantages.
-        episodes: how many; those that are going to be logged.
-    """
+    """Write on the turns of the first so many episodes the mean advantage of their tokens."""
     advantage_BS = batch.joined(batch.needed("advantage_CL", "the log of episodes"))
     for b, (at, _) in enumerate(batch.origin_B):
         if at >= episodes:
@@ -157,7 +144,6 @@ def _learns(turn: Turn, learners: Collection[str] | None) -> bool:
 
 
 def _due(turns: Sequence[Turn], agent: str) -> dict[str, float]:
-    """Add up what falls due to a seat."""
     total: dict[str, float] = {}
     for turn in turns:
         for component, reward in turn.rewards.items():
@@ -166,7 +152,6 @@ def _due(turns: Sequence[Turn], agent: str) -> dict[str, float]:
 
 
 def _rewards(found: list[Trajectory]) -> dict[str, Any]:
-    """Lay the rewards of trajectories side by side."""
     components = tuple(sorted({c for t in found for table in t.rewards for c in table}))
     most = max(len(t.rewards) for t in found)
     none = [0.0] * len(components)
@@ -222,7 +207,6 @@ def _keys(
 
 
 def _contexts(found: list[Trajectory]) -> dict[str, Any]:
-    """Lay the contexts of trajectories one below the other."""
     spans: dict[tuple[Span, str], int] = {}
     allowed: list[tuple[list[int], ...] | None] = []
     roles: dict[str, int] = {}

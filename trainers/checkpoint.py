@@ -51,14 +51,7 @@ def reason_of(error: Exception) -> str:
 
 
 def write(folder: Path, step: int, fill: Callable[[Path], None], most: int) -> Path:
-    """Let `fill` write a checkpoint under a temporary name, then put it in its place.
-
-    Args:
-        folder: `checkpoints/` of the run.
-        step: updates done.
-        fill: makes the folder that it is given, and writes into it.
-        most: complete checkpoints to leave on disk.
-    """
+    """Let `fill` make a temporary folder, put it in its place, and keep the newest `most`."""
     final = folder / f"step_{step:06d}"
     if ranks.number():
         return final  # the first rank writes
@@ -194,15 +187,10 @@ def damaged(checkpoint: Path, what: str) -> str:
 
 
 def set_aside(folder: Path) -> list[tuple[Path, str]]:
-    """Rename the newest checkpoints that are damaged until one is whole, and return what was done.
+    """Rename the newest checkpoints that are damaged until one is whole.
 
-    Nothing is deleted: `step_000004` becomes `step_000004.damaged`, which is no checkpoint.
-
-    Args:
-        folder: `checkpoints/` of a run that is not running.
-
-    Returns:
-        The new name of each, and what is wrong with it.
+    Nothing is deleted: `step_000004` becomes `step_000004.damaged`, which is no checkpoint. Returns
+    the new name of each, and what is wrong with it.
     """
     found = []
     while (newest := latest(folder)) is not None:

@@ -16,7 +16,8 @@ from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.config import config as component
 from coevo.envs.core.config import plain, read, read_tree, real, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.algorithm import Algorithm, EmaMagnet
+from coevo.trainers.algorithm import Algorithm
+from coevo.trainers.learners.settings import EmaMagnet
 
 LIMITS = ("steps", "budget_seconds", "budget_tokens", "budget_turns")
 """Settings that end a run; the first that is reached counts."""

@@ -19,7 +19,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers.archive.archive import Archive
 from coevo.trainers.batch import Batch
 from coevo.trainers.collect.collector import Collected, Collector
-from coevo.trainers.collect.variation import Variation
+from coevo.trainers.collect.rollout import Variation
 from coevo.trainers.items import Items
 from coevo.trainers.judges.roles import Roles
 from coevo.trainers.learners.algorithm_settings import AlgorithmSettings
@@ -46,12 +46,9 @@ class UpdateContext:
     step: int = 0
     """Updates done before this one."""
     seed: int = 0
-    """Seed of the run."""
     algorithm: AlgorithmSettings
     cycle: Sequence[Step] = ()
-    """Steps of an update."""
     limits: Limits
-    """What ends the run."""
     progress: Progress
     """Where the run stands, with what this update has used so far."""
     envs: Mapping[str, TextEnv]
@@ -80,7 +77,6 @@ class UpdateContext:
     items: dict[str, Batch | Items] = field(default_factory=dict)
     """Kind -> what a loss of that kind learns from: `advantages`, `pairs`, `demonstrations`."""
     metrics: dict[str, Any] = field(default_factory=dict)
-    """What is logged."""
     answers: Collected | None = None
     """Answers of judges to questions, from which the next steps learn instead of `collected`."""
     prefix: str = ""
@@ -178,12 +174,7 @@ def in_words(cycle: Sequence[Step]) -> str:
 def check(cycle: Sequence[Step], givers: Mapping[str, str]) -> None:
     """Refuse a cycle in which a step needs what no earlier step gives.
 
-    Args:
-        cycle: the steps in order.
-        givers: product -> the step that gives it, for the message.
-
-    Raises:
-        ConfigError: in one line, for the first such step.
+    `givers` maps a product to the step that gives it, for the one-line ConfigError.
     """
     known: set[str] = set()
     for place, step in enumerate(cycle):

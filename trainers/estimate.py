@@ -57,7 +57,6 @@ class Estimate:
     reward_weights: Mapping[str, float] = field(default_factory=dict)
     """Factor of every reward component; 1 where not given."""
     weights: Weights = "row"
-    """What counts as one observation."""
     ddof: int = 1
     """Degrees of freedom taken off in every variance."""
     eps: float = 1e-6
@@ -80,13 +79,9 @@ class Estimate:
         tokens: Sequence[Sequence[int]] | None = None,
         **rest: Any,
     ) -> Estimate:
-        """Build an estimate from plain lists: the rewards, or per row their sum.
+        """Build an estimate from lists of turn rewards, or per row of their sum.
 
-        Args:
-            rewards: One list of turn rewards per trajectory.
-            level: `turn`, or `row` for the sum of each list.
-            tokens: Number of response tokens of every turn.
-            **rest: Fields of the estimate or of its batch; what is neither is a key of the batch.
+        `rest` are fields of the estimate or of its batch; what is neither is a key of the batch.
 
         >>> Estimate.of([[1.0, 0.5]], "row").y.tolist()
         [1.5]

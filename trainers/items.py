@@ -64,7 +64,6 @@ class Items:
     worth_NK: Tensor
 
     def __len__(self) -> int:
-        """Return the number of items."""
         return len(self.at_NK)
 
     @property

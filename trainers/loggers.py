@@ -38,7 +38,6 @@ NOTES = "loggers.json"
 """File of a run: its loggers, and what was sent to each tracker."""
 
 Tell = Callable[[Episode], Iterable[str]]
-"""Tells a play in lines of words."""
 
 
 class LoggerError(DataError):
@@ -103,9 +102,6 @@ class Loggers:
     A logger that fails on the way is left out with a word, and the run goes on.
 
     Args:
-        names: which, from `read_names`.
-        folder: of the run.
-        config: of the run.
         elapsed: seconds of training before this start.
         tell: words for a play.
         say: takes one line for the person at the screen.

@@ -32,10 +32,8 @@ __all__ = ["EvaluationHook", "UpdateResult", "drive", "start", "train", "update"
 def train(config: TrainConfig, folder: RunFolder, hooks: Sequence[EvaluationHook] = ()) -> Run:
     """Train until a limit of the configuration is reached, or continue a run that was stopped.
 
-    Args:
-        config: the run; a folder that already holds checkpoints of it is continued.
-        folder: where everything is written.
-        hooks: measured now and then, and after the last update.
+    A folder that holds checkpoints of the run is continued. Hooks measure the policies now and
+    then, and after the last update.
 
     Raises:
         KeyboardInterrupt: after the current update was finished and saved.

@@ -105,12 +105,9 @@ class LossConfig:
 def policy_loss(config: LossConfig, batch: Batch, denom: Denominators) -> tuple[Tensor, Stats]:
     """Compute one micro-batch's share of the policy loss.
 
-    Args:
-        config: components of the loss.
-        batch: contexts of the micro-batch with `logp_CL` of the pass. Where there are no statistics
-            that the loss needs, these contexts are taken for the whole mini-batch.
-        denom: Counts over all micro-batches of the update. Under a correction that rejects
-            tokens count `kept_mask`, not the raw mask.
+    Where the batch lacks statistics that the loss needs, its contexts are taken for the whole
+    mini-batch. `denom` counts all micro-batches of the update; under a correction that rejects
+    tokens it counts `kept_mask`, not the raw mask.
 
     Returns:
         The loss, for `backward`, and numbers for the log.
@@ -156,13 +153,8 @@ def batch_statistics(
 ) -> dict[str, Tensor]:
     """Return what cannot be decided in a part of one optimiser step, from all its contexts.
 
-    Args:
-        config: components of the loss.
-        batch: all contexts of the mini-batch; gradients are not followed.
-        generator: for the components that draw; torch's own where not given.
-
-    Returns:
-        Values for `Batch.statistics`, [C, L]; micro-batches take their contexts of them.
+    No gradient is followed. The values, [C, L], are `Batch.statistics`; micro-batches take their
+    contexts of them.
 
     >>> from coevo.trainers.components.corrections import TokenMis
     >>> x = Batch.from_tokens([[0.0, 2.0]], logp_behaviour_CL=torch.zeros(1, 2))
@@ -181,15 +173,7 @@ def batch_statistics(
 def control(
     config: LossConfig, state: Mapping[str, Any], stats: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Move what regularisers keep between updates, once per update.
-
-    Args:
-        config: components of the loss.
-        state: As it was during the update.
-        stats: Means over the update, from `merge_stats`.
-
-    Returns:
-        The state for the next update (`Batch.state`).
+    """Return what regularisers keep for the next update (`Batch.state`), from this one's means.
 
     >>> control(LossConfig(), {"kept": 1.0}, {"entropy": 0.5})
     {'kept': 1.0}
@@ -275,16 +259,12 @@ def value_loss(
 ) -> tuple[Tensor, Stats]:
     """PPO value loss: token mean of 0.5 max((v - R)^2, (clip(v, v_old ± clip) - R)^2).
 
-    Args:
-        value_CL: Values now, with gradient.
-        value_old_CL: Values that the advantages were computed with.
-        return_CL: Targets.
-        mask_CL: Where there is a target (`Batch.return_mask_CL`).
-        denom: Counts of that mask over the whole update.
-        clip: Greatest useful move of a value in one update; infinity turns the clip off.
+    The old values are those that the advantages were computed with; the mask says where there is a
+    target (`Batch.return_mask_CL`), and `denom` counts it over the whole update. An infinite `clip`
+    turns the clip off.
 
     Raises:
-        ConfigError: Shapes differ or clip is negative.
+        ConfigError: Shapes differ.
 
     >>> v_CL, mask_CL = torch.tensor([[1.0]]), torch.ones(1, 1).bool()
     >>> zero_CL = torch.zeros(1, 1)
@@ -346,23 +326,13 @@ def merge_stats(parts: Sequence[Stats]) -> dict[str, float]:
 
 
 def for_log(merged: Mapping[str, float]) -> dict[str, float]:
-    """Leave out the totals, which mean nothing by themselves.
-
-    >>> for_log({"entropy": 0.5, "sum/epo/tokens/0": 12.0})
-    {'entropy': 0.5}
-    """
+    """Leave out the totals, which mean nothing by themselves."""
     return {name: value for name, value in merged.items() if not name.startswith(SUMS)}
 
 
 @torch.no_grad()
 def token_stats(x: Batch, kept_CL: Tensor, ratio_CL: Tensor, unclipped_CL: Tensor) -> Stats:
-    """Measure ratios, clipping, distance and entropy over the tokens that are kept.
-
-    >>> x = Batch.from_tokens([[-1.0, -1.0]])
-    >>> seen = token_stats(x, x.mask_CL, torch.tensor([[1.0, 3.0]]), x.mask_CL)
-    >>> seen["ratio/mean"].item(), seen["ratio/max"].item(), seen["tokens"].item()
-    (2.0, 3.0, 2.0)
-    """
+    """Measure ratios, clipping, distance and entropy over the tokens that are kept."""
     log_CL = (x.logp_CL - x.logp_old_CL).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT)
     tokens = kept_CL.sum().to(ratio_CL.dtype)
     stats = {
@@ -380,11 +350,7 @@ def token_stats(x: Batch, kept_CL: Tensor, ratio_CL: Tensor, unclipped_CL: Tenso
 
 @torch.no_grad()
 def weight_stats(weight_CL: Tensor, kept_CL: Tensor) -> Stats:
-    """Sum the weights of a correction and their squares, for the effective share of the tokens.
-
-    >>> weight_stats(torch.tensor([[2.0, 9.0]]), torch.tensor([[True, False]]))
-    {'sum/is_correction/weight': tensor(2.), 'sum/is_correction/square': tensor(4.)}
-    """
+    """Sum the weights of a correction and their squares, for the effective share of the tokens."""
     used_CL = torch.where(kept_CL, weight_CL, 0.0)
     return {
         "sum/is_correction/weight": used_CL.sum(),
@@ -394,9 +360,5 @@ def weight_stats(weight_CL: Tensor, kept_CL: Tensor) -> Stats:
 
 @torch.no_grad()
 def used_mean(value_CL: Tensor, mask_CL: Tensor) -> Tensor:
-    """Average over a mask, 0 where it is empty; the result carries no gradient.
-
-    >>> used_mean(torch.tensor([[2.0, 9.0]]), torch.tensor([[True, False]]))
-    tensor(2.)
-    """
+    """Average over a mask, 0 where it is empty; the result carries no gradient."""
     return torch.where(mask_CL, value_CL.detach(), 0.0).sum() / mask_CL.sum().clamp(min=1)

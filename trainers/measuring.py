@@ -19,23 +19,16 @@ Outcome = tuple[dict[str, Any], list[Episode]]
 
 
 class RunConfig(Limits, Protocol):
-    """What the loop reads of a configuration."""
+    """What the loop reads of a configuration; `TrainConfig` documents each."""
 
     @property
-    def checkpoint_every(self) -> int:
-        """Updates between checkpoints."""
-
+    def checkpoint_every(self) -> int: ...
     @property
-    def probe_every(self) -> int:
-        """Updates between evaluations."""
-
+    def probe_every(self) -> int: ...
     @property
-    def probe_points(self) -> int:
-        """Evaluations spread evenly over the limits; 0 goes by `probe_every`."""
-
+    def probe_points(self) -> int: ...
     @property
-    def episodes_logged(self) -> int:
-        """Episodes written at every evaluation."""
+    def episodes_logged(self) -> int: ...
 
 
 class Resumable(Protocol):
@@ -66,7 +59,6 @@ class UpdateResult:
     """An update that was just finished and logged."""
 
     step: int
-    """Updates so far."""
     metrics: Mapping[str, Any]
     episodes: Sequence[Episode]
     """The fresh ones."""

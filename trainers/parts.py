@@ -7,12 +7,63 @@
 # ruff: noqa: F401, F403
 
 from coevo.agents.population import Adapters, ByRole, PastSelves, Prioritised, Separate, Shared
-from coevo.trainers.algorithm import *
-from coevo.trainers.archive.evolution import *
-from coevo.trainers.archive.genome import *
-from coevo.trainers.archive.selection import *
+from coevo.envs.rewards import (
+    Format,
+    Interaction,
+    OverlongPenalty,
+    Progress,
+    Regret,
+    Semantic,
+    TokenCost,
+    ToolCalls,
+    Verifier,
+    WinRate,
+)
+from coevo.trainers.advantage import AdvantageConfig
+from coevo.trainers.algorithm import CHEAP, RANGE, SMALL, Algorithm, Published
+from coevo.trainers.archive.evolution import Antithetic, CmaEs
+from coevo.trainers.archive.genome import Entries, SingularValues
+from coevo.trainers.archive.selection import Deal, Softmax
+from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.components import *
-from coevo.trainers.judges import *
+from coevo.trainers.judges.judge import Judge
+from coevo.trainers.judges.reward_model import RewardModel
+from coevo.trainers.judges.roles import JudgeRole
+from coevo.trainers.judges.rubric import Rubric
+from coevo.trainers.learners.settings import (
+    EmaMagnet,
+    OptimConfig,
+    SnapshotMagnet,
+    UtteranceCritic,
+    ValueCritic,
+)
+from coevo.trainers.loss import LossConfig
 from coevo.trainers.losses import *
-from coevo.trainers.samplers import *
-from coevo.trainers.steps import *
+from coevo.trainers.samplers.allocate import Knapsack, Vade, Xrpo
+from coevo.trainers.samplers.curriculum import Drawn
+from coevo.trainers.samplers.evolve import Evolve
+from coevo.trainers.samplers.replay import RemixReplay, SpearReplay
+from coevo.trainers.samplers.selection import KeepDynamic
+from coevo.trainers.samplers.task_buffer import KeptTasks
+from coevo.trainers.steps import POLICY_GRADIENT, AnyStep, Every
+from coevo.trainers.steps.filter_pairs import FilterPairs
+from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
+from coevo.trainers.steps.inner_run import InnerRun
+from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
+from coevo.trainers.steps.make_items import Best, MakeItems, Pairs, UpdateReference, Worst
+from coevo.trainers.steps.policy_gradient import (
+    BuildBatch,
+    Collect,
+    ComputeAdvantages,
+    FitRewards,
+    ReplayUpdate,
+    Update,
+)
+from coevo.trainers.steps.question_judge import Cached, Preferences, QuestionJudge
+from coevo.trainers.steps.texts import (
+    EvolveTexts,
+    InjectText,
+    ReplaceTexts,
+    RewriteText,
+    WeighArtifacts,
+)

@@ -7,23 +7,16 @@ from typing import Protocol
 
 
 class Limits(Protocol):
-    """What ends a run; the limit that is reached first counts, None is no limit."""
+    """What ends a run: the limit that is reached first; `TrainConfig` documents each."""
 
     @property
-    def steps(self) -> int | None:
-        """Updates."""
-
+    def steps(self) -> int | None: ...
     @property
-    def budget_seconds(self) -> float | None:
-        """Seconds of training."""
-
+    def budget_seconds(self) -> float | None: ...
     @property
-    def budget_tokens(self) -> int | None:
-        """Tokens sampled by learning policies."""
-
+    def budget_tokens(self) -> int | None: ...
     @property
-    def budget_turns(self) -> int | None:
-        """Turns of environments."""
+    def budget_turns(self) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -31,9 +24,7 @@ class Progress:
     """Where a run stands."""
 
     step: int = 0
-    """Updates done."""
     seconds: float = 0.0
-    """Training time so far."""
     tokens: int = 0
     """Tokens sampled by learning policies so far."""
     turns: int = 0

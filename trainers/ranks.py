@@ -72,10 +72,7 @@ class Place:
 
 
 def join(place: Place | None = None) -> None:
-    """Join the other ranks.
-
-    Args:
-        place: of this process; None takes the one that `torchrun` has given, if it has.
+    """Join the other ranks, at a place or at the one that `torchrun` has given, if it has.
 
     Raises:
         RankLostError: the others are not reached.
@@ -132,11 +129,7 @@ def interface_towards(host: str) -> str:
 
 
 def hang_up(host: str) -> None:
-    """Close this process's connections with a machine that is gone: gloo waits for it half an hour.
-
-    Args:
-        host: its address.
-    """
+    """Close the connections with a machine that is gone: gloo waits for it half an hour."""
     for path in Path("/proc/self/fd").glob("*"):
         with contextlib.suppress(OSError):  # it is closed by now, or has no other end
             if path.is_socket():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from coevo.envs.core.errors import ConfigError, legible
 from coevo.envs.core.rewards import RewardModule
 from coevo.trainers import checkpoint, ranks, run_state
 from coevo.trainers.advantage import check_weights
+from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.archive.archive import Archive
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.collect.part import RolloutBackend
@@ -28,7 +30,7 @@ from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.room import check_room
 from coevo.trainers.progress import Progress
 from coevo.trainers.run_folder import Onlooker, RunFolder
-from coevo.trainers.samplers import Source
+from coevo.trainers.samplers.curriculum import Source
 from coevo.trainers.seating import (
     check_can_play,
     check_owners,
@@ -59,7 +61,6 @@ class Run:
     progress: Progress = field(default_factory=Progress)
     estimator_state: dict[str, Any] = field(default_factory=dict)
     archive: Archive = field(default_factory=Archive)
-    """What outer loops have tried."""
     moving: bool = False
     """Whether an update is between its first and its last change of weights."""
     trust_remote_code: bool = False
@@ -70,10 +71,6 @@ class Run:
 
         It starts from its own start model, or continues where it was stopped. An existing folder
         with a different configuration is deleted.
-
-        Args:
-            changes: dotted setting of the run -> value or tree.
-            name: of the folder.
         """
         config = assign(self.config, changes)
         folder = RunFolder(self.folder.path / INNER / name)
@@ -129,12 +126,8 @@ def start(
 ) -> Run:
     """Build a run and fill it from its newest checkpoint, if there is one.
 
-    Args:
-        config: the run.
-        folder: where everything is written.
-        maker: makes its policies; None starts them from `config.model`.
-        trust_remote_code: run code that comes with a model; no configuration can say so.
-        make_backend: makes the rollout backend; None plays in this process.
+    `maker` makes its policies, by default from `config.model`; `make_backend` what plays, by
+    default this process. No configuration can say that code that comes with a model is run.
     """
     if config.threads:
         torch.set_num_threads(config.threads)
@@ -149,7 +142,27 @@ def start(
     check_can_play(population, envs)
     every = [*algorithm.rewards, *(m for env in envs.values() for m in env.reward_modules)]
     apart = bind(population, maker, algorithm.judges, every)
-    heads = {algorithm.judges[role].policy for module in every for role in module.heads_asked}
+    learners = _learners(config, population, every)
+    modules = _modules(algorithm, envs, every)
+    for agent in population.learners.values():
+        agent.publish(0)
+    judges = Roles(algorithm.judges, population.agents, learners, apart)
+    backend = None if make_backend is None else make_backend(population)
+    collector = _collector(config, envs, population, modules, judges, backend)
+    run = Run(config, folder, envs, population, learners, collector, judges)
+    run.trust_remote_code = trust_remote_code
+    newest = checkpoint.latest(folder.checkpoints)
+    if newest is not None:
+        _restore(run, newest)
+    return run
+
+
+def _learners(
+    config: TrainConfig, population: Population, modules: Sequence[RewardModule]
+) -> dict[str, Learner]:
+    """Make a learner for every parameter set, with a reward head where a module reads one."""
+    algorithm = config.algorithm
+    heads = {algorithm.judges[role].policy for module in modules for role in module.heads_asked}
     check_owners("optim_of", algorithm.optim_of, population, population.learners)
     set_sampling(config, population)
     # Start models that frozen players hold serve as references, too.
@@ -166,42 +179,43 @@ def start(
         for name, agent in population.learners.items()
     }
     check_room(learners)
-    # What a module learned stays with one run.
-    modules = [copy.deepcopy(module) for module in algorithm.rewards]
-    # The environment applies its per-turn modules as it goes and leaves the others to us.
+    return learners
+
+
+def _modules(
+    algorithm: Algorithm, envs: Mapping[str, TextEnv], every: Sequence[RewardModule]
+) -> list[RewardModule]:
+    """Return what scores finished episodes; the environment applies its per-turn modules."""
+    modules = [copy.deepcopy(module) for module in algorithm.rewards]  # what one learns stays here
     modules += _batch_modules(envs)
     for env in envs.values():
         applied = [m for m in env.reward_modules if m.per_turn]
         _check_names([m.component for m in [*modules, *applied]])
     check_weights(algorithm.advantage.reward_weights, (m.component for m in [*modules, *every]))
-    for agent in population.learners.values():
-        agent.publish(0)
-    judges = Roles(algorithm.judges, population.agents, learners, apart)
-    backend = None if make_backend is None else make_backend(population)
-    sources = {
-        id: Source(env, config.environments[id].weight, config.skill(id))
-        for id, env in envs.items()
-    }
-    collector = Collector(
-        algorithm.collect,
+    return modules
+
+
+def _collector(
+    config: TrainConfig,
+    envs: Mapping[str, TextEnv],
+    population: Population,
+    modules: Sequence[RewardModule],
+    judges: Roles,
+    backend: RolloutBackend | None,
+) -> Collector:
+    weight = {id: own.weight for id, own in config.environments.items()}
+    return Collector(
+        config.algorithm.collect,
         config.seed,
-        sources,
+        {id: Source(env, weight[id], config.skill(id)) for id, env in envs.items()},
         population,
         modules,
         judges,
         config.rollout_parts,
         backend,
-        algorithm.advantage.reward_weights,
-        algorithm.needs_greedy,
+        config.algorithm.advantage.reward_weights,
+        config.algorithm.needs_greedy,
     )
-    run = Run(config, folder, envs, population, learners, collector, judges)
-    run.trust_remote_code = trust_remote_code
-    newest = checkpoint.latest(folder.checkpoints)
-    if newest is not None:
-        loaded = run_state.load(newest, learners, population)
-        with legible(newest):
-            _restore(run, loaded)
-    return run
 
 
 def _check_ranks(config: TrainConfig) -> None:
@@ -237,17 +251,18 @@ def _check_names(names: Sequence[str]) -> None:
         )
 
 
-def _restore(run: Run, loaded: tuple[Progress, dict[str, Any]]) -> None:
-    run.progress, state = loaded
-    run.estimator_state = state["estimator"]
-    for module in run.collector.modules:
-        module.load_state_dict(state["rewards"].get(module.component, {}))
-    run.archive.load_state_dict(state["archive"], state.get("tensors", {}).get("archive", {}))
-    run.collector.load_state_dict(state["collect"])
-    run.population.load_state_dict(state["population"])
-    run.judges.load_state_dict(state["judges"])
-    for learner in run.learners.values():
-        learner.agent.publish(run.progress.step)
+def _restore(run: Run, newest: Path) -> None:
+    run.progress, state = run_state.load(newest, run.learners, run.population)
+    with legible(newest):
+        run.estimator_state = state["estimator"]
+        for module in run.collector.modules:
+            module.load_state_dict(state["rewards"].get(module.component, {}))
+        run.archive.load_state_dict(state["archive"], state.get("tensors", {}).get("archive", {}))
+        run.collector.load_state_dict(state["collect"])
+        run.population.load_state_dict(state["population"])
+        run.judges.load_state_dict(state["judges"])
+        for learner in run.learners.values():
+            learner.agent.publish(run.progress.step)
 
 
 def output_policy(learner: Learner) -> Policy:

@@ -68,12 +68,8 @@ class RunFolder:
     def claim(self, settings: Mapping[str, Any], changing: Collection[str] = ()) -> None:
         """Make the folder for a run that is no `TrainConfig`, or for going on with just that run.
 
-        Args:
-            settings: of the run, as plain data.
-            changing: names that may differ.
-
         Raises:
-            ConfigError: the folder holds another run.
+            ConfigError: the folder holds another run: a setting differs that is not in `changing`.
         """
         path = self.path / "config.yaml"
         if not path.exists():
@@ -107,11 +103,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the folder for one writer.
-
-        Raises:
-            DataError: another one holds it.
-        """
+        """Hold the folder for one writer; DataError where another one holds it."""
         with storage(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             held = FileLock(self.path / ".writer.lock")

@@ -84,14 +84,8 @@ def save(
 ) -> Path:
     """Write a checkpoint and drop the oldest beyond `most`.
 
-    Args:
-        folder: `checkpoints/` of the run.
-        learners: parameter set -> learner.
-        population: whose snapshots are kept.
-        progress: counters.
-        state: JSON-able state of estimators, reward modules and, as `collect`, of the collector.
-        most: complete checkpoints to leave on disk.
-        tensors: state that is no JSON, by the name of its owner.
+    `state` is JSON-able, of estimators, reward modules and, as `collect`, of the collector;
+    `tensors` is state that is no JSON, by the name of its owner.
     """
     moments = {n: optimizer_tensors(x.optimizer) for n, x in learners.items()}  # on every rank
 
@@ -197,7 +191,6 @@ def _fill(
     learners: Mapping[str, Learner],
     population: Population,
 ) -> None:
-    """Put the tensors of a checkpoint where they belong."""
     for name, learner in learners.items():
         _check_base(checkpoint / name, learner.agent)
         with no_progress_bars():

@@ -112,9 +112,6 @@ def check_can_play(population: Population, envs: Mapping[str, TextEnv]) -> None:
     """Let every scripted agent of a population play an episode in each of its seats.
 
     Policies play anything, and asking a server costs.
-
-    Raises:
-        ConfigError: one cannot play the environment.
     """
     for name, agent in population.fixed.items():
         if not isinstance(agent, Policy) and agent.usage is None:

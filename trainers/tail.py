@@ -26,9 +26,6 @@ class Tail:
     A line that is still being written waits until it is whole. A file that is not there yet is
     empty. Of a run that is resumed the end is cut off and written again: that is noticed by the
     bytes before the place reached, and everything is read from the start.
-
-    Args:
-        path: the file.
     """
 
     def __init__(self, path: Path) -> None:

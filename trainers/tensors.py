@@ -124,12 +124,7 @@ def quantile(value_N: Tensor, share: float, *, nearest: bool = False) -> Tensor:
 def extremes(y: Tensor, key: Tensor, keep: Tensor) -> tuple[Tensor, Tensor]:
     """Return the lowest and highest kept value of every group, in the shape of its key.
 
-    A group that keeps nothing has inf and -inf.
-
-    Args:
-        y: Values, any shape.
-        key: Group of every value (int64): the same shape, or [B] where all of a row share one.
-        keep: True where a value takes part, the shape of y.
+    Keys are as in `group_stats`. A group that keeps nothing has inf and -inf.
 
     >>> y_BT, keep_BT = torch.tensor([[1.0, 9.0], [3.0, 2.0]]), torch.tensor([[1, 0], [1, 1]]) > 0
     >>> low_B, high_B = extremes(y_BT, torch.zeros(2).long(), keep_BT)
@@ -222,17 +217,13 @@ def has_holes(mask_BL: Tensor) -> bool:
 
 
 def backward_sums(x_BL: Tensor, decay: float | Tensor) -> Tensor:
-    """Compute y_t = x_t + decay_t y_{t+1}, with y = 0 behind the end of the row.
+    """Compute y_t = x_t + decay_t y_{t+1}, y = 0 behind the end; one decay, or one each [B, L].
 
     Rows are cut into blocks. All blocks are summed side by side, one position of a block at a time;
     then the first entries of the blocks are summed over the blocks in the same way, and what comes
     from behind a block is added to it: about 32 log_32(L) steps in place of L. Every number comes
     from the same operations in every row, so equal rows stay equal to the last bit. Factors are
     multiplied, never divided, so long rows neither overflow nor lose digits.
-
-    Args:
-        x_BL: what every position adds.
-        decay: one factor for all positions, or one per position [B, L].
 
     >>> backward_sums(torch.tensor([[1.0, 1.0, 1.0]]), 0.5).tolist()
     [[1.75, 1.5, 1.0]]

@@ -97,13 +97,7 @@ class TensorBoard(Target):
 
 
 class Wandb(Target):
-    """A run of Weights & Biases; WANDB_MODE=offline keeps it on this machine.
-
-    Args:
-        folder: of the run; offline files lie in its folder `wandb/`.
-        config: of the run.
-        identity: the same for a run that is continued.
-    """
+    """A run of Weights & Biases, continued under one identity; WANDB_MODE=offline keeps it here."""
 
     def __init__(self, folder: RunFolder, config: TrainConfig, identity: str) -> None:
         import wandb
@@ -127,13 +121,7 @@ class Wandb(Target):
 
 
 class Trackio(Target):
-    """A run of trackio: on this machine, or in a Space that TRACKIO_SPACE_ID names.
-
-    Args:
-        folder: of the run.
-        config: of the run.
-        identity: the same for a run that is continued.
-    """
+    """A run of trackio: on this machine, or in a Space that TRACKIO_SPACE_ID names."""
 
     def __init__(self, folder: RunFolder, config: TrainConfig, identity: str) -> None:
         import trackio

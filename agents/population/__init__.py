@@ -5,8 +5,7 @@ A population maps roles (seats) to parameter sets; several seats may share one.
 
 from typing import Annotated
 
-from coevo.agents.population.opponents import Draw, Prioritised, Uniform
-from coevo.agents.population.pool import Frozen, FrozenOpponent, PastSelves, Pool
+from coevo.agents.population.pool import FrozenOpponent, PastSelves, Prioritised, Uniform
 from coevo.agents.population.population import MakePolicy, Population, Result, Shared
 from coevo.agents.population.team import Adapters, ByRole, Separate, Team
 from coevo.envs.core.config import choice
@@ -15,22 +14,3 @@ PopulationConfig = Annotated[
     Shared | Separate | ByRole | Adapters | FrozenOpponent | PastSelves, choice()
 ]
 """Who has parameters of their own, and who plays whom."""
-
-__all__ = [
-    "Adapters",
-    "ByRole",
-    "Draw",
-    "Frozen",
-    "FrozenOpponent",
-    "MakePolicy",
-    "PastSelves",
-    "Pool",
-    "Population",
-    "PopulationConfig",
-    "Prioritised",
-    "Result",
-    "Separate",
-    "Shared",
-    "Team",
-    "Uniform",
-]

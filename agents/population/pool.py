@@ -11,14 +11,47 @@ import numpy as np
 
 from coevo.agents.models.copies import copy_weights, frozen_copy
 from coevo.agents.policy import Policy
-from coevo.agents.population.opponents import Draw, Uniform
 from coevo.agents.population.population import MakePolicy, Population, Result, member
 from coevo.agents.registry import check_scripted
-from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError
 
 PRIOR = 1.0
 """Episodes, half of them won, that are assumed of an opponent before any was played."""
+
+
+@config
+class Uniform:
+    """Every opponent equally often."""
+
+    name: Literal["uniform"] = "uniform"
+
+    def __call__(self, won_N: Sequence[float], rng: np.random.Generator) -> int:
+        """Return the place of the next opponent; learners beat each in a share `won_N`."""
+        return int(rng.integers(len(won_N)))
+
+
+@config
+class Prioritised:
+    """Prioritised fictitious self-play: who is hard to beat, or about as strong, comes more often.
+
+    An opponent against which a share x of episodes is won is drawn in proportion to (1 - x)^power
+    (`hard`) or x (1 - x) (`even`); Vinyals et al. 2019, Grandmaster level in StarCraft II,
+    Methods, with power 2. Where all weights are 0 every opponent is drawn alike.
+    """
+
+    name: Literal["prioritised"] = "prioritised"
+    prefers: Literal["hard", "even"] = "hard"
+    power: Annotated[float, real(above=0)] = 2.0
+
+    def __call__(self, won_N: Sequence[float], rng: np.random.Generator) -> int:
+        x_N = np.asarray(won_N, dtype=np.float64)
+        weight_N = (1 - x_N) ** self.power if self.prefers == "hard" else x_N * (1 - x_N)
+        total = weight_N.sum()
+        return int(rng.choice(len(x_N), p=weight_N / total if total > 0 else None))
+
+
+Draw = Annotated[Uniform | Prioritised, choice()]
 
 
 @dataclass
@@ -38,38 +71,27 @@ class Frozen(Population):
 class Pool(Population):
     """Learners against themselves, their past selves and agents that never learn."""
 
-    every: int = 20
-    """Updates between snapshots."""
-    size: int = 5
-    """Snapshots of each learner that are kept; the oldest goes first."""
-    latest: float = 0.5
-    """Share of groups in which learners play learners."""
-    count: int = 1
-    """Number of learners."""
-    members: tuple[str, ...] = ()
-    """Agents that never learn."""
-    draw: Draw = field(default_factory=Uniform)
-    """How the opponent is drawn from the pool."""
-    fade: float = 0.0
-    """What an update takes away of what is known of opponents."""
+    spec: PastSelves = field(kw_only=True)
+    """Snapshots, learners and members, and how opponents are drawn."""
     results: dict[str, list[float]] = field(default_factory=dict)
     """Opponent -> [episodes won against it, episodes], faded."""
 
     def __post_init__(self, make: MakePolicy) -> None:
-        names = [f"policy_{i}" for i in range(self.count)] if self.count > 1 else ["policy"]
+        count = self.spec.learners
+        names = [f"policy_{i}" for i in range(count)] if count > 1 else ["policy"]
         self.learners |= {name: make(name) for name in names}
-        self.fixed |= {name: member(name) for name in self.members}
+        self.fixed |= {name: member(name) for name in dict.fromkeys(self.spec.members)}
 
     def assign(self, group: int, rng: np.random.Generator) -> dict[str, str]:
         """Rotate a learner; the other seats are learners, or one opponent from the pool."""
         names, place = list(self.learners), group % len(self.seats)
         learner = names[group // len(self.seats) % len(names)]
-        if not self.fixed or rng.random() < self.latest:
-            others = [names[int(rng.integers(len(names)))] if self.count > 1 else learner]
+        if not self.fixed or rng.random() < self.spec.latest:
+            others = [names[int(rng.integers(len(names)))] if self.spec.learners > 1 else learner]
             others *= len(self.seats)
         else:
             pool = sorted(self.fixed)
-            others = [pool[self.draw([self.won(n) for n in pool], rng)]] * len(self.seats)
+            others = [pool[self.spec.draw([self.won(n) for n in pool], rng)]] * len(self.seats)
         return {s: learner if i == place else others[i] for i, s in enumerate(self.seats)}
 
     def won(self, name: str) -> float:
@@ -90,22 +112,22 @@ class Pool(Population):
     def after_update(self, step: int) -> None:
         """Keep a copy of every learner every so many updates; what is known of others fades."""
         for counted in self.results.values():
-            counted[:] = [(1 - self.fade) * x for x in counted]
-        if not self.size or step % self.every:
+            counted[:] = [(1 - self.spec.fade) * x for x in counted]
+        if not self.spec.size or step % self.spec.every:
             return
         for number, learner in enumerate(self.learners.values()):
-            end = f"_{number}" if self.count > 1 else ""
+            end = f"_{number}" if self.spec.learners > 1 else ""
             snapshot = self.restore_snapshot(f"past{step:06d}{end}")
             copy_weights(snapshot.model, learner.model)
             snapshot.publish(step)
         past = sorted(self.snapshots())
-        for name in past[: -self.size * self.count]:
+        for name in past[: -self.spec.size * self.spec.learners]:
             self.snapshots()[name].retire()
             del self.fixed[name]
             self.results.pop(name, None)
 
     def snapshots(self) -> Mapping[str, Policy]:
-        past = {n: a for n, a in self.fixed.items() if n not in self.members}
+        past = {n: a for n, a in self.fixed.items() if n not in self.spec.members}
         return {n: a for n, a in past.items() if isinstance(a, Policy)}
 
     def restore_snapshot(self, name: str) -> Policy:
@@ -164,14 +186,4 @@ class PastSelves:
             )
 
     def __call__(self, seats: Sequence[str], make: MakePolicy) -> Population:
-        return Pool(
-            seats=tuple(seats),
-            make=make,
-            every=self.every,
-            size=self.size,
-            latest=self.latest,
-            count=self.learners,
-            members=tuple(dict.fromkeys(self.members)),
-            draw=self.draw,
-            fade=self.fade,
-        )
+        return Pool(tuple(seats), make, spec=self)

@@ -29,7 +29,6 @@ class Result(NamedTuple):
     players: Mapping[str, str]
     """Seat -> name of an agent."""
     scores: Mapping[str, float]
-    """Seat -> what it earned."""
 
 
 @dataclass
@@ -43,7 +42,6 @@ class Population:
     learners: dict[str, Policy] = field(default_factory=dict)
     """Parameter set -> the policy that learns it."""
     fixed: dict[str, Agent] = field(default_factory=dict)
-    """Agents that do not learn."""
 
     def __post_init__(self, make: MakePolicy) -> None:
         self.learners["policy"] = make("policy")
@@ -92,11 +90,7 @@ class Population:
 
 
 def member(source: str) -> Agent:
-    """Return an agent that plays and does not learn.
-
-    Args:
-        source: how users write it, such as `expert:0.8`, `tft`, `openai:MODEL` or a folder.
-    """
+    """Return an agent that plays and does not learn, such as `expert:0.8` or `openai:MODEL`."""
     if source == "human":
         raise ConfigError("a member of a population plays without being watched; human cannot")
     return load_agent(source)

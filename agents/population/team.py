@@ -40,7 +40,6 @@ class Team(Population):
     members: frozenset[str] = frozenset()
     """Agents that sit in places of their own and are no parameter set."""
     exchange: int = 0
-    """Updates after which the learners exchange places; 0 never does."""
 
     def __post_init__(self, make: MakePolicy) -> None:
         for name in dict.fromkeys(self.set_of.values()):

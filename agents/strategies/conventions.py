@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import itertools
 
 import numpy as np
-import pyspiel
 
 from coevo.agents.agent import Request
 from coevo.agents.scripted import MoveAgent
-from coevo.agents.strategies.game_tree import best_response, game_tree
-from coevo.agents.strategies.oracle import JOINT_POLICIES, Tabular, game_of
+from coevo.agents.strategies.game_tree import game_tree
+from coevo.agents.strategies.oracle import Tabular, game_of, pairs
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.games.openspiel import load_game
 
@@ -46,18 +44,5 @@ def conventions(game: str) -> tuple[tuple[float, Tabular], ...]:
     tree, loaded = game_tree(game), load_game(game)
     if not tree.common_payoff or loaded.num_players() != 2:
         raise ConfigError(f"{game} is no game of two partners with one payoff: no conventions")
-    own, other = ([d for d in tree.decisions if d.player == p] for p in range(2))
-    choices = [d.state.legal_actions(0) for d in own]
-    if np.prod([float(len(c)) for c in choices]) > JOINT_POLICIES:
-        raise ConfigError(f"{game}: too many policies to rank conventions")
-    anything = {d.key: _pure(d.state, 1, d.state.legal_actions(1)[0]) for d in other}
-    found = []
-    for actions in itertools.product(*choices):
-        first = {d.key: _pure(d.state, 0, a) for d, a in zip(own, actions, strict=True)}
-        best = best_response(tree, [first, anything], 1)
-        found.append((best.value, Tabular(loaded, first | best.policy)))
+    found = [(value, Tabular(loaded, policy)) for value, policy in pairs(tree)]
     return tuple(sorted(found, key=lambda pair: -pair[0]))
-
-
-def _pure(state: pyspiel.State, player: int, action: int) -> list[tuple[int, float]]:
-    return [(a, float(a == action)) for a in state.legal_actions(player)]

@@ -22,9 +22,6 @@ class ExpertAgent(MoveAgent):
     a look one move ahead; in large Goofspiel it is to bid what the prize is worth, the best reply
     to random bids (Ross, 1971); in other games everything is random. An environment with neither an
     expert nor an OpenSpiel game raises ConfigError, unless `skill` is 0.
-
-    Args:
-        skill: share of moves that are played well, 0..1.
     """
 
     def __init__(self, skill: float = 0.7) -> None:
@@ -35,7 +32,6 @@ class ExpertAgent(MoveAgent):
         self.name = f"expert:{skill:g}"
 
     def speech(self, request: Request) -> Replies:
-        """Return what the environment's expert might say; where there is none, choose a move."""
         replies = expert_replies(request, self.skill)
         if replies is None:
             self._check(request)
@@ -71,11 +67,7 @@ def _good(request: Request) -> np.ndarray:
 
 
 def look_ahead(state: pyspiel.State) -> np.ndarray:
-    """Win if one move wins; else do not let the other win at once; prefer central columns.
-
-    Returns:
-        Probability of each legal action.
-    """
+    """Win if one move wins; else do not let the other win at once; prefer central columns."""
     legal, mover = state.legal_actions(), state.current_player()
     children = [state.child(a) for a in legal]
     good = np.array([_won(c, mover) for c in children])
@@ -88,14 +80,9 @@ def look_ahead(state: pyspiel.State) -> np.ndarray:
 
 
 def match_prize(information_state: str, player: int) -> np.ndarray:
-    """Bid the card that is nearest to the prize.
+    """Bid the card that is nearest to the prize: the probability of each card in hand, rising.
 
-    Args:
-        information_state: OpenSpiel's text of what a Goofspiel player knows.
-        player: who bids.
-
-    Returns:
-        Probability of each card in hand, in rising order.
+    `information_state` is OpenSpiel's text of what a Goofspiel player knows.
     """
     lines = dict(line.split(": ") for line in information_state.splitlines() if ": " in line)
     prize = int(lines["Point card sequence"].split()[-1])

@@ -28,7 +28,6 @@ class Decision:
     key: str
     """Information-state string in the turn-based form of the game."""
     player: int
-    """Who decides."""
     state: pyspiel.State
     """One of its states, in the form that the environment plays."""
 
@@ -51,7 +50,6 @@ class Best(NamedTuple):
     """A best response of one seat."""
 
     value: float
-    """What it gets on average."""
     policy: Policy
     """What it does in this seat; states of other seats are missing."""
 
@@ -106,10 +104,7 @@ def _states(game: pyspiel.Game) -> Iterator[pyspiel.State]:
 def best_response(tree: GameTree, policies: Sequence[Policy], player: int) -> Best:
     """Return the best that one seat can do against the policies of the others.
 
-    Args:
-        tree: the game.
-        policies: one per seat; the player's own is not looked at, but has to be there.
-        player: who responds.
+    There is one policy per seat; the player's own is not looked at, but has to be there.
     """
     joint = {key: odds for policy in policies for key, odds in policy.items()}
     found = pyspiel.TabularBestResponse(tree.game, player, joint)

@@ -108,12 +108,9 @@ def linear_relation(
     """Return the zero-determinant vector that enforces own - l = (other - l) / slope.
 
     p_CC = 1 - phi(1-s)(R-l), p_CD = 1 - phi(s(l-S) + (T-l)), p_DC = phi((l-S) + s(T-l)),
-    p_DD = phi(1-s)(l-P) (Press, Dyson 2012; Stewart, Plotkin 2013).
-
-    Args:
-        slope: s, one over the factor of extortion.
-        scale: phi, over 0; how fast it answers.
-        generous: take the baseline l = R instead of l = P, which is extortion.
+    p_DD = phi(1-s)(l-P) (Press, Dyson 2012; Stewart, Plotkin 2013). s is the slope, one over the
+    factor of extortion; phi, over 0, is the scale: how fast it answers. The baseline l is P, which
+    is extortion, or R if `generous`.
 
     >>> tuple(round(9 * q, 6) for q in linear_relation(1 / 2, 1 / 9)(3, 0, 5, 1))
     (8.0, 4.5, 3.0, 0.0)
@@ -176,14 +173,7 @@ def always(share: float) -> Vector:
 
 
 def known(name: str, request: Request, env_id: str, key: str) -> Mapping[str, Any]:
-    """Return the info of a request, or raise ConfigError where a strategy has nothing to go by.
-
-    Args:
-        name: of the strategy.
-        request: what it is asked.
-        env_id: the environment that it plays.
-        key: what only the info of that environment has.
-    """
+    """Return the info of a request; ConfigError where it lacks what only an environment's has."""
     info = request.info
     if key not in info or "history" not in info:
         raise ConfigError(f"{name} plays {env_id} only, not {info.get('env_id') or 'this'}")
@@ -250,7 +240,6 @@ STRATEGIES: dict[str, Callable[[], Agent]] = {
     **{name: functools.partial(MemoryOne, name, *given) for name, given in MEMORY_ONE.items()},
     **{name: functools.partial(IteratedStrategy, name, rule) for name, rule in RULES.items()},
 }
-"""Every strategy by name."""
 
 
 # ---- Players that learn within an episode --------------------------------------------------------
@@ -305,4 +294,3 @@ LEARNERS: dict[str, Callable[[], Agent]] = {
     "fictitious_play": functools.partial(Learner, "fictitious_play", fictitious_play),
     "regret_matching": functools.partial(Learner, "regret_matching", regret_matching),
 }
-"""Every learner by name."""

@@ -18,7 +18,13 @@ import pyspiel
 
 from coevo.agents.agent import Request
 from coevo.agents.scripted import MoveAgent, expert_replies
-from coevo.agents.strategies.game_tree import GameTree, Policy, game_tree, turn_based_key
+from coevo.agents.strategies.game_tree import (
+    GameTree,
+    Policy,
+    best_response,
+    game_tree,
+    turn_based_key,
+)
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.task import Replies
 from coevo.envs.games.openspiel import load_game
@@ -131,10 +137,8 @@ class Tabular(Solution):
 class OracleAgent(MoveAgent):
     """Plays the best known move of every OpenSpiel game that it can solve.
 
-    Where moves are texts it says what the environment's expert says at its best.
-
-    Args:
-        simulations: per move, where tree search has to do.
+    Where moves are texts it says what the environment's expert says at its best. `simulations` are
+    those of a move, where tree search has to do.
     """
 
     name = "oracle"
@@ -166,10 +170,6 @@ class OracleAgent(MoveAgent):
 
 def solve(game: str, simulations: int = SIMULATIONS) -> Solution:
     """Solve a game, once per process.
-
-    Args:
-        game: OpenSpiel game string.
-        simulations: of the tree search, where it has to do.
 
     Raises:
         ConfigError: there is no oracle for this kind of game, or it is too large.
@@ -220,17 +220,34 @@ def equilibrium(game: pyspiel.Game, tree: GameTree) -> Tabular:
 
 
 def best_pair(game: pyspiel.Game, tree: GameTree) -> Tabular:
-    """Try every deterministic policy of player 0 with player 1's best response to it."""
+    """Return the best of all `pairs`; of equal ones the first."""
     best_value, best = -np.inf, {}
-    for policy in _deterministic_policies(tree):
-        response = pyspiel.TabularBestResponse(tree.game, 1, policy)
-        value = response.value_from_state(tree.game.new_initial_state())
+    for value, policy in pairs(tree):
         if value > best_value + 1e-12:
-            best_value = value
-            best = policy | _pure(tree, response.get_best_response_actions(), 1)
+            best_value, best = value, policy
     solution = Tabular(game, best)
     solution.label, solution.exact, solution.exploitability = "best pair", True, 0.0
     return solution
+
+
+def pairs(tree: GameTree) -> Iterator[tuple[float, Policy]]:
+    """Return every deterministic policy of player 0 with player 1's best response to it.
+
+    Before it stands the payoff of both.
+
+    Raises:
+        ConfigError: there are more than `JOINT_POLICIES`.
+    """
+    own, other = ([d for d in tree.decisions if d.player == p] for p in range(2))
+    choices = [d.state.legal_actions(0) for d in own]
+    count = np.prod([float(len(c)) for c in choices])
+    if count > JOINT_POLICIES:
+        raise ConfigError(f"{tree.game}: player 0 has {count:.0f} policies, too many to try")
+    anything = {d.key: _pure(d.state, 1, d.state.legal_actions(1)[0]) for d in other}
+    for actions in itertools.product(*choices):
+        first = {d.key: _pure(d.state, 0, a) for d, a in zip(own, actions, strict=True)}
+        best = best_response(tree, [first, anything], 1)
+        yield best.value, first | best.policy
 
 
 def state_of(game: pyspiel.Game, info: Mapping[str, Any]) -> pyspiel.State:
@@ -270,25 +287,5 @@ def _probabilities(pairs: list[tuple[int, float]]) -> np.ndarray:
     return odds / odds.sum()
 
 
-def _deterministic_policies(tree: GameTree) -> Iterator[Policy]:
-    """Return every deterministic policy of player 0, with player 1 playing anything."""
-    own = [d for d in tree.decisions if d.player == 0]
-    choices = [d.state.legal_actions(0) for d in own]
-    count = np.prod([float(len(c)) for c in choices])
-    if count > JOINT_POLICIES:
-        raise ConfigError(f"{tree.game}: player 0 has {count:.0f} policies, too many to try")
-    other = _pure(tree, {}, 1)
-    for actions in itertools.product(*choices):
-        chosen = {d.key: a for d, a in zip(own, actions, strict=True)}
-        yield other | _pure(tree, chosen, 0)
-
-
-def _pure(tree: GameTree, chosen: Mapping[str, int], player: int) -> Policy:
-    """Return probability 1 to the chosen action, or to the first where none was chosen."""
-    policy: Policy = {}
-    for d in tree.decisions:
-        if d.player == player:
-            legal = d.state.legal_actions(player)
-            pick = chosen.get(d.key, legal[0])
-            policy[d.key] = [(a, float(a == pick)) for a in legal]
-    return policy
+def _pure(state: pyspiel.State, player: int, action: int) -> list[tuple[int, float]]:
+    return [(a, float(a == action)) for a in state.legal_actions(player)]

@@ -32,7 +32,6 @@ class SplitStrategy(MoveAgent):
         raise NotImplementedError(f"{type(self).__name__} must define wanted")  # abstract
 
     def speech(self, request: Request) -> Replies:
-        """Say the own hand, then claim."""
         info = known(self.name, request, SPLIT, "coins")
         legal = request.info["legal_actions"]
         if not legal:
@@ -63,4 +62,3 @@ class WelfareMax(SplitStrategy):
 
 
 SPLIT_STRATEGIES: dict[str, Callable[[], Agent]] = {"greedy": Greedy, "welfare_max": WelfareMax}
-"""Every strategy by name."""

@@ -27,6 +27,7 @@ class ReportedRun:
 
     path: Path
     environment: str
+    """Short name."""
     algorithm: str
     seed: int
     result: Mapping[str, Any] = field(default_factory=dict)
@@ -56,6 +57,7 @@ def kind(folder: Path) -> str:
 
 
 def beside(folder: Path) -> list[str]:
+    """Return the names of the folders that lie in the same folder."""
     parent = folder.parent
     return [p.name for p in parent.iterdir() if p.is_dir()] if parent.is_dir() else []
 

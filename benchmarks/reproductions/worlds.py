@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -15,7 +14,7 @@ from torch import Tensor, nn
 
 from coevo.agents.policy import Policy
 from coevo.agents.population import MakePolicy
-from coevo.agents.table import Rows, TabularPolicy
+from coevo.agents.table import TabularPolicy
 from coevo.envs.core.config import config, real
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import AECFactory, RawFactory, turn_based
@@ -25,7 +24,6 @@ from coevo.envs.core.task import Task
 
 SEAT = "player_0"
 C = TypeVar("C")
-T = TypeVar("T")
 
 
 def world(task: type[Task[Any]], about: str, **fields: Any) -> tuple[RawFactory, AECFactory]:
@@ -41,6 +39,7 @@ class Micro(ProtocolTask[C]):
     """A protocol whose questions are one line, the same in both styles: `terse` of what it asks."""
 
     about: ClassVar[str] = ""
+    """The rules in a sentence."""
 
     def rules(self, seat: str) -> str:
         return f"{self.about} You are {seat}."
@@ -72,32 +71,17 @@ class OneMove(Micro[C]):
         """Draw the problem; return the question and the moves."""
 
     def pay(self) -> float:
+        """Return the payoff of the move."""
         return 0.0
 
 
 def numbered(count: int) -> tuple[str, ...]:
-    return tuple(map(str, range(count)))
+    """Return numbers from 0 as moves.
 
-
-class ReadRows(Rows, Generic[T]):
-    """Rows for a model that reads prompts; all copies of the model share them.
-
-    Args:
-        read: what the model sees of the messages of a prompt.
+    >>> numbered(3)
+    ('0', '1', '2')
     """
-
-    def __init__(self, read: Callable[[Sequence[str]], T]) -> None:
-        super().__init__()
-        self._read, self._seen = read, list[T]()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self
-
-    def seen(self, row_N: Tensor) -> list[T]:
-        """Return what the model sees of the prompts of some rows."""
-        new = list(self.of)[len(self._seen) :]
-        self._seen += [self._read(json.loads(key)[0]) for key in new]
-        return [self._seen[row] for row in row_N.tolist()]
+    return tuple(map(str, range(count)))
 
 
 # ---- Bandits -----------------------------------------------------------------------------------
@@ -160,6 +144,11 @@ raw_env, env = world(Bandit, "arms in contexts", kind="cooperative", seats=1)
 
 
 def arms(count: int) -> tuple[str, ...]:
+    """Return the names of arms.
+
+    >>> arms(2)
+    ('a0', 'a1')
+    """
     return tuple(f"a{i}" for i in range(count))
 
 

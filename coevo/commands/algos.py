@@ -17,6 +17,7 @@ from coevo.trainers.loss import LossConfig
 from coevo.trainers.steps import POLICY_GRADIENT
 
 SOURCE = 24
+"""Longest name of a source in the list."""
 
 
 def run(args: Algos) -> int:
@@ -31,6 +32,7 @@ def run(args: Algos) -> int:
 
 
 def describe(config: Algorithm) -> dict[str, Any]:
+    """Return everything about an algorithm as plain JSON values."""
     tree = plain(config)
     names = [name for name in ABOUT if name not in ("published", "variants")]
     if config.cycle == POLICY_GRADIENT:
@@ -46,7 +48,11 @@ def describe(config: Algorithm) -> dict[str, Any]:
 
 
 def settings(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Return the dotted name and the value of every setting, in the spelling of `--set`."""
+    """Return the dotted name and the value of every setting, in the spelling of `--set`.
+
+    >>> dict(settings({"optim": {"lr": 0.1}, "loss": {"regularise": [{"name": "kl", "coef": 1}]}}))
+    {'optim.lr': 0.1, 'loss.regularise.kl.name': 'kl', 'loss.regularise.kl.coef': 1}
+    """
     for key, value in tree.items():
         if isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
             value = {part["name"]: part for part in value}
@@ -64,6 +70,9 @@ def in_short(config: Algorithm) -> tuple[str, ...]:
 
     Advantage: credit / baseline / normalisation, then transforms. Loss: the ratio where it is not
     that of a token, then the surrogate with its clip bounds.
+
+    >>> in_short(ALGORITHMS["dapo"])[:3]
+    ('outcome / group_mean / group_std', 'dual_clip 0.2,0.28', 'token_mean')
     """
     if config.cycle != POLICY_GRADIENT:
         return (in_words(config.cycle), *filter(None, [", ".join(_more(config))]))
@@ -124,7 +133,11 @@ def _more(config: Algorithm) -> Iterator[str]:
 
 
 def source(config: Algorithm) -> str:
-    """Shorten a paper to its number at arXiv, or to author and year."""
+    """Shorten a paper to its number at arXiv, or to author and year; without a comma to its start.
+
+    >>> source(ALGORITHMS["grpo"]), source(ALGORITHMS["reinforce"])
+    ('2402.03300', 'Williams 1992')
+    """
     author, _, last = config.paper.partition(", ")
     last = last.rpartition(", ")[2]
     if last.startswith("arXiv "):
@@ -188,6 +201,7 @@ def _show(config: Algorithm) -> None:
 def _rows(
     ours: Mapping[str, Any], published: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[object, ...]]:
+    """Put every setting beside what was published for it, or for the component it belongs to."""
     left = dict(published)
     for key, value in ours.items():
         for whole in [k for k in left if key.startswith(f"{k}.")]:

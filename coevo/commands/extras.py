@@ -14,6 +14,7 @@ TRAIN = (
 )
 COMPARE = (*TRAIN, "choix", "networkx", "openskill", "pyarrow")
 EXTRAS = {"": (), "train": TRAIN, "compare": COMPARE}
+"""Extra -> the packages that it installs."""
 
 
 def check_extra(args: Command) -> None:
@@ -26,7 +27,11 @@ def check_extra(args: Command) -> None:
 
 
 def extra_of(package: str) -> str | None:
-    """Return the extra that installs a package."""
+    """Return the extra that installs a package.
+
+    >>> extra_of("torch"), extra_of("openskill"), extra_of("unheard")
+    ('train', 'compare', None)
+    """
     return next((extra for extra, packages in EXTRAS.items() if package in packages), None)
 
 

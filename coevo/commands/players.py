@@ -92,7 +92,11 @@ def sampling(
 
 
 def sampling_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `--set` changes of sampling; a measurement has nothing else to be set."""
+    """Return what `--set` changes of sampling; a measurement has nothing else to be set.
+
+    >>> sampling_changes({"sampling.top_p": 0.9}), sampling_changes({"sampling": {"top_k": 4}})
+    ({'top_p': 0.9}, {'top_k': 4})
+    """
     found: dict[str, Any] = {}
     for key, value in changes.items():
         first, _, name = key.partition(".")
@@ -129,12 +133,20 @@ def agent(
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Return names that commas separate."""
+    """Return names that commas separate.
+
+    >>> names("starter, runs/a,")
+    ('starter', 'runs/a')
+    """
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def settings(given: tuple[str, ...], option: str) -> dict[str, Any]:
-    """Read key=value pairs; numbers and truth values as in YAML."""
+    """Read key=value pairs; numbers and truth values as in YAML.
+
+    >>> settings(("a=1", "b=x=y"), "--set")
+    {'a': 1, 'b': 'x=y'}
+    """
     found = {}
     for pair in given:
         key, equals, value = pair.partition("=")

@@ -16,6 +16,7 @@ from coevo.trainers.files import storage
 
 
 def run(args: StarterLesson) -> int:
+    """Teach, and say where the model lies."""
     players.quiet()
     if not args.out:
         raise ConfigError("coevo starter lesson needs --out DIR, where the model is saved")

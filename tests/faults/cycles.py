@@ -18,7 +18,7 @@ from coevo.trainers.algorithms import algorithm
 from coevo.trainers.algorithms.two_level import cycle as two_level
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.samplers import Evolve
+from coevo.trainers.samplers.evolve import Evolve
 from coevo.trainers.steps import Every, InnerRun
 
 KUHN, DILEMMA = "coevo/kuhn_poker-v0", "coevo/iterated_game-v0"

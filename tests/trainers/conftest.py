@@ -9,10 +9,10 @@ from coevo.agents.population import PastSelves
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.config import assign
 from coevo.envs.rewards import REWARDS
-from coevo.trainers.algorithm import EmaMagnet, ValueCritic
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.components import Gae, SeatEma
 from coevo.trainers.config import TrainConfig
+from coevo.trainers.learners.settings import EmaMagnet, ValueCritic
 from coevo.trainers.losses import Policy
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import policy_gradient

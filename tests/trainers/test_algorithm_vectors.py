@@ -26,7 +26,8 @@ from coevo.trainers.components import (
 )
 from coevo.trainers.components.base import Denominators
 from coevo.trainers.loss import policy_loss
-from coevo.trainers.samplers import TaskStats, replay_weight
+from coevo.trainers.samplers.replay import replay_weight
+from coevo.trainers.samplers.tasks import TaskStats
 from tests.trainers.forms import loss_inputs
 
 

@@ -35,7 +35,7 @@ from coevo.trainers.components import (
     TokenMis,
     TokenTis,
 )
-from coevo.trainers.samplers import RemixReplay
+from coevo.trainers.samplers.replay import RemixReplay
 
 EVERY = [
     *((name, None) for name in ALGORITHMS),

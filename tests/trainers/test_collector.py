@@ -16,9 +16,9 @@ from coevo.trainers.build import build
 from coevo.trainers.components import GreedyBaseline, Kl, TokenTis
 from coevo.trainers.loss import LossConfig
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.samplers import RefillError, RemixReplay, SpearReplay
 from coevo.trainers.samplers.allocate import Knapsack, Vade
-from coevo.trainers.samplers.selection import KeepDynamic
+from coevo.trainers.samplers.replay import RemixReplay, SpearReplay
+from coevo.trainers.samplers.selection import KeepDynamic, RefillError
 
 REMIX = {
     "collect.replay": RemixReplay(share=0.9, until=4),

@@ -19,8 +19,9 @@ from coevo.trainers import loop
 from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.config import Environment, TrainConfig, config_text, load_config
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.samplers import Evolve, Proposal, Source
 from coevo.trainers.samplers.allocate import Knapsack
+from coevo.trainers.samplers.curriculum import Proposal, Source
+from coevo.trainers.samplers.evolve import Evolve
 
 KUHN, DILEMMA = "coevo/kuhn_poker-v0", "coevo/iterated_game-v0"
 BOTH = {KUHN: 3, DILEMMA: {"weight": 1, "options": {"rounds": 2}, "skill": "trust"}}

@@ -12,7 +12,7 @@ from coevo.envs.core.config import assign, components, read
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
 from coevo.trainers.advantage import advantages
-from coevo.trainers.algorithm import EmaMagnet, OptimConfig, SnapshotMagnet
+from coevo.trainers.algorithm import OptimConfig
 from coevo.trainers.batch import Batch
 from coevo.trainers.build import build
 from coevo.trainers.components import (
@@ -31,7 +31,7 @@ from coevo.trainers.components import (
 from coevo.trainers.components.base import Denominators
 from coevo.trainers.learners import learner as learner_module
 from coevo.trainers.learners.learner import Objective
-from coevo.trainers.learners.settings import schedule
+from coevo.trainers.learners.settings import EmaMagnet, SnapshotMagnet, schedule
 from coevo.trainers.loss import LossConfig, policy_loss
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import policy_gradient

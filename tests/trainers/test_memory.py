@@ -17,7 +17,7 @@ from coevo.trainers.build import build
 from coevo.trainers.components import Kl
 from coevo.trainers.learners import room
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.samplers import RemixReplay
+from coevo.trainers.samplers.replay import RemixReplay
 from coevo.trainers.steps import policy_gradient
 
 

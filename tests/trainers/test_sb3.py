@@ -26,8 +26,7 @@ from coevo.trainers.sb3.hyperparameters import (
     SelfPlay,
     baseline,
 )
-from coevo.trainers.sb3.learner import SB3Learner
-from coevo.trainers.sb3.past import PastSelves
+from coevo.trainers.sb3.learner import PastSelves, SB3Learner
 from coevo.trainers.sb3.train import SB3Run, sb3_updates
 
 pytest.importorskip("stable_baselines3")

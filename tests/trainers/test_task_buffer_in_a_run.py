@@ -9,7 +9,7 @@ from coevo.trainers import loop
 from coevo.trainers.collect.metrics import outcomes
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 from coevo.trainers.run_folder import RunFolder
-from coevo.trainers.samplers import KeptTasks
+from coevo.trainers.samplers.task_buffer import KeptTasks
 
 ENV = "coevo/search_self_play-v0"
 ITEMS = [

@@ -23,10 +23,11 @@ from coevo.envs import make
 from coevo.envs.core.config import assign, plain, read
 from coevo.envs.core.errors import CoevoError, DataError
 from coevo.trainers import checkpoint, loop
-from coevo.trainers.algorithm import Algorithm, EmaMagnet
+from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.build import build
 from coevo.trainers.components import Kl, MagnetKl
+from coevo.trainers.learners.settings import EmaMagnet
 from coevo.trainers.run_folder import RunFolder
 
 ADAPTERS = {

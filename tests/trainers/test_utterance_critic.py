@@ -6,9 +6,9 @@ import torch
 
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
-from coevo.trainers.algorithm import UtteranceCritic
 from coevo.trainers.build import build
 from coevo.trainers.components import NoBaseline, TdCritic
+from coevo.trainers.learners.settings import UtteranceCritic
 from coevo.trainers.learners.utterance_critic import UtteranceCriticNet
 from coevo.trainers.run_folder import RunFolder
 

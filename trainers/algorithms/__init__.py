@@ -1,4 +1,7 @@
-"""The table of algorithms; adding one is a file here and its name in `GROUPS`."""
+"""The table of algorithms; adding one is a file here and its name in `GROUPS`.
+
+What a record leaves out of its advantage and its loss is as in `grpo`.
+"""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -51,13 +54,7 @@ ABOUT = (
 def algorithm(
     name: str, variant: str | None = None, changes: Mapping[str, Any] | None = None
 ) -> Algorithm:
-    """Return an algorithm with a named variant and further changes applied.
-
-    Args:
-        name: key of ALGORITHMS.
-        variant: one of its variants.
-        changes: dotted setting -> value or tree; see `coevo.envs.core.config.assign`.
-    """
+    """Return an algorithm with a named variant and further changes: dotted setting -> value."""
     if name not in ALGORITHMS:
         raise unknown("algorithm", name, ALGORITHMS)
     for place in changes or {}:

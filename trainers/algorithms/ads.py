@@ -1,16 +1,15 @@
 """ADS: look further ahead as early milestones are reached (arXiv 2310.07433).
 
-gamma(k) = alpha^(1/k): a reward k turns ahead weighs alpha. k starts at a fifth of the horizon and
-grows, at most five turns per batch, while plays reach nine tenths of an expert's milestones
-within k turns. Late rewards that mislead are not seen before the way to them is learnt.
+A reward k turns ahead weighs alpha. k starts at a fifth of the horizon and grows, at most five
+turns per batch, while plays reach nine tenths of an expert's milestones within k turns. Late
+rewards that mislead are not seen before the way to them is learnt.
 
 The source scores images against demonstrations (longest increasing subsequence of nearest expert
-frames); the version for text counts what the component `milestones` pays, 1 for each one reached
-in order. Here a legal reply is one, which every game has; a task with real ones names its own
+frames); the version for text counts what the component `milestones` pays, 1 for each one reached in
+order. Here a legal reply is one, which every game has; a task with real ones names its own
 component. Everything else is REINFORCE.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 CODE = "released code"
@@ -22,7 +21,7 @@ ALGORITHM = p.Algorithm(
     formula=r"Y_t = r_t + \gamma_k Y_{t+1}, \quad \gamma_k = \alpha^{1/k}, \quad k \leftarrow k "
     r"+ 1 \text{ while milestones are met}",
     status="vectors",
-    rewards=(Format(legal=1.0),),
+    rewards=(p.Format(legal=1.0),),
     collect=p.CollectConfig(episodes=512),
     advantage=p.AdvantageConfig(
         reward_weights={"format": 0.05},

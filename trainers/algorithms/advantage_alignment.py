@@ -24,9 +24,7 @@ Seats stand beside each other by their rounds. Left out: the critic that the rel
 an ablation, and its switches that were off; adapters (LoRA), whose place full weights take.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import SMALL
 
 CODE = "released code (AdAlignLLM)"
 SPLIT = {
@@ -46,7 +44,7 @@ ALGORITHM = p.Algorithm(
     status="model",
     reproductions=("aa_ipd", "aa_split", "aa_starter"),
     population=p.PastSelves(every=10, size=30, latest=0.5),
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=128, group_size=8),
     advantage=p.AdvantageConfig(
         reward_weights={"payoff": 0.2},
@@ -74,7 +72,7 @@ ALGORITHM = p.Algorithm(
             "0.5 (dilemma), 1.0 (split), 2.0 (trust and split)", CODE
         ),
         "loss.regularise.entropy.coef": p.Published("0.01 (dilemma), else 0", CODE),
-        "optim.lr": p.Published(3e-6, CODE, SMALL),
+        "optim.lr": p.Published(3e-6, CODE, p.SMALL),
         "collect.episodes": p.Published("128 (dilemma), 64", CODE),
         "collect.group_size": p.Published(
             "8; the whole batch of 128 (dilemma)",

@@ -10,9 +10,7 @@ policy's hidden state here; iterations in which only the critics learn; the opti
 every token. See `trainers/learners/utterance_critic.py`.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 CODE = "released code"
 
@@ -21,7 +19,7 @@ ALGORITHM = p.Algorithm(
     summary="double critics of whole replies, policy gradient over their tokens",
     paper="Zhou et al. 2024, ArCHer, arXiv 2402.19446",
     formula=r"A_k = \min_c Q_c(s_k, a_k) - \min_c V_c(s_k) \\ L = -A_k \log \pi(a_k \mid s_k)",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512),
     advantage=p.AdvantageConfig(
         credit=p.TdCritic(), baseline=p.NoBaseline(), normalise=p.NoNormalisation()
@@ -34,8 +32,8 @@ ALGORITHM = p.Algorithm(
         "critic.tau": p.Published(0.1, CODE),
         "critic.passes": p.Published(50, CODE, "per batch there, of old replies"),
         "critic.lr": p.Published("1e-5 to 2e-5", CODE, "heads only, no network"),
-        "optim.lr": p.Published("1e-6 to 1e-5", CODE, SMALL),
+        "optim.lr": p.Published("1e-6 to 1e-5", CODE, p.SMALL),
         "optim.epochs": p.Published(3, CODE, "one step is on-policy"),
-        "collect.episodes": p.Published("128 (WebShop 512)", CODE, CHEAP),
+        "collect.episodes": p.Published("128 (WebShop 512)", CODE, p.CHEAP),
     },
 )

@@ -15,9 +15,7 @@ beside 0.2 of the payoff. In effect the payoff alone teaches; give rewards of on
 decomposition. A batch of equal p has plain centring, where changyi7231/BNPO@a9c51b9 divides by 0.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, RANGE, SMALL
 
 ALGORITHM = p.Algorithm(
     name="bnpo",
@@ -27,24 +25,19 @@ ALGORITHM = p.Algorithm(
     r"\alpha, \beta \text{ from the mean and variance of } p \text{ over the batch}",
     status="formula",
     reproductions=("bnpo_optimum",),
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        compose=p.Decoupled(),
-        credit=p.Outcome(),
-        baseline=p.GroupMean(),
-        normalise=p.BetaPdf(low=-2.0, high=2.0),
-    ),
+    advantage=p.AdvantageConfig(compose=p.Decoupled(), normalise=p.BetaPdf(low=-2.0, high=2.0)),
     loss=p.LossConfig(
         surrogate=p.DualClip(eps_lo=0.2, eps_hi=0.28, c=10.0), aggregate=p.SeqMeanTokenSum()
     ),
     optim=p.OptimConfig(lr=1e-3),
     published={
-        "advantage.normalise": p.Published("beta_pdf(low=0, high=1)", "paper", RANGE),
+        "advantage.normalise": p.Published("beta_pdf(low=0, high=1)", "paper", p.RANGE),
         "loss.surrogate": p.Published("dual_clip(c=10, eps_hi=0.28)", "released code"),
-        "optim.lr": p.Published(1e-6, "released code", SMALL),
+        "optim.lr": p.Published(1e-6, "released code", p.SMALL),
         "optim.warmup": p.Published(10, "released code", "runs end by a budget"),
-        "collect.episodes": p.Published("32 prompts", "released code", CHEAP),
-        "collect.group_size": p.Published(16, "released code", CHEAP),
+        "collect.episodes": p.Published("32 prompts", "released code", p.CHEAP),
+        "collect.group_size": p.Published(16, "released code", p.CHEAP),
     },
 )

@@ -5,7 +5,6 @@ bounded weight, where a clipped loss would drop it. The variant `cap` has an upp
 in TRL, whose `epsilon_high` is that bound itself and not added to 1.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -14,11 +13,8 @@ ALGORITHM = p.Algorithm(
     paper="MiniMax 2025, MiniMax-M1, arXiv 2506.13585",
     formula=r"L_t = -\sg[\clip(s_t, 1 - \epsilon_\lo, 1 + \epsilon_\hi)] A_t \log \pi_t",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
-    ),
     loss=p.LossConfig(
         surrogate=p.Cispo(form="clip", eps_lo=0.2, eps_hi=0.28), aggregate=p.TokenMean()
     ),

@@ -1,13 +1,10 @@
 """Clip-Cov: some tokens that would cost most entropy do not teach (arXiv 2505.22617).
 
-cov_t = (A_t - mean A)(logp_t - mean logp) over the tokens of a mini-batch. Among tokens with
-1 < cov < 5 a share of all tokens, drawn at random and at least one, is silenced. The clip of the
-loss itself is opened to 1/1. The bounds suppose advantages of unit variance, as GRPO's are.
+Means are over the tokens of a mini-batch; the share is one of all tokens, at least one of them. The
+clip of the loss itself is opened to 1/1. The bounds suppose advantages of unit variance, as GRPO's.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import SMALL
 
 CODE = "released scripts"
 
@@ -20,11 +17,8 @@ ALGORITHM = p.Algorithm(
     status="toy",
     shows="more entropy at almost the same success; no gain in accuracy",
     reproductions=("cov_entropy",),
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
-    ),
     loss=p.LossConfig(
         surrogate=p.PpoClip(eps_lo=1.0, eps_hi=1.0),
         token_masks=(p.ClipCov(ratio=2e-4, lb=1.0, ub=5.0),),
@@ -34,6 +28,6 @@ ALGORITHM = p.Algorithm(
     published={
         "loss.token_masks.clip_cov.ratio": p.Published(2e-4, CODE),
         "loss.surrogate.eps_lo": p.Published(1.0, CODE),
-        "optim.lr": p.Published("5e-7 (7B), 1e-6 (32B)", CODE, SMALL),
+        "optim.lr": p.Published("5e-7 (7B), 1e-6 (32B)", CODE, p.SMALL),
     },
 )

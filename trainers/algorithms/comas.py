@@ -23,9 +23,7 @@ others, and its author counts as one who finds it right: the paper has them in w
 Left out: replies that hit the length limit teach here, and are masked in the code.
 """
 
-from coevo.envs.rewards import Interaction
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 CODE = "paper and released configuration"
 
@@ -38,19 +36,18 @@ ALGORITHM = p.Algorithm(
     shows="a gain where the judges know a little, and none where they do not",
     reproductions=("comas_tabular", "comas_lm", "comas_starter"),
     population=p.Separate(),
-    rewards=(Interaction(),),
+    rewards=(p.Interaction(),),
     collect=p.CollectConfig(episodes=64),
     advantage=p.AdvantageConfig(
         credit=p.ToGo(gamma=0.0), baseline=p.NoBaseline(), normalise=p.TokenStd(by="policy")
     ),
-    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
     optim=p.OptimConfig(lr=3e-4, beta2=0.999, weight_decay=0.0, grad_norm=1.0),
     published={
         "population": p.Published("separate, 4 agents (2 in ablations)", CODE),
-        "collect.episodes": p.Published("64 (16 questions, each 4 times)", CODE, CHEAP),
+        "collect.episodes": p.Published("64 (16 questions, each 4 times)", CODE, p.CHEAP),
         "advantage.kl_in_reward": p.Published(0.0, CODE),
         "loss.surrogate.eps_lo": p.Published(0.2, CODE),
-        "optim.lr": p.Published(1e-6, CODE, SMALL),
+        "optim.lr": p.Published(1e-6, CODE, p.SMALL),
         "optim.epochs": p.Published(1, CODE),
         "optim.weight_decay": p.Published(0.0, CODE),
         "optim.grad_norm": p.Published(1.0, CODE),
@@ -58,8 +55,8 @@ ALGORITHM = p.Algorithm(
     variants={
         "role": {"advantage.normalise.by": "policy+role"},
         "shared": {"population": p.Shared()},
-        "no_scoring": {"rewards": (Interaction(ablate="scoring"),)},
-        "no_evaluation": {"rewards": (Interaction(ablate="evaluation"),)},
+        "no_scoring": {"rewards": (p.Interaction(ablate="scoring"),)},
+        "no_evaluation": {"rewards": (p.Interaction(ablate="evaluation"),)},
         "kl": {"advantage.kl_in_reward": 0.01},
     },
 )

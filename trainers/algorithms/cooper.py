@@ -20,7 +20,6 @@ reward model before the run (give it as `judges.judge.model`), and masking of wh
 
 from coevo.envs.core.config import plain
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 PAPER = "paper and released code"
 FIT = p.Update(losses=(p.BradleyTerry(),))
@@ -51,9 +50,9 @@ ALGORITHM = p.Algorithm(
     optim_of={"judge": {"lr": 1e-3, "weight_decay": 0.01}},
     published={
         "collect.group_size": p.Published(16, PAPER),
-        "collect.episodes": p.Published("prompts of a batch, 16 each", PAPER, CHEAP),
-        "optim.lr": p.Published(1e-6, PAPER, SMALL),
-        "optim_of.judge.lr": p.Published(1e-5, PAPER, SMALL),
+        "collect.episodes": p.Published("prompts of a batch, 16 each", PAPER, p.CHEAP),
+        "optim.lr": p.Published(1e-6, PAPER, p.SMALL),
+        "optim_of.judge.lr": p.Published(1e-5, PAPER, p.SMALL),
         "optim_of.judge.weight_decay": p.Published(0.01, PAPER),
     },
     variants={

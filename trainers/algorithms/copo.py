@@ -1,18 +1,15 @@
 """COPO: groups that agree learn from how they compare with other groups (arXiv 2508.04138).
 
-A = w A_local + (1 - w) A_global: GRPO inside the group, and the group's mean against the means of
-all groups, over their deviation. w = sigmoid(gamma (H - rho)), H the entropy of the final answers
-of the group, here the last moves. Where all plays end alike, GRPO is silent and the global part
-speaks; starts that are all won are pushed up, all lost down. Groups are those of a start and seat.
+GRPO inside the group, and the group's mean against the means of all groups. Answers are the last
+moves. Where all plays end alike, GRPO is silent and the global part speaks; starts that are all won
+are pushed up, all lost down. Groups are those of a start and seat.
 
-Inferred: read in the abstract and on pages of reviews. gamma, rho and the paper's special case
-for groups that are all wrong are not public (`global_only_if_any_correct` is one reading). The
-paper blends losses, which is the same until a ratio is clipped.
+Inferred: read in the abstract and on pages of reviews. gamma, rho and the paper's special case for
+groups that are all wrong are not public (`global_only_if_any_correct` is one reading). The paper
+blends losses, which is the same until a ratio is clipped.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 PAGE = "pages about the paper"
 
@@ -23,20 +20,17 @@ ALGORITHM = p.Algorithm(
     formula=r"A = w A_\GRPO + (1 - w) \frac{m_g - \mean m}{\std m + \epsilon}, \quad m_g = "
     r"\mean_g R \\ w = \sigmoid(5 (H - 0.5)), \quad H = \text{entropy of the answers of } g",
     status="inferred",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
     advantage=p.AdvantageConfig(
-        credit=p.Outcome(),
         baseline=p.GroupMean(by="group+agent"),
         normalise=p.GroupStd(by="group+agent"),
         transform=(p.BlendGlobal(gamma=5.0, rho=0.5, by="group+agent"),),
-        eps=1e-6,
     ),
-    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
     optim=p.OptimConfig(lr=1e-3),
     published={
-        "optim.lr": p.Published(1e-6, PAGE, SMALL),
-        "collect.episodes": p.Published("512 prompts", PAGE, CHEAP),
+        "optim.lr": p.Published(1e-6, PAGE, p.SMALL),
+        "collect.episodes": p.Published("512 prompts", PAGE, p.CHEAP),
         "collect.group_size": p.Published(6, PAGE),
     },
 )

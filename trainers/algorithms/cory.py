@@ -12,7 +12,6 @@ not exchange at all). Left out: the adaptive coefficient of the KL and the scali
 """
 
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import SMALL
 
 PAPER = "paper and released code, IMDB"
 
@@ -39,7 +38,7 @@ ALGORITHM = p.Algorithm(
         "population.exchange": p.Published(5, PAPER),
         "collect.episodes": p.Published(256, PAPER),
         "optim.epochs": p.Published(4, PAPER),
-        "optim.lr": p.Published(1.41e-5, PAPER, SMALL),
+        "optim.lr": p.Published(1.41e-5, PAPER, p.SMALL),
         "advantage.kl_in_reward": p.Published(
             "0.3, adaptive in the code; 0.01 on GSM8K",
             "paper and released code",

@@ -10,7 +10,6 @@ Left out: expert plays that are added to groups without a success; they need dat
 their own. A public third-party version masks whole groups instead; it is not the paper's.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -20,15 +19,8 @@ ALGORITHM = p.Algorithm(
     formula=r"A_i = \frac{R_i - \mean_g R}{\std_g R + \epsilon} \\ "
     r"A_i = 0 \text{ unless } |s_i - s_j| \ge \delta \text{ for a } j \text{ of the other kind}",
     status="inferred",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(),
-        baseline=p.GroupMean(),
-        normalise=p.GroupStd(),
-        transform=(p.PairGate(score="payoff", delta=0.1),),
-        eps=1e-6,
-    ),
-    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    advantage=p.AdvantageConfig(transform=(p.PairGate(score="payoff", delta=0.1),)),
     optim=p.OptimConfig(lr=1e-3),
 )

@@ -10,9 +10,7 @@ error: use `--set collect.select=keep_all` there. The overlong charge counts tok
 from `longest - buffer` on: set both to suit `--max-new-tokens`.
 """
 
-from coevo.envs.rewards import Format, OverlongPenalty
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import SMALL
 
 ALGORITHM = p.Algorithm(
     name="dapo",
@@ -21,12 +19,9 @@ ALGORITHM = p.Algorithm(
     formula=r"A_i = \frac{R_i - \mean_g R}{\std_g R + \epsilon}, \quad \text{groups with } 0 < "
     r"\text{accuracy} < 1 \\ L_t = -\min(s_t A, \clip(s_t, 1 - 0.2, 1 + 0.28) A)",
     status="vectors",
-    rewards=(Format(legal=0.05), OverlongPenalty(longest=20480, buffer=4096, factor=1.0)),
+    rewards=(p.Format(legal=0.05), p.OverlongPenalty(longest=20480, buffer=4096, factor=1.0)),
     collect=p.CollectConfig(
         episodes=512, group_size=8, select=p.KeepDynamic(low=-1e6, high=1e6, tries=10)
-    ),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
     loss=p.LossConfig(
         surrogate=p.DualClip(eps_lo=0.2, eps_hi=0.28, c=10.0), aggregate=p.TokenMean()
@@ -35,7 +30,7 @@ ALGORITHM = p.Algorithm(
     published={
         "loss.surrogate.eps_hi": p.Published(0.28, "paper"),
         "loss.surrogate.c": p.Published(10.0, "released recipe in verl"),
-        "optim.lr": p.Published(1e-6, "paper", SMALL),
+        "optim.lr": p.Published(1e-6, "paper", p.SMALL),
         "rewards.overlong_penalty.longest": p.Published(20480, "paper"),
         "rewards.overlong_penalty.buffer": p.Published(4096, "paper"),
         "collect.select": p.Published(

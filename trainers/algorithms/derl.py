@@ -20,13 +20,7 @@ from coevo.envs.core.config import plain
 from coevo.trainers import parts as p
 
 CODE = "paper and released code"
-FITNESS = p.AdvantageConfig(
-    credit=p.Outcome(),
-    baseline=p.GroupMean(),
-    normalise=p.GroupStd(),
-    eps=1e-6,
-    reward_weights={"payoff": 0.0},
-)
+FITNESS = p.AdvantageConfig(reward_weights={"payoff": 0.0})
 INNER = {
     "algorithm.cycle": plain(p.POLICY_GRADIENT),
     "algorithm.collect.episodes": 64,
@@ -51,7 +45,6 @@ ALGORITHM = p.Algorithm(
     ),
     collect=p.CollectConfig(episodes=8, group_size=8),
     advantage=FITNESS,
-    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
     optim=p.OptimConfig(lr=1e-3, epochs=4),
     published={
         "collect.episodes": p.Published(8, CODE),

@@ -10,9 +10,7 @@ the published paper. The last policy may cycle where preferences do; the average
 does not.
 """
 
-from coevo.envs.rewards import WinRate
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP
 
 PRACTICAL = (
     p.UpdateReference(),
@@ -40,13 +38,13 @@ ALGORITHM = p.Algorithm(
         p.Update(losses=(p.Dno(eta=0.5),)),
         p.FitRewards(),
     ),
-    rewards=(WinRate(),),
+    rewards=(p.WinRate(),),
     collect=p.CollectConfig(episodes=320, group_size=5, component="win_rate"),
     advantage=p.AdvantageConfig(reward_weights={"payoff": 0.0}),
     optim=p.OptimConfig(lr=1e-4, epochs=4),
     published={
         "collect.group_size": p.Published("5, and 1 of a teacher", "paper"),
-        "collect.episodes": p.Published("about 100 000 prompts", "paper", CHEAP),
+        "collect.episodes": p.Published("about 100 000 prompts", "paper", p.CHEAP),
     },
     variants={"practical": {"cycle": PRACTICAL}},
 )

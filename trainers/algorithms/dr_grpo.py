@@ -6,9 +6,7 @@ wrong answers. The longest reply is `sampling.max_new_tokens`, never a padded wi
 variant of the divisor forgets the rows (`sum_norm`). No KL.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 ALGORITHM = p.Algorithm(
     name="dr_grpo",
@@ -17,16 +15,14 @@ ALGORITHM = p.Algorithm(
     formula=r"A_i = R_i - \mean_g R \\ L = \frac{1}{B \, T_{\max}} \sum_{i,t} L_{i,t}, \quad "
     r"T_{\max} = \text{longest reply}",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.NoNormalisation()
-    ),
+    advantage=p.AdvantageConfig(normalise=p.NoNormalisation()),
     loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.ConstantMean()),
     optim=p.OptimConfig(lr=1e-3),
     published={
-        "optim.lr": p.Published(1e-6, "released code", SMALL),
-        "collect.episodes": p.Published("128 prompts", "released code", CHEAP),
+        "optim.lr": p.Published(1e-6, "released code", p.SMALL),
+        "collect.episodes": p.Published("128 prompts", "released code", p.CHEAP),
     },
     variants={"verl": {"loss.aggregate": p.SumNorm()}},
 )

@@ -20,9 +20,7 @@ that of the episode's mean reward, compared with the other episodes of the start
 `pooled`, which compares replies.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 CODE = "released code"
 
@@ -35,22 +33,21 @@ ALGORITHM = p.Algorithm(
     status="toy",
     shows="no spikes in tables; with the starter model only that learning is not worse",
     reproductions=("agent_norm", "dr_mas_spikes", "dr_mas_starter"),
-    rewards=(Format(legal=0.0, otherwise=-0.1),),
+    rewards=(p.Format(legal=0.0, otherwise=-0.1),),
     collect=p.CollectConfig(episodes=512, group_size=8),
     advantage=p.AdvantageConfig(
         credit=p.Outcome(own=("format", "unread")),
         baseline=p.GroupMean(by="group+agent"),
         normalise=p.GroupStd(by="group+agent"),
         weights="turn",
-        eps=1e-6,
     ),
     loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
     optim=p.OptimConfig(lr=1e-3),
     published={
-        "optim.lr": p.Published(1e-6, CODE, SMALL),
+        "optim.lr": p.Published(1e-6, CODE, p.SMALL),
         "population": p.Published("shared, or separate per agent", CODE),
         "rewards.format.otherwise": p.Published("-0.1 (mathematics), -0.01 (search)", CODE),
-        "collect.episodes": p.Published("32 or 128 prompts", CODE, CHEAP),
+        "collect.episodes": p.Published("32 or 128 prompts", CODE, p.CHEAP),
         "collect.group_size": p.Published("8 (mathematics), 5 (search)", CODE),
     },
     variants={

@@ -13,7 +13,6 @@ ours stops before it, so that a mini-batch does not move its own corridor.
 The paper adds the term to PPO and to GRPO; here to GRPO with a token mean.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 CODE = "released code"
@@ -24,13 +23,9 @@ ALGORITHM = p.Algorithm(
     paper="Xu et al. 2025, EPO, arXiv 2509.22576",
     formula=r"L = L_\clip - c \left( H_t - \lambda \alpha (\relu(\kappa_l \bar{H}_k - H_t) + "
     r"\relu(H_t - \kappa_r \bar{H}_k)) \right)",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
-    ),
     loss=p.LossConfig(
-        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
         regularise=(
             p.Epo(
                 coef=0.001, mode="hinge", kappa_l=0.0, kappa_r=2.0, alpha=0.1, lam=1.0, from_turn=0

@@ -30,7 +30,7 @@ ALGORITHM = p.Algorithm(
         curriculum=p.Evolve(info="regret", warmup=1, fresh=0.5, vary=0.5, size=4096),
     ),
     advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.LeaveOneOut(by="group+agent"), normalise=p.NoNormalisation()
+        baseline=p.LeaveOneOut(by="group+agent"), normalise=p.NoNormalisation()
     ),
     loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.SeqMeanTokenSum()),
     optim=p.OptimConfig(lr=1e-3),

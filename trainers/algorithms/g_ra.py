@@ -9,7 +9,6 @@ Inferred: read in the abstract; thresholds and the paper's full list of prioriti
 The inner algorithm is GRPO.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -20,15 +19,8 @@ ALGORITHM = p.Algorithm(
     status="inferred",
     shows="five turns of a table; the source trains software agents",
     reproductions=("gated_accumulation",),
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        compose=p.Gated(high=("payoff",), delta=0.5),
-        credit=p.Outcome(),
-        baseline=p.GroupMean(),
-        normalise=p.GroupStd(),
-        eps=1e-6,
-    ),
-    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    advantage=p.AdvantageConfig(compose=p.Gated(high=("payoff",), delta=0.5)),
     optim=p.OptimConfig(lr=1e-3),
 )

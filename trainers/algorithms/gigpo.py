@@ -12,7 +12,6 @@ part, as in equation 3 of the paper; langfengQ/DrMAS@19c632b counts every step o
 groups: one state of Kuhn poker stands for two cards of the other player.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 CODE = "released code"
@@ -24,11 +23,9 @@ ALGORITHM = p.Algorithm(
     formula=r"A_t = (R - \mean_g R) + w (Y_t - \mean_\state Y), \quad Y_t = \sum_{t' \ge t} "
     r"\gamma^{t' - t} r_{t'}",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
     advantage=p.AdvantageConfig(
-        credit=p.Outcome(),
-        baseline=p.GroupMean(),
         normalise=p.NoNormalisation(),
         transform=(p.AddStateGroup(w=1.0, gamma=0.95, mode="mean_norm"),),
     ),

@@ -1,10 +1,9 @@
 """GMPO: the geometric mean of a row's clipped ratios (arXiv 2507.20673).
 
--A exp(mean_t log s_t), log s_t held in [-eps_lo, eps_hi] where that makes the loss worse. One token
-with an extreme ratio moves a geometric mean less than an arithmetic one, so bounds can be wide.
+One token with an extreme ratio moves a geometric mean less than an arithmetic one, so bounds, which
+are on log s, can be wide.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -14,11 +13,8 @@ ALGORITHM = p.Algorithm(
     formula=r"L_i = -A_i \exp(\mean_t \clip(\log s_t, -\epsilon_\lo, \epsilon_\hi)), \quad "
     r"\text{clipped where the loss grows}",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
-    ),
     loss=p.LossConfig(surrogate=p.Gmpo(eps_lo=0.4, eps_hi=0.4), aggregate=p.SeqMeanTokenMean()),
     optim=p.OptimConfig(lr=1e-3, minibatches=2),
     published={"loss.surrogate.eps_hi": p.Published(0.4, "paper: ratios in (e^-0.4, e^0.4)")},

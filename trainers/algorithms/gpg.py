@@ -1,13 +1,11 @@
 """GPG: policy gradient with a group mean, made up for rows that teach nothing (arXiv 2504.02546).
 
-A = (B / n)(R - group mean), n the rows of groups whose outcomes differ (AMAP-ML/GPG@e096da8): as
-more groups agree, the gradient of the others is not diluted. No ratio, no clip, no KL. The variant
-`verl` counts the rows whose outcome is not 0 (volcengine/verl@b178a3cd5); with the reward for
-legal replies, or with payoffs of +-1, these are all rows and the factor is 1. The mean over tokens
-is verl's too; the authors' is a mean over replies.
+As more groups agree, the gradient of the others is not diluted (AMAP-ML/GPG@e096da8). No ratio, no
+clip, no KL. The variant `verl` counts the rows whose outcome is not 0 (volcengine/verl@b178a3cd5);
+with the reward for legal replies, or with payoffs of +-1, these are all rows and the factor is 1.
+The mean over tokens is verl's too; the authors' is a mean over replies.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -17,13 +15,10 @@ ALGORITHM = p.Algorithm(
     formula=r"A_i = \frac{B}{n} (R_i - \mean_g R), \quad n = \text{rows of groups that differ} "
     r"\\ L = -A \log \pi",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
     advantage=p.AdvantageConfig(
-        credit=p.Outcome(),
-        baseline=p.GroupMean(),
-        normalise=p.NoNormalisation(),
-        transform=(p.ActiveShare(of="group"),),
+        normalise=p.NoNormalisation(), transform=(p.ActiveShare(of="group"),)
     ),
     loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.TokenMean()),
     optim=p.OptimConfig(lr=1e-3),

@@ -6,7 +6,6 @@ variant. `tis` and `mis` correct for a sampler whose numerics differ from the tr
 log-probabilities are recomputed, and their ratio is truncated at 2 or masked outside 0.5 to 5.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -16,7 +15,7 @@ ALGORITHM = p.Algorithm(
     formula=r"A_i = \frac{R_i - \mean_g R}{\std_g R + \epsilon} \quad \text{(ddof 1)}",
     status="vectors",
     reproductions=("tis_cosine",),
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
     advantage=p.AdvantageConfig(
         credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6

@@ -1,10 +1,9 @@
 """GRPO for pass@k: only the best play of a group is paid, by its lead (arXiv 2503.19595).
 
-A = (best R - second best R) / (std + eps) for the best play and 0 for all others: what it adds to
-the best of k. A tie at the top gives nobody anything. Groups are those of a start and seat.
+That is what it adds to the best of k. A tie at the top gives nobody anything. Groups are those of a
+start and seat.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -13,14 +12,12 @@ ALGORITHM = p.Algorithm(
     paper="Tang et al. 2025, Inference Time Objectives, arXiv 2503.19595",
     formula=r"A_\best = \frac{R_\best - R_\second}{\std_g R + \epsilon}, \quad A_\others = 0",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
     advantage=p.AdvantageConfig(
-        credit=p.Outcome(),
         baseline=p.NoBaseline(),
         normalise=p.NoNormalisation(),
         transform=(p.BestOfGroup(std=True, by="group+agent"),),
     ),
-    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
     optim=p.OptimConfig(lr=1e-3),
 )

@@ -14,9 +14,7 @@ Left out: the sampling temperature that follows h, since the sampler knows no en
 last batch.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 CODE = "released code"
 
@@ -29,23 +27,16 @@ ALGORITHM = p.Algorithm(
     r"rest} \\ \epsilon_{\lo,t} = \epsilon_\lo (1 - \min(h_t, 0)), \quad \epsilon_{\hi,t} = "
     r"\epsilon_\hi (1 + \max(h_t, 0))",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(),
-        baseline=p.GroupMean(),
-        normalise=p.GroupStd(),
-        transform=(p.GrpoFallback(bound=5.0),),
-        weights="token",
-        ddof=0,
-    ),
+    advantage=p.AdvantageConfig(transform=(p.GrpoFallback(bound=5.0),), weights="token", ddof=0),
     loss=p.LossConfig(
         surrogate=p.Hapo(eps_lo=0.2, eps_hi=0.2, c=10.0, share=0.8), aggregate=p.TokenMean()
     ),
     optim=p.OptimConfig(lr=1e-3, minibatches=2),
     published={
-        "optim.lr": p.Published(1e-6, CODE, SMALL),
-        "optim.minibatches": p.Published("16 (512 prompts by 32)", CODE, CHEAP),
-        "collect.group_size": p.Published(16, CODE, CHEAP),
+        "optim.lr": p.Published(1e-6, CODE, p.SMALL),
+        "optim.minibatches": p.Published("16 (512 prompts by 32)", CODE, p.CHEAP),
+        "collect.group_size": p.Published(16, CODE, p.CHEAP),
     },
 )

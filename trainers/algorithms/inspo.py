@@ -12,7 +12,6 @@ ours. Failures are those of the update at hand; the paper draws them from a repl
 policy itself reflects unless `by.agent` of `refresh` names another model; a table cannot.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 FIRST = (
@@ -41,12 +40,8 @@ ALGORITHM = p.Algorithm(
     shows="the rewriter is a script",
     reproductions=("inspo_procedure",),
     cycle=(*BANDIT, REFLECT, p.FitRewards()),
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=256, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
-    ),
-    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
     optim=p.OptimConfig(lr=1e-3),
     variants={"bandit": {"cycle": (*BANDIT, p.FitRewards())}},
 )

@@ -1,15 +1,11 @@
 """KL-Cov: tokens that would cost most entropy are held near where they were (arXiv 2505.22617).
 
-For the tokens of a mini-batch with the greatest cov_t = (A_t - mean A)(logp_t - mean logp) add
-beta |logp - logp_old|; the policy loss of all tokens is the unclipped -A s. |.| has no gradient
-where nothing has moved, so the term acts from the second mini-batch on.
-
-The scripts divide `k_percent` by 100: 0.2 for the 7B model is the share 2e-3 here.
+Means and the share are over the tokens of a mini-batch. |.| has no gradient where nothing has
+moved, so the term acts from the second mini-batch on. The scripts divide `k_percent` by 100: 0.2
+for the 7B model is the share 2e-3 here.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import SMALL
 
 CODE = "released scripts"
 
@@ -22,11 +18,8 @@ ALGORITHM = p.Algorithm(
     status="toy",
     shows="more entropy at almost the same success; no gain in accuracy",
     reproductions=("cov_entropy",),
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
-    ),
     loss=p.LossConfig(
         surrogate=p.Unclipped(), regularise=(p.KlCov(coef=1.0, frac=2e-3),), aggregate=p.TokenMean()
     ),
@@ -34,6 +27,6 @@ ALGORITHM = p.Algorithm(
     published={
         "loss.regularise.kl_cov.coef": p.Published(1.0, CODE),
         "loss.regularise.kl_cov.frac": p.Published("2e-3 (7B), 2e-4 (32B, verl)", CODE),
-        "optim.lr": p.Published("5e-7 (7B), 1e-6 (32B)", CODE, SMALL),
+        "optim.lr": p.Published("5e-7 (7B), 1e-6 (32B)", CODE, p.SMALL),
     },
 )

@@ -11,9 +11,7 @@ lasts an epoch. Groups differ in size, so that a start with more plays weighs mo
 rows, as in the paper; the variant `equal_starts` undoes it.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import RANGE
 
 ALGORITHM = p.Algorithm(
     name="knapsack",
@@ -22,7 +20,7 @@ ALGORITHM = p.Algorithm(
     formula=r"\max_n \sum_q V(p_q, n_q), \quad \sum_q n_q = N \\ "
     r"V(p, n) = (1 - p^n - (1 - p)^n) \, p (1 - p)^2",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(
         episodes=512,
         group_size=8,
@@ -31,13 +29,7 @@ ALGORITHM = p.Algorithm(
         low=-2.0,
         high=2.0,
     ),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(),
-        baseline=p.GroupMean(),
-        normalise=p.GroupStd(),
-        transform=(p.ClipAdvantage(bound=5.0),),
-        eps=1e-6,
-    ),
+    advantage=p.AdvantageConfig(transform=(p.ClipAdvantage(bound=5.0),)),
     loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.28), aggregate=p.TokenMean()),
     optim=p.OptimConfig(lr=1e-3),
     published={
@@ -45,7 +37,7 @@ ALGORITHM = p.Algorithm(
         "collect.allocate.n_min": p.Published(2, "released code"),
         "collect.allocate.n_max": p.Published(128, "released code"),
         "collect.group_size": p.Published(8, "paper, mean number of plays"),
-        "collect.low": p.Published(0.0, "paper", RANGE),
+        "collect.low": p.Published(0.0, "paper", p.RANGE),
     },
     variants={
         "equal_starts": {"advantage.transform": (p.ClipAdvantage(bound=5.0), p.WeighPrompts())}

@@ -6,7 +6,6 @@ replies. The documentation page of the released code lists another block of sett
 `gae` and a mean over rows) that contradicts the paper; it is not copied.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -15,11 +14,9 @@ ALGORITHM = p.Algorithm(
     paper="Liu et al. 2025, Tricks or Traps, arXiv 2508.08221",
     formula=r"A_i = \frac{R_i - \mean_g R}{\std_\batch R + \epsilon}",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.BatchStd(of="raw"), eps=1e-4
-    ),
+    advantage=p.AdvantageConfig(normalise=p.BatchStd(of="raw"), eps=1e-4),
     loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
     optim=p.OptimConfig(lr=1e-3),
     published={

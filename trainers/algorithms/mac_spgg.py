@@ -36,11 +36,7 @@ ALGORITHM = p.Algorithm(
         baseline=p.AgentMean(),
         normalise=p.NoNormalisation(),
     ),
-    loss=p.LossConfig(
-        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
-        regularise=(p.Entropy(coef=0.02),),
-        aggregate=p.TokenMean(),
-    ),
+    loss=p.LossConfig(regularise=(p.Entropy(coef=0.02),), aggregate=p.TokenMean()),
     critic=p.ValueCritic(lr=5e-4),
     optim=p.OptimConfig(lr=5e-4, epochs=4, minibatches=2, grad_norm=0.5),
     published={

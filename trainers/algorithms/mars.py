@@ -1,7 +1,6 @@
 """MARS / MARSHAL: turn-level return-to-go, centred per seat (arXiv 2510.15414).
 
-A(i,k) = R(i,k) - mean of R over all turns of the same game and seat, where R(i,k) is the sum of
-the rewards of turn k and later ones. Sum first, centre afterwards; no critic, no deviation.
+Sum first, centre afterwards; no critic, no deviation.
 
 Left out: the length penalty, which matters for long reasoning only (add `length_penalty` to the
 rewards), and the released filter of long replies. The five-step advantage of the released code is
@@ -11,9 +10,7 @@ that are equal here.
 
 The variant `state_values` judges a turn by a table of state values instead; it made the result of
 the README on tic-tac-toe, with `--env-option openings=4 --set collect.episodes=256
-optim.minibatches=4 optim.lr=6e-4`.
-
-The variant `snapshot` moves the magnet in steps, as R-NaD does.
+optim.minibatches=4 optim.lr=6e-4`. The variant `snapshot` moves the magnet in steps, as R-NaD does.
 
 Ours: a magnet (an exponential mean of the weights, from the start) in the place of the KL to the
 start policy, so that a comparison with a record without magnet, such as `grpo`, measures the magnet
@@ -22,11 +19,9 @@ there the stake and 10 more; draws and Hanabi's cards pay what the rules pay. Sa
 temperature of the run without top-p and top-k, one game per run.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 CODE = "released code (thu-nics/MARSHAL@2db0222)"
-SMALL = "a one-million-parameter model is trained from a weak start, not a 4B model fine-tuned"
 
 ALGORITHM = p.Algorithm(
     name="mars",
@@ -37,7 +32,7 @@ ALGORITHM = p.Algorithm(
     status="formula",
     shows="a centre per role removes the role's value; nothing of generalisation",
     reproductions=("mars_centre",),
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512),
     advantage=p.AdvantageConfig(
         credit=p.ToGo(gamma=1.0), baseline=p.AgentMean(), normalise=p.NoNormalisation()
@@ -62,9 +57,9 @@ ALGORITHM = p.Algorithm(
             "makes self-play converge in games whose equilibrium is mixed "
             "(Perolat et al. 2021, arXiv 2002.08456; Sokota et al. 2023, arXiv 2206.05825)",
         ),
-        "optim.lr": p.Published(1e-6, CODE, SMALL),
+        "optim.lr": p.Published(1e-6, CODE, p.SMALL),
         "optim.schedule": p.Published("cosine, warm-up 10", CODE, "runs end by a budget"),
-        "optim.weight_decay": p.Published(0.05, CODE, SMALL),
+        "optim.weight_decay": p.Published(0.05, CODE, p.SMALL),
         "collect.episodes": p.Published(192, CODE, "plays are cheap here: 384 rows / 2"),
     },
     variants={

@@ -15,7 +15,6 @@ are hard to beat more often.
 """
 
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP
 
 PAPER = "paper, A2C"
 PLAYERS = ("always_d", "tft", "gtft", "grim")
@@ -44,7 +43,7 @@ ALGORITHM = p.Algorithm(
     published={
         "population.latest": p.Published(0.5, PAPER),
         "population.members": p.Published("random memory-one players", PAPER, "see the header"),
-        "collect.episodes": p.Published(4096, PAPER, CHEAP),
+        "collect.episodes": p.Published(4096, PAPER, p.CHEAP),
         "advantage.credit.gamma": p.Published(0.99, PAPER),
         "advantage.credit.lam": p.Published(1.0, PAPER),
         "loss.regularise.entropy.coef": p.Published(0.01, PAPER),

@@ -14,7 +14,6 @@ control: the first rubric stays. In `unscaled` grades are measured by those of t
 """
 
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 PAPER = "paper and released code"
 FIRST = "Quality of the answer: correct, complete, clear."
@@ -52,8 +51,8 @@ ALGORITHM = p.Algorithm(
     optim=p.OptimConfig(lr=5e-4, epochs=4),
     published={
         "cycle.every.updates": p.Published("10; 20 for mathematics", PAPER),
-        "collect.episodes": p.Published("7500 episodes in all", PAPER, CHEAP),
-        "optim.lr": p.Published(3e-6, PAPER, SMALL),
+        "collect.episodes": p.Published("7500 episodes in all", PAPER, p.CHEAP),
+        "optim.lr": p.Published(3e-6, PAPER, p.SMALL),
         "optim.epochs": p.Published(4, PAPER),
         "advantage.kl_in_reward": p.Published("0.05; 0.02 for mathematics", PAPER),
         "loss.surrogate.eps_lo": p.Published(0.2, PAPER),

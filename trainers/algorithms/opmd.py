@@ -1,17 +1,14 @@
 """OPMD: policy gradient with a squared log-ratio that keeps the policy near (arXiv 2509.24203).
 
-Loss -A logp + tau (logp - logp_old)^2, A = R - group mean: mirror descent whose step ends near
-pi_old exp(r / tau). Trinity absorbs the half of the square; `kimi` writes tau / 2, as Kimi k1.5
-and ROLL do; `scaled` is Trinity's first form, -A logp / (1 + tau). `log_mean_exp` takes the
-baseline tau log mean exp(R / tau), which tends to the mean for a large tau, to the maximum for a
-small one.
+Mirror descent whose step ends near pi_old exp(r / tau). Trinity absorbs the half of the square;
+`kimi` writes tau / 2, as Kimi k1.5 and ROLL do; `scaled` is Trinity's first form, -A logp / (1 +
+tau). `log_mean_exp` takes the baseline tau log mean exp(R / tau), which tends to the mean for a
+large tau, to the maximum for a small one.
 
 The square has no gradient on the first step after sampling, hence the two mini-batches.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 ALGORITHM = p.Algorithm(
     name="opmd",
@@ -20,17 +17,15 @@ ALGORITHM = p.Algorithm(
     formula=r"L = -A \log \pi + \tau (\log \pi - \log \pi_\old)^2, \quad A_i = R_i - \mean_g R",
     status="formula",
     reproductions=("offline_bandit",),
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.NoNormalisation()
-    ),
+    advantage=p.AdvantageConfig(normalise=p.NoNormalisation()),
     loss=p.LossConfig(surrogate=p.Opmd(tau=0.1, form="square"), aggregate=p.TokenMean()),
     optim=p.OptimConfig(lr=1e-3, minibatches=2),
     published={
         "loss.surrogate.tau": p.Published(0.1, "released code (Trinity-RFT)"),
-        "optim.lr": p.Published(1e-6, "released code", SMALL),
-        "collect.episodes": p.Published(96, "released code", CHEAP),
+        "optim.lr": p.Published(1e-6, "released code", p.SMALL),
+        "collect.episodes": p.Published(96, "released code", p.CHEAP),
         "collect.group_size": p.Published(8, "released code"),
     },
     variants={

@@ -13,9 +13,7 @@ Left out: the tree search whose siblings make pairs (here whole plays of a task 
 from the base model in debates.
 """
 
-from coevo.envs.rewards import TokenCost
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 PAPER = "paper and released code"
 SELECT = p.MakeItems(to=p.Best(above=0.6, keep=0.7))
@@ -54,13 +52,13 @@ ALGORITHM = p.Algorithm(
     shows="which of three listed forms of a message is learnt; no text is written",
     reproductions=("optima_codes",),
     cycle=(p.Collect(), p.BuildBatch(), SELECT, IMITATE, p.FitRewards()),
-    rewards=(TokenCost(cost=0.6, payer="team"),),
+    rewards=(p.TokenCost(cost=0.6, payer="team"),),
     collect=p.CollectConfig(episodes=320, group_size=10),
     optim=p.OptimConfig(lr=1e-4, epochs=2),
     published={
         "collect.group_size": p.Published("10; 24 by tree search for pairs", PAPER),
-        "collect.episodes": p.Published("all tasks", PAPER, CHEAP),
-        "optim.lr": p.Published("2e-5 (SFT), 5e-7 (DPO)", PAPER, SMALL),
+        "collect.episodes": p.Published("all tasks", PAPER, p.CHEAP),
+        "optim.lr": p.Published("2e-5 (SFT), 5e-7 (DPO)", PAPER, p.SMALL),
         "optim.epochs": p.Published("1 to 4", PAPER),
     },
     variants={

@@ -10,7 +10,6 @@ Left out: V2, which clips the pair jointly; the exact form of its product could 
 to the start policy, which the paper folds into the reward, is `--set advantage.kl_in_reward=0.1`.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -19,10 +18,10 @@ ALGORITHM = p.Algorithm(
     paper="Wu et al. 2023, P3O, arXiv 2310.00212",
     formula=r"L = -\frac{1}{2} (r_1 - r_2) (\log \pi(y_1) - \log \pi(y_2))",
     status="inferred",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=2),
     advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.LeaveOneOut(by="group+agent"), normalise=p.NoNormalisation()
+        baseline=p.LeaveOneOut(by="group+agent"), normalise=p.NoNormalisation()
     ),
     loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.SeqMeanTokenSum()),
     optim=p.OptimConfig(lr=1e-3),

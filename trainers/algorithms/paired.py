@@ -11,9 +11,7 @@ the environment's reward, and so does this. Variants: `minimax`, the adversary t
 protagonist's failure, and `random`, a designer that never learns (domain randomisation).
 """
 
-from coevo.envs.rewards import Regret
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 CODE = "released code (dcd)"
 
@@ -27,31 +25,27 @@ ALGORITHM = p.Algorithm(
     shows="the unsolvable level is left alone; no transfer, and random levels teach sooner",
     reproductions=("paired_corridor",),
     population=p.ByRole(),
-    rewards=(Regret(),),
+    rewards=(p.Regret(),),
     collect=p.CollectConfig(episodes=64),
     advantage=p.AdvantageConfig(
         credit=p.Gae(level="token", gamma=0.995, lam=0.95),
         baseline=p.AgentMean(),
         normalise=p.NoNormalisation(),
     ),
-    loss=p.LossConfig(
-        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
-        regularise=(p.Entropy(coef=0.01),),
-        aggregate=p.TokenMean(),
-    ),
+    loss=p.LossConfig(regularise=(p.Entropy(coef=0.01),), aggregate=p.TokenMean()),
     critic=p.ValueCritic(lr=5e-4),
     optim=p.OptimConfig(lr=5e-4, epochs=5, grad_norm=0.5),
     published={
-        "collect.episodes": p.Published("32 workers, 256 steps", CODE, CHEAP),
+        "collect.episodes": p.Published("32 workers, 256 steps", CODE, p.CHEAP),
         "advantage.credit.gamma": p.Published(0.995, CODE),
         "loss.regularise.entropy.coef": p.Published(
             0.0, CODE, "a designer must not stop trying levels before they pay"
         ),
-        "optim.lr": p.Published(1e-4, CODE, SMALL),
+        "optim.lr": p.Published(1e-4, CODE, p.SMALL),
         "optim.epochs": p.Published(5, CODE),
     },
     variants={
-        "minimax": {"rewards": (Regret(of="minimax"),)},
+        "minimax": {"rewards": (p.Regret(of="minimax"),)},
         "random": {"population": p.ByRole(agents={"designer": "random"}), "rewards": ()},
     },
 )

@@ -1,18 +1,16 @@
 """Polychromic objective: sets of plays are judged, for success and for diversity (2509.25424).
 
-f(S) = mean reward of S times the share of different labels in S; every member of a set gets
-A = f(S) - mean f over the sets of the group. Leave-one-out credit would defeat the purpose. The
-label is the first move; `--set advantage.transform.share_set.label=answer` takes the last one.
-Sets hold plays of one seat. `low` and `high` are the range of the outcome; one outside of it is an
-error, which is why no small reward is paid beside the payoff.
+Every member of a set gets its advantage over the sets of the group. Leave-one-out credit would
+defeat the purpose. The label is the first move; `--set advantage.transform.share_set.label=answer`
+takes the last one. Sets hold plays of one seat. `low` and `high` are the range of the outcome; one
+outside of it is an error, which is why no small reward is paid beside the payoff.
 
 Inferred: read from a page about the paper. Left out: vines (eight further plays from two states of
-each trajectory, after which ordinary GAE goes on), in whose place stand the plays of one start,
-cut into sets of four; and the KL to the behaviour per state, whose coefficient was not readable.
+each trajectory, after which ordinary GAE goes on), in whose place stand the plays of one start, cut
+into sets of four; and the KL to the behaviour per state, whose coefficient was not readable.
 """
 
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, RANGE
 
 ALGORITHM = p.Algorithm(
     name="polychromic",
@@ -25,7 +23,6 @@ ALGORITHM = p.Algorithm(
     reproductions=("polychromic",),
     collect=p.CollectConfig(episodes=512, group_size=8),
     advantage=p.AdvantageConfig(
-        credit=p.Outcome(),
         baseline=p.NoBaseline(),
         normalise=p.NoNormalisation(),
         transform=(p.ShareSet(label="first_move", size=4, low=-2.0, high=2.0, by="group+agent"),),
@@ -34,7 +31,7 @@ ALGORITHM = p.Algorithm(
     optim=p.OptimConfig(lr=1e-3),
     published={
         "advantage.transform.share_set.size": p.Published(4, "page about the paper"),
-        "advantage.transform.share_set.high": p.Published(1.0, "paper", RANGE),
-        "collect.group_size": p.Published("8 vines from 2 states", "page about the paper", CHEAP),
+        "advantage.transform.share_set.high": p.Published(1.0, "paper", p.RANGE),
+        "collect.group_size": p.Published("8 vines from 2 states", "page about the paper", p.CHEAP),
     },
 )

@@ -6,7 +6,6 @@ policy did not write. Over turns it is `turn_ppo`; the variant `bilevel` runs ov
 from each turn's end over its tokens (VAGEN's code, discount 0.99 per turn).
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -16,18 +15,14 @@ ALGORITHM = p.Algorithm(
     formula=r"A_t = \delta_t + \gamma \lambda A_{t+1}, \quad \delta_t = r_t + \gamma V_{t+1} - "
     r"V_t",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512),
     advantage=p.AdvantageConfig(
         credit=p.Gae(level="token", gamma=1.0, lam=0.95),
         baseline=p.BatchMean(),
         normalise=p.TokenStd(),
     ),
-    loss=p.LossConfig(
-        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
-        regularise=(p.Entropy(coef=0.01),),
-        aggregate=p.TokenMean(),
-    ),
+    loss=p.LossConfig(regularise=(p.Entropy(coef=0.01),), aggregate=p.TokenMean()),
     critic=p.ValueCritic(),
     optim=p.OptimConfig(lr=5e-4, epochs=2, minibatches=2),
     published={

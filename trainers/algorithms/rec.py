@@ -12,9 +12,7 @@ REC-GSPO-NoIS and -IS `gspo_nois`, `gspo_is` (one ratio per row). REP-OPMD is `o
 `asymre`, RED-Drop `red_drop`, RED-Weight `red_weight`.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 CODE = "released code (Trinity-RFT)"
 GSPO = {
@@ -32,18 +30,16 @@ ALGORITHM = p.Algorithm(
     r"s_t \ge 0.8)]",
     status="formula",
     reproductions=("offline_bandit",),
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.NoNormalisation()
-    ),
+    advantage=p.AdvantageConfig(normalise=p.NoNormalisation()),
     loss=p.LossConfig(
         surrogate=p.Rec(side="one", weight="none", eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()
     ),
     optim=p.OptimConfig(lr=1e-3, minibatches=2),
     published={
-        "optim.lr": p.Published(1e-6, CODE, SMALL),
-        "collect.episodes": p.Published(96, CODE, CHEAP),
+        "optim.lr": p.Published(1e-6, CODE, p.SMALL),
+        "collect.episodes": p.Published(96, CODE, p.CHEAP),
         "collect.group_size": p.Published(8, CODE),
         "collect.replay": p.Published("weights of the sampler every 20 steps", CODE, "one machine"),
     },

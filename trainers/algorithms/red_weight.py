@@ -1,12 +1,10 @@
 """RED-Weight: good plays weigh exponentially more than bad ones (arXiv 2509.24203).
 
-A = (R - group mean) exp((R - group mean) / T). Of the family's members it is the one that leaves
-a bad behaviour policy for the best arm without importance weights, for a small T.
+Of the family's members it is the one that leaves a bad behaviour policy for the best arm without
+importance weights, for a small T.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 ALGORITHM = p.Algorithm(
     name="red_weight",
@@ -15,13 +13,10 @@ ALGORITHM = p.Algorithm(
     formula=r"A_i = a_i \exp(a_i / T), \quad a_i = R_i - \mean_g R \\ L = -A \log \pi",
     status="formula",
     reproductions=("offline_bandit",),
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
     advantage=p.AdvantageConfig(
-        credit=p.Outcome(),
-        baseline=p.GroupMean(),
-        normalise=p.NoNormalisation(),
-        transform=(p.ExpWeight(temperature=1.0),),
+        normalise=p.NoNormalisation(), transform=(p.ExpWeight(temperature=1.0),)
     ),
     loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.TokenMean()),
     optim=p.OptimConfig(lr=1e-3),
@@ -29,7 +24,7 @@ ALGORITHM = p.Algorithm(
         "advantage.transform.exp_weight.temperature": p.Published(
             1.0, "released code (Trinity-RFT)"
         ),
-        "optim.lr": p.Published(1e-6, "released code", SMALL),
-        "collect.episodes": p.Published(96, "released code", CHEAP),
+        "optim.lr": p.Published(1e-6, "released code", p.SMALL),
+        "collect.episodes": p.Published(96, "released code", p.CHEAP),
     },
 )

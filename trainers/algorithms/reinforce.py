@@ -3,7 +3,6 @@
 The variant `constant` subtracts one number instead.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -13,7 +12,7 @@ ALGORITHM = p.Algorithm(
     formula=r"A_{i,k} = Y_{i,k} - \mean_\batch Y, \quad Y_{i,k} = \sum_{k' \ge k} r_{i,k'} \\ "
     r"L = -A \log \pi",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512),
     advantage=p.AdvantageConfig(
         credit=p.ToGo(gamma=1.0), baseline=p.BatchMean(), normalise=p.NoNormalisation()

@@ -1,16 +1,14 @@
 """REINFORCE++: token returns with KL in the reward, whitened over the batch (arXiv 2501.03262).
 
-Y_t = sum over later tokens of r - beta (logp_old - logp_ref), a turn's reward on its last token;
-A = (Y - mean) / std over all policy tokens of the batch, so longer replies weigh more in both.
-One play per start is enough: nothing is compared inside a group. Statistics are those of the
-whole batch, never of a micro-batch or a start (per start it would be GRPO).
+A turn's reward stands on its last token. Mean and deviation are those of all policy tokens of the
+batch, so longer replies weigh more in both. One play per start is enough: nothing is compared
+inside a group. Statistics are those of the whole batch, never of a micro-batch or a start (per
+start it would be GRPO).
 
 Left out: rewards clipped to [-10, 10], since payoffs of games are bounded.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import SMALL
 
 ALGORITHM = p.Algorithm(
     name="reinforce_pp",
@@ -19,7 +17,7 @@ ALGORITHM = p.Algorithm(
     formula=r"A_t = \whiten_\tokens Y_t \\ Y_t = \sum_{t' \ge t} \left( r_{t'} - \beta (\log "
     r"\pi_{\old,t'} - \log \pi_{\ref,t'}) \right)",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512),
     advantage=p.AdvantageConfig(
         credit=p.ToGo(gamma=1.0, level="token"),
@@ -31,7 +29,7 @@ ALGORITHM = p.Algorithm(
     optim=p.OptimConfig(lr=1e-3),
     published={
         "advantage.kl_in_reward": p.Published(0.01, "OpenRLHF, default"),
-        "optim.lr": p.Published(1e-6, "OpenRLHF, default", SMALL),
+        "optim.lr": p.Published(1e-6, "OpenRLHF, default", p.SMALL),
     },
     variants={"no_kl": {"advantage.kl_in_reward": 0.0}},
 )

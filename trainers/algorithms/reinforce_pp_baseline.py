@@ -5,9 +5,7 @@ batch, which centres a second time because tokens, not plays, are counted. The K
 policy is a loss of kind k2, whose gradient is that of KL(pi || ref); k1 as a loss has none.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import SMALL
 
 ALGORITHM = p.Algorithm(
     name="reinforce_pp_baseline",
@@ -16,19 +14,15 @@ ALGORITHM = p.Algorithm(
     formula=r"A = \whiten_\tokens (R - \mean_g R) \\ L = L_\clip + \frac{\beta}{2} (\log \pi - "
     r"\log \pi_\ref)^2",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.TokenStd()),
-    loss=p.LossConfig(
-        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
-        regularise=(p.Kl(kind="k2", coef=0.001),),
-        aggregate=p.TokenMean(),
-    ),
+    advantage=p.AdvantageConfig(normalise=p.TokenStd()),
+    loss=p.LossConfig(regularise=(p.Kl(kind="k2", coef=0.001),), aggregate=p.TokenMean()),
     optim=p.OptimConfig(lr=1e-3),
     published={
         "loss.regularise.kl.coef": p.Published(
             0.01, "OpenRLHF, default", "a weak start policy is no anchor worth keeping"
         ),
-        "optim.lr": p.Published(1e-6, "OpenRLHF, default", SMALL),
+        "optim.lr": p.Published(1e-6, "OpenRLHF, default", p.SMALL),
     },
 )

@@ -1,11 +1,9 @@
 """ReMix: early updates reuse groups of the last policies, later ones do not (arXiv 2507.06892).
 
-Every group is, with chance 0.4, one of the last two updates' instead of a fresh one; two passes
-per update. The ratio is that to the policy that sampled, clipped around where the update starts:
--min(r A, clip(r, c - eps, c + eps) A), r = pi / pi_behaviour, c = pi_old / pi_behaviour. A KL to
-the start
-policy turns into one to the last policy, lam from 1 to 0.5; after `until` updates everything is
-fresh and the current policy becomes the reference.
+Every group is, with chance 0.4, one of the last two updates' instead of a fresh one; two passes per
+update. The ratio is that to the policy that sampled, clipped around where the update starts. A KL
+to the start policy turns into one to the last policy, lam from 1 to 0.5; after `until` updates
+everything is fresh and the current policy becomes the reference.
 
 The last policy is the one that the update starts from, which the last update left behind; so at
 the first step of an update the second KL is 0. Group advantages of replayed groups are those of
@@ -17,7 +15,6 @@ Inferred: numbers are from detailed notes on the paper, its code could not be re
 coefficient is not among them and ours. The inner advantage is GRPO's; PPO would do as well.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 NOTES = "notes on the paper"
@@ -30,12 +27,9 @@ ALGORITHM = p.Algorithm(
     r"\pi_\ref) + (1 - \lambda) \KL(\pi, \pi_\old)) \\ r = \pi / \pi_\behaviour, \quad c = "
     r"\pi_\old / \pi_\behaviour",
     status="inferred",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(
         episodes=512, group_size=8, replay=p.RemixReplay(share=0.4, last=2, until=50)
-    ),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
     ),
     loss=p.LossConfig(
         surrogate=p.RemixClip(eps_lo=0.2, eps_hi=0.2),

@@ -6,7 +6,6 @@ prompt. Where seats share a group (`--set advantage.baseline.by=group`) the rewa
 the own play are left out, since each of them depends on what the others did.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -16,10 +15,10 @@ ALGORITHM = p.Algorithm(
     formula=r"A_i = R_i - \frac{1}{G - 1} \sum_{j \ne i} R_j \\ L = -A \log \pi",
     status="formula",
     reproductions=("rloo_unbiased",),
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
     advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.LeaveOneOut(by="group+agent"), normalise=p.NoNormalisation()
+        baseline=p.LeaveOneOut(by="group+agent"), normalise=p.NoNormalisation()
     ),
     loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.SeqMeanTokenSum()),
     optim=p.OptimConfig(lr=1e-3),

@@ -9,7 +9,6 @@ record), OpenRLHF takes their mean over tokens (the variant `token`).
 """
 
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 CODE = "released code, YSLIU627/Regularized-Preference-Optimization"
 
@@ -32,8 +31,8 @@ ALGORITHM = p.Algorithm(
     optim=p.OptimConfig(lr=1e-4),
     published={
         "collect.episodes": p.Published(128, CODE),
-        "optim.lr": p.Published(5e-7, CODE, SMALL),
-        "optim.epochs": p.Published("1 to 2, on given pairs", CODE, CHEAP),
+        "optim.lr": p.Published(5e-7, CODE, p.SMALL),
+        "optim.epochs": p.Published("1 to 2, on given pairs", CODE, p.CHEAP),
     },
     variants={
         "token": {

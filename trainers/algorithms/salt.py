@@ -9,7 +9,6 @@ Read in a description inside a later paper: the original's steps may look furthe
 state, over a window whose size could not be read.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -18,15 +17,9 @@ ALGORITHM = p.Algorithm(
     paper="Li et al. 2025, SALT, arXiv 2510.20022",
     formula=r"A_t = \mean \{ A_j^\GRPO : (s_t, a_t, s_{t+1}) \in j \}",
     status="inferred",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(),
-        baseline=p.GroupMean(),
-        normalise=p.GroupStd(),
-        transform=(p.MergeEdges(),),
-        eps=1e-6,
-    ),
+    advantage=p.AdvantageConfig(transform=(p.MergeEdges(),)),
     loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
     optim=p.OptimConfig(lr=1e-3),
 )

@@ -1,10 +1,8 @@
 """SAPO: a soft gate on the ratio in the place of a clip (arXiv 2511.20347).
 
--(4 / tau) sigmoid(tau (s - 1)) A: at s = 1 the gradient of -A s, fading smoothly on both sides,
-faster for bad tokens (tau 1.05) than for good ones (1.0).
+At s = 1 the gradient is that of -A s; it fades on both sides, faster for bad tokens.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -14,11 +12,8 @@ ALGORITHM = p.Algorithm(
     formula=r"L_t = -\frac{4}{\tau} \sigmoid(\tau (s_t - 1)) A_t, \quad \tau \text{ by the sign "
     r"of } A_t",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
-    ),
     loss=p.LossConfig(surrogate=p.Sapo(tau_pos=1.0, tau_neg=1.05), aggregate=p.SeqMeanTokenMean()),
     optim=p.OptimConfig(lr=1e-3, minibatches=2),
     published={

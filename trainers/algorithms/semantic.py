@@ -9,7 +9,6 @@ references: `--set "rewards=format; semantic(reference=...)"` or, in Python, one
 them nobody is paid. The encoder that ships counts words; give a sentence encoder in Python.
 """
 
-from coevo.envs.rewards import Format, Semantic
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -18,16 +17,8 @@ ALGORITHM = p.Algorithm(
     paper="2025, semantic rewards, arXiv 2509.13081",
     formula=r"R_\sem = \cos(e(\text{reply}), e(\text{reference})) \\ A \text{ as in GDPO}",
     status="inferred",
-    rewards=(Format(legal=0.05), Semantic()),
+    rewards=(p.Format(legal=0.05), p.Semantic()),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        compose=p.Decoupled(),
-        credit=p.Outcome(),
-        baseline=p.GroupMean(),
-        normalise=p.GroupStd(),
-        transform=(p.BatchWhiten(),),
-        eps=1e-4,
-    ),
-    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    advantage=p.AdvantageConfig(compose=p.Decoupled(), transform=(p.BatchWhiten(),), eps=1e-4),
     optim=p.OptimConfig(lr=1e-3),
 )

@@ -4,11 +4,10 @@ The coefficient c goes up by 0.005 after every update that ends at or below the 
 down otherwise, in [0, 1]; the bonus -c H applies only while entropy is at or below the target.
 
 Read from huggingface/trl@f2cd57710, which decides by the entropy of the update before, as here.
-Left out: the recipe around it (filters of the data, stages of length,
-temperature 1), which belongs to a run. Groups of equal outcomes teach nothing here either.
+Left out: the recipe around it (filters of the data, stages of length, temperature 1), which belongs
+to a run. Groups of equal outcomes teach nothing here either.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -17,13 +16,9 @@ ALGORITHM = p.Algorithm(
     paper="He et al. 2025, Skywork-OR1, arXiv 2505.22312",
     formula=r"L = L_\clip - c H \, 1[H \le H^*] \\ c \leftarrow \clip(c \pm 0.005, 0, 1), \quad "
     r"+ \text{ if } H \le H^*",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
-    ),
     loss=p.LossConfig(
-        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
         regularise=(p.AdaptiveEntropy(coef=0.0, target=0.2, step=0.005, most=1.0),),
         aggregate=p.TokenMean(),
     ),

@@ -10,7 +10,6 @@ estimate is a ridge regression on hashed words here, not a linear head on the po
 state, which reward modules do not see; see `envs/rewards/progress.py`.
 """
 
-from coevo.envs.rewards import Progress
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -19,7 +18,7 @@ ALGORITHM = p.Algorithm(
     paper="Wang et al. 2025, SPA-RL, arXiv 2505.20732",
     formula=r"r_t = c_t + 0.5 \, g_t, \quad c = \argmin_c (\sum_t c_t - R)^2",
     status="vectors",
-    rewards=(Progress(grounding=0.5, failed="Nothing happens"),),
+    rewards=(p.Progress(grounding=0.5, failed="Nothing happens"),),
     collect=p.CollectConfig(episodes=512),
     advantage=p.AdvantageConfig(
         reward_weights={"payoff": 0.0},

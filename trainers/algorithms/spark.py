@@ -14,9 +14,7 @@ data set's answer; questions are put in one wording. Left out: images, and the K
 variant without verdicts.
 """
 
-from coevo.envs.rewards import Verifier
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 CODE = "released code"
 SOLVE = (p.Collect(), p.BuildBatch(), p.ComputeAdvantages(), p.Update())
@@ -38,7 +36,7 @@ ALGORITHM = p.Algorithm(
     shows="recycled verdicts make a judge; at equal samples the solver without them is better",
     reproductions=("spark_judge",),
     cycle=(*SOLVE, *JUDGE),
-    rewards=(Verifier(last_only=True),),
+    rewards=(p.Verifier(last_only=True),),
     judges={"judge": p.JudgeRole(policy="policy")},
     collect=p.CollectConfig(episodes=512, group_size=8),
     advantage=p.AdvantageConfig(reward_weights={"payoff": 0.0}, eps=1e-9),
@@ -46,8 +44,8 @@ ALGORITHM = p.Algorithm(
     optim=p.OptimConfig(lr=1e-4),
     published={
         "collect.group_size": p.Published(8, CODE),
-        "collect.episodes": p.Published("512 (64 prompts)", CODE, CHEAP),
-        "optim.lr": p.Published(5e-7, CODE, SMALL),
+        "collect.episodes": p.Published("512 (64 prompts)", CODE, p.CHEAP),
+        "optim.lr": p.Published(5e-7, CODE, p.SMALL),
         "cycle.question_judge.samples": p.Published(8, CODE),
         "cycle.question_judge.of.least": p.Published(64, CODE),
         "cycle.make_items.to.pointwise": p.Published(0.3, CODE),

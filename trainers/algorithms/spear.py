@@ -11,7 +11,6 @@ The inner algorithm is GRPO; another one takes `collect.replay=spear_replay` tog
 `replay_loss` that sees which policy sampled, such as `replay_loss={anchor: behaviour}`.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 CODE = "released code"
@@ -23,18 +22,14 @@ ALGORITHM = p.Algorithm(
     formula=r"L = L_\GRPO + w(\text{step}) \, L_{\text{clip-cov}}(\text{stored episodes}) \\ "
     r"A_\stored = R - \median (\text{group means}) \ge 0",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(
         episodes=512,
         group_size=8,
         replay=p.SpearReplay(capacity=1024, older=5, coef=1.0, horizon=200),
     ),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
-    ),
-    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
+    loss=p.LossConfig(aggregate=p.TokenMean()),
     replay_loss=p.LossConfig(
-        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
         anchor="behaviour",
         token_masks=(p.ClipCov(ratio=0.02, lb=1.0, ub=40.0, eps_lo=0.2, eps_hi=0.2),),
         aggregate=p.TokenMean(),

@@ -1,8 +1,6 @@
 """SPIRAL: role-conditioned advantage estimation in self-play (arXiv 2506.24119).
 
-A = R - b(game, seat), the running baseline read before the match updates it:
-b <- 0.95 b + 0.05 R. The same advantage for every move of a seat in a match.
-
+The baseline is read before the match updates it; every move of a seat in a match has one advantage.
 Left out: dropping moves whose advantage is exactly zero, which changes nothing but the divisor.
 """
 
@@ -14,9 +12,7 @@ ALGORITHM = p.Algorithm(
     paper="Liu et al. 2025, SPIRAL, arXiv 2506.24119",
     formula=r"A = R - b_{\text{game, seat}}, \quad b \leftarrow 0.95 \, b + 0.05 \, R",
     collect=p.CollectConfig(episodes=512),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.SeatEma(decay=0.95), normalise=p.NoNormalisation()
-    ),
+    advantage=p.AdvantageConfig(baseline=p.SeatEma(decay=0.95), normalise=p.NoNormalisation()),
     loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.ConstantMean()),
     optim=p.OptimConfig(lr=1e-3, epochs=2),
     published={

@@ -8,7 +8,6 @@ of `ema` average logits, which is not the same).
 Left out: the queue of earlier trajectories to compare with, whose length the paper does not give.
 """
 
-from coevo.envs.rewards import WinRate
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -19,14 +18,9 @@ ALGORITHM = p.Algorithm(
     status="toy",
     shows="the average policy is beaten by no arm; the last one goes round",
     reproductions=("spo_minimax",),
-    rewards=(WinRate(),),
+    rewards=(p.WinRate(),),
     collect=p.CollectConfig(episodes=64, group_size=8, component="win_rate"),
-    advantage=p.AdvantageConfig(
-        reward_weights={"payoff": 0.0},
-        credit=p.Outcome(),
-        baseline=p.GroupMean(),
-        normalise=p.NoNormalisation(),
-    ),
+    advantage=p.AdvantageConfig(reward_weights={"payoff": 0.0}, normalise=p.NoNormalisation()),
     loss=p.LossConfig(surrogate=p.PolicyGradient(), aggregate=p.SeqMeanTokenSum()),
     optim=p.OptimConfig(lr=1e-4),
     published={
@@ -36,5 +30,5 @@ ALGORITHM = p.Algorithm(
             "any learner without regret; this is the plainest for language models",
         )
     },
-    variants={"drawn": {"rewards": (WinRate(drawn=True),)}},
+    variants={"drawn": {"rewards": (p.WinRate(drawn=True),)}},
 )

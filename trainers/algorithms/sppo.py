@@ -9,9 +9,7 @@ variant `extremes`: a biased sample of win rates, which costs the guarantee wher
 a circle (`spo_minimax`).
 """
 
-from coevo.envs.rewards import WinRate
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 CODE = "released code, uclaml/SPPO"
 
@@ -32,14 +30,14 @@ ALGORITHM = p.Algorithm(
         p.Update(losses=(p.Sppo(beta=0.01),)),
         p.FitRewards(),
     ),
-    rewards=(WinRate(),),
+    rewards=(p.WinRate(),),
     collect=p.CollectConfig(episodes=320, group_size=5, component="win_rate"),
     advantage=p.AdvantageConfig(reward_weights={"payoff": 0.0}),
     optim=p.OptimConfig(lr=1e-4, epochs=4),
     published={
         "collect.group_size": p.Published(5, CODE),
-        "collect.episodes": p.Published("5 x 20 000", CODE, CHEAP),
-        "optim.lr": p.Published(5e-7, CODE, SMALL),
+        "collect.episodes": p.Published("5 x 20 000", CODE, p.CHEAP),
+        "optim.lr": p.Published(5e-7, CODE, p.SMALL),
         "optim.epochs": p.Published(1, CODE, "few prompts per iteration"),
     },
     variants={

@@ -19,13 +19,6 @@ ALGORITHM = p.Algorithm(
     formula=r"R = C + \alpha S, \quad \max R(\text{failure}) < \min R(\text{success})",
     status="inferred",
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        compose=p.Tiered(outcome="payoff", tier="progress", alpha=0.5),
-        credit=p.Outcome(),
-        baseline=p.GroupMean(),
-        normalise=p.GroupStd(),
-        eps=1e-6,
-    ),
-    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    advantage=p.AdvantageConfig(compose=p.Tiered(outcome="payoff", tier="progress", alpha=0.5)),
     optim=p.OptimConfig(lr=1e-3),
 )

@@ -22,7 +22,6 @@ match; a symbolic reader stands in for the one that reads the evidence.
 from coevo.trainers import parts as p
 
 CODE = "released code (Alibaba-Quark/SSP@b4797e1)"
-SMALL = "a small model is trained from a weak start, not a 7B model fine-tuned"
 BY = "episode+role"
 
 ALGORITHM = p.Algorithm(
@@ -37,9 +36,7 @@ ALGORITHM = p.Algorithm(
     reproductions=("ssp_gate", "ssp_lesson", "ssp_starter"),
     collect=p.CollectConfig(episodes=64),
     advantage=p.AdvantageConfig(
-        credit=p.Outcome(),
-        baseline=p.GroupMean(by=BY, single="keep"),
-        normalise=p.GroupStd(by=BY, single="keep"),
+        baseline=p.GroupMean(by=BY, single="keep"), normalise=p.GroupStd(by=BY, single="keep")
     ),
     loss=p.LossConfig(
         surrogate=p.DualClip(eps_lo=0.2, eps_hi=0.285, c=3.0),
@@ -52,7 +49,7 @@ ALGORITHM = p.Algorithm(
             "256 answers, 5 solvers each", CODE, "plays of a small model on a CPU"
         ),
         "optim.minibatches": p.Published("2 (128 of 256)", CODE),
-        "optim.lr": p.Published(1e-6, CODE, SMALL),
+        "optim.lr": p.Published(1e-6, CODE, p.SMALL),
         "optim.alternate": p.Published("proposer, then solver; behaviour scored before each", CODE),
         "loss.surrogate.eps_hi": p.Published(0.285, CODE),
         "loss.surrogate.c": p.Published(3.0, CODE),

@@ -8,9 +8,7 @@ Not copied: the bonus, which needs a judge that compares reasoning and answer; a
 filter, which compares the whitened value with the mean of the raw ones +-3.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import SMALL
 
 CODE = "released code"
 
@@ -21,7 +19,7 @@ ALGORITHM = p.Algorithm(
     formula=r"A = z \, 1[|z| \le 3], \quad z = \whiten_\tokens Y \\ "
     r"s = \exp(\clip(\log \pi - \log \pi_\old, -\log 1000, \log 1000))",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512),
     advantage=p.AdvantageConfig(
         credit=p.ToGo(gamma=1.0, level="token"),
@@ -30,9 +28,7 @@ ALGORITHM = p.Algorithm(
         transform=(p.FilterSigma(sigma=3.0),),
         kl_in_reward=0.001,
     ),
-    loss=p.LossConfig(
-        surrogate=p.Preclip(eps_lo=0.2, eps_hi=0.2, bound=1000.0), aggregate=p.SeqMeanTokenMean()
-    ),
+    loss=p.LossConfig(surrogate=p.Preclip(eps_lo=0.2, eps_hi=0.2, bound=1000.0)),
     optim=p.OptimConfig(lr=1e-3),
     published={
         "advantage.kl_in_reward": p.Published(1e-3, CODE),
@@ -40,7 +36,7 @@ ALGORITHM = p.Algorithm(
             "consistency", CODE, "needs a judge of reasoning and answer"
         ),
         "loss.surrogate.bound": p.Published(1000.0, CODE),
-        "optim.lr": p.Published(3e-7, CODE, SMALL),
+        "optim.lr": p.Published(3e-7, CODE, p.SMALL),
         "collect.episodes": p.Published("128 or 256", CODE),
     },
 )

@@ -9,9 +9,7 @@ The score is that of qiancheng0/ToolRL@8cee13e; the form of a reply differs: cal
 after 30 steps, format traded for correctness, a reward for length).
 """
 
-from coevo.envs.rewards import ToolCalls
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 CODE = "released code"
 
@@ -21,21 +19,17 @@ ALGORITHM = p.Algorithm(
     paper="Qian et al. 2025, ToolRL, arXiv 2504.13958",
     formula=r"R = R_\format + 6 \frac{S}{S_{\max}} - 3, \quad R_\format \in \{0, 1\}",
     status="vectors",
-    rewards=(ToolCalls(),),
+    rewards=(p.ToolCalls(),),
     collect=p.CollectConfig(episodes=512, group_size=4),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
-    ),
-    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
     optim=p.OptimConfig(lr=1e-3),
     published={
-        "optim.lr": p.Published(1e-6, CODE, SMALL),
-        "collect.episodes": p.Published("512 prompts", CODE, CHEAP),
+        "optim.lr": p.Published(1e-6, CODE, p.SMALL),
+        "collect.episodes": p.Published("512 prompts", CODE, p.CHEAP),
         "collect.group_size": p.Published(4, CODE),
     },
     variants={
         "decoupled": {
-            "rewards": (ToolCalls(part="format"), ToolCalls(part="correctness")),
+            "rewards": (p.ToolCalls(part="format"), p.ToolCalls(part="correctness")),
             "advantage.compose": p.Decoupled(),
             "advantage.transform": (p.BatchWhiten(),),
         }

@@ -1,12 +1,10 @@
 """TOPR: good rows are imitated in full, bad ones only while the policy writes them (2503.14286).
 
--alpha A logp with alpha = clip(s, 0, 1) for A <= 0 and 1 for A > 0, s the ratio of the whole row
-(with terse prompts one reply; of a token in Trinity-RFT, `--set loss.ratio_level=token_ratio`):
-stable on plays of an older policy without KL or clip. The paper's rewards are +1 and -1 with a
-baseline that sets their proportion; here the baseline is the group mean.
+s is the ratio of the whole row: with terse prompts one reply; of a token in Trinity-RFT, `--set
+loss.ratio_level=token_ratio`. Stable on plays of an older policy without KL or clip. The paper's
+rewards are +1 and -1 with a baseline that sets their proportion; here it is the group mean.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -16,11 +14,9 @@ ALGORITHM = p.Algorithm(
     formula=r"L = -\alpha A \log \pi \\ \alpha = 1 \text{ if } A > 0, \text{ else } "
     r"\clip(\prod_t s_t, 0, 1)",
     status="vectors",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.NoNormalisation()
-    ),
+    advantage=p.AdvantageConfig(normalise=p.NoNormalisation()),
     loss=p.LossConfig(
         ratio_level=p.SeqProdRatio(), surrogate=p.Topr(), aggregate=p.SeqMeanTokenSum()
     ),

@@ -9,9 +9,7 @@ gamma and lambda. Where the value is read and whether the ratio is a mean or a p
 variant `token_ratio` clips tokens, as the first reading of the abstract had it.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import SMALL
 
 ALGORITHM = p.Algorithm(
     name="turn_ppo",
@@ -20,25 +18,21 @@ ALGORITHM = p.Algorithm(
     formula=r"A_k = \delta_k + \gamma \lambda A_{k+1}, \quad \delta_k = r_k + \gamma V_{k+1} - "
     r"V_k \quad \text{over turns } k",
     status="inferred",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512),
     advantage=p.AdvantageConfig(
         credit=p.Gae(level="turn", gamma=0.99, lam=0.9),
         baseline=p.BatchMean(),
         normalise=p.TokenStd(),
     ),
-    loss=p.LossConfig(
-        ratio_level=p.TurnRatio(),
-        surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2),
-        aggregate=p.TokenMean(),
-    ),
+    loss=p.LossConfig(ratio_level=p.TurnRatio(), aggregate=p.TokenMean()),
     critic=p.ValueCritic(),
     optim=p.OptimConfig(lr=5e-4, epochs=2, minibatches=2),
     published={
         "advantage.credit.gamma": p.Published(0.99, "summary of the paper"),
         "advantage.credit.lam": p.Published(0.9, "summary of the paper"),
         "critic.lr": p.Published("above the actor's", "summary of the paper"),
-        "optim.lr": p.Published(1e-6, "verl, default actor", SMALL),
+        "optim.lr": p.Published(1e-6, "verl, default actor", p.SMALL),
     },
     variants={"token_ratio": {"loss.ratio_level": p.TokenRatio()}},
 )

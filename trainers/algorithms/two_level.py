@@ -11,7 +11,6 @@ Advantages are whitened per agent here, since payoffs of planners and workers di
 """
 
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import SMALL
 
 CODE = "salesforce/ai-economist, a84d5f3, tutorials/rllib/phase2/config.yaml"
 PLANNERS = ("planner*",)
@@ -64,7 +63,7 @@ ALGORITHM = p.Algorithm(
         "loss.regularise.entropy.coef": p.Published(
             "0.025; of the planner 2.0 falling to 0.125", CODE, "one coefficient for all seats"
         ),
-        "critic.lr": p.Published(3e-4, CODE, SMALL),
+        "critic.lr": p.Published(3e-4, CODE, p.SMALL),
         "optim.lr": p.Published("3e-4, of the planner 1e-4", CODE, "not every task has a planner"),
         "optim.grad_norm": p.Published(10.0, CODE),
     },

@@ -12,7 +12,6 @@ uncertainty, of which the abstract speaks, could not be read.
 """
 
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 CODE = "released code, wjn1996/UPO2"
 
@@ -38,8 +37,8 @@ ALGORITHM = p.Algorithm(
     optim=p.OptimConfig(lr=1e-4),
     published={
         "collect.group_size": p.Published(6, CODE),
-        "collect.episodes": p.Published("all prompts, 3 rounds", CODE, CHEAP),
-        "optim.lr": p.Published(5e-6, CODE, SMALL),
+        "collect.episodes": p.Published("all prompts, 3 rounds", CODE, p.CHEAP),
+        "optim.lr": p.Published(5e-6, CODE, p.SMALL),
     },
     variants={
         "dpo": {

@@ -13,7 +13,6 @@ Inferred (no code was found): the pay of an order, Kendall's tau, and of a pair 
 1 if it is right; that the referee is asked about one reply at a time; the share of each kind.
 """
 
-from coevo.envs.rewards import Verifier
 from coevo.trainers import parts as p
 
 ALGORITHM = p.Algorithm(
@@ -32,11 +31,10 @@ ALGORITHM = p.Algorithm(
         p.ComputeAdvantages(),
         p.Update(),
     ),
-    rewards=(Verifier(last_only=True), p.Judge(of="unverified", samples=2)),
+    rewards=(p.Verifier(last_only=True), p.Judge(of="unverified", samples=2)),
     judges={"judge": p.JudgeRole(policy="policy")},
     collect=p.CollectConfig(episodes=512, group_size=8),
     advantage=p.AdvantageConfig(reward_weights={"payoff": 0.0}),
-    loss=p.LossConfig(),
     optim=p.OptimConfig(lr=1e-4),
     variants={
         "no_rankings": {"cycle": (p.Collect(), p.BuildBatch(), p.ComputeAdvantages(), p.Update())},

@@ -8,9 +8,7 @@ Inferred: the abstract names Beta posteriors, Thompson sampling, information gai
 two scales; all forms and values are ours.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import RANGE
 
 ALGORITHM = p.Algorithm(
     name="vade",
@@ -19,7 +17,7 @@ ALGORITHM = p.Algorithm(
     formula=r"\theta \sim \Beta(1 + s, 1 + n - s), \quad \text{play the tasks with the largest } "
     r"\theta (1 - \theta)",
     status="inferred",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(
         episodes=512,
         group_size=8,
@@ -28,10 +26,6 @@ ALGORITHM = p.Algorithm(
         low=-2.0,
         high=2.0,
     ),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(), baseline=p.GroupMean(), normalise=p.GroupStd(), eps=1e-6
-    ),
-    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
     optim=p.OptimConfig(lr=1e-3),
-    published={"collect.low": p.Published(0.0, "abstract (accuracy)", RANGE)},
+    published={"collect.low": p.Published(0.0, "abstract (accuracy)", p.RANGE)},
 )

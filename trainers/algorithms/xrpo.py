@@ -10,9 +10,7 @@ reward novel wrong answers and is not copied; the form of the allocation could n
 ours. Left out: solved examples in the prompt of starts without a success.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import RANGE
 
 PAGE = "reviews, third-party code"
 
@@ -23,7 +21,7 @@ ALGORITHM = p.Algorithm(
     formula=r"A^+_i = A_i + \min(\max(\lambda (1 - e^{s_i - \mean_g s}), 0), \kappa A_i) \text{ "
     r"if } A_i > 0",
     status="inferred",
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(
         episodes=512,
         group_size=8,
@@ -32,18 +30,11 @@ ALGORITHM = p.Algorithm(
         low=-2.0,
         high=2.0,
     ),
-    advantage=p.AdvantageConfig(
-        credit=p.Outcome(),
-        baseline=p.GroupMean(),
-        normalise=p.GroupStd(),
-        transform=(p.Sharpen(lam=2.5, kap=0.5),),
-        eps=1e-6,
-    ),
-    loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.SeqMeanTokenMean()),
+    advantage=p.AdvantageConfig(transform=(p.Sharpen(lam=2.5, kap=0.5),)),
     optim=p.OptimConfig(lr=1e-3),
     published={
         "advantage.transform.sharpen.lam": p.Published(2.5, PAGE),
         "advantage.transform.sharpen.kap": p.Published(0.5, PAGE),
-        "collect.low": p.Published(0.0, "abstract (accuracy)", RANGE),
+        "collect.low": p.Published(0.0, "abstract (accuracy)", p.RANGE),
     },
 )

@@ -17,7 +17,6 @@ from torch import Tensor
 from coevo.envs.core.errors import ConfigError, DataError, unknown
 
 Kind = Literal["instruction", "rubric", "formula", "experience", "program", "genome", "snapshot"]
-"""What an artifact is."""
 
 
 @dataclass
@@ -58,7 +57,6 @@ class Archive:
         return len(self._artifacts)
 
     def __getitem__(self, name: str) -> Artifact:
-        """Return an artifact by its id."""
         if name not in self._artifacts:
             raise unknown("artifact", name, self._artifacts)
         return self._artifacts[name]
@@ -77,16 +75,7 @@ class Archive:
         weight: float = 0.0,
         tensors: Mapping[str, Tensor] | None = None,
     ) -> Artifact:
-        """Add an artifact and return it.
-
-        Args:
-            kind: what it is.
-            payload: its content, JSON-able.
-            parents: ids of those that it was made from; they must be here.
-            step: updates done.
-            weight: where it starts.
-            tensors: content that is no JSON.
-        """
+        """Add an artifact and return it; its payload is JSON-able, and its parents must be here."""
         number = sum(a.kind == kind for a in self._artifacts.values())
         made = Artifact(f"{kind}-{number}", kind, payload, tuple(parents), step, weight)
         made.tensors = dict(tensors or {})

@@ -65,7 +65,6 @@ class CmaEs:
     """Length of the first steps."""
 
     def begin(self, mean_D: Tensor) -> State:
-        """Return the state before the first generation."""
         zero_D, dtype = torch.zeros_like(mean_D), mean_D.dtype
         return {
             "mean_D": mean_D,
@@ -77,7 +76,6 @@ class CmaEs:
         }
 
     def ask(self, state: Mapping[str, Tensor], count: int, draw: torch.Generator) -> Tensor:
-        """Return the points of a generation, [N, D]."""
         basis_DD, scale_D = _axes(state["covariance_DD"])
         z_ND = torch.randn(count, len(scale_D), generator=draw, dtype=scale_D.dtype)
         return state["mean_D"] + state["sigma"] * (z_ND * scale_D) @ basis_DD.T
@@ -134,4 +132,3 @@ def _axes(covariance_DD: Tensor) -> tuple[Tensor, Tensor]:
 
 
 Strategy = Annotated[CmaEs | Antithetic, choice()]
-"""How a generation is drawn, and learnt from."""

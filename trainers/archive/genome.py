@@ -80,7 +80,6 @@ class SingularValues:
 
 
 def _factors(model: nn.Module) -> dict[str, tuple[nn.Parameter, nn.Parameter | None]]:
-    """Return the two factors of every adapted layer, or every trained matrix by itself."""
     adapters = dict(_adapters(model))
     if adapters:
         return dict(adapters)
@@ -108,4 +107,3 @@ def _decomposed(left: Tensor, right: Tensor | None) -> tuple[Tensor, Tensor, Ten
 
 
 Genome = Annotated[SingularValues | Entries, choice()]
-"""What evolves."""

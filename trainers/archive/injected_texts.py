@@ -31,11 +31,9 @@ class InjectedTexts:
     trained: Trained
     learners: Collection[str]
     entropy: Sequence[int]
-    """Root of the draws."""
     agents: Mapping[str, Policy] = field(default_factory=dict)
 
     def __call__(self, spec: EpisodeSpec, group: int, number: int) -> EpisodeSpec:
-        """Return the spec with the texts of its group."""
         rng = np.random.default_rng([*self.entropy, group, 4])
         shared = self.by.shared_out(self.artifacts, self._seats_of(spec), rng)
         injected = {s: Injected(a.id, str(a.payload), self.trained) for s, a in shared.items()}
@@ -52,9 +50,7 @@ def worth_by_artifact(
 ) -> dict[str, list[tuple[float, Episode]]]:
     """Return for every artifact what the seats with its text earned, with their episodes.
 
-    Args:
-        episodes: those that ended in an error do not count.
-        component: of the rewards.
+    Episodes that ended in an error do not count.
     """
     found: dict[str, list[tuple[float, Episode]]] = {}
     for episode in episodes:

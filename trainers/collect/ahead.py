@@ -40,12 +40,9 @@ class Ahead:
         return (s for s in range(step, step + self.staleness + 1) if s not in self.batches)
 
     def start(self, step: int, version: int, play: Callable[[], list[Group]]) -> None:
-        """Let the batch of an update be played in the background.
+        """Let the batch of an update be played in the background, after `version` updates.
 
-        Args:
-            step: the update.
-            version: updates done by now.
-            play: plays; it may touch nothing that learning moves.
+        `play` may touch nothing that learning moves.
         """
         self.batches[step] = version, _in_background(play)
 

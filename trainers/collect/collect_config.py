@@ -7,16 +7,12 @@ from typing import Annotated
 
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.samplers import (
-    Allocation,
-    Drawn,
-    Evolve,
-    KeepAll,
-    Replay,
-    Selection,
-    TaskBuffer,
-    Uniform,
-)
+from coevo.trainers.samplers.allocate import Allocation, Uniform
+from coevo.trainers.samplers.curriculum import Drawn
+from coevo.trainers.samplers.evolve import Evolve
+from coevo.trainers.samplers.replay import Replay
+from coevo.trainers.samplers.selection import KeepAll, Selection
+from coevo.trainers.samplers.task_buffer import TaskBuffer
 
 
 @config

@@ -27,19 +27,12 @@ from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.collect.group import Group
 from coevo.trainers.collect.metrics import outcomes, worth
 from coevo.trainers.collect.part import GREEDY, Part, RolloutBackend, play_part
-from coevo.trainers.collect.rollout import EpisodeSpec
-from coevo.trainers.collect.variation import Variation
-from coevo.trainers.samplers import (
-    Curriculum,
-    Kept,
-    Mix,
-    Proposal,
-    ReplayBuffer,
-    Source,
-    TaskStore,
-    refill,
-    shared_out,
-)
+from coevo.trainers.collect.rollout import EpisodeSpec, Variation
+from coevo.trainers.samplers.curriculum import Curriculum, Proposal, Source, shared_out
+from coevo.trainers.samplers.kept import Kept
+from coevo.trainers.samplers.replay import Mix, ReplayBuffer
+from coevo.trainers.samplers.selection import refill
+from coevo.trainers.samplers.task_buffer import TaskStore
 
 HELD_OUT = 2**20
 """Marks the random streams of held-out episodes."""
@@ -67,12 +60,8 @@ class Collector:
     """Proposes tasks and plays them; remembers tasks and episodes where the algorithm asks for it.
 
     Args:
-        settings: how many episodes of which tasks.
-        seed: of the run.
         sources: environment id -> an environment that was never reset, with its weight.
-        population: the agents that play.
         modules: reward modules that are applied to finished episodes.
-        judges: answer the questions of reward modules.
         parts: parts in which the episodes of an update are played.
         backend: plays the parts of an update; None plays them in this process.
         reward_weights: of reward components in what is credited; 1 where not given.
@@ -103,10 +92,6 @@ class Collector:
 
     def collect(self, step: int, variation: Variation | None = None) -> Collected:
         """Return the episodes that update number `step` learns from.
-
-        Args:
-            step: updates done.
-            variation: what an outer loop changes about them.
 
         Raises:
             RefillError: too few informative groups were found.
@@ -360,12 +345,7 @@ def _greedily(spec: EpisodeSpec, learners: Collection[str]) -> EpisodeSpec:
 def greedy_baselines(
     groups: Sequence[Group], weights: Mapping[str, float]
 ) -> dict[tuple[int, str], float]:
-    """Return what the greedy episode of every group earned its seats, components weighted.
-
-    Args:
-        groups: in the order of their keys in the batch.
-        weights: of reward components in what is credited; 1 where not given.
-    """
+    """Return what the greedy episode of every group earned its seats, components weighted."""
     found = {}
     for number, group in enumerate(groups):
         if group.greedy is not None:

@@ -9,7 +9,7 @@ from typing import Any
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import DataError
 from coevo.trainers.collect.rollout import EpisodeSpec
-from coevo.trainers.samplers import Proposal
+from coevo.trainers.samplers.curriculum import Proposal
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,6 @@ class Group:
     key: int
     """Tells the groups of one update apart."""
     task: Proposal
-    """What is played."""
     specs: tuple[EpisodeSpec, ...]
     episodes: tuple[Episode, ...] = ()
     """One per spec, once they are played."""
@@ -27,7 +26,6 @@ class Group:
     """The same task played by the greedy twins of the learners."""
 
     def __len__(self) -> int:
-        """Return the number of episodes."""
         return len(self.specs)
 
     def to_dict(self) -> dict[str, Any]:
@@ -45,11 +43,7 @@ class Group:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Group:
-        """Read what `to_dict` wrote.
-
-        Raises:
-            DataError: it is something else.
-        """
+        """Read what `to_dict` wrote; DataError where it is something else."""
         try:
             greedy = data["greedy"]
             return cls(

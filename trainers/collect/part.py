@@ -43,12 +43,7 @@ class RolloutBackend(Protocol):
     def __call__(
         self, parts: Sequence[Part], agents: Mapping[str, Agent]
     ) -> Sequence[list[Episode]]:
-        """Return the episodes of every part, in the order of its specs.
-
-        Args:
-            parts: what to play.
-            agents: name -> agent, as they are now.
-        """
+        """Return the episodes of every part, in the order of its specs."""
 
 
 def play_part(
@@ -56,10 +51,7 @@ def play_part(
 ) -> list[Episode]:
     """Play a part, and return its episodes in the order of its specs.
 
-    Args:
-        part: what to play.
-        envs: what specs call it -> an environment that was never reset.
-        agents: name -> agent; those without a seat draw anew as well.
+    Environments go by what specs call them, never reset; agents without a seat draw anew as well.
     """
     for name, agent in agents.items():
         agent.reseed(part.seeds[name])

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -46,6 +46,17 @@ class EpisodeSpec:
     """Seat -> text that is added to what it sees."""
     env: str = ""
     """Environment, where episodes of several are played at once."""
+
+
+class Variation(Protocol):
+    """Decides what is added to prompts, or which variant of a policy plays."""
+
+    @property
+    def agents(self) -> Mapping[str, Policy]:
+        """Players beside those of the population; `NAME@...` is a variant of the policy NAME."""
+
+    def __call__(self, spec: EpisodeSpec, group: int, number: int) -> EpisodeSpec:
+        """Return a spec as it is going to be played; `number` is its place in the group."""
 
 
 @dataclass(slots=True)
@@ -100,18 +111,7 @@ def rollout(
     agents: Mapping[str, Agent],
     env_options: Mapping[str, Any] | None = None,
 ) -> list[Episode]:
-    """Play episodes to their ends, all at once.
-
-    Args:
-        env_id: registered environment.
-        specs: what to play.
-        agents: name -> agent; every name in `specs` must be there.
-        env_options: arguments of the environment.
-
-    Returns:
-        One finished episode per spec, in order, with tokens where the agent is a policy. An
-        episode in which an agent could not answer has stopped with `StopReason.ERROR`.
-    """
+    """Play episodes of a registered environment to their ends, all at once; see `rollout_of`."""
     template = make(env_id, **(env_options or {}))
     return rollout_of({spec.env: template for spec in specs}, specs, agents)
 
@@ -122,13 +122,17 @@ def rollout_of(
     agents: Mapping[str, Agent],
     first: int = 0,
 ) -> list[Episode]:
-    """Play episodes of several environments to their ends, all at once; see `rollout`.
+    """Play episodes of several environments to their ends, all at once.
 
     Args:
         templates: what specs call it -> an environment that was never reset.
         specs: what to play.
         agents: name -> agent; every name in `specs` must be there.
         first: number of the first episode, where they are a part of more.
+
+    Returns:
+        One finished episode per spec, in order, with tokens where the agent is a policy. An
+        episode in which an agent could not answer has stopped with `StopReason.ERROR`.
     """
     missing = {name for s in specs for name in s.players.values()} - agents.keys()
     if missing:
@@ -161,7 +165,6 @@ class _Rollout:
 
     agents: Mapping[str, Agent]
     threads: ThreadPoolExecutor
-    """For steps of slow environments."""
     replies: dict[Future[Reply], Asked] = field(default_factory=dict)
     """What servers are asked for; several may wait for one reply."""
     steps: dict[Future[None], _Live] = field(default_factory=dict)
@@ -206,7 +209,6 @@ class _Rollout:
         return here
 
     def _answered(self, here: Mapping[str, Asked]) -> dict[int, _Live]:
-        """Ask agents of this process; return the episodes that have replies, by number."""
         moved = {}
         for name, asked in here.items():
             replies = self.agents[name].act([request for _, request in asked])

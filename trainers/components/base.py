@@ -35,9 +35,7 @@ class Composition(ABC):
     def __call__(self, batch: Batch, weight_K: Tensor) -> Tensor:
         """Return the reward of every turn, [B, T], or of every component, [B, T, K].
 
-        Args:
-            batch: its `reward_BTK` is in float64 and 0 at padding.
-            weight_K: factor of every component.
+        The batch's `reward_BTK` is in float64 and 0 at padding; weight_K holds a factor for each.
         """
 
 
@@ -66,13 +64,10 @@ class Credit(AdvantageStep):
 class Baseline(AdvantageStep):
     """Subtracts what a credit is compared with."""
 
+    by: str = "group"
+    """Key of the groups that it compares."""
     needs_greedy: ClassVar[bool] = False
     """Whether every task is also played greedily once."""
-
-    @property
-    def groups_by(self) -> str:
-        """Key of the groups that it compares."""
-        return "group"
 
     @property
     def keeps_single(self) -> bool:
@@ -100,7 +95,6 @@ class SurrogateLoss(NamedTuple):
     """Loss per token, and where it still teaches."""
 
     loss_CL: Tensor
-    """Loss of every token."""
     unclipped_CL: Tensor
     """False where the clip has cut the gradient of the token."""
 
@@ -120,7 +114,6 @@ class Correction(NamedTuple):
     """Weight and mask of every token, both without gradient."""
 
     weight_CL: Tensor
-    """Factor of the loss."""
     keep_CL: Tensor
     """False where the token is rejected."""
 
@@ -154,11 +147,9 @@ class LossComponent:
         )
 
     def control(self, state: Mapping[str, Any], stats: Mapping[str, float]) -> dict[str, Any]:
-        """Return the changes of what it keeps between updates; called once per update.
+        """Return the changes of what it keeps between updates (`Batch.state`), once per update.
 
-        Args:
-            state: as it was during the update, read from `Batch.state`.
-            stats: means over the update, from `merge_stats`.
+        `stats` are means over the update, from `merge_stats`.
         """
         return {}
 
@@ -194,7 +185,6 @@ class TokenMask(LossComponent, ABC):
         """Return which tokens are kept."""
 
     def batch_statistics(self, x: Batch, generator: torch.Generator | None) -> Tensor:
-        """Return which tokens are kept."""
         return self(x, generator)
 
 

@@ -8,13 +8,11 @@ group of one trajectory as it is instead.
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Annotated, Literal
 
 import torch
 
 from coevo.envs.core.config import choice, config, real
-from coevo.envs.core.errors import ConfigError
 from coevo.trainers.components.base import Baseline
 from coevo.trainers.estimate import Estimate
 from coevo.trainers.tensors import extremes, wide
@@ -67,10 +65,6 @@ class GroupMean(Baseline):
     single: Literal["zero", "keep"] = "zero"
 
     @property
-    def groups_by(self) -> str:
-        return self.by
-
-    @property
     def keeps_single(self) -> bool:
         return self.single == "keep"
 
@@ -121,10 +115,6 @@ class LeaveOneOut(Baseline):
     by: str = "group"
 
     @property
-    def groups_by(self) -> str:
-        return self.by
-
-    @property
     def compares_episodes(self) -> bool:
         return "group" in self.by.split("+")
 
@@ -152,10 +142,6 @@ class DistinctMean(Baseline):
     name: Literal["distinct_mean"] = "distinct_mean"
     by: str = "agent"
     padding_zero: bool = False
-
-    @property
-    def groups_by(self) -> str:
-        return self.by
 
     def __call__(self, e: Estimate) -> Estimate:
         y, key, mask = e.y, e.key(self.by), e.mask
@@ -189,10 +175,6 @@ class LogMeanExp(Baseline):
     name: Literal["log_mean_exp"] = "log_mean_exp"
     tau: Annotated[float, real(1e-9)] = 1.0
     by: str = "group"
-
-    @property
-    def groups_by(self) -> str:
-        return self.by
 
     def __call__(self, e: Estimate) -> Estimate:
         key, weight, y = e.key(self.by), e.weight(), e.hide(wide(e.y))
@@ -237,10 +219,6 @@ class ConstantBaseline(Baseline):
 
     name: Literal["constant_baseline"] = "constant_baseline"
     value: Annotated[float, real()] = 0.0
-
-    def __post_init__(self) -> None:
-        if not isfinite(self.value):
-            raise ConfigError(f"value={self.value} must be finite")
 
     def __call__(self, e: Estimate) -> Estimate:
         return e.to(wide(e.y) - self.value)

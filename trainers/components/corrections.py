@@ -68,9 +68,8 @@ class TokenMis:
         self, logp_old_CL: Tensor, logp_behaviour_CL: Tensor | None, mask_CL: Tensor
     ) -> Correction:
         weight_CL = _log_weight(logp_old_CL, logp_behaviour_CL, mask_CL, "token_mis").exp()
-        return _weighed(
-            weight_CL, (weight_CL >= self.lo) & (weight_CL <= self.hi), mask_CL, self.mean
-        )
+        keep_CL = (weight_CL >= self.lo) & (weight_CL <= self.hi)
+        return _weighed(weight_CL, keep_CL, mask_CL, self.mean)
 
 
 AnyCorrection = Annotated[TokenTis | TokenMis, choice()]
@@ -100,15 +99,11 @@ def _log_weight(
     return torch.where(mask_CL, log_CL, 0.0).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT)
 
 
-def _weighed(
-    weight_CL: Tensor, keep_CL: Tensor, mask_CL: Tensor, mean: bool, rows: bool = False
-) -> Correction:
-    """Drop what is rejected and, if asked, divide by the mean over kept tokens or kept rows."""
+def _weighed(weight_CL: Tensor, keep_CL: Tensor, mask_CL: Tensor, mean: bool) -> Correction:
+    """Drop what is rejected and, if asked, divide by the mean over kept tokens."""
     kept_CL = torch.where(keep_CL, weight_CL, 0.0)
     if mean:
         share_CL = (mask_CL & keep_CL).to(weight_CL.dtype)
-        if rows:
-            share_CL = share_CL / share_CL.sum(1, keepdim=True).clamp(min=1)
         level = (kept_CL * share_CL).sum() / share_CL.sum().clamp(min=1)
         kept_CL = torch.where(level > 0, kept_CL / level, kept_CL)
     return Correction(kept_CL, keep_CL)

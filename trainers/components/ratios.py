@@ -120,10 +120,7 @@ class SeqProdRatio:
         return _straight_through(level_CL, logp_CL, mask_CL)
 
 
-AnyRatio = Annotated[
-    TokenRatio | TurnRatio | SeqGeoRatio | SeqProdRatio,
-    choice(),
-]
+AnyRatio = Annotated[TokenRatio | TurnRatio | SeqGeoRatio | SeqProdRatio, choice()]
 
 
 def _straight_through(level_CL: Tensor, logp_CL: Tensor, mask_CL: Tensor) -> Tensor:

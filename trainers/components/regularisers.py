@@ -140,12 +140,6 @@ class KlCov(Regulariser):
         return Term(self.coef * value_CL, value_CL)
 
     def batch_statistics(self, x: Batch, generator: torch.Generator | None) -> Tensor:
-        """Mark the tokens of a mini-batch that `kl_cov` holds back.
-
-        >>> x = Batch.from_tokens([[-1.0], [-3.0], [-1.0]], advantage=[2.0, -1.0, -1.0])
-        >>> KlCov().batch_statistics(x, None).tolist()
-        [[False], [True], [False]]
-        """
         rising_N = by_covariance(x, x.mask_CL)
         return marked(x.mask_CL, rising_N[len(rising_N) - whole_share(self.frac, x.mask_CL) :])
 
@@ -181,31 +175,18 @@ class ConvexKl(Regulariser):
 
     def __call__(self, x: Batch) -> Term:
         step = int(x.state.get("convex_kl/updates", 0))
-        lam = convex_weight(
-            step,
-            first=self.first,
-            least=self.least,
-            fall=self.fall,
-            after=self.after,
-            every=self.every,
-        )
+        lam = convex_weight(step, self.first, self.least, self.fall, self.after, self.every)
         ref_CL = kl_term(self.kind, x.logp_CL, x.needed("logp_ref_CL", self.name), limit=self.limit)
         old_CL = kl_term(self.kind, x.logp_CL, x.logp_old_CL, limit=self.limit)
         value_CL = lam * ref_CL + (1.0 - lam) * old_CL
         return Term(self.coef * value_CL, value_CL, {"convex_kl/lam": value_CL.new_tensor(lam)})
 
     def control(self, state: Mapping[str, Any], stats: Mapping[str, float]) -> dict[str, Any]:
-        """Count the updates that `convex_kl` has seen.
-
-        >>> ConvexKl().control({"convex_kl/updates": 3}, {})
-        {'convex_kl/updates': 4}
-        """
         return {"convex_kl/updates": int(state.get("convex_kl/updates", 0)) + 1}
 
 
 def convex_weight(
     step: int,
-    *,
     first: float = 1.0,
     least: float = 0.5,
     fall: float = 0.1,
@@ -272,8 +253,8 @@ class Entropy(Regulariser):
 class Nll(Regulariser):
     """Imitate every sampled token: -coef logp.
 
-    Aggregated like the policy loss: beside `policy_gradient` it equals a baseline
-    lowered by coef (AsymRE).
+    Aggregated like the policy loss: beside `policy_gradient` it equals a baseline lowered by coef
+    (AsymRE).
 
     >>> Nll(coef=0.5)(Batch.from_tokens([[-2.0]])).loss_CL.tolist()
     [[1.0]]
@@ -374,11 +355,8 @@ class Epo(Regulariser):
         value_CL = x.needed("entropy_CL", self.name)
         mean_CL, on_CL = _corridor(x, self.from_turn)
         gap_CL = corridor_gap(value_CL, self.kappa_l * mean_CL, self.kappa_r * mean_CL, self.mode)
-        weight = (
-            phase_weight(int(x.state.get("epo/updates", 0)), self.middle, self.last)
-            if self.phases
-            else 1.0
-        )
+        updates = int(x.state.get("epo/updates", 0))
+        weight = phase_weight(updates, self.middle, self.last) if self.phases else 1.0
         if self.mode == "mask":
             worth_CL = torch.where(on_CL & (gap_CL > 0), self.alpha, 1.0).to(value_CL.dtype)
             return Term(-self.coef * worth_CL * value_CL, value_CL, _turn_stats(x, value_CL))
@@ -387,12 +365,7 @@ class Epo(Regulariser):
         return Term(loss_CL, value_CL, _turn_stats(x, value_CL))
 
     def control(self, state: Mapping[str, Any], stats: Mapping[str, float]) -> dict[str, Any]:
-        """Add the mean entropy of every turn of this update to the running means.
-
-        >>> seen = {"sum/epo/entropy/0": 6.0, "sum/epo/tokens/0": 2.0}
-        >>> Epo().control({"epo/mean": [1.0], "epo/seen": [1], "epo/updates": 1}, seen)
-        {'epo/mean': [2.0], 'epo/seen': [2], 'epo/updates': 2}
-        """
+        """Add the mean entropy of every turn of this update to the running means."""
         prefix = "sum/epo/tokens/"
         turns = {int(n.removeprefix(prefix)): v for n, v in stats.items() if n.startswith(prefix)}
         mean, seen = list(state.get("epo/mean", [])), list(state.get("epo/seen", []))
@@ -419,8 +392,6 @@ def corridor_gap(entropy: Tensor, low: Tensor, high: Tensor, mode: EpoMode) -> T
     """
     if mode == "hinge":
         return torch.relu(low - entropy) + torch.relu(entropy - high)
-    if mode not in ("reported", "mask"):
-        raise unknown("EPO mode", mode, ("reported", "hinge", "mask"))
     return (~((low < entropy) & (entropy < high))).to(entropy.dtype)
 
 

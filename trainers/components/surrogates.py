@@ -104,9 +104,6 @@ class DualClip(Surrogate):
     c = 10 is common for language models; the MARS code uses 1.4. TRL's `delta` is this c, as long
     as it is above 1 + eps_hi.
 
-    Raises:
-        ConfigError: c is not above 1.
-
     >>> out = DualClip()(torch.tensor([[4.0, 2.0]]), Batch.from_tokens([[0.0, 0.0]], [-1.0]))
     >>> out.loss_CL.tolist(), out.unclipped_CL.tolist()
     ([[3.0, 2.0]], [[False, True]])
@@ -118,12 +115,8 @@ class DualClip(Surrogate):
     c: Annotated[float, real(above=1)] = 3.0
 
     def __call__(self, ratio_CL: Tensor, x: Batch) -> SurrogateLoss:
-        return capped(
-            PpoClip(eps_lo=self.eps_lo, eps_hi=self.eps_hi)(ratio_CL, x),
-            ratio_CL,
-            x.advantage_CL,
-            self.c,
-        )
+        clipped = PpoClip(eps_lo=self.eps_lo, eps_hi=self.eps_hi)(ratio_CL, x)
+        return capped(clipped, ratio_CL, x.advantage_CL, self.c)
 
 
 def capped(inner: SurrogateLoss, ratio_CL: Tensor, advantage_CL: Tensor, c: float) -> SurrogateLoss:
@@ -146,9 +139,6 @@ class Preclip(Surrogate):
     Only what the pessimistic maximum leaves unbounded is touched: bad tokens that became much more
     likely, which then pass no gradient. Every ratio is limited to e^20 anyway. Source: code of
     R1-Reward, which limits the log-ratio before the exponential.
-
-    Raises:
-        ConfigError: bound is not above 1.
 
     >>> out = Preclip()(torch.tensor([[4000.0]]), Batch.from_tokens([[0.0]], [-1.0]))
     >>> out.loss_CL.tolist(), out.unclipped_CL.tolist()
@@ -185,10 +175,8 @@ class Cispo(Surrogate):
     cap: Annotated[float, real(0)] = 5.0
 
     def __call__(self, ratio_CL: Tensor, x: Batch) -> SurrogateLoss:
-        low, high = (
-            (1.0 - self.eps_lo, 1.0 + self.eps_hi) if self.form == "clip" else (0.0, self.cap)
-        )
-        weight_CL = ratio_CL.detach().clamp(low, high)
+        bounds = {"clip": (1.0 - self.eps_lo, 1.0 + self.eps_hi), "cap": (0.0, self.cap)}
+        weight_CL = ratio_CL.detach().clamp(*bounds[self.form])
         return SurrogateLoss(-weight_CL * x.advantage_CL * x.logp_CL, torch.ones_like(x.mask_CL))
 
 
@@ -198,9 +186,6 @@ class Sapo(Surrogate):
 
     tau is `tau_pos` where A > 0, else `tau_neg`. At s = 1 the gradient is that of -A s; it fades
     on both sides, faster for a greater tau.
-
-    Raises:
-        ConfigError: A temperature is not above 0.
 
     >>> round(Sapo()(torch.full((1, 1), 1.25), Batch.from_tokens([[0.0]])).loss_CL.item(), 4)
     -2.2487
@@ -353,8 +338,7 @@ class RemixClip(Surrogate):
 
     -min(r A, clip(r, c - eps_lo, c + eps_hi) A), r = pi / pi_behaviour = s c,
     c = pi_old / pi_behaviour, constant. On fresh rows c = 1, which is `ppo_clip`. The ratio
-    already corrects for the sampler,
-    so no other correction belongs beside it.
+    already corrects for the sampler, so no other correction belongs beside it.
 
     >>> x = Batch.from_tokens([[0.0]], logp_behaviour_CL=-torch.tensor([[1.5]]).log())
     >>> round(RemixClip()(torch.full((1, 1), 1.2), x).loss_CL.item(), 4)
@@ -384,10 +368,7 @@ def _rec_weight(weight: Weight, ratio_CL: Tensor, x: Batch, temperature: float) 
     if weight == "seq":
         return SeqGeoRatio()(x.logp_CL, x.logp_old_CL, x.mask_CL, x.turn_CL).detach().exp()
     if weight == "exp":
-        if not temperature > 0.0:
-            raise ConfigError(f"rec: temperature={temperature} must be above 0")
-        limit = LOG_RATIO_LIMIT
-        return (x.advantage_CL / temperature).clamp(-limit, limit).exp()
+        return (x.advantage_CL / temperature).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT).exp()
     return torch.ones_like(ratio_CL)
 
 
@@ -404,9 +385,6 @@ class Hapo(Surrogate):
     of it. h comes from `batch_statistics`.
     The released scale divides a negative h by a negative minimum, so that h >= 0 for every token
     and none counts as certain; here certain tokens are negative.
-
-    Raises:
-        ConfigError: A bound would fall below 0, or c is not above 1.
 
     >>> found = {"hapo": torch.tensor([[-0.5, 0.5]])}
     >>> x = Batch.from_tokens([[0.0, 0.0]], statistics=found)
@@ -432,12 +410,6 @@ class Hapo(Surrogate):
         return capped(clipped, ratio_CL, a_CL, self.c)
 
     def batch_statistics(self, x: Batch, generator: torch.Generator | None) -> Tensor:
-        """Score every token of a mini-batch by its entropy.
-
-        >>> x = Batch.from_tokens([[-1.0] * 3], entropy_CL=torch.tensor([[0.25, 1.0, 2.0]]))
-        >>> Hapo(share=0.5).batch_statistics(x, None).tolist()
-        [[-1.0, 0.0, 1.0]]
-        """
         entropy_CL = x.needed("entropy_CL", self.name).detach()
         score_CL = entropy_scale(entropy_CL[x.mask_CL], self.share).score(entropy_CL)
         return torch.where(x.mask_CL, score_CL, 0.0)
@@ -606,8 +578,7 @@ class SumNorm:
 
 
 AnyAggregation = Annotated[
-    TokenMean | SeqMeanTokenMean | SeqMeanTokenSum | ConstantMean | SumNorm,
-    choice(),
+    TokenMean | SeqMeanTokenMean | SeqMeanTokenSum | ConstantMean | SumNorm, choice()
 ]
 
 

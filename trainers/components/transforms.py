@@ -7,13 +7,11 @@ trajectory's composed rewards, without KL. Those that find turns are in `turn_tr
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isfinite
 from typing import Annotated, Literal
 
 import torch
 
 from coevo.envs.core.config import choice, config, real, whole
-from coevo.envs.core.errors import ConfigError
 from coevo.trainers.components.base import Transform
 from coevo.trainers.components.normalisations import TokenStd, unit_interval
 from coevo.trainers.components.turn_transforms import AddStateGroup, Align, MergeEdges, SumOthers
@@ -104,10 +102,6 @@ class Shift(Transform):
 
     name: Literal["shift"] = "shift"
     beta: Annotated[float, real()] = 0.1
-
-    def __post_init__(self) -> None:
-        if not isfinite(self.beta):
-            raise ConfigError(f"beta={self.beta} must be finite")
 
     def __call__(self, e: Estimate) -> Estimate:
         return e.to(wide(e.y) + self.beta)

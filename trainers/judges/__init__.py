@@ -2,24 +2,11 @@
 
 Read `question` (what is asked), `roles` (who answers), then `judge` (a language model's word),
 `reward_model` (a head on a model) and `rubric` (points by a text that an outer loop rewrites).
-`recyclers` make of episodes what judges learn from.
 """
 
 from coevo.envs.core.rewards import REWARDS
 from coevo.trainers.judges.judge import Judge
-from coevo.trainers.judges.question import JudgeError, Question
 from coevo.trainers.judges.reward_model import RewardModel
-from coevo.trainers.judges.roles import JudgeRole, Roles
 from coevo.trainers.judges.rubric import Rubric
 
 REWARDS |= {"judge": Judge, "reward_model": RewardModel, "rubric": Rubric}
-
-__all__ = [
-    "Judge",
-    "JudgeError",
-    "JudgeRole",
-    "Question",
-    "RewardModel",
-    "Roles",
-    "Rubric",
-]

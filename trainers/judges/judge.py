@@ -13,9 +13,9 @@ import numpy as np
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Episode, Turn
-from coevo.envs.core.rewards import Judges, RewardModule, Rewards, ScoreContext, Scores
+from coevo.envs.core.rewards import Judges, Rewards, ScoreContext, Scores
 from coevo.trainers.judges import question as q
-from coevo.trainers.judges.reward_model import asked, last_turns
+from coevo.trainers.judges.reward_model import AskingModule, last_turns
 
 Place = tuple[int, int]
 """Episode and turn."""
@@ -27,11 +27,18 @@ Opinion = tuple[Place, float]
 class _Inquiry:
     """Questions of a batch, and what each answer says of which replies."""
 
+    episodes: Sequence[Episode]
+    at: Sequence[Place]
+    """The replies that are judged."""
+    rng: np.random.Generator
     questions: list[q.Question] = field(default_factory=list)
     readers: list[Callable[[str], list[Opinion]]] = field(default_factory=list)
     about: list[tuple[Place, ...]] = field(default_factory=list)
     settled: list[Opinion] = field(default_factory=list)
     """What needs no question: equal replies tie."""
+
+    def turn(self, place: Place) -> Turn:
+        return self.episodes[place[0]].turns[place[1]]
 
     def add(
         self, question: q.Question, about: tuple[Place, ...], read: Callable[[str], list[Opinion]]
@@ -42,7 +49,7 @@ class _Inquiry:
 
 
 @config
-class Judge(RewardModule):
+class Judge(AskingModule):
     """Pays every seat, at its last turn, what a role thinks of its final answer, from 0 to 1.
 
     `pointwise`: the share of its answers that say it is right. `pairwise`: how often it is
@@ -64,26 +71,19 @@ class Judge(RewardModule):
     on_failure: Literal["raise", "tie", "drop"] = "drop"
     """What an answer that cannot be read does: it ends the run, it counts as a tie (1/2), or it
     counts for nothing, so that a reply without any other answer has no valid reward."""
-    per_turn = False
 
     @property
     def range(self) -> tuple[float, float]:
         return (0.0, 1.0)
 
-    @property
-    def roles_asked(self) -> tuple[str, ...]:
-        return (self.role,)
-
     def score(self, episodes: Sequence[Episode], context: ScoreContext) -> Scores:
-        """Ask about the last turn of every seat, all questions of a batch at once."""
-        judges = asked(self.component, self.role, context)
-        at = [x for i, e in enumerate(episodes) for x in last_turns(i, e)]
+        judges = self.judges(context)
+        at = last_turns(episodes)
         at = [(i, k) for i, k in at if self._counts(episodes[i].turns[k])]
         rng = np.random.default_rng([context.seed, context.step, 11])
-        inquiry = _Inquiry()
-        {"pointwise": self._points, "pairwise": self._pairs, "groupwise": self._orders}[self.how](
-            inquiry, episodes, at, rng
-        )
+        inquiry = _Inquiry(episodes, at, rng)
+        ways = {"pointwise": self._points, "pairwise": self._pairs, "groupwise": self._orders}
+        ways[self.how](inquiry)
         opinions = self._opinions(inquiry, judges)
         table: list[list[Rewards]] = [[{} for _ in e.turns] for e in episodes]
         invalid = {}
@@ -119,27 +119,15 @@ class Judge(RewardModule):
             found.setdefault(place, []).append(opinion)
         return found
 
-    def _points(
-        self,
-        inquiry: _Inquiry,
-        episodes: Sequence[Episode],
-        at: Sequence[Place],
-        rng: np.random.Generator,
-    ) -> None:
-        for i, k in at:
-            turn, place = episodes[i].turns[k], (i, k)
+    def _points(self, inquiry: _Inquiry) -> None:
+        for place in inquiry.at:
+            turn = inquiry.turn(place)
             asked = q.pointwise(q.asked_of(turn), q.answer_of(turn))
             inquiry.add(asked, (place,), partial(_opinions_of, (place,), (q.YES,)))
 
-    def _pairs(
-        self,
-        inquiry: _Inquiry,
-        episodes: Sequence[Episode],
-        at: Sequence[Place],
-        rng: np.random.Generator,
-    ) -> None:
-        for group in groups(episodes, at):
-            turns = {p: episodes[p[0]].turns[p[1]] for p in group}
+    def _pairs(self, inquiry: _Inquiry) -> None:
+        for group in groups(inquiry.episodes, inquiry.at):
+            turns = {place: inquiry.turn(place) for place in group}
             if len(group) == 1:
                 inquiry.settled.append((group[0], 0.5))
             for pair in itertools.combinations(group, 2):
@@ -154,21 +142,15 @@ class Judge(RewardModule):
                     asked = q.pairwise(q.asked_of(turns[one]), *words)
                     inquiry.add(asked, both, partial(_opinions_of, both, (q.FIRST, q.SECOND)))
 
-    def _orders(
-        self,
-        inquiry: _Inquiry,
-        episodes: Sequence[Episode],
-        at: Sequence[Place],
-        rng: np.random.Generator,
-    ) -> None:
-        for group in groups(episodes, at):
-            shuffled = [group[int(n)] for n in rng.permutation(len(group))]
+    def _orders(self, inquiry: _Inquiry) -> None:
+        for group in groups(inquiry.episodes, inquiry.at):
+            shuffled = [group[int(n)] for n in inquiry.rng.permutation(len(group))]
             for first in range(0, len(shuffled), self.size):
                 part = tuple(shuffled[first : first + self.size])
                 if len(part) == 1:
                     inquiry.settled.append((part[0], 0.5))
                     continue
-                turns = [episodes[i].turns[k] for i, k in part]
+                turns = [inquiry.turn(place) for place in part]
                 asked = q.groupwise(q.asked_of(turns[0]), [q.answer_of(t) for t in turns])
                 inquiry.add(asked, part, partial(_ranked, part))
 

@@ -35,7 +35,6 @@ class Question:
     """One question to a role."""
 
     chat: Chat
-    """What it is shown."""
     answers: tuple[str, ...] = ()
     """What it may answer; empty where any text is an answer."""
     kind: Kind = "other"

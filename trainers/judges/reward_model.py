@@ -14,8 +14,28 @@ from coevo.envs.core.rewards import Judges, RewardModule, Rewards, ScoreContext,
 from coevo.trainers.judges.question import Question, asked_of, reading
 
 
+class AskingModule(RewardModule):
+    """Base of modules that look at the last turn of every seat, and ask a role about it."""
+
+    role: str
+    per_turn = False
+
+    @property
+    def roles_asked(self) -> tuple[str, ...]:
+        return (self.role,)
+
+    def judges(self, context: ScoreContext) -> Judges:
+        """Return the judges; ConfigError outside of training, where there are none."""
+        if context.judges is None:
+            raise ConfigError(
+                f"reward {self.component!r} asks the role {self.role!r}, which only a training run "
+                "has; leave the module out of the environment and give it to the algorithm"
+            )
+        return context.judges
+
+
 @config
-class RewardModel(RewardModule):
+class RewardModel(AskingModule):
     """Pays every seat, at its last turn, what the reward head of a role gives its reply.
 
     The head is shown the task, the right answer where the environment noted it (`reference` among
@@ -28,24 +48,18 @@ class RewardModel(RewardModule):
     """Name of the role whose reward head is trained."""
     read: Literal["sigmoid", "above_half", "logit"] = "sigmoid"
     """The reward: sigmoid(f), 1 where that is above 1/2, or f itself."""
-    per_turn = False
 
     @property
     def range(self) -> tuple[float, float]:
         return (-math.inf, math.inf) if self.read == "logit" else (0.0, 1.0)
 
     @property
-    def roles_asked(self) -> tuple[str, ...]:
-        return (self.role,)
-
-    @property
     def heads_asked(self) -> tuple[str, ...]:
         return (self.role,)
 
     def score(self, episodes: Sequence[Episode], context: ScoreContext) -> Scores:
-        """Return the rewards, with the version of the parameter set that gave them."""
-        judges = asked(self.component, self.role, context)
-        at = [x for i, e in enumerate(episodes) for x in last_turns(i, e)]
+        judges = self.judges(context)
+        at = last_turns(episodes)
         turns = [episodes[i].turns[k] for i, k in at]
         worth = judges.worth(self.role, [shown(turn) for turn in turns])
         table: list[list[Rewards]] = [[{} for _ in e.turns] for e in episodes]
@@ -73,23 +87,11 @@ def shown(turn: Turn) -> Question:
     return reading(asked_of(turn), str(turn.notes.get("reference", "")), reply, answers)
 
 
-def last_turns(index: int, episode: Episode) -> list[tuple[int, int]]:
-    """Return the place of the last turn of every seat of an episode that came to an end."""
-    if episode.stop is StopReason.ERROR:
-        return []
-    last = {turn.agent: k for k, turn in enumerate(episode.turns)}
-    return [(index, last[seat]) for seat in episode.agents if seat in last]
-
-
-def asked(component: str, role: str, context: ScoreContext) -> Judges:
-    """Return the judges.
-
-    Raises:
-        ConfigError: there are none, outside of training.
-    """
-    if context.judges is None:
-        raise ConfigError(
-            f"reward {component!r} asks the role {role!r}, which only a training run has; leave "
-            "the module out of the environment and give it to the algorithm"
-        )
-    return context.judges
+def last_turns(episodes: Sequence[Episode]) -> list[tuple[int, int]]:
+    """Return episode and place of the last turn of every seat, of episodes that came to an end."""
+    found = []
+    for i, episode in enumerate(episodes):
+        if episode.stop is not StopReason.ERROR:
+            last = {turn.agent: k for k, turn in enumerate(episode.turns)}
+            found += [(i, last[seat]) for seat in episode.agents if seat in last]
+    return found

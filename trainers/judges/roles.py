@@ -49,7 +49,6 @@ class Roles:
 
     bound: Mapping[str, JudgeRole]
     agents: Mapping[str, Agent]
-    """Everybody of the population."""
     learners: Mapping[str, Learner] = field(default_factory=dict)
     apart: frozenset[str] = frozenset()
     """Sets that have no seat."""
@@ -109,11 +108,9 @@ class Roles:
         return batch
 
     def agent(self, role: str) -> Agent:
-        """Return the agent that answers for a role."""
         return self.agents[self.bound[role].policy]
 
     def version(self, role: str) -> int:
-        """Return the version of the parameter set of a role."""
         return self.agent(role).version
 
     def spent(self) -> tuple[dict[str, float], int]:
@@ -135,7 +132,6 @@ class Roles:
         self._counts[f"judge/{role}/failures"] += failures
 
     def _with_text(self, role: str, question: Question) -> Question:
-        """Return a question with the injected text of the role before it."""
         text = self.injected.get(role)
         return replace(question, chat=text.added(question.chat)) if text else question
 
@@ -173,16 +169,7 @@ def bind(
     bound: Mapping[str, JudgeRole],
     modules: Collection[RewardModule],
 ) -> frozenset[str]:
-    """Give every role a parameter set, and make the sets that have no seat.
-
-    Args:
-        population: takes the sets that are made.
-        make: makes them.
-        bound: role -> its parameter set.
-        modules: of the run.
-
-    Returns:
-        The sets that were made.
+    """Give every role a parameter set; make the sets that have no seat, and return them.
 
     Raises:
         ConfigError: a module asks a role without a parameter set.

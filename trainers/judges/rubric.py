@@ -12,9 +12,9 @@ from typing import Annotated, Literal
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError, DataError
-from coevo.envs.core.rewards import RewardModule, Rewards, ScoreContext, Scores
+from coevo.envs.core.rewards import Rewards, ScoreContext, Scores
 from coevo.trainers.judges import question as q
-from coevo.trainers.judges.reward_model import asked, last_turns
+from coevo.trainers.judges.reward_model import AskingModule, last_turns
 
 EQUAL = 1e-6
 """A standard deviation below which all grades count as equal."""
@@ -47,7 +47,7 @@ class _Scale:
 
 
 @config
-class Rubric(RewardModule):
+class Rubric(AskingModule):
     """Pays every seat, at its last turn, the points that a role gives its answer by a rubric.
 
     A rubric has an item on every line, each worth 0 to `points`; the role gets it from the step
@@ -64,7 +64,6 @@ class Rubric(RewardModule):
     scale: Literal["version", "run", "points"] = "version"
     """What grades are measured by: those under the same version, those of the whole run, nothing.
     """
-    per_turn = False
 
     @functools.cached_property
     def _seen(self) -> dict[str, _Scale]:
@@ -74,13 +73,8 @@ class Rubric(RewardModule):
     def range(self) -> tuple[float, float]:
         return (-math.inf, math.inf)
 
-    @property
-    def roles_asked(self) -> tuple[str, ...]:
-        return (self.role,)
-
     def score(self, episodes: Sequence[Episode], context: ScoreContext) -> Scores:
-        """Ask about the last turn of every seat, and measure the grades by each other."""
-        judges = asked(self.component, self.role, context)
+        judges = self.judges(context)
         if self.role not in judges.injected:
             raise ConfigError(
                 f"reward {self.component!r}: {self.role} has no rubric; begin the cycle with "
@@ -89,7 +83,7 @@ class Rubric(RewardModule):
         rubric = judges.injected[self.role]
         version = int(rubric.id.rpartition("-")[2])
         top = self.points * len([line for line in rubric.text.splitlines() if line.strip()])
-        at = [x for i, e in enumerate(episodes) for x in last_turns(i, e)]
+        at = last_turns(episodes)
         turns = [episodes[i].turns[k] for i, k in at]
         questions = [q.graded(q.asked_of(t), q.answer_of(t), top) for t in turns]
         table: list[list[Rewards]] = [[{} for _ in e.turns] for e in episodes]

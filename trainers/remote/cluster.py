@@ -39,10 +39,6 @@ def cluster(where: Where, cpus: int = 1) -> Iterator[Any]:
 
     What was started here is stopped and removed at the end, whatever happens.
 
-    Args:
-        where: a cluster that runs, or one of this machine's own.
-        cpus: how many processes will ask for one, where it is started here.
-
     Raises:
         MissingExtraError: Ray is not installed.
         ConfigError: no cluster answers.
@@ -106,14 +102,7 @@ def _connect(ray: Any, folder: str, cpus: int) -> None:
 
 
 def _check_there(given: str) -> None:
-    """Refuse what Ray would try for minutes, or die of.
-
-    Args:
-        given: HOST:PORT of the cluster; in other forms Ray finds it itself.
-
-    Raises:
-        ConfigError: no answer, or this machine is no part of the cluster.
-    """
+    """Refuse a HOST:PORT that Ray would try for minutes, or die of; other forms it finds itself."""
     host, _, port = given.rpartition(":")
     if not port.isdecimal() or "/" in host:
         return

@@ -40,7 +40,6 @@ class Origin:
     folder: str
     """Working directory, from which relative paths are read."""
     variables: Mapping[str, str]
-    """Environment variables."""
     envs: tuple[EnvSpec, ...]
     """Environments of the run, which a script may have registered."""
 
@@ -52,9 +51,6 @@ class Origin:
 
     def adopt(self, config: TrainConfig) -> None:
         """Let this process be like one of that machine.
-
-        Args:
-            config: the run.
 
         Raises:
             ConfigError: packages differ.

@@ -46,11 +46,7 @@ class Rank:
     def ready(self, config: TrainConfig, folder: RunFolder, origin: Origin, step: int) -> str:
         """Return the address of its machine when the process can take part in a run.
 
-        Args:
-            config: the run.
-            folder: of the run.
-            origin: where it was started.
-            step: update of the newest checkpoint, as the first rank sees it.
+        `step` is the update of the newest checkpoint, as the first rank sees it.
 
         Raises:
             CoevoError: something that the run needs is not on this machine.
@@ -88,12 +84,9 @@ class Processes:
     """Workers and ranks of one run.
 
     Args:
-        ray: the module, connected.
-        config: the run.
         folder: where it is written; ranks on other machines must see it.
         workers: rollout workers; 0 lets this process play.
         ranks: this process included.
-        trust_remote_code: run code that comes with a model.
         say: tells that a worker was replaced.
     """
 
@@ -183,11 +176,7 @@ class Processes:
         return ""
 
     def _cut_off(self, there: dict[Any, str]) -> None:
-        """Close connections with machines that are gone: waiting ranks get no other sign.
-
-        Args:
-            there: what a rank is asked -> its machine.
-        """
+        """Close connections with machines that are gone: waiting ranks get no other sign."""
         while there and not self._over.wait(1.0):
             done, _ = self.ray.wait(list(there), num_returns=len(there), timeout=0)
             for reply in done:
@@ -221,14 +210,7 @@ class Processes:
         self._actors.append(holder)
 
     def _wait_for_room(self, wanted: Mapping[str, int]) -> None:
-        """Wait a while for what processes of other runs are giving back.
-
-        Args:
-            wanted: kind of device -> how many must be free.
-
-        Raises:
-            ConfigError: there are too few.
-        """
+        """Wait a while for what processes of other runs are giving back, by kind of device."""
         end = time.monotonic() + ROOM
         while lacking := [k for k, n in wanted.items() if self._free(k) < n]:
             kind = lacking[0]
@@ -283,11 +265,7 @@ def start_processes(
 
 
 def check_devices(config: TrainConfig, ranks: int) -> None:
-    """Refuse more ranks than this machine has devices: GPUs, or CPU cores.
-
-    Raises:
-        ConfigError: there are fewer.
-    """
+    """Refuse more ranks than this machine has devices: GPUs, or CPU cores."""
     cuda = pick_device(config.device).type == "cuda"
     there = torch.cuda.device_count() if cuda else os.cpu_count() or 1
     if ranks > there:

@@ -39,7 +39,6 @@ TRIES = 3
 START = 120.0
 """Seconds in which a process starts that the cluster has room for."""
 Say = Callable[[str], None]
-"""Tells a person something in a line."""
 
 
 class WorkerError(CoevoError):
@@ -61,14 +60,7 @@ class Sent:
 
 
 class Worker:
-    """One rollout worker.
-
-    Args:
-        config: the run.
-        threads: of torch; equal results need equal numbers.
-        trust_remote_code: run code that comes with a model.
-        origin: where the run was started.
-    """
+    """One rollout worker; equal results need equal numbers of threads."""
 
     def __init__(
         self, config: TrainConfig, threads: int, trust_remote_code: bool, origin: Origin
@@ -94,12 +86,7 @@ class Worker:
             self._made = envs, population
 
     def play(self, part: Part, sent: Mapping[str, Sent]) -> list[Episode]:
-        """Return the episodes of a part.
-
-        Args:
-            part: what to play.
-            sent: policy -> weights that it must have.
-        """
+        """Return the episodes of a part, played by policies with the weights that were sent."""
         self.load()
         assert self._made is not None
         envs, population = self._made
@@ -144,14 +131,7 @@ class Worker:
 
 
 class Workers:
-    """Plays parts on rollout workers.
-
-    Args:
-        ray: the module, connected.
-        start: makes a worker.
-        count: how many.
-        population: whose agents play.
-        say: tells that a worker was replaced.
+    """Plays parts on rollout workers, which `start` makes; `say` tells that one was replaced.
 
     Raises:
         ConfigError: a policy cannot play in another process.
@@ -272,10 +252,6 @@ class Workers:
 def begun(ray: Any, asked: Sequence[Any]) -> list[Any]:
     """Return the first answers of processes.
 
-    Args:
-        ray: the module, connected.
-        asked: what they have been asked.
-
     Raises:
         WorkerError: one does not answer.
         CoevoError: one has answered with this error.
@@ -295,11 +271,7 @@ def begun(ray: Any, asked: Sequence[Any]) -> list[Any]:
 
 
 def _check_installed(error: Exception) -> None:
-    """Say so where a process has ended because something is not installed on its machine.
-
-    Raises:
-        ConfigError: it has.
-    """
+    """Raise ConfigError where a process ended because its machine lacks a package."""
     said = str(error)
     missing, machine = (
         re.search(r"No module named '([^']+)'", said),

@@ -198,11 +198,6 @@ class Vade(Allocator):
             )
 
     def history(self, size: int, low: float, high: float) -> TaskHistory:
-        """Return a history that forgets.
-
-        >>> Vade(lam_g=0.5).history(3, 0.0, 1.0).lam_g
-        0.5
-        """
         return TaskHistory(size, low=low, high=high, lam_v=self.lam_v, lam_g=self.lam_g)
 
     def __call__(self, stats: TaskStats, total: int, rng: np.random.Generator) -> Ints:
@@ -221,10 +216,7 @@ class Vade(Allocator):
         return evenly(episodes_P, best_P, total - int(episodes_P.sum()), rng)
 
 
-Allocation = Annotated[
-    Uniform | Knapsack | Xrpo | Vade,
-    choice(),
-]
+Allocation = Annotated[Uniform | Knapsack | Xrpo | Vade, choice()]
 
 
 def _rates(stats: TaskStats, estimate: str, unseen: float) -> Floats:

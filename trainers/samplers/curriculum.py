@@ -43,7 +43,6 @@ class Proposal:
     """Registered id."""
     seed: int
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of the reset."""
     episodes: int = 1
     """0 leaves the task out."""
     place: int = -1
@@ -74,13 +73,7 @@ class TaskSettings(Protocol):
 
 
 class Curriculum:
-    """Draws new tasks, or plays a fixed list, each environment by its weight.
-
-    Args:
-        sources: environment id -> where its tasks come from.
-        collect: how many tasks there are and how episodes are shared out.
-        seed: of the run.
-    """
+    """Draws new tasks, or plays a fixed list, each environment by its weight."""
 
     def __init__(self, sources: Mapping[str, Source], collect: TaskSettings, seed: int) -> None:
         self.sources, self.collect, self.seed = sources, collect, seed
@@ -95,11 +88,7 @@ class Curriculum:
         """Return the tasks of an update.
 
         Allocators that may leave tasks out choose among all of them, the others among `groups`.
-
-        Args:
-            step: updates before it.
-            groups: how many tasks are wanted.
-            batch: number of the batch, where several are played until enough groups inform.
+        `batch` counts where several are played until enough groups inform.
         """
         rng = np.random.default_rng([self.seed, step, *([batch] if batch else [])])
         places, seeds = self._places(groups, rng)
@@ -181,5 +170,4 @@ class Drawn:
     name: Literal["drawn"] = "drawn"
 
     def start(self, sources: Mapping[str, Source], collect: TaskSettings, seed: int) -> Curriculum:
-        """Return a curriculum that has seen nothing."""
         return Curriculum(sources, collect, seed)

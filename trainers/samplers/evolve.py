@@ -44,7 +44,6 @@ class Evolve:
     def start(
         self, sources: Mapping[str, Source], collect: TaskSettings, seed: int
     ) -> EvolvingTasks:
-        """Return a curriculum with an empty buffer."""
         return EvolvingTasks(sources, collect, seed, self)
 
     def worth(self, outcomes: Sequence[float]) -> float:

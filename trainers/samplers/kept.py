@@ -52,11 +52,7 @@ class Kept:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Kept:
-        """Read what `to_dict` wrote.
-
-        Raises:
-            DataError: It is something else.
-        """
+        """Read what `to_dict` wrote; DataError where it is something else."""
         try:
             return cls(Episode.from_json(data["episode"]), **{n: data[n] for n in _PLAIN})
         except (KeyError, TypeError) as error:
@@ -96,13 +92,9 @@ def writers(item: Kept) -> list[str]:
 def check_replayable(items: Sequence[Kept], *, one_seat: bool) -> None:
     """Refuse episodes that cannot be learnt from a second time.
 
-    Args:
-        items: what is to be stored.
-        one_seat: whether an item's reward and advantage must be of a single seat.
-
     Raises:
         ConfigError: Nobody wrote tokens, log-probabilities are missing, or several seats wrote
-            where one must be named.
+            where reward and advantage must be of one.
 
     >>> check_replayable([], one_seat=True)
     """

@@ -33,7 +33,6 @@ class Mix:
     fresh: int
     """Groups to be played now."""
     replayed: tuple[tuple[Kept, ...], ...] = ()
-    """Whole groups of earlier updates."""
 
     def join(
         self, episodes: Sequence[Episode], groups: Sequence[int]
@@ -120,11 +119,7 @@ class RemixReplay:
 
 
 class RemixBuffer(ReplayBuffer):
-    """The episodes that `remix_replay` keeps.
-
-    Args:
-        config: what it keeps.
-    """
+    """The episodes that `remix_replay` keeps."""
 
     remembers = True
 
@@ -201,11 +196,7 @@ class SpearReplay:
 
 
 class SpearBuffer(ReplayBuffer):
-    """The episodes that `spear_replay` keeps.
-
-    Args:
-        config: what it keeps.
-    """
+    """The episodes that `spear_replay` keeps."""
 
     remembers = True
     by_seat = True
@@ -284,7 +275,6 @@ def replay_weight(step: int, *, horizon: int = 200, coef: float = 1.0) -> float:
 
 
 Replay = Annotated[RemixReplay | SpearReplay, choice()]
-"""Which episodes of earlier updates come back."""
 
 
 def _items(state: Mapping[str, Any]) -> list[Kept]:

@@ -20,7 +20,6 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers.samplers.tasks import Ints
 
 G = TypeVar("G", bound=Sized)
-"""A group: the episodes of one task."""
 
 
 class RefillError(ConfigError):
@@ -94,10 +93,7 @@ class KeepDynamic:
         return np.unique(pairs_K2[kept_K, 0])
 
 
-Selection = Annotated[
-    KeepAll | KeepDynamic,
-    choice(),
-]
+Selection = Annotated[KeepAll | KeepDynamic, choice()]
 
 
 @dataclass(frozen=True)
@@ -109,11 +105,9 @@ class Refilled(Generic[G]):
     kept: int
     """Groups that passed, the surplus of the last batch included."""
     drawn: int
-    """Groups that were played."""
     episodes: int
     """Plays of all drawn groups."""
     batches: int
-    """Generation batches."""
 
     @property
     def wasted(self) -> float:

@@ -58,11 +58,7 @@ class KeptTasks:
 
 
 class KeptTaskStore(TaskStore):
-    """The items that are kept.
-
-    Args:
-        config: which are kept, and for how long.
-    """
+    """The items that are kept."""
 
     def __init__(self, config: KeptTasks) -> None:
         self.config = config
@@ -118,4 +114,3 @@ def _left(episodes: Iterable[Episode]) -> list[Mapping[str, Any]]:
 
 
 TaskBuffer = Annotated[KeptTasks, choice()]
-"""What is done with what episodes leave."""

@@ -48,7 +48,6 @@ class TaskStats:
             raise ConfigError("last_mean_P must be between 0 and 1, or NaN where nothing was seen")
 
     def __len__(self) -> int:
-        """Return the number of tasks."""
         return len(self.successes_P)
 
     @classmethod
@@ -108,7 +107,6 @@ class TaskHistory:
         self._take(TaskStats.unseen(size))
 
     def __len__(self) -> int:
-        """Return the number of tasks."""
         return len(self._arrays["visits_P"])
 
     def _take(self, stats: TaskStats) -> None:
@@ -174,11 +172,7 @@ class TaskHistory:
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take back what `state_dict` gave.
-
-        Raises:
-            DataError: The state is of another number of tasks, or is not one.
-        """
+        """Take back what `state_dict` gave; DataError where it is of other tasks, or no state."""
         try:
             mean_P = [np.nan if x is None else x for x in state["last_mean_P"]]
             loaded = TaskStats(**{name: state[name] for name in _FIELDS} | {"last_mean_P": mean_P})

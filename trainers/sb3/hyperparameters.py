@@ -114,20 +114,12 @@ class Sb3Baseline:
     """One learner of stable-baselines3."""
 
     module: str
-    """Where its class is."""
     name: str
-    """The class."""
     package: str
-    """What to install for it."""
     settings: Settings
-    """Our values."""
 
     def load(self) -> type[Any]:
-        """Import the class.
-
-        Raises:
-            MissingExtraError: the package is not installed.
-        """
+        """Import the class; MissingExtraError where its package is not installed."""
         try:
             found: type[Any] = getattr(importlib.import_module(self.module), self.name)
         except ImportError:
@@ -173,7 +165,6 @@ class SB3Config:
     env: str
     """Registered environment id."""
     env_options: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the environment."""
     seed: int = 0
     """Root of every generator of the run."""
     budget_turns: int | None = None

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from safetensors.numpy import load_file, save_file
 
+from coevo.agents.models.network import Network, layers_of
 from coevo.agents.models.sb3 import ARCHIVE, Card, SB3Agent, network_of, save_sb3
 from coevo.agents.models.seated import stream_seed
 from coevo.agents.strategies.game_tree import check_knowable
@@ -19,23 +23,60 @@ from coevo.envs.games.tensors import encoding
 from coevo.envs.games.vector import LEARNER, VectorView, numbered, vector_env
 from coevo.trainers.collect.metrics import rollout_metrics
 from coevo.trainers.progress import Progress
-from coevo.trainers.sb3.hyperparameters import SB3Config, baseline
-from coevo.trainers.sb3.past import PastSelves
+from coevo.trainers.sb3.hyperparameters import SB3Config, SelfPlay, baseline
 
 PAST, PROGRESS = "past.safetensors", "progress.json"
 NEVER = 10**9
 """Interval at which SB3 writes a log of its own."""
 
 
+class PastSelves:
+    """The learner after its newest update, and after some earlier ones.
+
+    Playing only the newest self chases it in circles where no pure strategy is best; older ones in
+    between are the opponents of fictitious self-play (Heinrich et al., 2015), a few instead of all.
+    There is none to draw before the first `renew`.
+    """
+
+    def __init__(self, settings: SelfPlay) -> None:
+        self.settings = settings
+        self.kept: list[Network] = []
+        """Past selves, oldest first."""
+        self.newest: list[Network] = []
+        """The learner as it is, alone."""
+
+    def renew(self, now: Network, step: int) -> None:
+        """Take over the learner after an update; keep it if its turn has come."""
+        self.newest = [replace(now, name="newest_self")]
+        if step % self.settings.every == 0:
+            self.kept = [*self.kept, replace(now, name="past_self")][-self.settings.size :]
+
+    def draw(self, rng: np.random.Generator) -> Network:
+        """Draw the player of one seat for one episode."""
+        among = self.newest if rng.random() < self.settings.latest else self.kept
+        return among[int(rng.integers(len(among)))]
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Return the weights of the kept selves, by number and name."""
+        return {f"{i}/{k}": t for i, net in enumerate(self.kept) for k, t in net.tensors().items()}
+
+    def restore(self, now: Network, tensors: Mapping[str, np.ndarray]) -> None:
+        """Take over the learner and the kept selves of a checkpoint."""
+        rows: dict[int, dict[str, np.ndarray]] = {}
+        for name, tensor in tensors.items():
+            row, _, key = name.partition("/")
+            rows.setdefault(int(row), {})[key] = tensor
+        self.newest = [replace(now, name="newest_self")]
+        self.kept = [
+            replace(now, layers=layers_of(rows[i]), name="past_self") for i in sorted(rows)
+        ]
+
+
 class SB3Learner:
-    """Learns update by update.
+    """Learns update by update; goes on from a folder written by `save`.
 
-    SB3 seeds the global generators of Python, NumPy and torch, and draws its actions from them.
-
-    Args:
-        config: of the run.
-        start: a folder written by `save` to go on from. Of SB3's file only tensors are read
-            (`weights_only`).
+    SB3 seeds the global generators of Python, NumPy and torch, and draws its actions from them. Of
+    its file only tensors are read (`weights_only`).
 
     Raises:
         ConfigError: the environment has no vector view, or its requests tell an agent too little.
@@ -66,11 +107,7 @@ class SB3Learner:
                 self._restore(start, done)
 
     def update(self, share: float) -> dict[str, Any]:
-        """Play and learn once; return metrics.
-
-        Args:
-            share: of the budget that is spent, for everything that falls over the run.
-        """
+        """Play and learn once, at a share of the budget that is spent; return metrics."""
         self.model.budget_left = 1.0 - share
         actions = sum(v.actions for v in self.views)
         illegal = sum(v.illegal_actions for v in self.views)

@@ -29,10 +29,6 @@ from coevo.trainers.sb3.learner import SB3Learner
 class SB3Run:
     """A run of a baseline in memory, filled from its newest checkpoint if there is one.
 
-    Args:
-        config: of the run.
-        folder: of the run.
-
     Raises:
         ConfigError: the folder holds another run.
         DataError: its newest checkpoint is damaged.
@@ -74,9 +70,7 @@ class SB3Run:
 def sb3_updates(run: SB3Run, hooks: Sequence[EvaluationHook] = ()) -> Iterator[UpdateResult]:
     """Train a learner of stable-baselines3 until its budget is spent, or continue such a run.
 
-    Args:
-        run: a folder that holds checkpoints of the same run is continued.
-        hooks: measure the policy now and then, also before the first update (`step` 0).
+    Hooks measure the policy now and then, also before the first update (`step` 0).
 
     Raises:
         KeyboardInterrupt: after the current update was finished and saved.

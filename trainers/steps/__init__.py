@@ -1,31 +1,126 @@
-"""The steps that cycles are made of, a file each; `coevo.trainers.cycle` says what a step is."""
+"""The steps that cycles are made of; `coevo.trainers.cycle` says what a step is."""
 
-from typing import Annotated
+from __future__ import annotations
 
-from coevo.envs.core.config import choice
-from coevo.trainers.cycle import Step
-from coevo.trainers.steps.conditions import Every, Unconditional, When
-from coevo.trainers.steps.evolve_texts import EvolveTexts
+from typing import Annotated, Any, Literal
+
+from coevo.envs.core.config import choice, config, real, whole
+from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.steps.filter_pairs import FilterPairs
-from coevo.trainers.steps.fit_rewards import FitRewards
-from coevo.trainers.steps.inject_text import InjectText
+from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
 from coevo.trainers.steps.inner_run import InnerRun
 from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
-from coevo.trainers.steps.make_items import Best, MakeItems, Pairs, Worst
+from coevo.trainers.steps.make_items import Best, MakeItems, Pairs, UpdateReference, Worst
 from coevo.trainers.steps.policy_gradient import (
     BuildBatch,
     Collect,
     ComputeAdvantages,
+    FitRewards,
     ReplayUpdate,
     Update,
 )
 from coevo.trainers.steps.question_judge import Cached, Preferences, QuestionJudge
-from coevo.trainers.steps.replace_texts import ReplaceTexts
-from coevo.trainers.steps.rewrite_text import RewriteText
-from coevo.trainers.steps.sample_generation import SampleGeneration
-from coevo.trainers.steps.update_genome import UpdateGenome
-from coevo.trainers.steps.update_reference import UpdateReference
-from coevo.trainers.steps.weigh_artifacts import WeighArtifacts
+from coevo.trainers.steps.texts import (
+    EvolveTexts,
+    InjectText,
+    ReplaceTexts,
+    RewriteText,
+    WeighArtifacts,
+)
+
+Unconditional = (
+    Collect
+    | BuildBatch
+    | ComputeAdvantages
+    | MakeItems
+    | FilterPairs
+    | Update
+    | ReplayUpdate
+    | FitRewards
+    | UpdateReference
+    | InjectText
+    | WeighArtifacts
+    | ReplaceTexts
+    | RewriteText
+    | EvolveTexts
+    | InnerRun
+    | SampleGeneration
+    | QuestionJudge
+    | UpdateGenome
+)
+"""The classes of such steps."""
+UnconditionalStep = Annotated[Unconditional, choice()]
+
+
+class Conditional(Step):
+    """A step that is sometimes taken; it needs what that step needs, and gives nothing for sure."""
+
+    step: Any
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return tuple(self.step.needs)
+
+    @property
+    def roles_asked(self) -> tuple[str, ...]:
+        return tuple(self.step.roles_asked)
+
+    @property
+    def heads_asked(self) -> tuple[str, ...]:
+        return tuple(self.step.heads_asked)
+
+    @property
+    def needs_reference(self) -> bool:
+        return bool(self.step.needs_reference)
+
+    @property
+    def moves(self) -> bool:  # type: ignore[override]  # it depends on the step
+        return bool(self.step.moves)
+
+    @property
+    def moves_reference(self) -> bool:  # type: ignore[override]  # it depends on the step
+        return bool(self.step.moves_reference)
+
+
+@config
+class Every(Conditional):
+    """Takes a step in every so manieth update."""
+
+    name: Literal["every"] = "every"
+    updates: Annotated[int, whole(1)]
+    """Updates from one time to the next."""
+    first: Annotated[int, whole(0)] = 0
+    """The first update in which it is taken, counted from 0."""
+    step: UnconditionalStep
+
+    def __call__(self, ctx: UpdateContext) -> None:
+        since = ctx.step - self.first
+        if since >= 0 and since % self.updates == 0:
+            self.step(ctx)
+
+    def __str__(self) -> str:
+        since = f" from {self.first}" if self.first else ""
+        return f"every {self.updates}{since}: {self.step}"
+
+
+@config
+class When(Conditional):
+    """Takes a step where a number that earlier steps logged is high enough."""
+
+    name: Literal["when"] = "when"
+    metric: str
+    """Name in the log, such as `items/pairs`; what was not logged counts as 0."""
+    least: Annotated[float, real()]
+    """Smallest value at which the step is taken."""
+    step: UnconditionalStep
+
+    def __call__(self, ctx: UpdateContext) -> None:
+        if ctx.metrics.get(self.metric, 0.0) >= self.least:
+            self.step(ctx)
+
+    def __str__(self) -> str:
+        return f"when {self.metric} >= {self.least:g}: {self.step}"
+
 
 AnyStep = Annotated[Unconditional | Every | When, choice(Step)]
 """One step of a cycle: a component, its bare name, or a step of one's own as an object."""
@@ -38,7 +133,6 @@ POLICY_GRADIENT: tuple[AnyStep, ...] = (
     ReplayUpdate(),
     FitRewards(),
 )
-"""The cycle of policy-gradient algorithms."""
 GIVERS = {
     "episodes": "collect",
     "batch": "build_batch",
@@ -53,38 +147,3 @@ GIVERS = {
     "generation": "sample_generation",
 }
 """What is given -> by which step."""
-
-__all__ = [
-    "GIVERS",
-    "POLICY_GRADIENT",
-    "AnyStep",
-    "Best",
-    "BuildBatch",
-    "Cached",
-    "Certified",
-    "Collect",
-    "ComputeAdvantages",
-    "Every",
-    "EvolveTexts",
-    "FilterPairs",
-    "FitRewards",
-    "InjectText",
-    "InnerRun",
-    "MakeItems",
-    "Pairs",
-    "Preferences",
-    "QuestionJudge",
-    "Questions",
-    "ReplaceTexts",
-    "ReplayUpdate",
-    "RewriteText",
-    "SampleGeneration",
-    "Step",
-    "Update",
-    "UpdateGenome",
-    "UpdateReference",
-    "Verdicts",
-    "WeighArtifacts",
-    "When",
-    "Worst",
-]

@@ -153,7 +153,6 @@ class _Fitness:
 
 
 def _last(ctx: UpdateContext, episode: Episode) -> list[Turn]:
-    """Return the last turn of every seat of a learner."""
     if episode.stop is StopReason.ERROR:
         return []
     return list({t.agent: t for t in episode.turns if t.player in ctx.learners}.values())

@@ -91,7 +91,6 @@ class Best(_FromGroups):
     """Share of them that is kept, the best first."""
 
     def __call__(self, worth: Sequence[float], group: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return the best of a group, if it is good enough; the first of several."""
         best = max(group, key=lambda b: worth[b])
         return [(best,)] if self.above is None or worth[best] > self.above else []
 
@@ -115,7 +114,6 @@ class Worst(_FromGroups):
 
 
 ItemMaker = Annotated[Pairs | Best | Worst | Certified | Verdicts | Questions, choice()]
-"""What is made of episodes."""
 
 
 @config
@@ -152,3 +150,15 @@ class MakeItems(Step):
         ctx.metrics[f"items/{self.to.kind}"] = float(0 if items is None else len(items))
         if isinstance(items, Items):
             ctx.items[self.to.kind] = items
+
+
+@config
+class UpdateReference(Step):
+    """Makes the current policy the reference, as iterated preference optimisation does."""
+
+    moves_reference: ClassVar = True
+    name: Literal["update_reference"] = "update_reference"
+
+    def __call__(self, ctx: UpdateContext) -> None:
+        for learner in ctx.learners.values():
+            learner.move_reference()

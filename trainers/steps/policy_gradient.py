@@ -1,4 +1,4 @@
-"""The steps of a policy gradient: collect, build the batch, compute advantages, update, replay."""
+"""The steps of a policy gradient, from the episodes to the weights and the reward modules."""
 
 from __future__ import annotations
 
@@ -39,10 +39,6 @@ class Collect(Step):
     name: Literal["collect"] = "collect"
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Play on the first rank, and broadcast the episodes.
-
-        A replay buffer may first make the current policy the reference.
-        """
         ctx.collector.replay.before_update(ctx.step, ctx.learners.values())
         played = ranks.broadcast_from_first(lambda: self._played(ctx))
         ctx.collected, ctx.metrics, ctx.progress = played
@@ -72,7 +68,6 @@ class BuildBatch(Step):
     name: Literal["build_batch"] = "build_batch"
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Write the batch, if a policy wrote anything."""
         algorithm, found = ctx.algorithm, ctx.episodes
         advantage = algorithm.advantage
         batch = build(
@@ -99,7 +94,6 @@ class ComputeAdvantages(Step):
     name: Literal["compute_advantages"] = "compute_advantages"
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Write the advantages into the batch, which the policy loss learns from."""
         if ctx.batch is None:
             return
         ctx.batch, state, metrics = with_advantages(
@@ -128,17 +122,14 @@ class Update(Step):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The items of every loss."""
         return tuple(dict.fromkeys(loss.kind for loss in self.losses))
 
     @property
     def needs_reference(self) -> bool:
-        """Whether a loss compares with the reference policy."""
         return any(loss.needs_reference for loss in self.losses)
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The losses, where they are not the policy loss alone, and who learns."""
         losses = () if self.losses == (Policy(),) else tuple(loss.name for loss in self.losses)
         return (*losses, *self.sets, *(f"not {name}" for name in self.besides))
 
@@ -152,7 +143,6 @@ class Update(Step):
         return named and not any(fnmatch(name, pattern) for pattern in self.besides)
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Let every parameter set learn what there is to learn."""
         here = [(loss, ctx.items[loss.kind]) for loss in self.losses if loss.kind in ctx.items]
         ctx.note_signal(any(map(has_signal, (items for _, items in here))))
         metrics, state = learn(
@@ -178,7 +168,6 @@ class ReplayUpdate(Step):
     name: Literal["replay_update"] = "replay_update"
 
     def __call__(self, ctx: UpdateContext) -> None:
-        """Learn from the old episodes, with the algorithm's `replay_loss`; log `replay/...`."""
         again = None if ctx.batch is None else ctx.collector.replay_pass(ctx.step)
         if again is None:
             return
@@ -197,6 +186,27 @@ class ReplayUpdate(Step):
                 stats, _ = learner.update([objective], rate=ctx.rate, seed=seed)
                 whose = "" if len(ctx.learners) == 1 else f"{name}/"
                 ctx.metrics |= {f"replay/{whose}{k}": v for k, v in stats.items()}
+
+
+@config
+class FitRewards(Step):
+    """Shows the fresh episodes to the reward modules that learn."""
+
+    moves: ClassVar = True
+    needs: ClassVar = ("episodes",)
+    in_ranks: ClassVar = True
+    name: Literal["fit_rewards"] = "fit_rewards"
+
+    def __call__(self, ctx: UpdateContext) -> None:
+        ctx.metrics |= ranks.broadcast_from_first(lambda: self._fitted(ctx))
+
+    def _fitted(self, ctx: UpdateContext) -> dict[str, float]:
+        found = ctx.episodes
+        metrics: dict[str, float] = {}
+        for module in ctx.collector.modules:
+            seen = module.fit(found.episodes[: found.fresh])
+            metrics |= {f"reward/{module.component}/{k}": v for k, v in seen.items()}
+        return metrics
 
 
 # ---- What the steps are made of --------------------------------------------------------------
@@ -278,12 +288,8 @@ def with_advantages(
 ) -> tuple[Batch, Mapping[str, Any], dict[str, float]]:
     """Return a batch with its advantages, the state for the next one, and numbers for the log.
 
-    Args:
-        algorithm: whose settings count.
-        learners: parameter set -> learner; a critic may learn before advantages are computed.
-        batch: of one update, scored.
-        state: of the components, such as running baselines.
-        rate: factor on the learning rates.
+    The batch is scored; a critic may learn first. `state` is of the components, such as running
+    baselines, and `rate` a factor on the learning rates.
     """
     if algorithm.critic is not None and algorithm.critic.learns_first:
         batch = _with_critics(algorithm, learners, batch, rate)
@@ -322,17 +328,9 @@ def learn(
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Update every parameter set with what it wrote, and role after role where they alternate.
 
-    Args:
-        algorithm: whose settings count.
-        learners: parameter set -> learner.
-        pairs: losses with their items.
-        state: of the losses, such as an adaptive coefficient.
-        rate: factor on the learning rates.
-        seed: of the order of mini-batches.
-        sets: parameter sets that learn; None means all.
-
-    Returns:
-        Metrics, and the state that the losses leave behind.
+    `pairs` are losses with their items, `state` is of the losses, such as an adaptive coefficient,
+    `rate` a factor on the learning rates, `seed` that of the order of mini-batches; without `sets`
+    all learn. Returns metrics, and the state that the losses leave behind.
     """
     metrics: dict[str, float] = {}
     after: dict[str, Any] = {}
@@ -360,8 +358,7 @@ def learn(
 def alternating(optim: OptimConfig, roles: Collection[str]) -> list[tuple[str, Collection[str]]]:
     """Return which roles are learnt from together, in order; frozen ones are left out.
 
-    Returns:
-        Prefix of the metrics, empty where all learn at once, and the roles.
+    Before them stands the prefix of the metrics, empty where all learn at once.
     """
     frozen = set(optim.frozen)
     named = [r for r in optim.alternate if r not in frozen]

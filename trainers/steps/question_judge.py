@@ -64,7 +64,6 @@ class Preferences:
 
 
 Source = Annotated[Cached | Preferences, choice()]
-"""Where questions come from."""
 
 
 @config

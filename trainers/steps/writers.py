@@ -39,13 +39,9 @@ class Proposer:
         found: Sequence[tuple[float, Episode]],
         rng: np.random.Generator,
     ) -> Written:
-        """Write a text that is to do better than another.
+        """Write a text that is to do better than its parent; policies of the run may be asked.
 
-        Args:
-            ctx: of the update; its policies may be asked.
-            parent: the text that is to be improved.
-            found: what its episodes of this update were worth, the worst first.
-            rng: of this proposal.
+        `found` is what its episodes of this update were worth, the worst first.
         """
         raise NotImplementedError(f"{type(self).__name__} must define __call__")  # abstract
 
@@ -103,17 +99,11 @@ class Reflect(_Improving):
 
     def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
         shown = _shown_texts(found[: self.shown])
-        return (
-            {
-                "role": "system",
-                "content": "You improve the instruction that the players of a task are given. "
-                f"Reply with a new instruction alone, in at most {self.longest} characters.",
-            },
-            {
-                "role": "user",
-                "content": f"The instruction now:\n{quote(text)}\n\nEpisodes that went badly with "
-                f"it:\n{shown or NOTHING}",
-            },
+        return _chat(
+            "You improve the instruction that the players of a task are given. "
+            f"Reply with a new instruction alone, in at most {self.longest} characters.",
+            f"The instruction now:\n{quote(text)}\n\nEpisodes that went badly with "
+            f"it:\n{shown or NOTHING}",
         )
 
 
@@ -126,19 +116,17 @@ class Review(_Improving):
     def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
         at = np.linspace(0, len(found) - 1, min(self.shown, len(found))).round().astype(int)
         shown = _shown_texts([found[k] for k in at])
-        return (
-            {
-                "role": "system",
-                "content": "You improve the rubric by which answers are graded, an item a line. "
-                "What earns points without making an answer better is to earn none. Reply with a "
-                f"new rubric alone, in at most {self.longest} characters.",
-            },
-            {
-                "role": "user",
-                "content": f"The rubric now:\n{quote(text)}\n\nAnswers that were graded by it:\n"
-                f"{shown or NOTHING}",
-            },
+        return _chat(
+            "You improve the rubric by which answers are graded, an item a line. "
+            "What earns points without making an answer better is to earn none. Reply with a "
+            f"new rubric alone, in at most {self.longest} characters.",
+            f"The rubric now:\n{quote(text)}\n\nAnswers that were graded by it:\n"
+            f"{shown or NOTHING}",
         )
+
+
+def _chat(system: str, user: str) -> Chat:
+    return ({"role": "system", "content": system}, {"role": "user", "content": user})
 
 
 def _shown_texts(found: Sequence[tuple[float, Episode]]) -> str:
@@ -146,7 +134,6 @@ def _shown_texts(found: Sequence[tuple[float, Episode]]) -> str:
 
 
 def _transcript(episode: Episode) -> str:
-    """Return what was asked and said, a turn on two lines."""
     lines = []
     for turn in episode.turns:
         asked = turn.chat[-1]["content"] if turn.chat else ""
@@ -169,13 +156,7 @@ class Newcomer:
     def __call__(
         self, ctx: UpdateContext, elders: Sequence[Artifact], rng: np.random.Generator
     ) -> Written:
-        """Write a text.
-
-        Args:
-            ctx: of the update; its policies may be asked.
-            elders: texts of the survivors that it is shown, the best first; there may be none.
-            rng: of this newcomer.
-        """
+        """Write a text, shown those of some survivors, the best first; there may be none."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__")  # abstract
 
 
@@ -195,17 +176,10 @@ class Imitate(Asking, Newcomer):
             f"- {a.weight:.6g}: {quote_line(str(a.payload), self.longest)}" for a in elders
         )
         survived = f"\n\nWhat those earned who did best, and their strategies:\n{shown}"
-        return (
-            {
-                "role": "system",
-                "content": "You write the strategy that you will follow in a game. Reply with the "
-                f"strategy alone, in one sentence of at most {self.longest} characters.",
-            },
-            {
-                "role": "user",
-                "content": f"What you will be asked at first:\n{quote(prompt)}"
-                f"{survived if elders else ''}",
-            },
+        return _chat(
+            "You write the strategy that you will follow in a game. Reply with the "
+            f"strategy alone, in one sentence of at most {self.longest} characters.",
+            f"What you will be asked at first:\n{quote(prompt)}{survived if elders else ''}",
         )
 
 

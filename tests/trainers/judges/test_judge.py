@@ -8,8 +8,10 @@ from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
 from coevo.envs.core.rewards import ScoreContext
-from coevo.trainers.judges import Judge, JudgeError, JudgeRole, Roles
 from coevo.trainers.judges import question as q
+from coevo.trainers.judges.judge import Judge
+from coevo.trainers.judges.question import JudgeError
+from coevo.trainers.judges.roles import JudgeRole, Roles
 
 SEATS = ("player_0",)
 

@@ -12,8 +12,8 @@ import coevo.benchmarks.reproductions.claims.cooper_hack  # noqa: F401  # regist
 from coevo.envs.core.config import assign
 from coevo.envs.core.errors import CoevoError, DataError
 from coevo.trainers.algorithms import algorithm
-from coevo.trainers.judges import JudgeRole
 from coevo.trainers.judges import question as q
+from coevo.trainers.judges.roles import JudgeRole
 from coevo.trainers.loop import update, updates
 from coevo.trainers.run import start
 from coevo.trainers.steps import (

@@ -12,7 +12,8 @@ from coevo.envs.core.errors import CoevoError, ConfigError
 from coevo.trainers import checkpoint
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.cycle import Step
-from coevo.trainers.judges import Judge, JudgeRole
+from coevo.trainers.judges.judge import Judge
+from coevo.trainers.judges.roles import JudgeRole
 from coevo.trainers.loop import update, updates
 from coevo.trainers.losses import BradleyTerry, ValueRegression
 from coevo.trainers.run import start

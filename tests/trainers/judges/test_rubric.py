@@ -16,7 +16,8 @@ from coevo.envs.core.parsing import Status
 from coevo.envs.core.rewards import ScoreContext
 from coevo.trainers import loop
 from coevo.trainers.collect.injected import Injected
-from coevo.trainers.judges import JudgeRole, Roles, Rubric
+from coevo.trainers.judges.roles import JudgeRole, Roles
+from coevo.trainers.judges.rubric import Rubric
 from coevo.trainers.steps import Every, RewriteText
 from coevo.trainers.steps.writers import Proposer, Review, Written
 

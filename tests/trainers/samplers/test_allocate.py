@@ -9,12 +9,16 @@ from hypothesis import strategies as st
 
 from coevo.envs.core.config import components, read
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.samplers import (
-    TaskStats,
+from coevo.trainers.samplers.allocate import (
+    Allocation,
+    Knapsack,
+    Uniform,
+    Vade,
+    Xrpo,
     knapsack_cost,
 )
-from coevo.trainers.samplers.allocate import Allocation, Knapsack, Uniform, Vade, Xrpo
 from coevo.trainers.samplers.selection import KeepDynamic
+from coevo.trainers.samplers.tasks import TaskStats
 
 
 def called(kind):

@@ -5,7 +5,9 @@ import pytest
 from coevo.envs.core.config import plain, read
 from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.trainers.algorithm import CollectConfig
-from coevo.trainers.samplers import KeepDynamic, Knapsack, RemixReplay, SpearReplay
+from coevo.trainers.samplers.allocate import Knapsack
+from coevo.trainers.samplers.replay import RemixReplay, SpearReplay
+from coevo.trainers.samplers.selection import KeepDynamic
 
 
 def test_published_values_are_the_defaults():

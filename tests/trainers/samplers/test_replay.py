@@ -12,7 +12,8 @@ from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.parsing import Status
 from coevo.trainers.build import build
-from coevo.trainers.samplers import Kept, Replay, ReplayBuffer, alone, recalibrate, replay_weight
+from coevo.trainers.samplers.kept import Kept, alone
+from coevo.trainers.samplers.replay import Replay, ReplayBuffer, recalibrate, replay_weight
 
 
 def turn(seat, token, paid=None, version=3):

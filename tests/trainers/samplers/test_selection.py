@@ -11,8 +11,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers.advantage import AdvantageConfig, advantages
 from coevo.trainers.batch import Batch
 from coevo.trainers.components import GroupStd
-from coevo.trainers.samplers import Refilled, RefillError, refill
-from coevo.trainers.samplers.selection import KeepAll, KeepDynamic
+from coevo.trainers.samplers.selection import KeepAll, KeepDynamic, Refilled, RefillError, refill
 
 MIX = np.array([0.0, 0.05, 0.5, 0.95, 1.0])
 

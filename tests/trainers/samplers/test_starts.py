@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.envs.core.errors import ConfigError, DataError
-from coevo.trainers.samplers import TaskHistory, TaskStats, Vade
+from coevo.trainers.samplers.allocate import Vade
+from coevo.trainers.samplers.tasks import TaskHistory, TaskStats
 
 
 def test_counts_without_forgetting():

@@ -8,7 +8,7 @@ import pytest
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import DataError
 from coevo.envs.core.parsing import Status
-from coevo.trainers.samplers import KeptTasks, TaskStore
+from coevo.trainers.samplers.task_buffer import KeptTasks, TaskStore
 
 
 def left(*items, stop=StopReason.FINISHED):
