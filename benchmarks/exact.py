@@ -28,14 +28,12 @@ class PolicyTable:
     """An agent's move probabilities at every information state of a game."""
 
     tree: GameTree
-    """The game."""
     table: Policy
     """Information state -> (action, probability)."""
     legal_mass: dict[str, float] | None
     """Information state -> probability of answering with a bare legal move; None where the agent
     does not say. The table holds probabilities given that it does."""
     env: TextEnv
-    """Where it plays; its illegal-move policy says what other answers cost."""
 
     @property
     def always_legal(self) -> bool:
@@ -60,7 +58,6 @@ class Exploitability:
     on_policy_values: tuple[float, ...]
     """Per seat: payoff when the policy plays both seats."""
     information_states: int
-    """Number of information states that were asked."""
     legal_mass_min: float | None
     """Smallest probability of a bare legal answer over all of them; None where unknown."""
     conditional: float | None
@@ -118,11 +115,8 @@ def exact_payoffs(
     if not all(p.always_legal for p in policies):
         one, two = (_mixed(*pair).on_policy() for pair in (policies, policies[::-1]))
         return one[0], two[1]
-    own, other = (pyspiel.TabularPolicy(p.table) for p in policies)
-    root = policies[0].tree.game.new_initial_state()
-    first = pyspiel.expected_returns(root, [own, other], -1, True)[0]
-    second = pyspiel.expected_returns(root, [other, own], -1, True)[1]
-    return float(first), float(second)
+    tree, (own, other) = policies[0].tree, (p.table for p in policies)
+    return expected_returns(tree, [own, other])[0], expected_returns(tree, [other, own])[1]
 
 
 def _mixed(first: PolicyTable, second: PolicyTable) -> ForfeitTree:
@@ -188,14 +182,12 @@ def _ask(agent: Agent, asked: list[Request]) -> tuple[list[np.ndarray], list[flo
 
 
 def tree_of(env_id: str, env_options: Mapping[str, Any] | None = None) -> GameTree:
-    """Walk the game of an environment."""
     return _env(env_id, env_options)[1]
 
 
 def seat_policy(
     agent: Agent, env_id: str, env_options: Mapping[str, Any] | None, player: int
 ) -> Policy:
-    """Ask an agent for its probabilities at every information state of one seat."""
     env, tree = _env(env_id, env_options)
     own = [d for d in tree.decisions if d.player == player]
     odds = agent.probabilities(requests(env, own))
@@ -206,7 +198,6 @@ def seat_policy(
 
 
 def expected_returns(tree: GameTree, policies: Sequence[Policy]) -> list[float]:
-    """Return every seat's expected payoff when each plays its policy."""
     tables = [pyspiel.TabularPolicy(p) for p in policies]
     root = tree.game.new_initial_state()
     return [float(r) for r in pyspiel.expected_returns(root, tables, -1, True)]

@@ -11,22 +11,14 @@ from coevo.envs.core.errors import DataError
 
 
 def short(env_id: str) -> str:
-    """Return the name of an environment without its namespace and version.
-
-    >>> short("coevo/kuhn_poker-v0"), short("kuhn_poker")
-    ('kuhn_poker', 'kuhn_poker')
-    """
+    """Return the name of an environment without its namespace and version."""
     name = env_id.rpartition("/")[2]
     head, dash, version = name.rpartition("-v")
     return head if dash and version.isdigit() else name
 
 
 def file_name(name: str) -> str:
-    """Spell a name so that every file system takes it.
-
-    >>> file_name("coevo/kuhn_poker-v0")
-    'coevo-kuhn_poker-v0'
-    """
+    """Spell a name so that every file system takes it."""
     return re.sub(r"[^A-Za-z0-9_.=-]+", "-", name).strip("-")
 
 
@@ -47,7 +39,6 @@ def read_if_there(path: Path) -> dict[str, Any]:
 
 
 def as_table(data: Any, path: Path) -> dict[str, Any]:
-    """Return what a file held, if it is a table."""
     if not isinstance(data, dict):
         raise DataError(f"{path} is damaged: it holds no table")
     return data

@@ -22,7 +22,6 @@ from coevo.envs.core.illegal import Risk
 from coevo.envs.games.openspiel import OpenSpielTask
 
 Values = NDArray[np.float64]
-"""One number per seat."""
 Response = Callable[["Node"], "Node"]
 
 
@@ -75,7 +74,6 @@ class ForfeitTree:
         self.root = self._node(game.new_initial_state(), ())
 
     def on_policy(self) -> tuple[float, ...]:
-        """Return what each seat gets when the policy plays both."""
         return tuple(map(float, self._mean(self.root)))
 
     def best_response(self, seat: int) -> float:

@@ -24,15 +24,11 @@ class Measurement:
     """One agent measured once: in an environment, a scenario, a level, or one seat of them."""
 
     env: str = ""
-    """Environment id."""
     agent: str = ""
-    """Name of the agent."""
     opponent: str | None = None
     """Name of the agent in the other seats; None where the agent had all of them."""
     metric: str = RETURN
-    """What was measured."""
     higher_is_better: bool = True
-    """False where 0 is best."""
     value: float | None = None
     """The result; None where the measurement failed."""
     interval: tuple[float, float] | None = None
@@ -50,7 +46,6 @@ class Measurement:
     episodes: int = 0
     """Episodes that counted; in self-play each counts once per seat."""
     errors: int = 0
-    """Episodes left out because an agent could not answer."""
     win_rate: float | None = None
     """Share of episodes with the single highest score; None where a task is not a contest."""
     draw_rate: float | None = None
@@ -58,7 +53,6 @@ class Measurement:
     loss_rate: float | None = None
     """Share of episodes in which another seat scored more."""
     forfeit_rate: float = 0.0
-    """Share of episodes that the agent forfeited."""
     illegal_rate: float = 0.0
     """Share of its replies that were not legal moves."""
     unparsed_rate: float = 0.0
@@ -70,7 +64,6 @@ class Measurement:
     sampling: Mapping[str, Any] = field(default_factory=dict)
     """Temperature and max_new_tokens of the agent; empty for scripts."""
     usage: Usage = field(default_factory=Usage)
-    """What the agent read and wrote."""
     task_scores: tuple[float, ...] = ()
     """Mean score on each task: the independent values behind the interval."""
     seats: Mapping[str, Measurement] = field(default_factory=dict)
@@ -88,7 +81,6 @@ class Measurement:
         return self.win_rate + self.draw_rate / 2
 
     def scaled(self, references: References | None, source: str = "") -> Self:
-        """Return the measurement with its place between two references."""
         if references is None or self.value is None:
             return replace(self, source=source)
 
@@ -105,7 +97,6 @@ class Measurement:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON values; a seat without what is the same for all."""
         table = asdict(self)
         for pair in ("interval", "normalised_interval"):
             table[pair] = None if table[pair] is None else list(table[pair])

@@ -46,19 +46,14 @@ class Metric:
     """How one environment scores an agent."""
 
     name: str
-    """One of `METRICS`."""
     env_id: str
-    """Registered environment."""
     env_options: Mapping[str, Any]
-    """Arguments of the environment."""
     references: References | None
     """Scores that count as 0 and 1; None where they are not known."""
     source: str
-    """How the references were found; without any, what is missing."""
 
     @property
     def higher_is_better(self) -> bool:
-        """False where 0 is best."""
         return self.name not in LESS_IS_BETTER
 
     def measure(self, agent: Agent, games: int = GAMES, seed: int = 0) -> Measurement:
@@ -109,10 +104,6 @@ def metric(
     """Return the metric of an environment.
 
     Without a name it is the environment's primary metric. The references depend on the arguments.
-
-    >>> kuhn = metric("coevo/kuhn_poker-v0")
-    >>> kuhn.name, kuhn.higher_is_better, round(kuhn.normalised(11 / 48), 6)
-    ('exploitability', False, 0.5)
     """
     options = dict(env_options or {})
     make(env_id, **options)  # a wrong argument is found here

@@ -37,7 +37,6 @@ def _git(folder: Path, *words: str) -> str:
 
 
 def hardware(device: str = "auto") -> dict[str, Any]:
-    """Return what is computed on."""
     import torch  # slow; everything else here is wanted without it
 
     from coevo.agents.load import pick_device

@@ -30,9 +30,7 @@ class Reference(NamedTuple):
     """The scale of one metric in one environment."""
 
     scores: References
-    """Scores that count as 0 and 1."""
     source: str
-    """How they were found."""
 
 
 _EVEN = "random against random: 0 over both seats"
@@ -76,9 +74,6 @@ def references(
     """Return the scores that count as 0 and 1.
 
     ConfigError where they are not known for this metric with these arguments.
-
-    >>> references("coevo/tiny_hanabi-v0").scores.oracle
-    10.0
     """
     options = dict(env_options or {})
     wanted = metric or default_metric(env_id, options)
@@ -93,11 +88,7 @@ def references(
 
 
 def default_metric(env_id: str, env_options: Mapping[str, Any] | None = None) -> str:
-    """Name the primary metric: as registered, else by what kind of task it is.
-
-    >>> default_metric("coevo/openspiel-v0", {"game": "matrix_pd"})
-    'return_self_play'
-    """
+    """Name the primary metric: as registered, else by what kind of task it is."""
     if spec(env_id).metric:
         return spec(env_id).metric
     env = make(env_id, **(env_options or {}))

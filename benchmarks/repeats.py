@@ -36,7 +36,6 @@ class RepeatedStart:
     seat: str
     """Where the agent sat; empty where it had every seat."""
     solved: tuple[bool, ...]
-    """Episode by episode."""
     answers: tuple[Hashable | None, ...]
     """What each episode answered; None where the outcome holds no answer."""
 
@@ -48,19 +47,13 @@ class Repeats:
     samples: int
     """Episodes of each question."""
     questions: tuple[RepeatedStart, ...]
-    """In the order of starts and seats."""
     opponent: str | None = None
     """Who had the other seats; None where the agent had all."""
     usage: Usage = field(default_factory=Usage)
-    """What the agent read and wrote."""
 
     @property
     def ks(self) -> list[int]:
-        """Return the numbers of samples that are reported: powers of two, and all.
-
-        >>> Repeats(6, ()).ks
-        [1, 2, 4, 6]
-        """
+        """Return the numbers of samples that are reported: powers of two, and all."""
         powers = [2**i for i in range(self.samples.bit_length()) if 2**i <= self.samples]
         return sorted({*powers, self.samples})
 
@@ -83,7 +76,6 @@ class Repeats:
         return self._mean(lambda q: _majority(q, k))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every estimate with its interval, as plain JSON values."""
         votes = {k: self.majority(k) for k in self.ks}
         return {
             "opponent": self.opponent,

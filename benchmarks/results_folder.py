@@ -67,7 +67,6 @@ class ResultsFolder:
         self.write(MANIFEST, {"kind": self.kind, **wanted, **facts(), **provenance()})
 
     def manifest(self) -> dict[str, Any]:
-        """Read the manifest."""
         assert self.path is not None  # nothing is kept nowhere
         path = self.path / MANIFEST
         if not path.exists() and not path.is_symlink():
@@ -140,11 +139,7 @@ class ResultsFolder:
 
 
 def plain(value: Any) -> Any:
-    """Turn numpy's values into Python's, and what JSON cannot say (NaN, infinity) into None.
-
-    >>> plain({"a": (float("nan"), np.float64(1.5)), "b": np.arange(2)})
-    {'a': [None, 1.5], 'b': [0, 1]}
-    """
+    """Turn numpy's values into Python's, and what JSON cannot say (NaN, infinity) into None."""
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, Mapping):

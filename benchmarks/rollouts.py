@@ -16,7 +16,6 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 
 AT_ONCE = 256
-"""Episodes that run side by side."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,6 @@ class Rollouts:
 
     specs: Sequence[EpisodeSpec]
     episodes: Sequence[Episode]
-    """In the order of the specs."""
     usage: Usage
     """Of the agent that is measured."""
 

@@ -17,11 +17,8 @@ class Usage:
     """Tokens and money of one agent."""
 
     replies: int = 0
-    """Replies that it gave."""
     prompt_tokens: int = 0
-    """Tokens that it read."""
     sampled_tokens: int = 0
-    """Tokens that it wrote."""
     requests: int = 0
     """Replies that a server gave; the rest came from this machine or a cache."""
     hits: int = 0

@@ -108,7 +108,6 @@ def share_of_budget(manifest: Manifest, summary: Mapping[str, Any]) -> dict[str,
 
 
 def check_on(on: str, workers: int) -> None:
-    """Refuse what cannot be run before anything is written."""
     if on not in WHERE:
         raise ConfigError(f"--on {on!r} must be one of {', '.join(WHERE)}")
     if workers < 0:

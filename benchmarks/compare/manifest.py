@@ -32,7 +32,6 @@ class Manifest:
     algorithms: tuple[str, ...]
     """Names, with a variant after a colon; `sb3:NAME` for baselines of stable-baselines3."""
     environments: tuple[str, ...]
-    """Registered ids."""
     seeds: tuple[int, ...]
     """Seed s fixes start weights, tasks and sampling for every algorithm, so that runs pair."""
     budgets: Mapping[str, Any]
@@ -46,16 +45,13 @@ class Manifest:
     games: int = 32
     """Episodes of a measurement on the way; ten times as many at the end."""
     env_options: Mapping[str, Any] = field(default_factory=lambda: {"prompt_style": "terse"})
-    """Arguments of every environment."""
     sampling: Mapping[str, Any] = field(default_factory=dict)
     """How replies are drawn, in training and in measurements; filters (`top_p` and the like) in
     measurements alone: a learner draws from the distribution that it learns."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Settings that differ: `SETTING`, `ALGORITHM.SETTING` or `ENVIRONMENT.SETTING`."""
     threads: int = 1
-    """CPU threads of a run."""
     device: str = "auto"
-    """Where runs compute."""
 
     def __post_init__(self) -> None:
         for name in ("algorithms", "environments", "seeds"):
@@ -96,7 +92,6 @@ class Manifest:
         return [a for a in self.algorithms if a.startswith(BASELINES)]
 
     def algorithm(self, name: str, env_id: str) -> Algorithm:
-        """Return an algorithm with the changes that concern it."""
         base, _, variant = name.partition(":")
         return registered(base, variant or None, self._changes(base, env_id))
 
@@ -131,7 +126,6 @@ def write(folder: Path, manifest: Manifest, metrics: Callable[[], Mapping[str, A
 
 
 def read(folder: Path) -> tuple[Manifest, dict[str, Any]]:
-    """Read a manifest: the plan, and everything that the file holds."""
     results = ResultsFolder(folder, KIND)
     facts = results.manifest()
     plan = {f.name: facts[f.name] for f in fields(Manifest) if f.name in facts}

@@ -20,7 +20,6 @@ from coevo.trainers.files import replace_text, storage
 from coevo.trainers.run_folder import RunFolder
 
 Row = dict[str, Any]
-"""One measurement."""
 
 
 def rows(

@@ -44,7 +44,6 @@ class PlannedRun:
     seed: int
 
     def folder(self, root: Path) -> Path:
-        """Return its place in the folder of a comparison."""
         name = self.algorithm.replace(":", "-")
         return within(root, "runs", short(self.environment), name, str(self.seed))
 
@@ -58,15 +57,11 @@ class RunResult:
 
     status: Literal["done", "failed"]
     reason: str = ""
-    """Why it failed, in one line."""
     value: float | None = None
     """The environment's metric at the end of the budget."""
     steps: int = 0
-    """Updates."""
     tokens: int = 0
-    """Sampled tokens."""
     turns: int = 0
-    """Turns of environments."""
     seconds: float = 0.0
     """Training time, measurements not counted."""
 
@@ -94,13 +89,11 @@ def result(root: Path, run: PlannedRun) -> RunResult | None:
 
 
 def results(root: Path, manifest: Manifest) -> dict[PlannedRun, RunResult]:
-    """Read the results of all runs that have one."""
     pairs = ((run, result(root, run)) for run in runs(manifest))
     return {run: found for run, found in pairs if found is not None}
 
 
 def write_result(root: Path, run: PlannedRun, found: RunResult) -> None:
-    """Write how a run ended, in one step."""
     ResultsFolder(run.folder(root), KIND).write(RESULT, asdict(found))
 
 
@@ -137,7 +130,6 @@ def reason(error: BaseException) -> str:
 
 
 def train_config(manifest: Manifest, run: PlannedRun) -> TrainConfig:
-    """Return the configuration with which a run trains."""
     budget = manifest.budgets[run.environment]
     return TrainConfig(
         algorithm=manifest.algorithm(run.algorithm, run.environment),
@@ -227,7 +219,6 @@ def _baseline(
 
 
 def start_agent(manifest: Manifest) -> Agent:
-    """Load the policy that every run starts from."""
     return load_agent(
         manifest.model, sampling=SamplingConfig(**manifest.sampling), device=manifest.device
     )

@@ -35,9 +35,7 @@ from coevo.benchmarks.statistics.profiles import profile_band
 from coevo.benchmarks.statistics.score_table import Score, ScoreTable, score_table
 
 GRID = 21
-"""Points of a learning curve, the start included."""
 THRESHOLDS = 41
-"""Points of a performance profile."""
 OVERALL = "overall"
 CURVES_BY = ("tokens", "turns", "seconds")
 """Budgets along which curves may be drawn, the preferred one first."""
@@ -62,7 +60,6 @@ def tables(
     table: Sequence[Row],
     found: Mapping[PlannedRun, RunResult],
 ) -> dict[str, Any]:
-    """Return everything that is said about a comparison."""
     scores = {env: _scores(manifest, table, [env]) for env in manifest.environments}
     if len(manifest.environments) > 1:
         scores[OVERALL] = _scores(manifest, table, manifest.environments)
@@ -101,14 +98,12 @@ def _scores(
         for env in environments
         for seed in manifest.seeds
     ]
-    whole = [s for s in manifest.seeds if all(g.score == g.score for g in given if g.seed == s)]
-    return score_table(given, drop_incomplete=True) if whole else None
+    return score_table(given)
 
 
 def _tests(
     manifest: Manifest, scores: Mapping[str, ScoreTable | None]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Compare every pair of every table, each table a family of its own."""
     found: dict[str, list[dict[str, Any]]] = {}
     for name, table in scores.items():
         pairs = list(itertools.combinations(table.scores if table else (), 2))
@@ -186,7 +181,7 @@ def _quality(algorithm: str, scores: ScoreTable | None) -> dict[str, Any]:
     """Return the aggregates of normalised scores over the seeds that all algorithms have."""
     if scores is None or algorithm not in scores.scores:
         return {"n": 0}
-    x_RT = scores.of(algorithm)
+    x_RT = scores.scores[algorithm]
     middle = bootstrap_interval(x_RT, interquartile_mean, np.random.default_rng([len(x_RT), 2]))
     return {
         "n": len(x_RT),

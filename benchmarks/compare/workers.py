@@ -139,7 +139,6 @@ def _serve(pipe: Connection, threads: int, parent: int) -> None:
 
 
 def with_reader(send: Callable[[Any], None], message: Any) -> None:
-    """Send a message unless the pipe is closed."""
     try:
         send(message)
     except OSError:

@@ -38,7 +38,6 @@ def everyone(part: Part) -> dict[str, Mapping[str, Any]]:
 
 
 def raw_mean(own: Mapping[str, Any]) -> str:
-    """Write the mean of an environment's own metric."""
     found = [v for v in own.get("values") or () if v is not None]
     return f"mean {number(sum(found) / len(found))} over {len(found)} runs" if found else ""
 
@@ -64,13 +63,7 @@ def pairs(part: Part, only: str | None = None) -> list[Mapping[str, Any]]:
 
 
 def better_first(pair: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Turn a separated pair round so that the better one, which its verdict names first, is first.
-
-    >>> pair = {"a": "x", "b": "y", "difference": -1, "interval": [-2, None], "separated": True}
-    >>> turned = better_first(pair | {"improvement": 0.25})
-    >>> turned["a"], turned["difference"], turned["interval"], turned["improvement"]
-    ('y', 1, [None, 2], 0.75)
-    """
+    """Turn a separated pair round so that the better one is first, as in its verdict."""
     if not pair.get("separated") or (pair.get("difference") or 0) >= 0:
         return pair
     chance = pair.get("improvement")
@@ -119,7 +112,6 @@ def _chance(
 def aggregate_chart(
     part: Part, colours: Mapping[str, int], name: str, title: str
 ) -> Intervals | None:
-    """Draw the interquartile mean of every algorithm with its interval, over its seeds."""
     rows = tuple(
         Row(
             algorithm,
@@ -138,7 +130,6 @@ def aggregate_chart(
 
 
 def _references(part: Part, rows: Sequence[Row]) -> tuple[tuple[str, float], ...]:
-    """Mark where random play, the start model and the oracle are, as far as that is in view."""
     shown = [v for row in rows for v in (row.centre, *row.bounds, *row.points)]
     low, high = min(shown), max(shown)
     room = 0.35 * max(high - low, 0.05)
@@ -155,7 +146,6 @@ def _start(part: Part) -> dict[str, float]:
 
 
 def curve_chart(part: Part, colours: Mapping[str, int], name: str, title: str) -> Curves | None:
-    """Draw the learning curves of one environment with their intervals."""
     curve = part.get("curve")
     if not curve or not curve.get("algorithms"):
         return None
@@ -204,21 +194,13 @@ def _banded(
 
 
 def runs_behind(part: Part) -> str:
-    """Say over how many seeds a chart is.
-
-    >>> runs_behind({"algorithms": {"a": {"n": 9}, "b": {"n": 9}}})
-    ', n = 9'
-    """
+    """Say over how many seeds a chart is."""
     counts = sorted({own["n"] for own in (part.get("algorithms") or {}).values() if own.get("n")})
     return f", n = {' to '.join(map(str, {counts[0]: 0, counts[-1]: 0}))}" if counts else ""
 
 
 def _changing(shares: Sequence[Sequence[float]]) -> slice:
-    """Leave out the thresholds that all runs pass or none does, but one on each side.
-
-    >>> _changing([[1, 1, 1, 0.5, 0, 0], [1, 1, 0.5, 0, 0, 0]])
-    slice(1, 5, None)
-    """
+    """Leave out the thresholds that all runs pass or none does, but one on each side."""
     columns = [set(column) for column in zip(*shares, strict=True)]
     moving = [i for i, column in enumerate(columns) if column not in ({0.0}, {1.0})]
     if not moving:

@@ -38,7 +38,6 @@ class Chart:
     """Name of its file."""
     title: str
     unit: str = ""
-    """What is measured, written under the title."""
     note: str = ""
     """How it is to be read."""
 
@@ -103,7 +102,6 @@ class Curves(Chart):
     """Names and heights of reference lines."""
     percent: bool = False
     from_zero: bool = True
-    """Whether the horizontal axis begins at 0, where nothing is spent."""
     ordered: bool = False
     """Whether names are listed in the order of the lines, and not of their ends."""
 

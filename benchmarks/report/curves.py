@@ -19,7 +19,6 @@ Array = NDArray[np.float64]
 SMOOTHED = 20
 """Points of a curve over which its line is averaged."""
 DRAWN = 400
-"""Most points of a curve that are drawn."""
 BUDGETS = {"tokens": "total_tokens", "turns": "total_turns"}
 """What curves are drawn over, the preferred first, and its metric; else it is updates."""
 
@@ -59,7 +58,6 @@ class LoggedSeries:
         return self.values[name].value[-1] if name in self.values else 0.0
 
     def curve(self, name: str, over: str = "") -> tuple[Array, Array]:
-        """Return budgets and values wherever a metric was logged."""
         points = self.values.get(name, Points())
         spent = self.values.get(BUDGETS.get(over or self.over, "step"), Points())
         at, known = np.asarray(points.at), np.asarray(spent.at)
@@ -77,7 +75,6 @@ def read_series(path: Path) -> LoggedSeries:
 
 
 def from_lines(metrics: Iterable[Mapping[str, Any]]) -> LoggedSeries:
-    """Return the curves of updates that were read already."""
     series = LoggedSeries()
     for line in metrics:
         series.add(line)
@@ -85,11 +82,7 @@ def from_lines(metrics: Iterable[Mapping[str, Any]]) -> LoggedSeries:
 
 
 def smooth(values: Sequence[float] | Array, width: int = SMOOTHED) -> Array:
-    """Average every value with those before it, `width` in all.
-
-    >>> smooth([1.0, 3.0, 5.0], width=2).tolist()
-    [1.0, 2.0, 4.0]
-    """
+    """Average every value with those before it, `width` in all."""
     total = np.concatenate([[0.0], np.cumsum(values)])
     end = np.arange(1, len(values) + 1)
     begin = np.maximum(end - width, 0)
@@ -97,12 +90,7 @@ def smooth(values: Sequence[float] | Array, width: int = SMOOTHED) -> Array:
 
 
 def thinned(x: Array, y: Array, most: int = DRAWN) -> tuple[Array, Array]:
-    """Replace neighbouring points by their means until there are no more than `most`.
-
-    >>> x, y = thinned(np.arange(6.0), np.array([0.0, 2, 0, 2, 4, 6]), most=3)
-    >>> x.tolist(), y.tolist()
-    ([0.5, 2.5, 4.5], [1.0, 1.0, 5.0])
-    """
+    """Replace neighbouring points by their means until there are no more than `most`."""
     if len(x) <= most:
         return x, y
     parts = np.array_split(np.arange(len(x)), most)

@@ -47,11 +47,9 @@ class Entry(NamedTuple):
 
     source: int
     line: int
-    """From 1 on."""
     place: int
     """Bytes before it."""
     step: int
-    """Updates done when it was collected."""
     outcome: str
 
 
@@ -141,11 +139,7 @@ def _shared(groups: list[list[Entry]], most: int) -> Iterator[tuple[list[Entry],
 
 
 def shares(sizes: Sequence[int], most: int) -> list[int]:
-    """Split a number evenly, and what one group cannot use among the others.
-
-    >>> shares([1, 5, 100], 10), shares([2, 2], 10), shares([7, 7, 7], 2)
-    ([1, 4, 5], [2, 2], [0, 1, 1])
-    """
+    """Split a number evenly, and what one group cannot use among the others."""
     out = [0] * len(sizes)
     for done, i in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
         out[i] = min(sizes[i], most // (len(sizes) - done))
@@ -154,11 +148,7 @@ def shares(sizes: Sequence[int], most: int) -> list[int]:
 
 
 def evenly(items: Sequence[T], count: int) -> list[T]:
-    """Take some of a sequence, evenly spaced, both ends among them; of one, the last.
-
-    >>> evenly([0, 1, 2, 3, 4], 3), evenly([0, 1, 2], 1), evenly([0, 1], 5)
-    ([0, 2, 4], [2], [0, 1])
-    """
+    """Take some of a sequence, evenly spaced, both ends among them; of one, the last."""
     if count >= len(items):
         return list(items)
     if count <= 1:

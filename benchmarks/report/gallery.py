@@ -16,7 +16,6 @@ from coevo.benchmarks.report.style import NAMED, STYLE
 from coevo.trainers.files import storage
 
 DOTS = 160
-"""Pixels of a PNG to the inch."""
 
 
 @dataclass
@@ -24,7 +23,6 @@ class Gallery:
     """Draws charts for the page and keeps them for the files beside it."""
 
     files: dict[str, bytes] = field(default_factory=dict)
-    """Name of a file -> what it holds."""
 
     def show(self, *charts: Chart | None) -> list[tuple[Markup, str]]:
         """Draw charts, those that are not None; return each for the page, with its note."""
@@ -42,7 +40,6 @@ class Gallery:
         return self.files[f"{chart.name}.svg"]
 
     def write(self, folder: Path) -> list[Path]:
-        """Write the files and return their paths."""
         if self.files:
             folder.mkdir(parents=True, exist_ok=True)
         for name, data in self.files.items():

@@ -26,7 +26,6 @@ from coevo.envs.core.quoting import visible
 from coevo.trainers.files import storage
 
 EPISODES = 400
-"""Episodes in the transcript browser."""
 KINDS = {"run": run.content, "comparison": comparison.content, "tournament": tournament.content}
 """What a folder holds -> function that reads what its template shows."""
 
@@ -39,9 +38,7 @@ class Report:
     plots: tuple[Path, ...]
     kind: str
     episodes: int
-    """Episodes in the files."""
     shown: int
-    """Episodes in the page."""
 
 
 def report(folder: Path, out: Path | None = None, episodes: int = EPISODES) -> Report:
@@ -97,16 +94,11 @@ def _written(value: Any) -> Any:
 
 
 def asset(name: str) -> str:
-    """Read a file that belongs to this package."""
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def prose(text: str) -> Markup:
-    """Return HTML for a sentence in which code stands between backticks.
-
-    >>> prose("`coevo compare` & more")
-    Markup('<code>coevo compare</code> &amp; more')
-    """
+    """Return HTML for a sentence in which code stands between backticks."""
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 

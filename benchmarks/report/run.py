@@ -64,7 +64,6 @@ def content(folder: Path, gallery: Gallery) -> dict[str, Any]:
 def verdict(
     config: Mapping[str, Any], summary: Mapping[str, Any], series: LoggedSeries
 ) -> Iterator[str]:
-    """Say what came of a run, the result first."""
     if not series.count:
         yield "Nothing is logged yet: the first update is still being made."
         return
@@ -81,7 +80,6 @@ def verdict(
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Say what differs between the tables before and after, the sharpest measure first."""
     exploited = before.get("exploitability"), after.get("exploitability")
     if None not in exploited:
         yield f"Exploitability {_moved(*exploited)}; 0 cannot be beaten."
@@ -105,11 +103,7 @@ def _measured_on_the_way(series: LoggedSeries, before: Mapping[str, Any]) -> Ite
 
 
 def _moved(first: Any, last: Any) -> str:
-    """Say how a number changed.
-
-    >>> _moved(0.2708, 0.0229), _moved(0.5, 0.5)
-    ('fell from 0.271 to 0.023', 'stayed at 0.500')
-    """
+    """Say how a number changed."""
     one, two = number(first), number(last)
     if one == two:
         return f"stayed at {one}"

@@ -27,7 +27,6 @@ class ReportedRun:
 
     path: Path
     environment: str
-    """Short name."""
     algorithm: str
     seed: int
     result: Mapping[str, Any] = field(default_factory=dict)
@@ -57,7 +56,6 @@ def kind(folder: Path) -> str:
 
 
 def beside(folder: Path) -> list[str]:
-    """Return the names of the folders that lie in the same folder."""
     parent = folder.parent
     return [p.name for p in parent.iterdir() if p.is_dir()] if parent.is_dir() else []
 

@@ -51,6 +51,7 @@ def content(folder: Path, gallery: Gallery) -> dict[str, Any]:
         verdict = [f"This tournament has not ended: {count:,} episodes so far, tables at the end."]
     ratings = {k: v for k, v in (summary.get("ratings") or {}).items() if isinstance(v, Mapping)}
     colours = {agent: place for place, agent in enumerate(agents)}
+    kept = folder / "episodes.jsonl"
     return {
         "label": "Tournament",
         "title": f"{len(agents)} agents on {short(env)}",
@@ -58,7 +59,7 @@ def content(folder: Path, gallery: Gallery) -> dict[str, Any]:
         "facts": _facts(manifest, summary, env),
         "series": agents,
         "group": "players",
-        "sources": _sources(folder, env),
+        "sources": [EpisodeFile(kept, kept.name, short(env), "all", "")] if kept.is_file() else [],
         "matrices": list(_matrices(summary, agents)),
         "rating_charts": gallery.show(_elo(ratings, colours), _sweep(ratings, colours)),
         "ratings": [table for name, own in ratings.items() for table in _ratings(name, own)],
@@ -73,11 +74,6 @@ def content(folder: Path, gallery: Gallery) -> dict[str, Any]:
         ],
         "manifest_text": json.dumps(manifest, indent=2, ensure_ascii=False),
     }
-
-
-def _sources(folder: Path, env: str) -> list[EpisodeFile]:
-    path = folder / "episodes.jsonl"
-    return [EpisodeFile(path, path.name, short(env), "all", "")] if path.is_file() else []
 
 
 def _facts(
@@ -99,7 +95,6 @@ def _facts(
 def _matrices(
     summary: Mapping[str, Any], agents: Sequence[str]
 ) -> Iterator[tuple[str, str, list[str], list[list[dict[str, Any]]]]]:
-    """Return what each table of row against column holds, its caption, names and cells."""
     matrix = summary.get("matrix") or {}
     names = [str(a) for a in matrix.get("agents") or agents]
     counted = next((k for k in COUNTS if matrix.get(k)), None)
@@ -127,11 +122,7 @@ def _tile(value: Any, centre: float, reach: float, count: Any) -> dict[str, Any]
 
 
 def middle(value: Any) -> float | None:
-    """Return the estimate of [low, estimate, high], or of a bare number.
-
-    >>> middle([0.1, 0.2, 0.4]), middle(0.3), middle(None)
-    (0.2, 0.3, None)
-    """
+    """Return the estimate of [low, estimate, high], or of a bare number."""
     return value[1] if isinstance(value, list) and len(value) == 3 else value
 
 
@@ -219,9 +210,4 @@ def _agents(table: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def head(column: str) -> str:
-    """Turn a key into the head of a column.
-
-    >>> head("interval"), head("mean_return")
-    ('95 % interval', 'Mean return')
-    """
     return HEADS.get(column, column.replace("_", " ").capitalize())

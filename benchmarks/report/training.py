@@ -52,7 +52,6 @@ class Panel(NamedTuple):
     unit: str
     label: Label
     floor: float | None = None
-    """Where the vertical axis begins; None leaves it to the values."""
     percent: bool = False
 
 
@@ -124,7 +123,6 @@ def run_charts(
 
 
 def _scores(series: LoggedSeries, name: str, before: float | None) -> Curves | None:
-    """Draw what was measured on the way, from the model before training on."""
     x, y = series.curve(name)
     if not len(x):
         return None

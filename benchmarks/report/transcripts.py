@@ -30,7 +30,6 @@ class Transcripts:
     """The episodes of a page, as lines of JSON."""
 
     summaries: list[dict[str, Any]] = field(default_factory=list)
-    """What episodes are filtered by and listed with."""
     lines: list[str] = field(default_factory=list)
     """The episodes themselves, parsed one by one when they are looked at."""
     left_out: int = 0
@@ -54,7 +53,6 @@ def transcripts(found: Index, chosen: Sequence[Entry], room: int = ROOM) -> Tran
 
 
 def summary(found: Index, entry: Entry, episode: Episode) -> dict[str, Any]:
-    """Return what an episode is filtered by and listed with."""
     source = found.sources[entry.source]
     return {
         "environment": source.environment,
@@ -109,20 +107,12 @@ def _totals(episode: Episode) -> dict[str, dict[str, float]]:
 
 
 def cut(text: str, longest: int) -> str | list[Any]:
-    """Shorten a very long text to its start and the number of characters left out.
-
-    >>> cut("short", 9), cut("a longer one", 5)
-    ('short', ['a lon', 7])
-    """
+    """Shorten a very long text to its start and the number of characters left out."""
     return text if len(text) <= longest else [text[:longest], len(text) - longest]
 
 
 def finite(value: Any) -> Any:
-    """Write numbers that JSON does not know as text.
-
-    >>> finite({"a": [1.5, float("nan"), float("-inf")]})
-    {'a': [1.5, 'nan', '-inf']}
-    """
+    """Write numbers that JSON does not know as text."""
     if isinstance(value, Mapping):
         return {key: finite(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

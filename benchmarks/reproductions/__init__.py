@@ -7,6 +7,7 @@ the bounds that cut the property from its absence. `coevo.trainers.loop` trains 
 """
 
 import functools
+from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -16,11 +17,10 @@ from coevo.benchmarks.reproductions.claim import Claim
 __all__ = ["NAMES", "Claim", "claim"]
 
 NAMES = tuple(sorted(module.name for module in iter_modules(claims.__path__)))
-"""Names of all claims."""
 
 
 @functools.lru_cache(maxsize=64)
 def claim(name: str) -> Claim:
     """Return the claim of a name, which is that of its file."""
     found: Claim = import_module(f"{claims.__name__}.{name}").CLAIM
-    return found
+    return replace(found, name=name)

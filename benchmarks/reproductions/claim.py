@@ -36,7 +36,6 @@ class Figure:
     """
 
     label: str
-    """What is measured."""
     measured: tuple[float, ...]
     """One value per seed; one value in all where nothing is drawn."""
     reference: float | None = None
@@ -48,7 +47,6 @@ class Figure:
 
     @property
     def mean(self) -> float:
-        """Mean over the seeds."""
         return fmean(self.measured)
 
     @property
@@ -94,7 +92,6 @@ class Expect:
     high: float = inf
 
     def figure(self, found: Found) -> Figure:
-        """Return the figure by what the arms came to."""
         values = value(self.of, found) if isinstance(self.of, str) else self.of(found)
         return Figure(self.label, tuple(values), self.reference, self.low, self.high)
 
@@ -131,15 +128,10 @@ class Outcome:
     """What one run of a claim found."""
 
     figures: tuple[Figure, ...]
-    """In the order of the table."""
 
     @property
     def holds(self) -> bool:
-        """Whether every figure keeps its bounds; a run that bounds nothing shows nothing.
-
-        >>> Outcome((Figure("seen", (1.0,)),)).holds
-        False
-        """
+        """Whether every figure keeps its bounds; a run that bounds nothing shows nothing."""
         return any(f.bounded for f in self.figures) and all(f.holds for f in self.figures)
 
 
@@ -162,10 +154,7 @@ class Claim:
     Texts may be indented and broken into lines as it suits the file.
     """
 
-    name: str
-    """What the command line calls it; the name of its file."""
     property: str
-    """What must hold, in one sentence."""
     source: str
     """Where a stranger finds the claim, and the script or the formula of the references."""
     minutes: float
@@ -173,19 +162,14 @@ class Claim:
     on: On
     """What it is shown on, from ON."""
     setting: str
-    """The world and the arms."""
     measured: str
-    """What the figures are."""
     chosen: str
     """What is our choice, and what was chosen after looking at figures."""
     theory: str = ""
-    """Why the references are what they are."""
     limits: str = ""
-    """What is not shown."""
     note: str = ""
     """What a reader must know to judge the table."""
     world: World | None = None
-    """Where arms are trained."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Dotted setting -> value, for all arms."""
     arms: Mapping[str, Arm | Callable[[int], Measures]]
@@ -194,14 +178,15 @@ class Claim:
     measure: Callable[[Trained], Measures] | None = None
     """Measures of a trained arm."""
     expect: Sequence[Expect]
-    """The table."""
     seeds: int | None = None
     """Most seeds that are run: some runs take long."""
+    name: str = ""
+    """What the command line calls it: the name of its file, which `reproductions.claim` adds."""
 
     def __post_init__(self) -> None:
         trains = any(isinstance(arm, Arm) for arm in self.arms.values())
         if trains and (self.world is None or self.measure is None):
-            raise ConfigError(f"claim {self.name}: arms that train need a world and a measure")
+            raise ConfigError("arms that train need a world and a measure")
         for text in ("property", "source", *TEXTS):
             object.__setattr__(self, text, " ".join(getattr(self, text).split()))
 
@@ -218,7 +203,6 @@ class Claim:
         return Outcome(tuple(one.figure(found) for one in self.expect))
 
     def measures(self, name: str, seed: int = 0, steps: int | None = None) -> Measures:
-        """Return what one arm comes to with a seed."""
         arm = self.arms[name]
         if not isinstance(arm, Arm):
             return arm(seed)

@@ -12,7 +12,7 @@ import itertools
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import deepcopy
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -22,14 +22,13 @@ from torch.nn.functional import cross_entropy, one_hot
 
 from coevo.agents.agent import Request
 from coevo.agents.population import MakePolicy
-from coevo.agents.table import MOVES, Rows, TabularPolicy
-from coevo.benchmarks.reproductions.worlds import OneMove, numbered, world
+from coevo.agents.table import MOVES, TabularPolicy
+from coevo.benchmarks.reproductions.worlds import OneMove, ReadRows, numbered, world
 from coevo.envs.core.config import config, real
 from coevo.envs.core.episode import Turn
 
 ID = "coevo/digits-v0"
 SETTINGS = {"optim.lr": 1e-3, "optim.warmup": 0, "optim.beta2": 0.999}
-"""Of a run that trains the network."""
 DIGITS, PLACES, START, WIDTH = 6, 3, 0.35, 96
 FORMS = ("solve", "point", "pair")
 OUT = {"solve": DIGITS, "point": 2, "pair": 2}
@@ -70,41 +69,24 @@ raw_env, env = world(Digits, "the largest or smallest of three digits", kind="co
 
 
 def words(asked: str, digits: Sequence[int]) -> str:
-    """Return a task as its seat sees it.
-
-    >>> words("max", (1, 2, 3))
-    'max of 1 2 3'
-    """
     return f"{asked} of {' '.join(map(str, digits))}"
 
 
-class Prompts(Rows):
-    """Prompts without a limit, and what a network reads of each."""
+class Prompts(ReadRows[tuple[int, ...]]):
+    """Prompts without a limit: (form, max or min, digits, first reply, second reply) of each."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[tuple[int, ...]] = []
+        super().__init__(lambda messages: read(messages[-1]))
 
     def row(self, request: Request) -> int:
         key, row = self.known(request)
         if row is None:
-            row = self.of[key] = len(self.moves)
-            self.moves.append(len(request.info["legal_actions"]))
+            row = self.add(key, len(request.info["legal_actions"]))
         return row
-
-    def read(self, row_N: Tensor) -> Tensor:
-        """Return (form, max or min, digits, first reply, second reply) of some rows."""
-        keys = list(itertools.islice(self.of, len(self.seen), None))
-        self.seen += [read(json.loads(key)[0][-1]) for key in keys]
-        return torch.tensor([self.seen[row] for row in row_N.tolist()])
 
 
 def read(text: str) -> tuple[int, ...]:
-    """Return what a prompt holds, in numbers; `DIGITS` is no reply.
-
-    >>> read("max of 1 2 3")
-    (0, 0, 1, 2, 3, 6, 6)
-    """
+    """Return what a prompt holds, in numbers; `DIGITS` is no reply."""
     task = re.search(r"(max|min) of (\d) (\d) (\d)", text)
     assert task is not None
     shown = [re.search(rf'{name}: "(\d)"', text) for name in ("Answer", "First", "Second")]
@@ -126,16 +108,10 @@ class DigitNet(nn.Module):
             layers = [nn.Linear(size, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU()]
             self.net = nn.Sequential(*layers, nn.Linear(WIDTH, sum(OUT.values()))).double()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> DigitNet:
-        twin = DigitNet(self.prompts, 0)
-        twin.load_state_dict(self.state_dict())
-        return twin
-
     def forward(self, row_N: Tensor) -> Tensor:
-        return self.logits(self.prompts.read(row_N))
+        return self.logits(torch.tensor(self.prompts.seen(row_N)))
 
     def logits(self, seen_NF: Tensor) -> Tensor:
-        """Return the logits of what prompts hold."""
         sizes = [len(FORMS), 2, *[DIGITS] * PLACES, DIGITS + 1, DIGITS + 1]
         parts = [one_hot(seen_NF[:, k], size) for k, size in enumerate(sizes)]
         out_NO = self.net(torch.cat(parts, 1).double())
@@ -167,22 +143,14 @@ def begun(prompts: Prompts, seed: int, steps: int = 300) -> DigitNet:
 
 
 def right(seen: np.ndarray) -> np.ndarray:
-    """Return the right digits of what prompts hold."""
     digits = seen[:, 2 : 2 + PLACES]
     return np.asarray(np.where(seen[:, 1] == 1, digits.min(1), digits.max(1)))
 
 
 def maker(seed: int) -> MakePolicy:
-    """Return what makes networks with one start."""
     prompts = Prompts()
-    start = begun(prompts, seed).state_dict()
-
-    def make(name: str, **given: Any) -> TabularPolicy:
-        net = DigitNet(prompts, seed)
-        net.load_state_dict(start)
-        return TabularPolicy(net, prompts, name=name)
-
-    return make
+    start = begun(prompts, seed)
+    return lambda name, **given: TabularPolicy(deepcopy(start), prompts, name=name)
 
 
 def every(asked: Literal["max", "min"]) -> Tensor:
@@ -193,28 +161,21 @@ def every(asked: Literal["max", "min"]) -> Tensor:
 
 @torch.no_grad()
 def accuracy(net: DigitNet, asked: Literal["max", "min"]) -> float:
-    """Return the probability of the right answer, over all tasks."""
     seen_NF = every(asked)
     p_NA = net.logits(seen_NF)[:, :DIGITS].softmax(-1)
     at_N = torch.tensor(right(seen_NF.numpy()))
     return float(p_NA.gather(1, at_N[:, None]).mean())
 
 
-@dataclass(frozen=True)
-class Judged:
-    """How a judge does on the answers that the solver gives."""
-
-    point: float
-    """Probability of the truth on a wrong answer and on the right one, halved."""
-    pair: float
-    """Probability of the right one beside a wrong one, in either order."""
-    yes: float
-    """Probability of "yes" to what the solver says."""
-
-
 @torch.no_grad()
-def judged(net: DigitNet, asked: Literal["max", "min"], solver: DigitNet | None = None) -> Judged:
-    """Return how a judge does on a solver's answers, over all tasks; None is its own."""
+def judged(
+    net: DigitNet, asked: Literal["max", "min"], solver: DigitNet | None = None
+) -> dict[str, float]:
+    """Return how a judge does on a solver's answers, over all tasks; None is its own.
+
+    `point` is the probability of the truth on a wrong answer and on the right one, halved; `pair`
+    that of the right one beside a wrong one, in either order; `yes` that of "yes" to any answer.
+    """
     seen_NF = every(asked)
     p_NA = (solver or net).logits(seen_NF)[:, :DIGITS].softmax(-1)
     right_N1 = torch.tensor(right(seen_NF.numpy())).unsqueeze(1)
@@ -224,7 +185,7 @@ def judged(net: DigitNet, asked: Literal["max", "min"], solver: DigitNet | None 
     pair_NA = torch.stack([_better(net, seen_NF, right_N1[:, 0], d) for d in range(DIGITS)], 1)
     found = (wrong_NA * point_NA, wrong_NA * pair_NA)
     point, pair = (float(x.sum() / wrong_NA.sum()) for x in found)
-    return Judged(point, pair, float((p_NA * yes_NA).sum(1).mean()))
+    return {"point": point, "pair": pair, "yes": float((p_NA * yes_NA).sum(1).mean())}
 
 
 def _says(net: DigitNet, seen_NF: Tensor, form: int, *replies: Any) -> Tensor:

@@ -34,7 +34,6 @@ _NUMBERS = re.compile(r"(-?\d+\.?\d*)")
 
 
 def level_sentence(level: int, standing: bool = False) -> str:
-    """Return the sentence of a level."""
     excuse = EXCUSE if standing else ""
     return (
         f"Give {level}% to strangers and to those who last gave at least {level}%{excuse}, and "
@@ -43,7 +42,6 @@ def level_sentence(level: int, standing: bool = False) -> str:
 
 
 def number_sentence(first: float, base: float, slope: float) -> str:
-    """Return the sentence of a numeric rule."""
     return f"Give {first:.2f} at first, then {base:.2f} plus {slope:.2f} of what the other gave."
 
 
@@ -51,13 +49,6 @@ def carried_out(sentence: str, trace: Sequence[float]) -> float:
     """Return the share that a sentence says to give.
 
     The trace: what the recipient gave last, what its recipient had given before, and so on.
-
-    >>> carried_out(level_sentence(50), []), carried_out(level_sentence(50), [0.25])
-    (0.5, 0.0)
-    >>> carried_out(level_sentence(50, standing=True), [0.0, 0.25])
-    0.5
-    >>> carried_out(number_sentence(0.4, 0.25, 0.5), [0.5])
-    0.5
     """
     numbers = [float(n) for n in _NUMBERS.findall(sentence)]
     if "%" not in sentence:
@@ -69,11 +60,7 @@ def carried_out(sentence: str, trace: Sequence[float]) -> float:
 
 
 def stands(trace: Sequence[float], norm: float) -> bool:
-    """Return whether somebody is in good standing: gave the norm, or refused one who was not.
-
-    >>> stands([0.0], 0.5), stands([0.0, 0.0], 0.5), stands([0.0, 0.5], 0.5)
-    (False, True, False)
-    """
+    """Return whether somebody is in good standing: gave the norm, or refused one who was not."""
     if not trace or trace[0] >= norm:
         return True
     return len(trace) > 1 and not stands(trace[1:], norm)
@@ -83,7 +70,6 @@ class Shares(Rows):
     """A row for every share, in which that share is sure."""
 
     def row(self, request: Request) -> int:
-        """Return the row of what the sentence of a prompt says to do."""
         shares = [float(move.rstrip("%")) / 100 for move in request.info["legal_actions"]]
         self.moves = [len(shares)] * len(shares)
         trace = [share for share, _ in request.info["trace"]]

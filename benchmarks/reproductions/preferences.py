@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -17,8 +18,11 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from coevo.benchmarks.reproductions.run import Arm, Trained, World
 from coevo.benchmarks.reproductions.worlds import BANDIT, arms, first_row
+from coevo.envs.core.config import config
 from coevo.envs.rewards import Odds, WinRate
 from coevo.trainers.algorithm import Algorithm
+from coevo.trainers.cycle import Step, UpdateContext
+from coevo.trainers.items import Items
 from coevo.trainers.loop import UpdateResult
 from coevo.trainers.run import Run, output_policy
 
@@ -26,8 +30,6 @@ P_AA = torch.tensor(
     [[0.5, 0.9, 0.2, 0.8], [0.1, 0.5, 0.8, 0.8], [0.8, 0.2, 0.5, 0.8], [0.2, 0.2, 0.2, 0.5]],
     dtype=torch.float64,
 )
-PLAIN = {"optim.optimiser": "sgd", "optim.warmup": 0, "optim.grad_norm": 1e9}
-"""Plain gradient steps, as tables take them."""
 
 
 def odds_of(p_AA: Tensor) -> Odds:
@@ -43,6 +45,45 @@ def judged(*, drawn: bool = False) -> Callable[[Algorithm, int], Algorithm]:
     return lambda made, seed: replace(made, rewards=(module,))
 
 
+@config
+class NotePairs(Step):
+    """Notes the arms of the pairs; nothing learns from it."""
+
+    needs: ClassVar = ("pairs",)
+    name: Literal["note_pairs"] = "note_pairs"
+    seen: Any
+    """List that is added to in every update: the preferred arms and the others, [N, 2]."""
+
+    def __call__(self, ctx: UpdateContext) -> None:
+        items = ctx.items.get("pairs")
+        if isinstance(items, Items) and len(items):
+            s = items.batch
+            arm_B = torch.zeros(int(s.trajectory_C.max()) + 1, dtype=torch.int64)
+            arm_B[s.trajectory_C] = torch.tensor([span.ids[1] for span in s.spans])[s.span_C]
+            self.seen.append(arm_B[items.at_NK])
+
+
+def noted(odds: Callable[[int], Tensor]) -> Callable[[Algorithm, int], Algorithm]:
+    """Return what pays by drawn comparisons, and notes the pairs as they are made and learnt."""
+
+    def edit(made: Algorithm, seed: int) -> Algorithm:
+        cycle: list[Any] = []
+        for step in made.cycle:
+            cycle += [NotePairs(seen=[])] if step.name == "update" else []
+            cycle += [step, NotePairs(seen=[])] if step.name == "make_items" else [step]
+        module = WinRate(judge=odds_of(odds(seed)), drawn=True)
+        return replace(made, cycle=tuple(cycle), rewards=(module,))
+
+    return edit
+
+
+def pairs_of(end: Trained) -> tuple[list[Tensor], list[Tensor]]:
+    """Return the pairs that were made and those that were learnt, update by update."""
+    cycle: tuple[Any, ...] = end.run.config.algorithm.cycle
+    made, learnt = (step.seen for step in cycle if isinstance(step, NotePairs))
+    return made, learnt
+
+
 def policies(run: Run, done: UpdateResult) -> Tensor:
     """Watch the probabilities of the arms, [A]."""
     (learner,) = run.learners.values()
@@ -54,11 +95,7 @@ CIRCLE = World(BANDIT, options={"payoffs": ((0.0,) * len(P_AA),)}, watch=policie
 
 
 def worst_case(p_A: Tensor) -> float:
-    """Return how often a choice is preferred to the arm that beats it most.
-
-    >>> round(worst_case(torch.tensor([0.3, 0.3, 0.4, 0.0], dtype=torch.float64)), 4)
-    0.5
-    """
+    """Return how often a choice is preferred to the arm that beats it most."""
     return float((p_A @ P_AA).min())
 
 

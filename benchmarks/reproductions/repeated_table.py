@@ -29,9 +29,7 @@ class RoundGame:
     """A game of two seats in rounds that remembers the last round."""
 
     env: str
-    """Environment that it is."""
     options: Mapping[str, Any]
-    """Arguments of the environment."""
     shown: re.Pattern[str]
     """Finds what a table sees of a prompt: its groups."""
     seen: Sequence[str]
@@ -49,21 +47,16 @@ class RoundGame:
 
     @property
     def contexts(self) -> int:
-        """Number of contexts: own role times memory."""
         return self.roles * self.memories
 
     def sees(self, prompt: str) -> str:
-        """Return what a table sees of a prompt."""
         found = self.shown.search(prompt)
         return " ".join(filter(None, found.groups())) if found else prompt
 
     def context(self, role: Tensor, memory: Tensor) -> Tensor:
-        """Number what a seat knows."""
         return role * self.memories + memory
 
     def world(self, steps: int) -> World:
-        """Return where one table learns the game in all seats."""
-
         def maker(seed: int) -> MakePolicy:
             return sized(self.contexts, self.arms, sees=self.sees)
 

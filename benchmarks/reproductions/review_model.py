@@ -35,7 +35,6 @@ REPLIES = SeedConfig(prompt_weight=0.0, legal_weight=0.0)
 
 
 def options(questions: str, part: str, **more: Any) -> dict[str, Any]:
-    """Return the arguments of the environment."""
     source = {"name": "digits", "task": questions, "low": 10, "high": 99, "split": part}
     return {"prompt_style": "terse", "questions": source, **more}
 
@@ -66,7 +65,6 @@ def reviewed(
 
 
 def review(model: str, steps: int, env_options: Mapping[str, Any]) -> World:
-    """Return where `comas` trains, from a model in every seat."""
     settings = {"model": model, "sampling": REPLY, "threads": 1}
     return World(ENV, steps, env_options, settings=settings)
 
@@ -78,12 +76,10 @@ class WarmStart:
     solving: float = 0.5
     """Skill of the solvers that are imitated; see `coevo.envs.discussion.review_expert`."""
     judging: float = 0.7
-    """Skill of the evaluators and scorers."""
     turns: int = 24_000
     """Requests that are shown, each with the odds of all that could be said."""
     steps: int = 1600
     rows: int = 96
-    """Replies per step."""
     lr: float = 3e-3
     """Highest learning rate of AdamW; it rises for a twentieth of the steps and falls to 0."""
     hidden: int = 64

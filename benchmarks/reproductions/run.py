@@ -31,8 +31,10 @@ QUICKLY = {
     "optim.minibatches": 1,
 }
 """Settings of PPO for a table: one plain step per update, a critic that follows at once."""
-PLAIN = {"optim.optimiser": "sgd", "optim.warmup": 0, "optim.grad_norm": 1e9, "rewards": ()}
-"""Plain gradient steps on the payoff of the environment alone."""
+SGD = {"optim.optimiser": "sgd", "optim.warmup": 0, "optim.grad_norm": 1e9}
+"""Plain gradient steps, as tables take them."""
+PLAIN = {**SGD, "rewards": ()}
+"""Those on the payoff of the environment alone."""
 ADAM = {"optim.beta2": 0.999, "optim.warmup": 0, "optim.grad_norm": 1e9}
 """Steps of Adam with the decays of its paper, from the first update on and of any length."""
 NEVER = 10**9
@@ -44,7 +46,6 @@ class World:
     """Where the arms of a claim are trained, and for how long."""
 
     env: str
-    """Environment id."""
     steps: int | None = None
     """Updates; None where `settings` limits the run."""
     options: Mapping[str, Any] | Callable[[int], Mapping[str, Any]] = field(default_factory=dict)
@@ -55,7 +56,6 @@ class World:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of the run, such as `model` and `threads`."""
     begin: Callable[[Run], Any] | None = None
-    """Called before the first update."""
     watch: Callable[[Run, UpdateResult], Any] | None = None
     """Looks at the run after every update; see `Trained.seen`."""
 
@@ -67,7 +67,6 @@ class Arm:
     algorithm: str
     """`name` or `name:variant`."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """Dotted setting -> value, on top of the changes for all arms."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the environment, on top of those of the world."""
     edit: Callable[[Algorithm, int], Algorithm] | None = None
@@ -89,12 +88,10 @@ class Trained:
     run: Run
     seed: int
     log: list[Mapping[str, Any]]
-    """Metrics of every update."""
     seen: list[Any]
     """What `World.watch` returned after every update."""
 
     def first(self, name: str) -> float:
-        """Return a metric of the first update."""
         return float(self.log[0].get(name, 0.0))
 
     def last(self, count: int, name: str) -> float:
@@ -111,7 +108,6 @@ class Trained:
 
 
 def configured(arm: Arm, seed: int, changes: Mapping[str, Any] | None = None) -> Algorithm:
-    """Return the algorithm of an arm."""
     name, _, variant = arm.algorithm.partition(":")
     made = algorithm(name, variant or None, {**(changes or {}), **arm.changes})
     return made if arm.edit is None else arm.edit(made, seed)

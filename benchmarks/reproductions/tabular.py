@@ -13,8 +13,7 @@ the denominator is 1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -27,46 +26,29 @@ from coevo.trainers.loss import LossConfig, policy_loss
 REAL = torch.float64
 
 
-@dataclass(frozen=True)
-class Moves:
-    """What was played: rows of one token per step."""
+class Moves(NamedTuple):
+    """What was played, one token a row: contexts and arms, [B, 1]."""
 
     context_BL: Tensor
-    """Context of every step (int64)."""
     arm_BL: Tensor
-    """Arm that was taken (int64)."""
-    mask_CL: Tensor
-    """False after the end of an episode."""
 
 
 def moves(context_B: Tensor, arm_B: Tensor) -> Moves:
-    """Return the moves of episodes of one step each.
-
-    >>> moves(torch.tensor([0, 1]), torch.tensor([2, 0])).arm_BL.tolist()
-    [[2], [0]]
-    """
-    arm_B1 = arm_B.reshape(-1, 1)
-    return Moves(context_B.reshape(-1, 1), arm_B1, torch.ones_like(arm_B1, dtype=torch.bool))
+    """Return the moves of episodes of one step each."""
+    return Moves(context_B.reshape(-1, 1), arm_B.reshape(-1, 1))
 
 
 class SoftmaxTable:
-    """A softmax over arms for every context, moved by plain gradient steps.
-
-    >>> policy = SoftmaxTable(torch.zeros(1, 2))
-    >>> policy.probabilities_CA().tolist()
-    [[0.5, 0.5]]
-    """
+    """A softmax over arms for every context, moved by plain gradient steps."""
 
     def __init__(self, logits_CA: Tensor) -> None:
         self.logits_CA = logits_CA.detach().to(REAL).clone().requires_grad_()
 
     def logp_CA(self) -> Tensor:
-        """Log-probability of every arm, with gradient."""
         return self.logits_CA.log_softmax(-1)
 
     @torch.no_grad()
     def probabilities_CA(self) -> Tensor:
-        """Probability of every arm."""
         return self.logits_CA.softmax(-1)
 
     @torch.no_grad()
@@ -91,16 +73,8 @@ class SoftmaxTable:
         The sum of the loss is divided by `rows`. Log-probabilities at the start of the update are
         those of now, and those of the policy that played these, where they are not given.
         """
-        logp_CL = self.logp_CA()[played.context_BL, played.arm_BL]
-        step_CL = torch.arange(played.mask_CL.shape[1]).expand_as(played.mask_CL)
-        inputs = Batch.from_tokens(
-            logp_CL,
-            advantage_CL,
-            old_BL,
-            logp_behaviour_CL=behaviour_BL,
-            mask_CL=played.mask_CL,
-            turn_CL=torch.where(played.mask_CL, step_CL, -1),
-        )
+        logp_CL = self.logp_CA()[played]
+        inputs = Batch.from_tokens(logp_CL, advantage_CL, old_BL, logp_behaviour_CL=behaviour_BL)
         loss = policy_loss(LossConfig(**spec), inputs, Denominators(rows, rows, 1))[0]
         (gradient_CA,) = torch.autograd.grad(loss, self.logits_CA)
         return -gradient_CA
@@ -118,7 +92,7 @@ class SoftmaxTable:
 
         A step of zero is the last one: nothing would move any more.
         """
-        old_BL = self.logp_CA().detach()[played.context_BL, played.arm_BL]
+        old_BL = self.logp_CA().detach()[played]
         for _ in range(epochs):
             rows = len(played.arm_BL)
             step_CA = self.gradient_CA(spec, played, advantage_CL, rows, old_BL=old_BL)
@@ -129,21 +103,13 @@ class SoftmaxTable:
 
 
 def credited(spec: AdvantageConfig | Mapping[str, Any], reward_BTK: Tensor, **given: Any) -> Tensor:
-    """Return the advantages of episodes with one token per turn, [B, T].
-
-    >>> credited({}, torch.tensor([1.0, 0.0]), group=torch.tensor([0, 0])).shape
-    torch.Size([2, 1])
-    """
+    """Return the advantages of episodes with one token per turn, [B, T]."""
     spec = spec if isinstance(spec, AdvantageConfig) else AdvantageConfig(**spec)
     return advantages(spec, episodes(reward_BTK, **given))[0].advantage_CL
 
 
 def padded(rewards: Sequence[Sequence[float]]) -> tuple[Tensor, Tensor]:
-    """Return rewards of episodes of several lengths, [B, T, 1], and the mask of their turns.
-
-    >>> padded([[1.0], [0.0, 2.0]])[1].tolist()
-    [[True, False], [True, True]]
-    """
+    """Return rewards of episodes of several lengths, [B, T, 1], and the mask of their turns."""
     rows = [torch.tensor(row, dtype=REAL) for row in rewards]
     size_B = torch.tensor([len(row) for row in rows])
     reward_BT = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
@@ -160,9 +126,6 @@ def episodes(
 
     [B] is one reward at the end of one step, [B, K] its components. The mask is False after the end
     of an episode. Identities that are not given are 0, `trajectory` counts up.
-
-    >>> episodes(torch.tensor([1.0, 0.0]), group=torch.tensor([0, 0])).reward_BTK.shape
-    torch.Size([2, 1, 1])
     """
     if reward_BTK.ndim == 1:
         reward_BTK = reward_BTK[:, None, None]
@@ -180,18 +143,9 @@ def generators(seeds: Sequence[int]) -> list[torch.Generator]:
 
 
 def uniform(sources: Sequence[torch.Generator], *shape: int) -> Tensor:
-    """Draw uniform numbers from every source: [sources, *shape].
-
-    >>> uniform(generators([0, 1]), 3).shape
-    torch.Size([2, 3])
-    """
     return torch.stack([torch.rand(shape, generator=g, dtype=REAL) for g in sources])
 
 
 def normal(sources: Sequence[torch.Generator], *shape: int) -> Tensor:
-    """Draw standard normal numbers from every source: [sources, *shape].
-
-    >>> normal(generators([0]), 2, 3).shape
-    torch.Size([1, 2, 3])
-    """
+    """Draw standard normal numbers from every source: [sources, *shape]."""
     return torch.stack([torch.randn(shape, generator=g, dtype=REAL) for g in sources])

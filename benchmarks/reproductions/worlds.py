@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 
 from coevo.agents.policy import Policy
 from coevo.agents.population import MakePolicy
-from coevo.agents.table import TabularPolicy
+from coevo.agents.table import Rows, TabularPolicy
 from coevo.envs.core.config import config, real
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import AECFactory, RawFactory, turn_based
@@ -24,6 +25,7 @@ from coevo.envs.core.task import Task
 
 SEAT = "player_0"
 C = TypeVar("C")
+T = TypeVar("T")
 
 
 def world(task: type[Task[Any]], about: str, **fields: Any) -> tuple[RawFactory, AECFactory]:
@@ -39,7 +41,6 @@ class Micro(ProtocolTask[C]):
     """A protocol whose questions are one line, the same in both styles: `terse` of what it asks."""
 
     about: ClassVar[str] = ""
-    """The rules in a sentence."""
 
     def rules(self, seat: str) -> str:
         return f"{self.about} You are {seat}."
@@ -71,17 +72,32 @@ class OneMove(Micro[C]):
         """Draw the problem; return the question and the moves."""
 
     def pay(self) -> float:
-        """Return the payoff of the move."""
         return 0.0
 
 
 def numbered(count: int) -> tuple[str, ...]:
-    """Return numbers from 0 as moves.
-
-    >>> numbered(3)
-    ('0', '1', '2')
-    """
     return tuple(map(str, range(count)))
+
+
+class ReadRows(Rows, Generic[T]):
+    """Rows for a model that reads prompts; all copies of the model share them.
+
+    Args:
+        read: what the model sees of the messages of a prompt.
+    """
+
+    def __init__(self, read: Callable[[Sequence[str]], T]) -> None:
+        super().__init__()
+        self._read, self._seen = read, list[T]()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def seen(self, row_N: Tensor) -> list[T]:
+        """Return what the model sees of the prompts of some rows."""
+        new = list(self.of)[len(self._seen) :]
+        self._seen += [self._read(json.loads(key)[0]) for key in new]
+        return [self._seen[row] for row in row_N.tolist()]
 
 
 # ---- Bandits -----------------------------------------------------------------------------------
@@ -144,11 +160,6 @@ raw_env, env = world(Bandit, "arms in contexts", kind="cooperative", seats=1)
 
 
 def arms(count: int) -> tuple[str, ...]:
-    """Return the names of arms.
-
-    >>> arms(2)
-    ('a0', 'a1')
-    """
     return tuple(f"a{i}" for i in range(count))
 
 

@@ -22,11 +22,7 @@ class PartnerGap(NamedTuple):
 
 
 def partner_gap(payoff_KK: ArrayLike) -> PartnerGap:
-    """Return self-play and cross-play of agents trained apart.
-
-    >>> partner_gap([[1, 0.2], [0.4, 2]])
-    PartnerGap(self_play=1.5, cross_play=0.30000000000000004)
-    """
+    """Return self-play and cross-play of agents trained apart."""
     c = square("payoffs", payoff_KK)
     if len(c) < 2:
         raise ConfigError("cross-play needs at least two agents")
@@ -38,16 +34,11 @@ class SeverityCurve(NamedTuple):
     """Scores along one axis of change."""
 
     worst: float
-    """Lowest score at any severity."""
     area: float
     """Mean height of the curve."""
 
 
 def severity_curve(severity_P: ArrayLike, scores_P: ArrayLike) -> SeverityCurve:
-    """Return the summary of normalised scores over growing severity (more players, ...).
-
-    >>> severity_curve([0, 1, 3], [1.0, 0.5, 0.5])
-    SeverityCurve(worst=0.5, area=0.5833333333333334)
-    """
+    """Return the summary of normalised scores over growing severity (more players, ...)."""
     scores = finite("scores", scores_P, ndim=1)
     return SeverityCurve(float(scores.min()), float(area_under_curve(severity_P, scores)))

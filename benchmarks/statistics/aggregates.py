@@ -18,39 +18,23 @@ Statistic = Callable[[Array], Array]
 
 
 def as_runs(scores: ArrayLike, name: str = "scores") -> Array:
-    """Return scores as [..., runs, tasks].
-
-    >>> as_runs([1, 2, 3]).shape
-    (3, 1)
-    """
+    """Return scores as [..., runs, tasks]."""
     array = finite(name, scores)
     return array[:, None] if array.ndim == 1 else np.atleast_2d(array)
 
 
 def mean(scores_RT: ArrayLike) -> Array:
-    """Return the mean over tasks of the mean over runs.
-
-    >>> float(mean([[0, 1], [1, 3]]))
-    1.25
-    """
+    """Return the mean over tasks of the mean over runs."""
     return np.asarray(as_runs(scores_RT).mean((-2, -1)))
 
 
 def median(scores_RT: ArrayLike) -> Array:
-    """Return the median over tasks of the mean over runs.
-
-    >>> float(median([[0, 1, 5], [1, 3, 5]]))
-    2.0
-    """
+    """Return the median over tasks of the mean over runs."""
     return np.asarray(np.median(as_runs(scores_RT).mean(-2), axis=-1))
 
 
 def interquartile_mean(scores_RT: ArrayLike) -> Array:
-    """Return the mean of the middle half of all runs: floor(N / 4) are dropped at each end.
-
-    >>> float(interquartile_mean([1, 2, 3, 4, 100])), float(interquartile_mean([1, 2, 9]))
-    (3.0, 4.0)
-    """
+    """Return the mean of the middle half of all runs: floor(N / 4) are dropped at each end."""
     from scipy import stats  # half a second, which not every command needs
 
     scores = as_runs(scores_RT)
@@ -59,9 +43,5 @@ def interquartile_mean(scores_RT: ArrayLike) -> Array:
 
 
 def optimality_gap(scores_RT: ArrayLike, target: float = 1.0) -> Array:
-    """Return how far runs stay below a target: target - mean(min(X, target)). Less is better.
-
-    >>> float(optimality_gap([0.5, 2.0]))
-    0.25
-    """
+    """Return how far runs stay below a target: target - mean(min(X, target)). Less is better."""
     return np.asarray(target - np.minimum(as_runs(scores_RT), target).mean((-2, -1)))

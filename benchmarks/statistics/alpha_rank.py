@@ -83,11 +83,6 @@ class Sweep:
     """Whether the last two agree and every difference in payoff has been felt; not where
     transitions became too rare to compute before that."""
 
-    @property
-    def final(self) -> Array:
-        """Shares at the last alpha."""
-        return np.asarray(self.shares[-1])
-
 
 def sweep(tables: Sequence[ArrayLike], most: int = MOST_ALPHAS) -> Sweep:
     """Return ranks while alpha doubles, until they stop changing.
@@ -118,17 +113,3 @@ def _least(game: Sequence[Array]) -> float:
 def _along(table: Array, axis: int) -> Array:
     moved = np.moveaxis(table, axis, 0)
     return moved[:, None] - moved[None]
-
-
-def shares_by_role(shares: ArrayLike, shape: Sequence[int]) -> list[Array]:
-    """Return the share of every strategy in each role: with roles, alpha-Rank ranks profiles.
-
-    >>> [s.round(6).tolist() for s in shares_by_role([0.1, 0.2, 0.3, 0.4], (2, 2))]
-    [[0.3, 0.7], [0.4, 0.6]]
-    """
-    joint = finite("shares", shares, ndim=1)
-    if joint.size != np.prod(shape):
-        raise ConfigError(f"{joint.size} shares do not fit profiles of shape {tuple(shape)}")
-    axes = range(len(shape))
-    joint = joint.reshape(tuple(shape))
-    return [joint.sum(axis=tuple(a for a in axes if a != k)) for k in axes]

@@ -11,11 +11,7 @@ Array = NDArray[np.float64]
 
 
 def finite(name: str, values: ArrayLike, ndim: int | None = None) -> Array:
-    """Return values as floats; refuse nothing at all, NaN, infinities and another rank.
-
-    >>> finite("score", [1, 2]).tolist()
-    [1.0, 2.0]
-    """
+    """Return values as floats; refuse nothing at all, NaN, infinities and another rank."""
     try:
         array = np.asarray(values, dtype=float)
     except (TypeError, ValueError) as err:
@@ -30,11 +26,7 @@ def finite(name: str, values: ArrayLike, ndim: int | None = None) -> Array:
 
 
 def square(name: str, values: ArrayLike) -> Array:
-    """Return a finite matrix [..., K, K].
-
-    >>> square("payoffs", [[0, 1], [-1, 0]]).shape
-    (2, 2)
-    """
+    """Return a finite matrix [..., K, K]."""
     array = finite(name, values)
     if array.ndim < 2 or array.shape[-1] != array.shape[-2]:
         raise ConfigError(f"{name} has shape {array.shape}; expected a square matrix")
@@ -42,22 +34,12 @@ def square(name: str, values: ArrayLike) -> Array:
 
 
 def share(name: str, value: float) -> float:
-    """Return a number strictly between 0 and 1.
-
-    >>> share("confidence", 0.95)
-    0.95
-    """
     if not 0 < value < 1:
         raise ConfigError(f"{name}={value} must lie strictly between 0 and 1")
     return value
 
 
 def count(name: str, value: int, least: int = 1) -> int:
-    """Return a whole number of at least `least`.
-
-    >>> count("games", 3)
-    3
-    """
     if value != int(value) or value < least:
         raise ConfigError(f"{name}={value} must be a whole number of at least {least}")
     return int(value)

@@ -29,14 +29,11 @@ CHUNK = 2_000_000
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate between the bounds of its confidence interval, 95 % by default."""
+    """An estimate between the bounds of its 95 % interval, which are NaN where undefined."""
 
     low: float
-    """Lower bound; NaN where it is undefined."""
     point: float
-    """The estimate."""
     high: float
-    """Upper bound; NaN where it is undefined."""
     runs: int
     """Number of runs, seeds or clusters behind it."""
 
@@ -49,21 +46,13 @@ class Band:
     """A curve between bounds that hold at each point, not for the curve as a whole."""
 
     low: Array
-    """Lower bounds."""
     point: Array
-    """The estimates."""
     high: Array
-    """Upper bounds."""
     runs: int
-    """Number of runs behind it."""
 
 
 def percentiles(values_B: Array, confidence: float = 0.95) -> tuple[Array, Array]:
-    """Return the bounds between which the middle `confidence` of replicates lies.
-
-    >>> [round(float(b), 6) for b in percentiles(np.arange(101.0), 0.9)]
-    [5.0, 95.0]
-    """
+    """Return the bounds between which the middle `confidence` of replicates lies."""
     tail = (1 - share("confidence", confidence)) / 2
     low, high = np.quantile(values_B, [tail, 1 - tail], axis=0)
     return low, high
@@ -120,12 +109,7 @@ def bootstrap_interval(
     rng: Generator,
     replicates: int = REPLICATES,
 ) -> Interval:
-    """Return a statistic of runs with its stratified percentile interval.
-
-    >>> from coevo.benchmarks.statistics.aggregates import mean
-    >>> str(bootstrap_interval([[0, 1], [1, 3]], mean, np.random.default_rng(0), 2000))
-    '1.250 [0.500, 2.000] (n = 2)'
-    """
+    """Return a statistic of runs with its stratified percentile interval."""
     scores = as_runs(scores_RT)
     if scores.ndim != 2:
         raise ConfigError(f"scores has shape {scores.shape}; expected [runs, tasks]")

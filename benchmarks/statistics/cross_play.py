@@ -18,16 +18,13 @@ from coevo.benchmarks.statistics.bootstrap import Interval, percentiles
 from coevo.envs.core.errors import ConfigError, unknown
 
 REPLICATES = 1_000
-"""Resamples of the games behind an interval."""
 
 
 class Game(NamedTuple):
     """One finished game between two agents, or of an agent with itself."""
 
     first: str
-    """Who had the first seat."""
     second: str
-    """Who had the second seat."""
     points: float
     """What the first seat got: 1 won, 1/2 drawn, 0 lost; the second got the rest."""
     task: int = 0
@@ -41,13 +38,9 @@ class Tally:
     """Sums over games by (first seat, second seat): [..., K, K], leading axes are replicates."""
 
     games: Array
-    """Number of games."""
     points: Array
-    """Points of the first seat."""
     first_payoff: Array
-    """Returns of the first seat."""
     second_payoff: Array
-    """Returns of the second seat."""
 
     @property
     def seat_points(self) -> Array:
@@ -81,11 +74,6 @@ class Tally:
         """Mean returns of first and second seat: the tables of a game with two roles."""
         return _ratio(self.first_payoff, self.games), _ratio(self.second_payoff, self.games)
 
-    @property
-    def seat_advantage(self) -> float:
-        """Mean points of the first seat above 1/2, every ordered pair weighing the same."""
-        return float(np.nanmean(self.seat_points) - 0.5)
-
 
 @dataclass(frozen=True)
 class CrossPlay:
@@ -94,7 +82,6 @@ class CrossPlay:
     agents: tuple[str, ...]
     """Row and column order of every matrix."""
     games: tuple[Game, ...]
-    """All of them, in any order."""
     _strata: dict[tuple[int, int, int], Array] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -104,7 +91,6 @@ class CrossPlay:
         object.__setattr__(self, "_strata", _strata(self.games, place))
 
     def tally(self) -> Tally:
-        """Return the sums of the games as they were played."""
         return self._summed({key: sums.sum(0)[None] for key, sums in self._strata.items()}, 1)[0]
 
     def resampled(self, rng: Generator, replicates: int = REPLICATES) -> Tally:
@@ -139,7 +125,6 @@ class CrossPlay:
         ]
 
     def games_of_each(self) -> list[int]:
-        """Return the number of games of every agent."""
         return [sum(name in (g.first, g.second) for g in self.games) for name in self.agents]
 
     def _summed(

@@ -17,11 +17,7 @@ from coevo.envs.core.errors import ConfigError
 
 
 def area_under_curve(budgets_P: ArrayLike, scores_P: ArrayLike) -> Array:
-    """Return the mean height of curves [..., P]: trapezoid(scores, budgets) / (last - first).
-
-    >>> float(area_under_curve([0, 1, 2, 4], [0, 0.5, 0.75, 1]))
-    0.65625
-    """
+    """Return the mean height of curves [..., P]: trapezoid(scores, budgets) / (last - first)."""
     budgets, scores = _grid(budgets_P), finite("scores", scores_P)
     if scores.shape[-1] != len(budgets) or len(budgets) < 2:
         raise ConfigError(
@@ -54,10 +50,6 @@ def curve_band(
     """Return the interquartile mean at every point of the curves, with pointwise bounds.
 
     A resampled run brings its whole curve.
-
-    >>> band = curve_band([[[0.0, 1.0]], [[0.0, 3.0]]], np.random.default_rng(0), 500)
-    >>> band.low.tolist(), band.point.tolist(), band.high.tolist()
-    ([0.0, 1.0], [0.0, 2.0], [0.0, 3.0])
     """
     scores_PRT = np.moveaxis(finite("scores", scores_RTP, ndim=3), -1, 0)
     low, high = stratified(scores_PRT, interquartile_mean, rng, replicates)

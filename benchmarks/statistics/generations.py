@@ -24,9 +24,7 @@ class Ancestry(NamedTuple):
     """Points of each generation against earlier ones; the first has none, hence NaN."""
 
     previous: Array
-    """Against the one before."""
     mean: Array
-    """Against all earlier ones."""
     worst: Array
     """Against the earlier one that is hardest for it."""
     lost_to: Array
@@ -75,10 +73,6 @@ def generation_table(
 
     A score of 0 is no reward; the reference is what counts as 1 on each cell: the oracle, or
     `nash_reference`.
-
-    >>> table = generation_table([[0, 1, 2], [1, 1, 2]], [2, 2, 2], percentiles=(50,))
-    >>> table.percentiles.tolist(), table.dominates
-    ([[0.5], [0.5]], (False, True))
     """
     scores = finite("scores", scores_GC, ndim=2)
     reference = finite("reference", reference_C, ndim=1)
@@ -96,10 +90,6 @@ def generation_table(
 
 
 def nash_reference(scores_GC: ArrayLike) -> Array:
-    """Return the score on each cell of the population's equilibrium mixture against the cells.
-
-    >>> nash_reference([[0.0, 1.0], [1.0, 0.0]]).round(6).tolist()
-    [0.5, 0.5]
-    """
+    """Return the score on each cell of the population's equilibrium mixture against the cells."""
     scores = finite("scores", scores_GC, ndim=2)
     return nash_average_tasks(scores) @ scores

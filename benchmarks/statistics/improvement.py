@@ -28,9 +28,6 @@ def improvement_interval(
 
     The two may have different numbers of runs, which are drawn independently; ties count half. The
     bounds are NaN where either has a single run.
-
-    >>> str(improvement_interval([3, 4, 5], [0, 1, 2], np.random.default_rng(0)))
-    '1.000 [1.000, 1.000] (n = 3)'
     """
     columns = _columns(first_RT, second_QT)
     rows, others = columns[0].shape[-1], columns[-1].shape[-1]

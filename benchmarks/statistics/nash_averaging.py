@@ -38,11 +38,7 @@ class NashAverage(NamedTuple):
 
 
 def log_odds(win_rate: ArrayLike, clip: float = 1e-3) -> Array:
-    """Return win rates as an antisymmetric matrix: log(p / (1 - p)), p in [clip, 1 - clip].
-
-    >>> log_odds([[0.5, 0.75], [0.25, 0.5]]).round(6).tolist()
-    [[0.0, 1.098612], [-1.098612, 0.0]]
-    """
+    """Return win rates as an antisymmetric matrix: log(p / (1 - p)), p in [clip, 1 - clip]."""
     p = square("win rates", win_rate)
     if not 0 < clip < 0.5:
         raise ConfigError(f"clip={clip} must lie between 0 and 1/2")

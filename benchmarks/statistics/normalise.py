@@ -27,11 +27,7 @@ class References(NamedTuple):
 
 
 def normalise(scores: ArrayLike, random: float, oracle: float) -> Array:
-    """Return (score - random) / (oracle - random), unclipped.
-
-    >>> normalise([2, 7, 12, 14], random=2, oracle=12).tolist()
-    [0.0, 0.5, 1.0, 1.2]
-    """
+    """Return (score - random) / (oracle - random), unclipped."""
     low, high = finite("references", [random, oracle])
     if low == high:
         raise ConfigError(f"random and oracle are both {random}: a score between them is undefined")

@@ -24,11 +24,7 @@ DRAWS = 100_000
 
 
 def smallest_p(runs: int) -> float:
-    """Return the smallest two-sided p of the sign-flip test: 2 / 2^n, and 1 for a single run.
-
-    >>> smallest_p(5), smallest_p(6)
-    (0.0625, 0.03125)
-    """
+    """Return the smallest two-sided p of the sign-flip test: 2 / 2^n, and 1 for a single run."""
     return 2.0 ** (1 - count("runs", runs))
 
 

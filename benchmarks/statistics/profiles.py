@@ -16,11 +16,7 @@ from coevo.benchmarks.statistics.bootstrap import CURVE_REPLICATES, Band, strati
 
 
 def run_profile(scores_RT: ArrayLike, thresholds_K: ArrayLike) -> Array:
-    """Return the share of runs whose score is strictly above each threshold: [K, ...].
-
-    >>> run_profile([[0, 1], [1, 3]], [0, 0.5, 1]).tolist()
-    [0.75, 0.75, 0.25]
-    """
+    """Return the share of runs whose score is strictly above each threshold: [K, ...]."""
     scores = as_runs(scores_RT)
     return np.stack([(scores > t).mean((-2, -1)) for t in finite("thresholds", thresholds_K, 1)])
 
@@ -31,12 +27,7 @@ def profile_band(
     rng: Generator,
     replicates: int = CURVE_REPLICATES,
 ) -> Band:
-    """Return a profile with pointwise percentile bounds from the stratified bootstrap.
-
-    >>> band = profile_band([[0.0], [1.0]], [0.5], np.random.default_rng(0))
-    >>> band.low.tolist(), band.point.tolist(), band.high.tolist()
-    ([0.0], [0.5], [1.0])
-    """
+    """Return a profile with pointwise percentile bounds from the stratified bootstrap."""
     scores = as_runs(scores_RT)
 
     def profile(x: Array) -> Array:

@@ -10,23 +10,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations, product
-
-from coevo.benchmarks.statistics.arrays import count, share
+from typing import NamedTuple
 
 Profile = tuple[int, ...]
 """One strategy per role."""
 
 
-@dataclass(frozen=True)
-class Edge:
-    """Two profiles that differ in one role."""
+class Edge(NamedTuple):
+    """Two profiles that differ in the strategy of one role."""
 
     first: Profile
     second: Profile
     role: int
-    """Which role's strategy differs."""
 
 
 def edges_of(shape: Sequence[int]) -> list[Edge]:
@@ -45,28 +41,15 @@ def edges_of(shape: Sequence[int]) -> list[Edge]:
     return edges
 
 
-@dataclass(frozen=True, kw_only=True)
-class Confidence:
-    """What the Hoeffding bounds of a payoff in [0, 1] promise."""
+def hoeffding(mean: float, games: int, payoffs: int, delta: float) -> tuple[float, float]:
+    """Return bounds of the mean of a payoff in [0, 1]: mean -+ sqrt(log(2 / d) / (2 n)).
 
-    delta: float = 0.01
-    """Accepted chance of error."""
-    joint: bool = False
-    """delta holds for all payoffs together: each gets delta / (roles * profiles)."""
-    anytime: bool = False
-    """delta holds however often one looks: times 6 / (pi^2 n^2) after n games."""
+    With d = 6 delta / (payoffs (pi n)^2) they are right together for that many payoffs, however
+    often one looks, but for a chance of delta.
 
-    def __post_init__(self) -> None:
-        share("delta", self.delta)
-
-    def bounds(self, mean: float, games: int, payoffs: int) -> tuple[float, float]:
-        """Return the lower and upper bound of a mean payoff: mean -+ sqrt(log(2 / delta) / (2 n)).
-
-        >>> [round(b, 6) for b in Confidence().bounds(0.5, 100, 18)]
-        [0.337238, 0.662762]
-        """
-        delta = self.delta / payoffs if self.joint else self.delta
-        if self.anytime:
-            delta *= 6 / (math.pi * games) ** 2
-        width = math.sqrt(math.log(2 / delta) / (2 * count("games", games)))
-        return mean - width, mean + width
+    >>> [round(b, 6) for b in hoeffding(0.5, 100, 18, 0.01)]
+    [0.201669, 0.798331]
+    """
+    d = 6 * delta / payoffs / (math.pi * games) ** 2
+    width = math.sqrt(math.log(2 / d) / (2 * games))
+    return mean - width, mean + width

@@ -20,11 +20,7 @@ SANCTIONED, OVERUSED = "sanctioned", "overused"
 
 
 def efficiency(rewards_NT: ArrayLike) -> float:
-    """Return the sum of all returns per turn: sum_i R_i / T.
-
-    >>> efficiency([[1, 0, 1, 0, 1], [0, 0, 1, 1, 0]])
-    1.0
-    """
+    """Return the sum of all returns per turn: sum_i R_i / T."""
     rewards = finite("rewards", rewards_NT, ndim=2)
     return float(rewards.sum() / rewards.shape[1])
 
@@ -33,9 +29,6 @@ def equality(returns_N: ArrayLike) -> float:
     """Return 1 - Gini: 1 - sum_ij |R_i - R_j| / (2 N sum R), between 1/N and 1.
 
     NaN where a return is negative or all are 0.
-
-    >>> equality([4, 2, 2, 0]), equality([8, 0, 0, 0]), equality([0, 0])
-    (0.625, 0.25, nan)
     """
     r = finite("returns", returns_N, ndim=1)
     if (r < 0).any() or r.sum() <= 0:
@@ -47,9 +40,6 @@ def sustainability(rewards_NT: ArrayLike) -> float:
     """Return the mean over agents of their mean turn (from 1) with a positive reward.
 
     Agents without any positive reward do not count; NaN if none has one.
-
-    >>> sustainability([[1, 0, 1, 0, 1], [0, 0, 1, 1, 0]])
-    3.25
     """
     rewards = finite("rewards", rewards_NT, ndim=2)
     times = [np.flatnonzero(r > 0).mean() + 1 for r in rewards if (r > 0).any()]
@@ -57,21 +47,13 @@ def sustainability(rewards_NT: ArrayLike) -> float:
 
 
 def peace(sanctioned_NT: ArrayLike) -> float:
-    """Return the mean number of agents not under a sanction: (N T - agent-turns sanctioned) / T.
-
-    >>> peace([[0, 1], [0, 0]])
-    1.5
-    """
+    """Return the mean number of agents not under a sanction: (N T - agent-turns sanctioned) / T."""
     sanctioned = finite("sanctioned", sanctioned_NT, ndim=2) != 0
     return float((~sanctioned).sum() / sanctioned.shape[1])
 
 
 def over_usage(overused_NT: ArrayLike) -> float:
-    """Return the share of agent-turns that took more than what lasts (Piatti et al. 2024).
-
-    >>> over_usage([[0, 1], [0, 0]])
-    0.25
-    """
+    """Return the share of agent-turns that took more than what lasts (Piatti et al. 2024)."""
     return float((finite("overused", overused_NT, ndim=2) != 0).mean())
 
 

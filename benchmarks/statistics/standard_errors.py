@@ -16,11 +16,7 @@ from coevo.envs.core.errors import ConfigError
 
 
 def z_value(confidence: float) -> float:
-    """Return the two-sided normal quantile.
-
-    >>> round(z_value(0.95), 6)
-    1.959964
-    """
+    """Return the two-sided normal quantile."""
     return NormalDist().inv_cdf((1 + share("confidence", confidence)) / 2)
 
 
@@ -53,7 +49,6 @@ class SuiteScore:
     error: float
     """Standard error, clustered; NaN under two clusters."""
     scored: int
-    """Questions that counted."""
     unscored: int
     """Questions without a score (NaN), left out of the mean."""
 

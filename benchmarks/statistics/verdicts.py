@@ -66,7 +66,6 @@ class Comparison:
     improvement: Interval
     """Probability that a run of the first beats one of the second."""
     family: int
-    """Number of comparisons that were corrected for."""
     alpha: float
     """Chance of any false separation in the family that was accepted."""
     seeds_needed: float
@@ -74,7 +73,6 @@ class Comparison:
 
     @property
     def separated(self) -> bool:
-        """Whether the corrected test separates the two."""
         return self.p_adjusted <= self.alpha
 
     @property
@@ -123,7 +121,8 @@ def compare_all(
     if not pairs:
         raise ConfigError("no pairs to compare: name at least two algorithms")
     share("alpha", alpha)
-    means = {name: table.of(name).mean(-1) for pair in pairs for name in pair}
+    runs = table.scores
+    means = {name: runs[name].mean(-1) for pair in pairs for name in pair}
     tests = [sign_flip(means[a] - means[b], rng) for a, b in pairs]
     adjusted = holm(tests)
     found = []
@@ -137,7 +136,7 @@ def compare_all(
                 p=p,
                 p_adjusted=float(p_adjusted),
                 effect=effect,
-                improvement=improvement_interval(table.of(a), table.of(b), rng, replicates),
+                improvement=improvement_interval(runs[a], runs[b], rng, replicates),
                 family=len(pairs),
                 alpha=alpha,
                 seeds_needed=_seeds_needed(effect, alpha / len(pairs), rng),

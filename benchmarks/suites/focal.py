@@ -21,7 +21,6 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers.collect.rollout import EpisodeSpec
 
 FOCAL = "focal"
-"""Name of the measured agent in the episodes."""
 
 
 def play_scenario(

@@ -44,11 +44,8 @@ class Change:
     """What became of the metric between two generations."""
 
     first: str
-    """The earlier one."""
     last: str
-    """The later one."""
     difference: float
-    """Later minus earlier."""
     interval: list[float] | None
     """Its 95 % interval over the starts that both played; None for an exact difference."""
     better: bool | None
@@ -60,11 +57,8 @@ class GenerationSeries:
     """A series of generations, oldest first."""
 
     names: tuple[str, ...]
-    """Generations."""
     scores: tuple[Measurement, ...]
-    """Each by the environment's metric."""
     opponents: tuple[str, ...]
-    """The fixed opponents."""
     returns_GC: Array
     """Mean payoff of each generation on each cell (opponent, seat), cells in this order."""
     table: Generations | None
@@ -75,7 +69,6 @@ class GenerationSeries:
     ancestry: Ancestry | None
     """Against earlier generations; None where an episode is no contest."""
     change: Change
-    """From the first to the last."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values; NaN becomes None."""

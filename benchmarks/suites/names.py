@@ -15,16 +15,12 @@ SUITES = {
     "societies": "commons, reputations, leaders and planners",
     "words": "questions, codes and clues over finite tables",
 }
-"""Name -> what belongs there; environments say themselves which suites they are in."""
 
 
 def environments(suite: str) -> list[str]:
     """Return the ids of the registered environments of a suite.
 
     ConfigError where nothing of this kind is registered yet.
-
-    >>> environments("mars-heldout")
-    ['coevo/connect_four-v0', 'coevo/leduc_poker-v0', 'coevo/simple_hanabi-v0']
     """
     registered = available()
     if suite not in registered:

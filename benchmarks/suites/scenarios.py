@@ -4,7 +4,7 @@ The agent that is measured has the focal seats, the background has the others an
 every episode. A scenario is resident where the focal seats are the majority, else visitor: there
 the agent comes into the company of others.
 
-A new scenario is one `register_scenario` line; its references are recomputed by a test.
+A new scenario is a record in `SCENARIOS`; its references are recomputed by a test.
 """
 
 from __future__ import annotations
@@ -28,24 +28,18 @@ class Scenario:
     name: str
     """What it is called on the command line."""
     env_id: str
-    """Registered environment."""
     env_options: Mapping[str, Any] = field(default_factory=dict)
-    """Its arguments."""
     focal_seats: int | tuple[str, ...] = 1
     """Seats of the agent: a number, which moves through all seats from episode to episode, or names
     where seats are roles."""
     background: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {ANY: ("random",)})
     """Seat -> players from whom one is drawn for each episode; `*` is any other seat."""
     episodes: int = 100
-    """How many by default."""
     refs: References | None = None
     """Focal return per head that counts as 0 and as 1; None: results are not normalised."""
     refs_source: str = ""
-    """How the references were found."""
     tags: tuple[str, ...] = ()
-    """Which social skill is tested."""
     summary: str = ""
-    """One line."""
 
     def __post_init__(self) -> None:
         seats = self.seats
@@ -66,7 +60,6 @@ class Scenario:
 
     @property
     def seats(self) -> tuple[str, ...]:
-        """All seats of the environment."""
         return tuple(make(self.env_id, **self.env_options).possible_agents)
 
     @property
@@ -77,15 +70,10 @@ class Scenario:
         return "resident" if 2 * number > len(self.seats) else "visitor"
 
     def company(self, seat: str) -> tuple[str, ...]:
-        """Return the names of those who may play a background seat."""
         return tuple(self.background.get(seat, self.background.get(ANY, ())))
 
     def focal_sets(self) -> list[tuple[str, ...]]:
-        """Return the sets of focal seats that the episodes go through in turn.
-
-        >>> SCENARIOS["kuhn3_visitor"].focal_sets()
-        [('player_0',), ('player_1',), ('player_2',)]
-        """
+        """Return the sets of focal seats that the episodes go through in turn."""
         if not isinstance(self.focal_seats, int):
             return [self.focal_seats]
         seats, number = self.seats, self.focal_seats
@@ -93,25 +81,6 @@ class Scenario:
             tuple(seats[(start + i) % len(seats)] for i in range(number))
             for start in range(len(seats))
         ]
-
-
-SCENARIOS: dict[str, Scenario] = {}
-"""Every scenario by name."""
-
-
-def register_scenario(name: str, env_id: str, **fields: Any) -> Scenario:
-    """Add a scenario."""
-    if name in SCENARIOS:
-        raise ConfigError(f"scenario {name!r} is registered already")
-    SCENARIOS[name] = Scenario(name=name, env_id=env_id, **fields)
-    return SCENARIOS[name]
-
-
-def scenario(name: str) -> Scenario:
-    """Look a scenario up; an unknown name lists the nearest ones."""
-    if name not in SCENARIOS:
-        raise unknown("scenario", name, SCENARIOS)
-    return SCENARIOS[name]
 
 
 _EXACT = (
@@ -124,52 +93,64 @@ _EXACT_JOINT = (
 )
 _KUHN3 = {"game": "kuhn_poker(players=3)"}
 
-register_scenario(
-    "hanabi_random",
-    "coevo/tiny_hanabi-v0",
-    background={ANY: ("random",)},
-    refs=References(67 / 18, 17 / 3),
-    refs_source=_EXACT,
-    tags=("cooperation", "no convention"),
-    summary="a partner who says anything: signals are noise",
-)
-register_scenario(
-    "hanabi_conventions",
-    "coevo/tiny_hanabi-v0",
-    background={ANY: ("convention:1", "convention:2", "convention:3")},
-    refs=References(43 / 9, 28 / 3),
-    refs_source=_EXACT,
-    tags=("cooperation", "conventions"),
-    summary="partners with conventions of their own, another one in every episode",
-)
-register_scenario(
-    "goofspiel_company",
-    "coevo/goofspiel-v0",
-    env_options={"game": "goofspiel(num_cards=4,points_order=descending)"},
-    background={ANY: ("random", "first_legal", "oracle")},
-    refs=References(0.011011921931661875, 0.5834239664447602),
-    refs_source=_EXACT,
-    tags=("competition", "exploiting the weak"),
-    summary="opponents of unknown strength: random, lowest card first, equilibrium",
-)
-register_scenario(
-    "kuhn3_visitor",
-    "coevo/openspiel-v0",
-    env_options=_KUHN3,
-    background={ANY: ("random", "first_legal")},
-    refs=References(0.4375, 1.234375),
-    refs_source=_EXACT,
-    tags=("competition", "more players"),
-    summary="three at the poker table, two of them random or never betting",
-)
-register_scenario(
-    "kuhn3_resident",
-    "coevo/openspiel-v0",
-    env_options=_KUHN3,
-    focal_seats=2,
-    background={ANY: ("random", "first_legal")},
-    refs=References(0.1875, 0.4010416666666667),
-    refs_source=_EXACT_JOINT,
-    tags=("competition", "more players"),
-    summary="three at the poker table, one of them random or never betting",
-)
+SCENARIOS = {
+    one.name: one
+    for one in (
+        Scenario(
+            name="hanabi_random",
+            env_id="coevo/tiny_hanabi-v0",
+            background={ANY: ("random",)},
+            refs=References(67 / 18, 17 / 3),
+            refs_source=_EXACT,
+            tags=("cooperation", "no convention"),
+            summary="a partner who says anything: signals are noise",
+        ),
+        Scenario(
+            name="hanabi_conventions",
+            env_id="coevo/tiny_hanabi-v0",
+            background={ANY: ("convention:1", "convention:2", "convention:3")},
+            refs=References(43 / 9, 28 / 3),
+            refs_source=_EXACT,
+            tags=("cooperation", "conventions"),
+            summary="partners with conventions of their own, another one in every episode",
+        ),
+        Scenario(
+            name="goofspiel_company",
+            env_id="coevo/goofspiel-v0",
+            env_options={"game": "goofspiel(num_cards=4,points_order=descending)"},
+            background={ANY: ("random", "first_legal", "oracle")},
+            refs=References(0.011011921931661875, 0.5834239664447602),
+            refs_source=_EXACT,
+            tags=("competition", "exploiting the weak"),
+            summary="opponents of unknown strength: random, lowest card first, equilibrium",
+        ),
+        Scenario(
+            name="kuhn3_visitor",
+            env_id="coevo/openspiel-v0",
+            env_options=_KUHN3,
+            background={ANY: ("random", "first_legal")},
+            refs=References(0.4375, 1.234375),
+            refs_source=_EXACT,
+            tags=("competition", "more players"),
+            summary="three at the poker table, two of them random or never betting",
+        ),
+        Scenario(
+            name="kuhn3_resident",
+            env_id="coevo/openspiel-v0",
+            env_options=_KUHN3,
+            focal_seats=2,
+            background={ANY: ("random", "first_legal")},
+            refs=References(0.1875, 0.4010416666666667),
+            refs_source=_EXACT_JOINT,
+            tags=("competition", "more players"),
+            summary="three at the poker table, one of them random or never betting",
+        ),
+    )
+}
+"""Every scenario by name."""
+
+
+def scenario(name: str) -> Scenario:
+    if name not in SCENARIOS:
+        raise unknown("scenario", name, SCENARIOS)
+    return SCENARIOS[name]

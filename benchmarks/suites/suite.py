@@ -35,11 +35,9 @@ class Settings:
     games: int = 320
     """Episodes per environment, rounded up to whole starts."""
     seed: int = 0
-    """Of starts and sampling."""
     samples: int = 0
     """Episodes of each start for pass@k, in episodes of their own; 0 for none."""
     env_options: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of every environment."""
 
 
 def kept(results: ResultsFolder, name: str, compute: Callable[[], Measurement]) -> Measurement:
@@ -59,7 +57,6 @@ def run_suite(
     results: ResultsFolder,
     done: Callable[[Measurement], None] = lambda row: None,
 ) -> tuple[list[Measurement], Totals]:
-    """Measure an agent in every environment of a suite."""
     rows = []
     for env_id in env_ids:
         rows.append(kept(results, env_id, lambda e=env_id: _or_reason(agent, e, settings)))  # type: ignore[misc]

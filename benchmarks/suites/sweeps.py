@@ -39,11 +39,8 @@ class Level:
     severity: float
     """How far it is from the first one."""
     label: str
-    """What it is, in a few words."""
     env_id: str
-    """Registered environment."""
     env_options: Mapping[str, Any] = field(default_factory=dict)
-    """Its arguments."""
     other: str = "random"
     """Who has the other seats: an agent without a model, or `self`."""
 
@@ -96,11 +93,7 @@ def _at(agent: Agent, level: Level, settings: Settings) -> Measurement:
 
 
 def sweep(name: str, env_id: str | None = None) -> tuple[Level, ...]:
-    """Look a sweep up; without an environment take the first one that has it.
-
-    >>> [level.label for level in sweep("players")]
-    ['2 players', '3 players', '4 players']
-    """
+    """Look a sweep up; without an environment take the first one that has it."""
     named = {env: levels for (found, env), levels in SWEEPS.items() if found == name}
     if not named:
         raise unknown("axis", name, {found for found, _ in SWEEPS})

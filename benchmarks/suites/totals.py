@@ -28,11 +28,9 @@ class Totals:
     iqm: Interval
     """Interquartile mean over environments; `runs` is their number."""
     mean: Interval
-    """Mean over environments."""
     left_out: dict[str, str]
     """Environments without a normalised score -> reason."""
     usage: Usage
-    """Of all environments together."""
 
     def to_dict(self) -> dict[str, Any]:
         return {

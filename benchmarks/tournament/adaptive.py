@@ -17,12 +17,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from coevo.benchmarks.statistics.response_graph import Confidence, edges_of
+from coevo.benchmarks.statistics.response_graph import edges_of, hoeffding
 from coevo.benchmarks.tournament.pairings import Pairing
 from coevo.benchmarks.tournament.schedule import Pair
 
-CONFIDENCE = Confidence(delta=0.05, joint=True, anytime=True)
-"""All directions that are called known are right together 95 % of the time, whenever one looks."""
+DELTA = 0.05
+"""Chance that any of the directions that are called known is wrong, whenever one looks."""
 
 
 class Mean(NamedTuple):
@@ -55,7 +55,7 @@ class OpenQuestions:
     agents: tuple[str, ...]
     contest: bool
     span: tuple[float, float]
-    confidence: Confidence = CONFIDENCE
+    delta: float = DELTA
 
     def questions(self) -> list[MeanComparison]:
         """List everything that a ranking has to know."""
@@ -90,7 +90,7 @@ class OpenQuestions:
             mean = 0.5 + sign * pairings.mean_margin / (high - low)
         else:
             mean = (pairings.mean_roles[of.first, of.role] - low) / (high - low)
-        return self.confidence.bounds(mean, pairings.tasks, self._means)
+        return hoeffding(mean, pairings.tasks, self._means, self.delta)
 
     @property
     def _means(self) -> int:
@@ -99,7 +99,6 @@ class OpenQuestions:
         return size * (size - 1) // 2 if self.contest else 2 * size * size
 
     def open(self, found: Mapping[Pair, Pairing]) -> list[MeanComparison]:
-        """List the questions whose answer is not known."""
         return [q for q in self.questions() if not self.known(q, found)]
 
     def next_pair(self, found: Mapping[Pair, Pairing], finished: Collection[Pair]) -> Pair | None:

@@ -14,9 +14,6 @@ def groups(beats: Beats) -> list[list[str]]:
     """Return the largest sets in which a chain of wins leads from every agent to every other.
 
     Sorted by name inside; agents that are in no cycle are groups of one.
-
-    >>> groups({"r": ["s", "x"], "s": ["p"], "p": ["r"], "x": []})
-    [['p', 'r', 's'], ['x']]
     """
     return sorted(map(sorted, nx.strongly_connected_components(nx.DiGraph(beats))))
 
@@ -25,9 +22,6 @@ def cycles(beats: Beats) -> list[list[str]]:
     """Return a shortest cycle of every group of three or more, in the order of winning.
 
     Of several, the first by name.
-
-    >>> cycles({"r": ["s"], "s": ["p"], "p": ["r"], "x": ["r", "s", "p"]})
-    [['p', 'r', 's']]
     """
     return [_shortest(nx.DiGraph(beats).subgraph(g)) for g in groups(beats) if len(g) > 2]
 

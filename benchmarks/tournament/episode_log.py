@@ -28,11 +28,8 @@ class EpisodeRecord:
     task: int
     """Number of the start state among those of the pair."""
     seed: int
-    """Seed of the environment."""
     seats: dict[str, str]
-    """Seat -> agent."""
     stop: StopReason
-    """Why it ended."""
     payoffs: dict[str, float] = field(default_factory=dict)
     """Seat -> score as in `coevo.benchmarks.outcomes`; empty where the episode failed."""
     result: dict[str, float] | None = None
@@ -40,13 +37,10 @@ class EpisodeRecord:
     forfeit: list[str] = field(default_factory=list)
     """Seats that ended it by an illegal reply."""
     replies: dict[str, int] = field(default_factory=dict)
-    """Seat -> number of replies."""
     illegal: dict[str, int] = field(default_factory=dict)
     """Seat -> how many of them were not legal moves."""
     turns: int = 0
-    """Replies of all seats."""
     note: str = ""
-    """Why it failed."""
 
     @property
     def failed(self) -> bool:
@@ -141,7 +135,6 @@ class EpisodeLog:
         self.path = path
 
     def append(self, episodes: Iterable[EpisodeRecord]) -> None:
-        """Add the episodes of a block at once."""
         text = "".join(e.to_json() + "\n" for e in episodes)
         with storage(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(text)

@@ -36,9 +36,7 @@ class Pairing:
     played: int
     """All episodes, those left out included."""
     failed: int
-    """Episodes in which an agent could not answer."""
     tasks: int
-    """Tasks that count."""
 
     def per_task(self, agent: str) -> Array:
         """Return an agent's mean score on every task."""
@@ -122,11 +120,7 @@ def cross_play(found: dict[Pair, Pairing], agents: Iterable[str]) -> CrossPlay:
 
 
 def mean_interval(values: Array) -> Interval:
-    """Return the mean over tasks with Student's t; bounds are NaN under two tasks.
-
-    >>> str(mean_interval(np.array([1.0, 0.0, 1.0])))
-    '0.667 [-0.768, 2.101] (n = 3)'
-    """
+    """Return the mean over tasks with Student's t; bounds are NaN under two tasks."""
     return suite_score(values.tolist()).interval
 
 

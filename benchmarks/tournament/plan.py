@@ -24,7 +24,6 @@ class Plan:
     agents: tuple[str, ...]
     """Names as they were given; two or more, each once."""
     env: str
-    """Registered environment id."""
     env_options: Mapping[str, Any] = field(default_factory=dict)
     games: int = 400
     """Most episodes per pair, rounded up to whole tasks."""
@@ -54,7 +53,6 @@ class Plan:
             raise ConfigError(f"seed={self.seed} must not be negative")
 
     def weights(self) -> dict[str, str]:
-        """Return a digest of the weights behind every agent."""
         return {name: fingerprint(name) for name in self.agents}
 
     def environment(self) -> TextEnv:

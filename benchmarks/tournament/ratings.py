@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import Generator
 from openskill.models import PlackettLuce, PlackettLuceRating
 
-from coevo.benchmarks.statistics.alpha_rank import alpha_rank_limit, shares_by_role, sweep
+from coevo.benchmarks.statistics.alpha_rank import alpha_rank_limit, sweep
 from coevo.benchmarks.statistics.arrays import Array
 from coevo.benchmarks.statistics.bootstrap import Interval, percentiles
 from coevo.benchmarks.statistics.bradley_terry import (
@@ -111,7 +111,7 @@ def alpha_rank(games: CrossPlay, contest: bool, rng: Generator) -> dict[str, Any
         ],
         "last": {
             "alpha": float(swept.alphas[-1]),
-            "shares": _named(names, _shares(swept.final, len(names))),
+            "shares": _named(names, _shares(swept.shares[-1], len(names))),
         },
         "limit": {
             name: {"share": float(limit[i]), "interval": [float(low[i]), float(high[i])]}
@@ -125,11 +125,7 @@ def _payoff_tables(tally: Tally, contest: bool) -> list[Array]:
 
 
 def without_diagonal(payoffs: Array) -> Array:
-    """Return payoffs whose diagonal, which nothing reads, is the mean of the other entries.
-
-    >>> without_diagonal(np.array([[np.nan, 1.0], [3.0, np.nan]])).tolist()
-    [[2.0, 1.0], [3.0, 2.0]]
-    """
+    """Return payoffs whose diagonal, which nothing reads, is the mean of the other entries."""
     own = np.eye(payoffs.shape[-1], dtype=bool)
     others = np.where(own, 0.0, payoffs).sum((-2, -1)) / (~own).sum()
     return np.where(own, others[..., None, None], payoffs)
@@ -139,7 +135,8 @@ def _shares(shares: Array, agents: int) -> Array:
     """Return the share of agents: with two roles, the mean of their shares in each."""
     if len(shares) == agents:
         return shares
-    return np.asarray(np.mean(shares_by_role(shares, (agents, agents)), axis=0))
+    of_profiles = shares.reshape(agents, agents)
+    return np.asarray((of_profiles.sum(1) + of_profiles.sum(0)) / 2)
 
 
 def _resampled_limits(games: CrossPlay, contest: bool, rng: Generator) -> Array:

@@ -28,7 +28,6 @@ class PairResult:
     second: str
     tasks: int
     episodes: int
-    """Episodes of those tasks."""
     points: Interval | None
     """Share of points of the first, draws counted half; None without a contest."""
     rates: tuple[float, float, float] | None
@@ -44,7 +43,6 @@ class PairResult:
 
     @property
     def separated(self) -> bool:
-        """Whether the corrected test tells the two apart."""
         return self.p_adjusted <= ALPHA
 
     @property

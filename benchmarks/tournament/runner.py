@@ -58,7 +58,6 @@ class Tournament:
 
     @property
     def pairings(self) -> dict[Pair, Pairing]:
-        """What happened between whom."""
         for pair, blocks in self.rounds.items():
             if self._pairings.get(pair, (-1, None))[0] != len(blocks):
                 episodes = (p for block in blocks for p in block)
@@ -67,12 +66,10 @@ class Tournament:
 
     @property
     def open_questions(self) -> OpenQuestions:
-        """What an adaptive schedule wants to know."""
         names = tuple(sorted(self.plan.agents))
         return OpenQuestions(names, self.contest, self.env.payoff_range)
 
     def play(self) -> None:
-        """Write the manifest and play everything that is not played yet."""
         results = ResultsFolder(self.folder, KIND)
         results.begin(asdict(self.plan), self.plan.weights())
         with results.alone():

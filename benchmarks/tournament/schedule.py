@@ -26,11 +26,7 @@ ADAPTIVE_PLAYS = 32
 
 
 def pairs(agents: Sequence[str], self_play: bool) -> list[Pair]:
-    """List the pairs in order of name, whatever order the agents were given in.
-
-    >>> pairs(["b", "a"], self_play=False), pairs(["b", "a"], self_play=True)
-    ([('a', 'b')], [('a', 'a'), ('a', 'b'), ('b', 'b')])
-    """
+    """List the pairs in order of name, whatever order the agents were given in."""
     listed = combinations_with_replacement if self_play else combinations
     return list(listed(sorted(agents), 2))
 
@@ -59,30 +55,18 @@ def lineups(seats: Sequence[str], pair: Pair) -> list[dict[str, str]]:
 
 
 def first_of(lineup: dict[str, str]) -> str:
-    """Name who counts as first: the first seat of two, or the agent that sits alone among more.
-
-    >>> first_of({"x": "a", "y": "b", "z": "a"})
-    'b'
-    """
+    """Name who counts as first: the first seat of two, or the agent that sits alone among more."""
     sitting = list(lineup.values())
     return sitting[0] if len(sitting) == 2 else min(sitting, key=sitting.count)
 
 
 def episodes_per_task(seats: int) -> int:
-    """Count the ways in which two different agents sit down to one task.
-
-    >>> episodes_per_task(2), episodes_per_task(3)
-    (2, 6)
-    """
+    """Count the ways in which two different agents sit down to one task."""
     return 2 if seats == 2 else 2 * seats
 
 
 def number_of(*words: str) -> int:
-    """Turn names into a number that is the same in every process.
-
-    >>> number_of("a", "b") == number_of("a", "b") != number_of("ab")
-    True
-    """
+    """Turn names into a number that is the same in every process."""
     text = "\0".join(words).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big")
 
@@ -108,28 +92,23 @@ class Schedule:
     """All blocks that a tournament can play."""
 
     seats: tuple[str, ...]
-    """Of the environment."""
     pairs: tuple[Pair, ...]
     tasks: int
-    """Most tasks of a pair."""
     seed: int
     """Root of tasks and sampling."""
     adaptive: bool = False
 
     @property
     def tasks_per_block(self) -> int:
-        """Number of tasks that are played at once."""
         most = ADAPTIVE_PLAYS if self.adaptive else BLOCK_PLAYS
         return max(1, most // episodes_per_task(len(self.seats)))
 
     @property
     def blocks_per_pair(self) -> int:
-        """Number of blocks that a pair can play."""
         return math.ceil(self.tasks / self.tasks_per_block)
 
     @property
     def episodes(self) -> int:
-        """Number of episodes if everything is played."""
         return self.tasks * sum(len(lineups(self.seats, pair)) for pair in self.pairs)
 
     def block(self, pair: Pair, number: int) -> Block:

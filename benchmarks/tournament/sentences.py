@@ -11,32 +11,18 @@ from coevo.benchmarks.tournament.results import PairResult
 
 
 def percent(share: Interval) -> str:
-    """Write a share with its bounds.
-
-    >>> percent(Interval(0.55, 0.621, 0.69, 100))
-    '62 % [55, 69]'
-    """
     low, point, high = (f"{100 * x:.0f}" for x in (share.low, share.point, share.high))
     return f"{point} % [{low}, {high}]"
 
 
 def signed(value: Interval) -> str:
-    """Write a difference with its bounds.
-
-    >>> signed(Interval(0.1, 0.213, 0.3, 100))
-    '+0.213 [+0.100, +0.300]'
-    """
     if value.low != value.low:
         return f"{value.point:+.3f}"
     return f"{value.point:+.3f} [{value.low:+.3f}, {value.high:+.3f}]"
 
 
 def turned(found: Interval, about: float) -> Interval:
-    """Return the same from the other side.
-
-    >>> str(turned(Interval(0.1, 0.2, 0.3, 10), 1.0))
-    '0.800 [0.700, 0.900] (n = 10)'
-    """
+    """Return the same from the other side."""
     low, point, high = about - found.high, about - found.point, about - found.low
     return Interval(low, point, high, found.runs)
 
@@ -73,7 +59,6 @@ def beats(agents: Sequence[str], found: Sequence[PairResult]) -> dict[str, list[
 
 
 def leader(agents: Sequence[str], found: Sequence[PairResult]) -> str:
-    """Say who is at the top, as far as that is shown."""
     won = beats(agents, found)
     top = [name for name in agents if not any(name in others for others in won.values())]
     if len(top) == 1 and len(won[top[0]]) == len(agents) - 1:
@@ -104,7 +89,6 @@ def _chain(cycle: Sequence[str]) -> str:
 
 
 def rating_sentence(elo: Mapping[str, Any], only_points: bool) -> str:
-    """Return the order by rating, and how far it may be trusted."""
     ordered = sorted(elo["agents"].items(), key=lambda item: (-item[1]["rating"], item[0]))
     listed = ", ".join(
         f"{name} {r['rating']:.0f} [{r['interval'][0]:.0f}, {r['interval'][1]:.0f}]"
@@ -126,27 +110,18 @@ def rating_sentence(elo: Mapping[str, Any], only_points: bool) -> str:
 
 
 def share_sentence(limit: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the shares of alpha-Rank in the limit, the largest first.
-
-    >>> share_sentence({"a": {"share": 0.2}, "b": {"share": 0.8}})
-    'alpha-Rank for infinite alpha: b 0.800, a 0.200.'
-    """
+    """Return the shares of alpha-Rank in the limit, the largest first."""
     ordered = sorted(limit.items(), key=lambda item: (-item[1]["share"], item[0]))
     listed = ", ".join(f"{name} {own['share']:.3f}" for name, own in ordered)
     return f"alpha-Rank for infinite alpha: {listed}."
 
 
 def partner_sentence(alone: float, together: float) -> str:
-    """Compare play with oneself and with others.
-
-    >>> partner_sentence(10.0, 4.5)
-    'With itself an agent earns 10.000 on average, with others 4.500.'
-    """
+    """Compare play with oneself and with others."""
     return f"With itself an agent earns {alone:.3f} on average, with others {together:.3f}."
 
 
 def saved_sentence(found: Mapping[str, Any]) -> str:
-    """Say what adaptive play has saved, and at what price."""
     return (
         f"Adaptive: {found['episodes']} episodes instead of {found['uniform']}; "
         f"{found['resolved']} of {found['questions']} directions are known, all of them right with "

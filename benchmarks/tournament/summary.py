@@ -28,7 +28,6 @@ from coevo.benchmarks.tournament.tables import (
 
 
 def summarise(held: Tournament, exploitability: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Compute everything that is said about a tournament."""
     plan, pairings, episodes = held.plan, held.pairings, held.episodes
     kept, out = rateable(plan.agents, pairings)
     found = results(pairings, _rng(held, 1))
@@ -103,7 +102,6 @@ def _ratings(held: Tournament, games: CrossPlay | None) -> dict[str, Any]:
 
 
 def _ranked(kept: Sequence[str], means: Means) -> list[str]:
-    """Order agents by mean score, the best first; agents with equal scores by name."""
     if not means:
         return sorted(kept)
     return sorted(kept, key=lambda name: (-means["mean_return"][name].point, name))
@@ -149,7 +147,7 @@ def adaptive(held: Tournament) -> dict[str, Any]:
         "questions": len(questions),
         "resolved": len(questions) - len(still),
         "open": [[list(q.left), list(q.right)] for q in still],
-        "delta": wanted.confidence.delta,
+        "delta": wanted.delta,
     }
 
 

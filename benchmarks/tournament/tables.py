@@ -23,11 +23,6 @@ Means = Mapping[str, Mapping[str, Interval]]
 
 
 def bounds(found: Interval) -> list[float]:
-    """Return [low, estimate, high].
-
-    >>> bounds(Interval(0.1, 0.2, 0.3, 10))
-    [0.1, 0.2, 0.3]
-    """
     return [found.low, found.point, found.high]
 
 
@@ -61,7 +56,6 @@ def _rate(hits: int, of: int) -> float | None:
 
 
 def result_line(found: PairResult) -> dict[str, Any]:
-    """Describe what was found out about a pair."""
     return {
         "a": found.first,
         "b": found.second,
@@ -134,5 +128,5 @@ def seats(
         return np.asarray(np.nanmean(seat_points, axis=(-2, -1)))
 
     low, high = percentiles(mean(games.resampled(rng).seat_points))
-    point = games.tally().seat_advantage + 0.5
+    point = float(mean(games.tally().seat_points))
     return {"mean_return": returns, "first_seat_points": [float(low), point, float(high)]}

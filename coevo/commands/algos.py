@@ -17,7 +17,6 @@ from coevo.trainers.loss import LossConfig
 from coevo.trainers.steps import POLICY_GRADIENT
 
 SOURCE = 24
-"""Longest name of a source in the list."""
 
 
 def run(args: Algos) -> int:
@@ -32,7 +31,6 @@ def run(args: Algos) -> int:
 
 
 def describe(config: Algorithm) -> dict[str, Any]:
-    """Return everything about an algorithm as plain JSON values."""
     tree = plain(config)
     names = [name for name in ABOUT if name not in ("published", "variants")]
     if config.cycle == POLICY_GRADIENT:
@@ -48,11 +46,7 @@ def describe(config: Algorithm) -> dict[str, Any]:
 
 
 def settings(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Return the dotted name and the value of every setting, in the spelling of `--set`.
-
-    >>> dict(settings({"optim": {"lr": 0.1}, "loss": {"regularise": [{"name": "kl", "coef": 1}]}}))
-    {'optim.lr': 0.1, 'loss.regularise.kl.name': 'kl', 'loss.regularise.kl.coef': 1}
-    """
+    """Return the dotted name and the value of every setting, in the spelling of `--set`."""
     for key, value in tree.items():
         if isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
             value = {part["name"]: part for part in value}
@@ -70,9 +64,6 @@ def in_short(config: Algorithm) -> tuple[str, ...]:
 
     Advantage: credit / baseline / normalisation, then transforms. Loss: the ratio where it is not
     that of a token, then the surrogate with its clip bounds.
-
-    >>> in_short(ALGORITHMS["dapo"])[:3]
-    ('outcome / group_mean / group_std', 'dual_clip 0.2,0.28', 'token_mean')
     """
     if config.cycle != POLICY_GRADIENT:
         return (in_words(config.cycle), *filter(None, [", ".join(_more(config))]))
@@ -133,11 +124,7 @@ def _more(config: Algorithm) -> Iterator[str]:
 
 
 def source(config: Algorithm) -> str:
-    """Shorten a paper to its number at arXiv, or to author and year; without a comma to its start.
-
-    >>> source(ALGORITHMS["grpo"]), source(ALGORITHMS["reinforce"])
-    ('2402.03300', 'Williams 1992')
-    """
+    """Shorten a paper to its number at arXiv, or to author and year."""
     author, _, last = config.paper.partition(", ")
     last = last.rpartition(", ")[2]
     if last.startswith("arXiv "):
@@ -201,7 +188,6 @@ def _show(config: Algorithm) -> None:
 def _rows(
     ours: Mapping[str, Any], published: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[object, ...]]:
-    """Put every setting beside what was published for it, or for the component it belongs to."""
     left = dict(published)
     for key, value in ours.items():
         for whole in [k for k in left if key.startswith(f"{k}.")]:

@@ -24,15 +24,30 @@ class Shown(NamedTuple):
     """What happens without it."""
     low: float = 0
     """Smallest number that is accepted."""
+    about: str = ""
+    """What it is, where no docstring of the field says it."""
 
 
 Pairs = Annotated[tuple[str, ...], Shown("KEY=VALUE")]
 """`--option a=1 b=2 --option c=3`."""
-EnvId = Annotated[str, Shown("ID")]
-Temperature = Annotated[float | None, Shown("T", "1")]
-MaxTokens = Annotated[int | None, Shown("N", "16 for terse prompts, 128 for full ones", low=1)]
+EnvId = Annotated[str, Shown("ID", about="Environment; `coevo envs` lists them.")]
+EnvOptions = Annotated[
+    tuple[str, ...],
+    Shown("KEY=VALUE", about="Arguments of the environment, such as prompt_style=full."),
+]
+Temperature = Annotated[
+    float | None, Shown("T", "1", about="Divides the logits when replies are sampled.")
+]
+MaxTokens = Annotated[
+    int | None,
+    Shown("N", "16 for terse prompts, 128 for full ones", 1, "Longest reply in tokens."),
+]
 Switch = Annotated[bool, Shown("")]
-Device = Annotated[Literal["auto", "cpu", "cuda"] | None, Shown("auto|cpu|cuda", "auto")]
+Json = Annotated[bool, Shown("", about="Print JSON and nothing else.")]
+Device = Annotated[
+    Literal["auto", "cpu", "cuda"] | None,
+    Shown("auto|cpu|cuda", "auto", about="Where to compute."),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +67,7 @@ class Envs(Command):
     extra = ""
     example = "coevo envs --json"
 
-    json: Switch = False
-    """Print JSON and nothing else."""
+    json: Json = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +78,7 @@ class Algos(Command):
 
     name: Annotated[str | None, Shown("NAME", "list all")] = None
     """The algorithm to show."""
-    json: Switch = False
-    """Print JSON and nothing else."""
+    json: Json = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +114,6 @@ class Train(Command):
     env_option: Pairs = ()
     """Arguments of the environment, such as prompt_style=full illegal=mask."""
     device: Device = None
-    """Where to compute."""
     threads: Annotated[int | None, Shown("N", "0, torch's choice")] = None
     """CPU threads; equal results need equal numbers."""
     ray: Annotated[Literal["auto", "local"] | None, Shown("auto|local", "one process")] = None
@@ -111,9 +123,7 @@ class Train(Command):
     ranks: Annotated[int, Shown("M", "1", low=1)] = 1
     """With --ray: processes that learn together (FSDP2), this one included."""
     temperature: Temperature = None
-    """Divides the logits when sampling."""
     max_new_tokens: MaxTokens = None
-    """Longest reply in tokens."""
     log: Annotated[str | None, Shown("NAMES", "none; with --resume, those of the run")] = None
     """Show the metrics in tensorboard, wandb or trackio too; several with commas between."""
     trust_remote_code: Switch = False
@@ -169,12 +179,9 @@ class Compare(Command):
     set: Pairs = ()
     """Changes of settings in all algorithms, or in one as in mars.optim.lr=1e-4; filters such as
     sampling.top_p=0.9 are those of measurements."""
-    env_option: Pairs = ()
-    """Arguments of the environments."""
+    env_option: EnvOptions = ()
     temperature: Temperature = None
-    """Divides the logits when sampling, in training and in measurements."""
     max_new_tokens: MaxTokens = None
-    """Longest reply in tokens."""
     workers: Annotated[int, Shown("N", "one per CPU core")] = 0
     """Runs at a time."""
     on: Annotated[Literal["processes", "ray"], Shown("processes|ray", "processes")] = "processes"
@@ -182,11 +189,9 @@ class Compare(Command):
     threads: Annotated[int | None, Shown("N", "1")] = None
     """CPU threads of a run."""
     device: Device = None
-    """Where to compute."""
     retry: Switch = False
     """Train runs again that failed before."""
-    json: Switch = False
-    """Print JSON and nothing else."""
+    json: Json = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,19 +247,14 @@ class Evaluate(Command):
     greedy: Switch = False
     """Take the most probable token instead of sampling."""
     temperature: Temperature = None
-    """Divides the logits when sampling."""
     max_new_tokens: MaxTokens = None
-    """Longest reply in tokens."""
     set: Pairs = ()
     """Further settings of sampling, such as sampling.top_p=0.9, as of `coevo train`."""
-    env_option: Pairs = ()
-    """Arguments of the environment, such as prompt_style=full."""
+    env_option: EnvOptions = ()
     out: Annotated[str | None, Shown("DIR", "nothing is written")] = None
     """Folder of the results; one that exists is continued."""
     device: Device = None
-    """Where to compute."""
-    json: Switch = False
-    """Print JSON and nothing else."""
+    json: Json = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,13 +268,9 @@ class Exploitability(Command):
     env: EnvId
     """A small two-player environment with OpenSpiel rules, such as Kuhn or Leduc poker."""
     temperature: Temperature = None
-    """Divides the logits."""
-    env_option: Pairs = ()
-    """Arguments of the environment, such as prompt_style=full."""
+    env_option: EnvOptions = ()
     device: Device = None
-    """Where to compute."""
-    json: Switch = False
-    """Print JSON and nothing else."""
+    json: Json = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,12 +298,9 @@ class Tournament(Command):
     """Of tasks and sampling."""
     set: Pairs = ()
     """How the agents' replies are drawn, such as sampling.temperature=0.5 sampling.top_p=0.9."""
-    env_option: Pairs = ()
-    """Arguments of the environment."""
+    env_option: EnvOptions = ()
     device: Device = None
-    """Where to compute."""
-    json: Switch = False
-    """Print JSON and nothing else."""
+    json: Json = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,7 +310,6 @@ class Play(Command):
     example = "coevo play --env coevo/tic_tac_toe-v0 --agent oracle --seat 1"
 
     env: EnvId
-    """Environment; `coevo envs` lists them."""
     agent: Annotated[str, Shown("NAME|PATH", "starter")] = "starter"
     """Who has the other seats."""
     seat: Annotated[int, Shown("K", "0, the first")] = 0
@@ -325,9 +317,7 @@ class Play(Command):
     seed: Annotated[int | None, Shown("K", "another one every time")] = None
     """Of the task and the agent's sampling."""
     temperature: Temperature = None
-    """Divides the agent's logits."""
-    env_option: Pairs = ()
-    """Arguments of the environment."""
+    env_option: EnvOptions = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -358,8 +348,7 @@ class Reproduce(Command):
     """List the reproductions with their expected minutes."""
     seeds: Annotated[int, Shown("N", "5")] = 5
     """Repetitions, from seed 0 on."""
-    json: Switch = False
-    """Print JSON and nothing else."""
+    json: Json = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -405,8 +394,7 @@ class StarterCheck(Command):
     """Sampled answers per environment, at least."""
     games: Annotated[int, Shown("N", "400")] = 400
     """Episodes against random in each competitive environment."""
-    json: Switch = False
-    """Print JSON and nothing else."""
+    json: Json = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -447,16 +435,10 @@ COMMANDS: dict[str, type[Command]] = {_spelled(kind): kind for kind in Command._
 
 
 def name_of(args: Command) -> str:
-    """Return the words that name the command of these arguments."""
     return _spelled(type(args))
 
 
 def flag(name: str) -> str:
-    """Spell a field as an option.
-
-    >>> flag("max_new_tokens")
-    '--max-new-tokens'
-    """
     return f"--{name.replace('_', '-')}"
 
 

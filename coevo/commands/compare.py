@@ -98,7 +98,6 @@ def plan(args: Compare) -> Manifest | None:
 
 
 def limits(args: Compare, environments: Sequence[str]) -> dict[str, Any]:
-    """Return the budgets of a run: tokens, turns, seconds."""
     found: dict[str, Any] = {
         "tokens": _amount(args.budget_tokens, "--budget-tokens", environments),
         "turns": _amount(args.budget_turns, "--budget-turns", environments),
@@ -110,13 +109,7 @@ def limits(args: Compare, environments: Sequence[str]) -> dict[str, Any]:
 
 
 def _amount(text: str | None, option: str, environments: Sequence[str]) -> Any:
-    """Read a number, or one per environment.
-
-    >>> _amount("2e5", "--budget-tokens", [])
-    200000
-    >>> _amount("kuhn_poker=1e5", "--budget-tokens", ["coevo/kuhn_poker-v0"])
-    {'kuhn_poker': 100000}
-    """
+    """Read a number, or one per environment."""
     if text is None:
         return None
     if "=" not in text:
@@ -156,7 +149,6 @@ def _described(manifest: Manifest) -> str:
 
 
 def show(screen: Screen, manifest: Manifest, summary: Mapping[str, Any], root: Path) -> None:
-    """Print the tables of a comparison and what they mean."""
     over = share_of_budget(manifest, summary)
     for env in manifest.environments:
         part = summary["environments"][env]

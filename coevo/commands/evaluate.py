@@ -325,7 +325,6 @@ def _checkpoints(folder: RunFolder) -> list[Path]:
 
 
 def show_seats(screen: Screen, found: Measurement) -> None:
-    """Print an agent against one opponent, in all seats and in each."""
     rows = [
         (
             seat,
@@ -402,7 +401,6 @@ def show_totals(screen: Screen, found: Totals) -> None:
 def show_repeats(
     screen: Screen, found: Mapping[str, Mapping[str, Any]], sampling: Mapping[str, Any]
 ) -> None:
-    """Print the pass@k family, one line per environment and k."""
     rows = []
     for env, repeats in found.items():
         for k, passed in repeats["pass_at"].items():
@@ -428,7 +426,6 @@ def show_repeats(
 
 
 def show_scenarios(screen: Screen, agent: str, rows: Mapping[str, Measurement]) -> None:
-    """Print one line per scenario, and what each company let the agent have."""
     lines = [
         (
             *(name, r.details["mode"], r.episodes, r.value, span(r.interval), r.normalised),
@@ -452,7 +449,6 @@ def show_scenarios(screen: Screen, agent: str, rows: Mapping[str, Measurement]) 
 def show_sweep(
     screen: Screen, agent: str, name: str, rows: Sequence[Measurement], curve: SeverityCurve
 ) -> None:
-    """Print one line per level, and the worst case and the area of the curve."""
     lines = [
         (
             *(r.details["label"], r.details["severity"], r.value, span(r.interval)),
@@ -472,7 +468,6 @@ def show_sweep(
 def show_generations(
     screen: Screen, run: str, found: GenerationSeries, options: Mapping[str, Any]
 ) -> None:
-    """Print one line per generation: metric, returns, percentiles, points against the earlier."""
     env = found.scores[0].env
     contest = is_contest(make(env, **options))
     mean_GO = found.returns_GC.reshape(len(found.names), len(found.opponents), -1).mean(-1)
@@ -502,11 +497,7 @@ def show_generations(
 
 
 def usage_line(found: Usage) -> str:
-    """Say what was read and written.
-
-    >>> usage_line(Usage(replies=2, prompt_tokens=30, sampled_tokens=1234))
-    '1,234 tokens sampled and 30 read in 2 replies'
-    """
+    """Say what was read and written."""
     said = (
         f"{found.sampled_tokens:,} tokens sampled and {found.prompt_tokens:,} read in "
         f"{found.replies:,} replies"
@@ -517,11 +508,7 @@ def usage_line(found: Usage) -> str:
 
 
 def drawn(sampling: Mapping[str, Any]) -> str:
-    """Say how replies were drawn.
-
-    >>> drawn({"temperature": 0.5, "max_new_tokens": 16, "top_p": 0.9}), drawn({})
-    ('temperature 0.5, max tokens 16, top_p 0.9', 'no sampling of tokens')
-    """
+    """Say how replies were drawn."""
     if not sampling:
         return "no sampling of tokens"
     words = {"temperature": "temperature", "max_new_tokens": "max tokens"}
@@ -529,20 +516,11 @@ def drawn(sampling: Mapping[str, Any]) -> str:
 
 
 def span(bounds: Sequence[float] | None) -> str:
-    """Write an interval.
-
-    >>> span([-0.5, 0.25]), span(None)
-    ('-0.500 .. +0.250', '-')
-    """
     return "-" if bounds is None else f"{bounds[0]:+.3f} .. {bounds[1]:+.3f}"
 
 
 def between(point: float, low: float, high: float) -> str:
-    """Write a value with its interval, if it has one.
-
-    >>> between(0.5, 0.25, 0.75), between(0.5, float("nan"), float("nan"))
-    ('0.500 [0.250, 0.750]', '0.500')
-    """
+    """Write a value with its interval, if it has one."""
     return f"{point:.3f}" if low != low else f"{point:.3f} [{low:.3f}, {high:.3f}]"
 
 

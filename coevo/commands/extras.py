@@ -14,7 +14,6 @@ TRAIN = (
 )
 COMPARE = (*TRAIN, "choix", "networkx", "openskill", "pyarrow")
 EXTRAS = {"": (), "train": TRAIN, "compare": COMPARE}
-"""Extra -> the packages that it installs."""
 
 
 def check_extra(args: Command) -> None:
@@ -27,11 +26,7 @@ def check_extra(args: Command) -> None:
 
 
 def extra_of(package: str) -> str | None:
-    """Return the extra that installs a package.
-
-    >>> extra_of("torch"), extra_of("openskill"), extra_of("unheard")
-    ('train', 'compare', None)
-    """
+    """Return the extra that installs a package."""
     return next((extra for extra, packages in EXTRAS.items() if package in packages), None)
 
 

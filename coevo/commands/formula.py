@@ -27,20 +27,12 @@ FRACTION = re.compile(r"\\frac\{([^{}]*)\}\{([^{}]*)\}")
 
 
 def readable(latex: str) -> list[str]:
-    r"""Return the lines of a formula in LaTeX as text.
-
-    >>> readable(r"A_i = \frac{R_i - \mean_g R}{\std_g R + \epsilon} \\ L = -A \log \pi")
-    ['A_i = (R_i - mean_g R) / (std_g R + epsilon)', 'L = -A log pi']
-    """
+    r"""Return the lines of a formula in LaTeX as text."""
     return [_line(line) for line in latex.split(r" \\ ")]
 
 
 def _line(latex: str) -> str:
-    r"""Return a line of a formula as text.
-
-    >>> _line(r"\frac{1}{2} \sum_{k' \ge k} \gamma^{t-k}, \quad s \in \{0, 1\}")
-    "1/2 sum_(k' >= k) gamma^(t-k),  s in {0, 1}"
-    """
+    r"""Return a line of a formula as text."""
     text = latex.replace(r"\{", "\x01").replace(r"\}", "\x02").replace(r"\,", " ")
     text = re.sub(r"\\bar\{(\w)\}", r"mean \1", text)
     text = re.sub(r"\\text\{([^{}]*)\}", r"\1", text)

@@ -30,7 +30,6 @@ what one that ran through did."""
 
 
 def start_agent(config: TrainConfig, *, trust_remote_code: bool = False) -> Policy:
-    """Load the model that a run starts from."""
     if config.threads:
         torch.set_num_threads(config.threads)
     maker = PolicyMaker(
@@ -66,11 +65,6 @@ class ExploitabilityProbe:
         given = config.environments.items()
         sizes = {id: information_states(id, own.options) for id, own in given}
         self.sizes = {id: size for id, size in sizes.items() if 0 < size <= PROBED_STATES}
-
-    @property
-    def active(self) -> bool:
-        """Whether any environment of the run is small enough."""
-        return bool(self.sizes)
 
     def __call__(self, policies: Mapping[str, Agent]) -> dict[str, float]:
         """Measure the policies of a run, in a large game every now and then."""

@@ -126,7 +126,8 @@ def _parser(name: str, kind: type[Command]) -> _Parser:
         inner, shown = get_args(hints[field.name])
         options, required = _options(inner, shown), field.default is MISSING
         default = f" (default: {shown.default})" if shown.default else ""
-        options["help"] = (" ".join(said[field.name].split()) + default).replace("%", "%%")
+        about = said.get(field.name, shown.about)
+        options["help"] = (" ".join(about.split()) + default).replace("%", "%%")
         if field.name in POSITIONAL:
             parser.add_argument(field.name, nargs=None if required else "?", **options)
         else:

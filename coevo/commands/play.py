@@ -24,7 +24,6 @@ from coevo.envs.core.quoting import visible
 
 
 def run(args: Play) -> int:
-    """Play one episode and say how it ended."""
     players.quiet()
     options = players.env_options(args.env, args.env_option, [args.agent])
     seats = make(args.env, **options).possible_agents

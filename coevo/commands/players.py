@@ -92,11 +92,7 @@ def sampling(
 
 
 def sampling_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `--set` changes of sampling; a measurement has nothing else to be set.
-
-    >>> sampling_changes({"sampling.top_p": 0.9}), sampling_changes({"sampling": {"top_k": 4}})
-    ({'top_p': 0.9}, {'top_k': 4})
-    """
+    """Return what `--set` changes of sampling; a measurement has nothing else to be set."""
     found: dict[str, Any] = {}
     for key, value in changes.items():
         first, _, name = key.partition(".")
@@ -133,20 +129,12 @@ def agent(
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Return names that commas separate.
-
-    >>> names("starter, runs/a,")
-    ('starter', 'runs/a')
-    """
+    """Return names that commas separate."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def settings(given: tuple[str, ...], option: str) -> dict[str, Any]:
-    """Read key=value pairs; numbers and truth values as in YAML.
-
-    >>> settings(("a=1", "b=x=y"), "--set")
-    {'a': 1, 'b': 'x=y'}
-    """
+    """Read key=value pairs; numbers and truth values as in YAML."""
     found = {}
     for pair in given:
         key, equals, value = pair.partition("=")

@@ -21,11 +21,9 @@ from coevo.trainers.files import storage
 SHOWN = ("exploitability", "returns", "endings", "entropy", "rewards")
 """Charts of a run in its picture: the first four that there are."""
 HEAD = 32.0
-"""Room for the title over the charts."""
 
 
 def draw_run(metrics: Sequence[Mapping[str, Any]], title: str, start: float | None) -> Figure:
-    """Draw four charts of the report of a run in one picture."""
     known = {c.name: c for c in run_charts(from_lines(metrics), {"exploitability": start}, {})}
     charts = [known[name] for name in SHOWN if name in known][:4]
     width, height = 2 * SIZE[0], 2 * SIZE[1] + HEAD
@@ -40,7 +38,6 @@ def draw_run(metrics: Sequence[Mapping[str, Any]], title: str, start: float | No
 
 
 def draw_generations(found: GenerationSeries) -> Figure:
-    """Draw the metric of every generation, and its points against earlier ones if it has any."""
     panels = 1 if found.ancestry is None else 2
     place = np.arange(len(found.names))
     values = np.array([s.value for s in found.scores], dtype=float)

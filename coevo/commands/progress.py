@@ -14,9 +14,7 @@ from coevo.commands.screen import Screen, share
 from coevo.envs.core.errors import CoevoError
 
 INTERRUPTED = 130
-"""Exit status after Ctrl-C."""
 LINE_EVERY = 5.0
-"""Seconds between plain lines."""
 
 
 class Interrupted(CoevoError):
@@ -44,7 +42,6 @@ class Bar:
         self._bar.stop()
 
     def show(self, done: float, words: str) -> None:
-        """Report the share that is done, and what is going on."""
         self._bar.update(self._task, completed=done, description=escape(words))
         if self.quiet or self.screen.is_terminal:
             return
@@ -55,7 +52,6 @@ class Bar:
 
 
 def facts(step: int, metrics: Mapping[str, Any], done: float) -> str:
-    """Return the newest metrics of a run in one line."""
     returns = {k.removeprefix("return/"): v for k, v in metrics.items() if k.startswith("return/")}
     entropies = [v for k, v in metrics.items() if k.rpartition("/")[2] == "entropy"]
     shown = {
@@ -73,11 +69,7 @@ def facts(step: int, metrics: Mapping[str, Any], done: float) -> str:
 
 
 def time_left(seconds: float, done: float) -> str:
-    """Estimate what is left from what is done.
-
-    >>> time_left(30, 0.25), time_left(30, 1.0), time_left(0, 0.0)
-    ('1:30', '0:00', '?')
-    """
+    """Estimate what is left from what is done."""
     if done <= 0:
         return "?"
     left = round(seconds * (1 - done) / done)

@@ -11,7 +11,6 @@ from coevo.envs.core.errors import ConfigError
 
 
 def run(args: Report) -> int:
-    """Write the page and its plots, and say where they are."""
     if args.episodes < 0:
         raise ConfigError(f"--episodes {args.episodes} must not be negative; 0 shows no episodes")
     out = Path(args.out) if args.out else None

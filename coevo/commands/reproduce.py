@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 from coevo.benchmarks.reproductions import NAMES, Claim, claim
 from coevo.benchmarks.reproductions.claim import ON, TEXTS, Figure, Outcome
+from coevo.benchmarks.results_folder import plain
 from coevo.commands.arguments import Reproduce as Arguments
 from coevo.commands.screen import Screen, cell, print_json
 from coevo.envs.core.errors import ConfigError, unknown
 
 ALL = "all"
+FIGURE = ("label", "measured", "mean", "reference", "low", "high", "holds")
 COLUMNS = ("figure", "ours", "over seeds ±", "reference", "accepted", "")
 
 
@@ -58,14 +59,10 @@ def _chosen(args: Arguments) -> list[Claim]:
             "coevo reproduce needs a NAME, or all; `coevo reproduce --list` shows the names"
         )
     if args.name == ALL:
-        return _every()
+        return [claim(name) for name in NAMES]
     if args.name not in NAMES:
         raise unknown("reproduction", args.name, [*NAMES, ALL])
     return [claim(args.name)]
-
-
-def _every() -> list[Claim]:
-    return [claim(name) for name in NAMES]
 
 
 def _measure(one: Claim, seeds: int) -> ClaimReport:
@@ -75,10 +72,10 @@ def _measure(one: Claim, seeds: int) -> ClaimReport:
 
 
 def _list(*, as_json: bool) -> int:
+    known = [claim(name) for name in NAMES]
     if as_json:
-        print_json([_described(one) for one in _every()])
+        print_json([_described(one) for one in known])
         return 0
-    known = _every()
     rows = [(r.name, r.on, _minutes(r.minutes), r.property, r.source) for r in known]
     total = _minutes(sum(r.minutes for r in known))
     columns = ("reproduction", "on", "minutes", "what must hold", "source")
@@ -87,11 +84,7 @@ def _list(*, as_json: bool) -> int:
 
 
 def _minutes(minutes: float) -> str:
-    """Write expected minutes, which are not known to better than a tenth.
-
-    >>> _minutes(0.04), _minutes(1.25)
-    ('< 0.1', '1.2')
-    """
+    """Write expected minutes, which are not known to better than a tenth."""
     return f"{minutes:.1f}" if minutes >= 0.1 else "< 0.1"
 
 
@@ -128,27 +121,14 @@ def _described(one: Claim) -> dict[str, Any]:
 
 
 def _plain(report: ClaimReport) -> dict[str, Any]:
-    return {
-        **_described(report.one),
-        "holds": report.outcome.holds,
-        "seeds": list(report.seeds),
-        "seconds": round(report.seconds, 2),
-        "figures": [_plain_figure(figure) for figure in report.outcome.figures],
-    }
-
-
-def _plain_figure(one: Figure) -> dict[str, Any]:
-    """Return a figure as JSON values; JSON has no infinity, so an open bound is None."""
-    return {
-        "label": one.label,
-        "measured": [_number(value) for value in one.measured],
-        "mean": _number(one.mean),
-        "reference": one.reference,
-        "low": _number(one.low),
-        "high": _number(one.high),
-        "holds": one.holds,
-    }
-
-
-def _number(value: float) -> float | None:
-    return value if isfinite(value) else None
+    """Return a report as JSON values; JSON has no infinity, so an open bound is None."""
+    found: dict[str, Any] = plain(
+        {
+            **_described(report.one),
+            "holds": report.outcome.holds,
+            "seeds": list(report.seeds),
+            "seconds": round(report.seconds, 2),
+            "figures": [{k: getattr(f, k) for k in FIGURE} for f in report.outcome.figures],
+        }
+    )
+    return found

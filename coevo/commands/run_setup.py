@@ -60,9 +60,7 @@ class Job:
     config: TrainConfig
     folder: RunFolder
     fresh: bool
-    """Whether the folder is still to be made."""
     notes: tuple[str, ...] = ()
-    """What to say about the folder before anything is done."""
     loggers: tuple[str, ...] = ()
     """Where the metrics are shown beside the run's own files."""
 
@@ -190,7 +188,6 @@ def _model(source: str) -> str:
 
 
 def limits(args: Train) -> dict[str, Any]:
-    """Return the limits as fields of TrainConfig; empty where none was given."""
     found: dict[str, Any] = {}
     if args.steps is not None:
         found["steps"] = args.steps
@@ -202,11 +199,7 @@ def limits(args: Train) -> dict[str, Any]:
 
 
 def seconds(text: str) -> float:
-    """Read a duration.
-
-    >>> seconds("90s"), seconds("5m"), seconds("1h30m"), seconds("45")
-    (90.0, 300.0, 5400.0, 45.0)
-    """
+    """Read a duration."""
     written = text.strip()
     match = _DURATION.fullmatch(f"{written}s" if re.fullmatch(_NUMBER, written) else written)
     if not match or not any(match.groups()):
@@ -267,7 +260,9 @@ def _resumed(args: Train, folder: RunFolder) -> Job:
         _check_ahead(config, reached(folder))
     config, said = in_parts(config, args.rollout_workers)
     if new or said:
-        _save(config, folder)
+        path = folder.path / "config.yaml"
+        with storage(path):
+            replace_text(path, config_text(config))
     return Job(config, folder, fresh=False, loggers=loggers, notes=(*notes, *said))
 
 
@@ -309,9 +304,3 @@ def _check_ahead(config: TrainConfig, now: Progress) -> None:
                 f"{option} {limit:g}{unit} is reached: the run stands at {done:g}{unit}, and "
                 "limits count from its start"
             )
-
-
-def _save(config: TrainConfig, folder: RunFolder) -> None:
-    path = folder.path / "config.yaml"
-    with storage(path):
-        replace_text(path, config_text(config))

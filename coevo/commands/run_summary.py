@@ -16,7 +16,6 @@ from coevo.trainers.run_folder import RunFolder
 
 
 def origin(config: TrainConfig, command: str) -> dict[str, Any]:
-    """Return what is needed to judge and repeat a result."""
     return {
         "command": command,
         "algorithm": config.algorithm.name,

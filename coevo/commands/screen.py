@@ -45,11 +45,7 @@ def print_json(data: Any) -> None:
 
 
 def cell(value: object) -> str:
-    """Write a value the way a person wants to read it; nothing in it steers a terminal.
-
-    >>> cell(0.12345), cell(None), cell(True)
-    ('0.1235', '-', 'yes')
-    """
+    """Write a value the way a person wants to read it; nothing in it steers a terminal."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -58,9 +54,4 @@ def cell(value: object) -> str:
 
 
 def share(value: float | None) -> str:
-    """Write a share in percent.
-
-    >>> share(0.5)
-    '50.0 %'
-    """
     return "-" if value is None else f"{100 * value:.1f} %"

@@ -43,11 +43,7 @@ def _in_file(path: Path) -> int:
 
 
 def suited_rate(rate: float, count: int, *, adapted: bool = False) -> float:
-    """Return the learning rate for a model of that many parameters.
-
-    >>> suited_rate(1e-3, 900_000), suited_rate(1e-3, 124_000_000), suited_rate(1e-3, 10**10)
-    (0.001, 8.1e-06, 1e-06)
-    """
+    """Return the learning rate for a model of that many parameters."""
     if adapted:
         return min(rate, ADAPTER)
     scaled = rate * min(1.0, MILLION / count)

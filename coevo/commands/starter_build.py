@@ -19,7 +19,6 @@ from coevo.trainers.files import storage
 
 
 def run(args: StarterBuild) -> int:
-    """Build and say where the model lies."""
     players.quiet()
     config = SeedConfig(**limits(args))
     out = Path(args.out) if args.out else STARTER_MODEL
@@ -33,7 +32,6 @@ def run(args: StarterBuild) -> int:
 
 
 def limits(args: StarterBuild | StarterLesson) -> dict[str, Any]:
-    """Return the limits of a training that were given."""
     asked = {"minutes": args.minutes, "turns": args.turns}
     for name, value in asked.items():
         if value is not None and value <= 0:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from coevo.commands.arguments import StarterCheck
 from coevo.commands.measure import PROBED_STATES, information_states
 from coevo.commands.screen import Screen, cell, print_json, share
 from coevo.envs import list_envs, make
-from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
@@ -37,10 +35,8 @@ class Promise:
     """One measured promise."""
 
     what: str
-    """Environment and measure."""
     value: float
     wanted: str
-    """The bound, in words."""
     holds: bool
     note: str = ""
 
@@ -59,7 +55,7 @@ def run(args: StarterCheck) -> int:
             screen.say(_line(promise))
     holds = all(p.holds for p in found)
     if args.json:
-        print_json({"model": args.model, "holds": holds, "promises": [_plain(p) for p in found]})
+        print_json({"model": args.model, "holds": holds, "promises": list(map(vars, found))})
     else:
         failed = sum(not p.holds for p in found)
         screen.say("every promise holds" if holds else f"{failed} of {len(found)} do not hold")
@@ -67,7 +63,6 @@ def run(args: StarterCheck) -> int:
 
 
 def promises(agent: Agent, turns: int, games: int) -> Iterator[Promise]:
-    """Measure one promise after the other."""
     for spec in (s for s in list_envs() if s.starter_trained):
         legal, answers = legal_share(agent.reseeded(0), spec.id, turns)
         holds = legal >= LEGAL_SHARE
@@ -102,21 +97,16 @@ def legal_share(agent: Agent, env_id: str, turns: int) -> tuple[float, int]:
         specs = [EpisodeSpec(int(s), dict.fromkeys(seats, "agent"), i) for i, s in enumerate(seeds)]
         for episode in rollout(env_id, specs, {"agent": agent}, OPTIONS):
             answers += len(episode.turns)
-            legal += sum(map(_well_formed, episode.turns))
+            # where any text is a legal move it has to be read, too
+            legal += sum(
+                t.status is Status.LEGAL and "unread" not in t.notes for t in episode.turns
+            )
         if answers >= turns:
             break
     return legal / answers, answers
-
-
-def _well_formed(turn: Turn) -> bool:
-    return turn.status is Status.LEGAL and "unread" not in turn.notes
 
 
 def _line(promise: Promise) -> str:
     word = "ok  " if promise.holds else "FAIL"
     value = cell(promise.value)
     return f"{word} {promise.what}: {value}, wanted {promise.wanted} ({promise.note})"
-
-
-def _plain(promise: Promise) -> dict[str, Any]:
-    return vars(promise)

@@ -16,7 +16,6 @@ from coevo.trainers.files import storage
 
 
 def run(args: StarterLesson) -> int:
-    """Teach, and say where the model lies."""
     players.quiet()
     if not args.out:
         raise ConfigError("coevo starter lesson needs --out DIR, where the model is saved")

@@ -26,15 +26,16 @@ from coevo.envs.core.config import plain, read
 from coevo.envs.core.errors import ConfigError, DataError
 
 GAMES = 400
-"""Episodes per pair where nothing is said."""
 
 
 def run(args: Arguments) -> int:
-    """Play what is not played yet, compute everything, print it."""
     players.quiet()
     folder, old = _folder(args)
     plan = _plan(args, old)
-    trained = _exploiter(plan, args.device)
+    trained = None
+    if plan.exploiter is not None:
+        device = args.device or "auto"
+        trained = ExploiterPlan(budget=plan.exploiter, seed=plan.seed, device=device)
     agents = _agents(plan, args.device)
     screen = Screen()
     try:
@@ -83,7 +84,6 @@ def _folder(args: Arguments) -> tuple[Path, Mapping[str, Any]]:
 
 
 def _plan(args: Arguments, old: Mapping[str, Any]) -> Plan:
-    """Read the plan; what is left open is as in the tournament that is continued."""
     env = args.env or old.get("env")
     if env is None:
         raise ConfigError("coevo tournament needs --env ID; `coevo envs` lists them")
@@ -92,6 +92,8 @@ def _plan(args: Arguments, old: Mapping[str, Any]) -> Plan:
         raise ConfigError("coevo tournament needs --agents NAMES, such as starter,random,oracle")
     names = old["agents"] if args.agents is None else players.names(args.agents)
     exploiter = old.get("exploiter") if args.exploiter is None else budget(args.exploiter)
+    changes = players.settings(args.set, "--set")
+    sampling = players.sampling_changes(changes) if args.set else None
     plan = Plan(
         agents=tuple(names),
         env=env,
@@ -100,7 +102,7 @@ def _plan(args: Arguments, old: Mapping[str, Any]) -> Plan:
         adaptive=args.adaptive or old.get("adaptive", False),
         exploiter=exploiter,
         env_options=_options(args, old, env, names, exploiter),
-        sampling=_given(_sampling(args), old, "sampling", {}),
+        sampling=_given(sampling, old, "sampling", {}),
     )
     plan.environment()
     return plan
@@ -120,16 +122,8 @@ def _options(
     return players.env_options(env, args.env_option, readers)
 
 
-def _sampling(args: Arguments) -> dict[str, Any] | None:
-    return players.sampling_changes(players.settings(args.set, "--set")) if args.set else None
-
-
 def budget(text: str) -> dict[str, float]:
-    """Read the budget of an exploiter: a number of tokens, or a time.
-
-    >>> budget("2e5"), budget("90s"), budget("5m")
-    ({'tokens': 200000}, {'seconds': 90.0}, {'seconds': 300.0})
-    """
+    """Read the budget of an exploiter: a number of tokens, or a time."""
     try:
         tokens = float(text)
     except ValueError:
@@ -146,12 +140,6 @@ def _seconds(text: str) -> float:
         raise ConfigError(
             f"--exploiter {text!r} is neither a number of tokens such as 2e5 nor a time such as 90s"
         ) from None
-
-
-def _exploiter(plan: Plan, device: str | None) -> ExploiterPlan | None:
-    if plan.exploiter is None:
-        return None
-    return ExploiterPlan(budget=plan.exploiter, seed=plan.seed, device=device or "auto")
 
 
 def _agents(plan: Plan, device: str | None) -> dict[str, Agent]:
@@ -174,7 +162,6 @@ WIDE = 6
 
 
 def show(found: Mapping[str, Any], screen: Screen) -> None:
-    """Print everything that `tournament.json` says, the findings first."""
     for sentence in found["headline"]:
         screen.say(sentence)
     screen.say()
@@ -233,11 +220,7 @@ def _results(found: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[obje
 
 
 def between(value: Sequence[float | None] | None) -> str:
-    """Write an estimate with its bounds.
-
-    >>> between([0.1, 0.25, 0.4]), between([None, 0.25, None]), between(None)
-    ('0.25 [0.10, 0.40]', '0.25', '-')
-    """
+    """Write an estimate with its bounds."""
     if value is None or value[1] is None:
         return "-"
     bounds = "" if value[0] is None else f" [{value[0]:.2f}, {value[2]:.2f}]"
@@ -245,11 +228,7 @@ def between(value: Sequence[float | None] | None) -> str:
 
 
 def exploited(value: Mapping[str, Any]) -> str:
-    """Write what a best response gains, with what kind of number it is.
-
-    >>> exploited({"exact": None, "exploiter": {"score": 0.3, "gain": 0.3}})
-    'at least 0.3000'
-    """
+    """Write what a best response gains, with what kind of number it is."""
     exact, trained = value["exact"], value["exploiter"]
     if exact is not None:
         if exact["exploitability"] is None:
@@ -282,14 +261,10 @@ def _ratings(found: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[obje
         row.append(f"{shares[name]['share']:.3f} [{low:.3f}, {high:.3f}]")
         if nash:
             own = nash[name]
-            row += [f"{own['weight']:.3f}", between(_around(own["interval"], own["skill"]))]
+            low, high = own["interval"] or (None, None)
+            row += [f"{own['weight']:.3f}", between([low, own["skill"], high])]
         rows.append(tuple(row))
     return tuple(columns), rows
-
-
-def _around(interval: Sequence[float] | None, point: float) -> list[float | None]:
-    low, high = interval or (None, None)
-    return [low, point, high]
 
 
 def _sweep_title(found: Mapping[str, Any]) -> str:

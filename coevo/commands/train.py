@@ -36,7 +36,6 @@ TOLD = 12
 
 
 def run(args: Train) -> int:
-    """Carry a run out from its first measurement to its last."""
     quiet()
     ranks.join()
     job, screen = ranks.broadcast_from_first(lambda: prepare(args)), Screen()
@@ -72,7 +71,6 @@ def _processes(args: Train, job: Job, screen: Screen) -> Iterator[MakeBackend | 
 
 
 def _follow(args: Train, job: Job) -> None:
-    """Take a rank's part in the updates; the first rank says and measures everything."""
     run = start(job.config, job.folder, trust_remote_code=args.trust_remote_code)
     for _ in updates(run):
         pass

@@ -11,11 +11,9 @@ from coevo.envs.core.parsing import Status
 from coevo.envs.core.quoting import visible
 
 LONGEST = 20_000
-"""Characters of a message that are printed."""
 
 
 def transcript(episode: Episode) -> Iterator[str]:
-    """Return a whole episode, line by line."""
     yield f"{episode.env}, {_origin(episode)}"
     for number, turn in enumerate(episode.turns, start=1):
         yield ""

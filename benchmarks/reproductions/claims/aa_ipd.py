@@ -14,7 +14,6 @@ ROUNDS = 10
 CONTEXTS = ("start", "CC", "CD", "DC", "DD")
 """What a seat knows: the own last move, then the other's."""
 PAYOFF_AA = torch.tensor(matrix_game("prisoners_dilemma").payoffs[..., 0].tolist(), dtype=REAL)
-"""Own payoff by own and other's move; 0 cooperates."""
 ALWAYS_DEFECT = torch.tensor([[0.0, 1.0]], dtype=REAL).expand(len(CONTEXTS), 2)
 DILEMMA = RoundGame(
     env="coevo/iterated_game-v0",
@@ -40,7 +39,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="aa_ipd",
     property="""In the iterated prisoner's dilemma naive learners defect, learners of the summed
         reward cooperate and let themselves be exploited, and advantage alignment cooperates
         without.""",

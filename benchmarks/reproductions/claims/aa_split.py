@@ -60,7 +60,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="aa_split",
     property="""In a split game with random roles advantage alignment learns to give to those who
         gave and to no others, if episodes are compared with episodes of the same deal.""",
     source="""Piche et al. 2025, arXiv 2511.19405 (Trust-and-Split; baselines over episodes of one

@@ -61,7 +61,6 @@ def _elsewhere(agent: Policy, requests: list[Request]) -> float:
 
 
 def _situations() -> Iterator[tuple[int, int, Request]]:
-    """Yield every situation of the first seat: round, context, and what it is asked."""
     yield 0, 0, _situation(0, ())
     for t in range(1, ROUNDS):
         for k, last in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
@@ -97,7 +96,6 @@ def _rows(arm: str) -> Iterator[Expect]:
 
 
 CLAIM = Claim(
-    name="aa_starter",
     property="""The shipped language model, too, learns under advantage alignment to cooperate more
         than naively and to be exploited less than with the sum of rewards.""",
     source="""Piche et al. 2025, arXiv 2511.19405 (naive learners defect, aligned ones cooperate and

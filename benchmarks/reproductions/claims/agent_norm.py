@@ -40,7 +40,6 @@ def _squares(seed: int) -> dict[str, float]:
 
 
 def _bandits(seed: int) -> dict[str, float]:
-    """Return the ratio of the agents' gradient norms, and agent 1's cosine."""
     sources = generators([seed])
     quality = normal(sources, PROBLEMS, 2, ARMS).reshape(-1, ARMS)  # a context per agent
     policy = SoftmaxTable(torch.zeros_like(quality))
@@ -68,7 +67,6 @@ def _bandits(seed: int) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="agent_norm",
     property="""Pooled statistics give agents on different reward scales unequal advantages by a
         known formula and bury the small one's signal; statistics per agent do neither.""",
     source="""Feng et al. 2026, Dr. MAS, arXiv 2602.08847 (gradient-norm inflation under a global

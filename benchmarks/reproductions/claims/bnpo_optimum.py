@@ -85,7 +85,6 @@ def _log_beta(x: Tensor, y: Tensor) -> Tensor:
 
 
 CLAIM = Claim(
-    name="bnpo_optimum",
     property="""The Beta density that BNPO fits to success rates gives the smallest mean square of
         the advantage, below a plain centre and below the group's deviation.""",
     source="""Xiao et al. 2025, BNPO, arXiv 2506.02864 (theorem on the variance-optimal alpha and

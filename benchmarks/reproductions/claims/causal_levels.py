@@ -41,7 +41,6 @@ def _pure(matrix: MatrixGame) -> float:
 
 
 CLAIM = Claim(
-    name="causal_levels",
     property="""Acting on, setting or seeing one's inclination gains a leader nothing over classical
         Stackelberg play of the same policies, where replies are rational.""",
     source="Thumm 2025, arXiv 2511.06934 (abstract: no gain in welfare)",

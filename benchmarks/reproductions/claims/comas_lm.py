@@ -35,7 +35,6 @@ def _both(task: str) -> Callable[[int], dict[str, float]]:
 
 
 CLAIM = Claim(
-    name="comas_lm",
     property="""Two small transformers that score each other's work gain at least 0.15 in held-out
         accuracy and give fewer scores that cannot be read, where they can judge a little; where
         they cannot they gain nothing.""",

@@ -24,7 +24,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="comas_starter",
     property="""Two copies of the starter model that score each other's work get better at held-out
         questions and give fewer scores that cannot be read.""",
     source="""Xue et al. 2025, CoMAS, arXiv 2510.08529 (accuracy rises by peer scores alone); bounds

@@ -10,7 +10,7 @@ from statistics import fmean
 
 from coevo.agents.population import MakePolicy
 from coevo.benchmarks.reproductions.claim import Claim, Expect, Found
-from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, sized
+from coevo.benchmarks.reproductions.run import SGD, Arm, Trained, World, sized
 from coevo.benchmarks.reproductions.worlds import world
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.parsing import Parse, Status, parse_move
@@ -45,7 +45,6 @@ class Drill(QuestionSource):
         return QUESTIONS
 
     def item(self, index: int) -> Question:
-        """Return a question; every answer is right as often as any other."""
         text = f"Question {self._place(index)}"
         return Question(text, str(index % ANSWERS), "number", str(index), self.name)
 
@@ -106,7 +105,6 @@ def _prompt(role: str, question: Question, solution: Turn, *reviews: Turn) -> st
 
 
 def judges(margin: float) -> Callable[[int], MakePolicy]:
-    """Return what makes tables that score with a margin."""
     return lambda seed: sized(ROWS, ANSWERS, starts(margin))
 
 
@@ -149,7 +147,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def _right(end: Trained, name: str) -> float:
-    """Return the probability of right answers; a question that was never asked is a guess."""
     asked, found = [Drill().item(i) for i in range(QUESTIONS)], end.learnt(name)
     odds = [found.get(f"Solve: {q.question} [answer]") for q in asked]
     return fmean(
@@ -163,7 +160,6 @@ def _most_off(found: Found) -> list[float]:
 
 
 CLAIM = Claim(
-    name="comas_tabular",
     property="""Peers' scores teach solvers nearly everything where the judge is good; without
         scores reward reaches its best at chance accuracy; with a weak judge whitening per role
         keeps more than whitening over all roles.""",
@@ -191,7 +187,7 @@ CLAIM = Claim(
         watch=_look,
     ),
     changes={
-        **{name: value for name, value in PLAIN.items() if name != "rewards"},
+        **SGD,
         "collect.episodes": 48,
         "optim.lr": 32.0,
     },

@@ -121,7 +121,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="cooper_hack",
     property="""A reward model that loves a wrong style drives the policy into it while rewards
         rise; refitted to certified pairs beside the policy it leads to right answers.""",
     source="""Hong et al. 2025, Cooper, arXiv 2508.05613 (a frozen reward model ends below the start

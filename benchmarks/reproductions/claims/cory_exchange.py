@@ -1,7 +1,6 @@
 """CORY: exchanging roles removes the bias that an observer gets from the answers it has seen."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,17 +8,16 @@ import torch
 from torch import Tensor, nn
 
 from coevo.agents.population import MakePolicy
-from coevo.agents.table import Rows, TabularPolicy
+from coevo.agents.table import TabularPolicy
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import QUICKLY, Arm, Trained, World
-from coevo.benchmarks.reproductions.worlds import Micro, numbered, world
+from coevo.benchmarks.reproductions.worlds import Micro, ReadRows, numbered, world
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import NoArguments
 
 PIONEER, OBSERVER = "pioneer_0", "observer_0"
 QUESTIONS, ANSWERS, COPYING = 20, 10, 2.0
 RIGHT = [(7 * question + 3) % ANSWERS for question in range(QUESTIONS)]
-"""The right answer of every question."""
 
 
 class PioneerObserver(Micro[NoArguments]):
@@ -45,23 +43,26 @@ raw_env, env = world(PioneerObserver, "a question answered twice", kind="coopera
 class Copying(nn.Module):
     """Logits of a question, and what an answer that is shown adds to them."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: ReadRows[list[int]]) -> None:
         super().__init__()
         self.of_question_QA = nn.Parameter(torch.zeros(QUESTIONS, ANSWERS, dtype=torch.float64))
         self.of_shown_AA = nn.Parameter(COPYING * torch.eye(ANSWERS, dtype=torch.float64))
-        self._keys = lambda: list(rows.of)  # a function: copies of the weights share the rows
+        self._rows = rows
 
     def forward(self, row_N: Tensor) -> Tensor:
-        keys = self._keys()
-        prompts = [json.loads(keys[row])[0][-1].split() for row in row_N.tolist()]
-        question_N = torch.tensor([int(p[0]) for p in prompts])
-        shown_N = torch.tensor([int(p[1]) if len(p) > 1 else ANSWERS for p in prompts])
+        question_N, shown_N = torch.tensor(self._rows.seen(row_N)).T
         nothing_1A = self.of_shown_AA.new_zeros(1, ANSWERS)
         return self.of_question_QA[question_N] + torch.cat([self.of_shown_AA, nothing_1A])[shown_N]
 
 
+def _read(messages: Sequence[str]) -> list[int]:
+    """Return the question, and the answer that is shown; `ANSWERS` is none."""
+    question, *shown = map(int, messages[-1].split())
+    return [question, *(shown or [ANSWERS])]
+
+
 def _maker(seed: int) -> MakePolicy:
-    rows = Rows()
+    rows = ReadRows(_read)
     return lambda name, **given: TabularPolicy(Copying(rows), rows, name=name)
 
 
@@ -72,7 +73,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="cory_exchange",
     property="""With an exchange of roles both parameter sets answer alike without the other's
         answer; without one the observer is worse alone.""",
     source="""Ma et al. 2024, CORY, arXiv 2410.06101 (roles, shared reward, exchange, and its

@@ -32,7 +32,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="cov_entropy",
     property="KL-Cov and Clip-Cov end with more entropy than PPO at almost the same success.",
     source="""Cui et al. 2025, The Entropy Mechanism, arXiv 2505.22617 (Clip-Cov, KL-Cov; code:
         github.com/PRIME-RL/Entropy-Mechanism-of-RL); figures: our numpy experiment,

@@ -51,7 +51,6 @@ def evolved(
 
 
 CLAIM = Claim(
-    name="cultural_evolution",
     property="""Donations rise over generations where newcomers copy strategies of those who did
         well, and not where they draw their own; numeric rules with errors collapse.""",
     source="Vallinder and Hughes 2024, arXiv 2412.10270 (rise with one of three models)",

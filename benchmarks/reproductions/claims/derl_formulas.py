@@ -68,7 +68,6 @@ def _held_out(outer: Run, formula: str, seed: int) -> float:
 
 
 CLAIM = Claim(
-    name="derl_formulas",
     property="""A writer of reward formulas that is paid by the validation of inner runs settles on
         formulas for what is truly wanted; without a baseline in its group it settles on less.""",
     source="""Cheng et al. 2025, DERL, arXiv 2512.13399 (formulas beat their primitives); the

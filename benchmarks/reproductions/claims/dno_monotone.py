@@ -7,11 +7,10 @@ from coevo.benchmarks.reproductions.preferences import (
     CIRCLE,
     FITTED,
     P_AA,
-    PLAIN,
     judged,
     worst_cases,
 )
-from coevo.benchmarks.reproductions.run import Arm, Trained
+from coevo.benchmarks.reproductions.run import SGD, Arm, Trained
 
 ETA, REPLIES = 2.0, 128
 
@@ -36,7 +35,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="dno_monotone",
     property="""Regression on win rates gives the step of exponential weights; every policy is
         preferred to the one before it as far as sampled win rates can tell, and the average of all
         is beaten by no arm.""",
@@ -59,7 +57,7 @@ CLAIM = Claim(
     note="""a policy may be preferred to the one before it for ever and yet go round: the average is
         what is safe""",
     world=CIRCLE,
-    changes=PLAIN,
+    changes=SGD,
     arms={
         "dno": Arm(
             "dno",

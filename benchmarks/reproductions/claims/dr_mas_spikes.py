@@ -9,7 +9,7 @@ import torch
 
 from coevo.agents.population import Separate
 from coevo.benchmarks.reproductions import bursts, search_team
-from coevo.benchmarks.reproductions.claim import Claim, Expect, Found, Once, near
+from coevo.benchmarks.reproductions.claim import Claim, Expect, Found, Once, near, value
 from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, sized
 from coevo.benchmarks.reproductions.search_team import HARD, ROUTER, SEARCHER
 from coevo.benchmarks.reproductions.tabular import REAL, credited
@@ -58,7 +58,6 @@ def _scales(seed: int) -> dict[str, Any]:
 
 
 def _norms(end: Trained, seat: str) -> list[float]:
-    """Return the norm of a seat's gradient in every update; 0 where it was not called."""
     return [update.get(f"{seat}/grad_norm", 0.0) for update in end.log]
 
 
@@ -76,12 +75,8 @@ def _of_bandits(end: Trained) -> dict[str, float]:
 
 
 def _least_gain(found: Found) -> list[float]:
-    both = [
-        [own - pooled for own, pooled in zip(*(found[arm][best] for arm in pair), strict=True)]
-        for pair in (("bandits_own", "bandits_pooled"),)
-        for best in ("best_0", "best_1")
-    ]
-    return [min(gains) for gains in zip(*both, strict=True)]
+    gains = (value(f"bandits_own.{x} - bandits_pooled.{x}", found) for x in ("best_0", "best_1"))
+    return list(map(min, *gains))
 
 
 # ---- The team --------------------------------------------------------------------------------
@@ -145,7 +140,6 @@ def _team(groups: str) -> Arm:
 
 
 CLAIM = Claim(
-    name="dr_mas_spikes",
     property="""Where an agent is called mostly in unusual episodes, pooled statistics make its
         gradients spike; statistics per agent do not, and what the team learns is not worse.""",
     source="""Feng et al. 2026, Dr. MAS, arXiv 2602.08847 (gradient-norm inflation under a global

@@ -51,7 +51,6 @@ def _rows() -> Iterator[Expect]:
 
 
 CLAIM = Claim(
-    name="dr_mas_starter",
     property="""A team of language models learns with statistics per agent no worse than with pooled
         ones; the norms of its gradients stand beside each other.""",
     source="""Feng et al. 2026, Dr. MAS, arXiv 2602.08847 (search orchestration: agent-wise

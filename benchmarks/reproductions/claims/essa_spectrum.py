@@ -6,7 +6,6 @@ U0 diag(s0) V0' with s0 near 0.3, in a subspace near the right one (noise of 0.0
 random one.
 """
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -15,10 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from coevo.agents.population import MakePolicy, Shared
-from coevo.agents.table import Rows, TabularPolicy
+from coevo.agents.table import TabularPolicy
 from coevo.benchmarks.reproductions.claim import Claim, Expect, Found
 from coevo.benchmarks.reproductions.run import Arm, Trained, World
-from coevo.benchmarks.reproductions.worlds import BANDIT
+from coevo.benchmarks.reproductions.worlds import BANDIT, ReadRows
 
 SIZE, RANK, SHARP = 32, 8, 32.0
 
@@ -41,7 +40,6 @@ def _target(matrix: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def payoffs(matrix: int) -> np.ndarray:
-    """Return the payoff of every move in every context."""
     u, t, v = _target(matrix)
     full: np.ndarray = u * t @ v.T
     return full / np.abs(full).max()
@@ -51,25 +49,15 @@ def _options(seed: int) -> dict[str, Any]:
     return {"payoffs": tuple(map(tuple, payoffs(seed).tolist()))}
 
 
-class Known(Rows):
-    """Prompts and their rows, one table for all copies of a model."""
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Known":
-        return self
-
-
 class LowRank(nn.Module):
     """Logits of moves by context."""
 
-    def __init__(self, start: np.ndarray, rows: Rows) -> None:
+    def __init__(self, start: np.ndarray, rows: ReadRows[int]) -> None:
         super().__init__()
-        self.matrix = nn.Parameter(torch.tensor(start))
-        self._rows, self._context = rows, list[int]()
+        self.matrix, self._rows = nn.Parameter(torch.tensor(start)), rows
 
     def forward(self, row_N: Tensor) -> Tensor:
-        for key in list(self._rows.of)[len(self._context) :]:
-            self._context.append(int(json.loads(key)[0][-1].split()[1]))
-        return SHARP * self.matrix[torch.tensor([self._context[r] for r in row_N.tolist()])]
+        return SHARP * self.matrix[torch.tensor(self._rows.seen(row_N))]
 
 
 def starts(*, wrong: bool = False) -> Callable[[int], MakePolicy]:
@@ -83,7 +71,7 @@ def starts(*, wrong: bool = False) -> Callable[[int], MakePolicy]:
         start = left * np.linspace(0.35, 0.25, RANK) @ right.T
 
         def make(name: str, **given: Any) -> TabularPolicy:
-            rows = Known()
+            rows = ReadRows(lambda said: int(said[-1].split()[1]))
             return TabularPolicy(LowRank(start, rows), rows, name=name)
 
         return make
@@ -93,15 +81,10 @@ def starts(*, wrong: bool = False) -> Callable[[int], MakePolicy]:
 
 def _measure(end: Trained) -> dict[str, float]:
     """Return the expected payoff of the mean genome, 0 for uniform play and 1 for the best."""
-    matrix_CA, paid_CA = end.run.learners["policy"].agent.model.matrix, payoffs(end.seed)
-    return {"score": score(matrix_CA.detach(), torch.tensor(paid_CA))}
-
-
-def score(matrix_CA: Tensor, paid_CA: Tensor) -> float:
-    """Return the expected payoff of a table, 0 for uniform play and 1 for the best."""
-    p_CA = (SHARP * matrix_CA).softmax(-1)
+    matrix_CA = end.run.learners["policy"].agent.model.matrix.detach()
+    p_CA, paid_CA = (SHARP * matrix_CA).softmax(-1), torch.tensor(payoffs(end.seed))
     even, best = paid_CA.mean(), paid_CA.max(1).values.mean()
-    return float(((p_CA * paid_CA).sum(1).mean() - even) / (best - even))
+    return {"score": float(((p_CA * paid_CA).sum(1).mean() - even) / (best - even))}
 
 
 def _over_control(found: Found) -> list[float]:
@@ -117,7 +100,6 @@ def _plain(step: float) -> Arm:
 
 
 CLAIM = Claim(
-    name="essa_spectrum",
     property="""At equal evaluations an evolution strategy learns the singular values of a good
         start, and not all its entries; in a wrong subspace it stays low.""",
     source="""Korotyshova et al. 2025, ESSA, arXiv 2507.04453 (a small space is searched well, and

@@ -68,7 +68,6 @@ class GradedPrompts(Micro[PromptsConfig]):
         yield Pay({SOLVER: float(paid + level * (NOISE if self.number < REAL else 1.0))})
 
     def variation(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Return a prompt beside this one."""
         count = REAL + self.config.noisy
         return {"prompt": (self.number + int(rng.choice([-1, 1]))) % count}
 
@@ -110,7 +109,6 @@ def _rows(run: Run) -> tuple[TabularPolicy, list[int]]:
 
 
 CLAIM = Claim(
-    name="eva_prompts",
     property="""At equal plays, prompts drawn by the spread of their rewards and varied leave less
         regret than prompts as they come, half of which are solved from the start: plays stay where
         there is something to learn; prompts of pure noise draw plays too.""",

@@ -54,7 +54,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="gated_accumulation",
     property="""A policy that is paid for steps only where the goal is reached completes the task;
         one that is paid for them anyway learns to stall.""",
     source="""Sun et al. 2025, Gated Rewards, arXiv 2508.10548 (gated accumulation: R_high +

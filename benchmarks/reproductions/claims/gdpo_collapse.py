@@ -36,7 +36,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="gdpo_collapse",
     property="""Rewards normalised apart keep an answer that earns two of them above one that earns
         one, and keep a small reward from being drowned by a large one.""",
     source="""Liu et al. 2026, GDPO, arXiv 2601.05242 (rewards normalised one by one, then summed;

@@ -1,12 +1,10 @@
 """INSPO: instructions rewritten from failures lift a policy, a bandit over fixed ones does not.
 
 Every step of a procedure is one of several tools; a wrong one ends the episode. The right ones are
-the same in all episodes, and hidden. Payoff: the share of steps that were right. The policy is a
-table that follows its instruction ("t3 t0 t5"): it takes the tool that is named for a step with
-probability 0.8, and learns for itself under every instruction.
+the same in all episodes, and hidden. Payoff: the share of steps that were right. The policy follows
+its instruction, such as "t3 t0 t5", and learns for itself under every one.
 """
 
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -20,12 +18,11 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from coevo.agents.population import MakePolicy
-from coevo.agents.table import Rows, Table, TabularPolicy
+from coevo.agents.table import Table, TabularPolicy
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import Arm, Trained, World
-from coevo.benchmarks.reproductions.worlds import SEAT, Micro, world
+from coevo.benchmarks.reproductions.worlds import SEAT, Micro, ReadRows, world
 from coevo.envs.core.config import assign, config, whole
-from coevo.envs.core.episode import Episode
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.archive.archive import Artifact
@@ -71,24 +68,25 @@ raw_env, env = world(Procedure, "tool after tool", kind="cooperative", seats=1)
 class Following(nn.Module):
     """A table whose logits begin where instructions say."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: ReadRows[int]) -> None:
         super().__init__()
-        self.table = Table(rows=1024, moves=TOOLS)
-        self._rows, self._named = rows, list[int]()
+        self.table, self._rows = Table(rows=1024, moves=TOOLS), rows
 
     def forward(self, row_N: Tensor) -> Tensor:
-        for key in list(self._rows.of)[len(self._named) :]:
-            (instruction, asked), _ = json.loads(key)
-            self._named.append(int(instruction.split()[int(asked.split()[1])][1:]))
-        named_N = torch.tensor([self._named[row] for row in row_N.tolist()])
+        named_N = torch.tensor(self._rows.seen(row_N))
         gap = math.log(FOLLOWS / (1 - FOLLOWS) * (TOOLS - 1))
         logits: Tensor = self.table(row_N)
         return logits + gap * nn.functional.one_hot(named_N, TOOLS)
 
 
+def _named(messages: Sequence[str]) -> int:
+    instruction, asked = messages
+    return int(instruction.split()[int(asked.split()[1])][1:])
+
+
 def _follower(seed: int) -> MakePolicy:
     def make(name: str, **given: Any) -> TabularPolicy:
-        rows = Rows()
+        rows = ReadRows(_named)
         return TabularPolicy(Following(rows), rows, name=name)
 
     return make
@@ -100,13 +98,7 @@ class Rewriter(Proposer):
 
     name: Literal["rewriter"] = "rewriter"
 
-    def __call__(
-        self,
-        run: Any,
-        parent: Artifact,
-        found: Sequence[tuple[float, Episode]],
-        rng: np.random.Generator,
-    ) -> Written:
+    def __call__(self, run: Any, parent: Artifact, found: Any, rng: np.random.Generator) -> Written:
         """Rewrite one step, with a tool that helped if an episode shows one; else any."""
         words = str(parent.payload).split()
         helped: list[Counter[str]] = [Counter() for _ in words]
@@ -160,7 +152,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="inspo_procedure",
     property="""Instructions that are rewritten from failures earn more than a bandit over fixed
         instructions, at equal sampled tokens.""",
     source="Zhou et al. 2025, INSPO, arXiv 2512.01945 (better than static instructions)",

@@ -30,7 +30,6 @@ def _rows(arm: str) -> Iterator[Expect]:
 
 
 CLAIM = Claim(
-    name="mac_spgg",
     property="""Under the payoff of MAC-SPGG contributions reach its equilibrium, within one level;
         under plain public goods all free-ride.""",
     source="""Liang et al. 2025, MAC-SPGG, arXiv 2508.02076 (the claim; how the parts of its payoff

@@ -73,7 +73,6 @@ def _walk(
 
 
 CLAIM = Claim(
-    name="mars_centre",
     property="""With a centre per role the mean advantage of either role is 0; with one centre for
         both it carries the value of the role.""",
     source="""Yuan et al. 2025, MARS, arXiv 2510.15414 (agent-specific advantage estimation: sum

@@ -1,14 +1,11 @@
 """MPO: a rubric that asks for keywords is hacked where it stays, and not where it is rewritten.
 
-The world is a bandit of 32 essays. Each has a quality, a length, a number of keywords and an amount
-of flattery, 0 to 5; what goes into keywords is missing in quality. Nothing is paid; the true
-quality is an outcome that no learner reads. The judge stands for a model that reads a rubric, an
-item a line: `+quality` gives the essay's points in it, `-length` five less those. It errs by about
-one point in the sum.
+An essay has a quality, a length, a number of keywords and an amount of flattery, 0 to 5. The judge
+stands for a model that reads a rubric, an item a line: `+quality` gives the essay's points in it,
+`-length` five less those. Nothing is paid; no learner reads the true quality.
 """
 
 import functools
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -21,12 +18,11 @@ import torch
 from torch import Tensor, nn
 
 from coevo.agents.population import MakePolicy
-from coevo.agents.table import MOVES, Rows, Table, TabularPolicy
+from coevo.agents.table import MOVES, Table, TabularPolicy
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import QUICKLY, Arm, Trained, World
-from coevo.benchmarks.reproductions.worlds import BANDIT
+from coevo.benchmarks.reproductions.worlds import BANDIT, ReadRows
 from coevo.envs.core.config import config
-from coevo.envs.core.episode import Episode
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.archive.archive import Artifact
 from coevo.trainers.steps import Every, RewriteText
@@ -47,7 +43,6 @@ HACKED, ORACLE = "+quality\n+keyword", "+quality"
 
 @functools.lru_cache(maxsize=64)
 def essays(draw: int) -> tuple[str, ...]:
-    """Return the essays of a draw, features in words."""
     rng = np.random.default_rng([draw, 12])
     length_A, keyword_A, flattery_A = rng.integers(POINTS + 1, size=(3, ESSAYS))
     left_A = POINTS - 0.5 - COST * keyword_A + rng.normal(size=ESSAYS) * 0.5
@@ -60,16 +55,11 @@ def essays(draw: int) -> tuple[str, ...]:
 
 
 def features(text: str) -> dict[str, int]:
-    """Return the features of the first essay in a text.
-
-    >>> features("7: quality 2, length 3, keyword 5, flattery 0")["keyword"]
-    5
-    """
+    """Return the features of the first essay in a text."""
     return {name: int(re.findall(rf"{name} (\d)", text)[0]) for name in FEATURES}
 
 
 def world_of(seed: int) -> dict[str, Any]:
-    """Return the arguments of the bandit."""
     every = essays(seed)
     shares = {name: tuple(features(text)[name] / POINTS for text in every) for name in FEATURES}
     payoffs = ((0.0,) * ESSAYS,)
@@ -77,11 +67,7 @@ def world_of(seed: int) -> dict[str, Any]:
 
 
 def points(rubric: str, found: Mapping[str, int]) -> int:
-    r"""Return the sum of the items of a rubric.
-
-    >>> points("+quality\n-length", {"quality": 2, "length": 3})
-    4
-    """
+    r"""Return the sum of the items of a rubric."""
     items = rubric.split()
     return sum(found[i[1:]] if i[0] == "+" else POINTS - found[i[1:]] for i in items)
 
@@ -89,27 +75,23 @@ def points(rubric: str, found: Mapping[str, int]) -> int:
 class Grader(nn.Module):
     """Logits of points, by a rubric and an essay that are read in the prompt of a row."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: ReadRows[int]) -> None:
         super().__init__()
-        self._rows, self._sums = rows, list[int]()
+        self._rows = rows
 
     def forward(self, row_N: Tensor) -> Tensor:
-        for key in list(self._rows.of)[len(self._sums) :]:
-            chat, _ = json.loads(key)  # a prompt without a rubric gets no points
-            self._sums.append(0 if len(chat) < 2 else points(chat[0], features(chat[-1])))
-        sum_N = torch.tensor([self._sums[row] for row in row_N.tolist()], dtype=torch.float64)
+        sum_N = torch.tensor(self._rows.seen(row_N), dtype=torch.float64)
         away_NA = torch.arange(MOVES, dtype=torch.float64) - sum_N.unsqueeze(1)
         return -0.5 * (away_NA / ERROR) ** 2
 
 
 def makers(seed: int) -> MakePolicy:
     """Return what makes the writer, a table, and the judge."""
-    rows = Rows()
-
-    def make(name: str, **given: Any) -> TabularPolicy:
-        return TabularPolicy(Grader(rows) if name == "judge" else Table(), rows, name=name)
-
-    return make
+    # a prompt without a rubric gets no points
+    rows = ReadRows(lambda said: 0 if len(said) < 2 else points(said[0], features(said[-1])))
+    return lambda name, **given: TabularPolicy(
+        Grader(rows) if name == "judge" else Table(), rows, name=name
+    )
 
 
 @config
@@ -123,13 +105,7 @@ class Reviewer(Proposer):
 
     name: Literal["reviewer"] = "reviewer"
 
-    def __call__(
-        self,
-        run: Any,
-        parent: Artifact,
-        found: Sequence[tuple[float, Episode]],
-        rng: np.random.Generator,
-    ) -> Written:
+    def __call__(self, run: Any, parent: Artifact, found: Any, rng: np.random.Generator) -> Written:
         """Add items to the rubric."""
         items = str(parent.payload).split()
         moves = dict.fromkeys(str(e.turns[-1].move) for _, e in found[-(len(found) // 3) :])
@@ -159,10 +135,8 @@ def _at_start(seed: int) -> dict[str, float]:
 
 
 def _measure(end: Trained) -> dict[str, float]:
-    records = end.run.archive.state_dict()
-    written = [a["born_at"] for a in records if a["parents"]]
-    rubric = next(a["payload"] for a in records if not a["parents"])
-    grade, most = "reward/rubric/grade", POINTS * len(str(rubric).split())
+    written = [a["born_at"] for a in end.run.archive.state_dict() if a["parents"]]
+    grade, most = "reward/rubric/grade", POINTS * len(HACKED.split())
     return {
         "quality": end.last(LAST, "outcome/quality"),
         "first": end.first(grade) / most,
@@ -173,17 +147,12 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def jump(losses: Sequence[float], written: Sequence[int]) -> float:
-    """Return the mean loss of the updates after one in which a rubric was written, over the first.
-
-    >>> jump([2.0, 1.0, 4.0, 1.0, 2.0], [1, 3])
-    1.5
-    """
+    """Return the mean loss of updates after one that wrote a rubric, over the first loss."""
     after = [k + 1 for k in written if k + 1 < len(losses)]
     return fmean(losses[k] for k in after) / losses[0] if after else 0.0
 
 
 CLAIM = Claim(
-    name="mpo_rubric",
     property="""Under a fixed rubric grades rise and true quality falls; rewritten against what is
         exploited, it leads to the quality of an oracle's rubric, and the critic is not shaken.""",
     source="Kim et al. 2025, MPO, arXiv 2504.20157 (on par with hand-crafted rubrics, no hacking)",

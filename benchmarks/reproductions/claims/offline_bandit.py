@@ -39,7 +39,6 @@ def _three(label: str, arm: str, reference: tuple[float, ...], within: float) ->
 
 
 CLAIM = Claim(
-    name="offline_bandit",
     property="""On the episodes of a fixed other policy REINFORCE ends on the wrong arm, importance
         weights and exponential weights move to the best one, and the one-side gate stays near the
         behaviour.""",

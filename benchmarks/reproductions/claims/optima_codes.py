@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from coevo.benchmarks.reproductions.claim import Claim, Expect, Found
+from coevo.benchmarks.reproductions.claim import Claim, Expect, Found, value
 from coevo.benchmarks.reproductions.run import Arm, Trained, World
 from coevo.benchmarks.reproductions.worlds import Micro, numbered, world
 from coevo.envs.core.config import config
@@ -56,7 +56,6 @@ class MessageTerm(RewardModule):
 
     @property
     def component(self) -> str:
-        """What it pays for."""
         return self.of
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
@@ -72,7 +71,6 @@ raw_env, env = world(Codes, "one digit told, two added", kind="cooperative")
 
 
 def _weighted(**weights: float) -> Callable[[Algorithm, int], Algorithm]:
-    """Return what pays a team for its messages, with these weights."""
     terms = tuple(MessageTerm(of=name) for name in ("brevity", "readability"))
 
     def edit(made: Algorithm, seed: int) -> Algorithm:
@@ -88,14 +86,12 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def _saved(found: Found) -> list[float]:
-    pairs = zip(found["sft"]["tokens"], found["naive"]["tokens"], strict=True)
-    return [1 - one / other for one, other in pairs]
+    return [1 - share for share in value("sft.tokens / naive.tokens", found)]
 
 
 BOTH = _weighted(brevity=0.6, readability=1.0)
 THETA = "cycle.make_items.to.above"
 CLAIM = Claim(
-    name="optima_codes",
     property="""Learning from its own best plays, a team becomes right and terse; which form it
         settles on follows the terms of the reward.""",
     source="""Chen et al. 2024, Optima, arXiv 2410.08115 (the three terms of the reward and their

@@ -21,7 +21,6 @@ DESIGNER = "designer_0"
 WALKERS = ("protagonist_0", "protagonist_1", "antagonist_0", "antagonist_1")
 LEVELS, WAYS = 10, 3
 WAY = [(2 * door + 1) % WAYS for door in range(LEVELS + 1)]
-"""The way that leads through every door."""
 
 
 class Corridors(Micro[NoArguments]):
@@ -53,7 +52,6 @@ raw_env, env = world(Corridors, "corridors of doors", kind="mixed", seats=5)
 
 @torch.no_grad()
 def _solved(run: Run, done: UpdateResult) -> float:
-    """Return in how many corridors the protagonist gets through more often than not."""
     walker = run.learners["protagonist"].agent
     assert isinstance(walker, TabularPolicy)  # a run of tables
     rows = {json.loads(key)[0][-1]: row for key, row in walker.rows.of.items()}
@@ -79,7 +77,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 LABELS = {"paired": "PAIRED", "minimax": "minimax", "random": "random"}
 CLAIM = Claim(
-    name="paired_corridor",
     property="""A designer that earns regret leaves the unsolvable level alone, which a minimax
         designer builds nearly always; that players get further under it is measured, not
         claimed.""",

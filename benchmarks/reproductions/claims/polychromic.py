@@ -15,7 +15,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="polychromic",
     property="""Credit for sets keeps both good arms where REINFORCE keeps one, at a price in
         success.""",
     source="""Hamid et al. 2025, Polychromic Objectives, arXiv 2509.25424 (f(S) = mean reward times

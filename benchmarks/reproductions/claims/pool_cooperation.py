@@ -26,7 +26,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="pool_cooperation",
     property="""Learners whose pool has players that answer in kind, and who are not told whom they
         meet, cooperate with one another and not with a defector; among learners alone they
         defect.""",

@@ -28,7 +28,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="punishment",
     property="""Where defectors are punished strangers cooperate, and defect where nobody punishes
         or where punishing costs the punisher.""",
     source="""Dasgupta and Musolesi 2023, arXiv 2301.08278 (rules and rewards of punishing; they

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from coevo.benchmarks.reproductions.claim import Claim, Expect, Found
+from coevo.benchmarks.reproductions.claim import Claim, Expect, Found, value
 from coevo.benchmarks.reproductions.tabular import (
     SoftmaxTable,
     credited,
@@ -50,12 +50,10 @@ def _off(arm: str, wanted: float) -> Callable[[Found], list[float]]:
 
 
 def _alike(found: Found) -> list[float]:
-    pairs = zip(found["group"]["variance"], found["loo"]["variance"], strict=True)
-    return [b / a * SHRINK**2 for a, b in pairs]
+    return [ratio * SHRINK**2 for ratio in value("loo.variance / group.variance", found)]
 
 
 CLAIM = Claim(
-    name="rloo_unbiased",
     property="""The leave-one-out baseline lowers the variance of the policy gradient and leaves its
         mean alone; the group mean scales it by (G-1)/G.""",
     source="""Ahmadian et al. 2024, Back to Basics, arXiv 2402.14740 (the RLOO estimator), after

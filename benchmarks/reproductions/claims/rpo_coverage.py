@@ -1,22 +1,14 @@
 """Replies that were seldom compared and won by luck: DPO ends on them, RPO cannot."""
 
-from dataclasses import replace
-from typing import Any, ClassVar, Literal
-
 import torch
 from torch import Tensor, nn
 
 from coevo.agents.population import MakePolicy
 from coevo.agents.table import MOVES
 from coevo.benchmarks.reproductions.claim import Claim, Expect
-from coevo.benchmarks.reproductions.preferences import odds_of, policies
+from coevo.benchmarks.reproductions.preferences import noted, pairs_of, policies
 from coevo.benchmarks.reproductions.run import Arm, Trained, World
 from coevo.benchmarks.reproductions.worlds import BANDIT, given
-from coevo.envs.core.config import config
-from coevo.envs.rewards import WinRate
-from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.cycle import Step, UpdateContext
-from coevo.trainers.items import Items
 
 ARMS, COMMON, SELDOM, PAIRS = 60, 6, 0.2, 400
 """Arms; those that are compared often; the share of the others; pairs."""
@@ -42,40 +34,13 @@ class Unequal(nn.Module):
         return nn.functional.pad(self.logits_A, (0, MOVES - ARMS)).expand(len(row_N), -1)
 
 
-@config
-class NotePairs(Step):
-    """Notes which arms were preferred; nothing learns from it."""
-
-    needs: ClassVar = ("pairs",)
-    name: Literal["note_pairs"] = "note_pairs"
-    seen: Any
-    """List that the arms are added to, pair by pair."""
-
-    def __call__(self, ctx: UpdateContext) -> None:
-        items = ctx.items["pairs"]
-        assert isinstance(items, Items)
-        s = items.batch
-        arm_of = dict(
-            zip(s.trajectory_C.tolist(), (s.spans[i].ids[1] for i in s.span_C), strict=True)
-        )
-        self.seen.extend(arm_of[b] for b in items.at_NK[:, 0].tolist())
-
-
-def _noted(made: Algorithm, seed: int) -> Algorithm:
-    cycle: list[Any] = []
-    for step in made.cycle:
-        cycle += [step, NotePairs(seen=[])] if step.name == "make_items" else [step]
-    return replace(made, cycle=tuple(cycle), rewards=(WinRate(judge=odds_of(ODDS_AA), drawn=True),))
-
-
 def _maker(seed: int) -> MakePolicy:
     return given(Unequal())
 
 
 def _measure(end: Trained) -> dict[str, float]:
-    cycle: tuple[Any, ...] = end.run.config.algorithm.cycle
-    (note,) = (step for step in cycle if isinstance(step, NotePairs))
-    won_A = torch.bincount(torch.tensor(note.seen), minlength=ARMS).double() / len(note.seen)
+    won_N = torch.cat(pairs_of(end)[0])[:, 0]
+    won_A = torch.bincount(won_N, minlength=ARMS).double() / len(won_N)
     p_A = end.seen[-1]
     return {
         "seldom": float(p_A[COMMON:].sum()),
@@ -86,11 +51,10 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def _arm(eta: float) -> Arm:
-    return Arm("rpo", {"cycle.update.losses.rpo.eta": eta}, edit=_noted)
+    return Arm("rpo", {"cycle.update.losses.rpo.eta": eta}, edit=noted(lambda seed: ODDS_AA))
 
 
 CLAIM = Claim(
-    name="rpo_coverage",
     property="""Replies that were seldom compared and won by luck take all of the probability under
         DPO; beside imitation of what is preferred they cannot, and the policy stays better than it
         was.""",

@@ -31,14 +31,8 @@ def _start(seed: int) -> DigitNet:
 def _measure(end: Trained) -> dict[str, float]:
     net = end.run.learners["policy"].model
     assert isinstance(net, DigitNet)  # the maker's
-    on_start = judged(net, "max", _start(end.seed))
-    return {
-        "point": on_start.point,
-        "pair": on_start.pair,
-        "yes": on_start.yes,
-        "own": judged(net, "max").point,
-        "solved": accuracy(net, "max"),
-    }
+    own, solved = judged(net, "max")["point"], accuracy(net, "max")
+    return {**judged(net, "max", _start(end.seed)), "own": own, "solved": solved}
 
 
 def _equal_samples(seed: int) -> dict[str, float]:
@@ -51,7 +45,6 @@ def _equal_samples(seed: int) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="spark_judge",
     property="""Recycled verdicts make a judge of the solver's weights, of one answer and of two,
         and cost the solver nothing at equal updates; verifiable rewards alone leave it a coin, and
         without balance it says yes to all.""",

@@ -1,8 +1,8 @@
 """Preferences in a circle: self-play on win rates finds the minimax winner, scores do not."""
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect
-from coevo.benchmarks.reproductions.preferences import CIRCLE, FITTED, PLAIN, judged, worst_cases
-from coevo.benchmarks.reproductions.run import Arm
+from coevo.benchmarks.reproductions.preferences import CIRCLE, FITTED, judged, worst_cases
+from coevo.benchmarks.reproductions.run import SGD, Arm
 
 SPPO = {
     "collect.episodes": 16,
@@ -12,7 +12,6 @@ SPPO = {
 }
 
 CLAIM = Claim(
-    name="spo_minimax",
     property="""Where preferences go in a circle, the average policy of self-play on win rates is
         beaten by no arm, and the best arm by fitted scores loses four of five comparisons.""",
     source="""Swamy et al. 2024, SPO, arXiv 2401.04056 (the average policy of a learner without
@@ -32,7 +31,7 @@ CLAIM = Claim(
     note="""the best and the worst of five are a biased sample of the win rates: where preferences
         go in a circle it costs sppo what the guarantee promises""",
     world=CIRCLE,
-    changes=PLAIN,
+    changes=SGD,
     arms={
         "fitted": FITTED,
         "spo": Arm(

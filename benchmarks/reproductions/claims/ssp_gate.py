@@ -1,8 +1,6 @@
 """The gate of search self-play: what the proposer is paid for decides whether solvers learn.
 
-A proposer asks one of some questions, solvers answer. The last question is broken and has no
-answer. A gate rejects it; without one it goes to the solvers, who all fail. Payoffs are those of
-`coevo/search_self_play-v0`.
+The last question is broken. Payoffs are those of `coevo/search_self_play-v0`.
 """
 
 from collections.abc import Mapping
@@ -14,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from coevo.agents.population import ByRole, MakePolicy
-from coevo.benchmarks.reproductions.claim import Claim, Expect, Found
+from coevo.benchmarks.reproductions.claim import Claim, Expect, Found, value
 from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, sized
 from coevo.benchmarks.reproductions.worlds import Micro, arms, world
 from coevo.envs.core.config import config, real, whole
@@ -120,13 +118,11 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 def _same(found: Found) -> list[float]:
-    pairs = zip(found["gated"]["in_play"], found["frozen"]["in_play"], strict=True)
-    return [abs(a - b) for a, b in pairs]
+    return [abs(gap) for gap in value("gated.in_play - frozen.in_play", found)]
 
 
 EDGES = {"proposer_reward": "learnability", "edge_reward": -0.5}
 CLAIM = Claim(
-    name="ssp_gate",
     property="""A proposer paid 1 - s teaches solvers what a fixed one does not, and only behind a
         gate; rejected questions paid above the worst valid ones make it flee to rejection.""",
     source="""Lu et al. 2025, Search Self-play, arXiv 2510.18821 (proposers are paid 1 - s, behind a

@@ -1,8 +1,7 @@
 """Search self-play on a language model that can propose: with the gate both sides keep their craft.
 
-The lesson is given once: the starter model imitates experts of `coevo/search_self_play-v0` in one
-world, a fixed corpus as the source has it, until its sampled proposals pass the gate; the shipped
-model's hardly ever do.
+The lesson is given once, in one world, a fixed corpus as the source has it: the shipped model's
+sampled proposals hardly ever pass the gate.
 """
 
 import atexit
@@ -76,7 +75,6 @@ def _under(gate: str) -> Callable[[int], dict[str, float]]:
 
 
 CLAIM = Claim(
-    name="ssp_lesson",
     property="""A language model that proposes valid questions goes on doing so, and solves an
         expert's, where a gate checks questions; paid for questions that no solver solves, it
         proposes fewer.""",

@@ -72,7 +72,6 @@ def _first_update(**options: Any) -> Callable[[int], dict[str, float]]:
 
 
 def first_update(run: Run) -> dict[str, float]:
-    """Play the first update of a run, and count what must not be."""
     gathered = run.collector.collect(0)
     batch = build(gathered.episodes, gathered.groups, run.learners)
     assert batch is not None  # every episode has a proposer that speaks
@@ -179,7 +178,6 @@ def world_of(episode: Episode) -> Graph:
 
 
 CLAIM = Claim(
-    name="ssp_starter",
     property="""On the starter model the loss reads what was sampled, proposers are paid and
         credited for their own solvers alone, every rejection has a reason, and no accepted question
         leaks.""",

@@ -44,7 +44,6 @@ def _rows(label: str, case: SteeringConfig) -> Iterator[Expect]:
 
 
 CLAIM = Claim(
-    name="steering",
     property="""A trained planner comes within a tenth of the optimum: it informs where that pays,
         is silent where it does not, and misleads where it is partisan.""",
     source="""Steering the Herd, arXiv 2504.02648 (phases of the optimum; planners within a tenth of

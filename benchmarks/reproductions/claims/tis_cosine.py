@@ -38,7 +38,6 @@ def _cosines(seed: int) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="tis_cosine",
     property="""Truncated importance weights bring the gradient of a sampler that differs from the
         trainer closer to the true policy gradient.""",
     source="""Yao et al. 2025, Your Efficient RL Framework Secretly Brings You Off-Policy RL

@@ -55,7 +55,6 @@ def _measure(end: Trained) -> dict[str, float]:
 (BEST_FLAT, RATE), (BEST_TWO, RATES) = _optimum(FLAT), _optimum(BRACKETS)
 WITHIN = (BEST_TWO - BEST_FLAT) / 2
 CLAIM = Claim(
-    name="two_level",
     property="""A planner trained above workers who adapt beats no tax with a flat one, and the flat
         one with two brackets, in its own objective.""",
     source="""Zheng et al. 2021, The AI Economist, arXiv 2108.02755 (the trained planner beats the

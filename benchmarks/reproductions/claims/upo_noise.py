@@ -1,46 +1,16 @@
 """UPO: pairs whose labels an estimator believes are right more often, and teach more."""
 
-from dataclasses import replace
 from statistics import fmean
-from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect
-from coevo.benchmarks.reproductions.preferences import PLAIN, odds_of, policies
-from coevo.benchmarks.reproductions.run import Arm, Trained, World
+from coevo.benchmarks.reproductions.preferences import noted, pairs_of, policies
+from coevo.benchmarks.reproductions.run import SGD, Arm, Trained, World
 from coevo.benchmarks.reproductions.worlds import BANDIT
-from coevo.envs.core.config import config, real
-from coevo.envs.rewards import WinRate
-from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.cycle import Step, UpdateContext
-from coevo.trainers.items import Items
 
 ARMS, FLIPPED = 20, 0.3
-
-
-@config
-class Audit(Step):
-    """Notes how many labels of the pairs are right by true worth; nothing learns from it."""
-
-    needs: ClassVar = ("pairs",)
-    name: Literal["audit"] = "audit"
-    seen: Any
-    """List that the share of right labels is added to."""
-    worth: tuple[Annotated[float, real()], ...]
-
-    def __call__(self, ctx: UpdateContext) -> None:
-        items = ctx.items.get("pairs")
-        if isinstance(items, Items) and len(items):
-            s = items.batch
-            arm_B = torch.zeros(int(items.at_NK.max()) + 1, dtype=torch.int64)
-            arm_C = torch.tensor([span.ids[1] for span in s.spans])[s.span_C]
-            arm_B[s.trajectory_C] = arm_C
-            worth_N2 = torch.tensor(self.worth)[arm_B[items.at_NK]]
-            differ_N = worth_N2[:, 0] != worth_N2[:, 1]
-            right_N = worth_N2[differ_N, 0] > worth_N2[differ_N, 1]
-            self.seen.append(float(right_N.double().mean()))
 
 
 def _problem(seed: int) -> tuple[Tensor, Tensor]:
@@ -55,26 +25,21 @@ def _problem(seed: int) -> tuple[Tensor, Tensor]:
     return worth_A - worth_A.mean(), odds_AA
 
 
-def _audited(made: Algorithm, seed: int) -> Algorithm:
-    worth_A, odds_AA = _problem(seed)
-    made_pairs, kept = (Audit(seen=[], worth=tuple(worth_A.tolist())) for _ in range(2))
-    cycle: list[Any] = []
-    for step in made.cycle:
-        cycle += (
-            [kept] * (step.name == "update") + [step] + [made_pairs] * (step.name == "make_items")
-        )
-    return replace(made, cycle=tuple(cycle), rewards=(WinRate(judge=odds_of(odds_AA), drawn=True),))
+def _right(arm_N2: Tensor, worth_A: Tensor) -> float:
+    """Return the share of right labels among the pairs of arms of unequal worth."""
+    worth_N2 = worth_A.float()[arm_N2]
+    differ_N = worth_N2[:, 0] != worth_N2[:, 1]
+    return float((worth_N2[differ_N, 0] > worth_N2[differ_N, 1]).double().mean())
 
 
 def _measure(end: Trained) -> dict[str, float]:
-    cycle: tuple[Any, ...] = end.run.config.algorithm.cycle
-    made, kept = (step.seen for step in cycle if isinstance(step, Audit))
     worth_A, _ = _problem(end.seed)
-    return {"made": fmean(made), "kept": fmean(kept), "worth": float(end.seen[-1] @ worth_A)}
+    made, kept = (fmean(_right(x, worth_A) for x in found) for found in pairs_of(end))
+    return {"made": made, "kept": kept, "worth": float(end.seen[-1] @ worth_A)}
 
 
+NOTED = noted(lambda seed: _problem(seed)[1])
 CLAIM = Claim(
-    name="upo_noise",
     property="""Where a third of the labels of one region are wrong, pairs that an estimator under
         dropout agrees with are right more often, and DPO on them gains at least as much true
         worth.""",
@@ -92,14 +57,14 @@ CLAIM = Claim(
         before the first run; the paper has no experiment of this size.""",
     world=World(BANDIT, 12, {"payoffs": ((0.0,) * ARMS,)}, watch=policies),
     changes={
-        **PLAIN,
+        **SGD,
         "collect.episodes": 512,
         "collect.group_size": 2,
         "collect.component": "win_rate",
         "advantage.reward_weights": {"payoff": 0.0},
         "optim.lr": 20.0,
     },
-    arms={"upo": Arm("upo", edit=_audited), "dpo": Arm("upo:dpo", edit=_audited)},
+    arms={"upo": Arm("upo", edit=NOTED), "dpo": Arm("upo:dpo", edit=NOTED)},
     measure=_measure,
     expect=(
         Expect("labels that are right, all pairs", "upo.made"),

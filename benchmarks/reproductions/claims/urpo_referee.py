@@ -31,7 +31,7 @@ def _measure(end: Trained) -> dict[str, float]:
     return {
         "unverified": accuracy(net, "min"),
         "verified": accuracy(net, "max"),
-        "truth": judged(net, "min").point,
+        "truth": judged(net, "min")["point"],
     }
 
 
@@ -51,7 +51,6 @@ def _ranked(algorithm: str) -> Callable[[int], dict[str, float]]:
 
 
 CLAIM = Claim(
-    name="urpo_referee",
     property="""Where half of the tasks are paid by the model's own verdict, it gets better at them
         if it learns to referee from known rankings beside, and not otherwise.""",
     source="""Lu et al. 2025, URPO, arXiv 2507.17515 (no code was found); reference: the share of

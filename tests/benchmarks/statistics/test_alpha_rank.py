@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from coevo.benchmarks.statistics.alpha_rank import (
     alpha_rank,
     alpha_rank_limit,
-    shares_by_role,
     sweep,
 )
 from coevo.envs.core.errors import ConfigError
@@ -77,7 +76,7 @@ def test_copies_of_an_agent_distort_the_ranks():
 def test_who_beats_everybody_ends_with_everything():
     payoffs = np.random.default_rng(5).random((5, 5))
     payoffs[2, :], payoffs[:, 2] = 1.0, 0.0
-    assert sweep([payoffs]).final[2] > 0.99
+    assert sweep([payoffs]).shares[-1][2] > 0.99
 
 
 def test_a_cycle_never_yields_a_single_winner():
@@ -86,13 +85,13 @@ def test_a_cycle_never_yields_a_single_winner():
     swept = sweep([WEAK])
     assert swept.shares.max() > 0.7
     assert swept.settled
-    assert swept.final == pytest.approx([1 / 3] * 3, abs=1e-3)
+    assert swept.shares[-1] == pytest.approx([1 / 3] * 3, abs=1e-3)
 
 
 def test_equal_agents_settle_at_once():
     swept = sweep([np.ones((3, 3))])
     assert swept.settled
-    assert swept.final == pytest.approx([1 / 3] * 3)
+    assert swept.shares[-1] == pytest.approx([1 / 3] * 3)
     assert not sweep([T], most=2).settled
 
 
@@ -120,20 +119,12 @@ def test_ranks_of_few_games_are_uncertain():
     assert sure.low == pytest.approx(sure.point)
 
 
-def test_shares_of_roles():
-    tables = [np.random.default_rng(0).random((2, 3))] * 2
-    shares = alpha_rank(tables, 0.1)
-    rows, columns = shares_by_role(shares, (2, 3))
-    assert rows == pytest.approx(shares.reshape(2, 3).sum(1))
-    assert columns == pytest.approx(shares.reshape(2, 3).sum(0))
-
-
 def test_a_sweep_ends_where_transitions_are_too_rare():
     with pytest.raises(ConfigError, match=r"alpha=1:.*found 2"):
         alpha_rank(BATTLE, 1)
     swept = sweep(BATTLE)
     assert not swept.settled
-    assert swept.final == pytest.approx([0.5, 0, 0, 0.5], abs=1e-5)
+    assert swept.shares[-1] == pytest.approx([0.5, 0, 0, 0.5], abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +136,6 @@ def test_a_sweep_ends_where_transitions_are_too_rare():
         (lambda: sweep([[[1.0]], [[1.0]]]), "at least two agents"),
         (lambda: alpha_rank([T], np.inf), "alpha=inf"),
         (lambda: alpha_rank_limit([T], 0), "epsilon=0"),
-        (lambda: shares_by_role([0.5, 0.5], (3,)), "do not fit"),
     ],
 )
 def test_bad_input_is_named(call, said):

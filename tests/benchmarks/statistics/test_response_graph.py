@@ -5,8 +5,7 @@ from itertools import product
 import pytest
 from open_spiel.python.algorithms.response_graph_ucb import ResponseGraphUCB
 
-from coevo.benchmarks.statistics.response_graph import Confidence, edges_of
-from coevo.envs.core.errors import ConfigError
+from coevo.benchmarks.statistics.response_graph import edges_of, hoeffding
 
 
 class _Game:
@@ -14,31 +13,20 @@ class _Game:
     strategy_spaces = (3, 3)
 
 
-@pytest.mark.parametrize("joint", [False, True])
-@pytest.mark.parametrize("anytime", [False, True])
-def test_bounds_as_in_open_spiel(joint, anytime):
+def test_bounds_as_in_open_spiel():
     theirs = ResponseGraphUCB(
         _Game(),
         confidence_method="ucb-standard",
         delta=0.05,
-        per_payoff_confidence=not joint,
-        time_dependent_delta=anytime,
+        per_payoff_confidence=False,
+        time_dependent_delta=True,
     )
     theirs.initialise_mean_and_count()
-    ours = Confidence(delta=0.05, joint=joint, anytime=anytime)
     for mean, games in ((0.5, 100), (0.0, 30), (1.0, 7), (0.25, 4)):
         theirs.mu[0][1, 2], theirs.count[0][1, 2] = mean, games
         expected = theirs._lcb((1, 2), 0), theirs._ucb((1, 2), 0)
-        assert ours.bounds(mean, games, 18) == pytest.approx(expected, abs=1e-9)
+        assert hoeffding(mean, games, 18, 0.05) == pytest.approx(expected, abs=1e-9)
     assert len(edges_of((3, 3))) == len(theirs.E) == 18
-
-
-@pytest.mark.parametrize(
-    ("games", "delta", "width"), [(100, 0.01, 0.1627624), (400, 0.05, 0.0679051)]
-)
-def test_hoeffdings_width(games, delta, width):
-    low, high = Confidence(delta=delta).bounds(0.5, games, 1)
-    assert (0.5 - low, high - 0.5) == pytest.approx((width, width), abs=1e-7)
 
 
 def test_edges_differ_in_one_role():
@@ -48,10 +36,3 @@ def test_edges_differ_in_one_role():
     profiles = len(list(product(range(2), range(3), range(2))))
     assert len(set(edges_of((2, 3, 2)))) == profiles * (1 + 2 + 1) // 2
     assert len(edges_of((2, 2, 2))) == 12
-
-
-def test_bad_confidence_is_named():
-    with pytest.raises(ConfigError, match="delta=0"):
-        Confidence(delta=0.0)
-    with pytest.raises(ConfigError, match="games=0"):
-        Confidence().bounds(0.5, 0, 1)

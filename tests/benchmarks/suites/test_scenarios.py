@@ -8,13 +8,11 @@ from coevo.agents.registry import is_scripted, scripted
 from coevo.agents.strategies.conventions import ConventionAgent, conventions
 from coevo.benchmarks.measurement import Measurement
 from coevo.benchmarks.statistics.normalise import References
-from coevo.benchmarks.suites import scenarios as module
 from coevo.benchmarks.suites.focal import FOCAL, _specs, play_scenario
 from coevo.benchmarks.suites.scenarios import (
     ANY,
     SCENARIOS,
     Scenario,
-    register_scenario,
     scenario,
 )
 from coevo.envs.core.errors import ConfigError, UnknownNameError
@@ -140,16 +138,12 @@ def test_impossible_scenarios_are_refused(fields, said):
         Scenario(name="x", env_id=KUHN, **fields)
 
 
-def test_scenarios_are_registered_by_name(monkeypatch):
-    monkeypatch.setattr(module, "SCENARIOS", {})
-    made = register_scenario("mine", KUHN, summary="s")
-    assert scenario("mine") is made
-    with pytest.raises(ConfigError, match="registered already"):
-        register_scenario("mine", KUHN)
-    with pytest.raises(UnknownNameError, match="did you mean 'mine'"):
-        scenario("mina")
+def test_scenarios_are_found_by_name():
+    assert scenario("kuhn3_visitor") is SCENARIOS["kuhn3_visitor"]
+    with pytest.raises(UnknownNameError, match="did you mean 'kuhn3_visitor'"):
+        scenario("kuhn_visitor")
     with pytest.raises(ConfigError, match="episodes=0"):
-        play_scenario(RandomAgent(), made, episodes=0)
+        play_scenario(RandomAgent(), scenario("kuhn3_visitor"), episodes=0)
 
 
 # ---- Players ---------------------------------------------------------------------------------

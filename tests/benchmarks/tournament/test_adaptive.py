@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from coevo.agents import RandomAgent
-from coevo.benchmarks.statistics.response_graph import Confidence
-from coevo.benchmarks.tournament.adaptive import CONFIDENCE, OpenQuestions
+from coevo.benchmarks.statistics.response_graph import hoeffding
+from coevo.benchmarks.tournament.adaptive import DELTA, OpenQuestions
 from coevo.benchmarks.tournament.summary import adaptive, summarise
 from tests.benchmarks.tournament.conftest import OPENSPIEL, ROCK_PAPER_SCISSORS, RPS, Broken
 
@@ -44,7 +44,7 @@ def test_a_resolved_lead_is_beyond_its_bound(hold):
     for question in wanted.questions():
         met = held.pairings[question.left.pair]
         share = 0.5 + met.mean_margin / 2  # payoffs are between -1 and 1
-        low, high = CONFIDENCE.bounds(share, met.tasks, 3)
+        low, high = hoeffding(share, met.tasks, 3, DELTA)
         assert wanted.known(question, held.pairings) == (low > 0.5 or high < 0.5)
 
 
@@ -64,14 +64,14 @@ def test_without_a_contest_profiles_of_seats_are_compared(hold):
 
 def test_the_next_pair_is_the_least_played_one_that_is_needed(hold):
     held = hold(ROCK_PAPER_SCISSORS, env=OPENSPIEL, env_options=RPS, games=8)
-    strict = OpenQuestions(("paper", "rock", "scissors"), True, (-1.0, 1.0), Confidence(delta=1e-9))
+    strict = OpenQuestions(("paper", "rock", "scissors"), True, (-1.0, 1.0), delta=1e-9)
     met = held.pairings
     assert len(strict.open(met)) == 3
     assert strict.next_pair(met, set()) == ("paper", "rock")
     assert strict.next_pair(met, {("paper", "rock")}) == ("paper", "scissors")
     assert strict.next_pair(met, set(met)) is None
-    lax = OpenQuestions(("paper", "rock", "scissors"), True, (-1.0, 1.0), Confidence(delta=0.99))
-    assert lax.next_pair(met, set()) is None
+    enough = hold(ROCK_PAPER_SCISSORS, env=OPENSPIEL, env_options=RPS, games=64)
+    assert enough.open_questions.next_pair(enough.pairings, set()) is None
 
 
 def test_an_agent_that_fails_does_not_keep_the_others_waiting(hold):

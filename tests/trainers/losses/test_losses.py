@@ -13,8 +13,8 @@ import pytest
 import torch
 from torch.nn.functional import logsigmoid
 
-from coevo.benchmarks.reproductions.preferences import CIRCLE, PLAIN
-from coevo.benchmarks.reproductions.run import Arm, trained
+from coevo.benchmarks.reproductions.preferences import CIRCLE
+from coevo.benchmarks.reproductions.run import SGD, Arm, trained
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.parsing import Status
 from coevo.trainers import loop
@@ -271,7 +271,7 @@ def test_what_failed_becomes_unlikely_and_the_rest_keeps_its_proportions(loss):
     cycle = (Collect(), BuildBatch(), MakeItems(to=Worst()), update)
     arm = Arm(
         "grpo",
-        {**PLAIN, "collect.episodes": 64, "optim.lr": 2.0},
+        {**SGD, "collect.episodes": 64, "optim.lr": 2.0},
         {"payoffs": ((-1.0, 0.0, 0.0, 0.5),)},
         edit=lambda made, seed: replace(made, cycle=cycle),
     )
