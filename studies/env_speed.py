@@ -17,7 +17,7 @@ Last, 300 episodes of each game in one environment that is reset, on both sides:
 keeps what it has told over resets and tells it again, so that its rate depends on the number of
 episodes. The first and the last 50 are printed beside the whole.
 
-    pip install 'coevo[bridges]'
+    pip install -c constraints.txt -e ".[bridges]"
     python studies/env_speed.py --seconds 4 > env_speed.txt
 """
 

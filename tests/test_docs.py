@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from coevo.benchmarks.files import short
+from coevo.benchmarks.reproductions import NAMES
 from coevo.commands.extras import TRAIN
 from coevo.commands.parse import parse
 from coevo.envs import list_envs
@@ -249,6 +250,21 @@ def test_the_map_names_the_folders():
     map_ = next(b for _, b in blocks(ROOT / "README.md", "") if b.startswith("coevo/"))
     named = re.findall(r"^(\w+)/ ", map_, re.MULTILINE)
     assert sorted(named) == sorted([*FOLDERS.values(), "studies", "tests", "docs"])
+
+
+def test_the_counts_of_the_readme_are_those_of_the_tables():
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    published = [a for a in ALGORITHMS.values() if a.paper != "none"]
+    counted = {"published algorithms": published, "environments": list_envs(), "claims": NAMES}
+    for what, table in counted.items():
+        said = re.findall(rf"(\d+) {what}", text)
+        assert said == [str(len(table))], f"README.md says {said} {what}, there are {len(table)}"
+
+
+def test_nobody_is_sent_to_an_index_that_does_not_have_the_package():
+    places = [*WRITTEN, *(p for f in FOLDERS.values() for p in (ROOT / f).rglob("*.py"))]
+    sent = re.compile(r"pip install [\"']?coevo\b")
+    assert [str(p) for p in places if sent.search(" ".join(p.read_text("utf-8").split()))] == []
 
 
 def test_the_readme_is_short():

@@ -12,13 +12,13 @@ batch at once, by an environment in anybody else's hands to each episode when it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Protocol
 
 from pydantic import AfterValidator, PlainValidator
 
 from coevo.envs.core.config import by_name, read
-from coevo.envs.core.episode import Episode, Turn
+from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError, DataError, unknown
 
 RESERVED = ("payoff", "illegal")
@@ -116,7 +116,11 @@ class RewardModule:
         return ()
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
-        """Return the rewards that `turn`, the latest of `episode`, decides for itself."""
+        """Return the rewards that `turn`, the latest of `episode`, decides for itself.
+
+        A finished episode is scored as it grew: it ends with `turn` here, unless `per_turn` is
+        False.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define one score")  # abstract
 
     def score_earlier(self, episode: Episode, turn: Turn) -> Mapping[int, Rewards]:
@@ -136,9 +140,11 @@ class RewardModule:
         return [self._table(episode) for episode in episodes]
 
     def _table(self, episode: Episode) -> list[Rewards]:
-        table = [dict(self.score_turn(episode, turn)) for turn in episode.turns]
-        for turn in episode.turns:
-            for at, rewards in self.score_earlier(episode, turn).items():
+        table: list[Rewards] = []
+        for place, turn in enumerate(episode.turns):
+            seen = so_far(episode, place) if self.per_turn else episode
+            table.append(dict(self.score_turn(seen, turn)))
+            for at, rewards in self.score_earlier(seen, turn).items():
                 for agent, reward in rewards.items():
                     table[at][agent] = table[at].get(agent, 0.0) + reward
         return table
@@ -153,6 +159,12 @@ class RewardModule:
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Restore what `state_dict` returned."""
+
+
+def so_far(episode: Episode, place: int) -> Episode:
+    """Return an episode as it was when the turn in this place was its latest."""
+    turns = episode.turns[: place + 1]
+    return replace(episode, turns=turns, stop=StopReason.UNFINISHED, outcome={}, note="")
 
 
 REWARDS: dict[str, type[RewardModule]] = {}

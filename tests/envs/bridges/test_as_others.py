@@ -9,7 +9,7 @@ import pytest
 from coevo.envs import make
 from coevo.envs.bridges.as_textarena import CoevoGame, register_games
 from coevo.envs.bridges.as_trl import trl_environment
-from coevo.envs.core.errors import MissingExtraError, UnknownNameError
+from coevo.envs.core.errors import INSTALL, MissingExtraError, UnknownNameError
 
 KUHN = "coevo/kuhn_poker-v0"
 
@@ -39,7 +39,7 @@ def test_a_rollout_that_stops_early_gives_up():
 
 
 def test_only_the_tool_is_offered_to_the_model():
-    utils = pytest.importorskip("transformers.utils", reason="pip install 'coevo[train]'")
+    utils = pytest.importorskip("transformers.utils", reason=INSTALL.format("train"))
     world = trl_environment(KUHN)()
     public = {name for name in dir(world) if not name.startswith("_")}
     assert public == {"reset", "reply", "get_reward"}
@@ -123,7 +123,7 @@ def test_textarena_is_asked_for_in_one_line(monkeypatch):
 
 
 def test_textarena_makes_and_plays_our_games():
-    textarena = pytest.importorskip("textarena", reason="pip install 'coevo[bridges]'")
+    textarena = pytest.importorskip("textarena", reason=INSTALL.format("bridges"))
     register_games()
     assert not register_games(), "a second call finds them all"
     game = textarena.make(KUHN)
@@ -144,7 +144,7 @@ def test_textarena_makes_and_plays_our_games():
 
 
 def test_textarenas_raw_messages_hide_what_the_other_seat_knows():
-    textarena = pytest.importorskip("textarena", reason="pip install 'coevo[bridges]'")
+    textarena = pytest.importorskip("textarena", reason=INSTALL.format("bridges"))
     register_games()
     game = textarena.make(f"{KUHN}-raw")
     game.reset(num_players=2, seed=5)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import coevo.envs
-from coevo.envs.core.errors import ConfigError, MissingExtraError, UnknownNameError
+from coevo.envs.core.errors import INSTALL, ConfigError, MissingExtraError, UnknownNameError
 
 BRIDGE = "coevo/textarena-v0"
-REASON = "pip install -c constraints.txt -e '.[bridges]'"
+REASON = INSTALL.format("bridges")
 CARDS = re.compile(r"\[(?:play|discard|draw)[^\]]*\]")
 
 

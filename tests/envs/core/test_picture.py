@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from coevo.envs import make
-from coevo.envs.core.errors import MissingExtraError
+from coevo.envs.core.errors import INSTALL, MissingExtraError
 from coevo.envs.core.picture import CELL, MARGIN, PAPER, SCALE, picture
 
-pytest.importorskip("PIL", reason="pip install 'coevo[train]'")
+pytest.importorskip("PIL", reason=INSTALL.format("train"))
 
 
 def cell(image, row, column):

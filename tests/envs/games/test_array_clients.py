@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from pettingzoo.utils import BaseWrapper
 
+from coevo.envs.core.errors import INSTALL
 from coevo.envs.games.arrays import array_env, parallel_array_env
 
 KUHN, TIC_TAC_TOE = "coevo/kuhn_poker-v0", "coevo/tic_tac_toe-v0"
@@ -42,7 +43,7 @@ class SB3ActionMaskWrapper(BaseWrapper, gymnasium.Env):
 
 
 def test_sb3_masked_ppo_never_plays_an_illegal_action():
-    contrib = pytest.importorskip("sb3_contrib", reason="pip install 'coevo[sb3]'")
+    contrib = pytest.importorskip("sb3_contrib", reason=INSTALL.format("sb3"))
     from sb3_contrib.common.wrappers import ActionMasker
 
     env = SB3ActionMaskWrapper(array_env(TIC_TAC_TOE))

@@ -178,13 +178,24 @@ def compositions(draw, depth=2):
     return gated(named[0], when=named[1], least=draw(st.sampled_from([-0.5, 0.0, 0.5, 1.0])))
 
 
-@slow
-@given(compositions(), episodes)
-def test_what_is_paid_reply_by_reply_is_what_a_finished_play_is_paid(module, play):
+def check_growth(module, play):
     (table,) = module.table([play])
     paid = reply_by_reply(module, play)
     assert len(paid) == len(table)
     assert all(nearly(one, other) for one, other in zip(paid, table, strict=True))
+
+
+@pytest.mark.parametrize("spec", ONLINE, ids=str)
+@slow
+@given(episodes)
+def test_what_is_paid_reply_by_reply_is_what_a_finished_play_is_paid(spec, play):
+    check_growth(made(spec), play)
+
+
+@slow
+@given(compositions(), episodes)
+def test_what_compositions_pay_reply_by_reply_is_what_a_finished_play_is_paid(module, play):
+    check_growth(module, play)
 
 
 @slow
