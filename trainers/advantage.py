@@ -166,7 +166,7 @@ def check_weights(weights: Mapping[str, float], modules: Iterable[str]) -> None:
     >>> check_weights({"payoff": 1.0, "formt": 0.5}, ["format"])
     Traceback (most recent call last):
     coevo.envs.core.errors.UnknownNameError: unknown reward in advantage.reward_weights 'formt'; \
-    did you mean 'format'? Known: format, illegal, payoff
+did you mean 'format'? Known: format, illegal, payoff
     """
     known = {*RESERVED, *modules}
     for name in weights:
