@@ -6,7 +6,7 @@ Policies leave their token ids in the episodes; agents behind a server keep an a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from coevo.agents.agent import Agent
 from coevo.envs.core.episode import Episode
@@ -27,14 +27,10 @@ class Usage:
     """In the currency of the prices; 0 without prices."""
 
     def __add__(self, other: Usage) -> Usage:
-        return self._combined(other, 1)
+        return Usage(**{name: mine + getattr(other, name) for name, mine in vars(self).items()})
 
     def __sub__(self, other: Usage) -> Usage:
-        return self._combined(other, -1)
-
-    def _combined(self, other: Usage, sign: int) -> Usage:
-        mine, theirs = asdict(self), asdict(other)
-        return Usage(**{name: mine[name] + sign * theirs[name] for name in mine})
+        return Usage(**{name: mine - getattr(other, name) for name, mine in vars(self).items()})
 
 
 def account_of(agent: Agent) -> Usage:

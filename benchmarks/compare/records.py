@@ -46,13 +46,8 @@ def rows(
                 "seconds": line.get("total_seconds", 0.0),
             }
             yield _row(run, measured, "curve", line[measured["metric"]], used)
-        used = {
-            "step": done.steps,
-            "tokens": done.tokens,
-            "turns": done.turns,
-            "seconds": done.seconds,
-        }
-        yield _row(run, measured, "absolute", done.value, used)
+        used = {name: getattr(done, name) for name in ("tokens", "turns", "seconds")}
+        yield _row(run, measured, "absolute", done.value, {"step": done.steps, **used})
 
 
 def _logged(folder: Path, steps: int) -> list[Row]:

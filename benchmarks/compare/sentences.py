@@ -33,11 +33,8 @@ def headline(
     if not ranked:
         return [*said, "No algorithm has a result for any seed that all the others have."]
     best = overall["algorithms"][ranked[0]]
-    where = (
-        "over all environments"
-        if len(manifest.environments) > 1
-        else (f"on {short(manifest.environments[0])}")
-    )
+    first, *others = manifest.environments
+    where = "over all environments" if others else f"on {short(first)}"
     said.append(
         f"{ranked[0]} has the highest interquartile mean {where}: {best['iqm']:.3f}"
         f"{_bracketed(best['interval'])}, n = {best['n']} seeds (0 is random play, 1 the oracle)."
