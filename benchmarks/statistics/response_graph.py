@@ -48,7 +48,7 @@ def hoeffding(mean: float, games: int, payoffs: int, delta: float) -> tuple[floa
     often one looks, but for a chance of delta.
 
     >>> [round(b, 6) for b in hoeffding(0.5, 100, 18, 0.01)]
-    [0.201669, 0.798331]
+    [0.200862, 0.799138]
     """
     d = 6 * delta / payoffs / (math.pi * games) ** 2
     width = math.sqrt(math.log(2 / d) / (2 * games))
