@@ -58,6 +58,7 @@ def update(run: Run) -> Outcome:
     """Take the steps of the cycle once; return metrics and fresh episodes."""
     began, ctx = time.monotonic(), context_of(run)
     for step in run.config.algorithm.cycle:
+        run.before_step(step, ctx)
         run.moving |= step.moves
         step(ctx)
         rest(run.population.agents.values())  # the next step may compute where engines lie

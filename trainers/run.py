@@ -25,6 +25,7 @@ from coevo.trainers.archive.archive import Archive
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.collect.part import RolloutBackend
 from coevo.trainers.config import TrainConfig
+from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.judges.roles import Roles, bind
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.room import check_room
@@ -65,6 +66,8 @@ class Run:
     """Whether an update is between its first and its last change of weights."""
     trust_remote_code: bool = False
     """Whether code that comes with a model is run, in forks too."""
+    before_step: Callable[[Step, UpdateContext], None] = field(default=lambda step, ctx: None)
+    """Is called before every step of an update; it looks, and changes nothing."""
 
     def fork(self, changes: Mapping[str, Any], name: str) -> Run:
         """Return another run, in a folder under this one's, that differs in some settings.

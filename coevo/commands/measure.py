@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,8 @@ OFTEN = 100
 SELDOM = 5
 """Of how many times a larger one is measured once. Time decides nothing: a resumed run measures
 what one that ran through did."""
+COSTLY = 10.0
+"""Seconds of a measurement that are worth a word."""
 
 
 def start_agent(config: TrainConfig, *, trust_remote_code: bool = False) -> Policy:
@@ -65,12 +68,15 @@ class ExploitabilityProbe:
         given = config.environments.items()
         sizes = {id: information_states(id, own.options) for id, own in given}
         self.sizes = {id: size for id, size in sizes.items() if 0 < size <= PROBED_STATES}
+        self._seconds = 0.0
+        self._told = False
 
     def __call__(self, policies: Mapping[str, Agent]) -> dict[str, float]:
         """Measure the policies of a run, in a large game every now and then."""
         step = max((agent.version for agent in policies.values()), default=0)
         seldom = (step // self.config.probe_every) % SELDOM > 0
         agent, measured = one_agent(policies), dict[str, float]()
+        began = time.monotonic()
         for id, size in self.sizes.items():
             if size > OFTEN and seldom:
                 continue
@@ -79,7 +85,19 @@ class ExploitabilityProbe:
             if found.exploitability is not None and found.conditional is not None:
                 measured[f"{before}exploitability"] = found.exploitability
                 measured[f"{before}exploitability_if_legal"] = found.conditional
+        self._seconds = time.monotonic() - began
         return measured
+
+    def cost(self) -> str:
+        """Return, once, what a measurement costs where that is much; else nothing."""
+        if self._told or self._seconds < COSTLY:
+            return ""
+        self._told = True
+        every = self.config.probe_every
+        return (
+            f"exploitability takes {self._seconds:.0f} s and is measured every {every} updates: "
+            f"--set probe_every={5 * every} measures less often"
+        )
 
 
 def information_states(env_id: str, options: Mapping[str, Any]) -> int:

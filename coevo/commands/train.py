@@ -13,6 +13,7 @@ from coevo.benchmarks.files import read_if_there
 from coevo.benchmarks.report.run import MEASURES
 from coevo.commands import measure
 from coevo.commands.arguments import Train, as_typed
+from coevo.commands.cost import CostNote
 from coevo.commands.players import quiet
 from coevo.commands.plot import draw_run, save
 from coevo.commands.progress import Bar, Interrupted, facts
@@ -138,6 +139,8 @@ def _train(args: Train, job: Job, screen: Screen, make_backend: MakeBackend | No
             if job.fresh:
                 job.folder.withdraw()
             raise
+        if ranks.count() == 1:
+            run.before_step = CostNote(config, screen.say)
         for update in updates(run, [probe]):
             for path in set(job.folder.damaged_lines) - set(torn):
                 screen.say(f"some lines of the log were damaged; they lie in {path} now")
@@ -145,6 +148,8 @@ def _train(args: Train, job: Job, screen: Screen, make_backend: MakeBackend | No
             try:
                 if warning := watch.warning(update.metrics):
                     screen.say(warning)
+                if cost := probe.cost():
+                    screen.say(cost)
                 latest |= update.metrics  # what is measured rarely stays shown
                 bar.show(update.done, facts(update.step, latest, update.done))
                 loggers.catch_up()
