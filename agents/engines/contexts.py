@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from transformers import DynamicCache, PreTrainedModel
 
 from coevo.agents.engines.prefix_cache import SPARE, GrowingLayer, PrefixCache, in_place
-from coevo.agents.engines.scoring import Span, left_padded, positions, score
+from coevo.agents.engines.scoring import Span, context_of, left_padded, positions, score
 from coevo.envs.core.errors import CoevoError, ConfigError, UndefinedError
 
 Row = tuple[int, ...]
@@ -235,8 +235,8 @@ def _tried(model: PreTrainedModel) -> Way:
 def _trial(model: PreTrainedModel) -> list[Row]:
     """Return a longer and a shorter context that fit any model."""
     config = model.config.get_text_config()
-    limit = getattr(config, "max_position_embeddings", None) or -1
-    longest = _LONGEST if limit < 1 else max(1, min(_LONGEST, limit - len(_GROWN) - 1))
+    limit = context_of(model) or sys.maxsize
+    longest = max(1, min(_LONGEST, limit - len(_GROWN) - 1))
     row = tuple((5 + i) % config.vocab_size for i in range(longest))
     return [row, row[1:4] or row]
 

@@ -12,16 +12,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+from torch.overrides import TorchFunctionMode
 from transformers import PreTrainedModel
 
 from coevo.agents.engines.contexts import close, single_precision
-from coevo.agents.engines.prefix_tree import LONGEST, Row, shared_rows
-from coevo.agents.engines.scoring import Span, score
+from coevo.agents.engines.prefix_tree import LONGEST, Row, laid_out, shared_rows
+from coevo.agents.engines.scoring import Span, context_of, score
 
 ATTENTION = ("sdpa", "eager")
 """Implementations that take any mask."""
-WINDOWS = ("sliding_window", "window_size", "attention_chunk_size")
+WINDOWS = ("sliding_window", "window_size", "attention_chunk_size", "keep_window_size")
 """Names under which configurations limit what a token sees."""
 _LONGEST = 12
 """Tokens of the longest sequence of the trial."""
@@ -66,19 +68,50 @@ def _sees_all(model: PreTrainedModel) -> bool:
 @torch.no_grad()
 def _agrees(model: PreTrainedModel) -> bool:
     spans = [Span(ids, (1,), (len(ids),)) for ids in _trial(model)]
+    rows = [(0, 1, 2), (3,)]
+    masks = _Masks(laid_out([s.ids for s in spans], rows).seen_BLL().unsqueeze(1))
     try:
         alone = score(model, spans).logits(slice(None))
-        rows = [(0, 1, 2), (3,)]
-        return close(score(model, spans, rows=rows).logits(slice(None)), alone)
+        with masks:
+            together = score(model, spans, rows=rows).logits(slice(None))
     except Exception:  # architectures that take no such mask say so in many ways
         return False
+    return masks.kept and close(together, alone)
+
+
+class _Masks(TorchFunctionMode):
+    """Notices attention by another mask than the one that was given.
+
+    An architecture that makes one of its own may narrow it in rows longer than those of the trial.
+
+    Args:
+        seen_B1LL: which tokens each one sees.
+    """
+
+    def __init__(self, seen_B1LL: Tensor) -> None:
+        super().__init__()
+        self.seen_B1LL, self.kept = seen_B1LL, True
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Look at every call of attention."""
+        kwargs = kwargs or {}
+        if func is scaled_dot_product_attention:
+            mask = kwargs.get("attn_mask", args[3] if len(args) > 3 else None)
+            self.kept = self.kept and self._is_given(mask)
+        return func(*args, **kwargs)
+
+    def _is_given(self, mask: Tensor | None) -> bool:
+        if mask is None:
+            return False
+        open_BHLL = mask if mask.dtype == torch.bool else mask == 0
+        seen_BHLL = self.seen_B1LL.to(mask.device).expand_as(open_BHLL)
+        return torch.equal(open_BHLL, seen_BHLL)
 
 
 def _trial(model: PreTrainedModel) -> list[tuple[int, ...]]:
     """Return a beginning, two ways on from it, and another sequence, which fit any model."""
     config = model.config.get_text_config()
-    limit = getattr(config, "max_position_embeddings", None) or -1
-    longest = _LONGEST if limit < 1 else min(_LONGEST, limit)
+    longest = min(_LONGEST, context_of(model) or _LONGEST)
     ids = tuple((5 + i) % config.vocab_size for i in range(longest))
     begun = ids[: max(2, longest // 2)]
     return [begun, ids, (*begun, *ids[: longest - len(begun)]), ids[1:4]]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
-from transformers import PreTrainedModel
+from transformers import PreTrainedConfig, PreTrainedModel
 
 from coevo.agents.engines.output_head import output_head, trunk
 from coevo.agents.engines.prefix_tree import Layout, laid_out
+from coevo.envs.core.errors import ConfigError
 
 PIECE = 2**24
 """Elements of a matrix [tokens, vocabulary] that is computed at a time: 64 MiB in float32."""
@@ -133,6 +134,42 @@ def micro_batches(lengths: Sequence[int], token_budget: int) -> Iterator[list[in
         yield batch
 
 
+def context_of(model: PreTrainedModel) -> int | None:
+    """Return how many tokens a sequence may have; None where nothing limits it.
+
+    RoPE of the kind `longrope` ends where pretraining did: beyond that it reads every sequence of a
+    batch by another formula.
+    """
+    config = model.config.get_text_config()
+    limits = [getattr(config, "max_position_embeddings", None) or 0]
+    for rope in _ropes(config):
+        limits.append(rope.get("original_max_position_embeddings") or 0 if _changes(rope) else 0)
+    return min((n for n in limits if n > 0), default=None)
+
+
+def _ropes(config: PreTrainedConfig) -> list[Mapping[str, Any]]:
+    """Return the settings of RoPE, which some architectures have for every type of layer."""
+    given = getattr(config, "rope_parameters", None) or {}
+    return [rope for rope in (given, *given.values()) if isinstance(rope, Mapping)]
+
+
+def _changes(rope: Mapping[str, Any]) -> bool:
+    """Return whether RoPE depends on the longest sequence of a batch."""
+    kind = str(rope.get("rope_type", ""))
+    return kind == "longrope" or "dynamic" in kind
+
+
+def _check_context(model: PreTrainedModel, spans: Sequence[Span]) -> None:
+    """Refuse sequences that would change what the model says of others in their batch."""
+    changing = any(map(_changes, _ropes(model.config.get_text_config())))
+    limit, longest = context_of(model), max(len(s.ids) for s in spans)
+    if changing and limit is not None and longest > limit:
+        raise ConfigError(
+            f"a sequence of {longest} tokens is longer than {limit}, from where on this model's "
+            "RoPE reads all sequences of a batch otherwise; use shorter prompts and replies"
+        )
+
+
 def score(
     model: PreTrainedModel,
     spans: Sequence[Span],
@@ -155,7 +192,11 @@ def score(
             gives each a row of its own.
         hidden: whether to return hidden states, for a critic.
         autocast: compute matrix products in this type.
+
+    Raises:
+        ConfigError: a sequence is too long for the model's RoPE.
     """
+    _check_context(model, spans)
     device, sequences = model.device, [s.ids for s in spans]
     layout = laid_out(sequences, rows or [(i,) for i in range(len(spans))])
     given = _given(model, layout)

@@ -17,7 +17,7 @@ from transformers import PreTrainedModel
 from coevo.agents.engines.contexts import Contexts, Past, contexts
 from coevo.agents.engines.engine import Prompt, Sample
 from coevo.agents.engines.prefix_cache import PrefixCache
-from coevo.agents.engines.scoring import masked, micro_batches
+from coevo.agents.engines.scoring import context_of, masked, micro_batches
 from coevo.agents.sampling import SamplingConfig, allowed_next, drawn, filtered, uniform
 from coevo.envs.core.errors import ConfigError, UndefinedError
 
@@ -87,9 +87,9 @@ def _loads(
 
 
 def _check_room(model: PreTrainedModel, prompts: Sequence[Prompt], config: SamplingConfig) -> None:
-    limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    limit = context_of(model)
     longest = max(len(p.ids) for p in prompts)
-    if limit is not None and 0 < limit < longest + config.max_new_tokens:
+    if limit is not None and limit < longest + config.max_new_tokens:
         raise ConfigError(
             f"a prompt of {longest} tokens and max_new_tokens={config.max_new_tokens} exceed the "
             f"model's context of {limit}: use prompt_style='terse' or a model with a longer context"

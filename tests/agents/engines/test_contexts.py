@@ -113,6 +113,49 @@ def test_a_model_without_numbers_is_not_called_a_wrong_architecture(monkeypatch)
         way_of(model)
 
 
+ROPE = {
+    "longrope": {
+        "rope_type": "longrope",
+        "rope_theta": 1e4,
+        "short_factor": [1.0] * 4,
+        "long_factor": [4.0] * 4,
+        "original_max_position_embeddings": 16,
+    },
+    "dynamic": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0},
+}
+"""RoPE whose angles depend on the longest sequence of a batch, beyond 16 tokens."""
+
+
+@pytest.fixture(params=ROPE)
+def changing(request):
+    limit = 64 if request.param == "longrope" else 16
+    rope = {"rope_parameters": dict(ROPE[request.param]), "max_position_embeddings": limit}
+    return made(LlamaConfig(**GROUPED, **rope))
+
+
+def test_within_its_first_context_a_model_with_changing_rope_is_exact(changing):
+    settings = SamplingConfig(max_new_tokens=7)
+    samples = sample(changing, [Prompt(p) for p in PROMPTS], (END,), settings, range(len(PROMPTS)))
+    for prompt, s in zip(PROMPTS, samples, strict=True):
+        assert s.logprobs == pytest.approx(plainly(changing, prompt, s.ids), abs=2e-5)
+    assert way_of(changing) == Way("past_key_values", True)
+
+
+def test_beyond_it_one_sequence_would_change_the_others_and_is_refused(changing):
+    short, beyond = Span((5, 6, 7, 8), (2,), (4,)), Span(tuple(range(5, 25)), (10,), (20,))
+    wide = torch.zeros(2, 20, dtype=torch.long)
+    wide[0, :4], wide[1] = torch.tensor(short.ids), torch.tensor(beyond.ids)
+    with torch.no_grad():
+        alone = changing(input_ids=wide[:1, :4], use_cache=False).logits[0]
+        beside = changing(input_ids=wide, use_cache=False).logits[0, :4]
+    assert float((alone - beside).abs().max()) > 0.01
+    with pytest.raises(ConfigError, match=r"20 tokens is longer than 16, from where on"):
+        score(changing, [short, beyond])
+    prompts = [Prompt(short.ids), Prompt(beyond.ids[:12])]
+    with pytest.raises(ConfigError, match=r"max_new_tokens=5 exceed the model's context of 16"):
+        sample(changing, prompts, (END,), SamplingConfig(max_new_tokens=5), (0, 1))
+
+
 def test_half_precision_and_a_short_context_pass_the_trial(monkeypatch):
     monkeypatch.setattr(module, "_OF_ARCHITECTURE", {})
     short = LlamaConfig(**GROUPED, max_position_embeddings=8)

@@ -2,6 +2,7 @@ import pytest
 import torch
 from transformers import (
     BloomConfig,
+    DogeConfig,
     Gemma3TextConfig,
     GPT2Config,
     GPTNeoConfig,
@@ -29,6 +30,7 @@ APART = {
     "gpt_neo": GPTNeoConfig(
         vocab_size=64, hidden_size=32, num_layers=2, num_heads=4, attention_types=[[["local"], 2]]
     ),
+    "doge": DogeConfig(**GROUPED, keep_window_size=48),
     "bloom": BloomConfig(vocab_size=64, hidden_size=32, n_layer=2, n_head=4),
 }
 PROMPT = tuple(range(5, 22))
@@ -111,6 +113,31 @@ def test_what_says_something_else_of_shared_rows_is_found_out_by_trying(monkeypa
     monkeypatch.setattr(prefix_sharing, "_sees_all", lambda model: True)
     monkeypatch.setattr(prefix_sharing, "_OF_ARCHITECTURE", {})
     assert not any(shares_prefixes(made(APART[family])) for family in ("mamba", "jamba", "bloom"))
+
+
+def test_a_mask_of_an_architectures_own_is_noticed_in_rows_that_it_does_not_narrow(monkeypatch):
+    monkeypatch.setattr(prefix_sharing, "WINDOWS", ())
+    monkeypatch.setattr(prefix_sharing, "_OF_ARCHITECTURE", {})
+    doge = made(APART["doge"])
+    with torch.no_grad():
+        for parameter in doge.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    assert not shares_prefixes(doge)
+    assert all(shares_prefixes(made(SHARING[family])) for family in ("llama", "gpt2", "mixtral"))
+
+
+def test_a_model_that_comes_in_half_precision_computes_beginnings_once(monkeypatch):
+    """As in a process of its own, where no model in float32 was tried before."""
+    monkeypatch.setattr(prefix_sharing, "_OF_ARCHITECTURE", {})
+    model = made(SHARING["llama"]).bfloat16()
+    rows = rows_of(model, GROUP)
+    assert sum(r.length for r in rows) < 0.4 * sum(len(s.ids) for s in GROUP)
+    with torch.no_grad():
+        shared, alone = (
+            score(model, GROUP, rows=r).logp_N() for r in ([r.members for r in rows], None)
+        )
+        exact = score(model.float(), GROUP).logp_N()
+    assert float((shared - exact).abs().max()) < 2 * float((alone - exact).abs().max())
 
 
 def test_short_contexts_and_half_precision_share(monkeypatch):
