@@ -1,8 +1,9 @@
 """Samples per second and memory of a whole GRPO step, ours beside TRL's.
 
-    python studies/train_throughput.py [--env FOLDER] [--steps N]
+    python studies/train_throughput.py [--env FOLDER] [--steps N] [--model FOLDER [--replies N]]
 
-Every case is run by our loop and by TRL's
+With --model a pretrained one is measured in the place of the small ones, its whole weights and an
+adapter of rank 16. Every case is run by our loop and by TRL's
 `GRPOTrainer`, each in a process of its own on one thread, in turns, a step at a time: generate (by
 transformers' models on both sides), score, update. Models, prompts, lengths, group size, learning
 rate, rewards and AdamW's kernel (fused, TRL's default) are the same. TRL runs twice: its loss over
@@ -187,7 +188,8 @@ def sides_of(case: Case, trl: str | None) -> dict[str, tuple[str, str, Case]]:
         rows = max(1, min(whole, case["settings"]["optim.token_budget"] // longest))
         rows = max(n for n in range(1, rows + 1) if whole % n == 0)
         found["TRL, whole batch"] = (trl, "step_trl.py", case | {"trl_rows": whole})
-        found[f"TRL, {rows} rows a pass"] = (trl, "step_trl.py", case | {"trl_rows": rows})
+        if rows < whole:
+            found[f"TRL, {rows} rows a pass"] = (trl, "step_trl.py", case | {"trl_rows": rows})
     return found
 
 
@@ -223,15 +225,36 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--env", type=Path, default=default_env(), help="environment of TRL")
     parser.add_argument("--steps", type=int, default=5, help="of every side, counted ones")
+    parser.add_argument("--model", type=Path, help="folder of a pretrained model")
+    parser.add_argument("--replies", type=int, default=64, help="a step, of --model")
     given = parser.parse_args(argv)
-    trl, more = str(prepare(given.env)), {"steps": given.steps + 2}
+    trl = str(prepare(given.env))
+    if given.model is None:
+        rows = small(trl, given.steps)
+    else:
+        rows = pretrained(given.model.resolve(), given.replies, trl, given.steps)
+    sys.stdout.write(table(rows) + "\n")
+
+
+def small(trl: str, steps: int) -> list[Row]:
+    """Measure the starter model and a random Llama."""
+    more = {"steps": steps + 2}
     starter = case_of(str(STARTER_MODEL), 512, **more)
     llama = case_of(LLAMA, 128, longest=34, **more)
     chat = case_of(str(STARTER_MODEL), 512, world=EIGHT_TURNS, turns=8, **more)
-    rows = measure("starter model, 512 replies", sides_of(starter, trl), given.steps)
-    rows += measure("26M Llama, 128 replies", sides_of(llama, trl), given.steps)
-    rows += measure("starter model, 64 plays of 8 turns", sides_of(chat, None), given.steps)
-    sys.stdout.write(table(rows) + "\n")
+    rows = measure("starter model, 512 replies", sides_of(starter, trl), steps)
+    rows += measure("26M Llama, 128 replies", sides_of(llama, trl), steps)
+    return rows + measure("starter model, 64 plays of 8 turns", sides_of(chat, None), steps)
+
+
+def pretrained(model: Path, replies: int, trl: str, steps: int) -> list[Row]:
+    """Measure a model's whole weights, and an adapter on it."""
+    rows = []
+    for kind, rank in (("whole weights", 0), ("adapter of rank 16", 16)):
+        given = {"tokenizer": str(model), "lora": rank, "longest": 80, "steps": steps + 2}
+        case = case_of(str(model), replies, **given)
+        rows += measure(f"{model.name}, {kind}, {replies} replies", sides_of(case, trl), steps)
+    return rows
 
 
 if __name__ == "__main__":

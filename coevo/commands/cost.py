@@ -46,7 +46,7 @@ def told(found: Forecast, played: float, config: TrainConfig) -> str:
         f"an update takes about {_time(seconds)}: {_time(played)} to play and "
         f"{_time(found.seconds)} to learn from {found.tokens:,} tokens ({found.repeated:,} where "
         f"beginnings are not shared); {_run(seconds, config)}"
-        f"memory about {sum(found.memory.values()) / GIGA:.1f} GiB: {parts}"
+        f"memory about {sum(found.memory.values()) / GIGA:.2g} GiB: {parts}"
     )
 
 

@@ -1,7 +1,7 @@
 """What an update will cost, said before it is computed: seconds and memory.
 
-The first batch says how many tokens there are to compute; one sequence of it, computed once with
-its gradient, how long a token takes and what it keeps; the optimiser moves a small tensor once.
+The first batch says how many tokens there are to compute; a few sequences of it, computed once with
+their gradient, how long a token takes and what it keeps; the optimiser moves a small tensor once.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from coevo.trainers.learners.room import estimate, held
 
 FORWARD = 1 / 3
 """What a pass without gradient costs of one with it."""
+TRIED = 96
+"""Tokens of the trial, at least, where there are so many: fewer would be slower than most."""
 PROBED = 2**22
 """Elements of the tensor that the optimiser is timed on."""
 
@@ -71,10 +73,8 @@ def _of_learner(learner: Learner, batch: Batch, advantages: bool) -> Forecast:
     repeated = int(torch.bincount(batch.span_C, minlength=objective.units) @ _lengths(batch))
     if not spans:
         return Forecast(0.0, 0, repeated, {"passes": 0})
-    rows = learner.agent.weights.in_rows([batch.spans[s] for s in spans], passes.token_budget)
-    lengths = [row.length for row in rows]
-    shortest = min(spans, key=lambda s: len(batch.spans[s].ids))
-    seconds, kept = _trial(learner, batch, shortest)
+    lengths = _rows(learner, batch, spans)
+    seconds, kept = _trial(learner, batch, spans)
     read = FORWARD * (
         (learner.magnet is not None) + passes.recompute + bool(objective.spec.measuring)
     )
@@ -96,13 +96,23 @@ def _widest(lengths: Sequence[int], budget: int) -> int:
     return max(len(rows) * lengths[rows[0]] for rows in micro_batches(lengths, budget))
 
 
-def _trial(learner: Learner, batch: Batch, span: int) -> tuple[float, float]:
-    """Compute one sequence with its gradient, which is thrown away.
+def _rows(learner: Learner, batch: Batch, spans: Sequence[int]) -> list[int]:
+    """Return the lengths of the rows in which sequences are computed."""
+    given = [batch.spans[s] for s in spans]
+    return [r.length for r in learner.agent.weights.in_rows(given, learner.passes.token_budget)]
+
+
+def _trial(learner: Learner, batch: Batch, spans: Sequence[int]) -> tuple[float, float]:
+    """Compute a few sequences with their gradient, which is thrown away.
 
     Returns:
         Seconds of a token, and the bytes that it keeps until the gradient is computed.
     """
-    (part,) = learner.passes.micro_batches(batch, [span])
+    count = 1
+    while count < len(spans) and sum(_rows(learner, batch, spans[:count])) < TRIED:
+        count *= 2
+    part = next(learner.passes.micro_batches(batch, spans[:count]))
+    tokens = sum(_rows(learner, batch, part.spans))
     own = {p.data_ptr() for p in learner.model.parameters()}
     kept: dict[int, int] = {}
 
@@ -119,7 +129,6 @@ def _trial(learner: Learner, batch: Batch, span: int) -> tuple[float, float]:
     moved = [p for p in learner.model.parameters() if p.requires_grad]
     torch.autograd.grad(logp, moved, allow_unused=True)
     _wait(learner)
-    tokens = len(batch.spans[span].ids)
     return (time.perf_counter() - began) / tokens, sum(kept.values()) / tokens
 
 

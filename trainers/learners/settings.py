@@ -37,7 +37,8 @@ class OptimConfig:
     epochs: Annotated[int, whole(1, 10_000)] = 1
     """Passes over the batch per update."""
     minibatches: Annotated[int, whole(1, 10_000)] = 1
-    """Optimiser steps per pass."""
+    """Optimiser steps per pass. Each divides by an equal share of the update's tokens and rows,
+    verl by its own: here a long reply weighs the same whatever it is drawn with."""
     token_budget: Annotated[int, whole(1)] = 8192
     """Tokens of one forward-backward pass, padding included; changes memory, not the gradient."""
     alternate: tuple[str, ...] = ()
