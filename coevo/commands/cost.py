@@ -35,10 +35,10 @@ class CostNote:
         played = time.monotonic() - self._began
         found = forecast(ctx.learners, ctx.batch, advantages="advantages" in ctx.items)
         if played + found.seconds >= SECONDS or sum(found.memory.values()) >= GIGA:
-            self.say(told(found, played, self.config))
+            self.say(in_words(found, played, self.config))
 
 
-def told(found: Forecast, played: float, config: TrainConfig) -> str:
+def in_words(found: Forecast, played: float, config: TrainConfig) -> str:
     """Return a forecast in one line."""
     seconds = played + found.seconds
     parts = ", ".join(f"{part} {size / GIGA:.2g}" for part, size in found.memory.items())

@@ -69,7 +69,7 @@ class ExploitabilityProbe:
         sizes = {id: information_states(id, own.options) for id, own in given}
         self.sizes = {id: size for id, size in sizes.items() if 0 < size <= PROBED_STATES}
         self._seconds = 0.0
-        self._told = False
+        self._said = False
 
     def __call__(self, policies: Mapping[str, Agent]) -> dict[str, float]:
         """Measure the policies of a run, in a large game every now and then."""
@@ -90,9 +90,9 @@ class ExploitabilityProbe:
 
     def cost(self) -> str:
         """Return, once, what a measurement costs where that is much; else nothing."""
-        if self._told or self._seconds < COSTLY:
+        if self._said or self._seconds < COSTLY:
             return ""
-        self._told = True
+        self._said = True
         every = self.config.probe_every
         return (
             f"exploitability takes {self._seconds:.0f} s and is measured every {every} updates: "

@@ -8,7 +8,7 @@ import torch
 
 from coevo.agents.engines.prefix_sharing import rows_of
 from coevo.commands import cost, measure
-from coevo.commands.cost import CostNote, told
+from coevo.commands.cost import CostNote, in_words
 from coevo.commands.measure import ExploitabilityProbe
 from coevo.commands.parse import parse
 from coevo.commands.run_setup import prepare
@@ -75,10 +75,10 @@ def test_a_forecast_changes_no_bit(run, monkeypatch):
         ({"steps": None, "budget_seconds": None, "budget_tokens": 10**6}, ""),
     ],
 )
-def test_a_forecast_is_told_in_a_line(run, changes, whole):
+def test_a_forecast_is_one_line(run, changes, whole):
     config = replace(run().config, **changes)
     found = Forecast(16.0, 2340, 9800, {"weights": 2**29, "gradients": 2**29, "passes": 2**28})
-    assert told(found, 8.0, config) == (
+    assert in_words(found, 8.0, config) == (
         "an update takes about 24 s: 8 s to play and 16 s to learn from 2,340 tokens (9,800 where "
         f"beginnings are not shared); {whole}memory about 1.2 GiB: weights 0.5, gradients 0.5, "
         "passes 0.25"
