@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from coevo.agents.strategies.game_tree import Decision, Policy
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.illegal import Risk
+from coevo.envs.core.illegal import Risk, rest_of
 from coevo.envs.games.openspiel import OpenSpielTask
 
 Values = NDArray[np.float64]
@@ -143,11 +143,11 @@ class ForfeitTree:
 
     def _charge(self, state: pyspiel.State, lost: Sequence[int]) -> Values:
         """Return what illegal replies of some seats add to the payoffs of all seats."""
-        low, so_far = self._task.payoff_range[0], state.returns()
-        risks = {
-            self._seats[i]: Risk(low - so_far[i], self._task.at_risk_at(self._seen(state), i))
-            for i in lost
-        }
+        task, so_far, risks = self._task, state.returns(), {}
+        for i in lost:
+            worst = task.worst_left(self._seats[i], so_far[i])
+            rest = rest_of(worst, task.payoff_range)
+            risks[self._seats[i]] = Risk(worst, task.at_risk_at(self._seen(state), i), rest)
         given = self._policy.rewards(self._seats, risks) if risks else dict.fromkeys(self._seats, 0)
         return np.array([given[a] for a in self._seats], dtype=float)
 

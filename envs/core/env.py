@@ -26,11 +26,12 @@ from pettingzoo import AECEnv
 from coevo.envs.core.apply import apply_batch, apply_turn
 from coevo.envs.core.chat import Chat, Message, Span, copy_chat
 from coevo.envs.core.config import read
+from coevo.envs.core.conventions import READINGS, told_how
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.hashing import sealed
-from coevo.envs.core.illegal import Risk
-from coevo.envs.core.parsing import Parse, Status, answer, told_how
+from coevo.envs.core.illegal import Risk, rest_of
+from coevo.envs.core.parsing import Miss, Parse, Status, answer, unread
 from coevo.envs.core.picture import picture
 from coevo.envs.core.quoting import encodable, visible
 from coevo.envs.core.rewards import Rewards
@@ -38,6 +39,9 @@ from coevo.envs.core.round import Round
 from coevo.envs.core.settings import Settings, recorded
 from coevo.envs.core.spaces import ChatSpace, TextSpace
 from coevo.envs.core.task import UNDRAWN, Replies, Task
+
+SHOWN = 20
+"""Legal moves that are repeated where a reply was not accepted."""
 
 
 class TextEnv(AECEnv[str, dict[str, Chat], str]):
@@ -218,7 +222,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
     def _taken(self, agent: str, action: str) -> tuple[Turn, Parse]:
         """Read a reply and write its turn and its message down."""
         legal, log = self.task.legal(agent), self._logs[agent]
-        parse = self._parses[agent] = self.task.read(agent, action)
+        parse = self._parses[agent] = self._read(agent, action)
         turn = Turn(
             agent,
             Span(log, self._starts[agent], len(log)),
@@ -235,6 +239,16 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         said = encodable(action)[: self._action_spaces[agent].max_length]
         log.append({"role": "assistant", "content": said})
         return turn, parse
+
+    def _read(self, agent: str, action: str) -> Parse:
+        """Read a reply by the rule of the illegal-move policy; free text has but one rule."""
+        rule, legal = READINGS.get(self.illegal.reading), self.task.legal(agent)
+        bare = action.strip()
+        if rule is None or legal is None or (bare[1:-1] in legal and answer(bare[1:-1]) == bare):
+            return self.task.read(agent, action)
+        said = rule(action, legal)
+        found = self.task.read(agent, said or action)
+        return found if said or not found.ok else unread(Miss.FORM)
 
     def abandon(self, reason: str) -> None:
         """End the episode because an agent cannot answer; its value is unknown."""
@@ -302,13 +316,19 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
 
     def _penalties(self, seats: Iterable[str]) -> dict[str, float]:
         """Return what every seat is given for the illegal moves of some in a round."""
-        low = self.task.payoff_range[0]
-        lost = {a: Risk(low - self.episode.total(a, "payoff"), self.task.at_risk(a)) for a in seats}
+        task, lost = self.task, {}
+        for agent in seats:
+            earned = self.episode.total(agent, "payoff")
+            rest = rest_of(task.worst_left(agent, earned), task.payoff_range)
+            lost[agent] = Risk(task.payoff_range[0] - earned, task.at_risk(agent), rest)
         return self.illegal.rewards(tuple(self.possible_agents), lost)
 
     def _correct(self, agent: str, parse: Parse) -> None:
-        moves = ", ".join(map(answer, self.task.legal(agent) or ()))
-        text = f"That was not accepted: {encodable(parse.detail)}. Legal moves: {moves}"
+        legal = list(map(answer, self.task.legal(agent) or ()))
+        moves = ", ".join(legal if len(legal) <= SHOWN else [*legal[: SHOWN - 1], "...", legal[-1]])
+        text = f"That was not accepted: {encodable(parse.detail)}."
+        if legal:
+            text = told_how(f"{text}\nLegal moves: {moves}", self.illegal.reading)
         self._logs[agent].append({"role": "user", "content": text})
 
     def _open_round(self) -> None:
@@ -338,7 +358,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         if not log:
             new.insert(0, Message(role="system", content=self.task.rules(agent)))
         if agent not in self._told_how and self.task.legal(agent) is not None:
-            new[0]["content"] = told_how(new[0]["content"])
+            new[0]["content"] = told_how(new[0]["content"], self.illegal.reading)
             self._told_how.add(agent)
         log += new
 
@@ -367,8 +387,11 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
 
     def _concluded(self) -> list[Rewards]:
         """Write down how the episode went; return what reward modules say of it as a whole."""
-        returns = {f"return/{a}": self.episode.total(a, "payoff") for a in self.possible_agents}
-        self.episode.outcome = returns | self.task.outcome()
+        play, seats = self.episode, self.possible_agents
+        returns = {f"return/{a}": play.total(a, "payoff") + play.total(a, "illegal") for a in seats}
+        counts = {"unread": play.unread_replies(), "near_misses": play.near_misses()}
+        found = {name: float(sum(counted.values())) for name, counted in counts.items()}
+        play.outcome = returns | found | self.task.outcome()
         if not self.applies_batch_rewards:
             return []
         batch = [m for m in self.reward_modules if not m.per_turn]

@@ -6,7 +6,7 @@ One episode is one JSON object on one line, readable by people and by `coevo rep
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 from coevo.envs.core.chat import Chat, Message, Span
 from coevo.envs.core.errors import DataError
-from coevo.envs.core.parsing import Status
+from coevo.envs.core.parsing import NEAR, Status
 from coevo.envs.core.quoting import json_text
 
 SCHEMA = 2
@@ -143,7 +143,8 @@ class Episode:
     turns: list[Turn] = field(default_factory=list)
     stop: StopReason = StopReason.UNFINISHED
     outcome: dict[str, float] = field(default_factory=dict)
-    """Metrics of the finished episode; `return/<agent>` is the rules' payoff alone."""
+    """Metrics of the finished episode; `return/<agent>` is what the rules pay and illegal moves
+    cost, `unread` and `near_misses` count replies."""
     note: str = ""
     """Reason in words when `stop` is `forfeit` or `error`."""
 
@@ -168,6 +169,17 @@ class Episode:
             return ()
         last = {turn.agent: turn.move for turn in self.turns}
         return tuple(a for a in self.agents if a in last and last[a] is None)
+
+    def unread_replies(self) -> dict[str, int]:
+        """Count every agent's replies of which nothing was read: no move, answer or verdict."""
+        return self._count(lambda t: t.status is Status.UNPARSABLE or "unread" in t.notes)
+
+    def near_misses(self) -> dict[str, int]:
+        """Count every agent's replies that came close to a legal move and were not read."""
+        return self._count(lambda t: t.notes.get("miss") in NEAR)
+
+    def _count(self, kind: Callable[[Turn], bool]) -> dict[str, int]:
+        return {a: sum(t.agent == a and kind(t) for t in self.turns) for a in self.agents}
 
     def illegal_replies(self, agent: str) -> int:
         """Count an agent's replies that were not legal moves."""

@@ -1,5 +1,8 @@
 """What happens when a reply is not a legal move: one policy object decides.
 
+By default the seat is asked once more, with the reason; then the game ends, and it is paid no more
+than the rules could still have paid it in the worst case. What it had earned before stays earned.
+
 The presets carry the constants of the papers and libraries that use them: the released code of
 MARS/MARSHAL (arXiv 2510.15414) and of SPIRAL (arXiv 2506.24119), TextArena 0.7.4, PettingZoo 1.27.
 Where seats move at once, every seat of the round is judged before a forfeit ends the episode, so
@@ -15,6 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import PlainValidator
 
 from coevo.envs.core.config import LARGEST, changed, config, read, real, whole
+from coevo.envs.core.conventions import Reading
 from coevo.envs.core.errors import ConfigError, unknown
 
 
@@ -26,6 +30,28 @@ class Risk:
     """Brings its total down to the lowest payoff of the game."""
     at_risk: float
     """What it has already put in (chips in the pot, points held)."""
+    rest: float
+    """The worst that the rest of the game may pay it: see `rest_of`."""
+
+
+LEAST = 0.1
+"""Share of the range of payoffs that giving up costs at least."""
+
+
+def rest_of(worst_left: float, payoff_range: tuple[float, float]) -> float:
+    """Return what a seat is paid that gives up, where what it has earned stays earned.
+
+    Never more than the worst legal play would still bring, and always a loss.
+
+    Args:
+        worst_left: from `Task.worst_left`.
+        payoff_range: of a whole episode.
+
+    >>> rest_of(-2.0, (-2.0, 2.0)), rest_of(0.0, (0.0, 50.0))
+    (-2.0, -5.0)
+    """
+    low, high = payoff_range
+    return min(worst_left, -LEAST * (high - low))
 
 
 def _number_or(*names: str) -> Callable[[Any], float | str]:
@@ -42,17 +68,20 @@ def _number_or(*names: str) -> Callable[[Any], float | str]:
 class IllegalPolicy:
     """Retries first; then the game is forfeited or a random legal move is played."""
 
-    retries: Annotated[int, whole(0)] = 0
+    retries: Annotated[int, whole(0)] = 1
     """Free further attempts per turn, each with a correction message in the chat."""
     then: Literal["forfeit", "random"] = "forfeit"
     """After the last attempt: end the game, or play a uniformly random legal move."""
-    penalty: Annotated[float | str, PlainValidator(_number_or("worst", "at_risk"))] = "worst"
-    """Reward of the seat: a number, `worst` (its total becomes the game's lowest payoff), or
-    `at_risk` (minus what it has put in, minus `surcharge`)."""
+    penalty: Annotated[float | str, PlainValidator(_number_or("rest", "worst", "at_risk"))] = "rest"
+    """Reward of the seat: a number, `rest` (the worst that the rest of the game may pay, at least
+    a tenth of the range of payoffs; what was earned before stays), `worst` (its total becomes the
+    game's lowest payoff), or `at_risk` (minus what it has put in, minus `surcharge`)."""
     surcharge: Annotated[float, real()] = 0.0
     """Subtracted on top when `penalty` is `at_risk`."""
     others: Annotated[float | str, PlainValidator(_number_or("mirror"))] = 0.0
     """Reward of every other seat, or `mirror`: they share what the seat loses."""
+    reading: Reading = "lenient"
+    """Which part of a reply counts where moves are listed: see docs/replies.md."""
     masked: bool = False
     """Ask samplers to restrict themselves to the legal strings, so that nothing illegal is said."""
 
@@ -70,7 +99,7 @@ class IllegalPolicy:
         Under `mirror` those who moved legally share all losses, so that rewards sum to zero as long
         as there is anybody to share them.
 
-        >>> both = {"a": Risk(-1, 1), "b": Risk(-2, 1)}
+        >>> both = {"a": Risk(-1, 1, -1), "b": Risk(-2, 1, -2)}
         >>> IllegalPolicy(others="mirror").rewards(("a", "b", "c"), both)
         {'a': -1.0, 'b': -2.0, 'c': 3.0}
         """
@@ -81,6 +110,8 @@ class IllegalPolicy:
         return lost | dict.fromkeys(rest, share)
 
     def _loss(self, risk: Risk) -> float:
+        if self.penalty == "rest":
+            return float(risk.rest)
         if self.penalty == "worst":
             return float(risk.worst)
         if self.penalty == "at_risk":
@@ -89,19 +120,21 @@ class IllegalPolicy:
 
 
 PRESETS: dict[str, IllegalPolicy] = {
-    "forfeit": IllegalPolicy(penalty="worst", others=0.0),
-    "marshal": IllegalPolicy(penalty="at_risk", surcharge=10.0, others=0.0),
-    "spiral": IllegalPolicy(penalty=-1.5, others=0.5),
-    "textarena": IllegalPolicy(retries=1, penalty=-1.0, others=1.0),
-    "pettingzoo": IllegalPolicy(penalty=-1.0, others=0.0),
-    "penalty": IllegalPolicy(then="random", penalty=-0.1, others=0.0),
-    "random": IllegalPolicy(then="random", penalty=0.0, others=0.0),
-    "mask": IllegalPolicy(then="random", penalty=0.0, others=0.0, masked=True),
+    "retry": IllegalPolicy(),
+    "forfeit": IllegalPolicy(retries=0, penalty="worst"),
+    "strict": IllegalPolicy(retries=0, penalty="worst", reading="strict"),
+    "marshal": IllegalPolicy(retries=0, penalty="at_risk", surcharge=10.0, reading="marshal"),
+    "spiral": IllegalPolicy(retries=0, penalty=-1.5, others=0.5, reading="spiral"),
+    "textarena": IllegalPolicy(penalty=-1.0, others=1.0, reading="textarena"),
+    "pettingzoo": IllegalPolicy(retries=0, penalty=-1.0),
+    "penalty": IllegalPolicy(retries=0, then="random", penalty=-0.1),
+    "random": IllegalPolicy(retries=0, then="random", penalty=0.0),
+    "mask": IllegalPolicy(retries=0, then="random", penalty=0.0, masked=True),
 }
 """Named policies."""
 
-DEFAULT = "forfeit"
-"""The preset that is taken where nothing is said: giving up never beats losing the game."""
+DEFAULT = "retry"
+"""The preset that is taken where nothing is said: giving up never beats playing on."""
 
 
 def illegal_policy(given: str | IllegalPolicy | Mapping[str, Any]) -> IllegalPolicy:
@@ -128,8 +161,9 @@ def spelled(policy: IllegalPolicy) -> str | dict[str, Any]:
     A policy of a class of its own has rules that no field holds: it is named, and reading the name
     is an error instead of another policy.
 
-    >>> spelled(IllegalPolicy(penalty=-1.5, others=0.5)), spelled(IllegalPolicy(retries=2))
-    ('spiral', {'retries': 2})
+    >>> fields = IllegalPolicy(retries=0, penalty=-1.5, others=0.5)
+    >>> spelled(fields), spelled(IllegalPolicy(retries=2))
+    ({'retries': 0, 'penalty': -1.5, 'others': 0.5}, {'retries': 2})
     """
     if type(policy) is not IllegalPolicy:
         return f"{type(policy).__module__}:{type(policy).__qualname__}"

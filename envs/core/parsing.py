@@ -1,16 +1,16 @@
-r"""What of a reply counts: one rule for every task.
+r"""What of a reply counts: one rule for every task, told at length in docs/replies.md.
 
 1. Thoughts are not read: all up to the last `</think>`, and all after a `<think>` that stays open.
-   The rest is what was said.
-2. A mark is a pair of tags (`<answer>4</answer>`) or square brackets that end what was said
-   (`[4]`). Names of tags may be in any case. Of pairs inside of each other the innermost is one;
-   brackets hold no brackets and no line end, and what `\[` opens is mathematics.
-3. Of several marks the one that ends last counts, whatever it holds; nothing is repaired.
-4. Where moves are listed, the mark must also be the last thing that is said, and hold one of them,
-   as it is spelled but for case and blanks.
-
-Anchoring at the end matters: a rule that takes any bracket plays moves that an agent only thinks
-about. What almost is a move is none, and its kind is noted (`Miss`).
+   Nor are lines that begin with `|`, as quotations in prompts do.
+2. A mark is a pair of square brackets on one line, `\boxed{}`, a pair of tags such as
+   `<answer>4</answer>`, or `<4>` around a legal move, wherever it stands. Of marks inside of each
+   other the innermost is one.
+3. Words such as `my move is` mark a legal move behind them. A reply without any mark is read where
+   one of its lines is a legal move, and no other line is another one.
+4. No choice are marks behind `not`, `instead of`, `than` and the like; different legal moves in one
+   list; and brackets with more words than any legal move, which are remarks.
+5. Of what is left the last one counts. It is a move if it is spelled like one, but for case, blanks
+   and markup; nothing else is repaired.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from itertools import pairwise
 from typing import NamedTuple
 
+from coevo.envs.core.phrases import led_to, listed, ruled_out, unwrapped
 from coevo.envs.core.quoting import quote_line, visible
 
 ANSWER_FORMAT = (
@@ -29,13 +31,23 @@ ANSWER_FORMAT = (
     "list, like this: [your move]. You may think before it."
 )
 """How to answer where moves are listed; its example is no move of any game."""
+PLACEHOLDERS = frozenset(("your move", "move", "your answer", "answer"))
+"""What prompts write in brackets where a move is to stand; a copy of it is none."""
+TAGS = ("answer", "move", "action", "choice", "proposal")
+"""Tags that mark a move."""
 LONGEST = 200
-"""Characters that brackets hold at most, where nothing else is said."""
+"""Characters that a mark of a move holds at most."""
+READ = 50_000
+"""Characters of a reply that are read, from its end."""
+LAST = 500
+"""Marks and lines that are looked at, from the end."""
 _OPENED = re.compile("<think>", re.IGNORECASE | re.ASCII)
 _CLOSED = re.compile("</think>", re.IGNORECASE | re.ASCII)
-_INSIDE = re.compile(r"\[([^\[\]\n]{1,200})\]")
-_OPEN, _SHUT = "({<【［⟦‹「", ")}>】］⟧›」"  # noqa: RUF001
-_LIKE_BRACKETS = re.compile(rf"[{_OPEN}]\s*([^{_OPEN}{_SHUT}\n]{{1,200}})[{_SHUT}]+\W*\Z")
+_QUOTED = re.compile(r"^\|.*$", re.MULTILINE)
+_BRACKETS = re.compile(r"(?<!\\)[\[［【]([^\[\]［］【】\n]+)(?<!\\)[\]］】]")  # noqa: RUF001
+_BOXED = re.compile(r"\\boxed\s?\{((?:[^{}\n]|\{[^{}\n]{0,200}\}){1,200})\}")
+_ANGLED = re.compile(r"<\s?([^<>/\[\]\n]{1,200})>")
+_LIKE_BRACKETS = re.compile(r"[(<{⟦‹「]\s*([^(<{⟦‹「)>}⟧›」\n]{1,200})[)>}⟧›」]")
 
 
 class Status(StrEnum):
@@ -45,7 +57,7 @@ class Status(StrEnum):
     ILLEGAL = "illegal"
     """A move was given in the right form, but it is not legal now."""
     UNPARSABLE = "unparsable"
-    """No move in the right form at the end of the reply."""
+    """No move that can be read."""
 
 
 class Miss(StrEnum):
@@ -55,20 +67,35 @@ class Miss(StrEnum):
     """Nothing was said, thoughts left out."""
     UNCLOSED = "unclosed thought"
     """The reply ended in its thoughts."""
-    NOT_LAST = "not last"
-    """A legal move in brackets, and something after it."""
-    NESTED = "nested brackets"
-    """Brackets in brackets around a legal move."""
+    LISTED = "listed"
+    """Several legal moves, and no choice among them."""
+    RULED_OUT = "ruled out"
+    """Only what the reply rules out."""
     OTHER_BRACKETS = "other brackets"
-    """A legal move at the end in parentheses, angle or other brackets."""
-    NO_BRACKETS = "no brackets"
-    """A legal move as the last words."""
+    """A legal move in parentheses, angle or other brackets."""
+    UNMARKED = "unmarked"
+    """A legal move among the last words, without a mark."""
     LOOKALIKE = "look-alike"
-    """Brackets around what looks like a legal move and is spelled with other characters."""
+    """A mark around what looks like a legal move and is spelled with other characters."""
     AMBIGUOUS = "ambiguous"
-    """Brackets around what could be several legal moves."""
+    """A mark around what could be several legal moves."""
+    FORM = "other form"
+    """A move that the default rule reads, and the rule that was chosen does not."""
     OTHER = "other"
     """None of these."""
+
+
+NEAR = frozenset(Miss) - {Miss.EMPTY, Miss.UNCLOSED, Miss.OTHER}
+"""What a reader might have taken for a move."""
+WHY = {
+    Miss.EMPTY: "the reply is empty",
+    Miss.UNCLOSED: "the reply ended before its thoughts did",
+    Miss.LISTED: "the reply lists several legal moves and chooses none of them",
+    Miss.RULED_OUT: "the reply says only what it does not choose",
+    Miss.FORM: "the reply does not have the form that was asked for",
+}
+"""Reasons in words; all others are `NO_MARK`."""
+NO_MARK = "no legal move was found in the reply"
 
 
 class Parse(NamedTuple):
@@ -88,6 +115,11 @@ class Parse(NamedTuple):
         return self.status is Status.LEGAL
 
 
+def unread(miss: Miss) -> Parse:
+    """Return how a reply without a mark is read."""
+    return Parse(None, Status.UNPARSABLE, WHY.get(miss, NO_MARK), miss)
+
+
 def answer(move: str) -> str:
     """Spell a move the way an agent has to answer it.
 
@@ -95,11 +127,6 @@ def answer(move: str) -> str:
     '[bet]'
     """
     return f"[{move}]"
-
-
-def told_how(text: str) -> str:
-    """Return rules, or a question, and below them how a move is answered."""
-    return f"{text}\n{ANSWER_FORMAT}"
 
 
 def normalise(move: str) -> str:
@@ -114,11 +141,12 @@ class Mark(NamedTuple):
     """One thing that a reply says for others to read."""
 
     tag: str
-    """Name of the tags in lower case; empty for brackets."""
+    """Name of the tags in lower case; empty for brackets and `\\boxed{}`."""
     text: str
     """What they hold."""
+    start: int
     end: int
-    """Where the mark ends in what was said."""
+    """Where the mark begins and ends in what was said."""
 
 
 def spoken(text: str) -> str:
@@ -136,88 +164,79 @@ def spoken(text: str) -> str:
     return text[start : opened.start() if opened else len(text)]
 
 
-def marks(said: str, tags: Iterable[str], longest: int = LONGEST) -> list[Mark]:
-    """Return the marks of what was said in the order of their ends.
+def marks(said: str, tags: Iterable[str], brackets: bool = True) -> list[Mark]:
+    r"""Return the marks of what was said in the order of their ends; tags hold all that is in them.
 
     Args:
-        said: from `spoken`.
+        said: from `heard`.
         tags: names of tags that are marks here.
-        longest: characters that brackets may hold.
+        brackets: whether brackets and `\boxed{}` are marks as well.
 
-    >>> marks("<search>x</search> or <Answer>a<answer>b</answer> [3]", ("answer",))
-    [Mark(tag='answer', text='b', end=49), Mark(tag='', text='3', end=53)]
+    >>> [m.text for m in marks("<Answer>a<answer>b [1]</answer> <see>x</see> [3].", ("answer",))]
+    ['b [1]', '3']
     """
+    found, kept = _all_marks(said, tags, brackets), list[Mark]()
+    for mark in reversed(found):
+        if not kept or mark.end <= kept[-1].start:
+            kept.append(mark)
+    return kept[::-1]
+
+
+def _all_marks(said: str, tags: Iterable[str], brackets: bool = True) -> list[Mark]:
+    """Return the marks of what was said in the order of their ends."""
     found: list[Mark] = []
-    opened: tuple[str, int] | None = None
+    for form in (_BRACKETS, _BOXED) if brackets else ():
+        found += [Mark("", m[1], *m.span()) for m in form.finditer(said)]
+    opened: tuple[str, int, int] | None = None
     for tag in re.finditer(f"<(/?)({'|'.join(tags) or '(?!)'})>", said, re.IGNORECASE | re.ASCII):
         name = tag[2].lower()
         if not tag[1]:
-            opened = name, tag.end()
+            opened = name, tag.start(), tag.end()
         elif opened and opened[0] == name:
-            found.append(Mark(name, said[opened[1] : tag.start()], tag.end()))
+            found.append(Mark(name, said[opened[2] : tag.start()], opened[1], tag.end()))
             opened = None
-    inside = bracketed(said, longest)
-    return found if inside is None else [*found, Mark("", inside, len(said))]
+    return sorted(found, key=lambda mark: mark.end)
 
 
-def last_mark(text: str, tags: Iterable[str] = (), longest: int = LONGEST) -> Mark | None:
-    """Return the mark of a whole reply that counts; None where it has none.
+def heard(text: str) -> str:
+    """Return what of a reply is read: the end of what it says, without lines that quote others."""
+    said = spoken(text)[-READ:]
+    return _QUOTED.sub("", said) if "|" in said else said
 
-    >>> last_mark("[3] <score>1</score>", ("score",)), last_mark("<think>[3]</think>")
-    (Mark(tag='score', text='1', end=20), None)
+
+def last_mark(text: str, tags: Iterable[str] = ()) -> Mark | None:
+    """Return the mark of a whole reply that counts where any text may be in it; None without one.
+
+    >>> last_mark("<score>1</score> [3]!", ("score",)).text, last_mark("<think>[3]</think>")
+    ('3', None)
     """
-    found = marks(spoken(text), tags, longest)
+    found = marks(heard(text), tags)
     return found[-1] if found else None
 
 
-def bracketed(said: str, longest: int = LONGEST) -> str | None:
-    r"""Return what the brackets hold that end what was said; None without any.
-
-    >>> bracketed("not [pass] but [bet] "), bracketed("[bet]."), bracketed(r"so \[ x \]")
-    ('bet', None, None)
-    """
-    said = said.rstrip()
-    if said[-1:] != "]":
-        return None
-    size = len(said)
-    start = said.rfind("[", size - longest - 2 if size > longest + 2 else 0)
-    inside = said[start + 1 : -1]
-    if start < 0 or not inside or "]" in inside or "\n" in inside:
-        return None
-    return None if start and said[start - 1] == "\\" else inside
-
-
-def parse_move(text: str, legal: Sequence[str] | None) -> Parse:
-    """Read the move at the end of a reply.
+def parse_move(text: str, legal: Sequence[str] | None, tags: Sequence[str] = TAGS) -> Parse:
+    """Read the move of a reply.
 
     Args:
         text: the whole reply.
         legal: moves that may be played now; None where any text is legal.
+        tags: names of tags that mark a move.
 
-    >>> parse_move("I hold the king. [Bet]", ["pass", "bet"]).move
+    >>> parse_move("I hold the king, so **[Bet]**.", ["pass", "bet"]).move
     'bet'
     >>> parse_move("[bet] or [pass]?", ["pass", "bet"]).miss
-    <Miss.NOT_LAST: 'not last'>
+    <Miss.LISTED: 'listed'>
     """
-    said = spoken(text)
     if legal is None:
-        return Parse(said.strip(), Status.LEGAL)
-    inside = bracketed(said)
-    if inside is None:
-        why = "the reply does not end with a move in square brackets"
-        return Parse(None, Status.UNPARSABLE, why, _unbracketed(text, said, legal))
-    wanted = " ".join(inside.split())
-    if wanted in legal:
-        return _played(wanted)
-    same = [m for m in legal if normalise(m) == normalise(wanted)]
-    exact = [m for m in same if " ".join(m.split()) == wanted]
-    if exact or len(same) == 1:
-        return Parse((exact or same)[0], Status.LEGAL)
-    why = f"could be any of {', '.join(same)}" if same else "is not a legal move now"
-    miss = Miss.AMBIGUOUS if same else Miss.OTHER
-    if not same and _skeleton(wanted) in set(map(_skeleton, legal)):
-        miss = Miss.LOOKALIKE
-    return Parse(None, Status.ILLEGAL, f"{quote_line(wanted, 100)} {why}", miss)
+        return Parse(spoken(text).strip(), Status.LEGAL)
+    bare = text.strip()
+    if bare[:1] == "[" and bare[-1:] == "]" and bare[1:-1] in legal:
+        return _played(bare[1:-1])
+    said = heard(text)
+    if not said.strip():
+        unclosed = _OPENED.search(text) and not _CLOSED.search(text)
+        return unread(Miss.UNCLOSED if unclosed else Miss.EMPTY)
+    return _Reader(said, legal, tags).read()
 
 
 @functools.lru_cache(maxsize=1024)
@@ -225,23 +244,105 @@ def _played(move: str) -> Parse:
     return Parse(move, Status.LEGAL)
 
 
-def _unbracketed(text: str, said: str, legal: Sequence[str]) -> Miss:
-    """Return what a reply without brackets at its end came close to."""
-    if not said.strip():
-        return Miss.UNCLOSED if _OPENED.search(text) and not _CLOSED.search(text) else Miss.EMPTY
-    known, end = set(map(normalise, legal)), said[-2 * LONGEST :]
-    other = _LIKE_BRACKETS.search(end)
-    if other and normalise(other[1]) in known:
-        return Miss.OTHER_BRACKETS
-    inside = [m for m in _INSIDE.finditer(end) if normalise(m[1]) in known]
-    if inside:
-        last = inside[-1]
-        around = end[: last.start()].rstrip()[-1:] + end[last.end() :].strip()
-        return Miss.NESTED if set("[]") & set(around[:2]) else Miss.NOT_LAST
-    words = normalise(re.sub(r"[*_`\"'.!?]", "", end))
-    if any(words == move or words.endswith(f" {move}") for move in known):
-        return Miss.NO_BRACKETS
-    return Miss.OTHER
+class _Reader:
+    """Reads one reply where moves are listed."""
+
+    def __init__(self, said: str, legal: Sequence[str], tags: Sequence[str]) -> None:
+        self.said, self.tags = said, tags
+        self.words = max((len(move.split()) for move in legal), default=0)
+        self.seen: dict[str, list[str]] = {}
+        self.known: dict[str, list[str]] = {}
+        for move in legal:
+            self.known.setdefault(normalise(move), []).append(move)
+
+    def read(self) -> Parse:
+        found = self._choices()
+        chosen = [m for m in found if not ruled_out(self.said, m.start)]
+        left = self._unlisted(chosen)
+        if left:
+            return self._judged(left[-1].text)
+        if found:
+            return unread(Miss.LISTED if chosen else Miss.RULED_OUT)
+        return self._lines()
+
+    def moves(self, text: str) -> list[str]:
+        """Return the legal moves that a text may stand for: one, or several that differ in case."""
+        found = self.seen.get(text)
+        if found is None:
+            found = self.seen[text] = self._moves(text) if len(text) <= 2 * LONGEST else []
+        return found
+
+    def _moves(self, text: str) -> list[str]:
+        for form in unwrapped(text):
+            same = self.known.get(normalise(form), [])
+            if len(same) > 1:
+                wanted = " ".join(form.split())
+                return [move for move in same if " ".join(move.split()) == wanted] or same
+            if same:
+                return same
+        return []
+
+    def _choices(self) -> list[Mark]:
+        """Return marks that may be choices, in the order of their ends."""
+        every = _all_marks(self.said, self.tags)[-LAST:]
+        inner = [m for i, m in enumerate(every) if not i or every[i - 1].start < m.start]
+        found = [m for m in inner if self._is_move_like(m)]
+        angled = [m for m in _ANGLED.finditer(self.said) if normalise(m[1]) in self.known][-LAST:]
+        found += [Mark("", m[1], *m.span()) for m in angled]
+        for start, end, texts in led_to(self.said):
+            text = next((text for text in texts if self.moves(text)), None)
+            if text is not None and not any(start < m.start <= end + len(text) for m in found):
+                found.append(Mark("", text, start, self.said.index(text, start) + len(text)))
+        return sorted(found, key=lambda mark: mark.end)
+
+    def _is_move_like(self, mark: Mark) -> bool:
+        if self.moves(mark.text):
+            return True
+        plain = normalise(mark.text)
+        return (
+            bool(plain)
+            and plain not in PLACEHOLDERS
+            and (len(plain.split()) <= self.words and len(plain) <= LONGEST)
+        )
+
+    def _unlisted(self, chosen: list[Mark]) -> list[Mark]:
+        """Leave out legal moves that stand in a list with other ones."""
+        names = [tuple(self.moves(m.text)) for m in chosen]
+        groups: list[list[int]] = [[i] for i in range(len(chosen))][:1]
+        for i, (one, other) in enumerate(pairwise(chosen), start=1):
+            alike = names[i - 1] and names[i] and one.tag == other.tag
+            together = alike and listed(self.said, one[2:], other[2:])
+            groups[-1].append(i) if together else groups.append([i])
+        alone = [group for group in groups if len({names[i] for i in group}) == 1]
+        return [chosen[i] for group in alone for i in group]
+
+    def _judged(self, text: str) -> Parse:
+        same, wanted = self.moves(text), " ".join(text.split())
+        if len(same) == 1:
+            return _played(same[0])
+        why = f"could be any of {', '.join(same)}" if same else "is not a legal move now"
+        miss = Miss.AMBIGUOUS if same else Miss.OTHER
+        if not same and _skeleton(wanted) in {_skeleton(move) for move in self.known}:
+            miss = Miss.LOOKALIKE
+        return Parse(None, Status.ILLEGAL, f"{quote_line(wanted, 100)} {why}", miss)
+
+    def _lines(self) -> Parse:
+        """Read a reply without a mark: one of its lines may be a legal move."""
+        lines = [line for line in self.said.split("\n") if line.strip()][-LAST:]
+        found = {tuple(same): None for line in lines if (same := self.moves(line))}
+        if len(found) == 1:
+            ((move, *others),) = found
+            return self._judged(move) if others else _played(move)
+        return unread(Miss.LISTED if found else self._near())
+
+    def _near(self) -> Miss:
+        """Return what a reply came close to that holds neither a mark nor a line with a move."""
+        end = self.said[-2 * LONGEST :]
+        if any(self.moves(m[1]) for m in _LIKE_BRACKETS.finditer(end)):
+            return Miss.OTHER_BRACKETS
+        words = normalise(re.sub(r"[*_`\"'.!?]", "", end))
+        last = any(words.endswith(f" {move}") for move in self.known)
+        return Miss.UNMARKED if last else Miss.OTHER
 
 
 def _skeleton(move: str) -> str:

@@ -32,7 +32,7 @@ import numpy as np
 
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError, unknown
-from coevo.envs.core.parsing import Parse, Status, parse_move, told_how
+from coevo.envs.core.parsing import ANSWER_FORMAT, Parse, Status, parse_move
 from coevo.envs.core.task import Replies, Task
 
 C = TypeVar("C")
@@ -54,7 +54,7 @@ class Ask:
     moves: Sequence[str] | Callable[[str], Sequence[str]] | None = None
     """Legal moves, or a function from the seat to them; None where any text is legal."""
     read: Callable[[str], str | Parse] | None = None
-    """Makes a move of a whole reply; None for the last one in square brackets."""
+    """Makes a move of a whole reply; None for the rule of all tasks (docs/replies.md)."""
     expert: Callable[[str, float], Replies] | None = None
     """Function from the seat and a skill to what an expert might reply: see `Task.expert`."""
 
@@ -176,7 +176,7 @@ class ProtocolTask(Task[C]):
         if self.asked.terse:
             return _said(self.asked.terse, seat)
         whole = f"{self.rules(seat)}\n{self.situation(seat)}"
-        return whole if self.asked.moves is None else told_how(whole)
+        return whole if self.asked.moves is None else f"{whole}\n{ANSWER_FORMAT}"
 
     def expert(self, seat: str, skill: float) -> Replies | None:
         return self.asked.expert(seat, skill) if self.asked.expert else None

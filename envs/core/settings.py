@@ -37,8 +37,8 @@ def recorded(illegal: IllegalPolicy, max_cycles: int | None) -> dict[str, Any]:
 
     Reward modules may be objects, which have no such form; what they gave is in the episode.
 
-    >>> recorded(IllegalPolicy(), None), recorded(IllegalPolicy(retries=1), 9)
-    ({}, {'illegal': {'retries': 1}, 'max_cycles': 9})
+    >>> recorded(IllegalPolicy(), None), recorded(IllegalPolicy(retries=2), 9)
+    ({}, {'illegal': {'retries': 2}, 'max_cycles': 9})
     """
     policy = DEFAULT if illegal is PRESETS[DEFAULT] else spelled(illegal)
     given: dict[str, Any] = {} if policy == DEFAULT else {"illegal": policy}

@@ -168,6 +168,13 @@ class Task(ABC, Generic[C]):
         """
         turn.role = role_of(seat)
 
+    def worst_left(self, seat: str, earned: float) -> float:
+        """Return the least that the rules may still pay this seat, which has earned so much so far.
+
+        Here all of it may be lost again; a task that pays round by round says what is left.
+        """
+        return self.payoff_range[0] - earned
+
     def at_risk(self, seat: str) -> float:
         """Return what this seat loses by the rules if it gives up now."""
         return 1.0

@@ -39,7 +39,7 @@ from pydantic import BeforeValidator, Field
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import simultaneous
-from coevo.envs.core.parsing import answer, normalise, parse_move
+from coevo.envs.core.parsing import answer, normalise
 from coevo.envs.core.protocol import All, Protocol
 from coevo.envs.core.quoting import quote_line
 from coevo.envs.core.task import Replies, mostly
@@ -296,7 +296,7 @@ def _game(game: Any, payoffs: Any) -> MatrixGame:
 
 def _labels(given: Sequence[str] | None, count: int) -> list[str]:
     names = list(string.ascii_uppercase[:count] if given is None else given)
-    readable = all(parse_move(answer(name), names).move == name for name in names)
+    readable = all(name.strip() and not set("[]\n\r") & set(name) for name in names)
     if len(names) != count or len(set(map(normalise, names))) != count or not readable:
         raise ConfigError(
             f"labels={given!r} must be {count} different names without brackets or line ends"

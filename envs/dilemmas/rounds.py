@@ -18,7 +18,7 @@ from pydantic import Field
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.parsing import Parse, Status, answer, marks, normalise, parse_move, spoken
+from coevo.envs.core.parsing import Parse, Status, marks, normalise, parse_move, spoken
 from coevo.envs.core.protocol import All, One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.quoting import quote_line, visible
 
@@ -30,8 +30,6 @@ MESSAGE_FORMAT = (
     "When you are asked for a message, put it between <message> and </message>; the others see "
     f"nothing else of your reply. Up to {MESSAGE_LENGTH} characters reach them."
 )
-_CHOICE_TAGS = ("action", "choice", "proposal")
-_BARE = re.compile(r"<\s*([^<>/\[\]\n]{1,200}?)\s*>\Z")
 _SAY = re.compile(r"\[\s*say\s*:", re.I)
 
 
@@ -101,6 +99,9 @@ class RepeatedGame(ProtocolTask[C]):
     def over(self) -> bool:
         return self.round >= self.length
 
+    def worst_left(self, seat: str, earned: float) -> float:
+        return min(0.0, self.payoff_range[0]) * (1 - self.round / self.rounds)
+
     def others(self, seat: str) -> list[str]:
         """Return the other seats in order."""
         return [a for a in self.seats if a != seat]
@@ -110,7 +111,7 @@ class RepeatedGame(ProtocolTask[C]):
     def read(self, seat: str, text: str) -> Parse:
         if self.phase == "message":
             return Parse(message(text), Status.LEGAL)
-        return read_choice(text, self.moves_of(seat))
+        return parse_move(text, self.moves_of(seat))
 
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
@@ -158,32 +159,14 @@ def message(text: str) -> str:
     'I have "rock".'
     >>> message("[say: hello]"), message("<think>lie</think> [say: I have [paper]]")
     ('hello', 'I have [paper]')
-    >>> message("[say: a] or rather [say: b]")
+    >>> message("[say: a] or rather [say: b].")
     'b'
     """
     said = spoken(text).rstrip()
-    tagged = [mark for mark in marks(said, ("message",)) if mark.tag]
-    labelled = list(_SAY.finditer(said)) if said.endswith("]") else []
-    if labelled:
-        said = said[labelled[-1].end() : -1]
+    tagged = marks(said, ("message",), brackets=False)
+    labelled, end = list(_SAY.finditer(said)), said.rfind("]")
+    if labelled and labelled[-1].end() <= end:
+        said = said[labelled[-1].end() : end]
     elif tagged:
         said = tagged[-1].text
     return " ".join(visible(said).split())[:MESSAGE_LENGTH]
-
-
-def read_choice(text: str, legal: Sequence[str]) -> Parse:
-    """Read a choice: `[A]`, `<action>A</action>`, `<proposal>5</proposal>` or `<A>` at the end.
-
-    >>> read_choice("I keep half. <proposal>5</proposal>", ["0", "5"]).move
-    '5'
-    >>> read_choice("So <b>", ["A", "B"]).move
-    'B'
-    """
-    said = spoken(text).rstrip()
-    found = marks(said, _CHOICE_TAGS)
-    if found and found[-1].tag and found[-1].end == len(said):
-        return parse_move(answer(found[-1].text.strip()), legal)
-    bare = _BARE.search(said)
-    if bare and normalise(bare[1]) in map(normalise, legal):
-        return parse_move(answer(bare[1]), legal)
-    return parse_move(text, legal)

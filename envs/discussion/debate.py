@@ -14,8 +14,7 @@ References    random 0.1 (one digit in ten), oracle 1
 The synchronous debate of Du et al. (arXiv 2305.14325), with the options of MARTI. The order in
 which others are quoted is drawn anew for every reader; they are not named, so that nobody is
 believed for a name. A tie of the vote goes to the answer of the seat that comes first. A reply
-without an answer is a matter of the illegal-move policy: `forfeit` ends the debate, `penalty`
-charges 0.1 and goes on without that answer.
+without an answer is a vote for nothing: it earns its author nothing and costs the others nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from pydantic import Field
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import simultaneous
-from coevo.envs.core.parsing import Parse, Status
 from coevo.envs.core.protocol import All, Pay, Protocol
 from coevo.envs.core.task import Replies
 from coevo.envs.discussion.question_env import (
@@ -46,8 +44,6 @@ from coevo.envs.discussion.question_env import (
     shown,
 )
 from coevo.envs.questions import normalised
-
-NO_ANSWER = "the reply gives no final answer, such as [answer]"
 
 
 @config
@@ -79,9 +75,8 @@ class Debate(QuestionTask[DebateConfig]):
         self._rounds: list[dict[str, Turn]] = []
         self._quotes: dict[str, list[Turn]] = {}
         for _ in range(self.rounds):
-            yield All(self.seats, read=self._answer)
-            latest = {turn.agent: turn for turn in self.turns}  # a second attempt overwrites
-            self._rounds.append({seat: latest[seat] for seat in self.seats})
+            yield All(self.seats, read=lambda text: self.final(text) or "")
+            self._rounds.append({turn.agent: turn for turn in self.turns[-self.size :]})
             if len(self._rounds) < self.rounds:
                 self._quotes = {seat: self._dealt(seat, rng) for seat in self.seats}
         if self.config.pay == "own":
@@ -89,16 +84,11 @@ class Debate(QuestionTask[DebateConfig]):
         else:
             yield Pay(dict.fromkeys(self.seats, self._vote_score(-1)))
 
-    def _answer(self, text: str) -> Parse:
-        """Return the final answer of a reply; a reply without one is not legal."""
-        found = self.final(text)
-        if found is None:
-            return Parse(None, Status.UNPARSABLE, NO_ANSWER)
-        return Parse(found, Status.LEGAL)
-
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
         self.note_answer(turn)
+        if turn.answer is None:
+            self.note_unread(turn)
         self.note_foreign(turn, "answer")
 
     def expert(self, seat: str, skill: float) -> Replies:

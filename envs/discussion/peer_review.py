@@ -113,8 +113,14 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
         if turn.role == "solver":
             turn.answer = final_answer(said, self.question.kind)
             turn.verified = self.source.grade(self.question, turn.answer)
+            if turn.answer is None:
+                self.note_unread(turn)
         else:
-            turn.answer = read_verdict(said) if turn.role == "evaluator" else read_score(said)
+            read = read_verdict(said) if turn.role == "evaluator" else read_score(said)
+            turn.answer = read.move
+            asked = turn.role == "scorer" or not self._scored  # else a verdict is no duty
+            if asked and not read.ok:
+                self.note_unread(turn, read)
 
     # ---- Prompts ---------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import numpy as np
 from coevo.envs.core.config import config
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.parsing import answer, parse_move
+from coevo.envs.core.parsing import Parse, answer, parse_move
 from coevo.envs.core.protocol import ProtocolTask
 from coevo.envs.core.quoting import quote, quote_line
 from coevo.envs.core.task import Replies
@@ -75,6 +75,12 @@ class QuestionTask(ProtocolTask[C]):
         """Note the answer that a turn gives, and whether it is right."""
         turn.answer = self.final(turn.text)
         turn.verified = self.source.grade(self.question, turn.answer)
+
+    def note_unread(self, turn: Turn, read: Parse | None = None) -> None:
+        """Note that a reply does not say what it was asked for, and what it came close to."""
+        turn.notes["unread"] = True
+        if read is not None and read.miss is not None:
+            turn.notes["miss"] = str(read.miss)
 
     def note_foreign(self, turn: Turn, *own: str) -> None:
         """Note the tags of other roles in a reply; they are text without effect."""

@@ -1,37 +1,37 @@
 """What a reply says in its marks: scores and verdicts.
 
-Every mark has the form of a tag (`<score>3</score>`) and the short house form: the last thing of
-the reply in square brackets. Both are read in both prompt styles. The last mark counts (see
-`coevo.envs.core.parsing`), as a reply may weigh others before it decides.
+Every mark has the form of a tag (`<score>3</score>`) and the short house form, square brackets.
+Both are read in both prompt styles, by the rule for moves (`coevo.envs.core.parsing`).
 """
 
 from __future__ import annotations
 
-from coevo.envs.core.parsing import bracketed, last_mark
+import re
+
+from coevo.envs.core.parsing import Parse, parse_move
 
 SCORES = ("1", "2", "3")
 """1: a named mistake is fatal; 2: small real mistakes, answer unaffected; 3: fully correct."""
 VERDICTS = ("right", "wrong")
+_AT_THE_END = re.compile(r"\[[^\[\]\n]{1,200}\]\s*\Z")
 
 
-def read_score(said: str) -> str | None:
+def read_score(said: str) -> Parse:
     """Read a score from 1 to 3; anything else is no score.
 
-    >>> read_score("<score>3</score>"), read_score("fine [2]"), read_score("[4]")
-    ('3', '2', None)
+    >>> [read_score(said).move for said in ("<score>3</score>", "fine: [2].", "[4]")]
+    ['3', '2', None]
     """
-    found = _mark(said, "score")
-    return found if found in SCORES else None
+    return parse_move(said, SCORES, ("score",))
 
 
-def read_verdict(said: str) -> str | None:
-    """Read whether an evaluation calls the solution right or wrong; None where it says neither.
+def read_verdict(said: str) -> Parse:
+    """Read whether an evaluation calls the solution right or wrong.
 
-    >>> read_verdict("It should be 9. [wrong]"), read_verdict("I like it.")
+    >>> read_verdict("It should be 9. [wrong]").move, read_verdict("I like it.").move
     ('wrong', None)
     """
-    found = (_mark(said, "verdict") or "").casefold()
-    return found if found in VERDICTS else None
+    return parse_move(said, VERDICTS, ("verdict",))
 
 
 def without_mark(said: str) -> str:
@@ -40,10 +40,6 @@ def without_mark(said: str) -> str:
     >>> without_mark("It should be 9. [wrong]")
     'It should be 9.'
     """
-    inside = bracketed(said)
-    return said.strip() if inside is None else said.rstrip()[: -len(inside) - 2].strip()
-
-
-def _mark(said: str, tag: str) -> str | None:
-    found = last_mark(said, (tag,))
-    return found.text.strip() if found else None
+    said = said.rstrip()
+    found = _AT_THE_END.search(said, max(0, len(said) - 300))
+    return said[: found.start()].strip() if found else said.strip()

@@ -11,8 +11,8 @@ Ends          when the verifier approves, or after `loops` solutions; the last i
 Options       questions="digits": see coevo.envs.questions; loops=2; penalty=0.1
 References    random 0.1 (one digit in ten), oracle 1
 
-The orchestration of Dr. MAS for mathematics. A verdict that can't be read counts as approval, so
-the episode goes on with what there is; it is counted in the outcome, and costs its author the
+The orchestration of Dr. MAS for mathematics. A verdict that cannot be read
+approves nothing: the solver tries again. It is counted in the outcome, and costs its author the
 penalty. No reply is illegal. Whether the verdict was right is on record, and no seat sees it.
 """
 
@@ -26,7 +26,7 @@ import numpy as np
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import last_mark
+from coevo.envs.core.parsing import Parse, parse_move
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies
 from coevo.envs.discussion.question_env import (
@@ -46,15 +46,13 @@ SOLVER, VERIFIER = "solver_0", "verifier_0"
 APPROVE, REJECT = "approve", "reject"
 
 
-def verdict(text: str) -> str | None:
-    """Read the verdict of a reply; None where its last mark is none.
+def verdict(text: str) -> Parse:
+    """Read the verdict of a reply.
 
-    >>> verdict("Line 2 is wrong. <verify> Reject </verify>"), verdict("[approve]"), verdict("ok")
-    ('reject', 'approve', None)
+    >>> verdict("Line 2 is wrong. <verify> Reject </verify>").move, verdict("ok").move
+    ('reject', None)
     """
-    mark = last_mark(text, ("verify",))
-    said = mark.text.strip().lower() if mark else ""
-    return said if said in (APPROVE, REJECT) else None
+    return parse_move(text, (APPROVE, REJECT), ("verify",))
 
 
 @config
@@ -82,7 +80,7 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
             yield from self._placed(self._solutions)
             if len(self._solutions) == self.config.loops:
                 break
-            said = yield One(VERIFIER, read=lambda text: verdict(text) or APPROVE)
+            said = yield One(VERIFIER, read=lambda text: verdict(text).move or "")
             yield from self._placed(self._verdicts)
             approved = said == APPROVE
         yield Pay(dict.fromkeys(self.seats, self.turns[self._solutions[-1]].verified or 0.0))
@@ -100,21 +98,25 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
         turn.about = before[-1] if before else -1
         if seat == SOLVER:
             self.note_answer(turn)
-            unread = turn.answer is None
+            if turn.answer is None:
+                self.note_unread(turn)
             self.note_foreign(turn, "answer")
         else:
-            unread = self._judge(turn)
+            self._judge(turn)
             self.note_foreign(turn, "verify")
-        if unread:
-            turn.notes["unread"] = True
 
-    def _judge(self, turn: Turn) -> bool:
-        """Note a verdict and whether it is right; tell whether it could not be read."""
+    def _judge(self, turn: Turn) -> None:
+        """Note a verdict and whether it is right; one that cannot be read is wrong."""
         said = verdict(turn.text)
-        right = (self._right(self._solutions[-1])) == ((said or APPROVE) == APPROVE)
-        turn.notes["verdict"] = said or f"{APPROVE} (unread)"
-        turn.verified = float(right)
-        return said is None
+        turn.notes["verdict"] = said.move or "unread"
+        right = self._right(self._solutions[-1]) == (said.move == APPROVE)
+        turn.verified = float(said.ok and right)
+        if not said.ok:
+            self.note_unread(turn, said)
+
+    @property
+    def _rejected(self) -> bool:
+        return self.turns[self._verdicts[-1]].move == REJECT
 
     def _right(self, place: int) -> bool:
         return (self.turns[place].verified or 0.0) >= 0.5
@@ -153,7 +155,8 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
             return asked
         if seat == SOLVER:
             review = quoted(self.turns[self._verdicts[-1]])
-            return f"{VERIFIER} rejected solution {len(self._verdicts)}:\n{review}\nTry again."
+            said = "rejected" if self._rejected else "did not approve"
+            return f"{VERIFIER} {said} solution {len(self._verdicts)}:\n{review}\nTry again."
         turn = self.turns[self._solutions[-1]]
         head = f"Solution {len(self._solutions)} of {SOLVER} (final answer: {shown(turn.answer)}):"
         told = f"{head}\n{quoted(turn)}\nYour verdict?"
@@ -165,7 +168,8 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
             return f"Solve: {asked} Reply [answer]."
         said = shown(self.turns[self._solutions[-1]].answer)
         if seat == SOLVER:
-            return f"Solve: {asked} Rejected: {said}. Reply [answer]."
+            how = "Rejected" if self._rejected else "Not approved"
+            return f"Solve: {asked} {how}: {said}. Reply [answer]."
         return f"Verify: {asked} Solver: {said}. Reply [{APPROVE}] or [{REJECT}]."
 
     def draw(self) -> str:

@@ -24,7 +24,7 @@ from coevo.envs.core.chat import Chat, Message
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import simultaneous
-from coevo.envs.core.parsing import answer, told_how
+from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.settings import PromptStyle
 from coevo.envs.core.task import Replies, Task, mostly
 from coevo.envs.games.moves import Moves, know_moves, known_moves
@@ -233,7 +233,8 @@ class OpenSpielTask(Task[OpenSpielConfig]):
 
     def _extend(self, chat: list[Message], state: pyspiel.State, player: int) -> None:
         if not chat:
-            chat.append(Message(role="system", content=told_how(self.rules_text(player))))
+            rules = f"{self.rules_text(player)}\n{ANSWER_FORMAT}"
+            chat.append(Message(role="system", content=rules))
         chat.append(Message(role="user", content=self.turn_text(state, player)))
 
     # ---- Task -------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 r"""From a reply to its final answer, and from two answers to whether they agree.
 
-Forms that are read: \boxed{4}, <answer>4</answer>, and [4] at the very end, which is the form of
-the terse prompts. Where several stand in a reply, the one that ends last counts; in mathematics,
-where brackets have a meaning of their own, they count only if nothing else is there. For questions
-about numbers, the last number of a reply that has none of these is its answer.
+Forms that are read: \boxed{4}, <answer>4</answer>, and [4], which is the form of the terse prompts.
+Where several stand in a reply, the one that ends last counts; in mathematics, where brackets have
+a meaning of their own, they count only if nothing else is there. Of a reply that has none of these,
+what stands behind `answer:` or `the answer is` counts; for questions about numbers its last number.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 
-from coevo.envs.core.parsing import bracketed, marks, normalise, spoken
+from coevo.envs.core.parsing import heard, marks, normalise
 
 LONGEST = 2000
 """Characters of an answer that are looked at; gold answers are far shorter."""
@@ -22,6 +22,7 @@ NUMERIC = ("number", "mathematics", "math")
 """Kinds whose answer may be the last number of a reply."""
 
 _LABEL = re.compile(r"\A\s*(?:final\s+)?answer\s*:\s*", re.IGNORECASE)
+_BEHIND = re.compile(r"\banswer(?:[\"'*_]{0,4}:| is\b:?)([^\n]{1,2000})", re.IGNORECASE)
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d{1,40})"
 _NUMBER = re.compile(
     rf"(?<![\w.])[-+]?{_DIGITS}(?!\d)(?:\.\d{{1,40}}(?!\d))?(?:/\d{{1,40}}(?!\d))?"
@@ -41,19 +42,19 @@ def final_answer(text: str, kind: str = "text") -> str | None:
 
     >>> final_answer(r"So \boxed{\frac{1}{2}}."), final_answer("I say [ 7 ]")
     ('\\frac{1}{2}', '7')
-    >>> final_answer("It is 3, no, 1,200.", "number"), final_answer("Paris")
-    ('1,200', None)
+    >>> final_answer("It is 3, no, 1,200.", "number"), final_answer("Paris"), final_answer("[a]!")
+    ('1,200', None, 'a')
     """
-    said = spoken(text)
-    found = [(m.end, m.text) for m in marks(said, ("answer",)) if m.tag][-1:]
+    said = heard(text)
+    found = [(m.end, m.text) for m in marks(said, ("answer",), brackets=False)][-1:]
     boxed, end = _box(said)
     if boxed is not None:
         found.append((end, boxed))
-    inside = bracketed(said)
-    if inside is not None and not (found and kind in ("mathematics", "math")):
-        found.append((len(said), inside))
+    if not (found and kind in ("mathematics", "math")):
+        inside = [(m.end, m.text) for m in marks(said, ()) if _may_answer(m.text, kind)]
+        found += inside[-1:]
     if not found:
-        return _last_number(said) if kind in NUMERIC else None
+        return _last_number(said) if kind in NUMERIC else _labelled(said)
     answer = max(found)[1]
     inner = _box(answer)[0]
     answer = _LABEL.sub("", answer if inner is None else inner).strip()
@@ -155,6 +156,25 @@ def _braced(text: str, start: int) -> tuple[str, int] | None:
         if depth == 0:
             return text[start + 1 : at], at + 1
     return None
+
+
+def _may_answer(inside: str, kind: str) -> bool:
+    """Return whether brackets may hold an answer; where a number is asked for, words are a remark.
+
+    >>> _may_answer("see above", "number"), _may_answer("see above", "text")
+    (False, True)
+    """
+    return kind not in NUMERIC or any(c.isdigit() for c in inside)
+
+
+def _labelled(said: str) -> str | None:
+    """Return what stands behind the last `answer:` or `the answer is`, to the end of its line.
+
+    >>> _labelled("**Final answer:** Paris."), _labelled("Paris it is.")
+    ('Paris', None)
+    """
+    found = _BEHIND.findall(said)
+    return found[-1].strip(_EDGES)[:LONGEST] or None if found else None
 
 
 def _last_number(text: str) -> str | None:

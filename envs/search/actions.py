@@ -1,6 +1,6 @@
 """What a seat of a search task does with a reply: search, answer, ask; in tags or in brackets.
 
-    <search>mayor of Dalu</search>   or, as the last thing of the reply,   [search: mayor of Dalu]
+    <search>mayor of Dalu</search>   or   [search: mayor of Dalu]
 
 The last mark counts, as everywhere (`parsing`); tags that belong to others are no action, they are
 counted and reported with the turn.
@@ -68,7 +68,7 @@ def read_action(reply: str, kinds: Collection[str]) -> Action:
 
 def _last(said: str, kinds: Collection[str]) -> tuple[str, str] | None:
     """Return kind and text of the last mark that names a kind."""
-    for mark in reversed(marks(said, kinds, longest=len(said))):
+    for mark in reversed(marks(said, kinds)):
         if mark.tag:
             return mark.tag, mark.text
         label, colon, text = mark.text.partition(":")

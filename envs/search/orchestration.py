@@ -1,29 +1,26 @@
 """What router, searcher and answerer say, as they say it: verdicts, queries, answers.
 
-Both forms are read in both prompt styles: tags, as in the full protocol, and square brackets at
-the end of the reply, as in the terse one. What an agent thinks (`<think>`) is not read.
+Both forms are read in both prompt styles: tags, as in the full protocol, and square brackets, as in
+the terse one. What an agent thinks (`<think>`) is not read.
 """
 
 from __future__ import annotations
 
 import re
 
-from coevo.envs.core.parsing import last_mark
+from coevo.envs.core.parsing import Parse, last_mark, parse_move
 
-LONGEST = 420
-"""Characters of brackets that are read, the label among them."""
 _TAGS = frozenset({"verify", "search", "answer", "information", "question"})
 _TAG = re.compile(r"</?([a-z_]{2,20})>", re.IGNORECASE)
 
 
-def verdict(text: str) -> str | None:
-    """Read whether the router has enough; None for none.
+def verdict(text: str) -> Parse:
+    """Read whether the router has enough.
 
-    >>> verdict("<verify>No</verify>"), verdict("We know it. [yes]"), verdict("perhaps")
-    ('no', 'yes', None)
+    >>> [verdict(said).move for said in ("<verify>No</verify>", "Known: [yes].", "perhaps")]
+    ['no', 'yes', None]
     """
-    said = (_content(text, "verify") or "").lower()
-    return said if said in ("yes", "no") else None
+    return parse_move(text, ("yes", "no"), ("verify",))
 
 
 def query(text: str) -> str | None:
@@ -55,7 +52,7 @@ def foreign_tags(text: str, own: str) -> list[str]:
 
 def _content(text: str, tag: str) -> str | None:
     """Return what the last mark of a reply holds, without the label that brackets may carry."""
-    mark = last_mark(text, (tag,), longest=LONGEST)
+    mark = last_mark(text, (tag,))
     if mark is None:
         return None
     label, colon, rest = mark.text.partition(":")

@@ -236,7 +236,7 @@ class SearchRouter(ProtocolTask[SearchRouterConfig]):
 def _content(seat: str, text: str) -> str | None:
     """Read what this seat had to say; None where it cannot be read."""
     if seat == ROUTER:
-        return orchestration.verdict(text)
+        return orchestration.verdict(text).move
     return orchestration.query(text) if seat == SEARCHER else orchestration.answer(text)
 
 

@@ -160,6 +160,16 @@ class CausalGameTask(Society[CausalGameConfig]):
         best = SEE if reply.level == SEE else _worded(reply, follow)
         return mostly(moves, {best: 1.0}, skill)
 
+    def hide(self, seat: str, rng: np.random.Generator) -> bool:
+        """Draw the cause among those that agree with what the seat knows."""
+        leans, odds = self.game.leans_US, self.game.odds_U.copy()
+        if self.committed is not None:
+            acted = [self.committed.action_of[lead] == self.action for lead in leans[:, 0]]
+            seen = leans[:, 1] == leans[self.cause, 1] if self.looked else True
+            odds = odds * acted * seen
+        self.cause = int(rng.choice(len(odds), p=odds / odds.sum()))
+        return True
+
     def info(self, seat: str) -> dict[str, Any]:
         lead, follow = self.game.names
         found = {

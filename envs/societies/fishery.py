@@ -102,6 +102,7 @@ class Fishery(Society[FisheryConfig]):
         steps = [c.regrowth.grown(s, c.capacity) - s for s in range(c.capacity + 1)]
         most = (c.stock or c.capacity) + (c.months - 1) * max(steps)
         worst = 0.0 if c.fine is None else c.fine.cost + c.fine.fine * (c.fishers - 1)
+        self.lasts = c.months
         self.payoff_range = (-c.months * worst, float(most))
 
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:

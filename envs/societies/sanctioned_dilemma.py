@@ -83,6 +83,7 @@ class SanctionedDilemma(Society[SanctionedDilemmaConfig]):
         self.punishments = [m for m in found if isinstance(m, Punishment)]
         edges = [self.game.range, *(m.bounds() for m in self.punishments)]
         low, high = (sum(edge) for edge in zip(*edges, strict=True))
+        self.lasts = config.rounds
         self.payoff_range = (config.rounds * low, config.rounds * high)
 
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:

@@ -23,6 +23,14 @@ class Society(ProtocolTask[C]):
     round = 0
     """Number of the round, from 0."""
 
+    lasts = 0
+    """Rounds that are paid one by one; 0 where what was paid may be lost again."""
+
+    def worst_left(self, seat: str, earned: float) -> float:
+        if not self.lasts:
+            return super().worst_left(seat, earned)
+        return min(0.0, self.payoff_range[0]) * (1 - self.round / self.lasts)
+
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
         turn.round = self.round

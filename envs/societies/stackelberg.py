@@ -80,6 +80,7 @@ class Stackelberg(Society[StackelbergConfig]):
         self.best = best_on_grid(self.game, config.steps)
         self.value = stackelberg(self.game).leader
         low, high = self.game.range
+        self.lasts = config.rounds
         self.payoff_range = (config.rounds * low, config.rounds * high)
         self.zero_sum = self.game.zero_sum
 

@@ -7,6 +7,7 @@ Action        planner: text ending in a precision, e.g. [0.8]; citizen: ending i
 Reward        citizen: minus `error_cost` if its action is not the state. Planner, for each citizen:
               minus the cost of the precision, and minus `error_cost` for a wrong action
               (altruistic) or a bad one (biased)
+              all of it is paid at the end: earlier pay would tell the planner the state
 Ends          after the last citizen
 Options       see the arguments; prior: public belief at the start that the state is good
 References    mean payoff of all seats by default: random -1.89, the best altruistic planner with
@@ -90,6 +91,7 @@ class Steering(Society[SteeringConfig]):
         self.belief = c.prior
         self.history: list[tuple[str, str]] = []
         self.errors = 0
+        lost = dict.fromkeys(self.seats, 0.0)
         for number, citizen in enumerate(self.citizens):
             self.round = number
             self.precision: str | None = None
@@ -102,8 +104,9 @@ class Steering(Society[SteeringConfig]):
                 up, down = updated(self.belief, q)
                 self.belief = float(up if action == ACTIONS[0] else down)
             self.history.append((self.precision, action))
-            planner = -float(c.of_precision(q)) - c.error_cost * minded
-            yield Pay({PLANNER: planner, citizen: -c.error_cost * wrong})
+            lost[PLANNER] += float(c.of_precision(q)) + c.error_cost * minded
+            lost[citizen] += c.error_cost * wrong
+        yield Pay({seat: -cost for seat, cost in lost.items()})
 
     @property
     def signal(self) -> str:
@@ -123,6 +126,18 @@ class Steering(Society[SteeringConfig]):
         if informative(self.belief, self.precisions[str(self.precision)]):
             best = self.signal
         return mostly(ACTIONS, {best: 1.0}, skill)
+
+    def hide(self, seat: str, rng: np.random.Generator) -> bool:
+        """Draw the state, but keep the signal of the citizen who acts now."""
+        signal = None if seat == PLANNER else self.signal
+        sure = self.precision is not None and self.precisions[self.precision] == 1
+        if signal is not None and sure:
+            return False
+        self.good = bool(rng.random() < 0.5)
+        self.luck = rng.random(len(self.citizens))
+        while signal is not None and self.signal != signal:
+            self.luck[self.round] = rng.random()
+        return True
 
     def info(self, seat: str) -> dict[str, Any]:
         found = {**super().info(seat), "belief": self.belief, "history": list(self.history)}
@@ -188,7 +203,8 @@ class Steering(Society[SteeringConfig]):
         return f"Good or bad? {known} Signal {self.signal}, right with {self.precision}. {ask}"
 
     def draw(self) -> str:
-        lines = [f"the state is {ACTIONS[0] if self.good else ACTIONS[1]}"]
+        luck = " ".join(f"{number:.2f}" for number in self.luck)
+        lines = [f"the state is {ACTIONS[0] if self.good else ACTIONS[1]}; luck of signals: {luck}"]
         lines += [
             f"{a}: {move}, precision {q}"
             for a, (q, move) in zip(self.citizens, self.history, strict=False)

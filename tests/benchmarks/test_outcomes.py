@@ -68,7 +68,7 @@ GOOFSPIEL = "coevo/goofspiel-v0"
     ],
 )
 def test_forfeits_of_seats_that_move_at_once(replies, results, scores):
-    env = make(GOOFSPIEL)
+    env = make(GOOFSPIEL, illegal="forfeit")
     env.reset(seed=0)
     for reply in replies:
         env.step(reply)

@@ -91,7 +91,8 @@ def test_a_retry_in_a_simultaneous_round_keeps_the_reply_of_the_other():
 def test_a_forfeit_ends_the_play_with_its_round():
     players = {"bad": FixedTextAgent("hm"), "p": Policy()}
     match = EpisodeSpec(0, {"player_0": "bad", "player_1": "p"})
-    (episode,) = rollout("coevo/goofspiel-v0", [match], players, TERSE)
+    options = {**TERSE, "illegal": "forfeit"}
+    (episode,) = rollout("coevo/goofspiel-v0", [match], players, options)
     assert episode.stop is StopReason.FORFEIT and episode.offenders == ("player_0",)
     assert [t.player for t in episode.turns] == ["bad", "p"], (
         "the other seat moved at the same time"

@@ -83,7 +83,7 @@ def starts(margin: float) -> dict[str, dict[str, float]]:
             )
             right = said == question.answer
             for verdict in REPLIES["evaluator"]:
-                review = _turn("evaluator", verdict, read_verdict(verdict))
+                review = _turn("evaluator", verdict, read_verdict(verdict).move)
                 fine = review.answer == "right"
                 logits = (
                     margin * (not right) + SWAY * (not fine),

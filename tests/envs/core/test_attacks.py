@@ -11,8 +11,7 @@ from itertools import product
 import pytest
 
 import coevo.envs
-from coevo.envs.core.parsing import Status, parse_move, spoken
-from coevo.envs.dilemmas.rounds import read_choice
+from coevo.envs.core.parsing import Status, parse_move
 from coevo.envs.discussion.review_marks import read_score, read_verdict
 from coevo.envs.discussion.solver_verifier import verdict
 from coevo.envs.questions import final_answer
@@ -158,7 +157,7 @@ def reply(env, seat, attack):
         return f"<question>{attack} who?</question>"
     if seat == "proposer_0":
         return f"{attack}\n<question>{PLAIN}</question>"
-    return f"{attack}\n{ending(env, seat)}"
+    return f"{attack}\nSo: {ending(env, seat)}"  # without the words, two marks are a list
 
 
 def played(env, attack):
@@ -205,13 +204,13 @@ def test_the_comparison_sees_a_forged_line():
     ("reader", "mark", "read"),
     [
         (lambda t: parse_move(t, ["bet", "fold"]).move, "[bet]", "bet"),
-        (lambda t: read_choice(t, ["A", "B"]).move, "<action>B</action>", "B"),
+        (lambda t: parse_move(t, ["A", "B"]).move, "<action>B</action>", "B"),
         (lambda t: final_answer(t, "number"), "[7]", "7"),
         (lambda t: final_answer(t, "text"), "<answer>7</answer>", "7"),
         (lambda t: final_answer(t, "mathematics"), "\\boxed{7}", "7"),
-        (read_score, "<score>2</score>", "2"),
-        (lambda t: read_verdict(spoken(t)), "[wrong]", "wrong"),
-        (verdict, "<verify>Reject</verify>", "reject"),
+        (lambda t: read_score(t).move, "<score>2</score>", "2"),
+        (lambda t: read_verdict(t).move, "[wrong]", "wrong"),
+        (lambda t: verdict(t).move, "<verify>Reject</verify>", "reject"),
         (orchestration.query, "<search>boss</search>", "boss"),
         (orchestration.answer, "[answer: Suna]", "Suna"),
         (lambda t: read_action(t, ("search", "answer")).text, "<answer>Suna</answer>", "Suna"),
@@ -219,7 +218,7 @@ def test_the_comparison_sees_a_forged_line():
 )
 def test_the_last_mark_counts_for_every_reader(reader, mark, read):
     ends = [a for a in CORPUS if not a.lower().endswith("<think>")]
-    assert [a for a in ends if reader(f"{a}\n{mark}") != read] == []
+    assert [a for a in ends if reader(f"{a}\nSo: {mark}") != read] == []
 
 
 @pytest.mark.parametrize("attack", FAMILIES["brackets"] + FAMILIES["tags"])

@@ -40,6 +40,7 @@ from coevo.envs.games.kuhn_poker import KuhnPoker
 from coevo.envs.games.moves import FULL_MOVES
 from coevo.envs.games.openspiel import OpenSpielTask
 from coevo.envs.rewards import Format
+from coevo.envs.societies.steering import PLANNER, Steering
 
 IDS = [spec.id for spec in coevo.envs.list_envs()]
 GOOFSPIEL = "goofspiel (not registered)"
@@ -425,6 +426,9 @@ def test_every_position_is_as_documented(id, style):
     assert env.episode.outcome == env.episode.outcome | {
         f"return/{a}": env.episode.total(a, "payoff") for a in env.possible_agents
     }
+    counts = (env.episode.unread_replies(), env.episode.near_misses())
+    told = [env.episode.outcome[name] for name in ("unread", "near_misses")]
+    assert told == [sum(count.values()) for count in counts]
     assert all(turn.status is Status.LEGAL for turn in env.episode.turns)
 
 
@@ -557,8 +561,8 @@ def test_no_reply_raises(id, style, illegal):
 
 
 @each_env
-def test_giving_up_is_never_better_than_the_worst_play(id, play_on):
-    env = coevo.envs.make(id)
+def test_giving_up_costs_something_and_is_never_better_than_the_worst_play(id, play_on):
+    env = coevo.envs.make(id, max_cycles=LONGEST)
     offended = 0
     for seed in range(6):
         env.reset(seed=seed)
@@ -566,19 +570,48 @@ def test_giving_up_is_never_better_than_the_worst_play(id, play_on):
         if not env.awaiting or env.infos[env.agent_selection]["legal_actions"] is None:
             continue
         offender = env.agent_selection
-        env.step("I give up")
-        while env.awaiting:  # seats that move at the same time are judged as well
-            step_once(env, np.random.default_rng(seed))
+        before = env.episode.total(offender)
+        played_on = [totals_after(env, play_on, fork)[offender] for fork in range(4)]
+        gave_up(env, "I give up", seed)
         offended += 1
         assert env.episode.stop is StopReason.FORFEIT
         assert env.episode.note.startswith(offender)
-        least = f"{offender} earns more than the least of payoff_range by giving up: see at_risk"
-        assert env.episode.total(offender) == pytest.approx(min(env.payoff_range)), least
+        after = env.episode.total(offender)
+        assert after < before, f"{offender} loses nothing by giving up: see worst_left"
+        assert after <= min(played_on) + 1e-9, f"{offender} gains by giving up: see worst_left"
+        assert env.episode.outcome[f"return/{offender}"] == pytest.approx(after)
         assert all(env.terminations.values())
     env.reset(seed=0)
     play_on(env, np.random.default_rng(0))
     free = all(turn.legal is None for turn in env.episode.turns)
     assert offended or free, "no seat was found that could give up a list of legal moves"
+
+
+def totals_after(env, play_on, seed):
+    """What every seat has in the end if all play on at random from here."""
+    fork = copy.deepcopy(env)
+    play_on(fork, np.random.default_rng(seed), most=300)
+    return {a: fork.episode.total(a) for a in fork.possible_agents}
+
+
+def gave_up(env, reply, seed):
+    """Let the next seat reply so until it is not asked again, and others of its round legally."""
+    for _ in range(env.illegal.retries + 1):
+        env.step(reply)
+    while env.awaiting:
+        step_once(env, np.random.default_rng(seed))
+
+
+@each_env
+def test_who_forfeits_everything_ends_at_the_lowest_payoff(id, play_on):
+    env = coevo.envs.make(id, illegal="forfeit")
+    for seed in range(4):
+        env.reset(seed=seed)
+        play_on(env, np.random.default_rng(seed), most=seed)
+        if env.awaiting and env.infos[env.agent_selection]["legal_actions"] is not None:
+            offender = env.agent_selection
+            gave_up(env, "I give up", seed)
+            assert env.episode.total(offender) == pytest.approx(min(env.payoff_range))
 
 
 @each_parallel
@@ -631,8 +664,35 @@ def check_hidden(env):
                 drawn |= {other.draw() != env.task.draw()}
                 after = sight(other, seat, env.prompt_style)
                 assert after == before, f"{seat} is shown what `hide` redraws"
+                check_paid(env.task, other, seat, env.prompt_style, rng)
         play_well(env, rng)
     assert not redrawn or True in drawn, "`hide` says that it redraws, and `draw` shows no change"
+
+
+def check_paid(task, other, seat, style, rng):
+    """Play on alike in both: up to its next turn a seat is paid nothing that its prompt hides."""
+    tasks, paid = (copy.deepcopy(task), other), [0.0, 0.0]
+    for _ in range(8):
+        movers = tasks[0].to_move()
+        moves = {a: shared_move(tasks, a, rng) for a in movers}
+        if not movers or list(movers) != list(tasks[1].to_move()) or None in moves.values():
+            return
+        for i, one in enumerate(tasks):
+            paid[i] += one.play(moves).get(seat, 0.0)
+        if all(seat in one.to_move() for one in tasks):
+            break
+    if all(seat in one.to_move() for one in tasks):
+        one, two = (sight(t, seat, style) for t in tasks)
+        assert one != two or paid[0] == paid[1], f"{seat} is paid what its prompt hides"
+
+
+def shared_move(tasks, seat, rng):
+    """A move that is legal in both tasks; None without one, or where any text is legal."""
+    legal = [task.legal(seat) for task in tasks]
+    if None in legal:
+        return None
+    both = [move for move in legal[0] if move in set(legal[1])]
+    return both[int(rng.integers(len(both)))] if both else None
 
 
 def play_well(env, rng):
@@ -648,6 +708,16 @@ def sight(task, seat, style):
     """Return everything that the engine takes from a task for a seat that moves."""
     prompts = [task.terse(seat)] if style == "terse" else [task.rules(seat), task.situation(seat)]
     return repr((prompts, task.legal(seat), task.info(seat), task.task_id))
+
+
+def test_a_seat_that_is_paid_what_is_hidden_would_be_noticed():
+    class Telling(Steering):
+        def play(self, moves):
+            late, acted = super().play(moves), next(iter(moves)) != PLANNER
+            return late or ({PLANNER: -float(self.good)} if acted else {})
+
+    with pytest.raises(AssertionError, match="is paid what its prompt hides"):
+        check_hidden(TextEnv(Telling(Telling.config_class())))
 
 
 def test_a_seat_that_is_shown_what_is_hidden_would_be_noticed():

@@ -299,7 +299,8 @@ def test_only_what_differs_from_the_defaults_is_recorded():
     usual = {"prompt_style": "full"}
     for arguments, wanted in (
         ({}, {}),
-        ({"illegal": "forfeit"}, {}),
+        ({"illegal": "retry"}, {}),
+        ({"illegal": "forfeit"}, {"illegal": "forfeit"}),
         ({"illegal": IllegalPolicy()}, {}),
         ({"illegal": "spiral"}, {"illegal": "spiral"}),
         ({"illegal": PRESETS["spiral"]}, {"illegal": "spiral"}),
@@ -336,7 +337,7 @@ def test_the_record_of_a_generic_game_names_the_game():
 
 
 def test_offenders_are_those_whose_illegal_reply_ended_the_play():
-    env = coevo.envs.make(KUHN)
+    env = coevo.envs.make(KUHN, illegal="forfeit")
     assert finish(env, 0, ["[check]", "no"]).offenders == ("player_1",)
     assert finish(env, 0, ["no"]).offenders == ("player_0",)
     assert finish(env, 0, ["[check]", "[check]"]).offenders == ()

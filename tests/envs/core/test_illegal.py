@@ -13,7 +13,7 @@ import coevo.envs
 from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.envs.core.illegal import PRESETS, IllegalPolicy, Risk, illegal_policy
-from coevo.envs.core.parsing import Status
+from coevo.envs.core.parsing import ANSWER_FORMAT, Status
 
 KUHN = "coevo/kuhn_poker-v0"
 FIRST, SECOND = "player_0", "player_1"
@@ -36,13 +36,17 @@ def forfeit(illegal, *before):
     other = SECOND if offender == FIRST else FIRST
     assert env.episode.stop is StopReason.FORFEIT
     assert env.episode.total(offender, "illegal") == env.episode.total(offender)
+    assert env.episode.outcome[f"return/{offender}"] == env.episode.total(offender)
     return env.episode.total(offender), env.episode.total(other)
 
 
 PAID = [
     # preset, moves before, offender, other
+    ("retry", (), -2, 0),
+    ("retry", ("bet",), -2, 0),
     ("forfeit", (), -2, 0),
     ("forfeit", ("bet",), -2, 0),
+    ("strict", (), -2, 0),
     ("marshal", (), -11, 0),  # one chip in the pot, -1 - 10
     ("marshal", ("bet",), -11, 0),
     ("marshal", ("check",), -11, 0),
@@ -51,10 +55,10 @@ PAID = [
     ("spiral", ("check", "bet"), -1.5, 0.5),
     ("textarena", ("bet",), -1, 1),
     ("pettingzoo", ("bet",), -1, 0),
-    ({"penalty": -3, "others": "mirror"}, (), -3, 3),
-    ({"penalty": "worst", "others": "mirror"}, ("bet",), -2, 2),
+    ({"retries": 0, "penalty": -3, "others": "mirror"}, (), -3, 3),
+    ({"retries": 0, "penalty": "worst", "others": "mirror"}, ("bet",), -2, 2),
     ({"penalty": "at_risk", "surcharge": 4}, ("check",), -5, 0),
-    (IllegalPolicy(penalty=-0.25, others=0.125), (), -0.25, 0.125),
+    (IllegalPolicy(retries=0, penalty=-0.25, others=0.125), (), -0.25, 0.125),
 ]
 
 
@@ -80,8 +84,9 @@ def test_one_bad_reply_ends_the_game(preset):
     assert env.episode.note == 'player_0: "fold" is not a legal move now'
     assert env.terminations == {FIRST: True, SECOND: True}
     assert env.truncations == {FIRST: False, SECOND: False}
-    assert env.episode.outcome["return/player_0"] == 0, "the rules paid nothing"
-    assert env.infos[FIRST]["parse"] == {"move": None, "status": "illegal"}
+    paid = env.episode.total(FIRST)
+    assert env.episode.outcome["return/player_0"] == paid < 0, "what was paid and what is told"
+    assert env.infos[FIRST]["parse"]["move"] is None
 
 
 def test_textarena_asks_once_more_and_says_why():
@@ -139,8 +144,8 @@ AT_ONCE = [
     ("spiral", "[1]", "no", (0.5, -1.5)),
     ("spiral", "no", "no", (-1.5, -1.5)),
     ("pettingzoo", "no", "no", (-1, -1)),
-    ({"penalty": -3, "others": "mirror"}, "no", "[1]", (-3, 3)),
-    ({"penalty": -3, "others": "mirror"}, "no", "no", (-3, -3)),
+    ({"retries": 0, "penalty": -3, "others": "mirror"}, "no", "[1]", (-3, 3)),
+    ({"retries": 0, "penalty": -3, "others": "mirror"}, "no", "no", (-3, -3)),
 ]
 
 
@@ -159,12 +164,13 @@ def test_seats_that_move_at_once_are_all_judged(illegal, first, second, paid):
     bad = tuple(s for s, said in ((FIRST, first), (SECOND, second)) if said == "no")
     assert env.episode.offenders == bad
     assert [part.partition(":")[0] for part in env.episode.note.split("; ")] == list(bad)
-    assert env.episode.outcome["return/player_0"] == 0, "the moves of a broken round are not played"
+    assert all(env.episode.total(a, "payoff") == 0 for a in (FIRST, SECOND)), "no move was played"
+    assert env.episode.outcome["return/player_0"] == paid[0]
 
 
 def test_in_the_middle_of_a_play_each_offender_comes_down_to_the_lowest_payoff():
     game = "goofspiel(num_cards=4,returns_type=win_loss)"
-    env = coevo.envs.make("coevo/openspiel-v0", game=game)
+    env = coevo.envs.make("coevo/openspiel-v0", game=game, illegal="forfeit")
     env.reset(seed=1)
     for reply in ("[Bid 1]", "[Bid 2]"):
         legal = env.infos[env.agent_selection]["legal_actions"]
@@ -188,18 +194,19 @@ def test_a_replaced_move_ends_no_round():
     ]
 
 
-RISKS = {"b_0": Risk(worst=-2, at_risk=1), "c_0": Risk(worst=-4, at_risk=3)}
+RISKS = {"b_0": Risk(worst=-2, at_risk=1, rest=-2), "c_0": Risk(worst=-4, at_risk=3, rest=-1)}
 SEATS = ("a_0", "b_0", "c_0", "d_0")
 
 
 @pytest.mark.parametrize(
     ("preset", "paid"),
     [
+        ("retry", (0, -2, -1, 0)),
         ("forfeit", (0, -2, -4, 0)),
         ("marshal", (0, -11, -13, 0)),
         ("spiral", (0.5, -1.5, -1.5, 0.5)),
         ("textarena", (1, -1, -1, 1)),
-        ({"penalty": "worst", "others": "mirror"}, (3, -2, -4, 3)),
+        ({"retries": 0, "penalty": "worst", "others": "mirror"}, (3, -2, -4, 3)),
     ],
 )
 def test_two_offenders_of_four(preset, paid):
@@ -215,7 +222,7 @@ def test_two_offenders_of_four(preset, paid):
 )
 def test_mirrored_losses_sum_to_zero_as_long_as_anybody_is_left(out, worst, at_risk, penalty):
     policy = IllegalPolicy(penalty=penalty, others="mirror")
-    paid = policy.rewards(SEATS, dict.fromkeys(out, Risk(worst, at_risk)))
+    paid = policy.rewards(SEATS, dict.fromkeys(out, Risk(worst, at_risk, worst)))
     assert sum(paid.values()) == pytest.approx(0, abs=1e-6)
     assert len({paid[a] for a in SEATS if a not in out}) == 1
 
@@ -278,7 +285,7 @@ def test_only_mask_asks_samplers_for_legal_text():
 def test_a_mirrored_loss_sums_to_zero(others, surcharge, worst, at_risk, penalty):
     policy = IllegalPolicy(penalty=penalty, others="mirror", surcharge=surcharge)
     seats = tuple(f"player_{i}" for i in range(others + 1))
-    paid = policy.rewards(seats, {"player_0": Risk(worst, at_risk)})
+    paid = policy.rewards(seats, {"player_0": Risk(worst, at_risk, worst)})
     assert set(paid) == set(seats)
     assert sum(paid.values()) == pytest.approx(0, abs=1e-6)
     assert len({paid[a] for a in seats[1:]}) == 1
@@ -286,17 +293,54 @@ def test_a_mirrored_loss_sums_to_zero(others, surcharge, worst, at_risk, penalty
 
 def test_alone_nobody_shares_the_loss():
     policy = IllegalPolicy(penalty=-1.0, others="mirror")
-    assert policy.rewards(("solver_0",), {"solver_0": Risk(-5, 1)}) == {"solver_0": -1}
+    assert policy.rewards(("solver_0",), {"solver_0": Risk(-5, 1, -5)}) == {"solver_0": -1}
 
 
 def test_a_forfeit_takes_earlier_gains_back():
     """Total payoff, not the last payment, becomes the worst of the game."""
-    env = coevo.envs.make("coevo/openspiel-v0", game="goofspiel(num_cards=4,returns_type=win_loss)")
+    game = "goofspiel(num_cards=4,returns_type=win_loss)"
+    env = coevo.envs.make("coevo/openspiel-v0", game=game, illegal="forfeit")
     env.reset(seed=1)
     env.step("[" + env.infos[env.agent_selection]["legal_actions"][0] + "]")
     env.episode.turns[0].pay("payoff", {"player_1": 0.75})
     env.step("nonsense")
     assert env.episode.total("player_1") == env.payoff_range[0] == -1
+
+
+@pytest.mark.parametrize(("rounds", "earned"), [(1, 0), (3, 6), (10, 27)])
+def test_what_was_earned_before_stays_earned_by_default(rounds, earned):
+    env = coevo.envs.make("coevo/iterated_game-v0", rounds=rounds)
+    env.reset(seed=0)
+    for _ in range(2 * (rounds - 1)):
+        env.step("[A]")
+    env.step("no")
+    assert env.agent_selection == FIRST and env.awaiting, "it is asked once more"
+    for reply in ("no", "[A]"):
+        env.step(reply)
+    paid = env.episode.total(FIRST, "illegal")
+    assert paid == -0.1 * env.payoff_range[1], "no payoff is negative: a tenth of all"
+    assert env.episode.total(FIRST) == env.episode.outcome["return/player_0"] == earned + paid
+    assert env.episode.total(SECOND) == earned
+
+
+def test_a_retry_says_why_and_what_can_be_answered():
+    env = kuhn("retry")
+    for reply, why in (("[fold]", '"fold" is not a legal move now'), ("hm", "no legal move was")):
+        env.reset(seed=0)
+        env.step(reply)
+        told = env.chat(FIRST)[-1]["content"]
+        assert told.startswith(f"That was not accepted: {why}")
+        assert "Legal moves: [check], [bet]\n" in told
+        assert ANSWER_FORMAT in told
+    env = coevo.envs.make("coevo/chess-v0")
+    env.reset(seed=0)
+    env.step("checkmate!")
+    assert "[Nf3]" in env.chat("player_1")[-1]["content"]
+    blotto = coevo.envs.make("coevo/colonel_blotto-v0")
+    blotto.reset(seed=0)
+    blotto.step("all of them")
+    told = blotto.chat(FIRST)[-1]["content"]
+    assert "[0-0-10], " in told and "..., [10-0-0]" in told and len(told) < 600
 
 
 def test_a_policy_of_ones_own():
@@ -312,19 +356,20 @@ def test_policies_are_values():
     assert policy == IllegalPolicy(retries=2, penalty=-1)
     assert illegal_policy(policy) is policy
     assert pickle.loads(pickle.dumps(policy)) == copy.deepcopy(policy) == policy
-    assert illegal_policy({}) == PRESETS["forfeit"]
+    assert illegal_policy({}) == PRESETS["retry"]
 
 
 @pytest.mark.parametrize(
     ("given", "named"),
     [
         ({"retry": 1}, "'retries'"),
+        ({"reading": "strikt"}, "'lenient', 'strict', 'textarena', 'marshal' or 'spiral'"),
         ({"retries": -1}, "retries=-1"),
         ({"retries": 1.5}, "retries=1.5"),
         ({"then": "continue"}, "'forfeit' or 'random'"),
         ({"then": "random"}, "then='random'"),
         ({"then": "random", "penalty": "at_risk"}, "penalty='at_risk'"),
-        ({"penalty": "worse"}, "'worst' or 'at_risk' or a finite number"),
+        ({"penalty": "worse"}, "'rest' or 'worst' or 'at_risk' or a finite number"),
         ({"penalty": None}, "penalty=None"),
         ({"penalty": float("nan")}, "penalty=nan"),
         ({"others": "share"}, "'mirror' or a finite number"),
@@ -347,8 +392,8 @@ def test_an_unknown_preset_lists_the_near_ones():
 
 def test_presets_never_pay_the_offender_more_than_losing_by_the_rules():
     """But for the two that charge a fixed number, which is what their papers do."""
-    for name in ("forfeit", "marshal"):
+    for name in ("retry", "forfeit", "marshal"):
         for stake in np.linspace(0, 13, 5):
-            paid = PRESETS[name].rewards(("a_0", "b_0"), {"a_0": Risk(-stake, stake)})
+            paid = PRESETS[name].rewards(("a_0", "b_0"), {"a_0": Risk(-stake, stake, -stake)})
             assert paid["a_0"] <= -stake
             assert paid["b_0"] == 0

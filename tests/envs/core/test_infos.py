@@ -67,7 +67,7 @@ def test_a_retry_and_an_abandoned_episode_are_told():
 
 
 def test_seats_that_left_have_no_info():
-    env = started()
+    env = started(illegal="forfeit")
     env.step("nothing")
     gone = env.agent_selection
     env.last()

@@ -9,6 +9,7 @@ import pytest
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.parsing import ANSWER_FORMAT
 from coevo.envs.core.protocol import All, One, Pay, ProtocolTask
 from coevo.envs.core.task import NoArguments, mostly
 
@@ -65,7 +66,7 @@ def test_a_protocol_is_played_from_top_to_bottom():
     env = market()
     assert env.awaiting == ("a", "b")
     assert env.chat("b") == (
-        {"role": "system", "content": "You are b."},
+        {"role": "system", "content": f"You are b.\n{ANSWER_FORMAT}"},
         {"role": "user", "content": "Day 0, b, paid []. Bid? [0], [1]"},
     )
     env.step("[1]")

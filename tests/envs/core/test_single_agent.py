@@ -136,7 +136,7 @@ def test_a_penalty_arrives_with_the_step_that_earned_it():
 
 
 def test_a_forfeit_ends_the_play():
-    env = SingleAgentEnv(KUHN)
+    env = SingleAgentEnv(KUHN, illegal="forfeit")
     env.reset(seed=1)
     observation, reward, terminated, truncated, info = env.step("nonsense")
     assert (reward, terminated, truncated) == (-2, True, False)

@@ -11,9 +11,9 @@ from coevo.envs import make, spec
 from coevo.envs.core.config import components
 from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError, UnknownNameError
-from coevo.envs.core.parsing import Status
+from coevo.envs.core.parsing import Status, parse_move
 from coevo.envs.dilemmas.catalogue import Matrix, matrix_game
-from coevo.envs.dilemmas.rounds import message, read_choice
+from coevo.envs.dilemmas.rounds import message
 
 ID = "coevo/iterated_game-v0"
 
@@ -47,6 +47,8 @@ def test_it_ends_after_its_rounds_with_its_metrics():
     assert env.episode.stop is StopReason.FINISHED
     assert env.episode.outcome == pytest.approx(
         {
+            "unread": 0,
+            "near_misses": 0,
             "return/player_0": 4,
             "return/player_1": 9,
             "mean_payoff/player_0": 4 / 3,
@@ -254,19 +256,18 @@ def test_messages_are_read_in_both_forms(text, said):
         ("<A>", "A"),
         ("so <action> b </action>", "B"),
         ("<choice>B</choice>\n", "B"),
-        ("[A] or <B>", "B"),
+        ("[A] or <B>", None),
         ("<think>[A]</think> <b>", "B"),
         ("<C>", None),
         ("<think>", None),
-        ("</A>", None),
         ("<action>A</choice>", None),
-        ("<action>A</action> I think", None),
+        ("<action>A</action> I think", "A"),
         ("<think>never closed <A>", None),
-        ("A", None),
+        ("A", "A"),
     ],
 )
 def test_choices_are_read_in_all_forms(text, move):
-    assert read_choice(text, ["A", "B"]).move == move
+    assert parse_move(text, ["A", "B"]).move == move
 
 
 # ---- Replies without a choice -----------------------------------------------------------------
@@ -288,7 +289,7 @@ def test_the_papers_rule_counts_a_reply_without_a_choice_as_b():
 
 
 def test_otherwise_the_policy_decides():
-    env = played(["A?"])
+    env = played(["A?"], illegal="forfeit")
     assert env.episode.stop is StopReason.FORFEIT and env.episode.offenders == ("player_1",)
 
 

@@ -9,7 +9,6 @@ import pytest
 from coevo.envs import make
 from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.parsing import Status
 from coevo.envs.rewards import Format
 
 ID = "coevo/debate-v0"
@@ -120,29 +119,23 @@ def test_a_debater_cannot_speak_for_the_others():
     assert env.episode.outcome["foreign_tags"] == 1
 
 
-def test_no_answer_is_for_the_illegal_move_policy():
-    silent = ["7", "I pass", "7"]
-    ended = played(silent)
-    assert ended.episode.stop is StopReason.FORFEIT
-    assert ended.episode.offenders == ("debater_1",)
-    goes_on = played(silent, ["7", "who knows", "7"], illegal="penalty")
-    assert goes_on.episode.stop is StopReason.FINISHED
-    assert totals(goes_on, "illegal") == [0, -0.2, 0]
-    assert totals(goes_on, "payoff") == [1, 0, 1]
-    assert goes_on.episode.turns[1].status is Status.UNPARSABLE
-    assert goes_on.episode.illegal_replies("debater_1") == 2
-    assert goes_on.episode.outcome["agreement"] == pytest.approx(2 / 3)
-    nobody = played(["a", "b", "c"], ["a", "b", "c"], illegal="penalty", pay="vote")
-    assert totals(nobody, "payoff") == [0, 0, 0]
-
-
-def test_a_second_attempt_is_the_one_that_counts():
-    env = make(ID, illegal="textarena", prompt_style="terse")
-    env.reset(seed=0, options=ITEM)
-    for reply in ("hm", "[7]", "[3]", "[3]"):
+def test_an_abstention_is_a_vote_for_nothing_and_costs_the_others_nothing():
+    env = played(["7", "I cannot say.", "7"])
+    assert env.episode.stop is StopReason.UNFINISHED, "the debate goes on"
+    for reply in ("7", "who knows", "7"):
         env.step(reply)
-    assert "You: 7." in env.chat("debater_0")[-1]["content"]
-    assert others(env, "debater_1").count("7") == 1
+    assert env.episode.stop is StopReason.FINISHED
+    assert totals(env, "payoff") == [1, 0, 1] and totals(env, "illegal") == [0, 0, 0]
+    outcome = env.episode.outcome
+    assert outcome["accuracy"] == 1 and outcome["agreement"] == pytest.approx(2 / 3)
+    assert outcome["unread"] == 2
+    assert env.episode.turns[1].notes == {"unread": True}
+    terse = played(["7", "hm", "7"], prompt_style="terse").chat("debater_0")[0]["content"]
+    assert sorted(terse.partition("Others: ")[2].partition(".")[0].split(", ")) == ["7", "none"]
+    voted = played(["7", "hm", "7"], ["7", "hm", "7"], pay="vote")
+    assert totals(voted, "payoff") == [1, 1, 1]
+    nobody = played(["a", "b", "c"], ["a", "b", "c"], pay="vote")
+    assert totals(nobody, "payoff") == [0, 0, 0]
 
 
 @pytest.mark.parametrize(("agents", "rounds"), [(1, 1), (1, 3), (2, 3), (5, 1), (7, 2)])

@@ -74,30 +74,35 @@ def test_every_turn_says_what_it_was():
     ("text", "read"),
     [
         ("Line 2 is wrong. <verify>reject</verify>", "reject"),
-        ("<verify>approve</verify> <verify>reject</verify>", "reject"),
+        ("<verify>approve</verify> <verify>reject</verify>", None),
         ("<verify>maybe</verify>", None),
         ("[Approve]", "approve"),
         ("[approve] or [reject]?", None),
         ("<think>[reject]</think>[approve]", "approve"),
         ("<think>[reject]", None),
-        ("approve", None),
+        ("approve", "approve"),
+        ("I approve of it, or do I reject it?", None),
         ("", None),
     ],
 )
 def test_verdicts_are_read_in_both_forms(text, read):
-    assert verdict(text) == read
+    assert verdict(text).move == read
 
 
-def test_a_verdict_that_cannot_be_read_approves_is_counted_and_costs_its_author():
+def test_a_verdict_that_cannot_be_read_approves_nothing_is_counted_and_costs_its_author():
     env = played(RIGHT, "looks fine to me")
+    assert env.awaiting == ("solver_0",), "silence is no approval"
+    assert "verifier_0 did not approve solution 1" in env.chat("solver_0")[-1]["content"]
+    assert totals(env, "unread") == [0, -0.1]
+    env.step(RIGHT)
     assert env.episode.stop is StopReason.FINISHED
     assert totals(env, "payoff") == [1, 1]
-    assert totals(env, "unread") == [0, -0.1]
-    assert env.rewards == {"solver_0": 1.0, "verifier_0": 0.9}
     outcome = env.episode.outcome
     assert (outcome["unread/solver"], outcome["unread/verifier"]) == (0, 1)
-    assert outcome["return/verifier_0"] == 1, "the rules' payoff alone"
-    assert env.episode.turns[1].notes == {"verdict": "approve (unread)", "unread": True}
+    assert (outcome["approved"], outcome["verdict_accuracy"], outcome["unread"]) == (0, 0, 1)
+    assert env.episode.turns[1].notes == {"verdict": "unread", "unread": True, "miss": "other"}
+    terse = played(RIGHT, "fine", prompt_style="terse").chat("solver_0")[-1]["content"]
+    assert "Not approved: 7." in terse
 
 
 def test_a_solution_without_an_answer_goes_on_and_costs_its_author():
