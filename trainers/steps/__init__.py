@@ -6,11 +6,12 @@ from typing import Annotated, Any, Literal
 
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.trainers.cycle import Step, UpdateContext
+from coevo.trainers.steps.demonstrate import Demonstrate
 from coevo.trainers.steps.filter_pairs import FilterPairs
 from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
 from coevo.trainers.steps.inner_run import InnerRun
 from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
-from coevo.trainers.steps.make_items import Best, MakeItems, Pairs, UpdateReference, Worst
+from coevo.trainers.steps.make_items import Best, MakeItems, Pairs, Replies, UpdateReference, Worst
 from coevo.trainers.steps.policy_gradient import (
     BuildBatch,
     Collect,
@@ -30,6 +31,7 @@ from coevo.trainers.steps.texts import (
 
 Unconditional = (
     Collect
+    | Demonstrate
     | BuildBatch
     | ComputeAdvantages
     | MakeItems

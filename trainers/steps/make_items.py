@@ -12,9 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
+import numpy as np
 import torch
 
-from coevo.envs.core.config import choice, config, real
+from coevo.envs.core.config import choice, config, real, whole
 from coevo.trainers.batch import Batch
 from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.items import Items, Units, groups, turns, worths
@@ -96,6 +97,33 @@ class Best(_FromGroups):
 
 
 @config
+class Replies(_FromGroups):
+    """Single replies, drawn at random, to be imitated."""
+
+    kind: ClassVar[str] = "demonstrations"
+    name: Literal["replies"] = "replies"
+    most: Annotated[int, whole(1)] = 8
+    """Replies of an update; the others of its episodes are left out."""
+    above: Annotated[float, real()] | None = None
+    """What all that the seat did in the episode must be worth more than; None takes any."""
+
+    def __call__(self, worth: Sequence[float], group: Sequence[int]) -> list[tuple[int, ...]]:
+        return [(u,) for u in group if self.above is None or worth[u] > self.above]
+
+    def units(self, batch: Batch, weights: Mapping[str, float]) -> Units:
+        alone, of_U2 = batch.by_turn()
+        worth_B = worths(batch, weights)
+        return alone, [worth_B[b] for b, _ in of_U2.tolist()], [[u] for u in range(len(of_U2))]
+
+    def made(self, ctx: UpdateContext) -> Items | None:
+        items = super().made(ctx)
+        if items is None or len(items) <= self.most:
+            return items
+        rng = np.random.default_rng([ctx.seed, ctx.step, 14])
+        return items.chosen(rng.permutation(len(items))[: self.most].tolist())
+
+
+@config
 class Worst(_FromGroups):
     """Trajectories that were worth too little, or single turns: not to be done again."""
 
@@ -113,7 +141,7 @@ class Worst(_FromGroups):
         return turns(batch, weights) if self.of == "turn" else super().units(batch, weights)
 
 
-ItemMaker = Annotated[Pairs | Best | Worst | Certified | Verdicts | Questions, choice()]
+ItemMaker = Annotated[Pairs | Best | Replies | Worst | Certified | Verdicts | Questions, choice()]
 
 
 @config

@@ -1,0 +1,126 @@
+"""Demonstrations: episodes of another player, learnt from as if the learners had replied so."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from coevo.agents.agent import Agent, Request
+from coevo.agents.load import load_agent
+from coevo.agents.policy import Policy
+from coevo.agents.sampling import SamplingConfig
+from coevo.envs.core.config import config
+from coevo.envs.core.episode import Episode, StopReason, Turn, read_episodes
+from coevo.envs.core.errors import DataError
+from coevo.envs.core.parsing import Status
+from coevo.trainers.collect.collector import Collected
+from coevo.trainers.collect.metrics import outcomes, rollout_metrics
+from coevo.trainers.collect.rollout import EpisodeSpec
+from coevo.trainers.cycle import UpdateContext
+from coevo.trainers.progress import Progress
+from coevo.trainers.steps.policy_gradient import Collect
+
+FOR = "demonstrator/"
+"""Before the name of a parameter set: who plays in its place."""
+
+
+@config
+class Demonstrate(Collect):
+    """Collects episodes in which another player has the seats of the learners, or recorded ones.
+
+    The replies that the environment could use are written in the tokens of the parameter set that
+    has the seat. Tokens of a run are counted as imitated, not as sampled.
+    """
+
+    name: Literal["demonstrate"] = "demonstrate"  # type: ignore[assignment]
+    by: str = "random"
+    """Who plays, such as `random`, `expert:0.9`, `openai:MODEL` or the folder of a model."""
+    recorded: str = ""
+    """File of episodes, or folder of a run, to draw from instead."""
+    varies_episodes: ClassVar = True
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return (Path(self.recorded).name or self.by,)
+
+    def _played(self, ctx: UpdateContext) -> tuple[Collected, dict[str, Any], Progress]:
+        if self.recorded:
+            found = self._drawn(ctx)
+        else:
+            learner = next(iter(ctx.population.learners.values()))
+            agent = _demonstrator(self.by, learner.sampling, ctx.device)
+            ctx.variation = Demonstrators(agent, tuple(ctx.population.learners))
+            found, _, _ = super()._played(ctx)
+        turns = [t for e in found.episodes if e.stop is not StopReason.ERROR for t in e.turns]
+        imitated = sum(_spelled(t, ctx.population.learners, self.by) for t in turns)
+        ctx.count(tokens=imitated)
+        return replace(found, tokens=imitated), ctx.metrics, ctx.progress
+
+    def _drawn(self, ctx: UpdateContext) -> Collected:
+        """Return recorded episodes of the environments of the run, as if they were played now."""
+        known = [e for e in _record(self.recorded) if e.env in ctx.envs and e.turns]
+        if not known:
+            raise DataError(f"{self.recorded} holds no episode of {', '.join(ctx.envs)}")
+        rng = np.random.default_rng([ctx.seed, ctx.step, 15])
+        count = min(ctx.algorithm.collect.episodes, len(known))
+        drawn = [known[i] for i in rng.choice(len(known), count, replace=False)]
+        seated = [ctx.population.assign(i, rng) for i in range(count)]
+        episodes = [_reseated(e, players) for e, players in zip(drawn, seated, strict=True)]
+        ctx.metrics |= rollout_metrics(ctx.population.seats, episodes) | outcomes(episodes)
+        return Collected(episodes, list(range(count)), count, 0, {})
+
+
+@dataclass(frozen=True)
+class Demonstrators:
+    """Lets another agent play in the place of every learner."""
+
+    agent: Agent
+    learners: Sequence[str]
+
+    @property
+    def agents(self) -> Mapping[str, Agent]:
+        return {FOR + name: self.agent for name in self.learners}
+
+    def __call__(self, spec: EpisodeSpec, group: int, number: int) -> EpisodeSpec:
+        known = self.agents
+        seated = {s: FOR + n if FOR + n in known else n for s, n in spec.players.items()}
+        return replace(spec, players=seated)
+
+
+@functools.lru_cache(maxsize=1)
+def _demonstrator(source: str, sampling: SamplingConfig, device: str) -> Agent:
+    return load_agent(source, sampling=sampling, device=device)
+
+
+@functools.lru_cache(maxsize=1)
+def _record(source: str) -> tuple[Episode, ...]:
+    path = Path(source).expanduser()
+    return tuple(read_episodes(path / "episodes.jsonl" if path.is_dir() else path))
+
+
+def _reseated(episode: Episode, players: Mapping[str, str]) -> Episode:
+    """Return a copy of a recorded episode as if demonstrators had played it."""
+    turns = [replace(t, player=FOR + players[t.agent]) for t in episode.turns]
+    return replace(episode, turns=turns)
+
+
+def _spelled(turn: Turn, learners: Mapping[str, Policy], by: str) -> int:
+    """Write a demonstrator's reply in the tokens of the learner, and return their number."""
+    name = turn.player.removeprefix(FOR)
+    if name == turn.player or name not in learners:
+        return 0
+    turn.player, turn.notes = name, {**turn.notes, "demonstrated_by": by}
+    turn.prompt_ids = turn.token_ids = turn.logprobs = turn.allowed = None
+    if turn.status is not Status.LEGAL or "unread" in turn.notes:
+        return 0
+    info = {"legal_actions": None if turn.legal is None else list(turn.legal)}
+    request = Request(turn.agent, turn.chat, info, np.random.default_rng(0))
+    spelled = learners[name].spell(request, turn.text)
+    turn.prompt_ids, turn.token_ids = spelled.prompt_ids, spelled.token_ids
+    turn.logprobs = spelled.logprobs
+    return len(spelled.token_ids or ())
