@@ -178,10 +178,11 @@ class Adapters(Members):
     """Size of the change, times the rank."""
     targets: Annotated[tuple[str, ...], Field(min_length=1)] = ("all-linear",)
     """Layers that are changed, such as `[q_proj, v_proj]`."""
-    per: Literal["seat", "role"] = "seat"
-    """Who has an adapter."""
+    per: Literal["seat", "role", "all"] = "seat"
+    """Who has an adapter of its own; `all` share one."""
 
     def __call__(self, seats: Sequence[str], make: MakePolicy) -> Population:
-        set_of = {s: s if self.per == "seat" else role_of(s) for s in seats}
+        owner = {"seat": str, "role": role_of, "all": lambda seat: "policy"}[self.per]
+        set_of = {s: owner(s) for s in seats}
         adapter = Adapter(self.rank, self.alpha, " ".join(self.targets))
         return self.team(seats, make, set_of, adapter=adapter)

@@ -141,6 +141,54 @@ class Train(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Imitate(Command):
+    """Teach a model by the replies of another player; print what it could do before and after.
+
+    This is the algorithm `sft`. Batch, length and learning rate follow from the size of the model.
+    The run folder is a model for every other command, and `coevo train --resume` continues it.
+    """
+
+    example = (
+        "coevo imitate --model smollm2 --env coevo/kuhn_poker-v0 --from random "
+        "--env-option prompt_style=terse"
+    )
+
+    model: Annotated[str, Shown("PATH")]
+    """What learns: smollm2, starter, a model or run folder, a Hub id. It stays as it is."""
+    env: Annotated[tuple[str, ...], Shown("ID")]
+    """Environment, or several; `coevo envs` lists them."""
+    from_: Annotated[str, Shown("NAME|PATH", "random")] = "random"
+    """Who is imitated: random (legal moves: form alone), expert:SKILL, a better model by its folder
+    or name, openai:MODEL; or a file of recorded episodes."""
+    above: Annotated[float | None, Shown("X", "none", low=-1e12)] = None
+    """Imitate a seat only where its episode paid it more than this."""
+    adapter: Annotated[int | None, Shown("RANK", "all weights learn", low=1)] = None
+    """Train a LoRA adapter of this rank instead of the weights."""
+    steps: Annotated[int | None, Shown("N", "by the size: 50 or 300", low=1)] = None
+    """Limit: optimiser steps."""
+    budget: Annotated[str | None, Shown("TIME", "none")] = None
+    """Limit: training time, such as 90s, 5m or 1h30m."""
+    seed: Annotated[int | None, Shown("K", "0")] = None
+    """Root of all randomness."""
+    out: Annotated[str | None, Shown("DIR", "runs/sft-<env>-<seed>")] = None
+    """Folder of the run."""
+    games: Annotated[int | None, Shown("N", "by the size: 64 or 400", low=1)] = None
+    """Episodes of the measurements before and after."""
+    set: Pairs = ()
+    """Changes of settings of sft, such as optim.lr=1e-4 cycle.make_items.to.most=16."""
+    env_option: Pairs = ()
+    """Arguments of the environment, such as prompt_style=terse."""
+    device: Device = None
+    """Where to compute."""
+    threads: Annotated[int | None, Shown("N", "0, torch's choice")] = None
+    """CPU threads; equal results need equal numbers."""
+    max_new_tokens: MaxTokens = None
+    """Longest reply in tokens, when it is measured."""
+    trust_remote_code: Switch = False
+    """Run code that comes with the model."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Compare(Command):
     """Train algorithms side by side at equal budgets, over seeds, and test what separates them.
 
@@ -397,34 +445,6 @@ class StarterCheck(Command):
     json: Json = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class StarterLesson(Command):
-    """Let the starter model imitate experts of one environment for some minutes more.
-
-    What was interrupted goes on with the same command.
-    """
-
-    example = (
-        "coevo starter lesson --env coevo/search_self_play-v0 --env-option world_seed=0 "
-        "--out models/proposer"
-    )
-
-    env: Annotated[str, Shown("ID", "coevo/search_self_play-v0")] = "coevo/search_self_play-v0"
-    """Environment whose expert is imitated."""
-    out: Annotated[str | None, Shown("DIR")] = None
-    """Folder of the new model."""
-    model: Annotated[str, Shown("PATH", "starter, the shipped model")] = "starter"
-    """What goes on learning; it stays as it is."""
-    skill: Annotated[float, Shown("S", "1")] = 1.0
-    """Skill that is imitated, from 0 to 1."""
-    minutes: Annotated[float | None, Shown("M", "15")] = None
-    """Limit of the training time."""
-    turns: Annotated[int | None, Shown("N", "30000")] = None
-    """Transcript turns."""
-    env_option: Pairs = ()
-    """Arguments of the environment, such as world_seed=0."""
-
-
 def _spelled(kind: type[Command]) -> str:
     """Return the words that name a command: `StarterBuild` is `starter build`."""
     return "".join(f" {c.lower()}" if c.isupper() else c for c in kind.__name__).strip()
@@ -439,7 +459,7 @@ def name_of(args: Command) -> str:
 
 
 def flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return f"--{name.strip('_').replace('_', '-')}"
 
 
 def given(args: Command) -> Iterator[tuple[str, Any]]:

@@ -93,6 +93,6 @@ def _readable(config: TrainConfig) -> list[str]:
     envs = {id: make(id, **own.options) for id, own in config.environments.items()}
     plain = next((id for id, env in envs.items() if not env.illegal.masked), None)
     model = "MODEL" if config.model in ("starter", "table") else config.model
-    taught = f"coevo imitate {model} --env {plain or next(iter(envs))}"
+    taught = f"coevo imitate --model {model} --env {plain or next(iter(envs))}"
     masked = ["let it sample legal moves alone (--env-option illegal=mask, where moves are listed)"]
     return [*(masked if plain else ()), f"teach the form of replies first ({taught})"]

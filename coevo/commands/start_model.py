@@ -4,7 +4,8 @@ The algorithms' learning rates are for the starter model, of a million parameter
 gets the rate divided by its parameters in millions, at least `LOWEST`: 1e-3 becomes 8e-6 for GPT-2
 (124 million) and `LOWEST` from a billion on, which is what released code uses for full fine-tuning
 there (TRL's GRPOConfig has 1e-6). An adapter learns at up to `ADAPTER`, whatever it rests on.
-Nothing is scaled where a setting of `optim` is given.
+Imitation (`sft`) bears more: there the rate falls with the square root of the parameters, and that
+of an adapter not at all. Nothing is scaled where a setting of `optim` is given.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from coevo.agents.models.folders import model_folder
 from coevo.agents.population.team import Adapters
 from coevo.envs.core.config import assign
 from coevo.trainers.config import TrainConfig
+from coevo.trainers.steps import Demonstrate
 
 OURS = ("starter", "table")
 MILLION = 1_000_000
@@ -42,11 +44,11 @@ def _in_file(path: Path) -> int:
     return sum(math.prod(t["shape"]) for name, t in header.items() if name != "__metadata__")
 
 
-def suited_rate(rate: float, count: int, *, adapted: bool = False) -> float:
+def suited_rate(rate: float, count: int, *, adapted: bool = False, imitates: bool = False) -> float:
     """Return the learning rate for a model of that many parameters."""
     if adapted:
-        return min(rate, ADAPTER)
-    scaled = rate * min(1.0, MILLION / count)
+        return rate if imitates else min(rate, ADAPTER)
+    scaled = rate * min(1.0, MILLION / count) ** (0.5 if imitates else 1.0)
     return min(rate, max(LOWEST, float(f"{scaled:.2g}")))
 
 
@@ -57,7 +59,8 @@ def suited(config: TrainConfig) -> TrainConfig:
         return config
     optim = config.algorithm.optim
     adapted = isinstance(config.algorithm.population, Adapters)
-    rate = suited_rate(optim.lr, count, adapted=adapted)
+    imitates = any(isinstance(step, Demonstrate) for step in config.algorithm.cycle)
+    rate = suited_rate(optim.lr, count, adapted=adapted, imitates=imitates)
     if rate == optim.lr:
         return config
     return assign(config, {"algorithm.optim.lr": rate})

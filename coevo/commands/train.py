@@ -40,16 +40,23 @@ def run(args: Train) -> int:
     quiet()
     ranks.join()
     job, screen = ranks.broadcast_from_first(lambda: prepare(args)), Screen()
-    try:
+    with resumable(job):
         if ranks.number():
             _follow(args, job)
         else:
             with _processes(args, job, screen) as make_backend:
                 _carry_out(args, job, screen, make_backend)
-    except KeyboardInterrupt:
-        raise Interrupted(_where_saved(job)) from None
     ranks.leave()
     return 0
+
+
+@contextmanager
+def resumable(job: Job) -> Iterator[None]:
+    """Say where a run that is interrupted was saved."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(_where_saved(job)) from None
 
 
 @contextmanager
@@ -102,8 +109,8 @@ def _carry_out(args: Train, job: Job, screen: Screen, make_backend: MakeBackend 
         summary["before"] = measure.table(start, start, config, args.eval_games)
     start = None  # its memory is wanted for training
     write_summary(folder, summary)
-    trained = _train(args, job, screen, make_backend)
-    summary |= _counters(trained) | conclusion(folder.read_metrics(), config)
+    trained = learn(args, job, screen, measure.ExploitabilityProbe(config), make_backend)
+    summary |= counters(trained) | conclusion(folder.read_metrics(), config)
     if lineages := trained.archive.lineages():
         summary["lineages"] = lineages
     if measured:
@@ -118,9 +125,15 @@ def _start_agent(args: Train, config: TrainConfig) -> Policy:
     return measure.start_agent(config, trust_remote_code=args.trust_remote_code)
 
 
-def _train(args: Train, job: Job, screen: Screen, make_backend: MakeBackend | None) -> Run:
+def learn(
+    args: Train,
+    job: Job,
+    screen: Screen,
+    probe: measure.ExploitabilityProbe | None = None,
+    make_backend: MakeBackend | None = None,
+) -> Run:
+    """Do the updates of a run, and show how far it is."""
     config = job.config
-    probe = measure.ExploitabilityProbe(config)
     elapsed = reached(job.folder).seconds if job.loggers else 0.0
     loggers = Loggers(
         job.loggers, job.folder, config, elapsed=elapsed, tell=excerpt, say=screen.say
@@ -141,14 +154,14 @@ def _train(args: Train, job: Job, screen: Screen, make_backend: MakeBackend | No
             raise
         if ranks.count() == 1:
             run.before_step = CostNote(config, screen.say)
-        for update in updates(run, [probe]):
+        for update in updates(run, [] if probe is None else [probe]):
             for path in set(job.folder.damaged_lines) - set(torn):
                 screen.say(f"some lines of the log were damaged; they lie in {path} now")
                 torn.append(path)
             try:
                 if warning := watch.warning(update.metrics):
                     screen.say(warning)
-                if cost := probe.cost():
+                if probe is not None and (cost := probe.cost()):
                     screen.say(cost)
                 latest |= update.metrics  # what is measured rarely stays shown
                 bar.show(update.done, facts(update.step, latest, update.done))
@@ -167,7 +180,7 @@ def unfamiliar(config: TrainConfig) -> bool:
     )
 
 
-def _counters(trained: Run) -> dict[str, Any]:
+def counters(trained: Run) -> dict[str, Any]:
     progress = trained.progress
     return {
         "steps": progress.step,

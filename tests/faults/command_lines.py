@@ -22,6 +22,7 @@ RIGHT = {
     "envs": ["envs"],
     "algos": ["algos", "mars"],
     "train": ["train", "mars", "--env", KUHN, "--model", "table", "--steps", "1", "--no-eval"],
+    "imitate": ["imitate", "--model", "table", "--env", KUHN, "--steps", "1", "--games", "2"],
     "compare": ["compare", "--algos", "mars", "--env", KUHN, "--seeds", "1"],
     "report": ["report", "run"],
     "evaluate": ["evaluate", "--agent", "random", "--env", KUHN, "--games", "2"],
@@ -32,7 +33,6 @@ RIGHT = {
     "reproduce": ["reproduce", "tis_cosine"],
     "starter build": ["starter", "build", "--out", "built", "--minutes", "1"],
     "starter check": ["starter", "check"],
-    "starter lesson": ["starter", "lesson", "--out", "built"],
 }
 """Command -> words that are right, but for files that are not there."""
 NUMBERS = ["", "x", "nan", "inf", "-inf", "-1", "-0.5", "1e99", "9" * 30, "0x10", "1,5", "½", "--"]

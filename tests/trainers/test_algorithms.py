@@ -171,6 +171,7 @@ COMPOSITION = {
     "upo": "update_reference > collect > build_batch > make_items(pairs)"
     " > filter_pairs > update(dpo) > fit_rewards",
     "optima": "collect > build_batch > make_items(best) > update(sft) > fit_rewards | token_cost",
+    "sft": "demonstrate(random) > build_batch > make_items(replies) > update(sft)",
     "two_level": "collect > build_batch > compute_advantages > update(not planner*)"
     " > every 1 from 50: update(planner*) > replay_update > fit_rewards | entropy, critic",
     "mixed_pool": "gae / batch_mean / token_std | policy_gradient | token_mean | entropy, critic",

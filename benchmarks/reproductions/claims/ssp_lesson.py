@@ -82,10 +82,10 @@ CLAIM = Claim(
         together behind the check by retrieval, and degrade without it); bounds are ours""",
     minutes=30.0,
     on="model",
-    setting="""The lesson (`coevo starter lesson`, 30,000 turns, five passes), then `ssp` in that
-        world, 30 updates of 24 episodes, questions of two hops: with the gate, and with every
-        question let through (`tag`). Of the seeds that are given the first three are run: the
-        lesson alone takes half an hour of a busy machine.""",
+    setting="""The lesson (30,000 turns of experts, five passes, as the starter model is built),
+        then `ssp` in that world, 30 updates of 24 episodes, questions of two hops: with the gate,
+        and with every question let through (`tag`). Of the seeds that are given the first three
+        are run: the lesson alone takes half an hour of a busy machine.""",
     measured="""Over 120 plays each, sampled: the share of its proposals that pass the gate, and of
         an expert's questions that its solvers answer.""",
     chosen="""Sizes, and the bounds after one seed: a quarter of proposals valid at the start is
