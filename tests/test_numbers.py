@@ -86,8 +86,9 @@ def options():
 def test_every_numeric_option_refuses_them_too(command, option):
     needs = ["--env", "x"] if command in ("play", "exploitability") else []
     needs += ["--agent", "x"] if command == "exploitability" else []
+    needs += ["--model", "x", "--env", "x"] if command == "imitate" else []
     needs += ["x"] if command in ("report", "replay") else []
-    bad = WRITTEN if option == "episode" else (*WRITTEN, "-1", "-0.5")
+    bad = WRITTEN if option in ("episode", "above") else (*WRITTEN, "-1", "-0.5")
     for value in bad:
         with pytest.raises(ConfigError, match=flag(option)):
             parse([*command.split(), *needs, f"{flag(option)}={value}"])

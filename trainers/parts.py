@@ -46,11 +46,12 @@ from coevo.trainers.samplers.replay import RemixReplay, SpearReplay
 from coevo.trainers.samplers.selection import KeepDynamic
 from coevo.trainers.samplers.task_buffer import KeptTasks
 from coevo.trainers.steps import POLICY_GRADIENT, AnyStep, Every
+from coevo.trainers.steps.demonstrate import Demonstrate
 from coevo.trainers.steps.filter_pairs import FilterPairs
 from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
 from coevo.trainers.steps.inner_run import InnerRun
 from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
-from coevo.trainers.steps.make_items import Best, MakeItems, Pairs, UpdateReference, Worst
+from coevo.trainers.steps.make_items import Best, MakeItems, Pairs, Replies, UpdateReference, Worst
 from coevo.trainers.steps.policy_gradient import (
     BuildBatch,
     Collect,

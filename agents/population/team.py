@@ -182,7 +182,6 @@ class Adapters(Members):
     """Who has an adapter of its own; `all` share one."""
 
     def __call__(self, seats: Sequence[str], make: MakePolicy) -> Population:
-        owner = {"seat": str, "role": role_of, "all": lambda seat: "policy"}[self.per]
-        set_of = {s: owner(s) for s in seats}
+        owners = {s: {"seat": s, "role": role_of(s), "all": "policy"}[self.per] for s in seats}
         adapter = Adapter(self.rank, self.alpha, " ".join(self.targets))
-        return self.team(seats, make, set_of, adapter=adapter)
+        return self.team(seats, make, owners, adapter=adapter)

@@ -136,7 +136,7 @@ def measured(agent: Agent, config: TrainConfig, games: int) -> dict[str, Measure
     return found
 
 
-def _rows(before: Measurement, after: Measurement) -> list[tuple[str, str, str]]:
+def _rows(before: Measurement, after: Measurement) -> list[tuple[str, ...]]:
     whom = f"against {after.opponent}" if after.opponent else "in self-play"
     pair = (before, after)
     return [

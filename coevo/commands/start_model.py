@@ -14,11 +14,11 @@ import json
 import math
 from pathlib import Path
 
-from coevo.agents.models.folders import model_folder
+from coevo.agents.models.folders import NAMED, model_folder
 from coevo.agents.population.team import Adapters
 from coevo.envs.core.config import assign
 from coevo.trainers.config import TrainConfig
-from coevo.trainers.steps import Demonstrate
+from coevo.trainers.steps.demonstrate import Demonstrate
 
 OURS = ("starter", "table")
 MILLION = 1_000_000
@@ -38,6 +38,11 @@ def parameters(folder: Path) -> int | None:
         return None
 
 
+def _size(model: str) -> int | None:
+    """Return the parameters of a start model as a configuration names it."""
+    return parameters(model_folder(model) if model in NAMED else Path(model))
+
+
 def _in_file(path: Path) -> int:
     with path.open("rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
@@ -54,7 +59,7 @@ def suited_rate(rate: float, count: int, *, adapted: bool = False, imitates: boo
 
 def suited(config: TrainConfig) -> TrainConfig:
     """Return a configuration with the learning rate that suits the size of its model."""
-    count = None if config.model in OURS else parameters(model_folder(config.model))
+    count = None if config.model in OURS else _size(config.model)
     if count is None:
         return config
     optim = config.algorithm.optim
@@ -70,7 +75,7 @@ def start_note(config: TrainConfig) -> str:
     """Return one line about a model that is not ours; empty for one that is."""
     if config.model in OURS:
         return ""
-    count = parameters(model_folder(config.model))
+    count = _size(config.model)
     size = f"{count:,} parameters" if count else "parameters not counted before it is loaded"
     style = config.env_options.get("prompt_style", "full")
     return (

@@ -52,7 +52,7 @@ class Variation(Protocol):
     """Decides what is added to prompts, or which variant of a policy plays."""
 
     @property
-    def agents(self) -> Mapping[str, Policy]:
+    def agents(self) -> Mapping[str, Agent]:
         """Players beside those of the population; `NAME@...` is a variant of the policy NAME."""
 
     def __call__(self, spec: EpisodeSpec, group: int, number: int) -> EpisodeSpec:

@@ -4,7 +4,7 @@ from coevo.agents.load import load_agent
 from coevo.benchmarks.exact import exploitability, tabular_policy
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import Arm, Trained, World
-from coevo.trainers.steps import Demonstrate
+from coevo.trainers.steps.demonstrate import Demonstrate
 
 KUHN, TERSE = "coevo/kuhn_poker-v0", {"prompt_style": "terse"}
 SKILL = "expert:0.7"
@@ -25,7 +25,6 @@ def _measure(end: Trained) -> dict[str, float]:
 
 
 CLAIM = Claim(
-    name="sft_expert",
     property="""Imitation of sampled replies gives the odds that they were drawn from, wherever the
         demonstrator goes; it gives its skill and no more.""",
     source="""Maximum likelihood; Ouyang et al. 2022, InstructGPT, arXiv 2203.02155 (step 1, where
