@@ -13,6 +13,7 @@ from transformers import (
 from coevo.agents.engines import contexts as module
 from coevo.agents.engines.contexts import Cached, ReadAnew, Way, contexts, way_of
 from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.output_head import output_head
 from coevo.agents.engines.scoring import Span, score
 from coevo.agents.engines.wave import sample
 from coevo.agents.sampling import SamplingConfig
@@ -154,6 +155,16 @@ def test_beyond_it_one_sequence_would_change_the_others_and_is_refused(changing)
     prompts = [Prompt(short.ids), Prompt(beyond.ids[:12])]
     with pytest.raises(ConfigError, match=r"max_new_tokens=5 exceed the model's context of 16"):
         sample(changing, prompts, (END,), SamplingConfig(max_new_tokens=5), (0, 1))
+
+
+def test_a_model_that_comes_in_half_precision_samples_what_it_scores(monkeypatch):
+    """As where a user hands over a model of one's own, which no loader has tried in float32."""
+    monkeypatch.setattr(module, "_OF_ARCHITECTURE", {})
+    half = made(CONFIGS["llama"]).bfloat16()
+    assert output_head(half) is not None
+    samples = sample(half, [Prompt(p) for p in PROMPTS], (END,), SamplingConfig(), range(6))
+    for prompt, s in zip(PROMPTS, samples, strict=True):
+        assert s.logprobs == pytest.approx(plainly(half, prompt, s.ids), abs=0.1)
 
 
 def test_half_precision_and_a_short_context_pass_the_trial(monkeypatch):
