@@ -55,6 +55,10 @@ class LanguageModelWeights(Weights):
         temperature = sampling.temperature or 1.0
         return score(given, spans, temperature, rows=rows, hidden=hidden, autocast=autocast)
 
+    def reads_like(self, other: Weights) -> bool:
+        same = isinstance(other, LanguageModelWeights)
+        return same and self.tokenizer.get_vocab() == other.tokenizer.get_vocab()
+
     def reward_head(self) -> nn.Module:
         head = nn.Linear(self.hidden_size, 1)
         nn.init.zeros_(head.weight)
@@ -120,7 +124,7 @@ class LanguageModelAgent(Policy):
             replies.append(Reply(text, ids, s.ids, s.logprobs, allowed, self.ref))
         return replies
 
-    def read_without(self, request: Request, reply: Reply) -> list[int]:
+    def reread(self, request: Request, reply: Reply) -> list[int]:
         ids = self._context(request)
         self._remember(request, [*ids, *(reply.token_ids or ())], reply.text)
         return ids

@@ -60,11 +60,11 @@ class Policy(Agent, ABC):
         return {"temperature": heat, "max_new_tokens": longest, **drawn.filters}
 
     @abstractmethod
-    def read_without(self, request: Request, reply: Reply) -> list[int]:
-        """Return the prompt's ids of a request under which a reply is learnt, not sampled.
+    def reread(self, request: Request, reply: Reply) -> list[int]:
+        """Return the ids of another prompt for a reply, such as one without an injected text.
 
-        The request is without the text that a trainer had added and has a conversation of its own;
-        the reply was sampled with that text.
+        The request is the other prompt, in a conversation of its own; the reply was sampled under
+        the prompt that was seen.
         """
 
     @abstractmethod

@@ -60,11 +60,13 @@ class PolicyMaker:
         model: str | None = None,
         adapter: Adapter | None = None,
         learns: bool = True,
+        plays: bool = True,
     ) -> Policy:
         """Make a policy, of another start model than the run's where one is given.
 
         With an adapter that alone is trained, and the start model is shared; without one a copy is
-        trained, or with `learns=False` the start model is shared as it is.
+        trained, or with `learns=False` the start model is shared as it is. With `plays=False` it
+        scores and is never asked, so that it needs no server.
         """
         source = model or self.source
         if source == "table":
@@ -81,7 +83,7 @@ class PolicyMaker:
         else:
             place = str(STARTER_MODEL) if source == "starter" else base_model(source).source
             own = adapted(start, adapter, name=name, seed=self.seed, source=place)
-        engine = self._engine(source)
+        engine = self._engine(source) if plays else None
         agent = LanguageModelAgent(own, tokenizer, name=name, sampling=self.sampling, engine=engine)
         if adapter is not None or not learns:
             agent.weights.base = base_model(source)

@@ -199,7 +199,7 @@ class TabularPolicy(Policy):
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
         return [np.exp(logp) for logp in self.move_logprobs(requests)]
 
-    def read_without(self, request: Request, reply: Reply) -> list[int]:
+    def reread(self, request: Request, reply: Reply) -> list[int]:
         return [self.rows.row(request)]
 
     def spell(self, request: Request, text: str) -> Reply:

@@ -80,6 +80,10 @@ class Weights(ABC):
     def read(self, folder: Path) -> Mapping[str, Tensor]:
         """Return the weights that `write` wrote, and take back what else it noted."""
 
+    def reads_like(self, other: Weights) -> bool:
+        """Return whether a token id means the same to other weights."""
+        return type(self) is type(other)
+
     def write_frozen(self, folder: Path) -> None:
         """Write a policy that does not learn: where its weights lie."""
         self.known_base.write(folder)

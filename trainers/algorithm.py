@@ -93,6 +93,9 @@ class Algorithm:
     loss: LossConfig = field(default_factory=LossConfig)
     replay_loss: LossConfig | None = None
     """Loss of the passes over old episodes that `collect.replay` asks for; None takes `loss`."""
+    reference: str | None = None
+    """Model that divergences are measured from, such as a teacher: a folder, `starter` or a Hub id
+    with the tokens of the policies; None takes what each parameter set starts from."""
     magnet: Magnet | None = None
     """Moving reference that the policy is pulled to."""
     ema: Annotated[float, real(0, below=1)] = 0.0
@@ -160,10 +163,20 @@ class Algorithm:
             self.advantage.baseline,
             self.loss.regularise,
         )
-        if any(t.needs_magnet for t in terms) != (self.magnet is not None):
+        if any(t.target == "magnet" for t in terms) != (self.magnet is not None):
             yield (
                 f"magnet={self.magnet} and the loss terms {[t.name for t in terms]} contradict "
                 "each other: a magnet needs the loss term 'magnet_kl', and the term needs a magnet"
+            )
+        if self.reference is not None and not self.needs_reference:
+            yield (
+                f"reference={self.reference!r}, but nothing compares with it: add the loss term "
+                "'reference_kl' or 'kl', or set advantage.kl_in_reward"
+            )
+        if self.reference is not None and self.moves_reference:
+            yield (
+                f"reference={self.reference!r} and a step that moves the reference contradict each "
+                "other: leave update_reference out, or reference"
             )
         if credit.reads != (None if self.critic is None else self.critic.gives):
             yield (

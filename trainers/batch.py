@@ -57,6 +57,8 @@ class Batch:
     # ---- Contexts
     spans: tuple[Span, ...]
     """The distinct token sequences; contexts that share one are computed once."""
+    reference_spans: tuple[Span, ...]
+    """Per span: the same replies in the prompts that the reference reads."""
     allowed: tuple[tuple[list[int], ...] | None, ...]
     """Per span, for masked sampling: the ids that were allowed at each response token."""
     span_C: Tensor
@@ -117,6 +119,8 @@ class Batch:
     """Entropy at each token."""
     kl_magnet_CL: Tensor | None = None
     """Exact KL to the magnet at each token."""
+    kl_reference_CL: Tensor | None = None
+    """KL of whole distributions to the reference at each token."""
     statistics: Mapping[str, Tensor] = field(default_factory=dict)
     """Component of the loss -> what it found over the whole mini-batch, [C, L]."""
     state: Mapping[str, Any] = field(default_factory=dict)
@@ -186,6 +190,7 @@ class Batch:
             origin_B=tuple((b, "") for b in range(rows)),
             turns_B=((),) * rows,
             spans=(Span((), (), ()),) * rows,
+            reference_spans=(Span((), (), ()),) * rows,
             allowed=(None,) * rows,
             span_C=torch.arange(rows),
             trajectory_C=torch.arange(rows),
@@ -307,6 +312,10 @@ class Batch:
         of_spans = {n: tuple(getattr(self, n)[i] for i in used.tolist()) for n in _OF_SPANS}
         return replace(self, **self._cut("C", at) | of_spans | {"span_C": local})
 
+    def as_reference_reads(self) -> Batch:
+        """Return the same replies in the prompts that the reference reads."""
+        return replace(self, spans=self.reference_spans)
+
     def micro(self, at: Tensor, logp_CL: Tensor, **given: Any) -> Batch:
         """Return contexts of a pass with its numbers: on its device, floats in its precision."""
 
@@ -397,7 +406,7 @@ class Batch:
         return found
 
 
-_OF_SPANS = ("spans", "allowed")
+_OF_SPANS = ("spans", "reference_spans", "allowed")
 
 
 def _filled(rows: Sequence[Sequence[Any]], fill: Any, dtype: torch.dtype) -> Tensor:

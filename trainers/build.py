@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -207,7 +207,7 @@ def _keys(
 
 
 def _contexts(found: list[Trajectory]) -> dict[str, Any]:
-    spans: dict[tuple[Span, str], int] = {}
+    spans: dict[tuple[Span, Span, str], int] = {}
     allowed: list[tuple[list[int], ...] | None] = []
     roles: dict[str, int] = {}
     span, trajectory, offset, policy = [], [], [], []
@@ -217,7 +217,7 @@ def _contexts(found: list[Trajectory]) -> dict[str, Any]:
         for first, last in _appended(t.turns):
             wrote = t.turns[first:last]
             open_ids = _allowed(wrote)
-            key = _span(wrote), str(open_ids)
+            key = _span(wrote), _span(wrote, _reference_prompt), str(open_ids)
             if key not in spans:
                 spans[key] = len(spans)
                 allowed.append(open_ids)
@@ -236,7 +236,8 @@ def _contexts(found: list[Trajectory]) -> dict[str, Any]:
     logp_CL = torch.zeros(turn_CL.shape)
     logp_CL[turn_CL >= 0] = torch.tensor([p for one in logp for p in one])
     return {
-        "spans": tuple(s for s, _ in spans),
+        "spans": tuple(s for s, _, _ in spans),
+        "reference_spans": tuple(s for _, s, _ in spans),
         "allowed": tuple(allowed),
         "span_C": torch.tensor(span),
         "trajectory_C": torch.tensor(trajectory),
@@ -252,24 +253,34 @@ def _contexts(found: list[Trajectory]) -> dict[str, Any]:
 
 def _appended(turns: Sequence[Turn]) -> list[tuple[int, int]]:
     """Cut turns where a prompt does not only append to what was read and written before."""
-    cuts = [0]
-    for k in range(1, len(turns)):
-        before = [*_prompt(turns[k - 1]), *(turns[k - 1].token_ids or ())]
-        if _prompt(turns[k])[: len(before)] != before:
-            cuts.append(k)
+    pairs = enumerate(itertools.pairwise(turns), 1)
+    cuts = [0, *(k for k, pair in pairs if not all(_appends(*pair, read) for read in _READ))]
     return list(zip(cuts, [*cuts[1:], len(turns)], strict=True))
 
 
-def _span(turns: Sequence[Turn]) -> Span:
-    starts = [len(_prompt(t)) for t in turns]
-    ends = [len(_prompt(t)) + len(t.token_ids or ()) for t in turns]
-    ids = (*_prompt(turns[-1]), *(turns[-1].token_ids or ()))
-    return Span(ids, tuple(starts), tuple(ends))
+def _appends(last: Turn, turn: Turn, read: Callable[[Turn], list[int]]) -> bool:
+    before = [*read(last), *(last.token_ids or ())]
+    return read(turn)[: len(before)] == before
 
 
 def _prompt(turn: Turn) -> list[int]:
     """Return the prompt that a turn is learnt under: injected text may be stripped from it."""
     return (turn.prompt_ids if turn.stripped_ids is None else turn.stripped_ids) or []
+
+
+def _reference_prompt(turn: Turn) -> list[int]:
+    """Return the prompt under which a reference reads the reply of a turn."""
+    return _prompt(turn) if turn.reference_ids is None else turn.reference_ids
+
+
+_READ = (_prompt, _reference_prompt)
+
+
+def _span(turns: Sequence[Turn], read: Callable[[Turn], list[int]] = _prompt) -> Span:
+    starts = [len(read(t)) for t in turns]
+    ends = [len(read(t)) + len(t.token_ids or ()) for t in turns]
+    ids = (*read(turns[-1]), *(turns[-1].token_ids or ()))
+    return Span(ids, tuple(starts), tuple(ends))
 
 
 def _allowed(turns: Sequence[Turn]) -> tuple[list[int], ...] | None:

@@ -31,7 +31,7 @@ SUMS = "sum/"
 """Begins the names of totals from which controllers and other numbers are computed."""
 CONSTANTS = ("logp_old_CL", "advantage_CL", "logp_behaviour_CL", "logp_ref_CL")
 """What the loss reads that never carries a gradient."""
-READ = (*CONSTANTS, "logp_CL", "entropy_CL", "kl_magnet_CL")
+READ = (*CONSTANTS, "logp_CL", "entropy_CL", "kl_magnet_CL", "kl_reference_CL")
 
 
 @component

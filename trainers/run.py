@@ -38,6 +38,7 @@ from coevo.trainers.seating import (
     envs_of,
     policy_maker,
     population_of,
+    reference_of,
     set_sampling,
 )
 
@@ -170,6 +171,7 @@ def _learners(
     set_sampling(config, population)
     # Start models that frozen players hold serve as references, too.
     frozen = FrozenCopies(a.model for a in population.fixed.values() if isinstance(a, Policy))
+    reference = reference_of(algorithm.reference, maker, population.learners)
     learners = {
         name: Learner(
             agent,
@@ -178,6 +180,7 @@ def _learners(
             recompute=config.gradient_checkpointing,
             rewards=name in heads,
             frozen=frozen,
+            reference=reference,
         )
         for name, agent in population.learners.items()
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import numpy as np
+from torch import nn
 
 from coevo.agents.agent import Agent
 from coevo.agents.policy import Policy
@@ -57,6 +58,27 @@ def population_of(
 ) -> Population:
     """Make the agents of a run, policies with their start weights."""
     return config.algorithm.population(next(iter(envs.values())).possible_agents, maker)
+
+
+def reference_of(
+    source: str | None, make: MakePolicy, learners: Mapping[str, Policy]
+) -> nn.Module | None:
+    """Return the model that all learners are compared with; None where no source is named.
+
+    Raises:
+        ConfigError: it reads other tokens than a learner writes.
+    """
+    if source is None:
+        return None
+    found = make("reference", model=source, learns=False, plays=False)
+    for name, agent in learners.items():
+        if not found.weights.reads_like(agent.weights):
+            raise ConfigError(
+                f"reference={source!r} and {name} have different tokens, but the reference scores "
+                f"the tokens that {name} writes; give a model with the tokenizer of {name}"
+            )
+    model: nn.Module = found.model
+    return model
 
 
 def set_sampling(config: TrainConfig, population: Population) -> None:

@@ -19,8 +19,8 @@ from coevo.envs.core.config import config
 from coevo.envs.core.errors import ConfigError
 
 MakePolicy = Callable[..., Policy]
-"""Makes a policy with the start weights under a name; `model=`, `adapter=` and `learns=` as in
-`PolicyMaker`."""
+"""Makes a policy with the start weights under a name; `model=`, `adapter=`, `learns=` and `plays=`
+as in `PolicyMaker`."""
 
 
 class Result(NamedTuple):

@@ -89,9 +89,11 @@ class Turn:
     """Ids of the artifacts whose text a trainer added to what the seat saw."""
     trained: str = ""
     """Where text was injected, the prompt that the reply is learnt under: `as_seen`, or `stripped`
-    of that text."""
+    of that text; `hidden` where the seat did not see it and a reference does."""
     stripped_ids: list[int] | None = None
     """Token ids of the prompt without the injected text, where it is learnt so."""
+    reference_ids: list[int] | None = None
+    """Token ids of the prompt with the injected text, where a reference alone reads it."""
     advantage: float | None = None
     """Mean advantage of its tokens in the update that used it; None where none did."""
     role: str = ""

@@ -33,6 +33,7 @@ TOLD = {
     "pairs": ("dno", *OPTIMA),
     "pairs by win rates": ("sppo", *OPTIMA),
     "demonstrations": ("optima", *OPTIMA),
+    "a teacher": ("on_policy_distillation", "--variant", "past_self", *TABLE),
     "alternation": ("optima", "--variant", "hybrid", *OPTIMA),
     "replay": ("remix", *TABLE),
     "replay of the good": ("spear", *TABLE),

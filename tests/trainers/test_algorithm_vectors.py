@@ -23,6 +23,7 @@ from coevo.trainers.components import (
     TokenMean,
     TokenRatio,
     ads_gamma,
+    exact_kl,
 )
 from coevo.trainers.components.base import Denominators
 from coevo.trainers.loss import policy_loss
@@ -379,6 +380,29 @@ def test_rec_with_weights_has_the_gradient_of_the_clip():
     clip = {"loss.surrogate": PpoClip(eps_lo=0.2, eps_hi=0.2)}
     ours, theirs = loss_of(made("rec:oneside_is"))[1], loss_of(made("rec", clip))[1]
     assert torch.allclose(ours, theirs)
+
+
+@pytest.mark.parametrize("sampled", [True, False])
+def test_distillation_moves_along_the_slope_of_the_reverse_kl(sampled):
+    """Drawn exactly as often as the student writes them, tokens give the mean of the estimate."""
+    counts, teacher = torch.tensor([5, 3, 2]), torch.tensor([0.4, 0.4, 0.2], dtype=torch.float64)
+    logits = (counts / 10.0).double().log().requires_grad_()
+    log_pi = logits.log_softmax(-1)
+    token_B = torch.repeat_interleave(torch.arange(3), counts)
+    logp_B1, ref_B1 = log_pi[token_B].unsqueeze(1), teacher.log()[token_B].unsqueeze(1)
+    played = Batch.from_lists([[7.0]] * 10)  # what the task pays does not count
+    played = replace(
+        played, components=("payoff",), logp_old_CL=logp_B1.detach(), logp_ref_CL=ref_B1
+    )
+    record = algorithm("on_policy_distillation", None if sampled else "full")
+    rows = advantages(record.advantage, played)[0]
+    distance = exact_kl(log_pi, teacher.log())
+    rows = replace(rows, logp_CL=logp_B1, kl_reference_CL=distance.expand(10, 1))
+    loss, _ = policy_loss(record.loss, rows, Denominators.of(rows.mask_CL, 1))
+    want, found = (torch.autograd.grad(x, logits, retain_graph=True)[0] for x in (distance, loss))
+    assert close(found, want) and close(want, [0.0989, -0.0939, -0.0051])
+    if sampled:
+        assert close(rows.advantage_CL[::4, 0], [-0.2231, -0.2231, 0.0])
 
 
 def test_the_penalty_of_epo_as_reported_has_no_gradient():

@@ -13,6 +13,9 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
 from coevo.trainers.advantage import advantages
 from coevo.trainers.algorithm import OptimConfig
+from coevo.trainers.algorithms import algorithm
+from coevo.trainers.archive.injected_texts import InjectedTexts
+from coevo.trainers.archive.selection import Softmax
 from coevo.trainers.batch import Batch
 from coevo.trainers.build import build
 from coevo.trainers.components import (
@@ -22,6 +25,7 @@ from coevo.trainers.components import (
     Epo,
     Kl,
     MagnetKl,
+    ReferenceKl,
     SeqMeanTokenMean,
     TokenMis,
     TokenTis,
@@ -81,15 +85,18 @@ def naive_gradient(learner, rows):
     """Return the gradient with every row computed on its own, nothing shared, nothing padded."""
     model, size = learner.model, rows.mask_CL.shape[1]
     temperature = learner.agent.sampling.temperature
-    lines = {"logp": [], "entropy": [], "pull": []}
+    lines = {"logp": [], "entropy": [], "pull": [], "taught": []}
     for c in range(len(rows.span_C)):
         dist, ids = one_row(model, rows, c, temperature)
         with torch.no_grad():
             magnet, _ = one_row(learner.magnet or model, rows, c, temperature)
+            read = rows.as_reference_reads()
+            reference, _ = one_row(learner.reference or model, read, c, temperature)
         found = {
             "logp": dist.gather(-1, ids[:, None])[:, 0],
             "entropy": exact_entropy(dist),
             "pull": exact_kl(dist, magnet),
+            "taught": exact_kl(dist, reference),
         }
         for name, value in found.items():
             lines[name].append(torch.nn.functional.pad(value, (0, size - len(value))))
@@ -105,6 +112,7 @@ def naive_gradient(learner, rows):
         logp_ref_CL=rows.logp_ref_CL,
         entropy_CL=stacked["entropy"],
         kl_magnet_CL=stacked["pull"],
+        kl_reference_CL=stacked["taught"],
     )
     model.zero_grad(set_to_none=True)
     denom = Denominators.of(rows.mask_CL, learner.agent.sampling.max_new_tokens)
@@ -118,6 +126,8 @@ def disturb(model, size=0.05):
             p.add_(size * torch.randn(p.shape, generator=torch.Generator().manual_seed(i)))
 
 
+TEACHER = "on_policy_distillation"
+TAUGHT = {"loss.regularise": (ReferenceKl(),)}
 KL = {"loss.regularise": (Kl(coef=0.1), Entropy(coef=0.1)), "magnet": None, "ema": 0.0}
 
 
@@ -147,6 +157,51 @@ def test_the_gradient_is_that_of_every_row_computed_alone(played, changes, setti
     found, naive = gradient(learner, rows), naive_gradient(learner, rows)
     assert float(naive.norm()) > 1e-3
     assert torch.allclose(found, naive, atol=1e-5)
+
+
+@pytest.mark.parametrize("style", ["terse", "full"])
+def test_a_teacher_scores_replies_in_its_own_prompt(config, tmp_path, style):
+    options = {"prompt_style": style, "illegal": "mask"}
+    record = config("on_policy_distillation", TAUGHT, env_options=options)
+    run = loop.start(record, RunFolder(tmp_path))
+    told = InjectedTexts(
+        [run.archive.propose("instruction", "Look.", step=0)],
+        Softmax(),
+        (),
+        "hidden",
+        run.learners,
+        (0,),
+    )
+    collected = run.collector.collect(0, told)
+    rows = targets_of(run, build(collected.episodes, collected.groups, run.learners))
+    learner, size = run.learners["policy"], rows.mask_CL.shape[1]
+    for c, span in enumerate(rows.span_C.tolist()):
+        assert rows.reference_spans[span] != rows.spans[span]
+        teacher, ids = one_row(learner.reference, rows.as_reference_reads(), c, 1.0)
+        logp = teacher.gather(-1, ids[:, None])[:, 0]
+        want = torch.nn.functional.pad(logp, (0, size - len(logp)))
+        assert torch.allclose(rows.logp_ref_CL[c] * rows.mask_CL[c], want, atol=1e-5)
+    gap_CL = rows.logp_ref_CL - rows.logp_old_CL
+    assert torch.allclose(rows.advantage_CL.float(), gap_CL * rows.mask_CL, atol=1e-6)
+    found, naive = gradient(learner, rows), naive_gradient(learner, rows)
+    assert float(naive.norm()) > 1e-3
+    assert torch.allclose(found, naive, atol=1e-5)
+
+
+def test_a_reference_may_be_another_model_with_the_same_tokens(config, tmp_path, tiny_model_dir):
+    taught = {"reference": str(tiny_model_dir), "cycle": algorithm(TEACHER, "model").cycle}
+    run = loop.start(config(TEACHER, taught), RunFolder(tmp_path / "same"))
+    learner = run.learners["policy"]
+    disturb(learner.model)
+    assert "reference" not in run.population.agents and "reference" not in learner.models()
+    metrics, _ = loop.update(run)
+    assert metrics["advantage/mean"] < -1e-4, "the sampled estimate of minus the reverse KL"
+    with pytest.raises(ConfigError, match="have different tokens"):
+        loop.start(config(TEACHER, taught | {"reference": "starter"}), RunFolder(tmp_path / "x"))
+    with pytest.raises(ConfigError, match="nothing compares with it"):
+        config("grpo", {"reference": "starter"})
+    with pytest.raises(ConfigError, match="leave update_reference out"):
+        config(TEACHER, {**taught, "cycle": algorithm(TEACHER, "past_self").cycle})
 
 
 def test_the_ratio_is_one_at_the_first_step_and_the_sampler_agrees(played):

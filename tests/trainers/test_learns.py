@@ -58,9 +58,9 @@ def odds(agent):
     return [p[i] for p, i in zip(agent.probabilities(asked), legal, strict=True)]
 
 
-ANOTHER_AIM = {"cultural_evolution", "derl", "essa"}
+ANOTHER_AIM = {"cultural_evolution", "derl", "essa", "on_policy_distillation"}
 """A generation is judged by what a whole member earns, in both seats; a formula by an inner run;
-where texts evolve no weight moves."""
+where texts evolve no weight moves; a student follows its teacher."""
 
 
 @pytest.mark.parametrize("name", sorted(set(ALGORITHMS) - ANOTHER_AIM))

@@ -24,7 +24,9 @@ GROUPS = {
     "Credit inside an episode": "gigpo salt tree_grpo ads",
     "Rewards": "spa g_ra ssl toolrl semantic",
     "Rewards and judges that learn": "cooper spark urpo",
-    "Comparisons and demonstrations": "spo sppo dno rpo upo optima sft",
+    "Comparisons and demonstrations": (
+        "spo sppo dno rpo upo optima sft rejection_sampling on_policy_distillation"
+    ),
     "Several agents": (
         "mars spiral dr_mas ssp advantage_alignment comas mac_spgg cory mixed_pool paired two_level"
     ),

@@ -7,13 +7,14 @@ from typing import Literal
 
 from coevo.envs.core.chat import Chat
 
-Trained = Literal["as_seen", "stripped"]
-"""The prompt that a reply is learnt under: with the injected text, or without it."""
+Trained = Literal["as_seen", "stripped", "hidden"]
+"""The prompt that a reply is learnt under: with the injected text, or without it; a `hidden` text
+is not shown to the seat either, and only the reference reads it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Injected:
-    """System text before everything that a seat sees."""
+    """System text before everything that a seat, or its reference, sees."""
 
     id: str
     """Of the artifact that the text is from; it is part of what makes a group."""

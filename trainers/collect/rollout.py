@@ -80,7 +80,9 @@ class _Live:
         rng = self.rng if inside else self._own(self.spec.players[seat], agent)
         plain = request_of(self.env, seat, rng, name, inside=inside)
         injected = self.spec.injected.get(seat)
-        return plain if injected is None else replace(plain, chat=injected.added(plain.chat))
+        if injected is None or injected.trained == "hidden":
+            return plain
+        return replace(plain, chat=injected.added(plain.chat))
 
     def _own(self, name: str, agent: Agent) -> np.random.Generator:
         if isinstance(agent, Policy):
@@ -99,10 +101,12 @@ class _Live:
             return
         plain, turn.seen = turn.chat, request.chat
         turn.injected, turn.trained = [injected.id], injected.trained
-        if injected.trained == "stripped" and isinstance(agent, Policy):
-            name = f"{request.conversation}/stripped"
-            without = replace(request, chat=plain, conversation=name)
-            turn.stripped_ids = agent.read_without(without, reply)
+        if injected.trained == "as_seen" or not isinstance(agent, Policy):
+            return
+        hidden, name = injected.trained == "hidden", f"{request.conversation}/other"
+        other = replace(request, chat=injected.added(plain) if hidden else plain, conversation=name)
+        ids = agent.reread(other, reply)
+        turn.stripped_ids, turn.reference_ids = (None, ids) if hidden else (ids, None)
 
 
 def rollout(

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -124,8 +124,6 @@ class LossComponent:
     name: str
     needs_reference: ClassVar[bool] = False
     """Whether it reads the log-probabilities of the reference model."""
-    needs_magnet: ClassVar[bool] = False
-    """Whether it reads the distance to the magnet."""
     needs_batch_statistics: ClassVar[bool] = False
     """Whether `batch_statistics` must see all contexts of an optimiser step before the loss."""
     acts_at_zero: ClassVar[bool] = False
@@ -166,10 +164,19 @@ class Regulariser(LossComponent, ABC):
     """A term per token that is added to the policy loss; it does not wait for an advantage."""
 
     acts_at_zero = True
+    target: ClassVar[Literal["", "magnet", "reference"]] = ""
+    """Whose whole distributions it compares with the policy's; it reads `kl_magnet_CL` or
+    `kl_reference_CL`."""
 
     @abstractmethod
     def __call__(self, x: Batch) -> Term:
         """Return its term of every token."""
+
+    def divergence(self, log_pi_NV: Tensor, log_target_NV: Tensor) -> Tensor:
+        """Return the distance to the target at every token, from complete log-distributions."""
+        raise NotImplementedError(  # abstract, for those with a target
+            f"{type(self).__name__} has a target and must define divergence"
+        )
 
 
 class TokenMask(LossComponent, ABC):

@@ -209,7 +209,7 @@ class MagnetKl(Regulariser):
     tensor([[0.5000]])
     """
 
-    needs_magnet = True
+    target = "magnet"
     always_token_mean = True
     name: Literal["magnet_kl"] = "magnet_kl"
     coef: Annotated[float, real(0)] = 0.01
@@ -217,6 +217,60 @@ class MagnetKl(Regulariser):
     def __call__(self, x: Batch) -> Term:
         value_CL = x.needed("kl_magnet_CL", self.name)
         return Term(self.coef * value_CL, value_CL)
+
+    def divergence(self, log_pi_NV: Tensor, log_target_NV: Tensor) -> Tensor:
+        return exact_kl(log_pi_NV, log_target_NV)
+
+
+@config
+class ReferenceKl(Regulariser):
+    """Pull towards the reference: coef * KL(pi || ref) over the whole vocabulary at each token.
+
+    On replies of the policy itself this is on-policy distillation: its slope is the mean of what
+    `kl_in_reward` estimates from the sampled token alone. With `top_k` the ids that are likeliest
+    to the policy are told apart and all others count as one, see `top_k_kl`.
+    Source: Agarwal et al. 2024, GKD, arXiv 2306.13649 (reverse KL, lambda = 1).
+
+    >>> x = Batch.from_tokens([[-1.0]], kl_reference_CL=torch.ones(1, 1))
+    >>> ReferenceKl(coef=0.5)(x).loss_CL
+    tensor([[0.5000]])
+    """
+
+    needs_reference = True
+    target = "reference"
+    always_token_mean = True
+    name: Literal["reference_kl"] = "reference_kl"
+    coef: Annotated[float, real(0)] = 1.0
+    top_k: Annotated[int, whole(0)] = 0
+    """Ids that are told apart; 0 takes all."""
+
+    def __call__(self, x: Batch) -> Term:
+        value_CL = x.needed("kl_reference_CL", self.name)
+        return Term(self.coef * value_CL, value_CL)
+
+    def divergence(self, log_pi_NV: Tensor, log_target_NV: Tensor) -> Tensor:
+        return top_k_kl(log_pi_NV, log_target_NV, self.top_k or log_pi_NV.shape[-1])
+
+
+def top_k_kl(log_pi_CLV: Tensor, log_ref_CLV: Tensor, k: int) -> Tensor:
+    """Compute KL(pi || ref) with the k likeliest ids of pi told apart and all others as one.
+
+    By the log-sum inequality it is never above `exact_kl`, which it is from k = V - 1 on.
+
+    >>> log_pi, log_ref = torch.tensor([0.5, 0.3, 0.2]).log(), torch.tensor([0.4, 0.4, 0.2]).log()
+    >>> [round(float(top_k_kl(log_pi, log_ref, k)), 4) for k in (1, 2)]
+    [0.0204, 0.0253]
+    """
+    if k >= log_pi_CLV.shape[-1] - 1:
+        return exact_kl(log_pi_CLV, log_ref_CLV)
+    top_CLK = log_pi_CLV.detach().topk(k, -1).indices
+
+    def joined(logp_CLV: Tensor) -> Tensor:
+        closed = torch.finfo(logp_CLV.dtype).min
+        others_CL1 = logp_CLV.scatter(-1, top_CLK, closed).logsumexp(-1, keepdim=True)
+        return torch.cat([logp_CLV.gather(-1, top_CLK), others_CL1], -1)
+
+    return exact_kl(joined(log_pi_CLV), joined(log_ref_CLV))
 
 
 # ---- Entropy ---------------------------------------------------------------------------------
@@ -396,7 +450,7 @@ def corridor_gap(entropy: Tensor, low: Tensor, high: Tensor, mode: EpoMode) -> T
 
 
 AnyRegulariser = Annotated[
-    Kl | ConvexKl | KlCov | MagnetKl | Entropy | AdaptiveEntropy | Epo | Nll,
+    Kl | ConvexKl | KlCov | MagnetKl | ReferenceKl | Entropy | AdaptiveEntropy | Epo | Nll,
     choice(Regulariser),
 ]
 

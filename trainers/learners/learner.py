@@ -17,7 +17,7 @@ from coevo.envs.core.errors import UndefinedError
 from coevo.trainers import ranks
 from coevo.trainers.batch import Batch
 from coevo.trainers.components.base import Denominators
-from coevo.trainers.components.regularisers import exact_entropy, exact_kl
+from coevo.trainers.components.regularisers import exact_entropy
 from coevo.trainers.items import Items
 from coevo.trainers.learners.algorithm_settings import AlgorithmSettings
 from coevo.trainers.learners.eight_bit import adamw8bit
@@ -50,6 +50,7 @@ class Learner:
         recompute: compute layers again for the gradient instead of keeping what is in them.
         rewards: whether a reward module reads a head of it.
         frozen: shares references that stay what they are with other learners.
+        reference: what divergences are measured from; None takes a copy of the policy's model.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Learner:
         recompute: bool = False,
         rewards: bool = False,
         frozen: FrozenCopies | None = None,
+        reference: nn.Module | None = None,
     ) -> None:
         self.agent, self.algorithm = agent, algorithm
         self.optim = optim or algorithm.optim
@@ -74,7 +76,7 @@ class Learner:
         self.passes = Passes(
             agent, self.head, budget, recompute, self.reward_head, self.masters.model
         )
-        self.reference = self._make_reference(frozen or FrozenCopies())
+        self.reference = reference or self._make_reference(frozen or FrozenCopies())
         self.magnet = frozen_copy(self.model) if algorithm.magnet is not None else None
         self.ema = frozen_copy(self.model) if algorithm.ema else None
         self.optimizer = self._make_optimizer()
@@ -131,7 +133,7 @@ class Learner:
         """
         found = {"logp_old_CL": self.passes.logp(batch)} if old else {}
         if self.reference is not None:
-            found["logp_ref_CL"] = self.passes.logp(batch, self.reference)
+            found["logp_ref_CL"] = self.passes.logp(batch.as_reference_reads(), self.reference)
         if isinstance(self.head, nn.Linear):
             found["value_CL"] = self.passes.values(batch)
         return found
@@ -252,6 +254,7 @@ class Learner:
             spec=spec,
             critic=self.algorithm.critic,
             magnet=self.magnet,
+            reference=self.reference,
             filters=not spec.acts_at_zero and self.head is None,
             state=dict(state or {}),
             weight=weight,
@@ -334,6 +337,8 @@ class Objective:
     critic: Critic | None = None
     magnet: nn.Module | None = None
     """What the policy is pulled towards."""
+    reference: nn.Module | None = None
+    """What stays as it was, or a teacher."""
     filters: bool = False
     """Whether an advantage of 0 alone has no gradient, so that it need not be computed."""
     state: Mapping[str, Any] = field(default_factory=dict)
@@ -431,13 +436,13 @@ class Objective:
         self, part: MicroBatch, denom: Denominators, found: Mapping[str, Tensor]
     ) -> tuple[Tensor, dict[str, Tensor]]:
         s, at, scored = self.batch, part.at, self.passes.score(self.batch, part)
-        logp_N, entropy_N, *pull_N = self._of_tokens(part, scored)
+        logp_N, entropy_N, kl_N = self._of_tokens(part, scored)
         logp_CL = part.spread(logp_N, s)
         micro = s.micro(
             at,
             logp_CL,
             entropy_CL=part.spread(entropy_N, s),
-            kl_magnet_CL=part.spread(pull_N[0], s) if pull_N else None,
+            **{f"kl_{target}_CL": part.spread(x_N, s) for target, x_N in kl_N.items()},
             statistics={name: t[at].to(logp_CL.device) for name, t in found.items()},
             state=self.state,
         )
@@ -458,21 +463,31 @@ class Objective:
         )
         return loss + of_value, stats | {"loss/value": seen["loss/value"]}
 
-    def _of_tokens(self, part: MicroBatch, scored: Scored) -> tuple[Tensor, ...]:
-        """Return log-probability and entropy of every token, and the KL to the magnet if any."""
+    def _of_tokens(
+        self, part: MicroBatch, scored: Scored
+    ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        """Return log-probability and entropy of every token, and its distance to each target."""
         gradient = bool(self.spec.regularise)  # else the entropy is for the log alone
+        terms = [term for term in self.spec.regularise if term.target]
 
         def read(ids_N: Tensor, logp_NV: Tensor, *target_NV: Tensor) -> tuple[Tensor, ...]:
             logp_N = chosen(logp_NV, ids_N)
-            pull_N = [exact_kl(logp_NV, t_NV) for t_NV in target_NV]
+            pairs = zip(terms, target_NV, strict=True)
+            kl_N = [term.divergence(logp_NV, t_NV) for term, t_NV in pairs]
             with torch.set_grad_enabled(gradient and torch.is_grad_enabled()):
-                return logp_N, exact_entropy(logp_NV), *pull_N
+                return logp_N, exact_entropy(logp_NV), *kl_N
 
-        if self.magnet is None:
-            return scored.reduce(read)
         with torch.no_grad():
-            target = self.passes.score(self.batch, part, self.magnet)
-        return scored.reduce(read, target)
+            targets = [self._target(term.target, part) for term in terms]
+        logp_N, entropy_N, *kl_N = scored.reduce(read, *targets)
+        named = zip(terms, kl_N, strict=True)
+        return logp_N, entropy_N, {term.target: x_N for term, x_N in named}
+
+    def _target(self, name: str, part: MicroBatch) -> Scored:
+        """Score a micro-batch by the magnet, or by the reference in its own prompts."""
+        if name == "magnet":
+            return self.passes.score(self.batch, part, self.magnet)
+        return self.passes.score(self.batch.as_reference_reads(), part, self.reference)
 
 
 def _with_entropy(ids_N: Tensor, logp_NV: Tensor) -> tuple[Tensor, ...]:

@@ -115,5 +115,11 @@ def check_replayable(items: Sequence[Kept], *, one_seat: bool) -> None:
 
 def _without_tokens(turn: Turn) -> Turn:
     return replace(
-        turn, prompt_ids=None, stripped_ids=None, token_ids=None, logprobs=None, allowed=None
+        turn,
+        prompt_ids=None,
+        stripped_ids=None,
+        reference_ids=None,
+        token_ids=None,
+        logprobs=None,
+        allowed=None,
     )

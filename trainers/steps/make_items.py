@@ -82,18 +82,20 @@ class Pairs(_FromGroups):
 
 @config
 class Best(_FromGroups):
-    """The best trajectory of every group, to be imitated."""
+    """The best trajectory of every group, or all that are good enough, to be imitated."""
 
     kind: ClassVar[str] = "demonstrations"
     name: Literal["best"] = "best"
+    take: Literal["best", "all"] = "best"
+    """The best of a group, the first of several; or every trajectory of it."""
     above: Annotated[float, real()] | None = None
     """What it must be worth more than; None takes any."""
     keep: Annotated[float, real(above=0, high=1)] = 1.0
     """Share of them that is kept, the best first."""
 
     def __call__(self, worth: Sequence[float], group: Sequence[int]) -> list[tuple[int, ...]]:
-        best = max(group, key=lambda b: worth[b])
-        return [(best,)] if self.above is None or worth[best] > self.above else []
+        taken = group if self.take == "all" else [max(group, key=lambda b: worth[b])]
+        return [(b,) for b in taken if self.above is None or worth[b] > self.above]
 
 
 @config

@@ -46,7 +46,7 @@ class InjectText(_OfKind):
     """Seats whose prompts get the text, such as `[solver_*]`; empty for every seat of a learner."""
     trained: Trained = "as_seen"
     """Whether a reply is learnt under the prompt that was seen, or under the one `stripped` of the
-    text."""
+    text; a `hidden` text is in the prompt of the reference alone, which then teaches by it."""
     role: str = ""
     """Role of judges whose prompts get the text instead, one text for the whole update."""
     first: tuple[str, ...] = ()

@@ -1,7 +1,8 @@
 """Text of the archive in prompts: what the record says of it, and under which prompt it is learnt.
 
 1. A turn holds what its seat saw, the artifact's id, and how it is learnt.
-2. `as_seen` learns under the prompt that was sampled under; `stripped` under the one without.
+2. `as_seen` learns under the prompt that was sampled under; `stripped` under the one without;
+   `hidden` is read by the reference alone.
 3. What was injected is part of what makes a group.
 4. A killed run goes on with the same draws.
 """
@@ -27,6 +28,7 @@ KUHN = "coevo/kuhn_poker-v0"
 SEATS = ("player_0", "player_1")
 LOOK = Injected("instruction-0", "Look twice.")
 STRIPPED = replace(LOOK, trained="stripped")
+HIDDEN = replace(LOOK, trained="hidden")
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +108,24 @@ def test_a_model_learns_under_the_tokens_of_the_chat_without_the_text(language_m
     batch = build([episode], [0])
     spans = {s.ids for s in batch.spans}
     assert (*own[-1].stripped_ids, *own[-1].token_ids) in spans
+
+
+@pytest.mark.parametrize("style", ["terse", "full"])
+def test_a_hidden_text_is_read_by_the_reference_alone(language_model, style):
+    env, decode = "coevo/iterated_game-v0", language_model.tokens.tokenizer.decode
+    (episode,) = played(language_model, {"player_0": HIDDEN}, style, env=env)
+    own = [t for t in episode.turns if t.agent == "player_0"]
+    for turn in own:
+        assert "Look twice." not in decode(turn.prompt_ids) + str(turn.chat)
+        assert decode(turn.reference_ids).count("Look twice.") == 1
+        assert turn.stripped_ids is None and turn.injected == ["instruction-0"]
+    batch = build([episode], [0])
+    pairs = list(zip(batch.spans, batch.reference_spans, strict=True))
+    for mine, read in pairs:
+        said = [[span.ids[i] for i in span.positions()] for span in (mine, read)]
+        assert said[0] == said[1]
+    others = [one for one, two in pairs if one == two]
+    assert len(others) == (1 if style == "full" else len(own)), "those of the other seat"
 
 
 def test_texts_part_a_group():

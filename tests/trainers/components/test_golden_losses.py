@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from coevo.envs.core.config import components, read
 from coevo.envs.core.errors import ConfigError
@@ -24,6 +26,7 @@ from coevo.trainers.components import (
     exact_entropy,
     exact_kl,
     kl_term,
+    top_k_kl,
 )
 from coevo.trainers.components.base import Denominators
 from coevo.trainers.loss import LossConfig, kept_mask, merge_stats, policy_loss, value_loss
@@ -255,6 +258,26 @@ def test_means_of_the_kl_estimates_and_the_exact_value():
     assert torch.allclose(gradient, want, atol=6e-5)
 
 
+def test_joining_ids_bounds_the_exact_value_from_below():
+    p, q = PI, Q
+    bound = {
+        1: p[0] * (p[0] / q[0]).log() + (1 - p[0]) * ((1 - p[0]) / (1 - q[0])).log(),
+        2: (p * (p / q).log()).sum(),
+    }
+    found = {k: float(top_k_kl(p.log(), q.log(), k)) for k in (1, 2, 3, 9)}
+    assert found[1] == pytest.approx(float(bound[1])) and found[1] < found[2]
+    assert found[2] == found[3] == found[9] == pytest.approx(float(bound[2]))
+
+
+@given(st.integers(0, 999))
+def test_more_ids_told_apart_never_lower_the_divergence(seed):
+    noise = torch.Generator().manual_seed(seed)
+    log_pi, log_ref = torch.randn(2, 4, 9, generator=noise).double().log_softmax(-1)
+    rising = torch.stack([top_k_kl(log_pi, log_ref, k) for k in range(1, 10)])
+    assert bool((rising.diff(dim=0) > -1e-12).all()) and bool((rising > -1e-12).all())
+    assert torch.allclose(rising[-1], exact_kl(log_pi, log_ref))
+
+
 def test_exact_terms_ignore_what_the_policy_rules_out():
     logits = torch.tensor([0.0, 0.0, -torch.inf], requires_grad=True)
     log_pi = logits.log_softmax(-1)
@@ -292,7 +315,7 @@ def test_a_kl_is_aggregated_like_the_policy_loss_and_an_entropy_is_a_token_mean(
         assert float(stats["kl"]) == pytest.approx(float(k1_CL[MASK].mean()))
 
 
-@pytest.mark.parametrize("name", ["kl", "entropy", "magnet_kl"])
+@pytest.mark.parametrize("name", ["kl", "entropy", "magnet_kl", "reference_kl"])
 def test_a_regulariser_without_its_input_says_which(name):
     with pytest.raises(ConfigError, match=f"'{name}' needs"):
         run(regularise=(read(AnyRegulariser, {"name": name}),))

@@ -238,8 +238,12 @@ def drawn_inputs(draw):
 
 
 def depending(logp_CL):
-    """Return entropies and a divergence that move with the log-probabilities."""
-    return {"entropy_CL": torch.nn.functional.softplus(-logp_CL), "kl_magnet_CL": logp_CL**2}
+    """Return entropies and divergences that move with the log-probabilities."""
+    return {
+        "entropy_CL": torch.nn.functional.softplus(-logp_CL),
+        "kl_magnet_CL": logp_CL**2,
+        "kl_reference_CL": 2 * logp_CL**2,
+    }
 
 
 def loss_and_gradient(spec, inputs, splits, pad=0):
@@ -279,7 +283,7 @@ def padded(inputs, rows, micro, found, pad):
 
 def loss_rows(inputs, order):
     """Take rows of loss inputs."""
-    names = (*FIELDS, "mask_CL", "turn_CL", "kl_magnet_CL")
+    names = (*FIELDS, "mask_CL", "turn_CL", "kl_magnet_CL", "kl_reference_CL")
     return replace(inputs, **{n: getattr(inputs, n)[order] for n in names})
 
 
@@ -310,7 +314,7 @@ def test_the_order_of_rows_changes_neither_loss_nor_gradient(spec, inputs, data)
 @FEWER
 @given(inputs=drawn_inputs())
 def test_half_precision_losses_are_computed_in_single_precision(spec, inputs):
-    parts = {n: getattr(inputs, n).bfloat16() for n in (*FIELDS, "kl_magnet_CL")}
+    parts = {n: getattr(inputs, n).bfloat16() for n in (*FIELDS, "kl_magnet_CL", "kl_reference_CL")}
     half = replace(inputs, **parts)
     single = replace(inputs, **{n: v.float() for n, v in parts.items()})
     half, single = (
@@ -330,7 +334,7 @@ def test_the_advantage_carries_no_gradient(spec):
     old_CL = torch.zeros(1, 2, requires_grad=True)
     logp_CL = torch.zeros(1, 2, requires_grad=True)
     turn_CL = torch.zeros(1, 2).long()
-    extra = dict.fromkeys(("logp_ref_CL", "entropy_CL", "kl_magnet_CL"), ones_CL)
+    extra = dict.fromkeys(("logp_ref_CL", "entropy_CL", "kl_magnet_CL", "kl_reference_CL"), ones_CL)
     roll_CL = torch.zeros(1, 2, requires_grad=True)
     inputs = loss_inputs(
         logp_CL, old_CL, advantage_CL, mask_CL, turn_CL, logp_behaviour_CL=roll_CL, **extra
@@ -360,6 +364,7 @@ def test_extreme_log_ratios_and_zero_advantages_stay_finite(spec):
         turn_CL,
         entropy_CL=entropy_CL,
         kl_magnet_CL=entropy_CL,
+        kl_reference_CL=entropy_CL,
         state=STATE,
         **others,
     )
