@@ -31,7 +31,7 @@ IMITATE = (
     p.InjectText(first=(HINT,), trained="stripped"),
     p.Collect(),
     p.BuildBatch(),
-    p.MakeItems(to=p.Best(take="all")),
+    p.MakeItems(to=p.Replies(most=None)),
     p.Update(losses=(p.Sft(),)),
 )
 NO_REWARD = {"advantage.kl_in_reward": 0.0}
@@ -43,6 +43,9 @@ ALGORITHM = p.Algorithm(
     paper="Agarwal et al. 2024, GKD, arXiv 2306.13649",
     formula=r"A_t = \log \pi_\teacher(y_t) - \log \pi_\student(y_t), \quad y \sim \pi_\student \\ "
     r"\text{full: } L = \sum_t \KL(\pi_\student \| \pi_\teacher)",
+    status="table",
+    shows="an instruction is the teacher; no stronger model was tried",
+    reproductions=("taught_by_instruction",),
     cycle=TAUGHT,
     collect=p.CollectConfig(episodes=512),
     advantage=p.AdvantageConfig(

@@ -19,7 +19,7 @@ from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import SMALL
 
 
-def _imitating(chosen: p.Best) -> tuple[p.AnyStep, ...]:
+def _imitating(chosen: p.Best | p.Replies) -> tuple[p.AnyStep, ...]:
     learn = p.Update(losses=(p.Sft(),))
     return (p.Collect(), p.BuildBatch(), p.MakeItems(to=chosen), learn, p.FitRewards())
 
@@ -29,6 +29,8 @@ ALGORITHM = p.Algorithm(
     summary="the best of n plays of a task is imitated, iteration after iteration",
     paper="Dong et al. 2023, RAFT, arXiv 2304.06767",
     formula=r"L = -\log \pi(y^*), \quad y^* = \argmax_{i \le n} R(y_i), \quad y_i \sim \pi",
+    status="table",
+    reproductions=("best_of_n",),
     cycle=_imitating(p.Best()),
     rewards=(Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
@@ -37,7 +39,7 @@ ALGORITHM = p.Algorithm(
         "optim.lr": p.Published("2e-5", "LMFlow's recipe for a model of 7B", SMALL),
     },
     variants={
-        "correct": {"cycle": _imitating(p.Best(take="all", above=0.5))},
-        "unselected": {"cycle": _imitating(p.Best(take="all"))},
+        "correct": {"cycle": _imitating(p.Replies(most=None, above=0.5))},
+        "unselected": {"cycle": _imitating(p.Replies(most=None))},
     },
 )

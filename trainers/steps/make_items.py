@@ -82,30 +82,28 @@ class Pairs(_FromGroups):
 
 @config
 class Best(_FromGroups):
-    """The best trajectory of every group, or all that are good enough, to be imitated."""
+    """The best trajectory of every group, the first of several, to be imitated."""
 
     kind: ClassVar[str] = "demonstrations"
     name: Literal["best"] = "best"
-    take: Literal["best", "all"] = "best"
-    """The best of a group, the first of several; or every trajectory of it."""
     above: Annotated[float, real()] | None = None
     """What it must be worth more than; None takes any."""
     keep: Annotated[float, real(above=0, high=1)] = 1.0
     """Share of them that is kept, the best first."""
 
     def __call__(self, worth: Sequence[float], group: Sequence[int]) -> list[tuple[int, ...]]:
-        taken = group if self.take == "all" else [max(group, key=lambda b: worth[b])]
-        return [(b,) for b in taken if self.above is None or worth[b] > self.above]
+        best = max(group, key=lambda b: worth[b])
+        return [(best,)] if self.above is None or worth[best] > self.above else []
 
 
 @config
 class Replies(_FromGroups):
-    """Single replies, drawn at random, to be imitated."""
+    """Single replies, all or some drawn at random, to be imitated."""
 
     kind: ClassVar[str] = "demonstrations"
     name: Literal["replies"] = "replies"
-    most: Annotated[int, whole(1)] = 8
-    """Replies of an update; the others of its episodes are left out."""
+    most: Annotated[int, whole(1)] | None = 8
+    """Replies of an update; the others of its episodes are left out. None takes all."""
     above: Annotated[float, real()] | None = None
     """What all that the seat did in the episode must be worth more than; None takes any."""
 
@@ -119,7 +117,7 @@ class Replies(_FromGroups):
 
     def made(self, ctx: UpdateContext) -> Items | None:
         items = super().made(ctx)
-        if items is None or len(items) <= self.most:
+        if items is None or self.most is None or len(items) <= self.most:
             return items
         rng = np.random.default_rng([ctx.seed, ctx.step, 14])
         return items.chosen(rng.permutation(len(items))[: self.most].tolist())

@@ -40,6 +40,7 @@ from coevo.trainers.steps import (
     Collect,
     MakeItems,
     Pairs,
+    Replies,
     Update,
     Worst,
     policy_gradient,
@@ -295,9 +296,7 @@ def test_pairs_and_demonstrations_of_a_group():
     assert (1, 2) in Pairs(take="all", ties=True)(worth, group)
     assert Pairs()(worth, [1, 2]) == [] and Pairs()(worth, [3]) == []
     assert Best()(worth, group) == [(1,)] and Best(above=2.0)(worth, group) == []
-    assert Best(take="all")(worth, group) == [(b,) for b in group]
-    good = [(b,) for b in group if worth[b] > 0.5]
-    assert Best(take="all", above=0.5)(worth, group) == good and 0 < len(good) < len(group)
+    assert Replies(above=0.5)(worth, group) == [(1,), (2,)]
 
 
 def test_failures_are_single_turns_or_whole_episodes():
