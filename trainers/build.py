@@ -217,7 +217,8 @@ def _contexts(found: list[Trajectory]) -> dict[str, Any]:
         for first, last in _appended(t.turns):
             wrote = t.turns[first:last]
             open_ids = _allowed(wrote)
-            key = _span(wrote), _span(wrote, _reference_prompt), str(open_ids)
+            mine = _span(wrote)
+            key = mine, _span(wrote, _reference_prompt) if _hidden(wrote) else mine, str(open_ids)
             if key not in spans:
                 spans[key] = len(spans)
                 allowed.append(open_ids)
@@ -253,8 +254,9 @@ def _contexts(found: list[Trajectory]) -> dict[str, Any]:
 
 def _appended(turns: Sequence[Turn]) -> list[tuple[int, int]]:
     """Cut turns where a prompt does not only append to what was read and written before."""
+    reads = (_prompt, _reference_prompt) if _hidden(turns) else (_prompt,)
     pairs = enumerate(itertools.pairwise(turns), 1)
-    cuts = [0, *(k for k, pair in pairs if not all(_appends(*pair, read) for read in _READ))]
+    cuts = [0, *(k for k, pair in pairs if not all(_appends(*pair, read) for read in reads))]
     return list(zip(cuts, [*cuts[1:], len(turns)], strict=True))
 
 
@@ -273,7 +275,8 @@ def _reference_prompt(turn: Turn) -> list[int]:
     return _prompt(turn) if turn.reference_ids is None else turn.reference_ids
 
 
-_READ = (_prompt, _reference_prompt)
+def _hidden(turns: Sequence[Turn]) -> bool:
+    return any(t.reference_ids is not None for t in turns)
 
 
 def _span(turns: Sequence[Turn], read: Callable[[Turn], list[int]] = _prompt) -> Span:

@@ -146,7 +146,7 @@ def start(
     check_can_play(population, envs)
     every = [*algorithm.rewards, *(m for env in envs.values() for m in env.reward_modules)]
     apart = bind(population, maker, algorithm.judges, every)
-    learners = _learners(config, population, every)
+    learners = _learners(config, population, maker, every)
     modules = _modules(algorithm, envs, every)
     for agent in population.learners.values():
         agent.publish(0)
@@ -162,7 +162,10 @@ def start(
 
 
 def _learners(
-    config: TrainConfig, population: Population, modules: Sequence[RewardModule]
+    config: TrainConfig,
+    population: Population,
+    make: MakePolicy,
+    modules: Sequence[RewardModule],
 ) -> dict[str, Learner]:
     """Make a learner for every parameter set, with a reward head where a module reads one."""
     algorithm = config.algorithm
@@ -171,7 +174,7 @@ def _learners(
     set_sampling(config, population)
     # Start models that frozen players hold serve as references, too.
     frozen = FrozenCopies(a.model for a in population.fixed.values() if isinstance(a, Policy))
-    reference = reference_of(algorithm.reference, maker, population.learners)
+    reference = reference_of(algorithm.reference, make, population.learners)
     learners = {
         name: Learner(
             agent,

@@ -14,7 +14,6 @@ Left out: temperatures above that of play, a pool of prompts that is used up, an
 the start weights before every iteration.
 """
 
-from coevo.envs.rewards import Format
 from coevo.trainers import parts as p
 from coevo.trainers.algorithms.reasons import SMALL
 
@@ -32,7 +31,7 @@ ALGORITHM = p.Algorithm(
     status="table",
     reproductions=("best_of_n",),
     cycle=_imitating(p.Best()),
-    rewards=(Format(legal=0.05),),
+    rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
     optim=p.OptimConfig(lr=1e-3),
     published={
