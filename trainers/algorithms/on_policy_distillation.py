@@ -14,14 +14,13 @@ KL(student || teacher) at every position. `full` takes that slope exactly, over 
 Teachers: `model` is another model, such as a stronger one (`reference`: a folder or a Hub id, with
 the student's tokenizer); `past_self` is the student itself of at most 20 updates ago, with the
 instruction. `off_policy` is the control: the policy plays with the instruction and imitates its
-replies without it, so that a student never sees its own mistakes.
+replies without it, so that a student never sees its own mistakes; `sft` imitates any other player.
 
 Left out: several teachers for different tasks, teachers with another tokenizer, partial rollouts,
 and a discounted sum of later differences, which the source found not to help.
 """
 
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import CHEAP, SMALL
 
 CODE = "released code (tinker-cookbook)"
 HINT = "Think about what the others will do, then choose the move that pays you most."
@@ -61,8 +60,8 @@ ALGORITHM = p.Algorithm(
         "advantage.kl_in_reward": p.Published(1.0, CODE),
         "advantage.credit.gamma": p.Published(0.0, CODE),
         "loss.surrogate": p.Published("importance sampling, no clip", CODE),
-        "collect.episodes": p.Published("512 prompts, 4 replies each", CODE, CHEAP),
-        "optim.lr": p.Published("1e-4 (LoRA), 5e-5 (all weights)", CODE, SMALL),
+        "collect.episodes": p.Published("512 prompts, 4 replies each", CODE, p.CHEAP),
+        "optim.lr": p.Published("1e-4 (LoRA), 5e-5 (all weights)", CODE, p.SMALL),
     },
     variants={
         "full": {**NO_REWARD, "loss.regularise": (p.ReferenceKl(),)},

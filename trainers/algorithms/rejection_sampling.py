@@ -15,7 +15,6 @@ the start weights before every iteration.
 """
 
 from coevo.trainers import parts as p
-from coevo.trainers.algorithms.reasons import SMALL
 
 
 def _imitating(chosen: p.Best | p.Replies) -> tuple[p.AnyStep, ...]:
@@ -35,7 +34,7 @@ ALGORITHM = p.Algorithm(
     collect=p.CollectConfig(episodes=512, group_size=8),
     optim=p.OptimConfig(lr=1e-3),
     published={
-        "optim.lr": p.Published("2e-5", "LMFlow's recipe for a model of 7B", SMALL),
+        "optim.lr": p.Published("2e-5", "LMFlow's recipe for a model of 7B", p.SMALL),
     },
     variants={
         "correct": {"cycle": _imitating(p.Replies(most=None, above=0.5))},
