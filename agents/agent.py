@@ -52,8 +52,8 @@ class Request:
     alone; others get one under a key of the process (COEVO_TASK_KEY fixes it)."""
     conversation: str = ""
     """The same for all turns of one seat in an episode: a growing chat only appends tokens."""
-    masked: bool = False
-    """Whether the reply must be one of the legal strings (illegal-move policy `mask`)."""
+    guided: bool = False
+    """Whether the reply is restricted to the legal moves, whatever the settings of the policy."""
     inside: Inside | None = field(default=None, compare=False)
     """For insiders, while the seat waits; None for other agents."""
 
@@ -72,7 +72,7 @@ def request_of(
     """
     known = Inside(functools.partial(env.expert, seat), env.episode.task) if inside else None
     info = env.info(seat)
-    return Request(seat, env.chat(seat), info, rng, conversation, env.illegal.masked, known)
+    return Request(seat, env.chat(seat), info, rng, conversation, inside=known)
 
 
 def sealed_rng(name: str) -> np.random.Generator:
@@ -88,7 +88,7 @@ class Reply:
     prompt_ids: list[int] | None = None
     token_ids: list[int] | None = None
     logprobs: list[float] | None = None
-    allowed: list[list[int]] | None = None
+    choices: list[list[int]] | None = None
     policy: PolicyRef | None = None
 
 

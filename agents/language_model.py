@@ -14,6 +14,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from coevo.agents.agent import Reply, Request
 from coevo.agents.engines.engine import Engine, Prompt
+from coevo.agents.engines.logit_processors import GuidedChoice
 from coevo.agents.engines.prefix_sharing import rows_of
 from coevo.agents.engines.prefix_tree import Row
 from coevo.agents.engines.scoring import Scored, Span, score
@@ -106,6 +107,23 @@ class LanguageModelAgent(Policy):
         weights = LanguageModelWeights(model, tokenizer)
         super().__init__(weights, engine or TorchEngine(), name=name, sampling=sampling, seed=seed)
 
+    @property
+    def processors(self) -> tuple[GuidedChoice]:
+        tokens, thoughts = self.tokens, self.sampling.thoughts
+        if not thoughts:
+            return (GuidedChoice(),)
+        if tokens.thought_ids is None:
+            raise ConfigError(
+                f"sampling.thoughts={thoughts} needs a tokenizer in which <think> and </think> are "
+                f"one token each, and that of {self.name} has others; leave it out"
+            )
+        return (GuidedChoice(thoughts, tokens.thought_ids, tokens.opens_thought, tokens.end_ids),)
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Return False for moves after thoughts: their probability is a sum over all thoughts."""
+        return not self.sampling.thoughts
+
     def forget(self) -> None:
         self._spoken: dict[str, tuple[Chat, list[int]]] = {}
         """Conversation -> (chat up to and including the last reply, its ids)."""
@@ -119,9 +137,8 @@ class LanguageModelAgent(Policy):
         for request, prompt, s in zip(requests, prompts, samples, strict=True):
             text = self.tokens.text(s.ids)
             self._remember(request, [*prompt.ids, *s.ids], text)
-            allowed = s.allowed if request.masked else None
-            ids = list(prompt.ids)
-            replies.append(Reply(text, ids, s.ids, s.logprobs, allowed, self.ref))
+            ids, choices = list(prompt.ids), [list(c) for c in prompt.choices] or None
+            replies.append(Reply(text, ids, s.ids, s.logprobs, choices, self.ref))
         return replies
 
     def reread(self, request: Request, reply: Reply) -> list[int]:
@@ -134,46 +151,70 @@ class LanguageModelAgent(Policy):
         return Reply(text, self.tokens.prompt(request.chat), ids, [0.0] * len(ids))
 
     def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        return [np.exp(lp - np.logaddexp.reduce(lp)) for lp in self.move_logprobs(requests)]
+        return [np.exp(_normalised(logp)) for logp in self.move_logprobs(requests)]
 
     def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray]:
         """Return the log-probability of each legal move's usual spelling, in nats.
 
-        Their sum of exponentials is below 1 by what the policy says otherwise; under a mask, where
-        it can say nothing else, it is 1.
+        Their sum of exponentials is below 1 by what the policy says otherwise; under guided choice,
+        where it can say nothing else, it is 1.
         """
+        if not self.gives_probabilities:
+            raise ConfigError(
+                f"sampling.thoughts={self.sampling.thoughts}: a move after free thoughts has no "
+                "probability that can be computed; leave it out, or measure by games"
+            )
         distinct: dict[tuple[Prompt, Ids], int] = {}
         wanted = []
         for request in requests:
             moves = self._moves(request)
             wanted.append([distinct.setdefault(m, len(distinct)) for m in moves])
         prompts, replies = [p for p, _ in distinct], [ids for _, ids in distinct]
-        found = self.engine.logprobs(self.ref, prompts, replies, self.sampling)
+        found = self.engine.logprobs(self.ref, prompts, replies, self.sampling, self.processors)
         logp = np.array([float(logp_N.sum()) for logp_N in found])
         if any(np.isneginf(logp[rows]).all() for rows in wanted):
             filters = ", ".join(f"{name}={x:g}" for name, x in self.sampling.filters.items())
             raise UndefinedError(
                 f"sampling with {filters or 'these weights'} gives every legal move of a state "
-                "probability 0; use illegal=mask or a milder filter"
+                "probability 0; use sampling.guided=choice or a milder filter"
             )
-        return [logp[rows] for rows in wanted]
+        # Guided moves sum to 1 up to rounding, and here exactly.
+        return [
+            _normalised(logp[rows]) if self._guided(request) else logp[rows]
+            for rows, request in zip(wanted, requests, strict=True)
+        ]
 
     def _moves(self, request: Request) -> list[tuple[Prompt, Ids]]:
         legal = request.info["legal_actions"]
         if not legal:
             raise ConfigError(f"seat {request.seat} has no list of legal moves to score")
         prompt = self._prompt(request)
-        return [(prompt, tuple(self.tokens.answer(answer(m)))) for m in legal]
+        usual = prompt.choices or [tuple(self.tokens.answer(answer(m))) for m in legal]
+        return [(prompt, ids) for ids in usual]
 
     def _prompt(self, request: Request) -> Prompt:
         ids = tuple(self._context(request))
         # Chats that grow begin with their rules; terse prompts are complete in themselves.
         goes_on = bool(request.conversation) and request.chat[0]["role"] == "system"
-        if not request.masked or not request.info["legal_actions"]:
-            return Prompt(ids, goes_on=goes_on)
+        return Prompt(ids, self._choices(request), goes_on)
+
+    def _choices(self, request: Request) -> tuple[Ids, ...]:
+        """Return the replies that a guided request allows; none where any is."""
+        if not self._guided(request):
+            return ()
+        tokens, before = self.tokens, Ids()
+        if tokens.opens_thought and not self.sampling.thoughts:
+            assert tokens.thought_ids is not None  # one of them was found there
+            before = tokens.thought_ids[1:]
         legal = request.info["legal_actions"]
-        choices = tuple(tuple(self.tokens.answer(answer(m))) for m in legal)
-        return Prompt(ids, choices, goes_on)
+        choices = tuple((*before, *tokens.answer(answer(m))) for m in legal)
+        (guide,) = self.processors
+        guide.check_room(choices, self.sampling.max_new_tokens)
+        return choices
+
+    def _guided(self, request: Request) -> bool:
+        wanted = request.guided or self.sampling.guided == "choice"
+        return wanted and bool(request.info["legal_actions"])
 
     def _context(self, request: Request) -> list[int]:
         """Return the prompt's ids; a chat that has grown only adds to what was said before."""
@@ -187,3 +228,9 @@ class LanguageModelAgent(Policy):
         if request.conversation:
             said = (*request.chat, {"role": "assistant", "content": text})
             self._spoken[request.conversation] = (said, ids)  # type: ignore[assignment]
+
+
+def _normalised(logp: np.ndarray) -> np.ndarray:
+    """Return log-probabilities given that one of these moves is said."""
+    given: np.ndarray = logp - np.logaddexp.reduce(logp)
+    return given

@@ -173,7 +173,7 @@ def load_agent(
     device: str = "auto",
     trust_remote_code: bool = False,
 ) -> Agent:
-    """Make an agent from its name; all else is for language models.
+    """Make an agent from its name; all else is for language models, guided choice for baselines.
 
     The name is an agent without a model (`random`, `oracle`, `expert:SKILL`, ..., see `registry`),
     `starter`, `smollm2`, `table` (which knows nothing yet), a folder with a model, a run folder, or
@@ -194,7 +194,8 @@ def load_agent(
         raise _unknown(source)
     baseline = None if kind == "hf" else baseline_folder(Path(path).expanduser())
     if baseline is not None:
-        return load_sb3(baseline, source)
+        guided = sampling is not None and sampling.guided == "choice"
+        return load_sb3(baseline, source, guided=guided)
     if kind == "sb3":
         raise DataError(f"{path} holds no policy of stable-baselines3")
     folders, loader = policy_folders(path), _Loader(device, trust_remote_code)

@@ -19,6 +19,7 @@ from torch import nn
 
 from coevo.agents.agent import Agent, Reply, Request
 from coevo.agents.engines.engine import Engine, Prompt, Sample
+from coevo.agents.engines.logit_processors import LogitProcessor
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.weights import Weights
 from coevo.envs.core.episode import PolicyRef
@@ -57,7 +58,17 @@ class Policy(Agent, ABC):
     def sampling_settings(self) -> Mapping[str, Any]:
         drawn = self.sampling
         heat, longest = drawn.temperature, drawn.max_new_tokens
-        return {"temperature": heat, "max_new_tokens": longest, **drawn.filters}
+        return {
+            "temperature": heat,
+            "max_new_tokens": longest,
+            **drawn.guidance,
+            **drawn.filters,
+        }
+
+    @property
+    def processors(self) -> tuple[LogitProcessor, ...]:
+        """What changes the scores of its tokens, for its engine and for its learner."""
+        return ()
 
     @abstractmethod
     def reread(self, request: Request, reply: Reply) -> list[int]:
@@ -117,7 +128,9 @@ class Policy(Agent, ABC):
         self, requests: Sequence[Request], prompts: Sequence[Prompt], end_ids: Sequence[int] = ()
     ) -> list[Sample]:
         seeds = [self._stream(r.conversation) for r in requests]
-        found = self.engine.generate(self.ref, prompts, self.sampling, seeds, end_ids)
+        found = self.engine.generate(
+            self.ref, prompts, self.sampling, seeds, end_ids, self.processors
+        )
         self.sampled_tokens += sum(len(s.ids) for s in found)
         return found
 

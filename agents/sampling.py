@@ -1,9 +1,9 @@
-"""Sampling: settings, the distribution that they give, and masks over ids."""
+"""Sampling: settings, and the distribution that they give."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -40,6 +40,12 @@ class SamplingConfig:
     repetition_penalty: Annotated[float, real(0.01, 100)] = 1.0
     """Divides positive logits of tokens of the prompt and the reply so far, and multiplies negative
     ones (Keskar et al. 2019, arXiv:1909.05858, section 4.1); 1 changes none."""
+    guided: Literal["none", "choice"] = "none"
+    """`choice` restricts replies to the legal moves, spelled as the environment reads them, where
+    a turn lists moves. Learners score the tokens under the same restriction."""
+    thoughts: Annotated[int, whole(0)] = 0
+    """Tokens of free thought that a guided reply may put before its move, between <think> and
+    </think>."""
     max_new_tokens: Annotated[int, whole(1, 1_000_000)] = 16
     """Longest reply, end token included."""
     token_budget: Annotated[int, whole(1)] = 16_384
@@ -50,6 +56,21 @@ class SamplingConfig:
             raise ConfigError(
                 f"temperature={self.temperature} must be 0 (greedy) or at least {COLDEST}"
             )
+        if self.thoughts and self.guided == "none":
+            raise ConfigError(
+                f"thoughts={self.thoughts} limits the thoughts of guided replies, and "
+                "guided='none' guides no reply: set guided=choice, or leave thoughts out"
+            )
+
+    @property
+    def guidance(self) -> Mapping[str, str | int]:
+        """The settings of guided choice that differ from free replies.
+
+        >>> SamplingConfig().guidance, SamplingConfig(guided="choice").guidance
+        ({}, {'guided': 'choice'})
+        """
+        given = {"guided": self.guided, "thoughts": self.thoughts}
+        return {name: value for name, value in given.items() if value not in ("none", 0)}
 
     @property
     def filters(self) -> Mapping[str, float]:
@@ -69,8 +90,8 @@ def filtered(
 
     The order is that of vLLM: penalty, min-p, top-k, top-p, each of what the one before has left.
     Greedy play needs the penalty only: the likeliest token is never ruled out. `logits_NV` are
-    masked, and divided by the temperature unless that is 0; `contexts_N` holds the ids before each
-    of the N tokens, for the penalty.
+    processed, and divided by the temperature unless that is 0; `contexts_N` holds the ids before
+    each of the N tokens, for the penalty.
     """
     if config.repetition_penalty != 1:
         logits_NV = _penalised(logits_NV, contexts_N, config.repetition_penalty)
@@ -153,14 +174,3 @@ def _reached(sum_RK: Tensor, aim_R1: Tensor) -> Tensor:
     """Return where a growing sum first exceeds its aim, or else where it grows last."""
     last_R1 = torch.searchsorted(sum_RK, sum_RK[:, -1:].contiguous())
     return torch.searchsorted(sum_RK, aim_R1, right=True).minimum(last_R1)
-
-
-def allowed_next(choices: Sequence[Ids], written: Sequence[int]) -> list[int]:
-    """Return the ids that continue a permitted reply; empty where sampling is free.
-
-    >>> allowed_next([(1, 2, 0), (1, 3, 0)], [1])
-    [2, 3]
-    """
-    at, start = len(written), tuple(written)
-    fitting = (c for c in choices if c[:at] == start and len(c) > at)
-    return sorted({c[at] for c in fitting})

@@ -21,6 +21,7 @@ from torch.nn.functional import one_hot
 
 from coevo.agents.agent import Reply, Request
 from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.logit_processors import LogitProcessor
 from coevo.agents.engines.scoring import Scored, Span
 from coevo.agents.engines.table_engine import TableEngine, open_logits
 from coevo.agents.models.folders import PROMPTS
@@ -164,6 +165,16 @@ class TabularPolicy(Policy):
     def __init__(self, model: nn.Module, rows: Rows | None = None, **common: Any) -> None:
         self.rows = rows or Rows()
         super().__init__(TableWeights(model, self.rows), TableEngine(), **common)
+
+    @property
+    def processors(self) -> tuple[LogitProcessor, ...]:
+        """Return none: its tokens are the legal moves, guided or not."""
+        if self.sampling.thoughts:
+            raise ConfigError(
+                f"sampling.thoughts={self.sampling.thoughts}: a table says its move at once; leave "
+                "it out"
+            )
+        return ()
 
     def act(self, requests: Sequence[Request]) -> list[Reply]:
         prompts = [self._prompt(r, self.rows.row(r)) for r in requests]

@@ -160,7 +160,6 @@ def requests(env: TextEnv, decisions: Sequence[Decision]) -> list[Request]:
                 **task.known_at(d.state, d.player),
             },
             rng=rng,
-            masked=env.illegal.masked,
         )
         for d in decisions
     ]

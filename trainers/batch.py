@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from coevo.agents.engines.scoring import Span
+from coevo.agents.sampling import Ids
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError, unknown
 from coevo.trainers.tensors import combined
@@ -59,8 +60,8 @@ class Batch:
     """The distinct token sequences; contexts that share one are computed once."""
     reference_spans: tuple[Span, ...]
     """Per span: the same replies in the prompts that the reference reads."""
-    allowed: tuple[tuple[list[int], ...] | None, ...]
-    """Per span, for masked sampling: the ids that were allowed at each response token."""
+    choices: tuple[tuple[tuple[Ids, ...], ...], ...]
+    """Per span and reply, for guided choice: the replies that were allowed; () where any was."""
     span_C: Tensor
     """Index into `spans`."""
     trajectory_C: Tensor
@@ -191,7 +192,7 @@ class Batch:
             turns_B=((),) * rows,
             spans=(Span((), (), ()),) * rows,
             reference_spans=(Span((), (), ()),) * rows,
-            allowed=(None,) * rows,
+            choices=((),) * rows,
             span_C=torch.arange(rows),
             trajectory_C=torch.arange(rows),
             offset_C=torch.zeros(rows, dtype=torch.int64),
@@ -406,7 +407,7 @@ class Batch:
         return found
 
 
-_OF_SPANS = ("spans", "reference_spans", "allowed")
+_OF_SPANS = ("spans", "reference_spans", "choices")
 
 
 def _filled(rows: Sequence[Sequence[Any]], fill: Any, dtype: torch.dtype) -> Tensor:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from coevo.agents.engines.scoring import Span
+from coevo.agents.sampling import Ids
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.trainers.batch import Batch
 
@@ -207,8 +208,7 @@ def _keys(
 
 
 def _contexts(found: list[Trajectory]) -> dict[str, Any]:
-    spans: dict[tuple[Span, Span, str], int] = {}
-    allowed: list[tuple[list[int], ...] | None] = []
+    spans: dict[tuple[Span, Span, tuple[tuple[Ids, ...], ...]], int] = {}
     roles: dict[str, int] = {}
     span, trajectory, offset, policy = [], [], [], []
     turn_of, role_of, logp = [], [], []
@@ -216,13 +216,10 @@ def _contexts(found: list[Trajectory]) -> dict[str, Any]:
         at = 0
         for first, last in _appended(t.turns):
             wrote = t.turns[first:last]
-            open_ids = _allowed(wrote)
             mine = _span(wrote)
-            key = mine, _span(wrote, _reference_prompt) if _hidden(wrote) else mine, str(open_ids)
-            if key not in spans:
-                spans[key] = len(spans)
-                allowed.append(open_ids)
-            span.append(spans[key])
+            read = _span(wrote, _reference_prompt) if _hidden(wrote) else mine
+            key = mine, read, tuple(map(_choices, wrote))
+            span.append(spans.setdefault(key, len(spans)))
             trajectory.append(b)
             offset.append(at)
             policy.append(t.policy)
@@ -239,7 +236,7 @@ def _contexts(found: list[Trajectory]) -> dict[str, Any]:
     return {
         "spans": tuple(s for s, _, _ in spans),
         "reference_spans": tuple(s for _, s, _ in spans),
-        "allowed": tuple(allowed),
+        "choices": tuple(c for _, _, c in spans),
         "span_C": torch.tensor(span),
         "trajectory_C": torch.tensor(trajectory),
         "offset_C": torch.tensor(offset),
@@ -286,10 +283,8 @@ def _span(turns: Sequence[Turn], read: Callable[[Turn], list[int]] = _prompt) ->
     return Span(ids, tuple(starts), tuple(ends))
 
 
-def _allowed(turns: Sequence[Turn]) -> tuple[list[int], ...] | None:
-    if all(t.allowed is None for t in turns):
-        return None
-    return tuple(ids for t in turns for ids in (t.allowed or [[]] * len(t.token_ids or ())))
+def _choices(turn: Turn) -> tuple[Ids, ...]:
+    return tuple(tuple(ids) for ids in turn.choices or ())
 
 
 def _said(turn: Turn) -> str:

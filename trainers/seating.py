@@ -86,6 +86,8 @@ def set_sampling(config: TrainConfig, population: Population) -> None:
     policies = {n: a for n, a in population.agents.items() if isinstance(a, Policy)}
     check_owners("sampling_of", config.sampling_of, population, policies)
     own_sampling(config, policies)
+    for agent in policies.values():
+        _ = agent.processors  # settings that its tokenizer cannot follow raise here
     for name, agent in population.learners.items():
         if given := agent.sampling.filters:
             filters = ", ".join(f"{setting}={value:g}" for setting, value in given.items())

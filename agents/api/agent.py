@@ -24,7 +24,7 @@ from coevo.agents.api.outcome import Answer, Failure, Usage
 from coevo.agents.api.settings import ApiSettings, settings_for
 from coevo.agents.futures import all_of
 from coevo.envs.core.chat import Chat
-from coevo.envs.core.errors import CoevoError
+from coevo.envs.core.errors import CoevoError, ConfigError
 
 if TYPE_CHECKING:
     from coevo.agents.sampling import SamplingConfig
@@ -147,7 +147,15 @@ def load(
         sampling: wins over the environment's temperature and max_tokens; its filters are sent too.
         seed: tells series of samples apart.
         device: nothing is computed here.
+
+    Raises:
+        ConfigError: guided choice is asked for, which such servers do not offer in one way.
     """
+    if sampling is not None and sampling.guided != "none":
+        raise ConfigError(
+            f"sampling.guided={sampling.guided} restricts the tokens of models that run here, and "
+            f"openai:{model} samples at its server; leave it out, or load its weights"
+        )
     settings = replace(settings_for(model), seed=seed)
     if sampling is not None:
         settings = replace(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from coevo.agents.engines.logit_processors import LogitProcessor
 from coevo.agents.sampling import Ids, SamplingConfig
 from coevo.envs.core.episode import PolicyRef
 from coevo.envs.core.errors import CoevoError
@@ -29,7 +30,7 @@ class Prompt:
 
     ids: Ids
     choices: tuple[Ids, ...] = ()
-    """For masked sampling: the only replies that may be written, end token included."""
+    """For guided choice: the only replies that may be written, end token included."""
     goes_on: bool = False
     """Whether a later prompt may begin with this one and its reply."""
 
@@ -40,9 +41,7 @@ class Sample:
 
     ids: list[int]
     logprobs: list[float]
-    """Under the distribution that was sampled from: temperature, filters and mask included."""
-    allowed: list[list[int]]
-    """Ids allowed at each position; empty lists where sampling was free."""
+    """Under the distribution that was sampled from: processed, tempered and filtered."""
 
 
 class Engine(ABC):
@@ -68,6 +67,7 @@ class Engine(ABC):
         sampling: SamplingConfig,
         seeds: Sequence[int],
         end_ids: Sequence[int] = (),
+        processors: Sequence[LogitProcessor] = (),
     ) -> list[Sample]:
         """Draw one reply per prompt.
 
@@ -77,9 +77,11 @@ class Engine(ABC):
             sampling: how replies are drawn.
             seeds: one per prompt, from 0 to 2^64 - 1, of the random numbers of its reply.
             end_ids: tokens that end a reply.
+            processors: of the scores of every token, in this order.
 
         Raises:
             EngineError: this version of the policy was never published, or is no more.
+            ConfigError: the engine cannot apply a processor.
         """
 
     @abstractmethod
@@ -89,14 +91,16 @@ class Engine(ABC):
         prompts: Sequence[Prompt],
         replies: Sequence[Ids],
         sampling: SamplingConfig,
+        processors: Sequence[LogitProcessor] = (),
     ) -> list[Tensor]:
         """Return the log-probability of every token of given replies, in nats.
 
         Args:
             policy: whose weights.
-            prompts: contexts; their choices are a mask here as well.
+            prompts: contexts.
             replies: one per prompt.
             sampling: how replies would be drawn.
+            processors: as in `generate`.
         """
 
     def rest(self) -> None:  # noqa: B027  # most have nothing to give back

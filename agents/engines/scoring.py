@@ -12,8 +12,10 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedConfig, PreTrainedModel
 
+from coevo.agents.engines.logit_processors import LogitProcessor, Place
 from coevo.agents.engines.output_head import output_head, trunk
 from coevo.agents.engines.prefix_tree import Layout, laid_out
+from coevo.agents.sampling import Ids
 from coevo.envs.core.errors import ConfigError
 
 PIECE = 2**24
@@ -37,6 +39,18 @@ class Span:
         """Return the indices of all reply tokens."""
         return [i for s, e in zip(self.starts, self.ends, strict=True) for i in range(s, e)]
 
+    def places(self, choices: Sequence[tuple[Ids, ...]]) -> list[Place]:
+        """Return where all reply tokens stand.
+
+        Args:
+            choices: of every reply, for guided choice.
+        """
+        found = []
+        for start, end, own in zip(self.starts, self.ends, choices, strict=True):
+            prompt, reply = self.ids[:start], self.ids[start:end]
+            found += [Place(prompt, reply, at, own) for at in range(end - start)]
+        return found
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -47,14 +61,17 @@ class Scored:
     """
 
     logits: Callable[[slice], Tensor]
-    """Float logits [n, V] of some of the tokens, divided by the temperature."""
+    """Float logits [n, V] of some of the tokens, as the model gives them."""
     ids_N: Tensor
     """The reply tokens."""
     hidden_NH: Tensor | None = None
     """Last hidden state before each reply token, where asked for."""
-    allowed: Sequence[Sequence[int]] = ()
-    """Ids that masked sampling allowed at each of the N tokens, empty where it was free; () where
-    it was free everywhere."""
+    temperature: float = 1.0
+    """Divides the logits, after the processors."""
+    processors: Sequence[LogitProcessor] = ()
+    """Those under which the tokens were drawn."""
+    places: Sequence[Place] = ()
+    """Where each of the N tokens stands, for the processors."""
 
     def reduce(
         self, read: Callable[..., tuple[Tensor, ...]], *others: Scored, piece: int | None = None
@@ -90,26 +107,20 @@ class Scored:
         """Return the log-probability of each reply token, in nats."""
         return self.reduce(lambda ids_N, logp_NV: (chosen(logp_NV, ids_N),))[0]
 
+    def drawn_from(self, part: slice) -> Tensor:
+        """Return the scores that some tokens are drawn from: processed, over the temperature."""
+        logits_NV = self.logits(part)
+        for process in self.processors:
+            logits_NV = process(logits_NV, self.places[part])
+        return logits_NV if self.temperature == 1 else logits_NV / self.temperature
+
     def _logp(self, part: slice) -> Tensor:
         """Return the log-distributions of some tokens, [n, V]."""
-        return masked(self.logits(part), self.allowed[part]).log_softmax(-1)
+        return self.drawn_from(part).log_softmax(-1)
 
     @torch.no_grad()
     def _vocabulary(self) -> int:
         return self.logits(slice(1)).shape[1]
-
-
-def masked(logits_NV: Tensor, allowed: Sequence[Sequence[int]]) -> Tensor:
-    """Return logits in which only allowed ids are open; rows without any are free."""
-    pairs = [(n, i) for n, ids in enumerate(allowed) for i in ids]
-    if not pairs:
-        return logits_NV
-    row_P, id_P = torch.tensor(pairs, device=logits_NV.device).T
-    closed_NV = torch.zeros_like(logits_NV, dtype=torch.bool)
-    closed_NV[row_P] = True
-    closed_NV[row_P, id_P] = False
-    # Finite, so that entropies and divergences never meet 0 times infinity.
-    return logits_NV.masked_fill(closed_NV, torch.finfo(logits_NV.dtype).min)
 
 
 def chosen(logp_NV: Tensor, ids_N: Tensor) -> Tensor:
@@ -187,7 +198,7 @@ def score(
     Args:
         model: a causal language model.
         spans: sequences with at least one reply token each, none at index 0.
-        temperature: of the policy; logits are divided by it.
+        temperature: of the policy.
         rows: the indices of the spans that stand in each row (`prefix_sharing.rows_of`); None
             gives each a row of its own.
         hidden: whether to return hidden states, for a critic.
@@ -216,11 +227,11 @@ def score(
         else:
             with _precision(device, autocast):
                 logits_NV = head(cast("Tensor", hidden_NH)[part])
-        return logits_NV if temperature == 1 else logits_NV / temperature
+        return logits_NV
 
     ids_N = torch.tensor([s.ids[p] for s in spans for p in s.positions()], device=device)
     seen = hidden_NH.float() if hidden and hidden_NH is not None else None
-    return Scored(logits, ids_N, seen)
+    return Scored(logits, ids_N, seen, temperature)
 
 
 def _given(model: PreTrainedModel, layout: Layout) -> dict[str, Tensor]:

@@ -8,12 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from coevo.agents.engines.engine import InProcess, Prompt, Sample
+from coevo.agents.engines.logit_processors import CLOSED, LogitProcessor
 from coevo.agents.sampling import Ids, SamplingConfig, drawn, filtered, uniform
 from coevo.envs.core.episode import PolicyRef
 from coevo.envs.core.errors import ConfigError
-
-CLOSED = -1e30
-"""Logit of a column without a move: finite, so that 0 times it is 0."""
 
 
 class TableEngine(InProcess):
@@ -26,6 +24,7 @@ class TableEngine(InProcess):
         sampling: SamplingConfig,
         seeds: Sequence[int],
         end_ids: Sequence[int] = (),
+        processors: Sequence[LogitProcessor] = (),
     ) -> list[Sample]:
         if not prompts:
             return []
@@ -36,7 +35,7 @@ class TableEngine(InProcess):
         else:
             arm_N = logp_NA.argmax(1)
         pairs = zip(arm_N.tolist(), logp_NA, strict=True)
-        return [Sample([arm], [float(logp_A[arm])], [[]]) for arm, logp_A in pairs]
+        return [Sample([arm], [float(logp_A[arm])]) for arm, logp_A in pairs]
 
     def logprobs(
         self,
@@ -44,6 +43,7 @@ class TableEngine(InProcess):
         prompts: Sequence[Prompt],
         replies: Sequence[Ids],
         sampling: SamplingConfig,
+        processors: Sequence[LogitProcessor] = (),
     ) -> list[Tensor]:
         logp_NA = self._logp(policy, prompts, sampling)
         return [logp_A[list(reply)] for logp_A, reply in zip(logp_NA, replies, strict=True)]

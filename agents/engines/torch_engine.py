@@ -11,11 +11,12 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from coevo.agents.engines.engine import InProcess, Prompt, Sample
+from coevo.agents.engines.logit_processors import LogitProcessor
 from coevo.agents.engines.prefix_cache import PrefixCache
-from coevo.agents.engines.scoring import Scored, Span, masked, micro_batches, score
+from coevo.agents.engines.scoring import Scored, Span, micro_batches, score
 from coevo.agents.engines.settings import Torch
 from coevo.agents.engines.wave import sample
-from coevo.agents.sampling import Ids, SamplingConfig, allowed_next, filtered
+from coevo.agents.sampling import Ids, SamplingConfig, filtered
 from coevo.envs.core.episode import PolicyRef
 
 COLD = 1e-6
@@ -52,9 +53,11 @@ class TorchEngine(InProcess):
         sampling: SamplingConfig,
         seeds: Sequence[int],
         end_ids: Sequence[int] = (),
+        processors: Sequence[LogitProcessor] = (),
     ) -> list[Sample]:
         model = self._model(policy)
-        return sample(model, prompts, end_ids, sampling, seeds, self._cache(policy.name))
+        cache = self._cache(policy.name)
+        return sample(model, prompts, end_ids, sampling, seeds, cache, processors)
 
     def _cache(self, name: str) -> PrefixCache:
         limit = int(self.settings.cache_gib * 2**30)
@@ -67,16 +70,16 @@ class TorchEngine(InProcess):
         prompts: Sequence[Prompt],
         replies: Sequence[Ids],
         sampling: SamplingConfig,
+        processors: Sequence[LogitProcessor] = (),
     ) -> list[Tensor]:
         model, found = self._model(policy), [torch.empty(0)] * len(replies)
         spans = [_span(p.ids, reply) for p, reply in zip(prompts, replies, strict=True)]
         for batch in micro_batches([len(s.ids) for s in spans], sampling.token_budget):
             scored = score(model, [spans[i] for i in batch], sampling.temperature or COLD)
-            given = [ids for i in batch for ids in _allowed(prompts[i], replies[i])]
-            scored = replace(scored, allowed=given)
+            places = [p for i in batch for p in spans[i].places([prompts[i].choices])]
+            scored = replace(scored, processors=processors, places=places)
             if sampling.filters:
-                before = [ids for i in batch for ids in _before(prompts[i], replies[i])]
-                scored = _filtered(scored, before, sampling)
+                scored = _filtered(scored, sampling)
             parts = scored.logp_N().split([len(replies[i]) for i in batch])
             for i, logp_N in zip(batch, parts, strict=True):
                 found[i] = logp_N
@@ -86,22 +89,14 @@ class TorchEngine(InProcess):
         return cast("PreTrainedModel", self.module(policy))
 
 
-def _allowed(prompt: Prompt, reply: Ids) -> list[list[int]]:
-    return [allowed_next(prompt.choices, reply[:i]) for i in range(len(reply))]
-
-
-def _before(prompt: Prompt, reply: Ids) -> list[Ids]:
-    return [(*prompt.ids, *reply[:i]) for i in range(len(reply))]
-
-
-def _filtered(scored: Scored, before_N: Sequence[Ids], sampling: SamplingConfig) -> Scored:
+def _filtered(scored: Scored, sampling: SamplingConfig) -> Scored:
     """Return a pass whose logits are those of the filtered distribution."""
 
     def logits(part: slice) -> Tensor:
-        open_NV = masked(scored.logits(part), scored.allowed[part])
-        return filtered(open_NV, before_N[part], sampling)
+        before = [(*p.prompt, *p.reply[: p.at]) for p in scored.places[part]]
+        return filtered(scored.drawn_from(part), before, sampling)
 
-    return replace(scored, logits=logits, allowed=())
+    return replace(scored, logits=logits, temperature=1.0, processors=())
 
 
 def _span(prompt: Ids, reply: Ids) -> Span:

@@ -16,8 +16,8 @@ import multiprocessing
 import os
 import shutil
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -29,11 +29,12 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from coevo.agents.engines.engine import Engine, EngineError, Prompt, Sample, unpublished
+from coevo.agents.engines.logit_processors import GuidedChoice, LogitProcessor
 from coevo.agents.engines.processes import MemoryFolder, answer, unsignalled
 from coevo.agents.engines.settings import Vllm
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.models.adapters import is_adapted, save_adapter
-from coevo.agents.sampling import Ids, SamplingConfig, allowed_next
+from coevo.agents.sampling import Ids, SamplingConfig
 from coevo.envs.core.episode import PolicyRef
 from coevo.envs.core.errors import ConfigError
 
@@ -128,13 +129,15 @@ class VllmEngine(Engine):
         sampling: SamplingConfig,
         seeds: Sequence[int],
         end_ids: Sequence[int] = (),
+        processors: Sequence[LogitProcessor] = (),
     ) -> list[Sample]:
         if not prompts:
             return []
         known = self._known(policy)
         _check(sampling)
-        outputs = self._asked(lambda: self._ask(known, prompts, sampling, seeds, end_ids))
-        return [_sample(p, o.outputs[0]) for p, o in zip(prompts, outputs, strict=True)]
+        params = _params(prompts, sampling, seeds, end_ids, _guide(processors))
+        outputs = self._asked(lambda: self._ask(known, prompts, params))
+        return [_sample(o.outputs[0]) for o in outputs]
 
     def logprobs(
         self,
@@ -142,9 +145,10 @@ class VllmEngine(Engine):
         prompts: Sequence[Prompt],
         replies: Sequence[Ids],
         sampling: SamplingConfig,
+        processors: Sequence[LogitProcessor] = (),
     ) -> list[Tensor]:
-        """Ask the learner's own model: vLLM scores without temperature and mask."""
-        return self._torch.logprobs(policy, prompts, replies, sampling)
+        """Ask the learner's own model: vLLM scores without temperature and processors."""
+        return self._torch.logprobs(policy, prompts, replies, sampling, processors)
 
     @_alone
     def rest(self) -> None:
@@ -190,37 +194,19 @@ class VllmEngine(Engine):
         return known
 
     def _ask(
-        self,
-        known: Published,
-        prompts: Sequence[Prompt],
-        sampling: SamplingConfig,
-        seeds: Sequence[int],
-        end_ids: Sequence[int],
+        self, known: Published, prompts: Sequence[Prompt], params: Sequence[Mapping[str, Any]]
     ) -> Any:
         from vllm import SamplingParams
         from vllm.lora.request import LoRARequest
 
         self._wake()
         self._load(Path(self.source) if known.number else known.path)
-        params = [
-            SamplingParams(
-                temperature=sampling.temperature,
-                **sampling.filters,
-                max_tokens=sampling.max_new_tokens,
-                seed=seed >> 1,  # it takes no larger ones
-                logprobs=0,
-                detokenize=False,
-                ignore_eos=True,
-                stop_token_ids=list(end_ids),
-                extra_args={"choices": p.choices} if p.choices else None,
-            )
-            for p, seed in zip(prompts, seeds, strict=True)
-        ]
         lora = None
         if known.number:
             lora = LoRARequest(str(known.policy), known.number, str(known.path))
         given = [{"prompt_token_ids": list(p.ids)} for p in prompts]
-        return self._llm.generate(given, params, lora_request=lora, use_tqdm=False)
+        drawn = [SamplingParams(**each) for each in params]
+        return self._llm.generate(given, drawn, lora_request=lora, use_tqdm=False)
 
     def _wake(self) -> None:
         if self._asleep:
@@ -276,7 +262,7 @@ class VllmEngine(Engine):
                 max_loras=given.adapters,
                 max_lora_rank=given.max_rank,
                 worker_extension_cls=f"{WORKER}.WorkerExtension",
-                logits_processors=[f"{WORKER}:Choices"],
+                logits_processors=[f"{WORKER}:Guided"],
             )
 
     def _load(self, path: Path) -> None:
@@ -347,6 +333,43 @@ def _check(sampling: SamplingConfig) -> None:
         )
 
 
+def _guide(processors: Sequence[LogitProcessor]) -> GuidedChoice | None:
+    """Return the one processor that workers can apply."""
+    for processor in processors:
+        if not isinstance(processor, GuidedChoice) or len(processors) > 1:
+            raise ConfigError(
+                f"engine=vllm applies one guided choice and not {type(processor).__name__} beside "
+                "it; use engine=torch"
+            )
+    return next((p for p in processors if isinstance(p, GuidedChoice)), None)
+
+
+def _params(
+    prompts: Sequence[Prompt],
+    sampling: SamplingConfig,
+    seeds: Sequence[int],
+    end_ids: Sequence[int],
+    guide: GuidedChoice | None,
+) -> list[dict[str, Any]]:
+    """Return the fields of the `SamplingParams` of every prompt."""
+    common = {
+        "temperature": sampling.temperature,
+        **sampling.filters,
+        "max_tokens": sampling.max_new_tokens,
+        "logprobs": 0,
+        "detokenize": False,
+        "ignore_eos": True,
+        "stop_token_ids": list(end_ids),
+    }
+    found = []
+    for prompt, seed in zip(prompts, seeds, strict=True):
+        extra = None
+        if guide is not None and prompt.choices:
+            extra = {"guide": asdict(guide), "choices": prompt.choices}
+        found.append({**common, "seed": seed >> 1, "extra_args": extra})  # no larger seeds there
+    return found
+
+
 def _whole(model: nn.Module) -> dict[str, Tensor]:
     """Return all weights of a model; what is tied stands once, under its first name."""
     found: dict[int, tuple[str, Tensor]] = {}
@@ -355,7 +378,7 @@ def _whole(model: nn.Module) -> dict[str, Tensor]:
     return {name: t.detach().cpu().contiguous() for name, t in found.values()}
 
 
-def _sample(prompt: Prompt, output: Any) -> Sample:
+def _sample(output: Any) -> Sample:
     ids = [int(i) for i in output.token_ids]
     logprobs = [float(seen[i].logprob) for i, seen in zip(ids, output.logprobs, strict=True)]
-    return Sample(ids, logprobs, [allowed_next(prompt.choices, ids[:n]) for n in range(len(ids))])
+    return Sample(ids, logprobs)

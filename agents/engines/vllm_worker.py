@@ -1,4 +1,4 @@
-"""Classes that vLLM loads by name: weights in place, and replies that must be one of a list.
+"""Classes that vLLM loads by name: weights in place, and guided choice.
 
 vLLM 0.32 packs matrices for the CPU when it loads them and forgets the originals: afterwards
 `load_weights` fails half way, and `reload_weights` leaves a tied output layer as it was without a
@@ -17,7 +17,8 @@ from safetensors.torch import load_file
 from vllm.platforms import current_platform
 from vllm.v1.sample.logits_processor import LogitsProcessor
 
-from coevo.agents.sampling import Ids, allowed_next
+from coevo.agents.engines.logit_processors import GuidedChoice, Place
+from coevo.agents.sampling import Ids
 
 
 def _unpacked(layer: Any, remove_weight: bool) -> None:
@@ -60,11 +61,11 @@ class WorkerExtension:
         return sorted(names - loaded)
 
 
-class Choices(LogitsProcessor):
-    """Rules out what begins none of a request's `choices`; free where it has none."""
+class Guided(LogitsProcessor):
+    """Applies the guided choice of every request that has one."""
 
     def __init__(self, vllm_config: Any, device: torch.device, is_pin_memory: bool) -> None:
-        self.rows: dict[int, tuple[tuple[Ids, ...], list[int]]] = {}
+        self.rows: dict[int, tuple[GuidedChoice, tuple[Ids, ...], list[int]]] = {}
 
     def is_argmax_invariant(self) -> bool:
         """Return False: the likeliest id may be ruled out."""
@@ -78,8 +79,9 @@ class Choices(LogitsProcessor):
             self.rows.pop(row, None)
         for row, params, _, written in batch_update.added:
             self.rows.pop(row, None)
-            if choices := (params.extra_args or {}).get("choices"):
-                self.rows[row] = tuple(map(tuple, choices)), written
+            if given := params.extra_args:
+                choices = tuple(map(tuple, given["choices"]))
+                self.rows[row] = _guide(given["guide"]), choices, written
         for one, two, direction in batch_update.moved:
             here, there = self.rows.pop(one, None), self.rows.pop(two, None)
             if here is not None:
@@ -88,10 +90,14 @@ class Choices(LogitsProcessor):
                 self.rows[one] = there
 
     def apply(self, logits: torch.Tensor) -> torch.Tensor:
-        """Close the ids that no choice goes on with."""
-        for row, (choices, written) in self.rows.items():
-            if ids := allowed_next(choices, written):
-                kept = logits[row, ids].clone()
-                logits[row] = -torch.inf
-                logits[row, ids] = kept
+        """Rule out what guided choice does not allow."""
+        for row, (guide, choices, written) in self.rows.items():
+            place = Place((), written, len(written), choices)
+            logits[row] = guide(logits[row : row + 1], [place])[0]
         return logits
+
+
+def _guide(fields: dict[str, Any]) -> GuidedChoice:
+    """Return what a message between processes, which knows lists only, stands for."""
+    tags, end_ids = (tuple(fields[name]) for name in ("tags", "end_ids"))
+    return GuidedChoice(**{**fields, "tags": tags, "end_ids": end_ids})

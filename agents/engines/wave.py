@@ -16,9 +16,10 @@ from transformers import PreTrainedModel
 
 from coevo.agents.engines.contexts import Contexts, Past, contexts
 from coevo.agents.engines.engine import Prompt, Sample
+from coevo.agents.engines.logit_processors import LogitProcessor, Place
 from coevo.agents.engines.prefix_cache import PrefixCache
-from coevo.agents.engines.scoring import context_of, masked, micro_batches
-from coevo.agents.sampling import SamplingConfig, allowed_next, drawn, filtered, uniform
+from coevo.agents.engines.scoring import context_of, micro_batches
+from coevo.agents.sampling import SamplingConfig, drawn, filtered, uniform
 from coevo.envs.core.errors import ConfigError, UndefinedError
 
 Nodes = list[tuple[Prompt, tuple[int, ...]]]
@@ -32,6 +33,7 @@ def sample(
     config: SamplingConfig,
     seeds: Sequence[int],
     cache: PrefixCache | None = None,
+    processors: Sequence[LogitProcessor] = (),
 ) -> list[Sample]:
     """Draw one reply per prompt.
 
@@ -43,10 +45,10 @@ def sample(
         seeds: one per prompt, of the random numbers of its reply, so that they do not depend on how
             prompts are batched.
         cache: what the model has read before; prompts that may go on are added.
+        processors: of the scores of every token, in this order.
 
     Raises:
-        ConfigError: a prompt and its reply do not fit into the model's context, or a choice of
-            masked sampling is longer than `max_new_tokens`.
+        ConfigError: a prompt and its reply do not fit into the model's context.
     """
     if not prompts:
         return []
@@ -55,14 +57,15 @@ def sample(
     members: dict[Prompt, list[int]] = {p: [] for p in distinct}
     for row, prompt in enumerate(prompts):
         members[prompt].append(row)
-    samples = [Sample([], [], []) for _ in prompts]
+    samples = [Sample([], []) for _ in prompts]
     uniform_RT = uniform(seeds, config.max_new_tokens if config.temperature else 0)
     uniform_RT = uniform_RT.to(model.device)
     cache = cache or PrefixCache(0)
     known = [cache.longest(p.ids[:-1]) for p in distinct]
     with cache.holding(known):
         for batch in micro_batches(_loads(distinct, known, cache, config), config.token_budget):
-            wave = _Wave(model, [distinct[i] for i in batch], set(end_ids), config, uniform_RT)
+            here = [distinct[i] for i in batch]
+            wave = _Wave(model, here, set(end_ids), config, uniform_RT, processors)
             past = Past(cache, [known[i] for i in batch])
             wave.run([members[distinct[i]] for i in batch], samples, past)
     return samples
@@ -94,12 +97,6 @@ def _check_room(model: PreTrainedModel, prompts: Sequence[Prompt], config: Sampl
             f"a prompt of {longest} tokens and max_new_tokens={config.max_new_tokens} exceed the "
             f"model's context of {limit}: use prompt_style='terse' or a model with a longer context"
         )
-    choice = max((len(c) for p in prompts for c in p.choices), default=0)
-    if choice > config.max_new_tokens:
-        raise ConfigError(
-            f"max_new_tokens={config.max_new_tokens} is too short to write a legal move of "
-            f"{choice} tokens, as masked sampling must: use at least {choice}"
-        )
 
 
 class _Wave:
@@ -112,9 +109,10 @@ class _Wave:
         end_ids: set[int],
         config: SamplingConfig,
         uniform_RT: Tensor,
+        processors: Sequence[LogitProcessor],
     ) -> None:
         self.model, self.prompts, self.end_ids = model, prompts, end_ids
-        self.config, self.uniform_RT = config, uniform_RT
+        self.config, self.uniform_RT, self.processors = config, uniform_RT, processors
 
     @torch.no_grad()
     def run(self, members: list[list[int]], samples: list[Sample], past: Past) -> None:
@@ -150,13 +148,14 @@ class _Wave:
         """Draw the next token of every row; give row -> token."""
         node_of_row = [n for n, (_, rows) in enumerate(nodes) for _ in rows]
         rows = [r for _, members in nodes for r in members]
-        allowed = [allowed_next(p.choices, samples[members[0]].ids) for p, members in nodes]
-        logits = masked(logits, allowed)
+        written = [(p, samples[members[0]].ids) for p, members in nodes]
+        for process in self.processors:
+            places = [Place(p.ids, ids, len(ids), p.choices) for p, ids in written]
+            logits = process(logits, places)
         if self.config.temperature not in (0, 1):
             logits = logits / self.config.temperature
         if self.config.filters:
-            written = [(*p.ids, *samples[members[0]].ids) for p, members in nodes]
-            logits = filtered(logits, written, self.config)
+            logits = filtered(logits, [(*p.ids, *ids) for p, ids in written], self.config)
         p_NV, index = logits.softmax(-1), torch.tensor(node_of_row, device=logits.device)
         if self.config.temperature:
             step = len(samples[rows[0]].ids)
@@ -164,12 +163,9 @@ class _Wave:
         else:
             tokens = logits.argmax(-1)[index]
         logp = p_NV[index, tokens].log()
-        for row, n, token, lp in zip(
-            rows, node_of_row, tokens.tolist(), logp.tolist(), strict=True
-        ):
+        for row, token, lp in zip(rows, tokens.tolist(), logp.tolist(), strict=True):
             samples[row].ids.append(token)
             samples[row].logprobs.append(lp)
-            samples[row].allowed.append(allowed[n])
         return dict(zip(rows, tokens.tolist(), strict=True))
 
     def _split(self, nodes: Nodes, tokens: dict[int, int]) -> tuple[Nodes, list[int], list[int]]:

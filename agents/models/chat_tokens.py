@@ -58,6 +58,10 @@ class ChatTokens:
         self._content = remembered(CONTENT_BYTES)(self._encode_content)
         self._control = remembered(CONTENT_BYTES)(self._encode_control)
         self.end_ids = self._find_end_ids()
+        self.thought_ids = self._find_thought_ids()
+        """Ids of <think> and </think>, where the vocabulary has one for each."""
+        self.opens_thought = self._opens_thought()
+        """Whether the template writes <think> before a reply, and leaves it open."""
 
     def prompt(self, chat: Chat) -> list[int]:
         """Return the ids of a chat up to where the assistant begins to write."""
@@ -162,6 +166,23 @@ class ChatTokens:
         if not ends:
             raise ConfigError("the tokenizer has no end-of-turn token: set its eos_token")
         return tuple(dict.fromkeys(ends))
+
+    def _find_thought_ids(self) -> tuple[int, int] | None:
+        found = []
+        for tag in ("<think>", "</think>"):
+            ids = self._control(tag)
+            if len(ids) != 1 or self.text(ids) != tag:
+                return None
+            found.append(ids[0])
+        return found[0], found[1]
+
+    def _opens_thought(self) -> bool:
+        if self.thought_ids is None:
+            return False
+        opens, closes = self.thought_ids
+        chat = tuple(Message(role=r, content="") for r in _DIALOGUE)
+        written = [i for i in self._encode(chat, len(chat)) if i in (opens, closes)]
+        return written[-1:] == [opens]
 
 
 def _opens_with_system(chat: Chat) -> bool:

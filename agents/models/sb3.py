@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -86,8 +86,7 @@ class SB3Agent(Agent):
     def act(self, requests: Sequence[Request]) -> list[Reply]:
         """Draw an action for every request with the generator of its play.
 
-        A policy without a mask may draw an illegal action, and then says so; where the request
-        asks for masked replies, every policy keeps to the legal ones.
+        A policy without a mask may draw an illegal action, and then says so.
         """
         return [_drawn(r, legal, odds) for r, (legal, odds, _) in self._weighed(requests)]
 
@@ -124,7 +123,7 @@ class SB3Agent(Agent):
         masked_BA = self.network.odds(seen_BD, mask_BA)
         free_BA = self.network.odds(seen_BD, np.ones_like(mask_BA))
         return [
-            (r, (legal, masked if self.network.masked or r.masked else free, masked))
+            (r, (legal, masked if self.network.masked else free, masked))
             for r, (_, legal), masked, free in zip(requests, rows, masked_BA, free_BA, strict=True)
         ]
 
@@ -200,7 +199,7 @@ def save_sb3(folder: Path, model: Any, card: Card) -> None:
     (folder / CARD).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
-def load_sb3(folder: Path, name: str = "") -> SB3Agent:
+def load_sb3(folder: Path, name: str = "", *, guided: bool = False) -> SB3Agent:
     """Read the agent of a folder; stable-baselines3 itself is not needed.
 
     Raises:
@@ -212,7 +211,8 @@ def load_sb3(folder: Path, name: str = "") -> SB3Agent:
             raise DataError(f"it has schema {facts['schema']}, this version reads {SCHEMA}")
         layers = layers_of(load_file(folder / WEIGHTS))
         card = Card(**{f.name: facts[f.name] for f in fields(Card)})
-        return SB3Agent(Network(layers, **facts["network"]), card, name)
+        network = Network(layers, **facts["network"])
+        return SB3Agent(replace(network, masked=network.masked or guided), card, name)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         said = str(error) or type(error).__name__
         raise DataError(f"{folder} holds no readable policy of stable-baselines3: {said}") from None

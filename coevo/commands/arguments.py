@@ -112,7 +112,7 @@ class Train(Command):
     set: Pairs = ()
     """Changes of settings, such as optim.lr=1e-3 'advantage.credit={name: gae, lam: 0.95}'."""
     env_option: Pairs = ()
-    """Arguments of the environment, such as prompt_style=full illegal=mask."""
+    """Arguments of the environment, such as prompt_style=full illegal=random."""
     device: Device = None
     threads: Annotated[int | None, Shown("N", "0, torch's choice")] = None
     """CPU threads; equal results need equal numbers."""

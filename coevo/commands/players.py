@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ class Habits:
 
     prompt_style: str = "full"
     max_new_tokens: int = 128
+    guidance: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of guided choice: a run with it never learnt how to spell a move."""
 
 
 STARTER_HABITS = Habits("terse", 16)
@@ -54,7 +56,8 @@ def habits(source: str) -> Habits:
         if (parent / "config.yaml").is_file() and (parent / "checkpoints").is_dir():
             config = RunFolder(parent).config()
             style = str(config.env_options.get("prompt_style", "full"))
-            return Habits(style, config.sampling.max_new_tokens)
+            drawn = config.sampling
+            return Habits(style, drawn.max_new_tokens, drawn.guidance)
     try:
         return Habits(**json.loads((folder / "config.json").read_text(encoding="utf-8"))["coevo"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -82,8 +85,10 @@ def sampling(
     if greedy and temperature is not None:
         raise ConfigError(f"--greedy and --temperature {temperature:g} contradict each other")
     heat = 0.0 if greedy else 1.0 if temperature is None else temperature
-    longest = habits(source).max_new_tokens if max_new_tokens is None else max_new_tokens
-    drawn = assign(SamplingConfig(temperature=heat, max_new_tokens=longest), changes or {})
+    usual = habits(source)
+    longest = usual.max_new_tokens if max_new_tokens is None else max_new_tokens
+    drawn = SamplingConfig(temperature=heat, max_new_tokens=longest)
+    drawn = assign(drawn, {**usual.guidance, **(changes or {})})
     if greedy and drawn.temperature:
         raise ConfigError(
             f"--greedy and sampling.temperature={drawn.temperature:g} contradict each other"

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from coevo.envs import make
 from coevo.trainers.config import TrainConfig
 
 STREAK = 3
@@ -90,9 +89,8 @@ def advice(metrics: Mapping[str, Any], config: TrainConfig) -> str:
 
 def _readable(config: TrainConfig) -> list[str]:
     """Return the ways to replies that can be read."""
-    envs = {id: make(id, **own.options) for id, own in config.environments.items()}
-    plain = next((id for id, env in envs.items() if not env.illegal.masked), None)
     model = "MODEL" if config.model in ("starter", "table") else config.model
-    taught = f"coevo imitate --model {model} --env {plain or next(iter(envs))}"
-    masked = ["let it sample legal moves alone (--env-option illegal=mask, where moves are listed)"]
-    return [*(masked if plain else ()), f"teach the form of replies first ({taught})"]
+    taught = f"coevo imitate --model {model} --env {next(iter(config.environments))}"
+    guided = ["let it say legal moves alone (--set sampling.guided=choice, where moves are listed)"]
+    free = config.sampling.guided == "none"
+    return [*(guided if free else ()), f"teach the form of replies first ({taught})"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from coevo.agents.agent import Agent
+from coevo.agents.sampling import SamplingConfig
 from coevo.benchmarks.files import short
 from coevo.benchmarks.results_folder import MANIFEST, ResultsFolder
 from coevo.benchmarks.tournament.best_responses import exploit_all
@@ -22,7 +23,7 @@ from coevo.commands.progress import Bar, Interrupted
 from coevo.commands.run_setup import seconds
 from coevo.commands.screen import Screen, print_json, share
 from coevo.envs import spec
-from coevo.envs.core.config import plain, read
+from coevo.envs.core.config import assign, plain, read
 from coevo.envs.core.errors import ConfigError, DataError
 
 GAMES = 400
@@ -35,7 +36,13 @@ def run(args: Arguments) -> int:
     trained = None
     if plan.exploiter is not None:
         device = args.device or "auto"
-        trained = ExploiterPlan(budget=plan.exploiter, seed=plan.seed, device=device)
+        guidance = assign(SamplingConfig(), plan.sampling).guidance
+        trained = ExploiterPlan(
+            budget=plan.exploiter,
+            sampling=assign(SamplingConfig(), guidance),
+            seed=plan.seed,
+            device=device,
+        )
     agents = _agents(plan, args.device)
     screen = Screen()
     try:

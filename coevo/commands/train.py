@@ -23,7 +23,7 @@ from coevo.commands.screen import Screen, cell, share
 from coevo.commands.signal_watch import SignalWatch, conclusion
 from coevo.commands.start_model import start_note
 from coevo.commands.transcript import different, excerpt
-from coevo.envs import make, spec
+from coevo.envs import spec
 from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import CoevoError, ConfigError, DataError
 from coevo.trainers import checkpoint, ranks
@@ -102,7 +102,7 @@ def _carry_out(args: Train, job: Job, screen: Screen, make_backend: MakeBackend 
     if unfamiliar(config):
         screen.say(
             f"the starter model never saw {config.env_names}: expect forfeits at first. Where "
-            "moves are listed, --env-option illegal=mask lets it sample legal ones alone"
+            "moves are listed, --set sampling.guided=choice lets it say legal ones alone"
         )
     if first and start is not None:
         screen.say("measuring the start model ...")
@@ -174,10 +174,8 @@ def learn(
 
 def unfamiliar(config: TrainConfig) -> bool:
     """Return whether a run starts from the starter model where that did not learn to reply."""
-    return config.model == "starter" and any(
-        not spec(id).starter_trained and not make(id, **own.options).illegal.masked
-        for id, own in config.environments.items()
-    )
+    free = config.model == "starter" and config.sampling.guided == "none"
+    return free and not all(spec(id).starter_trained for id in config.environments)
 
 
 def counters(trained: Run) -> dict[str, Any]:

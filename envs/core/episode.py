@@ -83,8 +83,8 @@ class Turn:
     """Token ids that the policy sampled, its end-of-turn token included."""
     logprobs: list[float] | None = None
     """Log-probability of each sampled id under the behaviour policy, in nats."""
-    allowed: list[list[int]] | None = None
-    """For masked sampling: the ids that were allowed at each position."""
+    choices: list[list[int]] | None = None
+    """For guided choice: the token ids of every reply that was allowed."""
     injected: list[str] = field(default_factory=list)
     """Ids of the artifacts whose text a trainer added to what the seat saw."""
     trained: str = ""

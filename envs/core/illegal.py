@@ -82,8 +82,6 @@ class IllegalPolicy:
     """Reward of every other seat, or `mirror`: they share what the seat loses."""
     reading: Reading = "lenient"
     """Which part of a reply counts where moves are listed: see docs/replies.md."""
-    masked: bool = False
-    """Ask samplers to restrict themselves to the legal strings, so that nothing illegal is said."""
 
     def __post_init__(self) -> None:
         if self.then == "random" and isinstance(self.penalty, str):
@@ -129,7 +127,6 @@ PRESETS: dict[str, IllegalPolicy] = {
     "pettingzoo": IllegalPolicy(retries=0, penalty=-1.0),
     "penalty": IllegalPolicy(retries=0, then="random", penalty=-0.1),
     "random": IllegalPolicy(retries=0, then="random", penalty=0.0),
-    "mask": IllegalPolicy(retries=0, then="random", penalty=0.0, masked=True),
 }
 """Named policies."""
 

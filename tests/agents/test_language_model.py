@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.errors import ConfigError
 
 LEGAL = ["pass", "bet", "bet all"]
+GUIDED = SamplingConfig(guided="choice", max_new_tokens=12)
 
 
 @pytest.fixture
@@ -19,11 +21,11 @@ def agent(tiny_model_dir):
     return LanguageModelAgent(model, tokenizer, sampling=SamplingConfig(max_new_tokens=12))
 
 
-def request(*contents, legal=LEGAL, conversation="", masked=False):
+def request(*contents, legal=LEGAL, conversation="", guided=False):
     roles = ("user", "assistant")
     chat = tuple({"role": roles[i % 2], "content": c} for i, c in enumerate(contents))
     rng = np.random.default_rng(0)
-    return Request("player_0", chat, {"legal_actions": legal}, rng, conversation, masked)
+    return Request("player_0", chat, {"legal_actions": legal}, rng, conversation, guided)
 
 
 def test_a_growing_chat_only_appends_to_the_ids_that_were_sampled(agent):
@@ -67,21 +69,24 @@ def test_equal_seeds_give_equal_replies(agent):
     assert first == [r.token_ids for r in agent.act(asked)] != second
 
 
-def test_masked_replies_are_legal_and_tell_what_was_allowed(agent):
-    replies = agent.act([request("a", masked=True)] * 60)
-    assert {r.text for r in replies} == {"[pass]", "[bet]", "[bet all]"}
-    for r in replies:
-        assert all(t in ids for t, ids in zip(r.token_ids, r.allowed, strict=True))
-    assert agent.act([request("a")])[0].allowed is None
+def test_guided_replies_are_legal_and_tell_what_was_allowed(agent):
+    free = agent.act([request("a")])[0]
+    asked = agent.act([request("a", guided=True)] * 60)
+    agent.sampling = GUIDED
+    set_so = agent.act([request("a")] * 60)
+    for replies in (asked, set_so):
+        assert {r.text for r in replies} == {"[pass]", "[bet]", "[bet all]"}
+        assert all(r.token_ids in r.choices and len(r.choices) == 3 for r in replies)
+    assert free.choices is None
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.5])
-def test_masked_probabilities_are_those_that_are_played(agent, temperature):
-    agent.sampling = SamplingConfig(max_new_tokens=12, temperature=temperature)
-    given = agent.probabilities([request("a", masked=True)])[0]
-    played = [r.text for r in agent.act([request("a", masked=True)] * 6000)]
+def test_guided_probabilities_are_those_that_are_played(agent, temperature):
+    agent.sampling = replace(GUIDED, temperature=temperature)
+    given = agent.probabilities([request("a")])[0]
+    played = [r.text for r in agent.act([request("a")] * 6000)]
     shares = [played.count(f"[{m}]") / len(played) for m in LEGAL]
-    assert given.sum() == pytest.approx(1)
+    assert np.exp(agent.move_logprobs([request("a")])[0]).sum() == pytest.approx(1)
     assert given.tolist() == pytest.approx(shares, abs=0.03)
 
 
@@ -100,16 +105,16 @@ def test_move_logprobs_are_those_of_the_usual_spelling(agent):
 
 
 def test_greedy_play_has_certain_odds(agent):
-    agent.sampling = SamplingConfig(max_new_tokens=12, temperature=0)
-    odds = agent.probabilities([request("a", masked=True)])[0]
-    said = agent.act([request("a", masked=True)])[0].text
+    agent.sampling = replace(GUIDED, temperature=0.0)
+    odds = agent.probabilities([request("a")])[0]
+    said = agent.act([request("a")])[0].text
     assert said == f"[{LEGAL[int(odds.argmax())]}]" and odds.max() == pytest.approx(1)
 
 
 def test_without_legal_moves_there_are_no_odds(agent):
     with pytest.raises(ConfigError, match="player_0 has no list of legal moves"):
         agent.probabilities([request("a", legal=None)])
-    assert agent.act([request("a", legal=None, masked=True)])[0].token_ids
+    assert agent.act([request("a", legal=None, guided=True)])[0].token_ids
 
 
 def test_tokens_are_counted(agent):

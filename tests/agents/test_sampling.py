@@ -18,6 +18,7 @@ from transformers import (
 
 from coevo.agents.agent import Request
 from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.logit_processors import GuidedChoice
 from coevo.agents.engines.settings import Vllm
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.engines.vllm_engine import VllmEngine
@@ -58,10 +59,10 @@ def by_transformers(logits_1V, context, given):
     return made(torch.tensor([context]), logits_1V)
 
 
-def request(text="Which?", legal=("a", "b", "c", "d"), masked=False):
+def request(text="Which?", legal=("a", "b", "c", "d"), guided=False):
     chat = ({"role": "user", "content": text},)
     rng = np.random.default_rng(0)
-    return Request("player_0", chat, {"legal_actions": legal}, rng, masked=masked)
+    return Request("player_0", chat, {"legal_actions": legal}, rng, guided=guided)
 
 
 @pytest.mark.parametrize("given", SETTINGS)
@@ -189,21 +190,22 @@ def test_recorded_logprobs_are_of_what_was_drawn_from(llama, given, temperature)
     config = SamplingConfig(max_new_tokens=6, temperature=temperature, **given)
     choices = ((10, 11, 30, END), (10, 12, END), (14, END), (15, END), (16, END))
     prompts = [Prompt((5, 6, 7))] * 20 + [Prompt((5, 14, 10), choices)] * 20
-    drawn = sample(llama, prompts, (END,), config, range(len(prompts)))
+    guided = (GuidedChoice(),)
+    drawn = sample(llama, prompts, (END,), config, range(len(prompts)), processors=guided)
     for prompt, s in zip(prompts, drawn, strict=True):
         for i, token in enumerate(s.ids):
             context = [*prompt.ids, *s.ids[:i]]
             with torch.no_grad():
                 logits = llama(torch.tensor([context])).logits[:, -1]
-            if s.allowed[i]:
+            if prompt.choices:
                 closed = torch.ones(logits.shape[1], dtype=torch.bool)
-                closed[s.allowed[i]] = False
+                closed[[c[i] for c in prompt.choices if list(c[:i]) == s.ids[:i]]] = False
                 logits[:, closed] = -torch.inf
             logp = by_transformers(logits / temperature, context, given).log_softmax(-1)
             assert s.logprobs[i] == pytest.approx(float(logp[0, token]), abs=1e-4)
     engine, policy = TorchEngine(), PolicyRef("policy", 0)
     engine.publish(policy, llama)
-    found = engine.logprobs(policy, prompts, [tuple(s.ids) for s in drawn], config)
+    found = engine.logprobs(policy, prompts, [tuple(s.ids) for s in drawn], config, guided)
     for logp_N, s in zip(found, drawn, strict=True):
         assert logp_N.tolist() == pytest.approx(s.logprobs, abs=1e-4)
 
@@ -261,7 +263,7 @@ def test_agents_say_their_filters_and_measure_under_them(tiny_model_dir):
     agent = load_agent(str(tiny_model_dir), sampling=config, device="cpu")
     expected = {"temperature": 1.0, "max_new_tokens": 12, "top_k": 1}
     assert agent.sampling_settings == expected
-    (odds,) = agent.probabilities([request(masked=True)])
+    (odds,) = agent.probabilities([request(guided=True)])
     assert sorted(odds) == [0, 0, 0, 1]
     with pytest.raises(UndefinedError, match="top_k=1 gives every legal move"):
         agent.probabilities([request()])

@@ -159,7 +159,7 @@ def test_every_constant_is_tested_here():
 
 
 def test_what_changes_a_task_takes_its_references_away():
-    assert references(KUHN, {"prompt_style": "terse", "illegal": "mask"}) == references(KUHN)
+    assert references(KUHN, {"prompt_style": "terse", "illegal": "random"}) == references(KUHN)
     assert references(KUHN, {"game": "kuhn_poker"}) == references(KUHN)
     assert references(KUHN, {"openings": 2}) == references(KUHN)  # exact: the whole game is seen
     with pytest.raises(ConfigError, match="openings=2"):

@@ -37,7 +37,7 @@ TABLE = [
     ((*TRAIN, "--set", "optim.lr"), "must be key=value"),
     ((*TRAIN, "--set", "magnet=null"), "contradict each other"),
     ((*TRAIN, "--set", "probe_every=0"), "probe_every=0"),
-    ((*TRAIN, "--env-option", "ilegal=mask"), "'illegal'"),
+    ((*TRAIN, "--env-option", "ilegal=random"), "'illegal'"),
     ((*TRAIN, "--env-option", "prompt_style=tense"), "must be 'full' or 'terse'"),
     ((*TRAIN, "--temperature", "nan"), "--temperature nan must be a number"),
     ((*TRAIN, "--temperature", "1e-320"), "at least 0.0001"),

@@ -31,8 +31,8 @@ def said(config, *updates):
 @pytest.mark.parametrize(
     ("words", "updates", "wanted"),
     [
-        ((), [FORFEITED], ["first update", "all episodes were forfeited", "illegal=mask"]),
-        ((), [UNREAD], ["no reply could be read", "illegal=mask", "coevo imitate MODEL"]),
+        ((), [FORFEITED], ["first update", "all episodes were forfeited", "guided=choice"]),
+        ((), [UNREAD], ["no reply could be read", "sampling.guided=choice", "coevo imitate MODEL"]),
         ((), [NOTHING] * STREAK, [f"{STREAK} updates in a row", "collect.group_size=16"]),
         (("--set", "collect.group_size=4"), [NOTHING] * STREAK, ["collect.group_size=8"]),
         (("--temperature", "0.5"), [LEARNT, *[NOTHING] * STREAK], ["--temperature above 0.5"]),
@@ -44,9 +44,9 @@ def test_a_run_without_a_signal_says_what_to_change(planned, words, updates, wan
     assert all(part in line for part in wanted), line
 
 
-def test_where_moves_are_masked_nobody_is_sent_to_mask_them(planned):
-    (line,) = said(planned("--env-option", "illegal=mask"), UNREAD)
-    assert "mask" not in line and "coevo imitate" in line
+def test_a_guided_run_is_not_told_to_guide_its_replies(planned):
+    (line,) = said(planned("--set", "sampling.guided=choice"), UNREAD)
+    assert "guided" not in line and "coevo imitate" in line
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_the_summary_counts_updates_without_a_signal(planned):
     assert conclusion([LEARNT, NOTHING, {}], planned()) == {"updates_without_signal": 1}
     found = conclusion([NOTHING, FORFEITED], planned())
     assert found["updates_without_signal"] == 2
-    assert "forfeited" in found["nothing_learnt"] and "illegal=mask" in found["nothing_learnt"]
+    assert "forfeited" in found["nothing_learnt"] and "guided" in found["nothing_learnt"]
 
 
 def test_a_run_of_forfeits_goes_on_and_tells(cli, here):
@@ -73,7 +73,7 @@ def test_a_run_of_forfeits_goes_on_and_tells(cli, here):
     assert [line["signal"] for line in lines] == [0.0, 0.0]
     summary = json.loads((here / "run/summary.json").read_text())
     assert summary["updates_without_signal"] == 2
-    assert "--env-option illegal=mask" in summary["nothing_learnt"]
+    assert "--set sampling.guided=choice" in summary["nothing_learnt"]
 
 
 def test_a_run_that_learns_tells_nothing(cli, here):

@@ -62,7 +62,7 @@ def test_the_summary_holds_both_tables_and_where_they_come_from(finished):
 
 @pytest.mark.parametrize(
     ("trained", "options", "unseen"),
-    [(True, (), False), (False, (), True), (False, ("--env-option", "illegal=mask"), False)],
+    [(True, (), False), (False, (), True), (False, ("--set", "sampling.guided=choice"), False)],
 )
 def test_a_run_on_what_the_starter_model_never_saw_says_so(monkeypatch, trained, options, unseen):
     monkeypatch.setitem(ENVS, KUHN, replace(ENVS[KUHN], starter_trained=trained))
@@ -224,15 +224,16 @@ def test_separate_policies_are_measured_as_one_agent(cli, here, tiny_model_dir):
 def test_a_run_of_separate_policies_is_an_agent_to_every_command(
     cli, here, tiny_model_dir, monkeypatch
 ):
-    masked = ("--env", KUHN, "--env-option", "illegal=mask")  # so that both seats learn
+    # Guided, so that both seats learn.
+    guided = ("--env", KUHN, "--set", "sampling.guided=choice")
     apart = ("--set", "population=separate", "--set", "optim.lr=0.01", "--out", "apart")
-    words = ("train", "reinforce", *masked, "--model", tiny_model_dir, "--steps", "2", *apart)
+    words = ("train", "reinforce", *guided, "--model", tiny_model_dir, "--steps", "2", *apart)
     assert cli(*words, *TINY[:2], "--max-new-tokens", "8", "--no-eval").status == 0
     probed = metrics_of(here / "apart")[-1]["exploitability"]
     newest = here / "apart" / "checkpoints" / "step_000002"
 
     def exploited(agent: Path | str) -> dict:
-        done = cli("exploitability", "--agent", agent, *masked, "--json")
+        done = cli("exploitability", "--agent", agent, *guided, "--json")
         assert done.status == 0, done.err
         return json.loads(done.out)
 

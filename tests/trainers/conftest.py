@@ -18,7 +18,8 @@ from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import policy_gradient
 from tests.trainers.kuhn_rewards import Share, Won
 
-MASKED = {"prompt_style": "terse", "illegal": "mask"}
+GUIDED = SamplingConfig(guided="choice", max_new_tokens=8)
+"""Replies of a model that knows nothing are moves, too."""
 LEAGUE = {
     "population": PastSelves(every=2, size=2, latest=0.4),
     "advantage.credit": Gae(level="turn"),
@@ -48,9 +49,9 @@ def config(tiny_model_dir):
         usual = TrainConfig(
             algorithm=assign(record, changes or {}),
             env="coevo/kuhn_poker-v0",
-            env_options=MASKED,
+            env_options={"prompt_style": "terse"},
             model=str(tiny_model_dir),
-            sampling=SamplingConfig(max_new_tokens=8),
+            sampling=GUIDED,
             steps=4,
             checkpoint_every=2,
             probe_every=2,

@@ -46,7 +46,7 @@ KUHN_GIVES_NONE = {
     },
     "derl": {
         "cycle.inner_run.env": "coevo/kuhn_poker-v0",
-        "cycle.inner_run.env_options": {"prompt_style": "terse", "illegal": "mask"},
+        "cycle.inner_run.env_options": {"prompt_style": "terse"},
         "cycle.inner_run.steps": 1,
         "cycle.inner_run.tasks": 2,
         "cycle.inner_run.component": "formula",  # the payoff of self-play is always 0

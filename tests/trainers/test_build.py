@@ -8,13 +8,13 @@ from coevo.envs.core.parsing import Status
 from coevo.trainers.build import build
 
 
-def turn(agent, prompt, reply, pay=None, player="policy", status=Status.LEGAL, allowed=None):
+def turn(agent, prompt, reply, pay=None, player="policy", status=Status.LEGAL, choices=None):
     written = Turn(agent, (), "", None, status, None)
     written.player = player
     if reply is not None:
         written.prompt_ids, written.token_ids = list(prompt), list(reply)
         written.logprobs = [-0.5 - i for i in range(len(reply))]
-        written.allowed = allowed
+        written.choices = choices
     for component, table in (pay or {}).items():
         written.pay(component, table)
     return written
@@ -120,13 +120,13 @@ def test_a_growing_chat_is_one_row_and_fresh_prompts_are_several():
 
 
 def test_equal_rows_are_one_sequence_unless_other_ids_were_allowed():
-    same = [episode(turn("a", [1], [2, 3], allowed=[[2], []])) for _ in range(3)]
-    other = episode(turn("a", [1], [2, 3], allowed=[[2, 7], []]))
+    same = [episode(turn("a", [1], [2, 3], choices=[[2, 3]])) for _ in range(3)]
+    other = episode(turn("a", [1], [2, 3], choices=[[2, 3], [7, 3]]))
     rows = build([*same, other], [0, 1, 2, 3])
     assert rows.span_C.tolist() == [0, 0, 0, 1] and len(set(rows.spans)) == 1
-    assert rows.allowed == (([2], []), ([2, 7], []))
+    assert rows.choices == ((((2, 3),),), (((2, 3), (7, 3)),))
     free = build([episode(turn("a", [1], [2]))], [0])
-    assert free.allowed == (None,)
+    assert free.choices == (((),),)
 
 
 def test_components_stay_apart():

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from coevo.agents.engines.logit_processors import GuidedChoice
 from coevo.agents.engines.scoring import Span
 from coevo.agents.population import Separate
 from coevo.agents.sampling import SamplingConfig
@@ -14,12 +15,13 @@ from coevo.trainers.build import build
 from coevo.trainers.config import TrainConfig, config_text, load_config
 from coevo.trainers.run import start
 from coevo.trainers.run_folder import RunFolder
+from tests.trainers.conftest import GUIDED
 
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
 def test_a_configuration_repeats_itself_from_its_file(config, tmp_path, name):
     given = config(
-        name, budget_seconds=1.5, env_options={"prompt_style": "full", "illegal": "mask"}
+        name, budget_seconds=1.5, env_options={"prompt_style": "full", "illegal": "textarena"}
     )
     (tmp_path / "config.yaml").write_text(config_text(given), encoding="utf-8")
     back = load_config(tmp_path / "config.yaml")
@@ -88,7 +90,7 @@ def test_a_parameter_set_draws_and_is_scored_by_its_own_temperature(config, tmp_
         {"population": Separate()},
         sampling_of={"player_1": {"temperature": 0.4}},
     )
-    assert given.sampling_for("player_1") == SamplingConfig(max_new_tokens=8, temperature=0.4)
+    assert given.sampling_for("player_1") == replace(GUIDED, temperature=0.4)
     run = start(given, RunFolder(tmp_path))
     episodes = run.collector.collect(0).episodes
     batch = build(episodes, range(len(episodes)), run.learners)
@@ -101,9 +103,10 @@ def test_a_parameter_set_draws_and_is_scored_by_its_own_temperature(config, tmp_
         ids, at = (*turn.prompt_ids, *turn.token_ids), len(turn.prompt_ids)
         weights = run.learners[name].agent.weights
         for temperature, agrees in ((heat, True), (other, False)):
-            sampling = SamplingConfig(temperature=temperature)
-            scored = weights.score([Span(ids, (at,), (len(ids),))], sampling)
-            found = replace(scored, allowed=turn.allowed).logp_N()
+            sampling, span = SamplingConfig(temperature=temperature), Span(ids, (at,), (len(ids),))
+            places = span.places([tuple(map(tuple, turn.choices))])
+            scored = weights.score([span], sampling)
+            found = replace(scored, processors=(GuidedChoice(),), places=places).logp_N()
             assert torch.allclose(found, torch.tensor(turn.logprobs), atol=1e-4) is agrees
 
 

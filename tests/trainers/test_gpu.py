@@ -50,15 +50,15 @@ def differences(one, two):
     return [name for name in one if not torch.equal(one[name], two[name])]
 
 
-def requests(style="terse", masked=False):
+def requests(style="terse"):
     """Return what the first seat is asked after deals of every kind."""
-    env = make("coevo/leduc_poker-v0", prompt_style=style, illegal="mask" if masked else "forfeit")
+    env = make("coevo/leduc_poker-v0", prompt_style=style)
     asked = []
     for seed in range(6):
         env.reset(seed=seed)
         seat = env.awaiting[0]
         rng = np.random.default_rng(seed)
-        asked.append(Request(seat, env.chat(seat), env.infos[seat], rng, masked=masked))
+        asked.append(Request(seat, env.chat(seat), env.infos[seat], rng))
     return asked
 
 
@@ -118,11 +118,11 @@ def test_losses_in_bf16_are_finite_and_near_those_in_float32(
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("guided", ["none", "choice"])
 @pytest.mark.parametrize("style", ["terse", "full"])
-def test_greedy_replies_are_those_of_the_cpu(tiny_model_dir, style, masked):
-    drawn = SamplingConfig(temperature=0.0, max_new_tokens=12)
-    asked = requests(style, masked)
+def test_greedy_replies_are_those_of_the_cpu(tiny_model_dir, style, guided):
+    drawn = SamplingConfig(temperature=0.0, guided=guided, max_new_tokens=12)
+    asked = requests(style)
     cpu, gpu = (
         load_agent(str(tiny_model_dir), sampling=drawn, device=device) for device in ("cpu", "cuda")
     )

@@ -72,9 +72,11 @@ def one_row(model, rows, c, temperature):
     span = rows.spans[int(rows.span_C[c])]
     logits = model(torch.tensor([span.ids])).logits[0] / temperature
     logits = logits[[i - 1 for i in span.positions()]]
-    allowed = rows.allowed[int(rows.span_C[c])] or [[]] * len(logits)
-    for i, ids in enumerate(allowed):
-        if ids:
+    replies = zip(span.starts, span.ends, rows.choices[int(rows.span_C[c])], strict=True)
+    steps = [(own, span.ids[s:at]) for s, e, own in replies for at in range(s, e)]
+    for i, (choices, begun) in enumerate(steps):
+        ids = sorted({c[len(begun)] for c in choices if c[: len(begun)] == begun})
+        if choices:
             closed = torch.ones(logits.shape[1], dtype=torch.bool)
             closed[ids] = False
             logits = logits.index_put((torch.tensor(i),), logits[i].masked_fill(closed, -torch.inf))
@@ -142,8 +144,8 @@ KL = {"loss.regularise": (Kl(coef=0.1), Entropy(coef=0.1)), "magnet": None, "ema
             {"optim.token_budget": 1500, "collect.episodes": 4},
             {
                 "env": "coevo/leduc_poker-v0",
-                "env_options": {"prompt_style": "full", "illegal": "mask"},
-                "sampling": SamplingConfig(max_new_tokens=8, temperature=0.7),
+                "env_options": {"prompt_style": "full"},
+                "sampling": SamplingConfig(guided="choice", max_new_tokens=8, temperature=0.7),
             },
         ),
     ],
@@ -161,7 +163,7 @@ def test_the_gradient_is_that_of_every_row_computed_alone(played, changes, setti
 
 @pytest.mark.parametrize("style", ["terse", "full"])
 def test_a_teacher_scores_replies_in_its_own_prompt(config, tmp_path, style):
-    options = {"prompt_style": style, "illegal": "mask"}
+    options = {"prompt_style": style}
     record = config("on_policy_distillation", TAUGHT, env_options=options)
     run = loop.start(record, RunFolder(tmp_path))
     told = InjectedTexts(
@@ -235,7 +237,7 @@ def test_each_parameter_set_moves_by_its_own_rows_alone(played, learn_batch):
     for local, whole in zip(range(len(at)), at.tolist(), strict=True):
         mine = rows.spans[int(rows.span_C[local])]
         assert mine == batch.spans[int(batch.span_C[whole])]
-        assert rows.allowed[int(rows.span_C[local])] == batch.allowed[int(batch.span_C[whole])]
+        assert rows.choices[int(rows.span_C[local])] == batch.choices[int(batch.span_C[whole])]
     before = {n: a.model.state_dict() for n, a in run.population.learners.items()}
     before = {n: {k: v.clone() for k, v in s.items()} for n, s in before.items()}
     only = replace(batch, policy_C=tuple("player_0" for _ in batch.policy_C))

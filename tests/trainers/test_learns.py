@@ -15,7 +15,7 @@ from coevo.trainers.algorithms import ALGORITHMS
 from coevo.trainers.components import BatchMean, WeightedSum
 from coevo.trainers.samplers.selection import KeepAll
 
-DILEMMA = {"game": "matrix_pd", "prompt_style": "terse", "illegal": "mask"}
+DILEMMA = {"game": "matrix_pd", "prompt_style": "terse"}
 
 
 TASK = {
@@ -51,7 +51,7 @@ def odds(agent):
     env = make("coevo/openspiel-v0", **DILEMMA)
     env.reset(seed=0)
     asked = [
-        Request(seat, env.chat(seat), env.infos[seat], np.random.default_rng(0), masked=True)
+        Request(seat, env.chat(seat), env.infos[seat], np.random.default_rng(0))
         for seat in env.possible_agents
     ]
     legal = [r.info["legal_actions"].index("Defect") for r in asked]
@@ -75,7 +75,7 @@ def test_the_dominant_move_is_learnt(config, folder, name):
         changes,
         env="coevo/openspiel-v0",
         env_options=DILEMMA,
-        sampling=SamplingConfig(max_new_tokens=24),
+        sampling=SamplingConfig(guided="choice", max_new_tokens=24),
         steps=40,
         checkpoint_every=1000,
     )

@@ -369,6 +369,6 @@ def test_only_numbers_are_shown():
 def test_a_configuration_is_flat_and_simple(config):
     found = flat(config())
     assert found["algorithm.collect.episodes"] == 8
-    assert found["env_options.illegal"] == "mask"
+    assert found["env_options.prompt_style"] == "terse"
     assert "budget_tokens" not in found
     assert all(isinstance(v, bool | int | float | str) for v in found.values())

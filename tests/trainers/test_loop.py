@@ -9,6 +9,7 @@ import torch
 
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.population import FrozenOpponent, PastSelves
+from coevo.agents.sampling import SamplingConfig
 from coevo.benchmarks.reproductions.claims.paired_corridor import Corridors
 from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import ConfigError, DataError
@@ -19,7 +20,6 @@ from coevo.trainers.interrupt import STOPPING
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import policy_gradient
-from tests.trainers.conftest import MASKED
 from tests.trainers.kuhn_rewards import KUHN_GIVES_NONE
 
 
@@ -45,8 +45,11 @@ def test_training_twice_with_one_seed_gives_equal_parameters(config, folder):
 
 
 WORLDS = {
-    "mixed_pool": {"env": "coevo/iterated_game-v0", "env_options": MASKED | {"rounds": 2}},
-    "paired": {"env": Corridors.env_id, "env_options": MASKED},
+    "mixed_pool": {
+        "env": "coevo/iterated_game-v0",
+        "env_options": {"prompt_style": "terse", "rounds": 2},
+    },
+    "paired": {"env": Corridors.env_id},
 }
 """Where Kuhn poker lacks the seats or the members of a record."""
 NORMLESS = {("essa", "plain_es"), ("cultural_evolution", "fresh")}
@@ -195,8 +198,8 @@ def test_probes_see_what_the_run_hands_out_and_enter_the_log(config, folder):
 
 
 def test_metrics_tell_returns_by_seat_and_how_plays_ended(config, tmp_path):
-    forfeit = {"prompt_style": "terse", "illegal": "forfeit"}
-    run = loop.start(config(env_options=forfeit), RunFolder(tmp_path))
+    free = SamplingConfig(max_new_tokens=8)
+    run = loop.start(config(sampling=free), RunFolder(tmp_path))
     metrics, episodes = loop.update(run)
     paid = [e.total("player_0", "payoff") + e.total("player_0", "illegal") for e in episodes]
     assert metrics["return/player_0"] == np.mean(paid) != 0

@@ -157,7 +157,7 @@ POOL = {
     "collect.episodes": 8,
     "collect.group_size": 4,
 }
-DILEMMA = {"prompt_style": "terse", "illegal": "mask", "rounds": 3}
+DILEMMA = {"prompt_style": "terse", "rounds": 3}
 
 
 def small(config, changes=None, **settings):

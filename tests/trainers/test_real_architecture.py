@@ -82,15 +82,15 @@ def qwen(tmp_path_factory):
 
 
 @pytest.mark.parametrize("style", ["full", "terse"])
-@pytest.mark.parametrize("illegal", ["mask", "textarena"])
-def test_three_steps_train_and_load_again(config, folder, qwen, style, illegal):
+@pytest.mark.parametrize("guided", ["choice", "none"])
+def test_three_steps_train_and_load_again(config, folder, qwen, style, guided):
     given = config(
         "mars",
         {"collect.episodes": 4},
         model=str(qwen),
         env="coevo/leduc_poker-v0",
-        env_options={"prompt_style": style, "illegal": illegal},
-        sampling=SamplingConfig(max_new_tokens=12),
+        env_options={"prompt_style": style, "illegal": "textarena"},
+        sampling=SamplingConfig(guided=guided, max_new_tokens=12),
         steps=3,
     )
     run = loop.train(given, folder(given))
@@ -134,7 +134,7 @@ def test_a_growing_chat_trains_on_the_ids_that_were_sampled(config, qwen, tmp_pa
 
 def test_the_whole_context_reads_as_the_template_renders_it(config, qwen):
     agent = load_agent(str(qwen), sampling=SamplingConfig(max_new_tokens=12), device="cpu")
-    env = make("coevo/leduc_poker-v0", prompt_style="full", illegal="mask")
+    env = make("coevo/leduc_poker-v0", prompt_style="full")
     env.reset(seed=0)
     chat = env.chat(env.agent_selection)
     rendered = agent.tokens.tokenizer.apply_chat_template(

@@ -27,7 +27,7 @@ class Policy(Agent):
         self.calls, self.moves = [], list(moves or ())
 
     def act(self, requests):
-        self.calls.append([(r.conversation, r.masked) for r in requests])
+        self.calls.append([r.conversation for r in requests])
         return [self._one(r) for r in requests]
 
     def _one(self, request):
@@ -46,7 +46,7 @@ def test_all_plays_are_asked_at_once_and_end():
     assert [len(call) for call in policy.calls] == [10, 10]
     assert [e.seed for e in episodes] == list(range(10))
     assert all(e.stop is StopReason.FINISHED for e in episodes)
-    assert len({c for call in policy.calls for c, _ in call}) == 20
+    assert len({c for call in policy.calls for c in call}) == 20
 
 
 def test_turns_carry_who_wrote_them_and_their_tokens():
@@ -98,14 +98,6 @@ def test_a_forfeit_ends_the_play_with_its_round():
         "the other seat moved at the same time"
     )
     assert episode.turns[1].token_ids == [3]
-
-
-def test_the_mask_is_asked_for_where_the_environment_wants_it():
-    for illegal, masked in (("mask", True), ("forfeit", False)):
-        policy = Policy()
-        match = EpisodeSpec(0, both("p"))
-        rollout("coevo/kuhn_poker-v0", [match], {"p": policy}, {**TERSE, "illegal": illegal})
-        assert {m for call in policy.calls for _, m in call} == {masked}
 
 
 def test_a_player_that_nobody_is_gets_named():
@@ -196,7 +188,7 @@ def test_an_episode_goes_on_while_another_waits_for_its_reply():
     specs = [EpisodeSpec(s, {"player_0": "distant", "player_1": "near"}) for s in range(3)]
     episodes = rollout("coevo/kuhn_poker-v0", specs, {"distant": distant, "near": near}, TERSE)
     assert all(e.stop is StopReason.FINISHED for e in episodes)
-    assert [name for name, _ in near.calls[0]] == ["1/player_1", "2/player_1"]
+    assert near.calls[0] == ["1/player_1", "2/player_1"]
 
 
 def test_agents_elsewhere_are_asked_before_those_here_are():

@@ -14,6 +14,7 @@ from coevo.trainers import checkpoint, loop
 from coevo.trainers.collect.group import Group
 from coevo.trainers.loop import train
 from coevo.trainers.run_folder import RunFolder
+from tests.trainers.conftest import GUIDED
 
 TIS = {"loss.is_correction": {"name": "token_tis"}}
 STILL = {"optim.lr": 1e-30, "ema": 0.0, "magnet": None, "loss.regularise": ()}
@@ -58,13 +59,12 @@ def test_recorded_logprobs_are_those_of_the_version_that_played(config, folder):
     last = episodes(given, made)[3]
     gaps = {}
     for version in (2, 3):
-        policy = load_agent(str(made.checkpoints / f"step_{version:06d}" / "policy"))
+        policy = load_agent(
+            str(made.checkpoints / f"step_{version:06d}" / "policy"), sampling=GUIDED
+        )
         rng = np.random.default_rng(0)
         turns = [t for e in last for t in e.turns]
-        asked = [
-            Request(t.agent, t.chat, {"legal_actions": list(t.legal)}, rng, masked=True)
-            for t in turns
-        ]
+        asked = [Request(t.agent, t.chat, {"legal_actions": list(t.legal)}, rng) for t in turns]
         found = policy.move_logprobs(asked)
         gaps[version] = max(
             abs(logp[t.legal.index(t.move)] - sum(t.logprobs))

@@ -18,7 +18,6 @@ from coevo.agents.load import load_agent, load_model
 from coevo.agents.models.adapters import is_adapted, own_tensors
 from coevo.agents.models.folders import fingerprint
 from coevo.agents.population import ByRole, Separate
-from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
 from coevo.envs.core.config import assign, plain, read
 from coevo.envs.core.errors import CoevoError, DataError
@@ -29,6 +28,7 @@ from coevo.trainers.build import build
 from coevo.trainers.components import Kl, MagnetKl
 from coevo.trainers.learners.settings import EmaMagnet
 from coevo.trainers.run_folder import RunFolder
+from tests.trainers.conftest import GUIDED
 
 ADAPTERS = {
     "name": "adapters",
@@ -65,10 +65,10 @@ def base_of(model):
 
 
 def requests(seats, env_id="coevo/kuhn_poker-v0"):
-    env = make(env_id, prompt_style="terse", illegal="mask")
+    env = make(env_id, prompt_style="terse")
     env.reset(seed=3)
     chat, info = env.chat(env.agent_selection), env.infos[env.agent_selection]
-    return [Request(s, chat, info, np.random.default_rng(0), f"0/{s}", True) for s in seats]
+    return [Request(s, chat, info, np.random.default_rng(0), f"0/{s}") for s in seats]
 
 
 def odds(agent, seats=("player_0", "player_1")):
@@ -312,9 +312,7 @@ def test_seats_may_start_from_other_models(config, tmp_path, tiny_model_dir, fol
         "mars", {"population": {"name": "separate", "models": {"player_1": str(wider)}}}, steps=2
     )
     run = loop.train(given, folder(given))
-    agent = load_agent(
-        str(run.folder.path), sampling=SamplingConfig(max_new_tokens=8), device="cpu"
-    )
+    agent = load_agent(str(run.folder.path), sampling=GUIDED, device="cpu")
     widths = [agent.policies[f"player_{i}"].model.config.hidden_size for i in range(2)]
     assert widths == [32, 48]
     same = odds(agent)

@@ -37,7 +37,7 @@ ALGORITHM = p.Algorithm(
     reproductions=("mpo_rubric",),
     cycle=(*JUDGED, META, p.FitRewards()),
     rewards=(p.Rubric(),),
-    judges={"judge": p.JudgeRole(learns=False, masked=True)},
+    judges={"judge": p.JudgeRole(learns=False, guided="choice")},
     collect=p.CollectConfig(episodes=64),
     advantage=p.AdvantageConfig(
         credit=p.Gae(level="token", gamma=1.0, lam=0.95),

@@ -95,7 +95,7 @@ class _Live:
         """Note the writer of a turn, its tokens, and what was added to its prompt."""
         turn.player, turn.version = self.spec.players[turn.agent], (reply.policy or agent).version
         turn.prompt_ids, turn.token_ids = reply.prompt_ids, reply.token_ids
-        turn.logprobs, turn.allowed = reply.logprobs, reply.allowed
+        turn.logprobs, turn.choices = reply.logprobs, reply.choices
         injected = self.spec.injected.get(turn.agent)
         if injected is None:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -39,8 +39,9 @@ class JudgeRole:
     """Start model of a set of its own; None takes the run's."""
     learns: bool = True
     """Whether a set of its own learns."""
-    masked: bool = False
-    """Whether it can only give answers that are asked for; else one that gives another fails."""
+    guided: Literal["none", "choice"] = "none"
+    """`choice` restricts it to the answers that are asked for; else one that gives another
+    fails."""
 
 
 @dataclass
@@ -66,7 +67,7 @@ class Roles:
         spec, agent = self.bound[role], self.agent(role)
         questions = [self._with_text(role, q) for q in questions]
         rng = np.random.default_rng(0)  # policies have generators of their own
-        requests = [request(q, rng, masked=spec.masked) for q in questions]
+        requests = [request(q, rng, guided=spec.guided == "choice") for q in questions]
         turns = [
             self._turn(role, q, reply)
             for q, reply in zip(questions, agent.act(requests), strict=True)
@@ -96,7 +97,7 @@ class Roles:
         assert isinstance(policy, Policy)  # it has a head
         rng = np.random.default_rng(0)
         return [
-            self._turn(role, q, policy.spell(request(q, rng, masked=False), q.reply))
+            self._turn(role, q, policy.spell(request(q, rng, guided=False), q.reply))
             for q in questions
         ]
 
@@ -144,15 +145,15 @@ class Roles:
         turn.player, turn.version, turn.role = name, self.agents[name].version, role
         turn.injected = [self.injected[role].id] if role in self.injected else []
         turn.prompt_ids, turn.token_ids = reply.prompt_ids, reply.token_ids
-        turn.logprobs, turn.allowed = reply.logprobs, reply.allowed
+        turn.logprobs, turn.choices = reply.logprobs, reply.choices
         if isinstance(reply, Unanswered):
             turn.notes["unanswered"] = reply.reason
         return turn
 
 
-def request(question: Question, rng: np.random.Generator, *, masked: bool) -> Request:
+def request(question: Question, rng: np.random.Generator, *, guided: bool) -> Request:
     legal = list(question.answers) or None
-    return Request(SEAT, question.chat, {"legal_actions": legal}, rng, masked=masked)
+    return Request(SEAT, question.chat, {"legal_actions": legal}, rng, guided=guided)
 
 
 def episode(turn: Turn, rewards: Mapping[str, float] | None = None) -> Episode:

@@ -163,7 +163,7 @@ class Passes:
         *,
         rewards: bool = False,
     ) -> Scored:
-        """Run this or another model once; ids that masked sampling did not allow are ruled out."""
+        """Run this or another model once, under the processors with which the policy samples."""
         hidden = rewards or (self.head is not None and model in (None, self.agent.model))
         if model is None:
             own = self.learning if torch.is_grad_enabled() else None
@@ -174,12 +174,12 @@ class Passes:
             weights, sampling = self.agent.weights, self.agent.sampling
             precision = _precision(model)
             scored = weights.score(spans, sampling, model, hidden, precision, rows=part.rows)
-        allowed = [batch.allowed[s] for s in part.spans]
-        if all(ids is None for ids in allowed):
+        choices = [batch.choices[s] for s in part.spans]
+        if not any(map(any, choices)):
             return scored
-        given = zip(spans, allowed, strict=True)
-        every = [i for span, ids in given for i in ids or [[]] * len(span.positions())]
-        return replace(scored, allowed=every)
+        given = zip(spans, choices, strict=True)
+        places = [place for span, own in given for place in span.places(own)]
+        return replace(scored, processors=self.agent.processors, places=places)
 
 
 def last_tokens(batch: Batch) -> Tensor:

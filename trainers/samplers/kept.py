@@ -121,5 +121,5 @@ def _without_tokens(turn: Turn) -> Turn:
         reference_ids=None,
         token_ids=None,
         logprobs=None,
-        allowed=None,
+        choices=None,
     )

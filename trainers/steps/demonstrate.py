@@ -115,7 +115,7 @@ def _spelled(turn: Turn, learners: Mapping[str, Policy], by: str) -> int:
     if name == turn.player or name not in learners:
         return 0
     turn.player, turn.notes = name, {**turn.notes, "demonstrated_by": by}
-    turn.prompt_ids = turn.token_ids = turn.logprobs = turn.allowed = None
+    turn.prompt_ids = turn.token_ids = turn.logprobs = turn.choices = None
     if turn.status is not Status.LEGAL or "unread" in turn.notes:
         return 0
     info = {"legal_actions": None if turn.legal is None else list(turn.legal)}

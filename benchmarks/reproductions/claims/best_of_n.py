@@ -7,7 +7,7 @@ from coevo.benchmarks.reproductions.claim import Claim, Expect, near
 from coevo.benchmarks.reproductions.run import Arm, Trained, World, sized
 
 ENV = "coevo/tiny_hanabi-v0"
-OPTIONS: dict[str, Any] = {"prompt_style": "terse", "illegal": "mask"}
+OPTIONS: dict[str, Any] = {"prompt_style": "terse"}
 BEST = 10.0
 """Payoff of perfect play."""
 

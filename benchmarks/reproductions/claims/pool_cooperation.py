@@ -9,7 +9,7 @@ from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import Arm, Trained, World, sized
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 
-ENV, GAME, EPISODES = "coevo/iterated_game-v0", {"rounds": 5, "illegal": "mask"}, 200
+ENV, GAME, EPISODES = "coevo/iterated_game-v0", {"rounds": 5}, 200
 
 
 def _measure(end: Trained) -> dict[str, float]:

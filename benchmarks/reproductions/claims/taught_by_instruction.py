@@ -16,7 +16,7 @@ from coevo.trainers.algorithms.on_policy_distillation import HINT
 from coevo.trainers.collect.injected import Injected
 
 ENV = "coevo/leduc_poker-v0"
-OPTIONS: dict[str, Any] = {"prompt_style": "terse", "illegal": "mask"}
+OPTIONS: dict[str, Any] = {"prompt_style": "terse"}
 TREMBLE = 0.02
 """Share of even odds in what the teacher plays: no move is impossible to it."""
 TOKENS = 20_000

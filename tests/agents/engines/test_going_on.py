@@ -16,6 +16,7 @@ from transformers import (
 from coevo.agents.engines import contexts as module
 from coevo.agents.engines.contexts import Way, way_of
 from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.logit_processors import GuidedChoice
 from coevo.agents.engines.prefix_cache import GrowingLayer, PrefixCache
 from coevo.agents.engines.settings import Torch
 from coevo.agents.engines.torch_engine import TorchEngine
@@ -59,7 +60,7 @@ def chats(engine, turns=5, policy=POLICY, between=lambda: None, choices=(), **se
     for turn in range(turns):
         prompts = [Prompt(ids, choices, goes_on=True) for ids in contexts]
         seeds = range(100 * turn, 100 * turn + len(prompts))
-        replies = engine.generate(policy, prompts, config, seeds, (END,))
+        replies = engine.generate(policy, prompts, config, seeds, (END,), (GuidedChoice(),))
         found.append(replies)
         contexts = [
             (*ids, *r.ids, *range(30, 31 + (row + turn) % 4), 7)
@@ -83,7 +84,7 @@ def read_by(model):
 def assert_equal(found, expected):
     for each, others in zip(found, expected, strict=True):
         for one, other in zip(each, others, strict=True):
-            assert one.ids == other.ids and one.allowed == other.allowed
+            assert one.ids == other.ids
             assert one.logprobs == pytest.approx(other.logprobs, abs=2e-5)
 
 
@@ -187,7 +188,9 @@ def test_equal_chats_are_read_once(llama):
         for turn in range(4):
             prompts = [Prompt(ids, ((8, END), (9, END)), goes_on=True) for ids in contexts]
             seeds = range(500 * turn, 500 * turn + 500)
-            replies = engine.generate(POLICY, prompts, SamplingConfig(), seeds, (END,))
+            replies = engine.generate(
+                POLICY, prompts, SamplingConfig(), seeds, (END,), (GuidedChoice(),)
+            )
             contexts = [(*c, *r.ids, 7) for c, r in zip(contexts, replies, strict=True)]
             assert len(set(contexts)) == 2 ** (turn + 1)
     # Each prompt of n states reads at most 3 tokens, and each of its 2 n replies one.

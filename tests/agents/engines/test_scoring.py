@@ -8,6 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoModelForCausalLM
 
 from coevo.agents.engines import scoring
+from coevo.agents.engines.logit_processors import GuidedChoice
 from coevo.agents.engines.scoring import (
     Span,
     chosen,
@@ -57,15 +58,20 @@ def distributions(scored):
     )
 
 
-def test_a_mask_renormalises_over_what_it_leaves(llama):
+def test_a_processor_renormalises_over_what_it_leaves(llama):
+    choices = ((7, 8, 9), (7, 30, 9), (40,))
+    places = SPANS[0].places([choices])
     with torch.no_grad():
-        masked = replace(score(llama, SPANS[:1]), allowed=[[7, 8, 30], [], [9]])
-    free, closed = distributions(masked)
-    assert closed[0, [7, 8, 30]].logsumexp(0).item() == pytest.approx(0, abs=1e-6)
-    assert closed[0, 7] - closed[0, 8] == pytest.approx(float(free[0, 7] - free[0, 8]), abs=1e-5)
-    assert torch.allclose(closed[1], free[1], atol=1e-6)
-    assert masked.logp_N()[2].item() == 0
-    assert closed.exp()[0].count_nonzero() == 3 and bool(closed.isfinite().all())
+        guided = score(llama, SPANS[:1], 0.5)
+        guided = replace(guided, processors=(GuidedChoice(),), places=places)
+    free, closed = distributions(guided)
+    for step, ids in enumerate(([7, 40], [8, 30])):
+        one, other = ids
+        gap = (free[step, one] - free[step, other]) / 0.5
+        assert closed[step, ids].logsumexp(0).item() == pytest.approx(0, abs=1e-6)
+        assert float(closed[step, one] - closed[step, other]) == pytest.approx(float(gap), abs=1e-5)
+    assert guided.logp_N()[2].item() == 0
+    assert closed.exp()[0].count_nonzero() == 2 and bool(closed.isfinite().all())
 
 
 def entropy(ids_N, logp_NV):

@@ -73,9 +73,9 @@ def sharp_agent(algo, env_id, **options):
     return SB3Agent(network, card_of(algo, env_id, **options))
 
 
-def request_of(env, seat, masked=False):
+def request_of(env, seat):
     rng = np.random.default_rng(0)
-    return Request(seat, env.chat(seat), env.infos[seat], rng, masked=masked)
+    return Request(seat, env.chat(seat), env.infos[seat], rng)
 
 
 def positions(env_id, count=12, **options):
@@ -219,8 +219,6 @@ def test_evaluation_counts_illegal_actions_of_policies_without_a_mask(algo):
     agent = sharp_agent(algo, TIC_TAC_TOE)
     score = evaluate(agent, TIC_TAC_TOE, "random", games=20)
     assert (score.forfeit_rate == 0) == (algo == "maskable_ppo")
-    masked = evaluate(agent, TIC_TAC_TOE, "random", games=20, env_options={"illegal": "mask"})
-    assert masked.illegal_rate == 0
 
 
 def test_equal_deals_are_played_alike():
@@ -263,11 +261,13 @@ def test_exploitability_of_one_who_always_bets_by_hand():
     assert found.best_response_values == pytest.approx((1 / 3, 1 / 3))
 
 
-def test_masked_requests_keep_every_policy_to_legal_moves():
-    agent = sharp_agent("dqn", TIC_TAC_TOE)
-    for view, request in positions(TIC_TAC_TOE, 30):
+def test_guided_choice_keeps_every_policy_to_legal_moves(tmp_path):
+    model = sharp_model("dqn", TIC_TAC_TOE)
+    save_sb3(tmp_path, model, card_of("dqn", TIC_TAC_TOE))
+    agent, guided = load_sb3(tmp_path), load_sb3(tmp_path, guided=True)
+    for _, request in positions(TIC_TAC_TOE, 30):
         [free] = agent.act([request])
-        [held] = agent.act([request_of(view.env, view.seat, masked=True)])
+        [held] = guided.act([request])
         assert held.text[1:-1] in request.info["legal_actions"]
         odds = agent.move_logprobs([request])[0]
         legal = free.text[1:-1] in request.info["legal_actions"]

@@ -139,7 +139,7 @@ def test_a_cut_anywhere_is_mended_with_the_same_bytes(hold, monkeypatch, setting
 def test_a_language_model_continues_with_the_same_bytes(hold, tiny_model_dir, monkeypatch):
     monkeypatch.setattr("coevo.benchmarks.tournament.schedule.BLOCK_PLAYS", 4)
     model, tokenizer = load_model(str(tiny_model_dir), device="cpu")
-    options = {"prompt_style": "terse", "illegal": "mask"}
+    options = {"prompt_style": "terse", "illegal": "random"}
 
     def agents():  # generators in another state than those of the first tournament
         learner = LanguageModelAgent(model, tokenizer, seed=len(made))
@@ -197,7 +197,7 @@ def wanted_lines(data):
         ({"games": 42}, "games=40, not 42"),
         ({"seed": 7}, "seed=0, not 7"),
         ({"adaptive": True}, "adaptive=False, not True"),
-        ({"env_options": {"illegal": "mask"}}, "env_options"),
+        ({"env_options": {"illegal": "random"}}, "env_options"),
         ({"agents": ("random", "oracle")}, "agents=random,oracle,first_legal, not random,oracle"),
     ],
 )
@@ -213,7 +213,7 @@ def test_other_weights_under_the_same_name_are_refused(tmp_path, tiny_model_dir)
     import shutil
 
     copy = shutil.copytree(tiny_model_dir, tmp_path / "model")
-    plan = Plan(agents=(str(copy), "random"), env=KUHN, games=2, env_options={"illegal": "mask"})
+    plan = Plan(agents=(str(copy), "random"), env=KUHN, games=2, env_options={"illegal": "random"})
     model, tokenizer = load_model(str(copy), device="cpu")
     agents = {str(copy): LanguageModelAgent(model, tokenizer), "random": RandomAgent()}
     Tournament(plan, agents, tmp_path / "t").play()

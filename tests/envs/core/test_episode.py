@@ -49,7 +49,7 @@ def full_episode(text="好 🙂\n\u2028\x85\r end"):
         prompt_ids=[1, 2],
         token_ids=[3, 4],
         logprobs=[-0.5, -1e-30],
-        allowed=[[3], [4, 5]],
+        choices=[[3, 4], [3, 5]],
     )
     first.pay("payoff", {"player_0": 1.0, "player_1": -1.0})
     second = turn(agent="player_1", legal=None, move=None, status=Status.UNPARSABLE)

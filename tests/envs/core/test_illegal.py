@@ -240,7 +240,7 @@ def test_a_terse_correction_stays_below_the_prompt():
     assert [m["role"] for m in env.chat(FIRST)] == ["user", "assistant", "user"]
 
 
-@pytest.mark.parametrize(("preset", "charge"), [("random", 0), ("mask", 0), ("penalty", -0.1)])
+@pytest.mark.parametrize(("preset", "charge"), [("random", 0), ("penalty", -0.1)])
 def test_a_random_move_replaces_a_bad_one(preset, charge):
     env = kuhn(preset)
     played = []
@@ -269,10 +269,6 @@ def test_replaced_moves_follow_the_seed():
         return played
 
     assert moves() == moves()
-
-
-def test_only_mask_asks_samplers_for_legal_text():
-    assert [name for name, policy in PRESETS.items() if policy.masked] == ["mask"]
 
 
 @given(

@@ -13,7 +13,6 @@ from dataclasses import replace
 import pytest
 
 from coevo.agents.load import load_agent
-from coevo.agents.sampling import SamplingConfig
 from coevo.agents.table import Rows, Table, TabularPolicy
 from coevo.envs.core.config import assign
 from coevo.envs.core.episode import Episode
@@ -23,6 +22,7 @@ from coevo.trainers.build import build
 from coevo.trainers.collect.injected import Injected
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 from coevo.trainers.steps import POLICY_GRADIENT, InjectText, WeighArtifacts
+from tests.trainers.conftest import GUIDED
 
 KUHN = "coevo/kuhn_poker-v0"
 SEATS = ("player_0", "player_1")
@@ -33,7 +33,7 @@ HIDDEN = replace(LOOK, trained="hidden")
 
 @pytest.fixture(scope="module")
 def language_model(tiny_model_dir):
-    return load_agent(str(tiny_model_dir), sampling=SamplingConfig(max_new_tokens=8), device="cpu")
+    return load_agent(str(tiny_model_dir), sampling=GUIDED, device="cpu")
 
 
 def table():
@@ -45,7 +45,7 @@ def played(agent, told, style="terse", seeds=(3,), env=KUHN, seats=SEATS):
         EpisodeSpec(s, dict.fromkeys(seats, "policy"), i, injected=told)
         for i, s in enumerate(seeds)
     ]
-    return rollout(env, specs, {"policy": agent}, {"prompt_style": style, "illegal": "mask"})
+    return rollout(env, specs, {"policy": agent}, {"prompt_style": style})
 
 
 def test_a_turn_says_what_was_seen_what_was_added_and_how_it_is_learnt():

@@ -70,8 +70,8 @@ def test_the_policy_s_step_does_not_move_the_reward_model(run_of):
 def test_a_language_model_is_moved_where_it_shares_its_weights(run_of, tiny_model_dir, shared):
     own = JudgeRole(policy="policy" if shared else "judge")
     record = replace(only(COOPER, ValueRegression()), judges={"judge": own}, optim_of={})
-    settings = {"illegal": "mask", "prompt_style": "terse"}
-    sampling = SamplingConfig(max_new_tokens=40)
+    settings = {"prompt_style": "terse"}
+    sampling = SamplingConfig(guided="choice", max_new_tokens=40)
     run = run_of(record, model=str(tiny_model_dir), env_options=settings, sampling=sampling)
     name = own.policy
     with torch.no_grad():
