@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,16 +57,16 @@ def run(args: Imitate) -> int:
         if note := start_note(config):
             screen.say(note)
         screen.say("measuring the start model ...")
-        before = measured(start, config, games)
+        before = measured({"policy": start}, config, games)
         del start  # its memory is wanted for training
         trained = learn(wanted, job, screen)
         screen.say("measuring the taught model ...")
-        after = measured(one_agent(trained.policies()), config, games)
+        after = measured(trained.policies(), config, games)
     tables = {"before": _plain(before), "after": _plain(after)}
     write_summary(job.folder, origin(config, as_typed(args)) | tables | counters(trained))
-    for env in after:
+    for env, found in after.items():
         title = f"{env}: before and after {trained.progress.step} steps"
-        screen.table(title, ("measure", "before", "after"), _rows(before[env], after[env]))
+        screen.table(title, ("measure", "before", "after"), _rows(before[env], found))
     screen.say(f"\nUse it: coevo play --env {args.env[0]} --agent {job.folder.path}")
     screen.say(f"Train it: coevo train mars --env {args.env[0]} --model {job.folder.path}")
     return 0
@@ -126,25 +126,36 @@ def _source(args: Imitate, size: Size) -> dict[str, Any]:
     }
 
 
-def measured(agent: Agent, config: TrainConfig, games: int) -> dict[str, Measurement]:
-    """Let a model play random opponents where that is a contest, and itself elsewhere."""
-    found = {}
+def measured(
+    policies: Mapping[str, Agent], config: TrainConfig, games: int
+) -> dict[str, Measurement]:
+    """Let a model play random opponents where that is a contest, and itself elsewhere.
+
+    `details` hold its exploitability where that is cheap.
+    """
+    exact = measure.ExploitabilityProbe(config)(policies)
+    agent, found = one_agent(policies), {}
     for id, own in config.environments.items():
         other = "random" if is_contest(make(id, **own.options)) else None
         twin = agent.reseeded(config.seed)
-        found[id] = evaluate(twin, id, other, games, config.seed, own.options)
+        played = evaluate(twin, id, other, games, config.seed, own.options)
+        name = "exploitability" if len(config.environments) == 1 else f"{id}/exploitability"
+        details = {**played.details, "exploitability": exact.get(name)}
+        found[id] = replace(played, details=details)
     return found
 
 
 def _rows(before: Measurement, after: Measurement) -> list[tuple[str, ...]]:
     whom = f"against {after.opponent}" if after.opponent else "in self-play"
     pair = (before, after)
-    return [
+    rows = [
         ("legal replies", *(share(1 - m.illegal_rate) for m in pair)),
         ("replies that could be read", *(share(1 - m.unparsed_rate) for m in pair)),
         ("episodes forfeited", *(share(m.forfeit_rate) for m in pair)),
         (f"payoff {whom}", *map(_payoff, pair)),
     ]
+    exact = [m.details["exploitability"] for m in pair]
+    return rows if None in exact else [*rows, ("exploitability", *map(cell, exact))]
 
 
 def _payoff(found: Measurement) -> str:

@@ -17,7 +17,12 @@ def test_a_taught_model_is_a_model_for_everything(cli, here, tiny_model_dir):
     words = ("--model", tiny_model_dir, "--env", KUHN, "--env-option", "prompt_style=terse")
     found = cli("imitate", *words, *FAST, "--out", "taught")
     assert found.status == 0, found.err
-    for line in ("legal replies", "replies that could be read", "payoff against random"):
+    for line in (
+        "legal replies",
+        "replies that could be read",
+        "payoff against random",
+        "exploitability",
+    ):
         assert line in found.out
     assert "--agent taught" in found.out
     assert load_agent("taught", device="cpu").name == "taught"
