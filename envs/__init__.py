@@ -13,7 +13,7 @@ from coevo.envs.core.registry import list_envs, make, register, spec
 __all__ = ["list_envs", "make", "register", "spec"]
 
 SELF_PLAY, VS_RANDOM, VS_ORACLE = "return_self_play", "return_vs_random", "return_vs_oracle"
-FLAGS = ("simultaneous", "parallel", "starter_trained", "seats", "suites", "listed")
+FLAGS = ("simultaneous", "starter_trained", "seats", "suites", "listed")
 
 
 def _add(
@@ -118,7 +118,7 @@ _add("games.nim", "competitive", "take objects from three piles; the last one wi
      **_minimax(-0.9932699514991181))
 _add("games.openspiel", "mixed",
      "any sequential or simultaneous OpenSpiel game (game=...; Pig by default), generic text",
-     parallel=True, starter_trained=True, suites=())
+     starter_trained=True, suites=())
 _add("games.othello", "competitive", "outflank discs on eight by eight cells to turn them over",
      **_expert(0.7025, 0.035))
 _add("games.oware", "competitive", "sow seeds around the houses, capture twos and threes",
@@ -172,7 +172,7 @@ _add("dilemmas.trust_and_split", "mixed",
      "talk about hidden hands, then claim coins that one of the two values more", SELF_PLAY,
      random=225.0, oracle=500.0,
      source="random: exact expectation over uniform claims; oracle: all coins to the upper hand",
-     parallel=True, starter_trained=True)
+     starter_trained=True)
 
 _add("societies.causal_game", "mixed",
      "a leader commits to follow, set or see its inclination, which a hidden cause gives; a reply",

@@ -96,12 +96,12 @@ FORMS: Mapping[str, str] = {
 """Where a move is to stand, by rule; all others ask for square brackets."""
 
 
-def told_how(text: str, reading: Reading) -> str:
+def with_format(text: str, reading: Reading) -> str:
     """Return rules, or a question, and below them how a move is answered.
 
-    >>> "like this: [your move]" in told_how("Nim.", "strict")
+    >>> "like this: [your move]" in with_format("Nim.", "strict")
     True
-    >>> print(told_how("Nim.", "marshal").splitlines()[1][:69])
+    >>> print(with_format("Nim.", "marshal").splitlines()[1][:69])
     End your reply with one of the legal moves between <answer> and </ans
     """
     where = FORMS.get(reading)

@@ -26,7 +26,7 @@ from pettingzoo import AECEnv
 from coevo.envs.core.apply import apply_batch, apply_turn
 from coevo.envs.core.chat import Chat, Message, Span, copy_chat
 from coevo.envs.core.config import read
-from coevo.envs.core.conventions import READINGS, told_how
+from coevo.envs.core.conventions import READINGS, with_format
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.hashing import sealed
@@ -118,7 +118,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         self.truncations = dict.fromkeys(self.agents, False)
         self._logs: dict[str, list[Message]] = {a: [] for a in self.agents}
         self._starts = dict.fromkeys(self.agents, 0)
-        self._told_how: set[str] = set()
+        self._formatted: set[str] = set()
         self._parses: dict[str, Parse] = {}
         self._infos: dict[str, dict[str, Any]] = {}
         self._cycles = 0
@@ -328,7 +328,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         moves = ", ".join(legal if len(legal) <= SHOWN else [*legal[: SHOWN - 1], "...", legal[-1]])
         text = f"That was not accepted: {encodable(parse.detail)}."
         if legal:
-            text = told_how(f"{text}\nLegal moves: {moves}", self.illegal.reading)
+            text = with_format(f"{text}\nLegal moves: {moves}", self.illegal.reading)
         self._logs[agent].append({"role": "user", "content": text})
 
     def _open_round(self) -> None:
@@ -357,9 +357,9 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         new = [Message(role="user", content=self.task.situation(agent))]
         if not log:
             new.insert(0, Message(role="system", content=self.task.rules(agent)))
-        if agent not in self._told_how and self.task.legal(agent) is not None:
-            new[0]["content"] = told_how(new[0]["content"], self.illegal.reading)
-            self._told_how.add(agent)
+        if agent not in self._formatted and self.task.legal(agent) is not None:
+            new[0]["content"] = with_format(new[0]["content"], self.illegal.reading)
+            self._formatted.add(agent)
         log += new
 
     def _finish(self, stop: StopReason) -> None:

@@ -32,9 +32,8 @@ class EnvSpec:
     kind: str
     """`competitive`, `cooperative` or `mixed`."""
     simultaneous: bool = False
-    """Whether all seats move at once, so that a parallel form exists."""
-    parallel: bool = False
-    """Whether a parallel form exists with other arguments than the default ones."""
+    """Whether all seats move at once with the default arguments: then PettingZoo lists a parallel
+    form. Where other arguments make them so, `parallel_env` of the module gives it."""
     seats: int = 2
     """Number of seats with the default arguments."""
     metric: str = ""
@@ -90,7 +89,7 @@ def register(id: str, module: str, summary: str, **fields: Any) -> EnvSpec:
         raise ConfigError(f"environment {id!r} is registered already, from {ENVS[id].module}")
     ENVS[id] = spec
     pettingzoo.register("aec", id, f"{module}:env")
-    if spec.simultaneous or spec.parallel:
+    if spec.simultaneous:
         pettingzoo.register("parallel", id, f"{module}:parallel_env")
     gymnasium.register(
         id, entry_point="coevo.envs.core.single_agent:SingleAgentEnv", kwargs={"env_id": id}

@@ -117,7 +117,7 @@ def test_the_module_offers_the_usual_makers(id):
     assert raw.task.env_id == raw.env_id == id
     assert len(raw.possible_agents) == spec.seats
     assert raw.metadata["is_parallelizable"] == spec.simultaneous
-    assert hasattr(module, "parallel_env") == (spec.simultaneous or spec.parallel)
+    assert hasattr(module, "parallel_env") or not spec.simultaneous
     assert module.env().unwrapped.env_id == id
     assert spec.kind in ("competitive", "cooperative", "mixed")
     assert all(spec.summary for spec in coevo.envs.list_envs())

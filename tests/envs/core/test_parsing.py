@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevo.envs.core.conventions import READINGS, told_how
+from coevo.envs.core.conventions import READINGS, with_format
 from coevo.envs.core.parsing import ANSWER_FORMAT, Miss, Status, answer, last_mark, parse_move
 
 LEGAL, ILLEGAL, UNPARSABLE = Status.LEGAL, Status.ILLEGAL, Status.UNPARSABLE
@@ -55,7 +55,7 @@ def test_every_rule_reads_what_scripted_agents_say_or_is_more_than_a_rule_of_for
     said = {"marshal": "<answer>bet</answer>", "spiral": "\\boxed{bet}"}.get(reading, "[bet]")
     assert parse_move(rule(f"<think>[pass]</think>{said}", MOVES), MOVES).ok
     assert rule("who knows what to do", MOVES) == "" or reading == "spiral"
-    assert answer("your move") in told_how("", reading) or reading in ("marshal", "spiral")
+    assert answer("your move") in with_format("", reading) or reading in ("marshal", "spiral")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The table of environments."""
 
+import importlib
+
 import gymnasium
 import pettingzoo
 import pytest
@@ -137,11 +139,13 @@ def test_rendering_needs_a_mode():
     ],
 )
 def test_a_parallel_form_exists_where_the_arguments_make_moves_simultaneous(id, at_once, in_turn):
-    env = pettingzoo.make("parallel", id, **at_once)
+    parallel_env = importlib.import_module(coevo.envs.spec(id).module).parallel_env
+    assert id not in pettingzoo.parallel_registry, "the default arguments have no such form"
+    env = parallel_env(**at_once)
     env.reset(seed=0)
     while env.agents:
         legal = {a: env.unwrapped.task.legal(a)[0] for a in env.agents}
         env.step({a: f"[{move}]" for a, move in legal.items()})
     assert env.unwrapped.episode.stop == "finished"
     with pytest.raises(ConfigError, match="no parallel form with these arguments: seats take turn"):
-        pettingzoo.make("parallel", id, **in_turn)
+        parallel_env(**in_turn)
