@@ -244,7 +244,7 @@ def test_a_damaged_adapter_is_one_clear_line(team):
         ({"name": "adapters", "rank": 0}, "rank=0 must be greater than or equal to 1"),
         ({"name": "adapters", "alpha": 0}, "alpha=0 must be greater than 0"),
         ({"name": "adapters", "targets": ["nothing"]}, "no adapter on this model"),
-        ({"name": "adapters", "per": "team"}, "must be 'seat' or 'role'"),
+        ({"name": "adapters", "per": "team"}, "must be 'seat', 'role' or 'all'"),
         (
             {"name": "separate", "frozen": ["player_7"]},
             "unknown parameter set 'player_7'; did you mean 'player_",
