@@ -117,6 +117,7 @@ def test_recorded_replies_are_imitated_but_for_illegal_ones_and_other_games(sft,
         episodes = ctx.episodes.episodes
         assert len(episodes) == 4 and {e.env for e in episodes} == {KUHN}
         learnt = [t for e in episodes for t in e.turns if t.token_ids]
+        assert {t.notes["demonstrated_by"] for t in learnt} == {str(source)}
         assert len(learnt) == len(ctx.batch) and "I fold, I think" not in {t.text for t in learnt}
 
 

@@ -34,7 +34,7 @@ class Demonstrate(Collect):
     """Collects episodes in which another player has the seats of the learners, or recorded ones.
 
     The replies that the environment could use are written in the tokens of the parameter set that
-    has the seat. Tokens of a run are counted as imitated, not as sampled.
+    has the seat. The tokens of a run are then those of the demonstrations.
     """
 
     name: Literal["demonstrate"] = "demonstrate"  # type: ignore[assignment]
@@ -57,7 +57,8 @@ class Demonstrate(Collect):
             ctx.variation = Demonstrators(agent, tuple(ctx.population.learners))
             found, _, _ = super()._played(ctx)
         turns = [t for e in found.episodes if e.stop is not StopReason.ERROR for t in e.turns]
-        imitated = sum(_spelled(t, ctx.population.learners, self.by) for t in turns)
+        source = self.recorded or self.by
+        imitated = sum(_spelled(t, ctx.population.learners, source) for t in turns)
         ctx.count(tokens=imitated)
         return replace(found, tokens=imitated), ctx.metrics, ctx.progress
 
@@ -109,12 +110,12 @@ def _reseated(episode: Episode, players: Mapping[str, str]) -> Episode:
     return replace(episode, turns=turns)
 
 
-def _spelled(turn: Turn, learners: Mapping[str, Policy], by: str) -> int:
+def _spelled(turn: Turn, learners: Mapping[str, Policy], source: str) -> int:
     """Write a demonstrator's reply in the tokens of the learner, and return their number."""
     name = turn.player.removeprefix(FOR)
     if name == turn.player or name not in learners:
         return 0
-    turn.player, turn.notes = name, {**turn.notes, "demonstrated_by": by}
+    turn.player, turn.notes = name, {**turn.notes, "demonstrated_by": source}
     turn.prompt_ids = turn.token_ids = turn.logprobs = turn.choices = None
     if turn.status is not Status.LEGAL or "unread" in turn.notes:
         return 0
