@@ -89,8 +89,7 @@ def advice(metrics: Mapping[str, Any], config: TrainConfig) -> str:
 
 def _readable(config: TrainConfig) -> list[str]:
     """Return the ways to replies that can be read."""
-    model = "MODEL" if config.model in ("starter", "table") else config.model
-    taught = f"coevo imitate --model {model} --env {next(iter(config.environments))}"
+    taught = f"coevo imitate --model {config.model} --env {next(iter(config.environments))}"
     guided = ["let it say legal moves alone (--set sampling.guided=choice, where moves are listed)"]
     free = config.sampling.guided == "none"
     return [*(guided if free else ()), f"teach the form of replies first ({taught})"]

@@ -91,7 +91,7 @@ def test_what_costs_much_is_said_once(cli, here, monkeypatch):
     done = cli(*COMMAND, "--no-eval", "--steps", "2", "--set", "probe_every=1", "--out", "run")
     assert done.status == 0
     assert done.out.count("an update takes about ") == 1
-    assert done.out.index("an update takes about ") < done.out.index("update 1 |")
+    assert done.out.index("an update takes about ") < done.out.index("update 2 |")
     assert done.out.count("is measured every 1 updates: --set probe_every=5 measures less") == 1
     assert len(json.loads((here / "run/summary.json").read_text())["commit"]) > 6
 

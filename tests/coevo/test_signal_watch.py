@@ -32,7 +32,11 @@ def said(config, *updates):
     ("words", "updates", "wanted"),
     [
         ((), [FORFEITED], ["first update", "all episodes were forfeited", "guided=choice"]),
-        ((), [UNREAD], ["no reply could be read", "sampling.guided=choice", "coevo imitate MODEL"]),
+        (
+            (),
+            [UNREAD],
+            ["no reply could be read", "guided=choice", "imitate --model starter"],
+        ),
         ((), [NOTHING] * STREAK, [f"{STREAK} updates in a row", "collect.group_size=16"]),
         (("--set", "collect.group_size=4"), [NOTHING] * STREAK, ["collect.group_size=8"]),
         (("--temperature", "0.5"), [LEARNT, *[NOTHING] * STREAK], ["--temperature above 0.5"]),
