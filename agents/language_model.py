@@ -57,8 +57,9 @@ class LanguageModelWeights(Weights):
         return score(given, spans, temperature, rows=rows, hidden=hidden, autocast=autocast)
 
     def reads_like(self, other: Weights) -> bool:
-        same = isinstance(other, LanguageModelWeights)
-        return same and self.tokenizer.get_vocab() == other.tokenizer.get_vocab()
+        if not isinstance(other, LanguageModelWeights):
+            return False
+        return bool(self.tokenizer.get_vocab() == other.tokenizer.get_vocab())
 
     def reward_head(self) -> nn.Module:
         head = nn.Linear(self.hidden_size, 1)

@@ -163,7 +163,7 @@ class Algorithm:
             self.advantage.baseline,
             self.loss.regularise,
         )
-        if any(t.target == "magnet" for t in terms) != (self.magnet is not None):
+        if any(t.compares == "magnet" for t in terms) != (self.magnet is not None):
             yield (
                 f"magnet={self.magnet} and the loss terms {[t.name for t in terms]} contradict "
                 "each other: a magnet needs the loss term 'magnet_kl', and the term needs a magnet"

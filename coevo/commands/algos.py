@@ -110,7 +110,7 @@ def _more(config: Algorithm) -> Iterator[str]:
         if getattr(collect, name) != getattr(usual, name):
             yield getattr(collect, name).name
     yield from (c.name for c in loss.token_masks)
-    yield from (c.name for c in loss.regularise if c.target != "magnet")
+    yield from (c.name for c in loss.regularise if c.compares != "magnet")
     if config.magnet is not None:
         yield config.magnet.name
     if loss.is_correction is not None:

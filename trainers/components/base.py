@@ -164,7 +164,7 @@ class Regulariser(LossComponent, ABC):
     """A term per token that is added to the policy loss; it does not wait for an advantage."""
 
     acts_at_zero = True
-    target: ClassVar[Literal["", "magnet", "reference"]] = ""
+    compares: ClassVar[Literal["", "magnet", "reference"]] = ""
     """Whose whole distributions it compares with the policy's; it reads `kl_magnet_CL` or
     `kl_reference_CL`."""
 
@@ -174,8 +174,8 @@ class Regulariser(LossComponent, ABC):
 
     def divergence(self, log_pi_NV: Tensor, log_target_NV: Tensor) -> Tensor:
         """Return the distance to the target at every token, from complete log-distributions."""
-        raise NotImplementedError(  # abstract, for those with a target
-            f"{type(self).__name__} has a target and must define divergence"
+        raise NotImplementedError(  # abstract, for those that compare
+            f"{type(self).__name__} compares distributions and must define divergence"
         )
 
 

@@ -209,7 +209,7 @@ class MagnetKl(Regulariser):
     tensor([[0.5000]])
     """
 
-    target = "magnet"
+    compares = "magnet"
     always_token_mean = True
     name: Literal["magnet_kl"] = "magnet_kl"
     coef: Annotated[float, real(0)] = 0.01
@@ -237,7 +237,7 @@ class ReferenceKl(Regulariser):
     """
 
     needs_reference = True
-    target = "reference"
+    compares = "reference"
     always_token_mean = True
     name: Literal["reference_kl"] = "reference_kl"
     coef: Annotated[float, real(0)] = 1.0

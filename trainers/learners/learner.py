@@ -468,7 +468,7 @@ class Objective:
     ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
         """Return log-probability and entropy of every token, and its distance to each target."""
         gradient = bool(self.spec.regularise)  # else the entropy is for the log alone
-        terms = [term for term in self.spec.regularise if term.target]
+        terms = [term for term in self.spec.regularise if term.compares]
 
         def read(ids_N: Tensor, logp_NV: Tensor, *target_NV: Tensor) -> tuple[Tensor, ...]:
             logp_N = chosen(logp_NV, ids_N)
@@ -478,10 +478,10 @@ class Objective:
                 return logp_N, exact_entropy(logp_NV), *kl_N
 
         with torch.no_grad():
-            targets = [self._target(term.target, part) for term in terms]
+            targets = [self._target(term.compares, part) for term in terms]
         logp_N, entropy_N, *kl_N = scored.reduce(read, *targets)
         named = zip(terms, kl_N, strict=True)
-        return logp_N, entropy_N, {term.target: x_N for term, x_N in named}
+        return logp_N, entropy_N, {term.compares: x_N for term, x_N in named}
 
     def _target(self, name: str, part: MicroBatch) -> Scored:
         """Score a micro-batch by the magnet, or by the reference in its own prompts."""
