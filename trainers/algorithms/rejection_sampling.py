@@ -16,6 +16,8 @@ the start weights before every iteration.
 
 from coevo.trainers import parts as p
 
+CODE = "released code (LMFlow, scripts/run_raft_align.sh)"
+
 
 def _imitating(chosen: p.Best | p.Replies) -> tuple[p.AnyStep, ...]:
     learn = p.Update(losses=(p.Sft(),))
@@ -34,7 +36,9 @@ ALGORITHM = p.Algorithm(
     collect=p.CollectConfig(episodes=512, group_size=8),
     optim=p.OptimConfig(lr=1e-3),
     published={
-        "optim.lr": p.Published("2e-5", "LMFlow's recipe for a model of 7B", p.SMALL),
+        "collect.group_size": p.Published("the best eighth, prompt by prompt", CODE),
+        "optim.lr": p.Published(2e-5, CODE, p.SMALL),
+        "optim.epochs": p.Published(4, CODE),
     },
     variants={
         "correct": {"cycle": _imitating(p.Replies(most=None, above=0.5))},
