@@ -104,10 +104,14 @@ def _behind(said: str, start: int) -> list[str]:
 def unwrapped(text: str) -> Iterator[str]:
     """Return a text with less and less around it: markup, then words that lead to a move.
 
-    >>> "bet" in unwrapped("**So I choose to play `bet`!**"), "-1" in unwrapped("(-1)")
-    (True, True)
+    The brackets of quotations in prompts stay: what somebody else said is no choice.
+
+    >>> "bet" in unwrapped("**So I choose to play `bet`!**"), "bet" in unwrapped('"⟦bet⟧"')
+    (True, False)
     """
     yield text
+    if "⟦" in text or "⟧" in text:
+        return
     if "\\" in text:
         text = _LATEX.sub(r"\1", _LATEX.sub(r"\1", text))
     for _ in range(7):

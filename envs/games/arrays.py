@@ -25,7 +25,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import ParallelView
 from coevo.envs.core.registry import make
 from coevo.envs.games.tensors import encode, size
-from coevo.envs.games.vector import BOUND, illegal_reply, legal_mask, numbered, reply_of
+from coevo.envs.games.vector import BOUND, illegal_reply, legal_mask, numbered, quiet, reply_of
 
 Seen = dict[str, np.ndarray]
 Results = tuple[dict[str, Seen], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]]
@@ -209,12 +209,13 @@ def array_env(env_id: str, *, render_mode: str | None = None, **options: Any) ->
     Args:
         env_id: its moves must be numbered, as OpenSpiel's are.
         render_mode: as in the environment.
-        **options: of the environment; prompts are terse unless they say otherwise.
+        **options: of the environment; unless they say otherwise prompts are terse and an illegal
+            action is a forfeit.
 
     Raises:
         ConfigError: the environment has no numbered actions, or an argument makes no sense.
     """
-    return ArrayEnv(make(env_id, render_mode=render_mode, **_quiet(options)))
+    return ArrayEnv(make(env_id, render_mode=render_mode, **quiet(options)))
 
 
 def parallel_array_env(
@@ -225,9 +226,4 @@ def parallel_array_env(
     Raises:
         ConfigError: as `array_env`, or seats take turns with these arguments.
     """
-    return ParallelArrayEnv(make(env_id, render_mode=render_mode, **_quiet(options)))
-
-
-def _quiet(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the episode's environment, with short prompts, as no model reads them."""
-    return {"prompt_style": "terse", **options}
+    return ParallelArrayEnv(make(env_id, render_mode=render_mode, **quiet(options)))

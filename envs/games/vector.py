@@ -14,7 +14,7 @@ Illegal       an action that is not legal is said as a reply that is no legal mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -77,15 +77,19 @@ def vector_env(
             or players to draw from; or one of these per other seat, in order.
         on_end: called with the record of every finished episode.
         render_mode: as in the environment.
-        **options: of the environment; `prompt_style` is terse unless it is given, since nobody
-            but a named opponent could read the prompts.
+        **options: of the environment; unless they say otherwise prompts are terse, since only a
+            named opponent could read them, and an illegal action is a forfeit.
 
     Raises:
         ConfigError: the environment has no numbered actions, or an argument makes no sense.
     """
-    options = {"prompt_style": "terse", **options}
-    env = make(env_id, render_mode=render_mode, **options)
+    env = make(env_id, render_mode=render_mode, **quiet(options))
     return VectorView(env, seat=seat, opponents=opponents, on_end=on_end)
+
+
+def quiet(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with short prompts and no second try: no model reads prompts or reasons."""
+    return {"prompt_style": "terse", "illegal": "forfeit", **options}
 
 
 class VectorView(SeatView[np.ndarray, np.int64]):

@@ -20,7 +20,6 @@ from coevo.benchmarks.statistics.aggregates import (
     median,
     optimality_gap,
 )
-from coevo.benchmarks.statistics.alpha_rank import shares_by_role
 from coevo.benchmarks.statistics.arrays import count, finite, share, square
 from coevo.benchmarks.statistics.bootstrap import Interval, bootstrap_interval, percentiles
 from coevo.benchmarks.statistics.bradley_terry import (
@@ -180,13 +179,6 @@ def test_statistics_profiles():
     assert (run_profile([[0, 1], [1, 3]], [0, 0.5, 1]).tolist()) == [0.75, 0.75, 0.25]
     band = profile_band([[0.0], [1.0]], [0.5], np.random.default_rng(0))
     assert (band.low.tolist(), band.point.tolist(), band.high.tolist()) == ([0.0], [0.5], [1.0])
-
-
-def test_statistics_alpha_rank():
-    assert ([s.round(6).tolist() for s in shares_by_role([0.1, 0.2, 0.3, 0.4], (2, 2))]) == [
-        [0.3, 0.7],
-        [0.4, 0.6],
-    ]
 
 
 def test_statistics_generations():

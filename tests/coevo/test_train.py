@@ -233,7 +233,7 @@ def test_a_run_of_separate_policies_is_an_agent_to_every_command(
     newest = here / "apart" / "checkpoints" / "step_000002"
 
     def exploited(agent: Path | str) -> dict:
-        done = cli("exploitability", "--agent", agent, *guided, "--json")
+        done = cli("exploitability", "--agent", agent, "--env", KUHN, "--json")
         assert done.status == 0, done.err
         return json.loads(done.out)
 

@@ -7,7 +7,7 @@ import pytest
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Status, answer
 
-WORDS = ["check", "bet", "fold", "call", "raise", "left", "middle", "right", "pass", "(1)", "x"]
+WORDS = ["check", "bet", "fold", "call", "raise", "left", "middle", "right", "pass", "(x)", "x"]
 VOCABULARY = WORDS + [str(n) for n in range(-1, 15)]
 
 
