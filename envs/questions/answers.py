@@ -2,8 +2,9 @@ r"""From a reply to its final answer, and from two answers to whether they agree
 
 Forms that are read: \boxed{4}, <answer>4</answer>, and [4], which is the form of the terse prompts.
 Where several stand in a reply, the one that ends last counts; in mathematics, where brackets have
-a meaning of their own, they count only if nothing else is there. Of a reply that has none of these,
-what stands behind `answer:` or `the answer is` counts; for questions about numbers its last number.
+a meaning of their own, only if no other mark is there and no digit behind them. Of a reply that has
+none of these, what stands behind `answer:` or `the answer is` counts; for questions about numbers
+its last number.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ NUMERIC = ("number", "mathematics", "math")
 
 _LABEL = re.compile(r"\A\s*(?:final\s+)?answer\s*:\s*", re.IGNORECASE)
 _BEHIND = re.compile(r"\banswer(?:[\"'*_]{0,4}:| is\b:?)([^\n]{1,2000})", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d{1,40})"
 _NUMBER = re.compile(
     rf"(?<![\w.])[-+]?{_DIGITS}(?!\d)(?:\.\d{{1,40}}(?!\d))?(?:/\d{{1,40}}(?!\d))?"
@@ -50,9 +52,10 @@ def final_answer(text: str, kind: str = "text") -> str | None:
     boxed, end = _box(said)
     if boxed is not None:
         found.append((end, boxed))
-    if not (found and kind in ("mathematics", "math")):
+    formal = kind in ("mathematics", "math")
+    if not (found and formal):
         inside = [(m.end, m.text) for m in marks(said, ()) if _may_answer(m.text, kind)]
-        found += inside[-1:]
+        found += [(end, t) for end, t in inside[-1:] if not (formal and _DIGIT.search(said, end))]
     if not found:
         return _last_number(said) if kind in NUMERIC else _labelled(said)
     answer = max(found)[1]

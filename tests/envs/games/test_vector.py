@@ -16,6 +16,7 @@ from coevo.envs.games.vector import (
     VectorView,
     illegal_reply,
     legal_mask,
+    quiet,
     reply_of,
     vector_env,
 )
@@ -110,7 +111,7 @@ def beside(view, env, seed, rng):
 )
 def test_the_view_and_the_text_environment_play_alike(env_id, options):
     view = vector_env(env_id, opponents="first_legal", **options)
-    env = make(env_id, prompt_style="terse", **options)
+    env = make(env_id, **quiet(options))
     rng = np.random.default_rng(0)
     seats = set()
     for seed in range(6):
@@ -204,7 +205,7 @@ def test_an_illegal_action_of_an_opponent_is_the_opponents():
 
 
 def test_no_legal_move_is_called_like_an_illegal_reply():
-    env = make(TIC_TAC_TOE)
+    env = make(TIC_TAC_TOE, illegal="forfeit")
     env.reset(seed=0)
     assert reply_of(env.task, 0, 8) == "[9]"
     env.step("[9]")
