@@ -87,7 +87,7 @@ def test_the_payoff_of_the_rules_stays_beside_its_shares():
 
 
 def test_what_an_illegal_reply_costs_is_not_shared():
-    env = coevo.envs.make("coevo/kuhn_poker-v0", rewards=["shared_payoff"])
+    env = coevo.envs.make("coevo/kuhn_poker-v0", illegal="forfeit", rewards=["shared_payoff"])
     env.reset(seed=0)
     env.step("hm")
     assert env.episode.turns[0].rewards["illegal"]
