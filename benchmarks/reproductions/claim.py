@@ -14,8 +14,10 @@ from coevo.envs.core.errors import ConfigError
 
 Measures = Mapping[str, float]
 """What one arm came to with one seed: measure -> value."""
-Found = Mapping[str, Mapping[str, tuple[float, ...]]]
-"""Arm -> measure -> one value per seed; one in all where the arm runs once."""
+OfSeeds = Mapping[str, tuple[float, ...]]
+"""Measure -> one value per seed; one in all where the arm runs once."""
+Found = Mapping[str, OfSeeds]
+"""Arm -> what it came to."""
 On = Literal["model", "table", "toy", "formula"]
 ON: Mapping[On, str] = {
     "model": "a language model, trained by the shipped loop in a listed environment",
@@ -123,6 +125,17 @@ def value(expression: str, found: Found) -> tuple[float, ...]:
     return found[arm][measure]
 
 
+class _Arms(dict[str, OfSeeds]):
+    """What arms came to; an arm is run when it is first asked for."""
+
+    def __init__(self, run: Callable[[str], OfSeeds]) -> None:
+        self._run = run
+
+    def __missing__(self, name: str) -> OfSeeds:
+        self[name] = self._run(name)
+        return self[name]
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What one run of a claim found."""
@@ -190,17 +203,25 @@ class Claim:
         for text in ("property", "source", *TEXTS):
             object.__setattr__(self, text, " ".join(getattr(self, text).split()))
 
-    def run(self, seeds: Sequence[int], steps: int | None = None) -> Outcome:
-        """Run all arms with these seeds, and make the table; equal seeds give equal figures.
+    def run(self, seeds: Sequence[int], steps: int | None = None, labels: str = "") -> Outcome:
+        """Run the arms with these seeds, and make the table; equal seeds give equal figures.
 
-        `steps`: updates of every arm that is trained, for a quick look; None takes its own.
+        Args:
+            seeds: of every arm that does not run once.
+            steps: updates of every arm that is trained, for a quick look; None takes its own.
+            labels: beginning of the labels of the figures that are wanted; arms that they do not
+                read are not run.
         """
-        found = {}
-        for name, arm in self.arms.items():
-            some = seeds[:1] if getattr(arm, "once", False) else seeds[: self.seeds]
-            every = [self.measures(name, seed, steps) for seed in some]
-            found[name] = {key: tuple(one[key] for one in every) for key in every[0]}
-        return Outcome(tuple(one.figure(found) for one in self.expect))
+        found = _Arms(lambda name: self._over(name, seeds, steps))
+        wanted = [one for one in self.expect if one.label.startswith(labels)]
+        return Outcome(tuple(one.figure(found) for one in wanted))
+
+    def _over(self, name: str, seeds: Sequence[int], steps: int | None) -> OfSeeds:
+        """Return each measure of an arm, seed by seed."""
+        once = getattr(self.arms[name], "once", False)
+        some = seeds[:1] if once else seeds[: self.seeds]
+        every = [self.measures(name, seed, steps) for seed in some]
+        return {key: tuple(one[key] for one in every) for key in every[0]}
 
     def measures(self, name: str, seed: int = 0, steps: int | None = None) -> Measures:
         arm = self.arms[name]
