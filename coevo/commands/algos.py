@@ -58,15 +58,19 @@ def settings(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 
 # ---- In short ----------------------------------------------------------------------------------
 
+EVERYWHERE = ("collect", "build_batch", "fit_rewards")
+"""Steps that the list does not name."""
+
 
 def in_short(config: Algorithm) -> tuple[str, ...]:
-    """Return an algorithm's advantage, loss and mean, and what else is not the usual; or its cycle.
+    """Return an algorithm's advantage, loss and mean, and what else is not the usual; or its steps.
 
     Advantage: credit / baseline / normalisation, then transforms. Loss: the ratio where it is not
-    that of a token, then the surrogate with its clip bounds.
+    that of a token, then the surrogate with its clip bounds. Steps: without those of every cycle.
     """
     if config.cycle != POLICY_GRADIENT:
-        return (in_words(config.cycle), *filter(None, [", ".join(_more(config))]))
+        steps = (s for s in in_words(config.cycle).split(" > ") if s not in EVERYWHERE)
+        return (" > ".join(steps), *filter(None, [", ".join(_more(config))]))
     loss = config.loss
     parts = (_advantage(config), _surrogate(config), loss.aggregate.name, ", ".join(_more(config)))
     return tuple(part for part in parts if part)
