@@ -107,4 +107,4 @@ def test_forfeits_are_not_solved_and_results_are_json():
     assert table["maj_at"] == {}
     assert table["questions"] == 4
     assert table["opponent"] == "random"
-    assert found.usage.replies == 8
+    assert found.usage.replies == 16  # each is asked once more
