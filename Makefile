@@ -15,7 +15,7 @@ REAL := $(VENV)/.smollm2
 
 help:
 	@echo "make quickstart   train on Kuhn poker for four minutes and compare before and after"
-	@echo "make quickstart-real   teach SmolLM2-135M Kuhn poker and train it, in under twenty minutes"
+	@echo "make quickstart-real   teach SmolLM2-135M Kuhn poker, and train it for twelve minutes"
 	@echo "make smollm2      bring SmolLM2-135M-Instruct to this machine and say where it lies"
 	@echo "make test         lint, types, import direction, tests"
 	@echo "make test-vllm    the vLLM engine against the learner, where vLLM is installed"
@@ -29,13 +29,15 @@ help:
 quickstart: $(if $(wildcard $(FULL)),$(FULL),$(QUICK))
 	$(BIN)/coevo train mars --env coevo/kuhn_poker-v0 --budget 4m --threads 1
 
-# Teaches the form of replies by random moves, then trains by self-play. OUT names the folder.
+# Teaches the form of replies by random moves, then trains by self-play. A second attempt after an
+# illegal reply would be another chat to compute, four times the tokens. OUT names the folder.
 quickstart-real: KUHN := coevo/kuhn_poker-v0
 quickstart-real: OUT := $(OUT)
+quickstart-real: GAME := --env-option prompt_style=terse illegal=forfeit --seed $(SEED)
 quickstart-real: smollm2
-	$(BIN)/coevo imitate --model smollm2 --env $(KUHN) --env-option prompt_style=terse \
-		--max-new-tokens 8 --steps 25 --games 16 --seed $(SEED) --out $(OUT)/taught
-	$(BIN)/coevo train mars --env $(KUHN) --model $(OUT)/taught --steps 80 --seed $(SEED) \
+	$(BIN)/coevo imitate --model smollm2 --env $(KUHN) $(GAME) \
+		--max-new-tokens 8 --steps 25 --games 16 --out $(OUT)/taught
+	$(BIN)/coevo train mars --env $(KUHN) --model $(OUT)/taught $(GAME) --budget 12m \
 		--set collect.episodes=256 optim.lr=1e-4 optim.final_lr=0.1 magnet.decay=0.95 \
 		'loss.regularise=[{name: magnet_kl, coef: 1.0}, {name: entropy, coef: 0.1}]' \
 		probe_every=20 --eval-games 16 --out $(OUT)/trained
