@@ -148,7 +148,7 @@ def test_opponents_of_a_view_are_handed_no_more(insider):
     view = SingleAgentEnv(KUHN, seat="player_0", opponents=as_opponent(agent))
     _, info = view.reset(seed=3)
     view.step(first_move(info).text)
-    (asked,) = agent.asked
+    asked, _ = agent.asked  # the reply is illegal, so that it is asked again
     assert (asked.inside is not None) == insider
     assert (_from_objects(asked) is not None) == insider
 
