@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coevo.benchmarks.statistics.arrays import Array
+from coevo.envs.core.errors import DataError
 
 
 class Score(NamedTuple):
@@ -44,8 +45,15 @@ def score_table(scores: Iterable[Score]) -> ScoreTable | None:
     >>> table = score_table([Score("a", "t", 0, 0.5), Score("b", "t", 0, 0.7)])
     >>> table.scores["b"].tolist(), table.seeds
     ([[0.7]], (0,))
+
+    Raises:
+        DataError: a run is there twice.
     """
-    given = {(run.algorithm, run.task, run.seed): run.score for run in scores}
+    given: dict[tuple[str, str, int], float] = {}
+    for algorithm, task, seed, score in scores:
+        if (algorithm, task, seed) in given:
+            raise DataError(f"two scores for {algorithm} on {task}, seed {seed}")
+        given[algorithm, task, seed] = score
     algorithms = list(dict.fromkeys(algorithm for algorithm, _, _ in given))
     tasks = list(dict.fromkeys(task for _, task, _ in given))
     seeds = sorted({seed for *_, seed in given})

@@ -6,7 +6,7 @@ import pytest
 
 from coevo.benchmarks.statistics.normalise import normalise
 from coevo.benchmarks.statistics.score_table import Score, score_table
-from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.errors import ConfigError, DataError
 
 
 def test_scenario_scores_of_worked_examples_may_leave_the_unit_interval():
@@ -37,6 +37,11 @@ def test_a_failed_run_takes_its_seed_out_for_everybody():
 def test_a_missing_run_takes_its_seed_out_too():
     table = score_table([Score("a", "x", 0, 1), Score("a", "x", 1, 1), Score("b", "x", 0, 1)])
     assert (table.seeds, table.dropped) == ((0,), (1,))
+
+
+def test_a_run_that_is_there_twice_is_an_error():
+    with pytest.raises(DataError, match="two scores for a on x, seed 0"):
+        score_table([Score("a", "x", 0, 1), Score("a", "x", 0, 2)])
 
 
 def test_without_a_whole_seed_there_is_no_table():
