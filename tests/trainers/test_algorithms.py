@@ -163,21 +163,17 @@ COMPOSITION = {
     "paired": "gae / agent_mean / - | ppo_clip 0.2 | token_mean | regret, entropy, critic",
     "eva": "outcome / leave_one_out(group+agent) / - | policy_gradient | seq_mean_token_sum",
     "spo": "outcome / group_mean / - | policy_gradient | seq_mean_token_sum | win_rate",
-    "sppo": "update_reference > collect > build_batch > make_items(pairs)"
-    " > update(sppo) > fit_rewards | win_rate",
-    "dno": "update_reference > collect > build_batch > make_items(pairs)"
-    " > update(dno) > fit_rewards | win_rate",
-    "rpo": "collect > build_batch > make_items(pairs) > update(rpo) > fit_rewards",
-    "upo": "update_reference > collect > build_batch > make_items(pairs)"
-    " > filter_pairs > update(dpo) > fit_rewards",
-    "optima": "collect > build_batch > make_items(best) > update(sft) > fit_rewards | token_cost",
-    "sft": "demonstrate(random) > build_batch > make_items(replies) > update(sft)",
-    "two_level": "collect > build_batch > compute_advantages > update(not planner*)"
-    " > every 1 from 50: update(planner*) > replay_update > fit_rewards | entropy, critic",
+    "sppo": "update_reference > make_items(pairs) > update(sppo) | win_rate",
+    "dno": "update_reference > make_items(pairs) > update(dno) | win_rate",
+    "rpo": "make_items(pairs) > update(rpo)",
+    "upo": "update_reference > make_items(pairs) > filter_pairs > update(dpo)",
+    "optima": "make_items(best) > update(sft) | token_cost",
+    "sft": "demonstrate(random) > make_items(replies) > update(sft)",
+    "two_level": "compute_advantages > update(not planner*) > every 1 from 50: update(planner*)"
+    " > replay_update | entropy, critic",
     "mixed_pool": "gae / batch_mean / token_std | policy_gradient | token_mean | entropy, critic",
-    "mpo": "inject_text(rubric) > collect > build_batch > compute_advantages > update"
-    " > every 10 from 9: rewrite_text(rubric)"
-    " > fit_rewards | rubric, KL in reward, critic",
+    "mpo": "inject_text(rubric) > compute_advantages > update"
+    " > every 10 from 9: rewrite_text(rubric) | rubric, KL in reward, critic",
     "mac_spgg": "gae / agent_mean / - | ppo_clip 0.2 | token_mean | entropy, critic",
     "advantage_alignment": "to_go / leave_one_out(group+agent+turn) / - + align"
     " | policy_gradient | token_mean | entropy, token_tis",
