@@ -38,7 +38,11 @@ C = TypeVar("C", bound=QuestionConfig)
 
 
 class QuestionTask(ProtocolTask[C]):
-    """A task about one question; every episode draws one, or takes `options={"item": number}`."""
+    """A task about one question; every episode draws one.
+
+    `options={"item": number}` of a reset names the question, `{"difficulty": 0.5}` draws one of
+    that difficulty, 0 to 1, where the source gives it.
+    """
 
     payoff_range = (0.0, 1.0)
 
@@ -53,8 +57,8 @@ class QuestionTask(ProtocolTask[C]):
     def draw_question(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
         """Draw the question of the episode; every protocol begins with it."""
         item = options.get("item")
-        count = len(self.source)
-        self.item = int(rng.integers(count)) if item is None else _place(item, count)
+        level = _difficulty(options.get("difficulty"))
+        self.item = self.source.draw(rng, level) if item is None else _place(item, len(self.source))
         self.question = self.source.item(self.item)
         self.task_id = f"{self.source.name}:{self.question.id}"
 
@@ -94,12 +98,13 @@ class QuestionTask(ProtocolTask[C]):
 
 
 _DIGITS = tuple(map(str, range(10)))
+_NUMBERS = ("sums", "word_problems")
 _NEAR = (-10, -2, -1, 0, 1, 2, 10)
 
 
 def known(question: Question) -> str | None:
     """Return the answer that an expert of skill 1 knows: that of the built-in questions."""
-    return question.answer if question.source in ("digits", "sums") else None
+    return question.answer if question.source in ("digits", *_NUMBERS) else None
 
 
 def guesses(question: Question) -> tuple[str, ...]:
@@ -108,7 +113,7 @@ def guesses(question: Question) -> tuple[str, ...]:
     >>> guesses(Question("1+2*3+4-5*1=?", "6", source="sums"))
     ('-4', '4', '5', '6', '7', '8', '16')
     """
-    if question.source != "sums":
+    if question.source not in _NUMBERS:
         return _DIGITS
     return tuple(str(int(question.answer) + step) for step in _NEAR)
 
@@ -166,3 +171,11 @@ def _place(item: object, count: int) -> int:
     if isinstance(item, bool) or not isinstance(item, int) or not 0 <= item < count:
         raise ConfigError(f"item={item!r} must be a whole number from 0 to {count - 1}")
     return item
+
+
+def _difficulty(given: object) -> float | None:
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
+        raise ConfigError(f"difficulty={given!r} must be a number from 0 to 1")
+    return float(given)

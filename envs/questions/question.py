@@ -36,6 +36,8 @@ class Question:
     """Name of the source."""
     sentence: str = ""
     """What is asked, for full prompts; empty where `question` is a sentence already."""
+    difficulty: float | None = None
+    """0 (easy) to 1 (hard); None where the source gives none."""
 
     @property
     def in_full(self) -> str:
@@ -62,6 +64,20 @@ class QuestionSource:
     def item(self, index: int) -> Question:
         """Return question number `index`, the same at every call."""
         raise NotImplementedError  # abstract
+
+    @property
+    def difficulties(self) -> Sequence[float]:
+        """Return the difficulties of its questions, 0 to 1, in order; empty where it gives none."""
+        return ()
+
+    def draw(self, rng: np.random.Generator, difficulty: float | None = None) -> int:
+        """Return the place of a question that is drawn, as near to a difficulty as there are."""
+        if difficulty is not None:
+            raise ConfigError(
+                f"difficulty={difficulty}: the questions of {self.name} have none; "
+                "those of word_problems have"
+            )
+        return int(rng.integers(len(self)))
 
     def near(self, index: int, rng: np.random.Generator) -> int:
         """Return the place of a question like another; any, where nothing says which are alike."""

@@ -9,8 +9,11 @@ from coevo.envs.questions.arithmetic import Digits, Sums
 from coevo.envs.questions.files import Gsm8k, Jsonl, Math500
 from coevo.envs.questions.question import QuestionSource
 from coevo.envs.questions.reasoning import ReasoningGym
+from coevo.envs.questions.word_problems import WordProblems
 
-Source = Annotated[Digits | Gsm8k | Jsonl | Math500 | ReasoningGym | Sums, choice(QuestionSource)]
+Source = Annotated[
+    Digits | Gsm8k | Jsonl | Math500 | ReasoningGym | Sums | WordProblems, choice(QuestionSource)
+]
 """A question source in a configuration; in Python any `QuestionSource` is one too."""
 
 

@@ -192,3 +192,15 @@ def test_harder_arithmetic():
         env.step(f"I get {right}")
     assert totals(env) == [1, 1, 1]
     assert np.isfinite(list(env.episode.outcome.values())).all()
+
+
+def test_a_reset_asks_for_a_difficulty():
+    env = make(ID, questions="word_problems")
+    for level in (0.0, 0.5, 1):
+        env.reset(seed=0, options={"difficulty": level})
+        assert env.task.question.difficulty == level
+    for wrong in (2, "easy", True):
+        with pytest.raises(ConfigError, match=r"difficulty=.* must be a number from 0 to 1"):
+            env.reset(seed=0, options={"difficulty": wrong})
+    with pytest.raises(ConfigError, match="the questions of digits have none"):
+        make(ID).reset(seed=0, options={"difficulty": 0.5})

@@ -7,7 +7,7 @@ from coevo.envs import make, spec
 from coevo.envs.core.parsing import Status
 
 IDS = ("coevo/debate-v0", "coevo/solver_verifier-v0")
-SOURCES = ("digits", {"name": "digits", "task": "sum"}, "sums")
+SOURCES = ("digits", {"name": "digits", "task": "sum"}, "sums", "word_problems")
 
 
 def play(id, style, skill, seed, source="digits"):

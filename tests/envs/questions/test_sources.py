@@ -43,6 +43,8 @@ EVERY = pytest.mark.parametrize(
         {"name": "digits", "task": "sum"},
         {"name": "digits", "low": 10, "high": 19, "split": "test"},
         "sums",
+        "word_problems",
+        {"name": "word_problems", "task": "stories", "hardest": 0, "split": "test"},
         {"name": "reasoning_gym", "task": "leg_counting"},
         {"name": "reasoning_gym", "task": "string_manipulation", "size": 9, "seed": 3},
         "mine",
@@ -96,6 +98,50 @@ def test_the_built_in_arithmetic_is_right():
     assert questions({"name": "sums", "high": 3}).item(4**6 - 1).question == "3+3*3+3-3*3=?"
 
 
+WAYS = {"plus": lambda a, b: a + b, "minus": lambda a, b: a - b, "times": lambda a, b: a * b}
+WAYS["twice"] = lambda a, b, c: a * b + c
+
+
+@pytest.mark.parametrize("task", ["sums", "stories", "mixed"])
+def test_word_problems_say_their_numbers_and_answer_them(task):
+    source, rng = questions({"name": "word_problems", "task": task}), np.random.default_rng(0)
+    drawn = [drawn_by(source, rng) for _ in range(400)]
+    drawn += [source.item(source.draw(rng, d)) for d in source.difficulties for _ in range(40)]
+    for asked in drawn:
+        way, *numbers = asked.id.split("-")
+        assert asked.answer == str(WAYS[way](*map(int, numbers)))
+        assert re.findall(r"\d+", asked.in_full) == re.findall(r"\d+", asked.question) == numbers
+        assert asked.in_full.endswith("?")
+        assert len(asked.question) < 120
+    stories = np.mean([asked.question == asked.in_full for asked in drawn])
+    assert {"sums": stories == 0, "stories": stories == 1, "mixed": 0.3 < stories < 0.7}[task]
+
+
+def test_word_problems_are_drawn_by_difficulty():
+    source, rng = questions("word_problems"), np.random.default_rng(0)
+    levels = list(source.difficulties)
+    assert (levels[0], levels[-1], len(levels)) == (0, 1, 7)
+    drawn = [source.item(source.draw(rng)).difficulty for _ in range(1400)]
+    assert all(
+        140 < drawn.count(level) < 260 for level in levels
+    )  # however many questions each has
+    for asked, level in ((0, 0), (0.07, 0), (0.5, 0.5), (0.95, 1)):
+        assert source.item(source.draw(rng, asked)).difficulty == level
+    place = source.draw(rng, 0.5)
+    assert source.item(source.near(place, rng)).difficulty == 0.5
+    easy = questions({"name": "word_problems", "hardest": 0})
+    assert {easy.item(easy.draw(rng, 1)).difficulty for _ in range(9)} == {0}
+    assert all(int(n) < 10 for i in range(len(easy)) for n in easy.item(i).id.split("-")[1:])
+
+
+def test_no_numbers_of_a_word_problem_are_in_both_splits_however_hard():
+    train = questions({"name": "word_problems", "split": "train", "hardest": 0.2, "task": "sums"})
+    test = questions({"name": "word_problems", "split": "test"})
+    ids = [{s.item(i).id for i in range(len(s))} for s in (train, test)]
+    assert min(map(len, ids)) > 90
+    assert not ids[0] & ids[1]
+
+
 def test_a_fifth_is_held_out():
     whole = questions("digits")
     parts = {p: questions({"name": "digits", "split": p}) for p in ("train", "test")}
@@ -118,6 +164,8 @@ def test_a_fifth_is_held_out():
         ({"name": "digits", "split": "dev"}, ConfigError, "split='dev'"),
         ({"name": "sums", "split": "test"}, ConfigError, "not 5 to 1000000"),
         ({"name": "sums", "high": 2000}, ConfigError, "at most 1400"),
+        ({"name": "word_problems", "easiest": 0.8, "hardest": 0.7}, ConfigError, "no level lies"),
+        ({"name": "word_problems", "hardest": 7}, ConfigError, "hardest=7"),
         ("gsm8k", ConfigError, "gsm8k.path is missing"),
         ({"name": "jsonl", "path": "/no/at/all.jsonl"}, DataError, "cannot read /no/at/all.jsonl"),
         ("reasoning_gym", ConfigError, "task is missing"),
