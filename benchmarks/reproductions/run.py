@@ -17,6 +17,7 @@ from torch import Tensor
 from coevo.agents.policy import Policy
 from coevo.agents.population import MakePolicy
 from coevo.agents.table import Rows, Table, TabularPolicy
+from coevo.benchmarks.reproductions.taught import Taught
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig
@@ -55,6 +56,8 @@ class World:
     """Seed -> what makes the policies, where they are no plain tables."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of the run, such as `model` and `threads`."""
+    taught: Taught | None = None
+    """The pretrained model that all arms start from, in the place of `settings["model"]`."""
     begin: Callable[[Run], Any] | None = None
     watch: Callable[[Run, UpdateResult], Any] | None = None
     """Looks at the run after every update; see `Trained.seen`."""
@@ -135,10 +138,13 @@ def prepared(
     }
     for given in (world.steps, arm.steps, steps):
         usual |= {} if given is None else {"steps": given or 1}
+    options = {"prompt_style": "terse", **options, **arm.options}
+    if world.taught is not None:
+        usual |= world.taught.settings(world.env, options, seed)
     config = TrainConfig(
         algorithm=configured(arm, seed, changes),
         env=world.env,
-        env_options={"prompt_style": "terse", **options, **arm.options},
+        env_options=options,
         **{**usual, **world.settings, "seed": seed},
     )
     return config, maker and maker(seed)

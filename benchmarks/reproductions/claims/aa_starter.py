@@ -1,15 +1,14 @@
 """Advantage Alignment on the shipped language model: the dilemma of `aa_ipd` in words."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import torch
 
 from coevo.agents.agent import Request, request_of
-from coevo.agents.language_model import LanguageModelAgent
-from coevo.agents.load import load_model
 from coevo.agents.policy import Policy
-from coevo.benchmarks.reproductions.claim import Claim, Expect, Once
+from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.claims.aa_ipd import ALWAYS_DEFECT, CONTEXTS, DILEMMA, ROUNDS
 from coevo.benchmarks.reproductions.repeated_table import expected_returns
 from coevo.benchmarks.reproductions.run import Arm, Trained, World
@@ -35,18 +34,19 @@ with tables."""
 
 
 @torch.no_grad()
-def _manners(agent: Policy) -> dict[str, float]:
-    asked = list(_situations())
+def manners(agent: Policy, rounds: int = ROUNDS) -> dict[str, float]:
+    """Return what a policy does in the dilemma of some rounds, and earns; see `CLAIM.measured`."""
+    asked, game = list(situations(rounds)), replace(DILEMMA, rounds=rounds)
     logp_NA = np.array(agent.move_logprobs([request for _, _, request in asked]))
-    odds_TCA = torch.zeros(ROUNDS, len(CONTEXTS), 2, dtype=REAL)
+    odds_TCA = torch.zeros(rounds, len(CONTEXTS), 2, dtype=REAL)
     for (t, context, _), odds in zip(asked, np.exp(logp_NA), strict=True):
         odds_TCA[t, context, 0] = float(odds[0])
     odds_TCA[..., 1] = 1.0 - odds_TCA[..., 0]  # what is no choice is a defection
     cooperation = {"start": float(odds_TCA[0, 0, 0])}
     cooperation |= {seen: float(odds_TCA[1:, k, 0].mean()) for k, seen in enumerate(CONTEXTS) if k}
     return cooperation | {
-        "payoff": expected_returns(DILEMMA, odds_TCA, odds_TCA)[0] / ROUNDS,
-        "robust": expected_returns(DILEMMA, odds_TCA, ALWAYS_DEFECT)[0] / ROUNDS,
+        "payoff": expected_returns(game, odds_TCA, odds_TCA)[0] / rounds,
+        "robust": expected_returns(game, odds_TCA, ALWAYS_DEFECT)[0] / rounds,
         "usual": float(np.exp(logp_NA).sum(1).mean()),
         "elsewhere": _elsewhere(agent, [request for _, _, request in asked]),
     }
@@ -60,16 +60,17 @@ def _elsewhere(agent: Policy, requests: list[Request]) -> float:
     return float(np.mean(np.logical_and(trusting, other)))
 
 
-def _situations() -> Iterator[tuple[int, int, Request]]:
-    yield 0, 0, _situation(0, ())
-    for t in range(1, ROUNDS):
+def situations(rounds: int) -> Iterator[tuple[int, int, Request]]:
+    """Give round, context and prompt of all situations that a prompt can tell apart."""
+    yield 0, 0, _situation(0, (), rounds)
+    for t in range(1, rounds):
         for k, last in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
-            yield t, 1 + k, _situation(t, last)
+            yield t, 1 + k, _situation(t, last, rounds)
 
 
-def _situation(t: int, last: tuple[int, ...]) -> Request:
+def _situation(t: int, last: tuple[int, ...], rounds: int) -> Request:
     """Play until round t; a prompt has the last round alone, so those before may be anything."""
-    env = make(ENV, prompt_style="terse", **OPTIONS)
+    env = make(ENV, prompt_style="terse", rounds=rounds, **OPTIONS)
     env.reset(seed=0)
     for k in range(t):
         for choice in last if k == t - 1 else (0, 0):
@@ -77,13 +78,8 @@ def _situation(t: int, last: tuple[int, ...]) -> Request:
     return request_of(env, env.possible_agents[0], np.random.default_rng(0))
 
 
-def _before(seed: int) -> dict[str, float]:
-    model, tokenizer = load_model(MODEL, device="cpu")
-    return _manners(LanguageModelAgent(model, tokenizer))
-
-
 def _measure(end: Trained) -> dict[str, float]:
-    return _manners(end.policy())
+    return manners(end.policy())
 
 
 def _rows(arm: str) -> Iterator[Expect]:
@@ -121,7 +117,7 @@ CLAIM = Claim(
         "naive": Arm("advantage_alignment:naive"),
         "total": Arm("advantage_alignment:sum_of_rewards"),
         "aligned": Arm("advantage_alignment"),
-        "before": Once(_before),
+        "before": Arm("advantage_alignment", steps=0, once=True),
     },
     measure=_measure,
     expect=(

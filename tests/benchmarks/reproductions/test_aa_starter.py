@@ -28,7 +28,7 @@ class Grim:
 
 
 def test_every_situation_is_asked_once():
-    asked = list(aa_starter._situations())
+    asked = list(aa_starter.situations(10))
     prompts = [request.chat[-1]["content"] for _, _, request in asked]
     assert len(set(prompts)) == len(prompts) == 1 + 4 * 9
     shown = {1: "you A, other A", 2: "you A, other B", 3: "you B, other A", 4: "you B, other B"}
@@ -39,7 +39,7 @@ def test_every_situation_is_asked_once():
 
 
 def test_what_cannot_be_read_is_a_defection():
-    found = aa_starter._manners(Grim())
+    found = aa_starter.manners(Grim())
     assert found["usual"] == pytest.approx(0.9)
     assert [found[c] for c in aa_starter.CONTEXTS] == pytest.approx([0.9, 0.9, 0, 0, 0], abs=1e-9)
     # 0.1 x 1 + 0.9 x 0 in the first round, then 1 each
@@ -49,7 +49,7 @@ def test_what_cannot_be_read_is_a_defection():
 
 def outcome(**agents):
     """Return the table if the arms end as these agents."""
-    arms = {name: Once(lambda seed, a=a: aa_starter._manners(a)) for name, a in agents.items()}
+    arms = {name: Once(lambda seed, a=a: aa_starter.manners(a)) for name, a in agents.items()}
     return replace(aa_starter.CLAIM, arms=arms).run([0, 1])
 
 
@@ -66,7 +66,7 @@ def test_choices_in_another_spelling_fail():
     class Mumbles(Grim):
         said = "Let us [ a ]"
 
-    other, usual = aa_starter._manners(Mumbles()), aa_starter._manners(Grim())
+    other, usual = aa_starter.manners(Mumbles()), aa_starter.manners(Grim())
     assert (other["elsewhere"], usual["elsewhere"]) == (1, 0)
     found = outcome(before=Grim(), naive=Mumbles(), total=Mumbles(), aligned=Grim())
     failing = {figure.label for figure in found.figures if not figure.holds}

@@ -1,0 +1,62 @@
+"""Advantage Alignment on SmolLM2-135M: the dilemma of `aa_starter` in fewer rounds."""
+
+from coevo.benchmarks.reproductions.claim import Claim, Expect
+from coevo.benchmarks.reproductions.claims.aa_starter import CONTEXTS, ENV, OPTIONS, manners
+from coevo.benchmarks.reproductions.run import Arm, Trained, World
+from coevo.benchmarks.reproductions.taught import Taught
+from coevo.trainers import components as c
+
+ROUNDS, UPDATES = 6, 30
+TAUGHT = Taught(steps=25)
+LABELS = {"before": "taught", "naive": "naive", "aligned": "alignment"}
+
+
+def _measure(end: Trained) -> dict[str, float]:
+    return manners(end.policy(), ROUNDS)
+
+
+def _rows(arm: str) -> list[Expect]:
+    label = LABELS[arm]
+    return [
+        Expect(f"{label}: payoff", f"{arm}.payoff"),
+        Expect(f"{label}: against always-defect", f"{arm}.robust"),
+        *(Expect(f"{label}: P(C | {seen})", f"{arm}.{seen}") for seen in CONTEXTS),
+        Expect(f"{label}: probability of the usual spelling", f"{arm}.usual"),
+        Expect(f"{label}: cooperation spelt otherwise", f"{arm}.elsewhere"),
+    ]
+
+
+CLAIM = Claim(
+    property="""A pretrained model that was taught the form of replies learns under advantage
+        alignment to cooperate with itself more than naively, and less with a defector.""",
+    source="""Piche et al. 2025, arXiv 2511.19405 (naive learners defect, aligned ones cooperate and
+        are not exploited); bounds are ours""",
+    minutes=150.0,
+    on="model",
+    setting=f"""`coevo/iterated_game-v0`, terse prompts, {ROUNDS} rounds, a reply that cannot be
+        read is a defection. SmolLM2-135M is taught the form by {TAUGHT.steps} steps on random legal
+        moves, then trained by `advantage_alignment` and its control `naive`; {UPDATES} updates of
+        128 episodes, rate 5e-5, KL to the taught model.""",
+    measured="""Exact, as in `aa_starter`: payoff per round in self-play and against always-defect,
+        and the probability of cooperating, averaged over rounds.""",
+    chosen="""The number of rounds and updates, for the time that a processor takes; the rate, which
+        is half of that of `make quickstart-real`; nothing was chosen after looking.""",
+    world=World(ENV, UPDATES, {**OPTIONS, "rounds": ROUNDS}, taught=TAUGHT),
+    changes={
+        "optim.lr": 5e-5,
+        "population.every": 5,
+        "loss.regularise": (c.Kl(coef=0.001, kind="k3"),),
+    },
+    arms={
+        "before": Arm("advantage_alignment", steps=0),
+        "naive": Arm("advantage_alignment:naive"),
+        "aligned": Arm("advantage_alignment"),
+    },
+    measure=_measure,
+    expect=(
+        *(row for arm in LABELS for row in _rows(arm)),
+        Expect("payoff, alignment - naive", "aligned.payoff - naive.payoff", low=0.2),
+        Expect("alignment: P(C | CC) - P(C | CD)", "aligned.CC - aligned.CD", low=0.2),
+    ),
+    seeds=3,
+)
