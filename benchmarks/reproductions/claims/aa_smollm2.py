@@ -36,14 +36,16 @@ CLAIM = Claim(
     setting=f"""`coevo/iterated_game-v0`, terse prompts, {ROUNDS} rounds, a reply that cannot be
         read is a defection. SmolLM2-135M is taught the form by {TAUGHT.steps} steps on random legal
         moves, then trained by `advantage_alignment` and its control `naive`; {UPDATES} updates of
-        128 episodes, rate 5e-5, KL to the taught model.""",
+        512 episodes, rate 1e-5, KL to the taught model.""",
     measured="""Exact, as in `aa_starter`: payoff per round in self-play and against always-defect,
         and the probability of cooperating, averaged over rounds.""",
-    chosen="""The number of rounds and updates, for the time that a processor takes; the rate, which
-        is half of that of `make quickstart-real`; nothing was chosen after looking.""",
+    chosen="""Rounds and updates, for the time that a processor takes. Many episodes and a small
+        rate, since Kuhn poker on this model lost its entropy within ten updates at 5e-5. Nothing
+        was chosen after looking at this claim.""",
     world=World(ENV, UPDATES, {**OPTIONS, "rounds": ROUNDS}, taught=TAUGHT),
     changes={
-        "optim.lr": 5e-5,
+        "collect.episodes": 512,
+        "optim.lr": 1e-5,
         "population.every": 5,
         "loss.regularise": (c.Kl(coef=0.001, kind="k3"),),
     },
