@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
@@ -87,6 +88,18 @@ def exact_match(answer: str | None, accepted: Iterable[str]) -> float:
     """
     given = normalised(answer or "", "open")
     return float(bool(given) and given in {normalised(a, "open") for a in accepted})
+
+
+def token_f1(answer: str | None, accepted: Iterable[str]) -> float:
+    """Return how many words an answer shares with the accepted one that it is closest to, as F1.
+
+    >>> token_f1("Rollo of Norway", ["Rollo"]), token_f1("the Rollo", ["Rollo"]), token_f1("?", [])
+    (0.5, 1.0, 0.0)
+    """
+    given = Counter(normalised(answer or "", "open").split())
+    golds = [Counter(normalised(gold, "open").split()) for gold in accepted]
+    pairs = [((given & gold).total(), given.total() + gold.total()) for gold in golds]
+    return max((2 * shared / words for shared, words in pairs if shared), default=0.0)
 
 
 def normalised(answer: str, kind: str = "text") -> str:

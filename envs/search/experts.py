@@ -18,10 +18,21 @@ import numpy as np
 
 from coevo.envs.core.task import Replies
 from coevo.envs.search.graph import Fact
+from coevo.envs.search.passages import SPAN, extract
+from coevo.envs.search.retrieval import tokenise
 
 _FACT = re.compile(r"(?P<subject>[^.:\[\]]+): (?P<relation>[^\s.\[\]]+) (?P<object>[^.\[\]]+)\.")
 SEEN_NAMES, MOST_NAMES, MOST_QUESTIONS = 8, 6, 12
 """Most names and questions among which an expert guesses."""
+MOST_WORDS = 6
+"""Words of a query for a person's question."""
+_FUNCTION_WORDS = frozenset(
+    tokenise(
+        "a an and are as at be been by can did do does for from had has have how if in into is it "
+        "its many much name of on or s than that the their there these they this to was were what "
+        "when where which who whom whose why will with would"
+    )
+)
 
 
 class Followed(NamedTuple):
@@ -80,6 +91,31 @@ def conclude(start: str, relations: Sequence[str], facts: Sequence[Fact], skill:
     names = _names_of(start, facts)
     best = f"[answer: {followed(start, relations, facts).entity}]"
     return mixed([best], [f"[answer: {n}]" for n in names[1:] or names], skill)
+
+
+def keywords(question: str) -> list[str]:
+    """Return the longest words of a question that say something, in their order.
+
+    >>> keywords("In what country is Normandy located?")
+    ['country', 'normandy', 'located']
+    """
+    words = [w for w in dict.fromkeys(tokenise(question)) if w not in _FUNCTION_WORDS]
+    longest = sorted(words, key=len, reverse=True)[:MOST_WORDS]
+    return sorted(longest, key=words.index) or tokenise(question) or ["it"]
+
+
+def answer_from(question: str, texts: Sequence[str], stated: str | None, skill: float) -> Replies:
+    """Return answers to a person's question from passages.
+
+    Args:
+        question: in full.
+        texts: what was found.
+        stated: the right answer, where a passage states it; without it the best is a guess.
+        skill: see `mixed`.
+    """
+    spans = list(dict.fromkeys(s for text in texts for s in SPAN.findall(text)))[:SEEN_NAMES]
+    guess = stated or extract(question, texts) or "unknown"
+    return mixed([f"[answer: {guess}]"], [f"[answer: {s}]" for s in spans or [guess]], skill)
 
 
 def _names_of(start: str, facts: Sequence[Fact]) -> list[str]:

@@ -25,7 +25,8 @@ from coevo.envs.search.retrieval import mentions, tokenise
 from coevo.envs.search.world import Found, World, WorldQuestion
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
-_SPAN = re.compile(r"[A-ZÀ-Þ][\w'-]*(?:\s+(?:of\s+|the\s+|and\s+)?[A-ZÀ-Þ][\w'-]*)*|\d[\d,.]*\d|\d")
+SPAN = re.compile(r"[A-ZÀ-Þ][\w'-]*(?:\s+(?:of\s+|the\s+|and\s+)?[A-ZÀ-Þ][\w'-]*)*|\d[\d,.]*\d|\d")
+"""A name or a number."""
 
 
 @config
@@ -114,7 +115,7 @@ def extract(question: str, texts: Sequence[str]) -> str | None:
     best: tuple[int, int] | None = None
     answer = None
     for i, sentence in enumerate(sentences):
-        spans = [s for s in _SPAN.findall(sentence) if not asked & set(tokenise(s))]
+        spans = [s for s in SPAN.findall(sentence) if not asked & set(tokenise(s))]
         rank = (len(asked & set(tokenise(sentence))), -i)
         if spans and rank[0] and (best is None or rank > best):
             best, answer = rank, spans[0]

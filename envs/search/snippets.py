@@ -46,6 +46,28 @@ def best_sentences(query: str, hits: Sequence[Hit], most: int) -> list[str]:
     return sorted(ranked, key=lambda s: -found[s][1])[:most]
 
 
+def best_window(query: str, text: str, longest: int) -> str:
+    """Return the sentences in a row that share most words with a query, in `longest` characters.
+
+    Of equals the first ones, and as many of them as there is room for; a longer sentence is cut.
+
+    >>> best_window("Who led the Norse?", "Rain fell. Rollo led the Norse. They sailed.", 24)
+    'Rollo led the Norse.'
+    """
+    wanted, sentences = set(tokenise(query)), _END.split(text.strip())
+    words = [wanted & set(tokenise(s)) for s in sentences]
+    best, window = (-1, 0), (0, 1)
+    for start in range(len(sentences)):
+        stop, size = start + 1, len(sentences[start])
+        while stop < len(sentences) and size + 1 + len(sentences[stop]) <= longest:
+            size += 1 + len(sentences[stop])
+            stop += 1
+        rank = (len(set().union(*words[start:stop])), -start)
+        if rank > best:
+            best, window = rank, (start, stop)
+    return " ".join(sentences[slice(*window)])[:longest]
+
+
 def remembered(searches: Sequence[Search], most: int) -> list[str]:
     """Return what is worth remembering of several searches, oldest first.
 

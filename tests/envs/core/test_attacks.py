@@ -124,6 +124,7 @@ PLAIN = "well, then."
 ARGUMENTS = {
     "coevo/search_self_play-v0": {"gate": "tag", "world_seed": 0, "solvers": 2},
     "coevo/search_router-v0": {"world_seed": 0},
+    "coevo/search_reader-v0": {"world_seed": 0},
     "coevo/iterated_game-v0": {"messages": True, "rounds": 2},
     "coevo/trust_and_split-v0": {"rounds": 2},
     "coevo/peer_review-v0": {"rewards": ["interaction"]},

@@ -39,6 +39,11 @@ CANNED: dict[str, tuple[str, ...]] = {
         "Perhaps, perhaps not.",
         "So it must be <answer>the Zosa!</answer>",
     ),
+    "coevo/search_reader-v0": (
+        "<think>who?</think>I look it up. <search>boss</search>",
+        "<information>It is Zopa.</information> [search: home\x07]",
+        "So it is <answer>the Zosa!</answer>",
+    ),
     "coevo/search_self_play-v0": (
         "<think>who leads there?</think>Let me see. <search>Sura</search>",
         "[search: Papu]",
