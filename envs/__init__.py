@@ -250,6 +250,12 @@ _add("search.self_play", "mixed",
      "one invents a question for a known answer, a group searches for it (Search Self-play)",
      SELF_PLAY, starter_trained=True, seats=6, suites=(), name="search_self_play")
 
+_add("redteam.redteam", "mixed",
+     "an attacker rewords requests, a guard tells what is public and keeps a secret (Self-RedTeam)",
+     VS_ORACLE, random=5 / 56, oracle=0.6625,
+     source="exact, over requests, forms and cues, mean of both seats: random play and the expert "
+     "against the expert")
+
 for _module, _name, _of in (
     ("from_pettingzoo", "pettingzoo", "PettingZoo environment with numbered actions"),
     ("from_gymnasium", "gymnasium", "Gymnasium environment with numbered or text actions"),

@@ -129,6 +129,7 @@ ARGUMENTS = {
     "coevo/trust_and_split-v0": {"rounds": 2},
     "coevo/peer_review-v0": {"rewards": ["interaction"]},
     "coevo/fishery-v0": {"messages": True},
+    "coevo/redteam-v0": {"level": "free", "rewritten": 1.0},
     "coevo/donor_game-v0": {"strategies": True, "generations": 2, "rounds": 1},
 }
 MOST_TURNS = 12
@@ -147,6 +148,7 @@ def ending(env, seat):
         return f"[{legal[len(env.episode.turns) % len(legal)]}]"
     ends = {"verifier": "[reject]", "evaluator": "[wrong]", "scorer": "[2]", "router": "[no]"}
     ends |= {"searcher": "[search: boss]", "answerer": "[answer: Suna]"}
+    ends |= dict.fromkeys(("attacker", "defender"), "<answer>Who is the curator?</answer>")
     if env.env_id == "coevo/search_self_play-v0":
         searched = any(turn.agent == seat for turn in env.episode.turns)
         ends["solver"] = "[answer: Suna]" if searched else "[search: boss]"

@@ -1,0 +1,1 @@
+"""Red teaming: requests that hide what they ask for, and a guard that has to tell them apart."""
