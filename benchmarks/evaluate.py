@@ -17,13 +17,13 @@ import numpy as np
 from coevo.agents.agent import Agent
 from coevo.agents.strategies.oracle import solve
 from coevo.benchmarks.exact import exploitability
-from coevo.benchmarks.measurement import Measurement, of_outcomes
+from coevo.benchmarks.measurement import RATES, Measurement, mean_and_interval, of_outcomes
 from coevo.benchmarks.outcomes import is_contest, outcomes
 from coevo.benchmarks.rollouts import opponent_agent, play, task_seeds
 from coevo.benchmarks.statistics.social import social_outcomes
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
-from coevo.envs.core.episode import StopReason
+from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.games.openspiel import OpenSpielTask
 from coevo.trainers.collect.rollout import EpisodeSpec
@@ -36,12 +36,14 @@ def evaluate(
     games: int = 200,
     seed: int = 0,
     env_options: Mapping[str, Any] | None = None,
+    outcome: str = "",
 ) -> Measurement:
     """Play an agent against another, every start state once from each seat.
 
     The opponent, an agent or the name of one without a model, has all other seats; None lets the
     agent have all of them (self-play). Against an opponent `games` is rounded up to a multiple of
-    the number of seats. Equal seeds give equal starts to every agent.
+    the number of seats. Equal seeds give equal starts to every agent. `outcome` names what episodes
+    say of themselves, such as `accuracy`, to be averaged in the place of payoffs.
     """
     if games < 1:
         raise ConfigError(f"games={games} must be at least 1")
@@ -53,7 +55,8 @@ def evaluate(
     finished, contest = played.finished, is_contest(env)
     found = [o for s, e in finished for o in outcomes(env, e, s.seed, s.players, "agent")]
     seats = {s: [o for o in found if o.seat == s] for s in env.possible_agents}
-    return replace(
+    usage = played.usage
+    measured = replace(
         of_outcomes(found, contest and other is not None),
         env=env_id,
         agent=agent.name,
@@ -62,12 +65,22 @@ def evaluate(
         truncated_rate=float(np.mean([e.stop is StopReason.TURN_LIMIT for _, e in finished])),
         mean_turns=float(np.mean([len(e.turns) for _, e in finished])),
         sampling=dict(agent.sampling_settings),
-        usage=played.usage,
+        mean_tokens=(usage.prompt_tokens + usage.sampled_tokens) / len(finished),
+        usage=usage,
         seats={
             s: replace(of_outcomes(own, contest), task_scores=()) for s, own in seats.items() if own
         },
         details={} if contest else {"social": social_outcomes([e for _, e in finished])},
     )
+    return _by_outcome(measured, outcome, [e for _, e in finished]) if outcome else measured
+
+
+def _by_outcome(found: Measurement, name: str, episodes: Sequence[Episode]) -> Measurement:
+    scores = [float(e.outcome[name]) for e in episodes if name in e.outcome]
+    if not scores:
+        raise ConfigError(f"episodes of {found.env} say nothing of {name}; use another metric")
+    value, interval = mean_and_interval(scores)
+    return replace(found, value=value, interval=interval, task_scores=tuple(scores), seats={})
 
 
 def _specs(seats: Sequence[str], games: int, seed: int, *, self_play: bool) -> list[EpisodeSpec]:
@@ -94,7 +107,7 @@ def standard_table(
     Returns:
         exploitability; win_rate_vs_random and win_rate_vs_start, draws counted half;
         return_vs_oracle, and in `oracle` how that one plays; return_self_play, where play is not
-        a contest; forfeit_rate, averaged over these opponents.
+        a contest; forfeit_rate, unread_rate and the other `RATES`, averaged over these opponents.
     """
     env = make(env_id, **(env_options or {}))
     oracle = oracle_of(env)
@@ -113,7 +126,7 @@ def standard_table(
         "return_vs_oracle": found["oracle"].value if "oracle" in found else None,
         "oracle": oracle,
         "return_self_play": found["self"].value if "self" in found else None,
-        "forfeit_rate": sum(m.forfeit_rate for m in found.values()) / len(found),
+        **{name: sum(getattr(m, name) for m in found.values()) / len(found) for name in RATES},
     }
 
 

@@ -55,12 +55,16 @@ class Measurement:
     forfeit_rate: float = 0.0
     illegal_rate: float = 0.0
     """Share of its replies that were not legal moves."""
-    unparsed_rate: float = 0.0
-    """Share of its replies in which no move could be read."""
+    unread_rate: float = 0.0
+    """Share of its replies of which nothing was read: no move, answer or verdict."""
+    near_miss_rate: float = 0.0
+    """Share of its replies that came close to a legal move and were not read."""
     truncated_rate: float = 0.0
     """Share of episodes that reached the limit of rounds."""
     mean_turns: float = 0.0
     """Replies per episode, of all seats together."""
+    mean_tokens: float = 0.0
+    """Tokens per episode that the agent read and wrote; what it reads again counts again."""
     sampling: Mapping[str, Any] = field(default_factory=dict)
     """Temperature and max_new_tokens of the agent; empty for scripts."""
     usage: Usage = field(default_factory=Usage)
@@ -109,9 +113,16 @@ class Measurement:
         return read(cls, dict(data))
 
 
+RATES = {
+    "forfeit_rate": "forfeited",
+    "illegal_rate": "illegal replies",
+    "unread_rate": "unread",
+    "near_miss_rate": "near misses",
+}
+"""Rate of a measurement -> head of its column; all but the first are shares of its replies."""
 OF_A_SEAT = (
     *("value", "interval", "episodes", "win_rate", "draw_rate", "loss_rate"),
-    *("forfeit_rate", "illegal_rate", "unparsed_rate"),
+    *RATES,
 )
 """Fields in which the seats of one measurement differ."""
 
@@ -134,7 +145,8 @@ def of_outcomes(found: Sequence[SeatOutcome], contest: bool) -> Measurement:
         loss_rate=loss if contest else None,
         forfeit_rate=sum(o.forfeited for o in found) / len(found),
         illegal_rate=sum(o.illegal for o in found) / replies,
-        unparsed_rate=sum(o.unparsed for o in found) / replies,
+        unread_rate=sum(o.unread for o in found) / replies,
+        near_miss_rate=sum(o.near_misses for o in found) / replies,
         task_scores=task_means(found),
     )
 

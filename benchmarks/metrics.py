@@ -16,18 +16,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from coevo.agents.agent import Agent
 from coevo.benchmarks.evaluate import evaluate
 from coevo.benchmarks.exact import exploitability
-from coevo.benchmarks.measurement import Measurement, mean_and_interval
+from coevo.benchmarks.measurement import Measurement
 from coevo.benchmarks.references import default_metric, references
-from coevo.benchmarks.rollouts import play
 from coevo.benchmarks.statistics.normalise import References, normalise
 from coevo.envs import make
 from coevo.envs.core.errors import ConfigError, unknown
-from coevo.trainers.collect.rollout import EpisodeSpec
 
 GAMES = 32
 """Episodes of a measurement on the way; ten times as many at the end."""
@@ -56,6 +52,11 @@ class Metric:
     def higher_is_better(self) -> bool:
         return self.name not in LESS_IS_BETTER
 
+    @property
+    def opponent(self) -> str | None:
+        """Return who has the other seats of its episodes; None is the agent itself."""
+        return "random" if self.name == "exploitability" else RETURNS.get(self.name)
+
     def measure(self, agent: Agent, games: int = GAMES, seed: int = 0) -> Measurement:
         """Score an agent: a pure function of its weights, the starts and the seed.
 
@@ -78,7 +79,7 @@ class Metric:
             return Measurement(value=self._exploitability(agent), exact=True)
         ready = agent.reseeded(seed)
         if self.name == "accuracy_self_play":
-            return _accuracy(ready, env_id, options, games, seed)
+            return evaluate(ready, env_id, None, games, seed, options, outcome="accuracy")
         return evaluate(ready, env_id, RETURNS[self.name], games, seed, options)
 
     def _exploitability(self, agent: Agent) -> float:
@@ -115,24 +116,3 @@ def metric(
     except ConfigError as missing:
         return Metric(chosen, env_id, options, None, str(missing))
     return Metric(chosen, env_id, options, found, source)
-
-
-def _accuracy(
-    agent: Agent, env_id: str, options: Mapping[str, Any], games: int, seed: int
-) -> Measurement:
-    seats = make(env_id, **options).possible_agents
-    seeds = np.random.default_rng(seed).integers(2**31, size=games)
-    specs = [EpisodeSpec(int(s), dict.fromkeys(seats, "agent"), i) for i, s in enumerate(seeds)]
-    played = play(env_id, specs, {"agent": agent}, options)
-    found = [e.outcome["accuracy"] for e in played.episodes if "accuracy" in e.outcome]
-    if not found:
-        raise ConfigError(f"episodes of {env_id} say nothing of an accuracy; use another metric")
-    value, interval = mean_and_interval(found)
-    return Measurement(
-        value=value,
-        interval=interval,
-        episodes=len(found),
-        errors=len(specs) - len(found),
-        usage=played.usage,
-        task_scores=tuple(map(float, found)),
-    )

@@ -17,7 +17,6 @@ from coevo.benchmarks.statistics.normalise import SOLVED
 from coevo.envs import spec
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, StopReason
-from coevo.envs.core.parsing import Status
 
 EQUAL = 1e-9
 """Scores that differ by no more are a draw: sums of floats differ in the last place."""
@@ -38,31 +37,33 @@ class SeatOutcome:
     replies: int
     illegal: int
     """How many of the replies were not legal moves."""
-    unparsed: int = 0
-    """In how many of them no move could be read."""
+    unread: int = 0
+    """Of how many of them nothing was read: no move, answer or verdict."""
+    near_misses: int = 0
+    """How many came close to a legal move and were not read."""
 
 
 def outcomes(
     env: TextEnv, episode: Episode, task: int, players: Mapping[str, str], player: str
 ) -> Iterator[SeatOutcome]:
     scores = {s: seat_score(env, episode, s) for s in episode.agents}
-    out = episode.offenders
+    out, unread, near = episode.offenders, episode.unread_replies(), episode.near_misses()
     for seat in (s for s, name in players.items() if name == player):
         rivals = [v for s, v in scores.items() if s not in (seat, *out)]
         margin = scores[seat] - max(rivals, default=-math.inf)
         result = int(np.sign(margin) * (abs(margin) > EQUAL))
         if seat in out:
             result = 0 if len(out) == len(scores) > 1 else -1
-        own = [t for t in episode.turns if t.agent == seat]
         yield SeatOutcome(
             task=task,
             seat=seat,
             score=scores[seat],
             result=result,
             forfeited=seat in out,
-            replies=len(own),
+            replies=sum(t.agent == seat for t in episode.turns),
             illegal=episode.illegal_replies(seat),
-            unparsed=sum(t.status is Status.UNPARSABLE for t in own),
+            unread=unread[seat],
+            near_misses=near[seat],
         )
 
 

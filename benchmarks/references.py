@@ -38,6 +38,8 @@ _BEST = "oracle: exact best response"
 _ORACLE = "random: exact expectation over both seats; oracle against itself: 0 over both seats"
 
 FURTHER: dict[tuple[str, str], Reference] = {
+    ("blotto()", "return_vs_random"): Reference(References(0.0, 7 / 22), f"{_EVEN}; {_BEST}"),
+    ("blotto()", "return_vs_oracle"): Reference(References(-0.09116, 0.0), _ORACLE),
     ("goofspiel(num_cards=3)", "return_vs_random"): Reference(
         References(0.0, 2 / 3), f"{_EVEN}; {_BEST}"
     ),

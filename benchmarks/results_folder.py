@@ -125,17 +125,25 @@ class ResultsFolder:
             self.write(str(place.relative_to(self.path)), found)
         return found
 
+    def has(self, name: str) -> bool:
+        """Return whether a part is there."""
+        return self.path is not None and self.place(name).exists()
+
     def place(self, name: str) -> Path:
         return (self.path or Path()) / "parts" / f"{file_name(name)}.json"
 
     def write(self, place: str, data: Any) -> None:
         """Write a JSON file in one step; its folder is made if it is missing."""
+        self.write_text(place, json.dumps(plain(data), indent=2) + "\n")
+
+    def write_text(self, place: str, text: str) -> None:
+        """Write a file in one step; its folder is made if it is missing."""
         if self.path is None:
             return
         path = self.path / place
         with storage(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            replace_text(path, json.dumps(plain(data), indent=2) + "\n")
+            replace_text(path, text)
 
 
 def plain(value: Any) -> Any:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from coevo.agents.agent import Agent
 from coevo.agents.load import load_agent
-from coevo.benchmarks.measurement import Measurement, mean_and_interval
-from coevo.benchmarks.outcomes import seat_score
+from coevo.benchmarks.measurement import Measurement, mean_and_interval, of_outcomes
+from coevo.benchmarks.outcomes import outcomes, seat_score
 from coevo.benchmarks.rollouts import play
 from coevo.benchmarks.suites.scenarios import Scenario
 from coevo.envs import make
@@ -52,7 +53,9 @@ def play_scenario(
     env, finished = make(where.env_id, **options), played.finished
     views = [_view(env, s, e) for s, e in finished]
     value, interval = mean_and_interval([v.focal for v in views])
-    return Measurement(
+    found = [o for s, e in finished for o in outcomes(env, e, s.seed, s.players, FOCAL)]
+    return replace(
+        of_outcomes(found, contest=False),
         env=where.env_id,
         agent=agent.name,
         opponent="background",
@@ -61,6 +64,7 @@ def play_scenario(
         episodes=len(finished),
         errors=number - len(finished),
         forfeit_rate=sum(v.forfeited for v in views) / len(views),
+        task_scores=(),
         sampling=dict(agent.sampling_settings),
         usage=played.usage,
         details={"scenario": where.name, "mode": where.mode, **_company(value, views)},
@@ -87,6 +91,7 @@ class _View(NamedTuple):
     collective: float
     company: str
     forfeited: bool
+    """Whether a focal seat ended it."""
 
 
 def _view(env: TextEnv, spec: EpisodeSpec, episode: Episode) -> _View:

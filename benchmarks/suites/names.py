@@ -15,6 +15,8 @@ SUITES = {
     "societies": "commons, reputations, leaders and planners",
     "words": "questions, codes and clues over finite tables",
 }
+ALL = "all"
+"""Suite of every listed environment."""
 
 
 def environments(suite: str) -> list[str]:
@@ -39,4 +41,4 @@ def available() -> dict[str, list[str]]:
     for entry in list_envs():
         for name in entry.suite_names:
             found.setdefault(name, []).append(entry.id)
-    return found
+    return found | {ALL: [entry.id for entry in list_envs()]}

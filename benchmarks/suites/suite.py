@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from coevo.agents.agent import Agent
 from coevo.benchmarks.evaluate import evaluate
 from coevo.benchmarks.measurement import Measurement
-from coevo.benchmarks.metrics import metric
+from coevo.benchmarks.metrics import Metric, metric
 from coevo.benchmarks.outcomes import is_contest
 from coevo.benchmarks.repeats import Repeats, repeat
 from coevo.benchmarks.results_folder import ResultsFolder
@@ -19,6 +20,8 @@ from coevo.benchmarks.suites.totals import Totals, totals
 from coevo.envs import make
 from coevo.envs.core.errors import ConfigError, DataError
 
+KIND = "evaluation"
+"""Kind of the folders that evaluations are kept in."""
 PLAYED_INSTEAD = "return_vs_oracle"
 """What is measured where an agent gives no probabilities to be evaluated exactly by."""
 OF_THE_VALUE = (
@@ -35,6 +38,8 @@ class Settings:
     games: int = 320
     """Episodes per environment, rounded up to whole starts."""
     seed: int = 0
+    played: bool = False
+    """Measure by payoffs alone, so that agents of all kinds can stand side by side."""
     samples: int = 0
     """Episodes of each start for pass@k, in episodes of their own; 0 for none."""
     env_options: Mapping[str, Any] = field(default_factory=dict)
@@ -56,11 +61,14 @@ def run_suite(
     settings: Settings,
     results: ResultsFolder,
     done: Callable[[Measurement], None] = lambda row: None,
+    order: Sequence[str] | None = None,
 ) -> tuple[list[Measurement], Totals]:
-    rows = []
-    for env_id in env_ids:
-        rows.append(kept(results, env_id, lambda e=env_id: _or_reason(agent, e, settings)))  # type: ignore[misc]
-        done(rows[-1])
+    """Measure an agent in some environments; `order` says which are played first."""
+    found = {}
+    for env_id in env_ids if order is None else order:
+        found[env_id] = kept(results, env_id, partial(_or_reason, agent, env_id, settings))
+        done(found[env_id])
+    rows = [found[env_id] for env_id in env_ids]
     return rows, totals(rows, np.random.default_rng(settings.seed))
 
 
@@ -76,6 +84,14 @@ def _or_reason(agent: Agent, env_id: str, settings: Settings) -> Measurement:
         return Measurement(env=env_id, metric="", failed=str(error), sampling=sampling)
 
 
+def chosen_metric(agent: Agent, env_id: str, settings: Settings) -> Metric:
+    """Return the primary metric; payoffs where an exact one is not wanted, or not to be had."""
+    chosen = metric(env_id, settings.env_options)
+    if chosen.name == "exploitability" and (settings.played or not agent.gives_probabilities):
+        return metric(env_id, settings.env_options, PLAYED_INSTEAD)
+    return chosen
+
+
 def measure(agent: Agent, env_id: str, settings: Settings) -> Measurement:
     """Measure an agent by the primary metric of an environment.
 
@@ -84,12 +100,10 @@ def measure(agent: Agent, env_id: str, settings: Settings) -> Measurement:
     where it was asked for, is in `details`.
     """
     options, games, seed = settings.env_options, settings.games, settings.seed
-    chosen = metric(env_id, options)
-    if chosen.name == "exploitability" and not agent.gives_probabilities:
-        chosen = metric(env_id, options, PLAYED_INSTEAD)
+    chosen = chosen_metric(agent, env_id, settings)
     found = chosen.measure(agent, games, seed)
     if found.exact:
-        played = evaluate(agent.reseeded(seed), env_id, "random", games, seed, options)
+        played = evaluate(agent.reseeded(seed), env_id, chosen.opponent, games, seed, options)
         found = replace(played, **{name: getattr(found, name) for name in OF_THE_VALUE})
     if not settings.samples:
         return found

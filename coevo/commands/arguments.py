@@ -273,7 +273,10 @@ class Evaluate(Command):
     env: Annotated[str | None, Shown("ID")] = None
     """One environment; `coevo envs` lists them."""
     suite: Annotated[str | None, Shown("NAME")] = None
-    """All environments of a kind, each by its own metric: games, dilemmas, societies, ..."""
+    """All environments of a kind, each by its own metric: games, dilemmas, societies, ...; or all
+    that there are, each by payoffs."""
+    beside: Annotated[tuple[str, ...], Shown("DIR ...", "none")] = ()
+    """With --suite: folders of other agents on the same suite, for tables side by side."""
     scenario: Annotated[str | None, Shown("NAME|all")] = None
     """Unfamiliar company in some seats, drawn anew for every episode."""
     axis: Annotated[str | None, Shown("players|payoffs|partners")] = None

@@ -12,7 +12,7 @@ from typing import Any
 from coevo.agents.agent import Agent
 from coevo.agents.models.folders import fingerprint
 from coevo.benchmarks.evaluate import evaluate, oracle_of
-from coevo.benchmarks.measurement import Measurement
+from coevo.benchmarks.measurement import RATES, Measurement
 from coevo.benchmarks.outcomes import is_contest
 from coevo.benchmarks.references import HARMLESS
 from coevo.benchmarks.repeats import repeat
@@ -20,22 +20,30 @@ from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.benchmarks.statistics.adaptability import SeverityCurve
 from coevo.benchmarks.statistics.social import OUTCOMES
 from coevo.benchmarks.suites import names, scenarios
+from coevo.benchmarks.suites.cost import foresee
 from coevo.benchmarks.suites.focal import play_scenario
 from coevo.benchmarks.suites.generations import GenerationSeries, run_generations
-from coevo.benchmarks.suites.suite import Settings, kept, run_suite
+from coevo.benchmarks.suites.suite import KIND, Settings, kept, run_suite
 from coevo.benchmarks.suites.sweeps import run_sweep, sweep
+from coevo.benchmarks.suites.table import (
+    Evaluated,
+    payoffs,
+    read_evaluated,
+    replies,
+    side_by_side,
+)
 from coevo.benchmarks.suites.totals import Totals
 from coevo.benchmarks.usage import Usage
 from coevo.commands import players
 from coevo.commands.arguments import Evaluate
 from coevo.commands.plot import draw_generations, save
 from coevo.commands.screen import Screen, cell, print_json, share
+from coevo.commands.time_left import TimeLeft
 from coevo.envs import make, spec
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint
 from coevo.trainers.run_folder import RunFolder
 
-KIND = "evaluation"
 GAMES = {"env": 400, "suite": 320, "axis": 200, "generations": 200}
 """Episodes where --games is not given: against one opponent, per environment, per level, per
 generation and per pair of generations."""
@@ -87,6 +95,8 @@ def _check(args: Evaluate) -> None:
         raise ConfigError(
             f"--samples {args.samples} must be at least 1, and goes with --env or --suite"
         )
+    if args.beside and args.suite is None:
+        raise ConfigError("--beside goes with --suite: it shows agents side by side on one")
     if args.games is not None and args.games < 1:
         raise ConfigError(f"games={args.games} must be at least 1")
 
@@ -169,14 +179,23 @@ def _suite(args: Evaluate) -> tuple[dict[str, Any], Show]:
     options = _options(args, env_ids)
     agent = _agent(args, str(args.agent))
     settings = _settings(args, "suite", options)
+    beside = [read_evaluated(Path(other).expanduser()) for other in args.beside]
     with _evaluation(args, agent, {"suite": args.suite}, options) as (folder, finish):
-        report = _progress(args, lambda row: row.env)
-        rows, total = run_suite(agent, env_ids, settings, folder, report)
+        left = [e for e in env_ids if not folder.has(e)]
+        costs = foresee(agent, left, settings)
+        report = TimeLeft(agent, costs, settings, _say(args)).report
+        order = sorted(env_ids, key=lambda e: costs[e].read if e in costs else 0)
+        rows, total = run_suite(agent, env_ids, settings, folder, report, order)
         by_env = {r.env: r.to_dict() for r in rows}
         whole = finish({"environments": by_env, "total": total.to_dict()})
+        if folder.path is not None:
+            every = [read_evaluated(folder.path), *beside]
+            folder.write_text("evaluation.md", side_by_side(every, env_ids))
+
+    found = Evaluated(whole, {row.env: row for row in rows})
 
     def show(screen: Screen) -> None:
-        show_suite(screen, str(args.agent), str(args.suite), rows)
+        show_suite(screen, found, beside)
         repeats = {r.env: r.details["repeats"] for r in rows if "repeats" in r.details}
         if repeats:
             show_repeats(screen, repeats, agent.sampling_settings)
@@ -299,16 +318,20 @@ def _settings(args: Evaluate, what: str, options: Mapping[str, Any]) -> Settings
     return Settings(
         games=GAMES[what] if args.games is None else args.games,
         seed=args.seed,
+        played=args.suite == names.ALL,
         samples=args.samples or 0,
         env_options=options,
     )
 
 
 def _progress(args: Evaluate, name: Callable[[Any], str]) -> Callable[[Any], None]:
-    if args.json:
-        return lambda part: None
-    screen = Screen()
-    return lambda part: screen.say(f"done: {name(part)}")
+    say = _say(args)
+    return lambda part: say(f"done: {name(part)}")
+
+
+def _say(args: Evaluate) -> Callable[[str], None]:
+    """Return what prints a line on the way; nothing does where the output is JSON."""
+    return (lambda line: None) if args.json else Screen().say
 
 
 def _checkpoints(folder: RunFolder) -> list[Path]:
@@ -332,15 +355,14 @@ def show_seats(screen: Screen, found: Measurement) -> None:
             f"{s.value:+.3f}",
             span(s.interval),
             *(share(rate) for rate in (s.win_rate, s.draw_rate, s.loss_rate)),
-            share(s.forfeit_rate),
-            share(s.illegal_rate),
+            *(share(getattr(s, rate)) for rate in RATES),
         )
         for seat, s in {"all seats": found, **found.seats}.items()
     ]
     against = f"against {found.opponent}" if found.opponent else "in self-play"
     columns = ("seat", "episodes", "mean payoff", "95 % interval", "won", "drawn", "lost")
     title = f"{found.agent} {against} in {found.env}"
-    screen.table(title, (*columns, "forfeited", "illegal replies"), rows)
+    screen.table(title, (*columns, *RATES.values()), rows)
     show_social(screen, [found])
 
 
@@ -356,31 +378,16 @@ def show_social(screen: Screen, rows: Sequence[Measurement]) -> None:
         screen.table(title, ("environment", *OUTCOMES), lines)
 
 
-def show_suite(screen: Screen, agent: str, suite: str, rows: Sequence[Measurement]) -> None:
-    lines = [
-        (
-            row.env,
-            row.metric or None,
-            row.value,
-            "exact" if row.exact else span(row.interval),
-            row.normalised,
-            share(row.forfeit_rate) if row.episodes else None,
-            share(row.truncated_rate) if row.episodes else None,
-            share(row.unparsed_rate) if row.episodes else None,
-            row.errors or None,
-            row.sampling.get("temperature"),
-            row.sampling.get("max_new_tokens"),
-        )
-        for row in rows
-    ]
-    columns = (
-        *("environment", "metric", "value", "95 % interval", "normalised", "forfeited"),
-        *("truncated", "unreadable", "left out", "temperature", "max tokens"),
-    )
-    screen.table(f"{agent} on the suite {suite}", columns, lines)
+def show_suite(screen: Screen, found: Evaluated, beside: Sequence[Evaluated]) -> None:
+    """Print payoffs and how replies were read, then the payoffs of other agents beside them."""
+    rows, suite = list(found.rows.values()), found.settings["suite"]
+    screen.table(f"{found.agent} on the suite {suite}", *payoffs([found], found.rows, str))
     least = sorted({row.metric for row in rows if not row.higher_is_better})
     if least:
         screen.say(f"less is better: {', '.join(least)} (0 is best)")
+    screen.table(f"replies; {drawn(found.settings['sampling'])}", *replies(found, found.rows, str))
+    if beside:
+        screen.table("side by side", *payoffs([found, *beside], found.rows, str))
     show_social(screen, rows)
 
 
@@ -430,13 +437,13 @@ def show_scenarios(screen: Screen, agent: str, rows: Mapping[str, Measurement]) 
         (
             *(name, r.details["mode"], r.episodes, r.value, span(r.interval), r.normalised),
             *(r.details[key] for key in ("background", "collective", "gap")),
-            share(r.forfeit_rate),
+            *(share(getattr(r, rate)) for rate in RATES),
         )
         for name, r in rows.items()
     ]
     columns = (
         *("scenario", "mode", "episodes", "focal return", "95 % interval", "normalised"),
-        *("background", "collective", "gap", "forfeited"),
+        *("background", "collective", "gap", *RATES.values()),
     )
     title = f"{agent} in company, returns per head; {drawn(next(iter(rows.values())).sampling)}"
     screen.table(title, columns, lines)
@@ -452,13 +459,14 @@ def show_sweep(
     lines = [
         (
             *(r.details["label"], r.details["severity"], r.value, span(r.interval)),
-            *(r.normalised, span(r.normalised_interval), share(r.forfeit_rate)),
+            *(r.normalised, span(r.normalised_interval)),
+            *(share(getattr(r, rate)) for rate in RATES),
         )
         for r in rows
     ]
     columns = (
         *("level", "severity", "mean payoff", "95 % interval"),
-        *("normalised", "95 % interval", "forfeited"),
+        *("normalised", "95 % interval", *RATES.values()),
     )
     title = f"{agent} along {name} (0 random, 1 best response)"
     screen.table(f"{title}; {drawn(rows[0].sampling)}", columns, lines)

@@ -150,7 +150,8 @@ def _rows(before: Measurement, after: Measurement) -> list[tuple[str, ...]]:
     pair = (before, after)
     rows = [
         ("legal replies", *(share(1 - m.illegal_rate) for m in pair)),
-        ("replies that could be read", *(share(1 - m.unparsed_rate) for m in pair)),
+        ("replies not read", *(share(m.unread_rate) for m in pair)),
+        ("near misses among them", *(share(m.near_miss_rate) for m in pair)),
         ("episodes forfeited", *(share(m.forfeit_rate) for m in pair)),
         (f"payoff {whom}", *map(_payoff, pair)),
     ]

@@ -74,5 +74,5 @@ def test_the_accuracy_of_plays_that_pay_nothing():
     found = review.measure(RandomAgent(), 150)
     assert found.value == pytest.approx(review.references.random, abs=0.06)
     assert found.interval[0] < found.value < found.interval[1] and not found.exact
-    with pytest.raises(ConfigError, match="say nothing of an accuracy"):
+    with pytest.raises(ConfigError, match="say nothing of accuracy"):
         metric("coevo/kuhn_poker-v0", name="accuracy_self_play").measure(RandomAgent(), 2)

@@ -97,3 +97,23 @@ def test_rates_add_up_and_need_a_contest():
     low, high = of_outcomes(two, contest=True).interval  # t of 1 degree of freedom: 12.7062
     assert (low, high) == pytest.approx((2 - 12.7062, 2 + 12.7062), abs=1e-3)
     assert of_outcomes(rows, contest=False).score is None
+
+
+def test_replies_that_nothing_was_read_of_are_counted():
+    episode = finished(payoff=(0, 0))
+    episode.turns += [
+        Turn(
+            "player_0",
+            (),
+            "(bet)",
+            None,
+            Status.UNPARSABLE,
+            ("bet",),
+            notes={"miss": "other brackets"},
+        ),
+        Turn("player_0", (), "I agree", None, Status.LEGAL, (), notes={"unread": True}),
+        Turn("player_0", (), "[bet]", "bet", Status.LEGAL, ("bet",)),
+        Turn("player_0", (), "", None, Status.UNPARSABLE, ("bet",), notes={"miss": "empty"}),
+    ]
+    found = of_outcomes([row(episode)], contest=True)
+    assert (found.unread_rate, found.near_miss_rate, found.illegal_rate) == (3 / 4, 1 / 4, 2 / 4)

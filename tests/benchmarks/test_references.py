@@ -17,6 +17,7 @@ from coevo.envs.core.errors import ConfigError
 KUHN, LEDUC = "coevo/kuhn_poker-v0", "coevo/leduc_poker-v0"
 HANABI, TICTACTOE = "coevo/tiny_hanabi-v0", "coevo/tic_tac_toe-v0"
 GOOFSPIEL, CONNECT = "coevo/goofspiel-v0", "coevo/connect_four-v0"
+BLOTTO = "coevo/colonel_blotto-v0"
 EXACT = {"return_vs_random": RandomAgent, "return_vs_oracle": OracleAgent}
 
 
@@ -29,7 +30,7 @@ def test_exploitability_of_random_play(env, value):
     assert "exactly" in found.source
 
 
-@pytest.mark.parametrize("env", [KUHN, LEDUC, HANABI])
+@pytest.mark.parametrize("env", [KUHN, LEDUC, HANABI, BLOTTO])
 @pytest.mark.parametrize("metric", EXACT)
 def test_returns_in_small_games(env, metric):
     low, high = references(env, metric=metric).scores
@@ -145,7 +146,7 @@ def test_best_bids_with_six_cards():
 
 
 def test_every_constant_is_tested_here():
-    games = {str(make(env).task.game): env for env in (KUHN, LEDUC, HANABI, TICTACTOE)}
+    games = {str(make(env).task.game): env for env in (KUHN, LEDUC, HANABI, TICTACTOE, BLOTTO)}
     bids = [f"goofspiel(num_cards={n})" for n in (3, 4, 5)]
     assert {game for game, _ in FURTHER} == {*games, *bids}
     primary = {e.id for e in list_envs() if e.refs}

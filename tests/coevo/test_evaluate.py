@@ -72,6 +72,32 @@ def test_social_outcomes_are_shown_where_play_is_no_contest(cli):
     assert "social" not in cli(*words, KUHN).out
 
 
+def test_agents_are_shown_side_by_side_from_their_folders(cli, two, here):
+    words = ("evaluate", "--suite", "games", "--games", "4", "--agent")
+    assert cli(*words, "oracle", "--out", "o").status == 0
+    (here / "o" / "parts" / "coevo-kuhn_poker-v0.json").unlink()  # as if it were not done yet
+    result = cli(*words, "starter", "--out", "s", "--beside", "o", "--max-new-tokens", "6")
+    assert result.status == 0, result.err
+    assert "2 environments, 8 episodes, about" in result.out
+    assert "one episode of coevo/" in result.out  # and what it took
+    assert "side by side" in result.out and "near misses" in result.out
+    page = (here / "s" / "evaluation.md").read_text(encoding="utf-8")
+    hanabi = next(line for line in page.splitlines() if line.startswith("| tiny_hanabi |"))
+    assert "3.722 | 10.000" in hanabi and hanabi.endswith("10.000 [10.000, 10.000] |")
+    kuhn = next(line for line in page.splitlines() if line.startswith("| kuhn_poker |"))
+    assert " exact | – |" in kuhn
+    assert "## Replies of starter" in page and "## Replies of oracle" not in page
+    again = cli(*words, "oracle", "--out", "o").out
+    assert "1 environments, 4 episodes\n" in again and f"done before: {HANABI}" in again
+
+
+def test_folders_beside_a_suite_are_of_a_suite(cli, two, here):
+    words = ("evaluate", "--agent", "random", "--games", "2")
+    assert cli(*words, "--env", KUHN, "--out", "k").status == 0
+    assert "not of a suite" in cli(*words, "--suite", "games", "--beside", "k").error_line()
+    assert "--beside goes with" in cli(*words, "--env", KUHN, "--beside", "k").error_line()
+
+
 def test_a_folder_of_another_agent_is_refused(cli, two, here):
     words = ("evaluate", "--suite", "games", "--games", "2", "--out", "e", "--agent")
     assert cli(*words, "random").status == 0

@@ -19,7 +19,7 @@ def test_a_taught_model_is_a_model_for_everything(cli, here, tiny_model_dir):
     assert found.status == 0, found.err
     for line in (
         "legal replies",
-        "replies that could be read",
+        "replies not read",
         "payoff against random",
         "exploitability",
     ):

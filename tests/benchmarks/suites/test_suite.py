@@ -9,6 +9,7 @@ from coevo.agents.agent import Agent
 from coevo.benchmarks.measurement import Measurement
 from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.benchmarks.suites import suite as module
+from coevo.benchmarks.suites.cost import Cost, foresee, timed
 from coevo.benchmarks.suites.names import available, environments
 from coevo.benchmarks.suites.suite import Settings, measure, run_suite
 from coevo.benchmarks.suites.totals import totals
@@ -39,6 +40,7 @@ def test_suites_are_what_is_registered():
     assert games == [e.id for e in list_envs() if ".games." in e.module and e.id != OPENSPIEL]
     assert OPENSPIEL not in games  # any game at all is no fixed task
     assert set(available()) >= {"games", "dilemmas", "discussion", "search"}
+    assert environments("all") == [e.id for e in list_envs()]
 
 
 def test_the_suites_of_mars_are_pairs_of_what_is_trained_on_and_held_out():
@@ -77,7 +79,7 @@ def test_exact_metrics_are_accompanied_by_plays():
     assert found.interval is None
     assert found.episodes == 12
     refused = measure(FixedTextAgent("no"), GOOFSPIEL, SMALL)
-    assert refused.forfeit_rate == refused.unparsed_rate == 1
+    assert refused.forfeit_rate == refused.unread_rate == 1
 
 
 def test_agents_without_probabilities_play_the_oracle_instead():
@@ -108,6 +110,42 @@ def test_repeated_plays_are_part_of_a_row():
         measure(OracleAgent(), HANABI, replace(SMALL, samples=2)).details["repeats"]["opponent"]
         is None
     )
+
+
+def test_payoffs_alone_are_measured_for_agents_of_all_kinds():
+    found = measure(RandomAgent(), KUHN, replace(SMALL, played=True))
+    assert (found.metric, found.exact, found.opponent) == ("return_vs_oracle", False, "oracle")
+
+
+def test_rows_do_not_depend_on_what_is_played_first():
+    agent, ids = ExpertAgent(0.5), [KUHN, GOOFSPIEL]
+    forwards, _ = run_suite(agent, ids, SMALL, NOWHERE)
+    backwards, _ = run_suite(agent, ids, SMALL, NOWHERE, order=ids[::-1])
+    assert forwards == backwards
+
+
+# ---- What it takes ---------------------------------------------------------------------------
+
+
+def test_the_cost_is_foreseen_from_random_play():
+    costs = foresee(RandomAgent(), [KUHN, HANABI], SMALL)
+    assert {env: cost.episodes for env, cost in costs.items()} == {KUHN: 12, HANABI: 12}
+    assert costs[HANABI].replies == 24  # one from each seat, and both seats are the agent's
+    assert costs[HANABI].read > 24 * 50
+    whole = sum(costs.values(), Cost())
+    assert (whole.episodes, whole.written(5)) == (24, 5 * whole.replies)
+    twice = foresee(RandomAgent(), [HANABI], replace(SMALL, samples=2))[HANABI]
+    assert twice.episodes == 24
+    wrong = replace(SMALL, env_options={"prompt_stile": "terse"})
+    assert foresee(RandomAgent(), [KUHN], wrong) == {KUHN: Cost()}
+
+
+def test_an_episode_is_timed_where_it_is_cheapest():
+    costs = foresee(RandomAgent(), [KUHN, "coevo/chess-v0"], replace(SMALL, games=2))
+    pace = timed(RandomAgent(), costs, SMALL)
+    assert pace.env == KUHN and pace.seconds > 0
+    assert pace.left(Cost(read=3 * pace.read)) == pytest.approx(3 * pace.seconds)
+    assert timed(RandomAgent(), {}, SMALL) is None
 
 
 # ---- Totals ----------------------------------------------------------------------------------
