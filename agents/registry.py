@@ -16,6 +16,7 @@ from coevo.agents.scripted import FirstLegalAgent, RandomAgent
 from coevo.agents.strategies.conventions import ConventionAgent
 from coevo.agents.strategies.expert import ExpertAgent
 from coevo.agents.strategies.iterated import LEARNERS, STRATEGIES
+from coevo.agents.strategies.norms import NormFollower
 from coevo.agents.strategies.oracle import OracleAgent
 from coevo.agents.strategies.split import SPLIT_STRATEGIES
 from coevo.envs.core.env import TextEnv
@@ -31,6 +32,7 @@ SCRIPTED: dict[str, Callable[[], Agent]] = {
     **STRATEGIES,
     **LEARNERS,
     **SPLIT_STRATEGIES,
+    "norm_follower": NormFollower,
 }
 WITH_ARGUMENT: dict[str, tuple[str, Callable[[str], Agent]]] = {
     "expert": ("SKILL", lambda skill: ExpertAgent(float(skill))),

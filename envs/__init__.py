@@ -168,6 +168,11 @@ _add("dilemmas.iterated_game", "mixed",
      SELF_PLAY, random=22.5, oracle=30.0,
      source="random: ten times the mean of 3, 0, 5 and 1, exactly; oracle: mutual cooperation, the "
      "highest sum of payoffs", simultaneous=True, starter_trained=True)
+_add("dilemmas.narrated_dilemma", "mixed",
+     "a dilemma, a stag hunt, chicken or a meeting told as a story; moves are its words", SELF_PLAY,
+     random=10.694444444444445, oracle=15.555555555555555,
+     source="exact, means over the nine stories: random, the mean of all payoffs; oracle, the "
+     "highest sum of payoffs in every round", simultaneous=True)
 _add("dilemmas.trust_and_split", "mixed",
      "talk about hidden hands, then claim coins that one of the two values more", SELF_PLAY,
      random=225.0, oracle=500.0,
@@ -178,6 +183,12 @@ _add("societies.causal_game", "mixed",
      "a leader commits to follow, set or see its inclination, which a hidden cause gives; a reply",
      SELF_PLAY, random=27 / 28, oracle=2.0,
      source="exact: random, even moves; oracle, backward induction, the highest sum of payoffs")
+_add("societies.commons_norms", "mixed",
+     "fish without points, learn norms from who has more in store, punish (no explicit reward)",
+     SELF_PLAY, random=0.739, oracle=1.0,
+     source="random: mean of 2000 games, 0.739 with standard error 0.002; oracle: all fish one day "
+     "and always have enough, exactly",
+     seats=4)
 _add("societies.donor_game", "mixed",
      "give to strangers by their reputation; strategies are inherited over generations", SELF_PLAY,
      random=32.5, oracle=120.0,
@@ -188,7 +199,7 @@ _add("societies.fishery", "mixed",
      random=20.028037616641715, oracle=130.0,
      source="random: exact expectation over all wishes; oracle: the largest yield by dynamic "
      "programming, what lasts until the last month and then all", simultaneous=True, seats=5)
-_add("societies.hiring", "mixed",
+_add("societies.scored_reports", "mixed",
      "workers report how good they are, are paid by a scoring rule, and one is hired", SELF_PLAY,
      random=28 / 45, oracle=0.7604938271604939,
      source="exact: random, the mean over reports and skills; oracle, true reports, which the rule "

@@ -34,13 +34,13 @@ PAIRS = {
     "sequential_public_goods": ("1", "0"),
     "kuhn_poker": ("check", "bet"),
     "pig": ("roll", "stop"),
-    "hiring": ("70", "90"),
+    "scored_reports": ("70", "90"),
 }
 """Environment -> two of its legal moves."""
 OPTIONS = {"trust_and_split": {"messages": False}, "sanctioned_dilemma": {"mechanisms": []}}
 GAMES = (
     *("kuhn_poker", "leduc_poker", "iterated_game", "sanctioned_dilemma", "stackelberg", "pig"),
-    *("hiring", "tic_tac_toe", "lewis_signaling", "twenty_questions", "fishery", "nim"),
+    *("scored_reports", "tic_tac_toe", "lewis_signaling", "twenty_questions", "fishery", "nim"),
 )
 SEEDS = range(4)
 EXAMPLE = ", like this: [your move]"

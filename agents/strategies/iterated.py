@@ -48,7 +48,8 @@ class IteratedStrategy(MoveAgent):
         own = [joint[player] for joint in history]
         others = [int(any(joint[:player] + joint[player + 1 :])) for joint in history]
         share = self.rule(payoffs, player)(own, others)
-        return np.array([share, 1 - share])
+        order = request.info.get("order", (C, D))
+        return np.array([share, 1 - share])[list(order)]
 
     def speech(self, request: Request) -> Replies:
         known(self.name, request, ITERATED, "payoffs")

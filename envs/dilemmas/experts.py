@@ -43,9 +43,9 @@ def reciprocal(history: Sequence[Sequence[int]], player: int, count: int) -> NDA
     return np.array([share, 1 - share])
 
 
-def promises(skill: float) -> Replies:
+def promises(skill: float, choices: Sequence[str] = ("choose A", "choose B")) -> Replies:
     """Return a promise of the first choice, or something else."""
-    texts = ("[say: I choose A.]", "[say: I choose B.]", "[say: Hello.]")
+    texts = (f"[say: I {choices[0]}.]", f"[say: I {choices[1]}.]", "[say: Hello.]")
     return Replies(texts, skill * np.array([0.8, 0.1, 0.1]) + (1 - skill) / 3)
 
 

@@ -15,8 +15,8 @@ References    mean return of a seat by default: random 20.0 (exact), a fifth of 
 
 Rules and figures are those of GovSim's fishery (Piatti et al., arXiv 2404.16698): all catch at
 once; demand over the stock is met unit by unit in random order; what is left doubles, up to the
-capacity. Monitoring, a stated norm and costly fines are added as in work on norms of common pools
-(Ostrom et al. 1992; Gupta et al., arXiv 2510.14401, whose parameters are not public). The record
+capacity. Monitoring, a stated norm and costly fines are added as in experiments with common pools
+(Ostrom et al. 1992). A commons without points, where norms are learnt: commons_norms. The record
 notes who took more than an equal share of what lasts (`overused`) and who was fined (`sanctioned`).
 Experts take that share, and fine the one who took most beyond it.
 """

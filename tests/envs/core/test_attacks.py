@@ -126,6 +126,7 @@ ARGUMENTS = {
     "coevo/search_router-v0": {"world_seed": 0},
     "coevo/search_reader-v0": {"world_seed": 0},
     "coevo/iterated_game-v0": {"messages": True, "rounds": 2},
+    "coevo/narrated_dilemma-v0": {"messages": True, "rounds": 2},
     "coevo/trust_and_split-v0": {"rounds": 2},
     "coevo/peer_review-v0": {"rewards": ["interaction"]},
     "coevo/fishery-v0": {"messages": True},

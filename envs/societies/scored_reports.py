@@ -1,4 +1,4 @@
-"""Hiring by reports: workers say how good they are, are paid for how true it was, and one is hired.
+"""Scored reports: workers say how good they are, are paid for how true it was, and one is hired.
 
 Agents        employer_0, worker_0 .. worker_n-1
 Observation   chat: rules, then for a worker its own skill, for the employer all reports
@@ -87,7 +87,7 @@ def references(rule: Rule, workers: int) -> dict[str, float]:
 
 
 @config
-class HiringConfig:
+class ScoredReportsConfig:
     """Who may be hired, and how reports are paid."""
 
     workers: Annotated[int, whole(2, 8)] = 2
@@ -96,12 +96,12 @@ class HiringConfig:
     """The scoring rule."""
 
 
-class Hiring(Society[HiringConfig]):
-    env_id = "coevo/hiring-v0"
-    config_class = HiringConfig
+class ScoredReports(Society[ScoredReportsConfig]):
+    env_id = "coevo/scored_reports-v0"
+    config_class = ScoredReportsConfig
     payoff_range = (0.0, 1.0)
 
-    def __init__(self, config: HiringConfig) -> None:
+    def __init__(self, config: ScoredReportsConfig) -> None:
         super().__init__(config)
         self.workers = tuple(f"worker_{i}" for i in range(config.workers))
         self.seats = (EMPLOYER, *self.workers)
@@ -207,4 +207,4 @@ class Hiring(Society[HiringConfig]):
         return "\n".join([*lines, f"hired: {self.hired or 'nobody yet'}"])
 
 
-raw_env, env = turn_based(Hiring)
+raw_env, env = turn_based(ScoredReports)

@@ -8,9 +8,9 @@ import pytest
 from coevo.agents import ExpertAgent, RandomAgent
 from coevo.benchmarks.evaluate import evaluate
 from coevo.envs import make, spec
-from coevo.envs.societies.hiring import CHANCES, expected, references
+from coevo.envs.societies.scored_reports import CHANCES, expected, references
 
-ID = "coevo/hiring-v0"
+ID = "coevo/scored_reports-v0"
 
 
 @pytest.mark.parametrize("rule", ["brier", "logarithmic", "spherical"])
