@@ -32,7 +32,7 @@ ALGORITHM = p.Algorithm(
     r"\epsilon}, \quad i \text{ a reply}",
     status="toy",
     shows="no spikes in tables; with the starter model only that learning is not worse",
-    reproductions=("agent_norm", "dr_mas_spikes", "dr_mas_starter"),
+    reproductions=("agent_norm", "dr_mas_spikes", "dr_mas_starter", "sums_smollm2"),
     rewards=(p.Format(legal=0.0, otherwise=-0.1),),
     collect=p.CollectConfig(episodes=512, group_size=8),
     advantage=p.AdvantageConfig(
