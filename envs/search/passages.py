@@ -21,7 +21,8 @@ from coevo.envs.core.parsing import normalise
 from coevo.envs.search.corpus import AskedQuestion, Document, load_documents, load_questions
 from coevo.envs.search.grammar import Path
 from coevo.envs.search.names import Split
-from coevo.envs.search.retrieval import mentions, tokenise
+from coevo.envs.search.retrieval import Retriever, mentions, tokenise
+from coevo.envs.search.retrievers import Bm25, RetrieverConfig
 from coevo.envs.search.world import Found, World, WorldQuestion
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -40,6 +41,8 @@ class Corpus:
     """`train` and `test` ask about two halves of the titles that never meet; `all` about all."""
     qrels: str = "test"
     """Name of BEIR's table of relevant documents."""
+    retriever: RetrieverConfig = Bm25()
+    """Search engine over it: bm25, dense, fused or remote; see retrievers.py."""
 
     def stamp(self, seed: int) -> int:
         """Return a number that changes with the files, so that edited ones are read again."""
@@ -64,17 +67,22 @@ class Corpus:
             questions = tuple(
                 q for q in questions if q.documents and order.get(q.documents[0]) == wanted
             )
-        return PassagesWorld(FilePath(self.path).name, documents, questions)
+        return PassagesWorld(FilePath(self.path).name, documents, questions, self.retriever)
 
 
 class PassagesWorld(World):
     """Passages and questions that people asked about them."""
 
     def __init__(
-        self, name: str, documents: Sequence[Document], questions: Sequence[AskedQuestion]
+        self,
+        name: str,
+        documents: Sequence[Document],
+        questions: Sequence[AskedQuestion],
+        retriever: RetrieverConfig = Bm25(),  # noqa: B008  # frozen
     ) -> None:
         self.name = name
         self.documents = tuple(documents)
+        self._engine = retriever
         self._asked = tuple(q for q in questions if q.answers)
         self._gold = {normalise(q.text): q.answers for q in self._asked}
 
@@ -82,6 +90,9 @@ class PassagesWorld(World):
     def questions(self) -> tuple[WorldQuestion, ...]:
         """Return all questions that have an answer."""
         return tuple(_question(q) for q in self._asked)
+
+    def make_retriever(self, k: int) -> Retriever:
+        return self._engine.make(self.documents, k)
 
     def draw_answer(self, rng: np.random.Generator, hops: int = 1) -> str:
         return self.sample_question(rng, hops).answers[0]

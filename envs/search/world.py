@@ -115,15 +115,16 @@ class World(ABC):
         return ConfigError(f"the world {self.name!r} has no triple store, so no paths")
 
     def retriever(self, k: int = 3) -> Retriever:
-        """Return BM25 over the documents, k hits per query; the index is built once."""
+        """Return its search engine, k hits per query; the index is built once."""
         made: dict[int, Retriever] = self.__dict__.setdefault("_retrievers", {})
         if k not in made:
             first = next(iter(made.values()), None)
-            if isinstance(first, Bm25Retriever):
-                made[k] = first.with_k(k)
-            else:
-                made[k] = Bm25Retriever(self.documents, k, self.title_weight)
+            made[k] = self.make_retriever(k) if first is None else first.with_k(k)
         return made[k]
+
+    def make_retriever(self, k: int) -> Retriever:
+        """Build BM25 over the documents; worlds with another search engine override it."""
+        return Bm25Retriever(self.documents, k, self.title_weight)
 
     @functools.cached_property
     def by_id(self) -> Mapping[str, Document]:
