@@ -231,19 +231,49 @@ _add("societies.tax_economy", "mixed",
      source="random: exact expectation over rates and hours; oracle: the best flat tax and workers "
      "who reply best to it, an equilibrium that the sum of all payoffs may exceed", seats=5)
 
+_add("discussion.clarify", "cooperative",
+     "answer a question that may be vague, or ask the user first what is meant", SELF_PLAY,
+     random=31 / 60, oracle=0.95,
+     source="random: exact expectation over uniform moves; oracle: half of the questions are "
+     "vague, and asking costs 0.1", seats=1)
 _add("discussion.debate", "cooperative",
      "answer at once, see the others' answers, answer again; a vote decides", SELF_PLAY, random=0.1,
      oracle=1.0, source="random: one digit in ten, exactly; oracle: every answer right",
      simultaneous=True, starter_trained=True, seats=3)
+_add("discussion.graph_builder", "cooperative",
+     "build a team of scripted agents that answers a question", SELF_PLAY,
+     random=0.0205, oracle=0.8,
+     source="random: 3000 plays of uniform moves, 0.021 with standard error 0.009; oracle: one "
+     "agent of the right role, exactly", seats=1)
+_add("discussion.memory_pipeline", "cooperative",
+     "pick what a user said, write a profile of it, answer a question from both", SELF_PLAY,
+     random=0.25, oracle=1.0,
+     source="random: one of four values, exactly; oracle: the expert keeps and tells what is true",
+     seats=3)
+_add("discussion.moderated_debate", "cooperative",
+     "one argues for its answer, one against it, a judge decides or goes on", SELF_PLAY,
+     random=0.1, oracle=1.0, source="random: one digit in ten, exactly; oracle: the judge is right",
+     seats=3)
 _add("discussion.peer_review", "cooperative",
      "agents solve, review and score each other's solutions; no payoff by rules",
      "accuracy_self_play", random=0.1, oracle=1.0,
      source="random: a guess among ten digits; oracle: every solution right", simultaneous=True,
      starter_trained=True)
+_add("discussion.pioneer_observer", "cooperative",
+     "answer a question, then answer it again with the first answer at hand", SELF_PLAY, random=0.2,
+     oracle=2.0, source="random: one digit in ten, twice, exactly; oracle: both answers right")
+_add("discussion.sequential_team", "cooperative",
+     "helpers reason in order, an actor answers, up to three times", SELF_PLAY, random=0.271,
+     oracle=1.0, source="random: 1 - 0.9^3, exactly; oracle: the first answer right")
 _add("discussion.solver_verifier", "cooperative",
      "one solves, one approves or rejects; a second try after a rejection", SELF_PLAY, random=0.1,
      oracle=1.0, source="random: one digit in ten, exactly; oracle: the first answer right",
      starter_trained=True)
+_add("discussion.split_context_qa", "cooperative",
+     "two readers with half of the facts each talk until they agree on an answer", SELF_PLAY,
+     random=211 / 729, oracle=1.0,
+     source="random: any of three animals at every message, exactly; oracle: the expert tells the "
+     "town, finds its animal and agrees")
 
 _add("search.reader", "cooperative",
      "a searcher writes a query, an answerer reads the passages found and answers", SELF_PLAY,
@@ -260,6 +290,11 @@ _add("search.router", "cooperative",
 _add("search.self_play", "mixed",
      "one invents a question for a known answer, a group searches for it (Search Self-play)",
      SELF_PLAY, starter_trained=True, seats=6, suites=(), name="search_self_play")
+_add("search.tagged_single", "cooperative",
+     "one policy plays a whole team in tagged segments, and searches before it answers", SELF_PLAY,
+     random=0.242, oracle=1.0,
+     source="random: 2000 episodes of the expert of skill 0, 0.242 with standard error 0.010; "
+     "oracle: the plan's queries find every fact, and the last one is the answer", seats=1)
 
 _add("redteam.redteam", "mixed",
      "an attacker rewords requests, a guard tells what is public and keeps a secret (Self-RedTeam)",

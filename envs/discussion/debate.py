@@ -11,6 +11,7 @@ Options       questions="digits": see coevo.envs.questions; agents=3; rounds=2; 
               contain_self=False quotes a debater among the others as well; max_others=5
 References    random 0.1 (one digit in ten), oracle 1
 
+With rounds=1 nobody sees anything: a pool of independent votes, as RLCCF and TTRL take it.
 The synchronous debate of Du et al. (arXiv 2305.14325), with the options of MARTI. The order in
 which others are quoted is drawn anew for every reader; they are not named, so that nobody is
 believed for a name. A tie of the vote goes to the answer of the seat that comes first. A reply

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ from coevo.envs.core.config import config
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import Parse, answer, parse_move
-from coevo.envs.core.protocol import ProtocolTask
+from coevo.envs.core.protocol import One, ProtocolTask
 from coevo.envs.core.quoting import quote, quote_line
 from coevo.envs.core.task import Replies
 from coevo.envs.questions import Question, QuestionSource, final_answer
@@ -75,9 +75,34 @@ class QuestionTask(ProtocolTask[C]):
         """Return the final answer of a reply."""
         return final_answer(text, self.question.kind)
 
+    def answering(self, seat: str, phase: str = "") -> One:
+        """Ask a seat for an answer: one of the question's choices, any text where it has none."""
+        if self.question.choices:
+            return One(seat, phase=phase, moves=self.question.choices)
+        return One(seat, phase=phase, read=lambda text: self.final(text) or "")
+
+    @property
+    def form(self) -> str:
+        """Return how to answer, for the rules; where answers are listed the engine says it."""
+        return "" if self.question.choices else f" {ANSWER_FORM}"
+
+    @property
+    def listing(self) -> str:
+        """Return a line with the answers to choose from; empty where any text is an answer."""
+        return listing(self.question.choices)
+
+    def score(self, said: str) -> float:
+        """Return how right an answer is that was received as a move."""
+        return self.source.grade(self.question, said or None)
+
+    @property
+    def accepted(self) -> list[Turn]:
+        """Return the replies that were carried out, in order."""
+        return [turn for turn in self.turns if turn.move is not None]
+
     def note_answer(self, turn: Turn) -> None:
         """Note the answer that a turn gives, and whether it is right."""
-        turn.answer = self.final(turn.text)
+        turn.answer = self.final(turn.text) if turn.legal is None else turn.move
         turn.verified = self.source.grade(self.question, turn.answer)
 
     def note_unread(self, turn: Turn, read: Parse | None = None) -> None:
@@ -142,6 +167,15 @@ def answered(question: Question, skill: float) -> Replies:
     """Return the right answer with probability `skill`, else any of the guesses."""
     right, others = known(question), even(guesses(question))
     return mixed((skill, others if right is None else {right: 1.0}), (1 - skill, others))
+
+
+def listing(moves: Sequence[str]) -> str:
+    r"""Return a line of its own with legal moves; empty where there are none.
+
+    >>> listing(["a", "b"])
+    '\\nLegal moves: [a], [b]'
+    """
+    return f"\nLegal moves: {', '.join(map(answer, moves))}" if moves else ""
 
 
 def foreign_tags(text: str, own: tuple[str, ...] = ()) -> list[str]:

@@ -65,7 +65,8 @@ class Digits(_Numbers):
         else:
             text, answer = f"last digit of {a}+{b}?", (a + b) % 10
             sentence = f"What is the last digit of {a} + {b}?"
-        return Question(text, str(answer), "number", f"{self.task}-{a}-{b}", self.name, sentence)
+        name = f"{self.task}-{a}-{b}"
+        return Question(text, str(answer), "number", name, self.name, sentence, tuple("0123456789"))
 
 
 @config

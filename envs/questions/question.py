@@ -36,6 +36,8 @@ class Question:
     """Name of the source."""
     sentence: str = ""
     """What is asked, for full prompts; empty where `question` is a sentence already."""
+    choices: tuple[str, ...] = ()
+    """All answers that there are, where they are few: the letters of a multiple choice."""
     difficulty: float | None = None
     """0 (easy) to 1 (hard); None where the source gives none."""
 

@@ -157,7 +157,7 @@ class WordProblems(SplitSource):
             "-".join(map(str, (level.operation, a, b, c)[: 4 if c else 3])),
             self.name,
             sentence,
-            DIFFICULTIES[number],
+            difficulty=DIFFICULTIES[number],
         )
 
     def _worded(self, operation: str, turn: int) -> tuple[str, str]:

@@ -125,6 +125,7 @@ ARGUMENTS = {
     "coevo/search_self_play-v0": {"gate": "tag", "world_seed": 0, "solvers": 2},
     "coevo/search_router-v0": {"world_seed": 0},
     "coevo/search_reader-v0": {"world_seed": 0},
+    "coevo/tagged_single-v0": {"world_seed": 0},
     "coevo/iterated_game-v0": {"messages": True, "rounds": 2},
     "coevo/narrated_dilemma-v0": {"messages": True, "rounds": 2},
     "coevo/trust_and_split-v0": {"rounds": 2},
@@ -133,6 +134,7 @@ ARGUMENTS = {
     "coevo/redteam-v0": {"level": "free", "rewritten": 1.0},
     "coevo/donor_game-v0": {"strategies": True, "generations": 2, "rounds": 1},
 }
+TAGGED = "coevo/tagged_single-v0"
 MOST_TURNS = 12
 IDS = [spec.id for spec in coevo.envs.list_envs()]
 
@@ -150,6 +152,8 @@ def ending(env, seat):
     ends = {"verifier": "[reject]", "evaluator": "[wrong]", "scorer": "[2]", "router": "[no]"}
     ends |= {"searcher": "[search: boss]", "answerer": "[answer: Suna]"}
     ends |= dict.fromkeys(("attacker", "defender"), "<answer>Who is the curator?</answer>")
+    if env.env_id == TAGGED:
+        return "<search>boss</search>"
     if env.env_id == "coevo/search_self_play-v0":
         searched = any(turn.agent == seat for turn in env.episode.turns)
         ends["solver"] = "[answer: Suna]" if searched else "[search: boss]"
@@ -157,6 +161,8 @@ def ending(env, seat):
 
 
 def reply(env, seat, attack):
+    if env.env_id == TAGGED and re.search("<(think|search|answer)>", attack):
+        attack = PLAIN  # moves of its own
     if seat == "proposer_0" and not re.search("question|think|search", attack):
         return f"<question>{attack} who?</question>"
     if seat == "proposer_0":

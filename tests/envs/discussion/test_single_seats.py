@@ -1,0 +1,160 @@
+"""One seat and scripted others: a graph of agents, a user who may be vague, a team in tags."""
+
+import numpy as np
+import pytest
+
+from coevo.envs import make, spec
+from coevo.envs.search.tagged_single import FOLLOWS, segments
+
+
+def started(name, seed=0, **given):
+    env = make(f"coevo/{name}-v0", **given)
+    env.reset(seed=seed)
+    return env
+
+
+def said(env, *replies):
+    for reply in replies:
+        env.step(reply)
+    return env
+
+
+# ---- Graph builder ------------------------------------------------------------------------------
+
+
+def team(kind, *moves, **given):
+    env = started("graph_builder", **{"skill": 1.0, "guess": 0.0, **given})
+    env.task.kind = kind
+    return said(env, *(f"[{move}]" for move in moves), "[exit]")
+
+
+@pytest.mark.parametrize(
+    ("kind", "moves", "right"),
+    [
+        ("sum", ["add calculator"], True),
+        ("fact", ["add calculator"], False),
+        ("sum", [], False),
+        ("sum", ["add calculator", "add writer", "connect none"], False),
+        ("sum", ["add calculator", "add writer", "connect 1"], True),
+        ("fact", ["add lookup", "add calculator", "connect 1"], True),  # repeats what it reads
+        (
+            "sum",
+            ["add writer", "add calculator", "connect none", "add critic", "connect 1 2"],
+            True,
+        ),
+        ("sum", ["add calculator", "add writer", "connect 1", "delete 1"], False),
+        ("sum", ["add writer", "add calculator", "connect 1", "delete 1"], True),
+    ],
+)
+def test_a_team_is_as_good_as_its_last_agent(kind, moves, right):
+    env = team(kind, *moves)
+    assert env.episode.outcome["accuracy"] == right
+    costs = env.task.config.cost * sum(turn.move.startswith("add") for turn in env.episode.turns)
+    assert env.episode.total("builder_0") == pytest.approx(right - costs)  # no role twice
+
+
+def test_agents_cost_and_doubles_cost_twice():
+    env = team("sum", "add calculator", "add writer", "connect 1", "add writer", "connect 1 2")
+    assert env.episode.total("builder_0") == pytest.approx(1 - 0.3 - 0.1)
+    assert env.episode.outcome["size"] == 3
+    assert env.episode.outcome["doubles"] == 1
+
+
+def test_a_team_has_six_agents_at_most():
+    env = started("graph_builder")
+    said(env, "[add critic]", *(["[add critic]", "[connect none]"] * 5))
+    assert env.infos["builder_0"]["legal_actions"] == [
+        *(f"delete {n}" for n in range(1, 7)),
+        "exit",
+    ]
+    said(env, "[delete 6]")  # the twelfth move
+    assert not env.awaiting
+
+
+def test_skill_is_how_often_an_agent_is_right():
+    right = [
+        said(started("graph_builder", seed), *replies).episode.outcome["accuracy"]
+        for seed in range(300)
+        for replies in [("[add calculator]", "[exit]")]
+    ]
+    assert np.mean(right) == pytest.approx((0.9 + 0.3) / 2, abs=0.09)
+
+
+# ---- Clarify ------------------------------------------------------------------------------------
+
+
+def asked(vague, *moves):
+    env = started("clarify", vague=float(vague))
+    task = env.task
+    names = {"right": f"answer {task.minutes[task.meant]}", "all": "answer all", "ask": "ask"}
+    names["wrong"] = f"answer {task.minutes[1 - task.meant]}"
+    return said(env, *(f"[{names[move]}]" for move in moves))
+
+
+@pytest.mark.parametrize(
+    ("moves", "user", "model"),
+    [
+        (["right"], 1.0, 0.8),
+        (["wrong"], 0.0, 0.8),
+        (["all"], 0.6, 0.6),
+        (["ask", "right"], 0.9, 0.6),
+        (["ask", "wrong"], 0.0, 0.6),
+        (["ask", "all"], 0.5, 0.4),
+    ],
+)
+def test_welfare_of_user_and_model(moves, user, model):
+    for vague in (True, False):
+        episode = asked(vague, *moves).episode
+        assert episode.total("assistant_0", "payoff") == pytest.approx(user)
+        assert episode.outcome["welfare/model"] == pytest.approx(model)
+
+
+def test_a_vague_question_says_nothing_of_what_is_meant():
+    env = started("clarify", vague=1.0)
+    assert "trip to" in env.chat("assistant_0")[-1]["content"].split("asks: ")[1]
+    assert " by " not in env.chat("assistant_0")[-1]["content"].split("\n")[0]
+    said(env, "[ask]")
+    assert "I mean by" in env.chat("assistant_0")[-1]["content"]
+    assert "ask" not in env.infos["assistant_0"]["legal_actions"]
+
+
+def test_the_reference_of_random_play_is_exact():
+    after = (0.9 + 0.0 + 0.5) / 3  # asked back
+    assert spec("coevo/clarify-v0").refs["random"] == pytest.approx((1 + 0 + 0.6 + after) / 4)
+
+
+# ---- Tagged single ------------------------------------------------------------------------------
+
+
+def test_segments_follow_the_table_and_others_have_no_effect():
+    env = started("tagged_single", world_seed=0)
+    right = env.task.question.answers[0]
+    said(env, f"<answer>{right}</answer>")  # nothing may be answered at the start
+    assert env.awaiting
+    assert env.episode.total("solver_0") == pytest.approx(-0.1)
+    assert "neither a search nor an answer" in env.chat("solver_0")[-1]["content"]
+    said(env, f"<plan>p</plan><double_check>2</double_check><answer>{right}</answer>")
+    assert env.awaiting  # 2 is not sure enough
+    said(env, f"<think>t</think><double_check>3</double_check><answer> {right}.</answer>")
+    assert not env.awaiting
+    assert env.episode.total("solver_0", "payoff") == 1
+    assert env.episode.total("solver_0", "illegal") == pytest.approx(-0.2)
+    assert env.episode.outcome["illegal_share"] == pytest.approx(2 / 7)
+
+
+def test_a_search_ends_the_reply_and_comes_back_as_a_message():
+    assert segments("<search>a</search><answer>b</answer>") == [("search", "a")]
+    env = started("tagged_single", world_seed=0)
+    said(env, f"<search>{env.task.question.path.start}</search>")
+    assert env.chat("solver_0")[-1]["role"] == "user"
+    assert "<information>" in env.chat("solver_0")[-1]["content"]
+    assert env.chat("solver_0")[-2]["content"].startswith("<search>")
+
+
+def test_answers_come_after_double_checks_alone_and_replies_end():
+    assert [tag for tag, after in FOLLOWS.items() if "answer" in after] == ["double_check"]
+    env = started("tagged_single", steps=3)
+    said(env, "I do not know.", "", "<think>hm</think>")
+    assert not env.awaiting
+    assert env.episode.total("solver_0") == 0
+    assert env.episode.outcome["unread"] == 2
