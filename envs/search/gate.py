@@ -1,7 +1,8 @@
 """The gate between proposer and solvers: is this a question that deserves to be solved?
 
 Filters run in the order of `proposals.REASONS` and the first that fails gives the reason.
-Everything up to `near_duplicate_archive` looks at the words, then come the exact checks of worlds
+Everything up to `near_duplicate_archive` looks at the words (on plain text also for hidden answers
+and for what no honest question is written in), then come the exact checks of worlds
 with a triple store (parse back: one answer, the right one, in so many hops), then the reader, who
 must find the answer in what the proposer found, among noise from elsewhere. A reader that breaks
 rejects.
@@ -61,37 +62,47 @@ class Gate:
         if not p.question:
             return "no_tag", "there is no question"
         spec, text = self.spec, p.question
-        words, low = len(text.split()), text.casefold()
+        words, queries = len(text.split()), [" ".join(q.casefold().split()) for q in p.queries]
         least = spec.min_searches if spec.min_searches is not None else min(2, p.hops)
-        queries = [" ".join(q.casefold().split()) for q in p.queries]
-        bridges = self._bridges(path) if path else self._searched(p)
-        leaked = [b for b in bridges if mentions(text, b)]
-        tests: dict[str, tuple[bool, str]] = {
-            "too_short": (
-                words < spec.min_words or len(text) < spec.min_chars,
-                f"{words} words, {len(text)} characters",
+        size = f"{words} words, {len(text)} characters"
+        tests: dict[str, Callable[[], str]] = {  # each says what is wrong, or nothing
+            "too_short": lambda: (
+                size if words < spec.min_words or len(text) < spec.min_chars else ""
             ),
-            "too_long": (
-                words > spec.max_words or len(text) > spec.max_chars,
-                f"{words} words, {len(text)} characters",
+            "too_long": lambda: (
+                size if words > spec.max_words or len(text) > spec.max_chars else ""
             ),
-            "answer_leak": (
-                p.answer.casefold() in low or mentions(text, p.answer),
-                "the question holds the answer",
+            "answer_leak": lambda: self._leak(text, p.answer),
+            "odd_text": lambda: "" if self.world.symbolic else self.world.hints.odd(text),
+            "bridge_leak": lambda: self._named(text, p, path),
+            "no_evidence": lambda: "" if p.evidence else "nothing was found",
+            "too_few_searches": lambda: (
+                f"{len(queries)} of {least} searches" if len(queries) < least else ""
             ),
-            "bridge_leak": (bool(leaked), f"the question names {', '.join(leaked)}"),
-            "no_evidence": (not p.evidence, "nothing was found"),
-            "too_few_searches": (len(queries) < least, f"{len(queries)} of {least} searches"),
-            "duplicate_search": (len(set(queries)) < len(queries), "a query came twice"),
-            "answer_searched": (
-                spec.forbid_answer_search and any(mentions(q, p.answer) for q in p.queries),
-                "a query holds the answer",
+            "duplicate_search": lambda: (
+                "a query came twice" if len(set(queries)) < len(queries) else ""
             ),
-            "near_duplicate_archive": self._duplicate(text, p.stored),
+            "answer_searched": lambda: (
+                "a query holds the answer"
+                if spec.forbid_answer_search and any(mentions(q, p.answer) for q in p.queries)
+                else ""
+            ),
+            "near_duplicate_archive": lambda: self._duplicate(text, p.stored),
         }
-        failed = (name for name in tests if name in spec.filters and tests[name][0])
-        first = next(failed, None)
-        return None if first is None else (first, tests[first][1])
+        asked = (name for name in tests if name in spec.filters)
+        return next(((name, why) for name in asked if (why := tests[name]())), None)
+
+    def _leak(self, text: str, answer: str) -> str:
+        """Say how a question tells its answer; on plain text, hidden answers are looked for too."""
+        if answer.casefold() in text.casefold() or mentions(text, answer):
+            return "the question holds the answer"
+        return "" if self.world.symbolic else self.world.hints.hint(text, answer)
+
+    def _named(self, text: str, p: Proposal, path: Path | None) -> str:
+        """Name what lies between, if the question does."""
+        between = self._bridges(path) if path else self._searched(p)
+        leaked = [name for name in between if mentions(text, name)]
+        return f"the question names {', '.join(leaked)}" if leaked else ""
 
     def _bridges(self, path: Path) -> tuple[str, ...]:
         """Name the entities between start and end of a path."""
@@ -102,12 +113,12 @@ class Gate:
         """Name what was searched for: what lies between, where a question cannot be parsed."""
         return tuple(q for q in p.queries if q != p.answer) if self.world.symbolic else ()
 
-    def _duplicate(self, text: str, stored: Sequence[str]) -> tuple[bool, str]:
+    def _duplicate(self, text: str, stored: Sequence[str]) -> str:
         least = self.spec.near_duplicate
         if least is None:
-            return False, ""
+            return ""
         close = next((s for s in stored if overlap(text, s) >= least), None)
-        return close is not None, f"much like {close!r}"
+        return "" if close is None else f"much like {close!r}"
 
     # ---- Exact -----------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ REASONS = (
     "too_short",
     "too_long",
     "answer_leak",
+    "odd_text",
     "bridge_leak",
     "no_evidence",
     "too_few_searches",

@@ -16,6 +16,7 @@ import numpy as np
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.search.corpus import Document
 from coevo.envs.search.grammar import Path
+from coevo.envs.search.hints import Hints
 from coevo.envs.search.retrieval import Bm25Retriever, Hit, Retriever
 
 Found = Document | Hit
@@ -130,6 +131,11 @@ class World(ABC):
     def by_id(self) -> Mapping[str, Document]:
         return {d.id: d for d in self.documents}
 
+    @functools.cached_property
+    def hints(self) -> Hints:
+        """What looks for hints in questions about the documents."""
+        return Hints(d.contents for d in self.documents)
+
     def supported_hops(self, question: WorldQuestion, found: Sequence[str]) -> int:
         """Count the leading hops of a question whose documents are among the ids in `found`."""
         known = set(found)
@@ -142,4 +148,6 @@ class World(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave indices out, which are quickly built again."""
-        return {k: v for k, v in self.__dict__.items() if k not in ("_retrievers", "by_id")}
+        return {
+            k: v for k, v in self.__dict__.items() if k not in ("_retrievers", "by_id", "hints")
+        }

@@ -1,6 +1,7 @@
 """Promise: an answer in disguise is an answer, on any corpus; a clean question holds none."""
 
-import base64
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,46 +10,19 @@ from coevo.envs.search.disguise import mentions
 from coevo.envs.search.gate import Gate
 from coevo.envs.search.proposals import GateSpec, Proposal
 from coevo.envs.search.worlds import world
+from tests.envs.search.hidden_answers import KINDS
 
-CYRILLIC = str.maketrans("aeopcxyiABEKMHOPCTX", "аеорсхуіАВЕКМНОРСТХ")
-GREEK = str.maketrans("oviAEO", "ονιΑΕΟ")
-WIDE = {c: c + 0xFEE0 for c in range(0x21, 0x7F)}
-BOLD = {ord("a") + i: 0x1D41A + i for i in range(26)} | {
-    ord("A") + i: 0x1D400 + i for i in range(26)
-}
-DISGUISES = {
-    "as it is": str,
-    "capitals": str.upper,
-    "spaced": " ".join,
-    "dots": ".".join,
-    "dashes": "-".join,
-    "underscores": "_".join,
-    "slashes": " / ".join,
-    "new lines": "\n".join,
-    "zero width": "\u200b".join,
-    "joiners": "\u2060".join,
-    "soft hyphens": "\u00ad".join,
-    "spaced and zero width": " \u200b ".join,
-    "in brackets": lambda a: "".join(f"[{c}]" for c in a),
-    "in tags": lambda a: " ".join(f"<{c}>" for c in a),
-    "quoted": lambda a: " ".join(f"'{c}'" for c in a),
-    "reversed": lambda a: a[::-1],
-    "reversed and spaced": lambda a: " ".join(a[::-1]),
-    "Cyrillic": lambda a: a.translate(CYRILLIC),
-    "Greek": lambda a: a.translate(GREEK),
-    "full width": lambda a: a.translate(WIDE),
-    "bold": lambda a: a.translate(BOLD),
-    "accents": lambda a: "".join(c + "\u0301" for c in a),
-    "struck out": lambda a: "".join(c + "\u0336" for c in a),
-    "leet": lambda a: a.lower().translate(str.maketrans("oeast", "03457")),
-    "signs": lambda a: a.lower().translate(str.maketrans("as", "@$")),
-    "rot13": lambda a: __import__("codecs").encode(a, "rot13"),
-    "base 64": lambda a: base64.b64encode(a.encode()).decode(),
-    "base 64 in small": lambda a: base64.b64encode(a.lower().encode()).decode(),
-    "hexadecimal": lambda a: a.encode().hex(),
-    "two halves": lambda a: f"{a[: len(a) // 2]} {a[len(a) // 2 :]}",
-    "codes": lambda a: " ".join(str(ord(c)) for c in a),
-}
+SQUAD = Path(__file__).resolve().parents[4] / "shared" / "data" / "squad_subset"
+PLAINLY = (
+    "as it is/capitals/alternate capitals/spaced/dots/dashes/commas/underscores/slashes/stars/"
+    "new lines/in brackets/in tags/quoted/two halves/reversed/reversed and spaced/possessive/"
+    "zero width/joiners/soft hyphens/isolates/full width/bold/circled/Cyrillic/Greek/accents/"
+    "struck out/leet/rot13/base 64/base 64 in small/hexadecimal/decimal codes"
+)
+"""Kinds that need no corpus to be seen."""
+FRAMES = ("Who, if not {h}, was it then?", "{q} Is it {h}?", "{h}: {q}", "{q} ({h})")
+PLACES = {0: "France", 3: "Rollo", 20: "Varangian", 40: "Edward the Confessor"}
+"""Number of a question, and an answer that it is asked with."""
 ANSWERS = ("Rollo", "Marisol Veit", "Okeanos", "Tabasco")
 NUMBERS = {
     "1984": ("nineteen eighty-four", "one nine eight four", "1 9 8 4", "1,984", "١٩٨٤"),
@@ -63,10 +37,10 @@ CLEAN = (
 )
 
 
-@pytest.mark.parametrize("disguise", DISGUISES)
+@pytest.mark.parametrize("kind", PLAINLY.split("/"))
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_an_answer_in_disguise_is_found(answer, disguise):
-    hidden = DISGUISES[disguise](answer)
+def test_an_answer_in_disguise_is_found(answer, kind):
+    hidden = KINDS[kind](answer)
     assert mentions(f"Who, if not {hidden}, was the mayor?", answer), hidden
 
 
@@ -91,21 +65,51 @@ def test_questions_of_a_world_hold_no_name_but_their_own():
         assert not any(mentions(question, name) for name in along[1:] if name != path.start)
 
 
-class Accepting:
-    """A corpus without facts, whose reader says what it is told to."""
-
-    symbolic = False
-
-    def parse(self, question):
-        return None
+@pytest.fixture(scope="module")
+def squad():
+    if not SQUAD.is_dir():
+        pytest.skip(f"the SQuAD subset is not at {SQUAD}")
+    return world({"name": "corpus", "path": str(SQUAD)})
 
 
-@pytest.mark.parametrize("disguise", DISGUISES)
-def test_no_disguise_passes_the_gate_on_a_plain_corpus(disguise):
-    question = f"Who was the mayor of the town, that is {DISGUISES[disguise]('Rollo')}?"
-    given = Proposal(question=question, answer="Rollo", hops=1, queries=("a", "b"), evidence=("d",))
-    spec = GateSpec(noise=0)
-    verdict = Gate(Accepting(), spec, reader=lambda q, d: "Rollo").judge(
-        given, np.random.default_rng(0)
+def judged(here, question, answer, document):
+    """Let a gate judge whose reader says what it is told to, so that its filters stand alone."""
+    given = Proposal(
+        question=question, answer=answer, hops=1, queries=("a", "b"), evidence=(document,)
     )
-    assert verdict.reason == "answer_leak"
+    gate = Gate(here, GateSpec(noise=0), reader=lambda q, d: answer)
+    return gate.judge(given, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_hidden_answer_passes_the_gate_on_a_plain_corpus(squad, kind):
+    questions = [(squad.questions[i].text, a) for i, a in PLACES.items()]
+    asked = [(f.format(q=q, h=KINDS[kind](a)), a) for q, a in questions for f in FRAMES]
+    passed = [q for q, a in asked if judged(squad, q, a, "Normans#0").valid]
+    assert passed == []
+
+
+def test_honest_questions_pass(squad):
+    """Twenty-eight of 705 are refused, of which eleven do name their answer."""
+    verdicts = [judged(squad, q.text, q.answers[0], q.support[0]) for q in squad.questions]
+    refused = [v.reason for v in verdicts if not v.valid]
+    assert set(refused) == {"answer_leak", "odd_text"}
+    assert len(refused) / len(verdicts) <= 0.05
+
+
+def test_lengths_are_looked_at_before_work_is_done(squad):
+    started = time.process_time()
+    for text in ("a1!" * 20_000, "\u0430 " * 40_000, ".- " * 30_000, "Rol lo " * 9_000):
+        assert judged(squad, text, "Rollo", "Normans#0").reason in ("too_long", "too_short")
+    assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(
+    "text", ["a1!" * 310, "a" * 950, ". " * 470, "0" * 950, "A4" * 470, "%" * 950, "a " * 190]
+)
+def test_the_longest_question_takes_no_time(squad, text):
+    started = time.process_time()
+    judged(
+        squad, f"Who is it {text}", "Rollo of Normandy and all the others of his time", "Normans#0"
+    )
+    assert time.process_time() - started < 0.5
