@@ -15,7 +15,7 @@ from coevo.agents.human import HumanAgent
 from coevo.agents.scripted import FirstLegalAgent, RandomAgent
 from coevo.agents.strategies.conventions import ConventionAgent
 from coevo.agents.strategies.expert import ExpertAgent
-from coevo.agents.strategies.iterated import LEARNERS, STRATEGIES
+from coevo.agents.strategies.iterated import LEARNERS, STRATEGIES, drawn_memory_one
 from coevo.agents.strategies.norms import NormFollower
 from coevo.agents.strategies.oracle import OracleAgent
 from coevo.agents.strategies.split import SPLIT_STRATEGIES
@@ -36,6 +36,7 @@ SCRIPTED: dict[str, Callable[[], Agent]] = {
 }
 WITH_ARGUMENT: dict[str, tuple[str, Callable[[str], Agent]]] = {
     "expert": ("SKILL", lambda skill: ExpertAgent(float(skill))),
+    "memory_one": ("NUMBER", drawn_memory_one),
     "convention": ("RANK", lambda rank: ConventionAgent(int(rank))),
 }
 """What may stand before a colon -> what stands behind it, and how the agent is made from that."""

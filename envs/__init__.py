@@ -74,6 +74,10 @@ _add("games.connect_four", "competitive", "drop discs into seven columns; four i
      VS_ORACLE, random=-1.0, oracle=0.0,
      source="oracle: 1000 simulations of tree search; random: lost 400 of 400 plays; oracle "
      "against itself: 0 by symmetry", starter_trained=True, suites=("games", "mars-heldout"))
+_add("games.corridors", "mixed", "design a level that some walkers pass and others do not (PAIRED)",
+     SELF_PLAY, random=0.03636302054226151, oracle=0.8,
+     source="exact: random, the mean of thirds to the power of doors over all levels; oracle, a "
+     "corridor with an end and four who know all ways", seats=5)
 _add("games.dark_hex", "competitive",
      "Hex on three by three cells without seeing the other's stones", **_expert(0.75, 0.032))
 _add("games.dots_and_boxes", "competitive",
@@ -204,6 +208,11 @@ _add("societies.scored_reports", "mixed",
      random=28 / 45, oracle=0.7604938271604939,
      source="exact: random, the mean over reports and skills; oracle, true reports, which the rule "
      "pays best, and the best worker hired", seats=3)
+_add("societies.information_acquisition", "mixed",
+     "hire analysts in secret, pay for their reports, decide by them", SELF_PLAY, random=12.0,
+     oracle=18.833333333333332,
+     source="exact: random, a coin and half of the efforts; oracle, the best offer of the menu for "
+     "a principal who knows the analysts, who reply best to it", seats=3)
 _add("societies.sanctioned_dilemma", "mixed",
      "a dilemma among strangers, with partner choice, reputation and punishment as mechanisms",
      SELF_PLAY, random=0.0, oracle=15.0,

@@ -93,6 +93,27 @@ class MemoryOne(IteratedStrategy):
         return share
 
 
+def drawn_memory_one(number: str) -> MemoryOne:
+    """Return a memory-one player whose five probabilities were drawn at random, by its number.
+
+    Args:
+        number: of the player, whose probabilities are even in 0..1 (Weis et al., arXiv
+            2602.16301); or NUMBER/SHAPE, for Beta(SHAPE, SHAPE): below 1 players are more decided.
+
+    >>> drawn_memory_one("7").vector() == drawn_memory_one("7").vector()
+    True
+    >>> [round(p) for p in drawn_memory_one("7/0.01").vector()]
+    [1, 0, 0, 1]
+    """
+    which, _, shape = number.partition("/")
+    if not which.isdigit() or float(shape or 1) <= 0:
+        raise ValueError(number)
+    a = float(shape or 1)
+    first, *vector = np.random.default_rng(int(which)).beta(a, a, size=5)
+    cc, cd, dc, dd = map(float, vector)
+    return MemoryOne(f"memory_one:{number}", float(first), (cc, cd, dc, dd))
+
+
 def generosity(r: float, s: float, t: float, p: float) -> float:
     """Return how often generous tit-for-tat forgives: min(1 - (T-R)/(R-S), (R-P)/(T-P)).
 

@@ -87,10 +87,12 @@ _EXACT = (
     "exact expectation over seats and company: 0 random play in the focal seats, 1 a best response "
     "to each company"
 )
+_ITERATED = "coevo/iterated_game-v0"
 _EXACT_JOINT = (
     "exact expectation over seats and company: 0 random play in the focal seats, 1 best responses "
     "to random play in all focal seats at once"
 )
+_ROUNDS = "exact by recursion over all histories: 0 random play, 1 the best reply to who came"
 _KUHN3 = {"game": "kuhn_poker(players=3)"}
 
 SCENARIOS = {
@@ -144,6 +146,106 @@ SCENARIOS = {
             refs_source=_EXACT_JOINT,
             tags=("competition", "more players"),
             summary="three at the poker table, one of them random or never betting",
+        ),
+        Scenario(
+            name="dilemma_unknown",
+            env_id=_ITERATED,
+            env_options={"rounds": 5},
+            background={ANY: ("always_c", "always_d", "tft", "grim")},
+            refs=References(11.1953125, 16.0),
+            refs_source=_ROUNDS,
+            tags=("reciprocity", "exploiting the weak"),
+            summary="a dilemma with a stranger: kind, unkind, or one who answers",
+        ),
+        Scenario(
+            name="dilemma_reciprocators",
+            env_id=_ITERATED,
+            env_options={"rounds": 5},
+            background={ANY: ("tft", "gtft", "grim", "wsls")},
+            refs=References(12.653645833333334, 17.0),
+            refs_source=_ROUNDS,
+            tags=("reciprocity", "forgiveness"),
+            summary="a dilemma with one who answers in kind, sooner or later",
+        ),
+        Scenario(
+            name="dilemma_extortion",
+            env_id=_ITERATED,
+            env_options={"rounds": 5},
+            background={ANY: ("extort2", "extort3", "extort4")},
+            refs=References(11.957554167948773, 13.556725079579211),
+            refs_source=_ROUNDS,
+            tags=("extortion",),
+            summary="a dilemma with an extorter: who gives in is paid better than who does not",
+        ),
+        Scenario(
+            name="dilemma_memory_one",
+            env_id=_ITERATED,
+            env_options={"rounds": 5},
+            background={ANY: tuple(f"memory_one:{n}" for n in range(100, 116))},
+            refs=References(11.33148393973668, 15.941233376384645),
+            refs_source=_ROUNDS,
+            tags=("inference",),
+            summary="a dilemma with a player whose memory of one round was drawn at random",
+        ),
+        Scenario(
+            name="chicken_hawks",
+            env_id=_ITERATED,
+            env_options={"rounds": 5, "game": "chicken"},
+            background={ANY: ("always_d", "alternator", "grim")},
+            refs=References(10.791666666666666, 14.0),
+            refs_source=_ROUNDS,
+            tags=("yielding",),
+            summary="a game of chicken with one who drives on, now or later",
+        ),
+        Scenario(
+            name="stag_hunt_partners",
+            env_id=_ITERATED,
+            env_options={"rounds": 5, "game": "stag_hunt_risky"},
+            background={ANY: ("always_c", "tft", "always_d", "suspicious_tft")},
+            refs=References(11.25, 16.5),
+            refs_source=_ROUNDS,
+            tags=("trust", "coordination"),
+            summary="a stag hunt with a partner who comes, who never comes, or who follows",
+        ),
+        Scenario(
+            name="narrated_strangers",
+            env_id="coevo/narrated_dilemma-v0",
+            env_options={"game": "prisoners_dilemma"},
+            background={ANY: ("always_c", "always_d", "tft", "grim")},
+            refs=References(11.1953125, 16.0),
+            refs_source=_ROUNDS,
+            tags=("reciprocity", "framing"),
+            summary="the dilemma with a stranger, told as one of three stories",
+        ),
+        Scenario(
+            name="fishery_newcomer",
+            env_id="coevo/fishery-v0",
+            background={ANY: ("expert",)},
+            tags=("restraint", "newcomer"),
+            summary="one fisher among four who take what lasts and no more",
+        ),
+        Scenario(
+            name="fishery_greedy_guest",
+            env_id="coevo/fishery-v0",
+            focal_seats=4,
+            background={ANY: ("random",)},
+            tags=("restraint", "tolerance"),
+            summary="four fishers and one who takes any amount (GovSim's newcomer, at random)",
+        ),
+        Scenario(
+            name="commons_believers",
+            env_id="coevo/commons_norms-v0",
+            env_options={"society": "selfish"},
+            background={ANY: ("norm_follower",)},
+            tags=("norms", "leading by example"),
+            summary="one villager among three who hold three days right and imitate success",
+        ),
+        Scenario(
+            name="split_strangers",
+            env_id="coevo/trust_and_split-v0",
+            background={ANY: ("greedy", "welfare_max")},
+            tags=("reciprocity", "talk"),
+            summary="coins to split with one who takes all, or one who is fair",
         ),
     )
 }

@@ -62,11 +62,11 @@ class NarratedDilemma(RepeatedGame[NarratedDilemmaConfig]):
     seats = ("player_0", "player_1")
 
     def __init__(self, config: NarratedDilemmaConfig) -> None:
-        self.told = _told(config)
-        self.scene = self.told[0]
+        self.scenes = _scenes(config)
+        self.scene = self.scenes[0]
         self.order = dict.fromkeys(self.seats, (0, 1))
         super().__init__(config)
-        ranges = [TABLES[STORIES[name].game].range for name in self.told]
+        ranges = [TABLES[STORIES[name].game].range for name in self.scenes]
         low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
         self.payoff_range = (config.rounds * low, config.rounds * high)
 
@@ -86,7 +86,7 @@ class NarratedDilemma(RepeatedGame[NarratedDilemmaConfig]):
         return [self.story.choices[action] for action in self.order[seat]]
 
     def new_game(self, rng: np.random.Generator) -> None:
-        self.scene = self.told[int(rng.integers(len(self.told)))]
+        self.scene = self.scenes[int(rng.integers(len(self.scenes)))]
         self.order = {seat: _either_way(rng) for seat in self.seats}
         self.history: list[tuple[int, int]] = []
 
@@ -224,7 +224,7 @@ class NarratedDilemma(RepeatedGame[NarratedDilemmaConfig]):
         return "\n".join([*lines, f"{self.round} of {self.rounds} rounds played"])
 
 
-def _told(config: NarratedDilemmaConfig) -> list[str]:
+def _scenes(config: NarratedDilemmaConfig) -> list[str]:
     """Return the names of the stories that an episode may tell."""
     table = config.game and GAMES[config.game]
     named = [name for name, story in STORIES.items() if table in (None, story.game)]

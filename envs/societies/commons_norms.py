@@ -217,9 +217,9 @@ class CommonsNorms(Society[CommonsNormsConfig]):
 
     def situation(self, seat: str) -> str:
         moves = f"Legal moves: {', '.join(map(answer, self.moves_of(seat)))}"
-        return f"{self._told(seat)} {moves}"
+        return f"{self._question(seat)} {moves}"
 
-    def _told(self, seat: str) -> str:
+    def _question(self, seat: str) -> str:
         if self.phase == "fish":
             season = f"Season {self.round + 1} of {self.config.seasons}."
             news = " ".join(self.news[seat]) if self.round else ""

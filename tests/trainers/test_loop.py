@@ -10,9 +10,9 @@ import torch
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.population import FrozenOpponent, PastSelves
 from coevo.agents.sampling import SamplingConfig
-from coevo.benchmarks.reproductions.claims.paired_corridor import Corridors
 from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import ConfigError, DataError
+from coevo.envs.games.corridors import Corridors
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.collect.collector import Collector

@@ -1,23 +1,24 @@
 """Mixed pool: learners meet one another and players that never learn, and are not told which.
 
 Half of the episodes are played against other learners, half against memory-one players of the
-repeated prisoner's dilemma. Whoever does not know whom it meets must find out from what is played,
-and answer it; learners that answer so can be led, and by the paper lead one another, to cooperate.
-Independent actor-critic: no learner looks into another, and none learns faster.
+repeated prisoner's dilemma, whose five probabilities were drawn at random, evenly in 0..1: one of
+64 for each episode. Whoever does not know whom it meets must find out from what is played, and
+answer it; learners that answer so can be extorted, and by the paper extort one another into
+cooperation. Independent actor-critic: no learner looks into another, and none learns faster.
 
-Ours: the source draws memory-one players at random, five probabilities each; these are strategies
-by name, those that answer a defection and one that always defects. With players that are better
-exploited among them (always_c, wsls) cooperation was left to chance. The source trains sequence
-models, which recall the whole episode; what a policy of ours recalls is a matter of the environment
-(`env_options.memory`). Left out: the paper's planning with a model of the sequence (PPI). Variants:
-`learners_only`, the paper's control, and `members_only`; `prioritised`, ours, draws opponents that
-are hard to beat more often.
+Ours: 64 players stand for all. The source trains sequence models, which recall the whole episode;
+what a policy of ours recalls is a matter of the environment (`env_options.memory`). Left out: the
+paper's planning with a model of the sequence (PPI). Variants: `learners_only`, the paper's control,
+and `members_only`; `decided`, players from Beta(0.1, 0.1), whom it pays more to tell apart;
+`strategies`, four by name that answer a defection or always defect; `prioritised`, ours, draws
+opponents that are hard to beat more often.
 """
 
 from coevo.trainers import parts as p
 
 PAPER = "paper, A2C"
-PLAYERS = ("always_d", "tft", "gtft", "grim")
+PLAYERS = tuple(f"memory_one:{number}" for number in range(64))
+DECIDED = tuple(f"{name}/0.1" for name in PLAYERS)
 
 ALGORITHM = p.Algorithm(
     name="mixed_pool",
@@ -42,7 +43,7 @@ ALGORITHM = p.Algorithm(
     optim=p.OptimConfig(lr=1e-3, grad_norm=1.0),
     published={
         "population.latest": p.Published(0.5, PAPER),
-        "population.members": p.Published("random memory-one players", PAPER, "see the header"),
+        "population.members": p.Published("drawn anew for each episode", PAPER, "64 of them"),
         "collect.episodes": p.Published(4096, PAPER, p.CHEAP),
         "advantage.credit.gamma": p.Published(0.99, PAPER),
         "advantage.credit.lam": p.Published(1.0, PAPER),
@@ -53,6 +54,8 @@ ALGORITHM = p.Algorithm(
     variants={
         "learners_only": {"population.latest": 1.0},
         "members_only": {"population.latest": 0.0},
+        "decided": {"population.members": DECIDED},
+        "strategies": {"population.members": ("always_d", "tft", "gtft", "grim")},
         "prioritised": {"population.draw": p.Prioritised()},
     },
 )

@@ -21,7 +21,7 @@ ALGORITHM = p.Algorithm(
     paper="Dennis et al. 2020, PAIRED, arXiv 2012.02096",
     formula=r"R_\designer = \max(\max_i U(\text{antagonist}_i) - \mean_j "
     r"U(\text{protagonist}_j), 0)",
-    status="toy",
+    status="table",
     shows="the unsolvable level is left alone; no transfer, and random levels teach sooner",
     reproductions=("paired_corridor",),
     population=p.ByRole(),

@@ -1,67 +1,33 @@
 """PAIRED: a designer that earns regret leaves the unsolvable level, a minimax one builds it."""
 
 import json
-from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any
 
-import numpy as np
 import torch
 
 from coevo.agents.table import TabularPolicy
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import QUICKLY, Arm, Trained, World
-from coevo.benchmarks.reproductions.worlds import Micro, numbered, world
-from coevo.envs.core.protocol import All, One, Pay, Protocol
-from coevo.envs.core.task import NoArguments
+from coevo.envs import make
 from coevo.trainers.loop import UpdateResult
 from coevo.trainers.run import Run
 
-DESIGNER = "designer_0"
-WALKERS = ("protagonist_0", "protagonist_1", "antagonist_0", "antagonist_1")
-LEVELS, WAYS = 10, 3
-WAY = [(2 * door + 1) % WAYS for door in range(LEVELS + 1)]
-
-
-class Corridors(Micro[NoArguments]):
-    """One level, which all walkers walk at once."""
-
-    env_id = "coevo/corridors-v0"
-    seats = (DESIGNER, *WALKERS)
-    payoff_range = (0.0, 1.0)
-    about = "A designer chooses a corridor, walkers look for its doors."
-
-    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
-        levels = [str(level) for level in range(1, LEVELS + 2)]
-        self.level = int((yield One(DESIGNER, terse="Which level?", moves=levels)))
-        walking: Sequence[str] = WALKERS
-        for door in range(min(self.level, LEVELS)):
-            moves = yield All(walking, terse=f"door {door}", moves=numbered(WAYS))
-            walking = [seat for seat in walking if int(moves[seat]) == WAY[door]]
-            if not walking:
-                return
-        if self.level <= LEVELS:  # behind the last door of the other level is a wall
-            yield Pay(dict.fromkeys(walking, 1.0))
-
-    def outcome(self) -> dict[str, float]:
-        return {"unsolvable": float(self.level > LEVELS), "level": float(self.level)}
-
-
-raw_env, env = world(Corridors, "corridors of doors", kind="mixed", seats=5)
+ENV, LEVELS, WAYS = "coevo/corridors-v0", 10, 3
 
 
 @torch.no_grad()
 def _solved(run: Run, done: UpdateResult) -> float:
     walker = run.learners["protagonist"].agent
     assert isinstance(walker, TabularPolicy)  # a run of tables
-    rows = {json.loads(key)[0][-1]: row for key, row in walker.rows.of.items()}
+    rows = {json.loads(key)[0][-1].partition(".")[0]: row for key, row in walker.rows.of.items()}
+    task = make(ENV).task
     through, count = 1.0, 0
-    for door in range(LEVELS):
-        row = rows.get(f"door {door}")
+    for door in range(1, LEVELS + 1):
+        row = rows.get(f"Door {door}")
         odds = 1 / WAYS
         if row is not None:
             logits_A = walker.model(torch.tensor([row]))[0, :WAYS]
-            odds = float(logits_A.softmax(-1)[WAY[door]])
+            odds = float(logits_A.softmax(-1)[int(task.way(door)) - 1])
         through *= odds
         count += through > 0.5
     return float(count)
@@ -83,11 +49,11 @@ CLAIM = Claim(
     source="""Dennis et al. 2020, PAIRED, arXiv 2012.02096 (regret, minimax, domain randomisation);
         references: what each designer's reward is highest for""",
     minutes=6.0,
-    on="toy",
-    setting="""Corridors of 1 to 10 doors: at each of them one of three ways leads on, and a wrong
-        one ends the walk; a walker that gets through earns 1. An eleventh level has no way out. A
-        designer chooses the level, two protagonists and two antagonists walk it; each role has a
-        table, and a walker sees how far it has come. `paired` and its variants `minimax` and
+    on="table",
+    setting="""`coevo/corridors-v0`, 1 to 10 doors: at each of them one of three ways leads on, and
+        a wrong one ends the walk; a walker that gets through earns 1. An eleventh level has no way
+        out. A designer chooses the level, two protagonists and two antagonists walk it; each role
+        has a table, and a walker sees how far it has come. `paired` and its variants `minimax` and
         `random` (levels drawn alike): 32 levels an update, 150 updates.""",
     measured="""How often the designer chooses the unsolvable level in the last 25 updates; in how
         many of the ten corridors the protagonist gets through more often than not, at the end and
@@ -98,7 +64,7 @@ CLAIM = Claim(
         designer that has given the level up (below 1/11, the share of chance) from one that does
         nothing else (above 0.9); they were set before.""",
     note="levels drawn alike teach these doors sooner; no gain in transfer is shown",
-    world=World(Corridors.env_id, 150, watch=_solved),
+    world=World(ENV, 150, watch=_solved),
     changes={**QUICKLY, "collect.episodes": 32, "optim.lr": 0.2, "optim.grad_norm": 10.0},
     arms={
         "paired": Arm("paired"),

@@ -3,13 +3,15 @@
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from coevo.agents.agent import Agent
 from coevo.agents.load import load_agent
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import Arm, Trained, World, sized
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 
-ENV, GAME, EPISODES = "coevo/iterated_game-v0", {"rounds": 5}, 200
+ENV, GAME, EPISODES, OTHERS = "coevo/iterated_game-v0", {"rounds": 5}, 200, 32
 
 
 def _measure(end: Trained) -> dict[str, float]:
@@ -22,7 +24,26 @@ def _measure(end: Trained) -> dict[str, float]:
         options: dict[str, Any] = {"prompt_style": "terse", **GAME}
         played = rollout(ENV, specs, players, options)
         found[name] = fmean(e.outcome["cooperation/player_0"] for e in played)
-    return found
+    return found | _extortion(players)
+
+
+def _extortion(players: dict[str, Agent]) -> dict[str, float]:
+    """Return what the first learner earns over held-out memory-one players, and how they compare.
+
+    Who extorts earns more than the other, and all the more the more the other earns: the slope of
+    its payoffs over those of the others is above 0.
+    """
+    held_out = [f"memory_one:{number}" for number in range(1000, 1000 + OTHERS)]
+    own, other = [], []
+    for place, name in enumerate(held_out):
+        known = {**players, name: load_agent(name)}
+        seated = {"player_0": "policy_0", "player_1": name}
+        specs = [EpisodeSpec(95_000 + 8 * place + k, seated) for k in range(8)]
+        played = rollout(ENV, specs, known, {"prompt_style": "terse", **GAME})
+        own.append(fmean(e.outcome["mean_payoff/player_0"] for e in played))
+        other.append(fmean(e.outcome["mean_payoff/player_1"] for e in played))
+    slope = np.polyfit(other, own, 1)[0]
+    return {"surplus": fmean(own) - fmean(other), "slope": float(slope)}
 
 
 CLAIM = Claim(
