@@ -9,6 +9,7 @@ from coevo.agents.agent import Agent, Reply, Request
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.errors import CoevoError
 from coevo.envs.core.parsing import answer, normalise, parse_move
+from coevo.envs.core.quoting import visible
 
 
 class HumanLeft(CoevoError):
@@ -39,7 +40,8 @@ class HumanAgent(Agent):
 
     def _ask(self, request: Request) -> str:
         legal = request.info["legal_actions"]
-        self._write(f"\n--- {request.seat} ---\n{latest(request.chat)}\n{menu(legal)}")
+        asked = f"\n--- {request.seat} ---\n{latest(request.chat)}\n{menu(legal)}"
+        self._write(visible(asked))  # what others said cannot steer the terminal
         while True:
             try:
                 line = self._read("your move: " if legal else "your text: ")

@@ -20,7 +20,6 @@ from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.quoting import visible
 
 
 def run(args: Play) -> int:
@@ -62,7 +61,7 @@ def _check(agent: Agent, person_seat: str, table: Table) -> None:
 
 
 def _write(text: str) -> None:
-    sys.stdout.write(visible(text))
+    sys.stdout.write(text)
     sys.stdout.flush()
 
 

@@ -12,6 +12,7 @@ from rich.table import Column
 
 from coevo.commands.screen import Screen, share
 from coevo.envs.core.errors import CoevoError
+from coevo.envs.core.quoting import visible
 
 INTERRUPTED = 130
 LINE_EVERY = 5.0
@@ -42,7 +43,7 @@ class Bar:
         self._bar.stop()
 
     def show(self, done: float, words: str) -> None:
-        self._bar.update(self._task, completed=done, description=escape(words))
+        self._bar.update(self._task, completed=done, description=escape(visible(words)))
         if self.quiet or self.screen.is_terminal:
             return
         now = time.monotonic()

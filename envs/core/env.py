@@ -31,7 +31,7 @@ from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.hashing import sealed
 from coevo.envs.core.illegal import Risk, rest_of
-from coevo.envs.core.parsing import Miss, Parse, Status, answer, unread
+from coevo.envs.core.parsing import Miss, Parse, answer, unread
 from coevo.envs.core.picture import picture
 from coevo.envs.core.quoting import encodable, visible
 from coevo.envs.core.rewards import Rewards
@@ -211,8 +211,8 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         self._infos = {}
         self._cumulative_rewards[agent] = 0.0
         turn, parse = self._taken(agent, action)
-        if parse.status is Status.LEGAL:
-            self._accept(agent, str(parse.move), turn)
+        if turn.move is not None:
+            self._accept(agent, turn.move, turn)
         else:
             self._reject(agent, parse, turn)
         self._settle(turn)
@@ -227,7 +227,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
             agent,
             Span(log, self._starts[agent], len(log)),
             action,
-            parse.move,
+            parse.move if parse.ok or not self._attempts_left else None,
             parse.status,
             None if legal is None else tuple(legal),
             round=self._cycles,
@@ -248,7 +248,9 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
             return self.task.read(agent, action)
         said = rule(action, legal)
         found = self.task.read(agent, said or action)
-        return found if said or not found.ok else unread(Miss.FORM)
+        if said or not found.ok:
+            return found
+        return unread(Miss.FORM)._replace(move=self.task.read(agent, "").move)
 
     def abandon(self, reason: str) -> None:
         """End the episode because an agent cannot answer; its value is unknown."""
@@ -296,23 +298,24 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
             self._cycles += 1
             self._open_round()
 
+    @property
+    def _attempts_left(self) -> int:
+        """How often the seat that is asked now may try again."""
+        return self.illegal.retries - self._round.attempts
+
     def _reject(self, agent: str, parse: Parse, turn: Turn) -> None:
-        """Do what the task or the illegal-move policy says about a reply without a legal move."""
-        if self.task.default_move is not None:
-            turn.move = self.task.default_move
-        elif self._round.attempts < self.illegal.retries:
+        """Do what the illegal-move policy says about a reply without a move."""
+        if self._attempts_left:
             self._round.attempts += 1
             self._correct(agent, parse)
-            return
         elif self.illegal.then == "forfeit":
             self._round.forfeit(agent, parse.detail)
             self._go_on(turn)
-            return
         else:
             turn.pay("illegal", self._penalties([agent]))
             legal = self.task.legal(agent) or ("",)
             turn.move = str(legal[int(self.np_random.integers(len(legal)))])
-        self._accept(agent, turn.move, turn)
+            self._accept(agent, turn.move, turn)
 
     def _penalties(self, seats: Iterable[str]) -> dict[str, float]:
         """Return what every seat is given for the illegal moves of some in a round."""
@@ -324,12 +327,17 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         return self.illegal.rewards(tuple(self.possible_agents), lost)
 
     def _correct(self, agent: str, parse: Parse) -> None:
-        legal = list(map(answer, self.task.legal(agent) or ()))
-        moves = ", ".join(legal if len(legal) <= SHOWN else [*legal[: SHOWN - 1], "...", legal[-1]])
-        text = f"That was not accepted: {encodable(parse.detail)}."
-        if legal:
-            text = with_format(f"{text}\nLegal moves: {moves}", self.illegal.reading)
-        self._logs[agent].append({"role": "user", "content": text})
+        """Ask once more, with the reason; in terse style that is a whole prompt again."""
+        log, why = self._logs[agent], f"That was not accepted: {encodable(parse.detail)}."
+        if self.prompt_style == "terse":
+            self._starts[agent] = len(log)
+            text = f"{why} {self.task.terse(agent)}"
+        elif legal := list(map(answer, self.task.legal(agent) or ())):
+            shown = legal if len(legal) <= SHOWN else [*legal[: SHOWN - 1], "...", legal[-1]]
+            text = with_format(f"{why}\nLegal moves: {', '.join(shown)}", self.illegal.reading)
+        else:
+            text = f"{why} {self.task.form(agent)}".rstrip()
+        log.append({"role": "user", "content": text})
 
     def _open_round(self) -> None:
         movers = tuple(self.task.to_move())

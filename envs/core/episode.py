@@ -62,9 +62,10 @@ class Turn:
     text: str
     """The reply, word for word."""
     move: str | None
-    """The move that was played: parsed from the text, or drawn by the illegal-move policy."""
+    """The move that was played: parsed from the text, or drawn by the illegal-move policy; None
+    where the seat was asked again, or gave up."""
     status: Status
-    """Whether the reply was a legal move."""
+    """Whether the reply was a legal move, or said what was asked for."""
     legal: tuple[str, ...] | None
     """The moves that were legal; None where any text is."""
     rewards: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -174,7 +175,7 @@ class Episode:
 
     def unread_replies(self) -> dict[str, int]:
         """Count every agent's replies of which nothing was read: no move, answer or verdict."""
-        return self._count(lambda t: t.status is Status.UNPARSABLE or "unread" in t.notes)
+        return self._count(lambda t: t.status is Status.UNPARSABLE)
 
     def near_misses(self) -> dict[str, int]:
         """Count every agent's replies that came close to a legal move and were not read."""

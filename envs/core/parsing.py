@@ -102,7 +102,8 @@ class Parse(NamedTuple):
     """The move read from one reply."""
 
     move: str | None
-    """The legal move in its canonical spelling; None when there is none."""
+    """The legal move in its canonical spelling. Of a reply that is not read, the move that is made
+    where no attempt is left; None leaves that to the illegal-move policy."""
     status: Status
     detail: str = ""
     """For the agent and for the log: what was found and what was expected."""
@@ -118,6 +119,25 @@ class Parse(NamedTuple):
 def unread(miss: Miss) -> Parse:
     """Return how a reply without a mark is read."""
     return Parse(None, Status.UNPARSABLE, WHY.get(miss, NO_MARK), miss)
+
+
+def missing(text: str, what: str) -> Parse:
+    """Return how a reply is read in which the thing that was asked for is not.
+
+    >>> missing("<think>4", "final answer").detail, missing("Hm.", "final answer").detail
+    ('the reply ended before its thoughts did', 'no final answer was found in the reply')
+    """
+    silent = _silence(text)
+    if silent is not None:
+        return unread(silent)
+    return Parse(None, Status.UNPARSABLE, f"no {what} was found in the reply")
+
+
+def _silence(text: str) -> Miss | None:
+    """Return why nothing of a reply is read; None where something is."""
+    if heard(text).strip():
+        return None
+    return Miss.UNCLOSED if _OPENED.search(text) and not _CLOSED.search(text) else Miss.EMPTY
 
 
 def answer(move: str) -> str:
@@ -232,11 +252,8 @@ def parse_move(text: str, legal: Sequence[str] | None, tags: Sequence[str] = TAG
     bare = text.strip()
     if bare[:1] == "[" and bare[-1:] == "]" and bare[1:-1] in legal:
         return _played(bare[1:-1])
-    said = heard(text)
-    if not said.strip():
-        unclosed = _OPENED.search(text) and not _CLOSED.search(text)
-        return unread(Miss.UNCLOSED if unclosed else Miss.EMPTY)
-    return _Reader(said, legal, tags).read()
+    silent = _silence(text)
+    return unread(silent) if silent else _Reader(heard(text), legal, tags).read()
 
 
 @functools.lru_cache(maxsize=1024)

@@ -54,7 +54,13 @@ class Ask:
     moves: Sequence[str] | Callable[[str], Sequence[str]] | None = None
     """Legal moves, or a function from the seat to them; None where any text is legal."""
     read: Callable[[str], str | Parse] | None = None
-    """Makes a move of a whole reply; None for the rule of all tasks (docs/replies.md)."""
+    """Makes a move of a whole reply, or says why it cannot; None for the rule of all tasks
+    (docs/replies.md)."""
+    form: Words = ""
+    """How to reply where any text is legal; repeated to a seat whose reply was not read."""
+    otherwise: str | None = None
+    """Move of a reply that is not read, where no attempt is left; None leaves it to the
+    illegal-move policy."""
     expert: Callable[[str, float], Replies] | None = None
     """Function from the seat and a skill to what an expert might reply: see `Task.expert`."""
 
@@ -152,10 +158,14 @@ class ProtocolTask(Task[C]):
         return moves(seat) if callable(moves) else moves
 
     def read(self, seat: str, text: str) -> Parse:
-        if self.asked.read is None:
-            return parse_move(text, self.legal(seat))
-        found = self.asked.read(text)
-        return Parse(found, Status.LEGAL) if isinstance(found, str) else found
+        asked = self.asked
+        found = asked.read(text) if asked.read else parse_move(text, self.legal(seat))
+        if isinstance(found, str):
+            return Parse(found, Status.LEGAL)
+        return found if found.ok else found._replace(move=asked.otherwise)
+
+    def form(self, seat: str) -> str:
+        return _said(self.asked.form, seat)
 
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)

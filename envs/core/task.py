@@ -97,9 +97,6 @@ class Task(ABC, Generic[C]):
     make anew."""
     draws: bool = True
     """Whether it draws from the generator of `reset`; one that does not is given none."""
-    default_move: str | None = None
-    """Legal move that is played for a reply that gives none; None leaves that to the illegal-move
-    policy."""
     task_id: str | None = None
     """Name of the initial state or question, set by `reset`; None where the seed says it all. It
     stands in the record; seats see a hash of it."""
@@ -158,8 +155,16 @@ class Task(ABC, Generic[C]):
         """Return the whole state as an onlooker sees it; never empty, as it is `env.state()`."""
 
     def read(self, seat: str, text: str) -> Parse:
-        """Return the move in a reply; what is not legal goes to the illegal-move policy."""
+        """Return the move in a reply, or why there is none.
+
+        A reply that is not legal is asked for again, with the reason, as often as the illegal-move
+        policy says. Then the `move` of the parse is made where it has one; else the policy decides.
+        """
         return parse_move(text, self.legal(seat))
+
+    def form(self, seat: str) -> str:
+        """Return how this seat has to reply where any text is legal, for its second attempt."""
+        return ""
 
     def describe(self, seat: str, turn: Turn) -> None:
         """Note on a turn what its reply is, before it is carried out.

@@ -18,7 +18,7 @@ from pydantic import Field
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.parsing import Parse, Status, marks, normalise, parse_move, spoken
+from coevo.envs.core.parsing import marks, normalise, spoken
 from coevo.envs.core.protocol import All, One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.quoting import quote_line, visible
 
@@ -40,8 +40,8 @@ class RoundsConfig:
     messages: Annotated[bool, Field(strict=True)] = False
     """Whether each seat sends one message before the choice."""
     unparsable: str | Annotated[int, whole()] | None = None
-    """Legal choice that is played for a reply that gives none, instead of what the illegal-move
-    policy does; the reply still counts as an illegal one. None for the policy."""
+    """Legal choice of a seat that gives none, second attempts included, instead of what the
+    illegal-move policy does; its replies still count as illegal ones. None for the policy."""
 
 
 C = TypeVar("C", bound=RoundsConfig)
@@ -54,8 +54,8 @@ class RepeatedGame(ProtocolTask[C]):
         super().__init__(config)
         self.rounds, self.messages = config.rounds, config.messages
         self.simultaneous = not self.messages
-        if config.unparsable is not None:
-            self.default_move = self._choice_of_all(str(config.unparsable))
+        given = config.unparsable
+        self.otherwise = None if given is None else self._choice_of_all(str(given))
 
     # ---- What a subclass says -----------------------------------------------------------------
 
@@ -89,9 +89,11 @@ class RepeatedGame(ProtocolTask[C]):
             self.said: dict[str, str] = {}
             for i in range(len(self.seats) if self.messages else 0):
                 speaker = self.seats[(self.starter + self.round + i) % len(self.seats)]
-                self.said[speaker] = yield One(speaker, phase="message")
+                self.said[speaker] = yield One(speaker, phase="message", read=message)
             yield from self.before_choice()
-            choices = yield All(self.seats, phase="choice", moves=self.choices)
+            choices = yield All(
+                self.seats, phase="choice", moves=self.choices, otherwise=self.otherwise
+            )
             yield Pay(self.resolve(choices))
             self.round += 1
 
@@ -107,11 +109,6 @@ class RepeatedGame(ProtocolTask[C]):
         return [a for a in self.seats if a != seat]
 
     # ---- Replies ------------------------------------------------------------------------------
-
-    def read(self, seat: str, text: str) -> Parse:
-        if self.phase == "message":
-            return Parse(message(text), Status.LEGAL)
-        return parse_move(text, self.moves_of(seat))
 
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)

@@ -14,8 +14,8 @@ References    random 0.1 (one digit in ten), oracle 1
 With rounds=1 nobody sees anything: a pool of independent votes, as RLCCF and TTRL take it.
 The synchronous debate of Du et al. (arXiv 2305.14325), with the options of MARTI. The order in
 which others are quoted is drawn anew for every reader; they are not named, so that nobody is
-believed for a name. A tie of the vote goes to the answer of the seat that comes first. A reply
-without an answer is a vote for nothing: it earns its author nothing and costs the others nothing.
+believed for a name. A tie of the vote goes to the answer of the seat that comes first. Who gives no
+answer when asked again votes for nothing: that earns nothing, and costs the others nothing.
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ class Debate(QuestionTask[DebateConfig]):
         self._rounds: list[dict[str, Turn]] = []
         self._quotes: dict[str, list[Turn]] = {}
         for _ in range(self.rounds):
-            yield All(self.seats, read=lambda text: self.final(text) or "")
-            self._rounds.append({turn.agent: turn for turn in self.turns[-self.size :]})
+            before = len(self.turns)
+            yield All(self.seats, read=self.final, form=ANSWER_FORM, otherwise="")
+            self._rounds.append({turn.agent: turn for turn in self.turns[before:]})
             if len(self._rounds) < self.rounds:
                 self._quotes = {seat: self._dealt(seat, rng) for seat in self.seats}
         if self.config.pay == "own":
@@ -88,8 +89,6 @@ class Debate(QuestionTask[DebateConfig]):
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
         self.note_answer(turn)
-        if turn.answer is None:
-            self.note_unread(turn)
         self.note_foreign(turn, "answer")
 
     def expert(self, seat: str, skill: float) -> Replies:
@@ -141,7 +140,7 @@ class Debate(QuestionTask[DebateConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        asked = f"Question: {self.question.in_full}"
+        asked = self.question.in_full
         if not self._rounds:
             return asked
         parts = [
@@ -153,7 +152,7 @@ class Debate(QuestionTask[DebateConfig]):
         return f"{told}\n\n{again}" if told else again
 
     def terse(self, seat: str) -> str:
-        asked = self.question.question
+        asked = self.question.in_short
         if not self._rounds:
             return f"Debate: {asked} Reply [answer]."
         own = shown(self._rounds[-1][seat].answer)

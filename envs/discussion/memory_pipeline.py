@@ -30,7 +30,7 @@ import numpy as np
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import answer, heard
+from coevo.envs.core.parsing import Parse, answer, heard, missing
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.quoting import quote, quote_line
 from coevo.envs.core.task import Replies
@@ -59,6 +59,12 @@ FILLERS = (
 )
 _LINE = re.compile(r"^\W{0,4}(\w{1,20})\s*[=:]\s*(\w{1,20})\W{0,4}$", re.MULTILINE)
 _EVIDENCE = re.compile(r"evidence\W{1,4}((?:\d{1,3}[\s,]{0,3}(?:and )?){1,20})", re.IGNORECASE)
+
+_FORMS = {
+    EXTRACTOR: "Name sentences by their numbers, with commas between them, in square brackets.",
+    PROFILER: "Write one line for each fact, such as: age = 30.",
+    ANSWERER: "End your reply with the answer, one word, in square brackets.",
+}
 
 
 @config
@@ -98,14 +104,25 @@ class MemoryPipeline(ProtocolTask[MemoryPipelineConfig]):
         self.written = ""
         self.local: dict[str, float] = {}
         self.given: str | None = None
-        said = yield One(EXTRACTOR, read=lambda text: final_answer(text) or "")
+        said = yield self._asked(EXTRACTOR)
         self.picked = _numbers(said, len(self.dialogue))[: self.config.budget]
-        self.written = yield One(PROFILER, read=lambda text: heard(text).strip())
+        self.written = yield self._asked(PROFILER)
         self.profile = _LINE.findall(self.written)[: len(self.names)]
-        yield One(ANSWERER, read=lambda text: heard(text).strip())
+        yield self._asked(ANSWERER)
         self.local = self._local(self.turns[-1])
         yield Pay(self.local, "local")
         yield Pay(dict.fromkeys(self.seats, self.turns[-1].verified or 0.0))
+
+    def _asked(self, seat: str) -> One:
+        """Ask a seat for its work; what is not read is nothing to the next one."""
+
+        def read(text: str) -> str | Parse:
+            if seat == PROFILER:
+                said = heard(text).strip()
+                return said if _LINE.search(said) else missing(text, "line of a profile")
+            return final_answer(text) or missing(text, "answer in square brackets")
+
+        return One(seat, read=read, form=_FORMS[seat], otherwise="")
 
     # ---- What is true, and what each seat's work is worth ----------------------------------
 
@@ -143,13 +160,6 @@ class MemoryPipeline(ProtocolTask[MemoryPipelineConfig]):
             turn.answer = final_answer(turn.text)
             turn.verified = float(turn.answer is not None and agree(turn.answer, self.right))
             self.given = turn.answer
-        unread = {
-            EXTRACTOR: final_answer(turn.text) is None,
-            PROFILER: not _LINE.search(heard(turn.text)),
-            ANSWERER: turn.answer is None,
-        }
-        if unread[seat]:
-            turn.notes["unread"] = True
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
         """Redraw what is asked and, for those who do not read them, sentences that were dropped."""
@@ -170,8 +180,8 @@ class MemoryPipeline(ProtocolTask[MemoryPipelineConfig]):
             best, other = answer(", ".join(map(str, sorted(self.current.values())))), answer("1")
         elif seat == PROFILER:
             known = {f.name: f.value for f in self._kept if f.name}
-            best = "\n".join(f"{n} = {v}" for n, v in known.items()) or "nothing"
             other = "nothing = nothing"
+            best = "\n".join(f"{n} = {v}" for n, v in known.items()) or other
         else:
             return self._answers(skill)
         odds = {best: skill, other: 1 - skill} if best != other else {best: 1.0}

@@ -11,7 +11,7 @@ Options       questions="digits": see coevo.envs.questions; rounds=3
 References    random 0.1 (one digit in ten), oracle 1
 
 The debate of Liang et al. (arXiv 2305.19118): two sides and a moderator who may stop early. A
-judge's reply that neither decides nor continues continues, and is counted as unread.
+judge's reply, asked again, that neither decides nor continues continues, and counts as unread.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import parse_move
+from coevo.envs.core.parsing import Parse, parse_move
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies
 from coevo.envs.discussion.question_env import (
@@ -38,6 +38,7 @@ from coevo.envs.discussion.question_env import (
 
 AFFIRMATIVE, NEGATIVE, JUDGE = "affirmative_0", "negative_0", "judge_0"
 CONTINUE = "continue"
+OTHERWISE = f"Otherwise end your reply with [{CONTINUE}]."
 
 
 @config
@@ -61,7 +62,7 @@ class ModeratedDebate(QuestionTask[ModeratedDebateConfig]):
         for number in range(self.config.rounds):
             self.round = number
             for seat in self.seats:
-                yield One(seat, read=lambda text: self.final(text) or "")
+                yield One(seat, read=self._heard, form=self._form(seat), otherwise="")
                 self.said.append(self.turns[-1])
             if self.said[-1].answer is not None:
                 self.decided = self.said[-1]
@@ -74,15 +75,24 @@ class ModeratedDebate(QuestionTask[ModeratedDebateConfig]):
         """Whether this is the last round."""
         return self.round == self.config.rounds - 1
 
+    def _heard(self, text: str) -> str | Parse:
+        """Read an answer, or that the judge wants another round."""
+        return CONTINUE if self._continues(text) else self.final(text)
+
+    def _continues(self, text: str) -> bool:
+        judges = JUDGE in self.asked.seats and not self.last
+        return judges and parse_move(text, (CONTINUE,)).ok
+
+    def _form(self, seat: str) -> str:
+        return f"{ANSWER_FORM} {OTHERWISE}" if seat == JUDGE and not self.last else ANSWER_FORM
+
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
         turn.round = self.round
-        if seat == JUDGE and not self.last and parse_move(turn.text, (CONTINUE,)).ok:
+        if self._continues(turn.text):
             turn.notes["verdict"] = CONTINUE
             return
         self.note_answer(turn)
-        if turn.answer is None:
-            self.note_unread(turn)
         self.note_foreign(turn, "answer")
 
     def expert(self, seat: str, skill: float) -> Replies:
@@ -99,7 +109,7 @@ class ModeratedDebate(QuestionTask[ModeratedDebateConfig]):
             NEGATIVE: f"Look for what is wrong in the answer of {AFFIRMATIVE} and argue for a "
             f"better one; agree if it is right. {ANSWER_FORM}",
             JUDGE: "Weigh both sides. If you know who is right, end the debate with your answer. "
-            f"{ANSWER_FORM} Otherwise end your reply with [{CONTINUE}].",
+            f"{self._form(JUDGE)}",
         }[seat]
         return (
             f"{AFFIRMATIVE} and {NEGATIVE} debate a question in {most}. After each round {JUDGE} "
@@ -108,7 +118,7 @@ class ModeratedDebate(QuestionTask[ModeratedDebateConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        parts = [] if self.round else [f"Question: {self.question.in_full}"]
+        parts = [] if self.round else [self.question.in_full]
         for turn in self._since(seat):
             parts.append(f"{turn.agent} (answer: {shown(turn.answer)}):\n{quoted(turn)}")
         ask = "Your answer?" if seat != JUDGE else f"Your answer, or [{CONTINUE}]?"
@@ -124,7 +134,7 @@ class ModeratedDebate(QuestionTask[ModeratedDebateConfig]):
         sides = [t for t in self.said if t.agent != JUDGE][-2:]
         heard = " ".join(f"{t.role.capitalize()}: {shown(t.answer)}." for t in sides)
         how = f"[answer] or [{CONTINUE}]" if seat == JUDGE and not self.last else "[answer]"
-        told = f"{self.question.question} {heard}".strip()
+        told = f"{self.question.in_short} {heard}".strip()
         return f"You are {seat}. {told} Reply {how}."
 
     def draw(self) -> str:

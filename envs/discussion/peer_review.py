@@ -7,9 +7,10 @@ Observation   chat: one message per request: the question and, by role, last rou
               every request is all that is seen
 Action        any text. A solution ends in \boxed{answer} or [answer]; an evaluation is free text,
               which may end in <verdict>wrong</verdict> or [wrong]; a score is <score>3</score> or
-              [3], from 1 (a named mistake is fatal) to 3 (fully correct)
+              [3], from 1 (a named mistake is fatal) to 3 (fully correct). An answer or score that
+              is not found in the reply is asked for once more
 Reward        none by the rules; the module `interaction` pays by what the scores say
-Ends          after `rounds` rounds; a score that cannot be read ends nothing
+Ends          after `rounds` rounds; a score that cannot be read, asked again, ends nothing
 Options       num_agents 1 to 16; rounds; references, discussions of the last round that solvers
               see; evaluations per solution; phases solve+evaluate+score, solve+score or
               solve+evaluate; questions, a source of `coevo.envs.questions`
@@ -37,14 +38,15 @@ import numpy as np
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import simultaneous
+from coevo.envs.core.parsing import Parse, Status, spoken
 from coevo.envs.core.protocol import All, Pay, Protocol, Stage
 from coevo.envs.core.task import Replies
 from coevo.envs.discussion.question_env import QuestionConfig, QuestionTask, known
 from coevo.envs.discussion.review_expert import scores, solutions, verdicts
 from coevo.envs.discussion.review_marks import read_score, read_verdict
 from coevo.envs.discussion.review_metrics import review_metrics, solution_of
-from coevo.envs.discussion.review_texts import Discussion, full_prompt, terse_prompt
-from coevo.envs.questions import agree, final_answer
+from coevo.envs.discussion.review_texts import Discussion, form, full_prompt, terse_prompt
+from coevo.envs.questions import agree
 
 _ROLES = {"solve": "solver", "evaluate": "evaluator", "score": "scorer"}
 
@@ -102,25 +104,32 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
 
     def _step(self, role: str) -> Stage[list[int]]:
         """Let every agent say one thing; return the places of their replies."""
-        yield All(self.seats, phase=role)
+        before = len(self.turns)
+        yield All(self.seats, phase=role, form=form(role, self._scored))
         yield Pay(dict.fromkeys(self.seats, 0.0))
-        return list(range(len(self.turns) - len(self.seats), len(self.turns)))
+        last = {turn.agent: i for i, turn in enumerate(self.turns) if i >= before}
+        return [last[seat] for seat in self.seats]
+
+    def read(self, seat: str, text: str) -> Parse:
+        """Read a reply, all of which others may see; what it has to say is asked for again."""
+        said, read = spoken(text).strip(), self._read(text)
+        asked = self.phase != "evaluator" or not self._scored  # else a verdict is no duty
+        return read._replace(move=said) if asked else Parse(said, Status.LEGAL)
+
+    def _read(self, text: str) -> Parse:
+        """Read the answer, the verdict or the score of a reply."""
+        if self.phase == "solver":
+            found = self.final(text)
+            return found if isinstance(found, Parse) else Parse(found, Status.LEGAL)
+        return read_verdict(text) if self.phase == "evaluator" else read_score(text)
 
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
         turn.role, turn.round, turn.about = self.phase, self.round, self._work[seat]
-        said = turn.move or ""
         if turn.role == "solver":
-            turn.answer = final_answer(said, self.question.kind)
-            turn.verified = self.source.grade(self.question, turn.answer)
-            if turn.answer is None:
-                self.note_unread(turn)
+            self.note_answer(turn)
         else:
-            read = read_verdict(said) if turn.role == "evaluator" else read_score(said)
-            turn.answer = read.move
-            asked = turn.role == "scorer" or not self._scored  # else a verdict is no duty
-            if asked and not read.ok:
-                self.note_unread(turn, read)
+            turn.answer = self._read(turn.text).move
 
     # ---- Prompts ---------------------------------------------------------------------------
 
@@ -154,7 +163,8 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
         return Discussion(self.question, (judged,))
 
     def _evaluations(self, solution: int) -> tuple[Turn, ...]:
-        return tuple(t for t in self.turns if t.role == "evaluator" and t.about == solution)
+        every = (t for t in self.turns if t.role == "evaluator" and t.about == solution)
+        return tuple(t for t in every if t.move is not None)
 
     def draw(self) -> str:
         lines = [f"question: {self.question.question} (answer: {self.question.answer})"]

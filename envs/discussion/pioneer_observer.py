@@ -52,8 +52,6 @@ class PioneerObserver(QuestionTask[QuestionConfig]):
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
         self.note_answer(turn)
-        if turn.answer is None and turn.legal is None:
-            self.note_unread(turn)
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return the right answer with probability `skill`, else a guess."""
@@ -67,11 +65,11 @@ class PioneerObserver(QuestionTask[QuestionConfig]):
         return (
             f"{PIONEER} and {OBSERVER} answer the same question, one after the other. Both of you "
             f"earn 1 for each right answer.\nYou are {seat}. {own} Explain your steps briefly."
-            f"{self.form}"
+            f"{self.answer_form}"
         )
 
     def situation(self, seat: str) -> str:
-        asked = f"Question: {self.question.in_full}"
+        asked = self.question.in_full
         if seat == OBSERVER:
             head = f"Answer of {PIONEER} (final answer: {shown(self.said[0] or None)}):"
             asked = f"{asked}\n{head}\n{quoted(self.accepted[0])}\nYour answer?"
@@ -80,7 +78,7 @@ class PioneerObserver(QuestionTask[QuestionConfig]):
     def terse(self, seat: str) -> str:
         seen = f" Pioneer: {shown(self.said[0] or None)}." if seat == OBSERVER else ""
         how = "move" if self.question.choices else "answer"
-        return f"Answer: {self.question.question}{seen} Reply [{how}]."
+        return f"Answer: {self.question.in_short}{seen} Reply [{how}]."
 
     def draw(self) -> str:
         lines = [f"Question: {self.question.question} (answer: {self.question.answer})"]

@@ -12,7 +12,7 @@ import numpy as np
 from coevo.envs.core.config import config
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.parsing import Parse, answer, parse_move
+from coevo.envs.core.parsing import Parse, answer, missing, spoken
 from coevo.envs.core.protocol import One, ProtocolTask
 from coevo.envs.core.quoting import quote, quote_line
 from coevo.envs.core.task import Replies
@@ -71,18 +71,18 @@ class QuestionTask(ProtocolTask[C]):
         self.question = replace(self.question, answer=str(rng.integers(10**6)))
         return True
 
-    def final(self, text: str) -> str | None:
-        """Return the final answer of a reply."""
-        return final_answer(text, self.question.kind)
+    def final(self, text: str) -> str | Parse:
+        """Read the final answer of a reply."""
+        return final_answer(text, self.question.kind) or missing(text, "final answer")
 
     def answering(self, seat: str, phase: str = "") -> One:
         """Ask a seat for an answer: one of the question's choices, any text where it has none."""
         if self.question.choices:
             return One(seat, phase=phase, moves=self.question.choices)
-        return One(seat, phase=phase, read=lambda text: self.final(text) or "")
+        return One(seat, phase=phase, read=self.final, form=ANSWER_FORM, otherwise="")
 
     @property
-    def form(self) -> str:
+    def answer_form(self) -> str:
         """Return how to answer, for the rules; where answers are listed the engine says it."""
         return "" if self.question.choices else f" {ANSWER_FORM}"
 
@@ -102,14 +102,9 @@ class QuestionTask(ProtocolTask[C]):
 
     def note_answer(self, turn: Turn) -> None:
         """Note the answer that a turn gives, and whether it is right."""
-        turn.answer = self.final(turn.text) if turn.legal is None else turn.move
+        listed = turn.legal is not None
+        turn.answer = turn.move if listed else final_answer(turn.text, self.question.kind)
         turn.verified = self.source.grade(self.question, turn.answer)
-
-    def note_unread(self, turn: Turn, read: Parse | None = None) -> None:
-        """Note that a reply does not say what it was asked for, and what it came close to."""
-        turn.notes["unread"] = True
-        if read is not None and read.miss is not None:
-            turn.notes["miss"] = str(read.miss)
 
     def note_foreign(self, turn: Turn, *own: str) -> None:
         """Note the tags of other roles in a reply; they are text without effect."""
@@ -189,7 +184,7 @@ def foreign_tags(text: str, own: tuple[str, ...] = ()) -> list[str]:
 
 def quoted(turn: Turn) -> str:
     """Return what a turn said, its thoughts left out, as a block for another's prompt."""
-    return quote(parse_move(turn.text, None).move or "")
+    return quote(spoken(turn.text))
 
 
 def shown(said: str | None) -> str:

@@ -1,8 +1,8 @@
 """How an expert solves and judges in a peer review.
 
 At skill s it judges rightly with probability (1 + sqrt(s)) / 2, as to judge is easier than to
-solve, and scores with 1 or 3 likewise, a little swayed by the review, now and then with a 2, and at
-low skill sometimes with a 0, which is no score. What it cannot work out it judges at random.
+solve, and scores with 1 or 3 likewise, a little swayed by the review, now and then with a 2. What
+it cannot work out it judges at random.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from coevo.envs.questions import Question
 
 FLAWED = 0.05
 """Share of scores that are 2."""
-MUMBLED = 0.12
-"""Share of scores that cannot be read at skill 0; falls to 0 at skill 1."""
 SWAY = 0.1
 """What the review adds to the probability of the score that agrees with it, at most."""
 
@@ -43,10 +41,8 @@ def scores(right: bool | None, review: str | None, skill: float) -> Replies:
     """Return scores of a solution."""
     sway = SWAY * (1 - skill) * ((review == "right") - (review == "wrong"))
     high = min(max(_believed(right, skill) + sway, 0.0), 1.0)
-    bad = MUMBLED * (1 - skill)
-    clear = 1 - bad - FLAWED
-    chances = np.array([clear * (1 - high), FLAWED, clear * high, bad])
-    return Replies(("[1]", "[2]", "[3]", "[0]"), chances / chances.sum())
+    clear = 1 - FLAWED
+    return Replies(("[1]", "[2]", "[3]"), np.array([clear * (1 - high), FLAWED, clear * high]))
 
 
 def _believed(right: bool | None, skill: float) -> float:

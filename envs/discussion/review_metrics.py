@@ -16,19 +16,23 @@ RIGHT = 1.0 - 1e-9
 def review_metrics(turns: Sequence[Turn]) -> dict[str, float]:
     """Return the outcome metrics of a review; a mean over nothing is left out.
 
-    The counts `judge/threes`, `judge/right_threes` and `judge/right` (scorings of right
-    solutions) add up over plays to a precision and a recall of the whole batch.
+    Of a reply that was asked for again only the second attempt counts, but for
+    `invalid_score_rate`. The counts `judge/threes`, `judge/right_threes` and `judge/right`
+    (scorings of right solutions) add up over plays to a precision and a recall of the whole batch.
     """
-    solved = [t for t in turns if t.role == "solver"]
+    made = [(t, _right(turns, i)) for i, t in enumerate(turns) if t.move is not None]
+    solved = [t for t, _ in made if t.role == "solver"]
     last = max((t.round for t in solved), default=0)
-    read = [(t, _right(turns, i)) for i, t in enumerate(turns) if t.role == "evaluator"]
-    voted = [(t.answer == "right") == right for t, right in read if t.answer is not None]
-    scored = [(t.answer, _right(turns, i)) for i, t in enumerate(turns) if t.role == "scorer"]
+    read = [(t, right) for t, right in made if t.role == "evaluator" and t.answer is not None]
+    voted = [(t.answer == "right") == right for t, right in read]
+    scored = [(t.answer, right) for t, right in made if t.role == "scorer"]
+    scores = [t.answer is None for t in turns if t.role == "scorer"]
     found = {
         "accuracy": _mean([t.verified or 0.0 for t in solved]),
         "accuracy/last_round": _mean([t.verified or 0.0 for t in solved if t.round == last]),
         "evaluator/accuracy": _mean(voted),
         **_judge(scored),
+        "invalid_score_rate": _mean(scores),
     }
     return {name: value for name, value in found.items() if value is not None}
 
@@ -56,7 +60,6 @@ def _judge(scored: Sequence[tuple[str | None, bool]]) -> dict[str, float | None]
         "judge/threes": float(len(threes)),
         "judge/right_threes": float(sum(threes)),
         "judge/right": float(len(of_right)),
-        "invalid_score_rate": _mean([score is None for score, _ in scored]),
     }
 
 

@@ -27,7 +27,7 @@ class Discussion(NamedTuple):
 
 def full_prompt(role: str, seen: Discussion, scored: bool) -> str:
     """Write a request with everything that is needed to answer it."""
-    return f"Question:\n{seen.question.in_full}\n\n{_FULL[role](seen, scored)}"
+    return f"{seen.question.in_full}\n\n{_FULL[role](seen, scored)}"
 
 
 def _solve(seen: Discussion, scored: bool) -> str:
@@ -36,17 +36,15 @@ def _solve(seen: Discussion, scored: bool) -> str:
         "Discussion of the last round:\n"
         + ("\n\n".join(items) or "(nothing was said yet)")
         + "\n\nSolve the question. Take from the discussion what holds, and do not repeat its "
-        "mistakes. Explain your steps shortly, and put your final answer in \\boxed{}."
+        f"mistakes. Explain your steps shortly. {form('solver', scored)}"
     )
 
 
 def _evaluate(seen: Discussion, scored: bool) -> str:
-    vote = "<verdict>right</verdict> or <verdict>wrong</verdict>"
-    ending = "" if scored else f" End with your vote on the final answer: {vote}."
     return (
         f"{_judged(seen)}\n\nReview this solution. Look for mistakes in its steps and in its final "
         "answer, and do not agree out of politeness: name every flaw that you can show and say "
-        f"why it is one. Do not write a solution of your own.{ending}"
+        f"why it is one. Do not write a solution of your own. {form('evaluator', scored)}".rstrip()
     )
 
 
@@ -61,8 +59,20 @@ def _score(seen: Discussion, scored: bool) -> str:
         "3: it is fully correct, and no flaw that was named holds.\n"
         "2: it has small real flaws, but its final answer stands.\n"
         "1: a flaw is fatal, and the final answer is wrong.\n"
-        "End with one number in a tag, for example <score>2</score>."
+        f"{form('scorer', scored)}"
     )
+
+
+def form(role: str, scored: bool) -> str:
+    """Say how the reply to a request is read; nothing where any text will do."""
+    return {
+        "solver": "Put your final answer in \\boxed{}.",
+        "evaluator": ""
+        if scored
+        else "End with your vote on the final answer: <verdict>right</verdict> or "
+        "<verdict>wrong</verdict>.",
+        "scorer": "End with the score, one of these numbers, between <score> and </score>.",
+    }[role]
 
 
 _FULL: dict[str, Callable[[Discussion, bool], str]] = {
@@ -89,7 +99,7 @@ def _quoted(turn: Turn) -> str:
 
 def terse_prompt(role: str, seen: Discussion, scored: bool) -> str:
     """Write a request in one short line."""
-    asked = " ".join(seen.question.question.split())
+    asked = seen.question.in_short
     if role == "solver":
         said = ", ".join(_short(*pair) for pair in seen.shown)
         before = f" Said before: {said}" if said else ""

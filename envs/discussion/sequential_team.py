@@ -82,8 +82,6 @@ class SequentialTeam(QuestionTask[SequentialTeamConfig]):
         super().describe(seat, turn)
         turn.round = self.round
         self.note_answer(turn)
-        if turn.answer is None and turn.legal is None:
-            self.note_unread(turn)
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
         super().hide(seat, rng)
@@ -124,13 +122,11 @@ class SequentialTeam(QuestionTask[SequentialTeamConfig]):
             f"{order} and at last {ACTOR}, whose answer counts. Each reads what the others said "
             f"before.{hidden} After the round a judge says whether the answer is correct. All of "
             f"you earn 1 for a correct answer, which ends the task.\nYou are {seat}. {own} "
-            f"Explain your steps briefly.{self.form}"
+            f"Explain your steps briefly.{self.answer_form}"
         )
 
     def situation(self, seat: str) -> str:
-        parts = (
-            [f"Question: {self.question.in_full}"] if self._sees(seat) and not self.round else []
-        )
+        parts = [self.question.in_full] if self._sees(seat) and not self.round else []
         start = self._read[seat] + 1 if self.round else 0
         for said, turn in list(zip(self.said, self.accepted, strict=False))[start:]:
             parts.append(f"{turn.agent} (answer: {shown(said or None)}):\n{quoted(turn)}")
@@ -140,7 +136,7 @@ class SequentialTeam(QuestionTask[SequentialTeamConfig]):
         return "\n\n".join(parts)
 
     def terse(self, seat: str) -> str:
-        asked = self.question.question if self._sees(seat) else "The question is hidden."
+        asked = self.question.in_short if self._sees(seat) else "The question is hidden."
         tried = ", ".join(shown(said or None) for said in self._acted)
         now = self.said[self.round * len(self.seats) :]
         heard = ", ".join(shown(said or None) for said in now)

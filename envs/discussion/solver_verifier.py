@@ -6,14 +6,14 @@ Action        solver: text with a final answer, \boxed{4} or ending in [4]
               verifier: text with <verify>approve</verify> or <verify>reject</verify>, or ending
               in [approve] or [reject]
 Reward        at the end, to both: what the question's source gives the last answer, 0..1
-              component `unread`: -penalty to a seat whose reply held no answer or no verdict
+              component `unread`: -penalty to a seat that gave no answer or verdict, asked again
 Ends          when the verifier approves, or after `loops` solutions; the last is not verified
 Options       questions="digits": see coevo.envs.questions; loops=2; penalty=0.1
 References    random 0.1 (one digit in ten), oracle 1
 
-The orchestration of Dr. MAS for mathematics. A verdict that cannot be read
-approves nothing: the solver tries again. It is counted in the outcome, and costs its author the
-penalty. No reply is illegal. Whether the verdict was right is on record, and no seat sees it.
+The orchestration of Dr. MAS for mathematics. Who gives no answer or verdict is asked again. A
+verdict that cannot be read then approves nothing: the solver tries again. No reply ends the
+episode. Whether the verdict was right is on record, and no seat sees it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import Parse, parse_move
+from coevo.envs.core.parsing import Parse, Status, parse_move
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies
 from coevo.envs.discussion.question_env import (
@@ -44,6 +44,7 @@ from coevo.envs.questions import agree
 
 SOLVER, VERIFIER = "solver_0", "verifier_0"
 APPROVE, REJECT = "approve", "reject"
+VERDICT_FORM = "End with <verify>approve</verify> or <verify>reject</verify>"
 
 
 def verdict(text: str) -> Parse:
@@ -76,11 +77,11 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
         self._verdicts: list[int] = []
         approved = False
         while not approved:
-            yield One(SOLVER, read=lambda text: self.final(text) or "")
+            yield One(SOLVER, read=self.final, form=ANSWER_FORM, otherwise="")
             yield from self._placed(self._solutions)
             if len(self._solutions) == self.config.loops:
                 break
-            said = yield One(VERIFIER, read=lambda text: verdict(text).move or "")
+            said = yield One(VERIFIER, read=verdict, form=f"{VERDICT_FORM}.", otherwise="")
             yield from self._placed(self._verdicts)
             approved = said == APPROVE
         yield Pay(dict.fromkeys(self.seats, self.turns[self._solutions[-1]].verified or 0.0))
@@ -88,7 +89,7 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
     def _placed(self, places: list[int]) -> Protocol:
         """Note the place of the latest reply, and charge for one that could not be read."""
         places.append(len(self.turns) - 1)
-        if "unread" in self.turns[-1].notes and self.config.penalty:
+        if self.turns[-1].status is not Status.LEGAL and self.config.penalty:
             yield Pay({self.turns[-1].agent: -self.config.penalty}, "unread")
 
     def describe(self, seat: str, turn: Turn) -> None:
@@ -98,8 +99,6 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
         turn.about = before[-1] if before else -1
         if seat == SOLVER:
             self.note_answer(turn)
-            if turn.answer is None:
-                self.note_unread(turn)
             self.note_foreign(turn, "answer")
         else:
             self._judge(turn)
@@ -111,8 +110,6 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
         turn.notes["verdict"] = said.move or "unread"
         right = self._right(self._solutions[-1]) == (said.move == APPROVE)
         turn.verified = float(said.ok and right)
-        if not said.ok:
-            self.note_unread(turn, said)
 
     @property
     def _rejected(self) -> bool:
@@ -146,11 +143,11 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
             return f"{shared}You are {SOLVER}. Explain your steps briefly. {ANSWER_FORM}"
         return (
             f"{shared}You are {VERIFIER}. Check the solution step by step, say what is wrong if "
-            "anything is, and end with <verify>approve</verify> or <verify>reject</verify>."
+            f"anything is. {VERDICT_FORM}."
         )
 
     def situation(self, seat: str) -> str:
-        asked = f"Question: {self.question.in_full}"
+        asked = self.question.in_full
         if seat == SOLVER and not self._verdicts:
             return asked
         if seat == SOLVER:
@@ -163,7 +160,7 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
         return told if self._verdicts else f"{asked}\n{told}"
 
     def terse(self, seat: str) -> str:
-        asked, number = self.question.question, len(self._solutions)
+        asked, number = self.question.in_short, len(self._solutions)
         if seat == SOLVER and not number:
             return f"Solve: {asked} Reply [answer]."
         said = shown(self.turns[self._solutions[-1]].answer)
@@ -187,8 +184,8 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
         found = {
             "solutions": float(len(solutions)),
             "approved": float(any(turns[i].move == APPROVE for i in self._verdicts)),
-            "unread/solver": float(sum("unread" in turns[i].notes for i in self._solutions)),
-            "unread/verifier": float(sum("unread" in t.notes for t in verdicts)),
+            "unread/solver": float(self._unread(SOLVER)),
+            "unread/verifier": float(self._unread(VERIFIER)),
             "foreign_tags": self.foreign(),
         }
         if solutions:
@@ -197,6 +194,9 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
             right = sum(t.verified or 0.0 for t in verdicts)
             found["verdict_accuracy"] = right / len(verdicts)
         return found
+
+    def _unread(self, seat: str) -> int:
+        return sum(t.agent == seat and t.status is not Status.LEGAL for t in self.turns)
 
 
 raw_env, env = turn_based(SolverVerifier)

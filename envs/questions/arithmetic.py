@@ -66,7 +66,8 @@ class Digits(_Numbers):
             text, answer = f"last digit of {a}+{b}?", (a + b) % 10
             sentence = f"What is the last digit of {a} + {b}?"
         name = f"{self.task}-{a}-{b}"
-        return Question(text, str(answer), "number", name, self.name, sentence, tuple("0123456789"))
+        digits = tuple("0123456789")
+        return Question(text, str(answer), "number", name, self.name, sentence, digits, ours=True)
 
 
 @config
@@ -92,4 +93,5 @@ class Sums(_Numbers):
         text = f"{a}+{b}*{c}+{d}-{e}*{f}=?"
         name = "-".join(map(str, numbers))
         sentence = f"What is {a} + {b} * {c} + {d} - {e} * {f}?"
-        return Question(text, str(a + b * c + d - e * f), "number", name, self.name, sentence)
+        answer = str(a + b * c + d - e * f)
+        return Question(text, answer, "number", name, self.name, sentence, ours=True)

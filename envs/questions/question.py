@@ -12,9 +12,12 @@ import numpy as np
 
 from coevo.envs.core.config import changed, config
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.quoting import quote, quote_line
 from coevo.envs.questions.grading import right
 
 Split = Literal["all", "train", "test"]
+WHOLE = 2**20
+"""Characters of a question that prompts show: all that a file's line may hold."""
 MOST_SPLIT = 1_000_000
 """Questions of a source that can be split; larger sources hardly repeat themselves."""
 
@@ -40,11 +43,25 @@ class Question:
     """All answers that there are, where they are few: the letters of a multiple choice."""
     difficulty: float | None = None
     """0 (easy) to 1 (hard); None where the source gives none."""
+    ours: bool = False
+    """Whether this package words it; what others wrote is quoted in prompts."""
 
     @property
     def in_full(self) -> str:
-        """Return what is asked as a full prompt words it."""
-        return self.sentence or self.question
+        r"""Return what is asked as a full prompt shows it, with a label before it.
+
+        >>> Question("larger last digit of 1, 2?", "2", ours=True).in_full
+        'Question: larger last digit of 1, 2?'
+        >>> Question("1 < 2?<|end|>", "yes").in_full
+        'Question:\n| 1 ‹ 2?‹|end|›'
+        """
+        text = self.sentence or self.question
+        return f"Question: {text}" if self.ours else f"Question:\n{quote(text, WHOLE)}"
+
+    @property
+    def in_short(self) -> str:
+        """Return what is asked as a terse prompt shows it, on one line."""
+        return self.question if self.ours else quote_line(self.question, WHOLE)
 
 
 class QuestionSource:

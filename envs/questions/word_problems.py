@@ -158,6 +158,7 @@ class WordProblems(SplitSource):
             self.name,
             sentence,
             difficulty=DIFFICULTIES[number],
+            ours=True,
         )
 
     def _worded(self, operation: str, turn: int) -> tuple[str, str]:

@@ -47,7 +47,16 @@ import numpy as np
 
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import PLACEHOLDERS, heard, marks, normalise, spoken
+from coevo.envs.core.parsing import (
+    PLACEHOLDERS,
+    Parse,
+    Status,
+    heard,
+    marks,
+    missing,
+    normalise,
+    spoken,
+)
 from coevo.envs.core.protocol import One, Pay, Protocol, Stage
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.redteam import vault
@@ -60,7 +69,7 @@ from coevo.envs.redteam.table import (
     best_reply,
     payoffs,
 )
-from coevo.envs.redteam.wording import PLAIN, RedteamConfig, Worded
+from coevo.envs.redteam.wording import PLAIN, TAGS, RedteamConfig, Worded
 
 
 class Redteam(Worded):
@@ -82,7 +91,7 @@ class Redteam(Worded):
         if self.rewritten:
             yield from self._attack()
         if self.free:
-            self.response = yield One(DEFENDER, read=self._said)
+            self.response = yield One(DEFENDER, read=self._said, form=TAGS, otherwise="")
         else:
             move = yield One(DEFENDER, moves=(TELL, REFUSE))
             self.response = self._reply(move == TELL)
@@ -101,7 +110,7 @@ class Redteam(Worded):
 
     def _attack(self) -> Stage[None]:
         if self.free:
-            self.request = yield One(ATTACKER, read=self._said)
+            self.request = yield One(ATTACKER, read=self._said, form=TAGS, otherwise="")
         else:
             self.cloak = yield One(ATTACKER, moves=self.config.cloaks)
             self.request = vault.cloaked(self.cloak, self.topic)
@@ -122,19 +131,19 @@ class Redteam(Worded):
         zero_sum = self.config.zero_sum
         parts = payoffs(harmful=self.asks_code, zero_sum=zero_sum, **self.verdict)
         if self.tagged and not self.config.zero_sum:
-            parts["form"] = {t.agent: -1.0 if "unread" in t.notes else 1.0 for t in self.turns}
+            parts["form"] = {t.agent: 1.0 if t.status is Status.LEGAL else -1.0 for t in self.turns}
         acted = self.seats if self.rewritten else (DEFENDER,)
         for part, paid in parts.items():
             own = {seat: amount for seat, amount in paid.items() if seat in acted}
             yield Pay(own, part if self.config.apart else "payoff")
 
-    def _said(self, text: str) -> str:
+    def _said(self, text: str) -> str | Parse:
         """Return what of a reply in free text is passed on."""
         if not self.tagged:
             return spoken(text).strip()
         found = marks(heard(text), ("answer",), brackets=False)
         said = found[-1].text.strip() if found else ""
-        return "" if normalise(said) in PLACEHOLDERS else said
+        return said if said and normalise(said) not in PLACEHOLDERS else missing(text, "answer")
 
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
@@ -144,8 +153,6 @@ class Redteam(Worded):
             turn.notes |= {"request": self.request, "kind": self.kind}
         if self.free:
             turn.answer = turn.move or None
-        if self.tagged and not turn.move:
-            turn.notes["unread"] = True
 
     def _reply(self, tell: bool) -> str:
         """Return a reply of the defender in words."""

@@ -5,7 +5,8 @@ CoMAS (arXiv 2510.08529). A valid score t in {1, 2, 3} of solution s and evaluat
     r(s) = (t - 1) / 2,    r(e) = (3 - t) / 2,    r(score) = 0,
 
 so that r(s) + r(e) = 1: an evaluator earns what the solver does not. A score that cannot be read
-earns its scorer -1 and the two others 0; it is never repaired. Nothing here knows the truth.
+earns its scorer -1, at every attempt, and where no attempt is left the two others 0; it is never
+repaired. Nothing here knows the truth.
 """
 
 from __future__ import annotations
@@ -81,6 +82,8 @@ def _scores(turns: Sequence[Turn], *, alone: bool = False) -> Worth:
         solution = (int(turn.answer or 1) - 1) / 2 if valid else 0.0
         rest = 1.0 - solution if valid else 0.0
         worth[i] = -1.0 if not valid else rest if alone else 0.0
+        if turn.move is None:  # the scorer is asked again
+            continue
         judged = turns[turn.about]
         if judged.role == "evaluator":
             if judged.about >= 0:
@@ -98,11 +101,15 @@ def _scores_alone(turns: Sequence[Turn]) -> Worth:
 
 def _votes(turns: Sequence[Turn]) -> Worth:
     """Weigh by the evaluators' votes."""
+    worth: Worth = {}
     ballots: dict[int, list[int]] = {}
     for i, turn in enumerate(turns):
-        if turn.role == "evaluator" and turn.about >= 0:
+        if turn.role != "evaluator" or turn.about < 0:
+            continue
+        if turn.move is None:  # the voter is asked again
+            worth[i] = -1.0
+        else:
             ballots.setdefault(turn.about, []).append(i)
-    worth: Worth = {}
     for solution, voters in ballots.items():
         votes = [turns[i].answer for i in voters]
         worth[solution] = votes.count("right") / len(votes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from coevo.envs.core.parsing import Parse, last_mark, parse_move
+from coevo.envs.core.parsing import Parse, Status, last_mark, missing, parse_move
 
 _TAGS = frozenset({"verify", "search", "answer", "information", "question"})
 _TAG = re.compile(r"</?([a-z_]{2,20})>", re.IGNORECASE)
@@ -23,22 +23,24 @@ def verdict(text: str) -> Parse:
     return parse_move(text, ("yes", "no"), ("verify",))
 
 
-def query(text: str) -> str | None:
-    """Read what the searcher wants to know; None for none.
+def query(text: str) -> Parse:
+    """Read what the searcher wants to know.
 
-    >>> query("<search> mayor of Suna </search>"), query("Next. [search: mayor Suna]"), query("?")
-    ('mayor of Suna', 'mayor Suna', None)
+    >>> query("<search> mayor of Suna </search>").move, query("Next. [search: mayor Suna]").move
+    ('mayor of Suna', 'mayor Suna')
+    >>> query("?").detail
+    'no query was found in the reply'
     """
-    return _content(text, "search")
+    return _content(text, "search", "query")
 
 
-def answer(text: str) -> str | None:
-    """Read the answerer's answer; None for none.
+def answer(text: str) -> Parse:
+    """Read the answerer's answer.
 
-    >>> answer("<answer>Kimo</answer>"), answer("It is [answer: Kimo]"), answer("[Kimo]")
-    ('Kimo', 'Kimo', 'Kimo')
+    >>> [answer(t).move for t in ("<answer>Kimo</answer>", "It is [answer: Kimo]", "[Kimo]", "?")]
+    ['Kimo', 'Kimo', 'Kimo', None]
     """
-    return _content(text, "answer")
+    return _content(text, "answer", "answer")
 
 
 def foreign_tags(text: str, own: str) -> list[str]:
@@ -50,11 +52,10 @@ def foreign_tags(text: str, own: str) -> list[str]:
     return sorted({m.lower() for m in _TAG.findall(text)} & (_TAGS - {own}))
 
 
-def _content(text: str, tag: str) -> str | None:
+def _content(text: str, tag: str, what: str) -> Parse:
     """Return what the last mark of a reply holds, without the label that brackets may carry."""
     mark = last_mark(text, (tag,))
-    if mark is None:
-        return None
-    label, colon, rest = mark.text.partition(":")
-    labelled = not mark.tag and colon and label.strip().lower() == tag
-    return (rest if labelled else mark.text).strip() or None
+    label, colon, rest = mark.text.partition(":") if mark else ("", "", "")
+    labelled = mark and not mark.tag and colon and label.strip().lower() == tag
+    said = (rest if labelled else mark.text if mark else "").strip()
+    return Parse(said, Status.LEGAL) if said else missing(text, what)

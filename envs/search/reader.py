@@ -6,7 +6,7 @@ Action        searcher: <search>query</search> or [search: query]
               answerer: <answer>words</answer> or [answer: words]
 Reward        at the end, to both: 1 if the answer matches exactly (case, punctuation and articles
               aside), else 0; component `f1`: `f1` times the share of words that match (token F1);
-              component `unread`: -penalty to a seat whose reply cannot be read
+              component `unread`: -penalty to a seat whose reply, asked again, cannot be read
 Ends          after the answer
 Options       world="fictional": see coevo.envs.search.worlds; world_seed: keeps one world; hops=2;
               asks="searcher": who writes the query; "question" searches for the question itself
@@ -32,6 +32,7 @@ from pydantic import BeforeValidator, Field
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import turn_based
+from coevo.envs.core.parsing import Status
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask, Stage
 from coevo.envs.core.quoting import quote, quote_line
 from coevo.envs.core.task import Replies
@@ -112,8 +113,8 @@ class SearchReader(ProtocolTask[SearchReaderConfig]):
 
     def _asked(self, seat: str) -> Stage[str]:
         """Ask a seat, and charge for a reply that cannot be read; return its move."""
-        move = yield One(seat, phase=seat, read=lambda text: _content(seat, text) or "")
-        if "unread" in self.turns[-1].notes and self.config.penalty:
+        move = yield One(seat, phase=seat, read=_READ[seat], form=_TASKS[seat], otherwise="")
+        if self.turns[-1].status is not Status.LEGAL and self.config.penalty:
             yield Pay({seat: -self.config.penalty}, "unread")
         return str(move)
 
@@ -133,8 +134,6 @@ class SearchReader(ProtocolTask[SearchReaderConfig]):
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
         turn.round = len(self.turns) - 1
-        if _content(seat, turn.text) is None:
-            turn.notes["unread"] = True
         if foreign := orchestration.foreign_tags(turn.text, _OWN_TAG[seat]):
             turn.notes["foreign_tags"] = foreign
         if seat == ANSWERER:
@@ -174,14 +173,14 @@ class SearchReader(ProtocolTask[SearchReaderConfig]):
         return f"{how} A right answer earns 1, a wrong one 0.\nYou are {seat}. {_TASKS[seat]}"
 
     def situation(self, seat: str) -> str:
-        asked = f"Question: {self.question.text}"
+        asked = self.question.in_full
         if not self.found:
             return asked
         shown = [f"Title: {quote_line(h.title, bare=True)}\n{quote(h.text)}" for h in self.hits]
         return "\n".join([*(shown or ["Nothing was found."]), asked])
 
     def terse(self, seat: str) -> str:
-        asked = f"Question: {self.question.terse.rstrip('?')}?"
+        asked = f"Question: {self.question.in_short}"
         texts = [h.text if self.world.symbolic else quote_line(h.text, 10**6) for h in self.hits]
         told = f"{' '.join(texts) or 'Nothing found.'} " if self.found else ""
         return f"{told}{asked} {_TERSE[seat]}"
@@ -216,6 +215,7 @@ class SearchReader(ProtocolTask[SearchReaderConfig]):
 
 
 _OWN_TAG = {SEARCHER: "search", ANSWERER: "answer"}
+_READ = {SEARCHER: orchestration.query, ANSWERER: orchestration.answer}
 _TASKS = {
     SEARCHER: "End your reply with your query in a search tag: <search>a few words</search>.",
     ANSWERER: "End your reply with your answer in an answer tag, without further words: "
@@ -225,11 +225,6 @@ _TERSE = {
     SEARCHER: "What do you search for? Answer [search: words]",
     ANSWERER: "Answer [answer: words]",
 }
-
-
-def _content(seat: str, text: str) -> str | None:
-    """Read what this seat had to say; None where it cannot be read."""
-    return orchestration.query(text) if seat == SEARCHER else orchestration.answer(text)
 
 
 raw_env, env = turn_based(SearchReader)

@@ -6,7 +6,8 @@ Action        router: <verify>yes</verify> (enough is known) or <verify>no</veri
               searcher: <search>query</search>, or ending in [search: query]
               answerer: <answer>name</answer>, or ending in [answer: name]
 Reward        at the end, to all: 1 if the answer matches exactly (case, punctuation and articles
-              aside), else 0; component `unread`: -penalty to a seat whose reply cannot be read
+              aside), else 0; component `unread`: -penalty to a seat that was asked again and
+              was not read
 Ends          after the answer. Each of `steps` steps starts with the router; after yes the
               answerer ends the episode, after no the searcher asks, and what it finds is shown to
               all. In the last step no seat searches any more and the answerer answers in any case
@@ -15,9 +16,10 @@ Options       world="fictional" (a new one every episode): see coevo.envs.search
               documents per search; longest=400 characters of each that are shown; penalty=0.01
 References    oracle 1; random: the expert of skill 0, see the registry
 
-The orchestration of Dr. MAS for search. A verdict that cannot be read counts as yes; a query that
-cannot be read finds nothing; both are counted, and no reply is illegal. What is found comes to
-the agents as messages of the user, so no policy is trained on it.
+The orchestration of Dr. MAS for search. What cannot be read is asked for again; then a verdict
+counts as no, as silence approves nothing, a query finds nothing, and an answer is wrong. No reply
+ends the episode. What is found comes to the agents as messages of the user, so no policy is
+trained on it.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from pydantic import BeforeValidator, Field
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import turn_based
+from coevo.envs.core.parsing import Status
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask, Stage
 from coevo.envs.core.task import Replies, role_of
 from coevo.envs.questions.answers import exact_match
@@ -40,13 +43,18 @@ from coevo.envs.search import router_words as words
 from coevo.envs.search.experts import ask, conclude, followed, read_facts, route
 from coevo.envs.search.fictional import Fictional
 from coevo.envs.search.retrieval import clean_query
-from coevo.envs.search.router_words import ANSWERER, ROUTER, SEARCHER, YES
+from coevo.envs.search.router_words import ANSWERER, NO, ROUTER, SEARCHER, YES
 from coevo.envs.search.snippets import Search
 from coevo.envs.search.world import World, WorldQuestion
 from coevo.envs.search.worlds import WorldConfig
 from coevo.envs.search.worlds import world as make_world
 
 _OWN_TAG = {ROUTER: "verify", SEARCHER: "search", ANSWERER: "answer"}
+_READ = {
+    ROUTER: orchestration.verdict,
+    SEARCHER: orchestration.query,
+    ANSWERER: orchestration.answer,
+}
 SHORT = 60
 """Characters of a document that a terse prompt shows."""
 
@@ -102,6 +110,7 @@ class SearchRouter(ProtocolTask[SearchRouterConfig]):
         self.question: WorldQuestion = self.world.sample_question(rng, hops)
         self.task_id = f"{self.world.name}-{seed}:{self.question.path or self.question.text}"
         self._searches: list[Search] = []
+        self._latest = -1  # place of the last reply that was accepted
         self._shown = dict.fromkeys(self.seats, -1)  # searches at a seat's last turn; -1: none yet
         for step in range(self.config.steps):
             self._step = step
@@ -115,10 +124,10 @@ class SearchRouter(ProtocolTask[SearchRouterConfig]):
 
     def _asked(self, seat: str) -> Stage[str]:
         """Ask a seat, and charge for a reply that cannot be read; return its move."""
-        usual = YES if seat == ROUTER else ""
-        move = yield One(seat, read=lambda text: _content(seat, text) or usual)
-        self._shown[seat] = len(self._searches)
-        if "unread" in self.turns[-1].notes and self.config.penalty:
+        otherwise = NO if seat == ROUTER else ""
+        move = yield One(seat, read=_READ[seat], form=words.TASKS[seat], otherwise=otherwise)
+        self._shown[seat], self._latest = len(self._searches), len(self.turns) - 1
+        if self.turns[-1].status is not Status.LEGAL and self.config.penalty:
             yield Pay({seat: -self.config.penalty}, "unread")
         return str(move)
 
@@ -126,16 +135,15 @@ class SearchRouter(ProtocolTask[SearchRouterConfig]):
 
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
-        turn.round, turn.about = self._step, len(self.turns) - 2
-        if _content(seat, turn.text) is None:
-            turn.notes["unread"] = True
+        turn.round, turn.about = self._step, self._latest
         foreign = orchestration.foreign_tags(turn.text, _OWN_TAG[seat])
         if foreign:
             turn.notes["foreign_tags"] = foreign
         if seat == ROUTER:
             turn.notes["verdict"] = turn.move
             if self.question.support:
-                turn.verified = float((turn.move == YES) == self._enough())
+                right = (turn.move == YES) == self._enough()
+                turn.verified = float(right and turn.status is Status.LEGAL)
         elif seat == ANSWERER:
             turn.answer = turn.move or None
             turn.verified = exact_match(turn.answer, self.question.answers)
@@ -188,7 +196,7 @@ class SearchRouter(ProtocolTask[SearchRouterConfig]):
 
     def situation(self, seat: str) -> str:
         first = max(self._shown[seat], 0)
-        asked = "" if self._shown[seat] >= 0 else f"Question: {self.question.text}\n"
+        asked = "" if self._shown[seat] >= 0 else f"{self.question.in_full}\n"
         new = [
             words.report(i, search, self.config.longest)
             for i, search in enumerate(self._searches[first:], start=first + 1)
@@ -199,7 +207,7 @@ class SearchRouter(ProtocolTask[SearchRouterConfig]):
 
     def terse(self, seat: str) -> str:
         known = words.known(self._searches, min(SHORT, self.config.longest), self.world.symbolic)
-        return f"{self.question.terse.rstrip('?')}? {known} {words.TERSE[seat]}"
+        return f"{self.question.in_short} {known} {words.TERSE[seat]}"
 
     def draw(self) -> str:
         answers = " or ".join(self.question.answers)
@@ -214,7 +222,7 @@ class SearchRouter(ProtocolTask[SearchRouterConfig]):
         turns = self.turns
         roles = {a: [t for t in turns if t.agent == a] for a in self.seats}
         found = {
-            f"unread/{role_of(a)}": float(sum("unread" in t.notes for t in said))
+            f"unread/{role_of(a)}": float(sum(t.status is not Status.LEGAL for t in said))
             for a, said in roles.items()
         }
         found |= {
@@ -227,17 +235,11 @@ class SearchRouter(ProtocolTask[SearchRouterConfig]):
         if roles[ANSWERER]:
             right = roles[ANSWERER][-1].verified or 0.0
             found |= {"accuracy": right, f"accuracy/{self.question.hops}_hop": right}
-        verdicts = [t.verified for t in roles[ROUTER] if t.verified is not None]
+        made = [t for t in roles[ROUTER] if t.move is not None]
+        verdicts = [t.verified for t in made if t.verified is not None]
         if verdicts:
             found["verdict_accuracy"] = sum(verdicts) / len(verdicts)
         return found
-
-
-def _content(seat: str, text: str) -> str | None:
-    """Read what this seat had to say; None where it cannot be read."""
-    if seat == ROUTER:
-        return orchestration.verdict(text).move
-    return orchestration.query(text) if seat == SEARCHER else orchestration.answer(text)
 
 
 raw_env, env = turn_based(SearchRouter)

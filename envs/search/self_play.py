@@ -10,7 +10,8 @@ Observation   chat: the answer to ask for and the number of hops, or the questio
               search found. Terse: one message with all that matters of it
 Action        any text. <search>query</search> or [search: query] looks something up,
               <question>..</question> or [question: ..] ends a proposal, <answer>..</answer> or
-              [answer: ..] a solution; a reply without any of them is named as such and costs a turn
+              [answer: ..] a solution; a reply without any of them is asked for again, then
+              named as such, and costs a turn
 Reward        solver: 1 if its answer matches after folding, else 0 (a quarter with more than ten
               answer tags); proposer: 1 - s or 4s(1 - s), s the share of its own solvers that
               succeeded; a rejected question is paid `invalid_reward`
@@ -35,7 +36,7 @@ from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import Parse, Status
+from coevo.envs.core.parsing import Parse, Status, missing
 from coevo.envs.core.task import Replies, Task, role_of
 from coevo.envs.questions.answers import exact_match
 from coevo.envs.search import self_play_words as words
@@ -165,8 +166,12 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
         action = read_action(text, ("search", _final(seat)))
         desk = self._desks[seat]
         desk.action, desk.at = action, len(self.turns)
-        desk.answer_tags += action.answer_tags
+        if action.kind == "none":
+            return missing(text, "action")._replace(move=str(action))
         return Parse(str(action), Status.LEGAL)
+
+    def form(self, seat: str) -> str:
+        return words.how(_final(seat))
 
     def describe(self, seat: str, turn: Turn) -> None:
         self.turns.append(turn)
@@ -175,8 +180,6 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
         turn.role = role_of(seat) + (f"/{attempt}" if attempt else "")
         action = self._desks[seat].action
         turn.notes["action"] = action.kind
-        if action.kind == "none":
-            turn.notes["unread"] = "no action"
         if action.odd:
             turn.notes["odd"] = list(action.odd)
         if action.kind == "search":
@@ -193,6 +196,7 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
         for seat in moves:
             desk = self._desks[seat]
             desk.left -= 1
+            desk.answer_tags += desk.action.answer_tags
             desk.done = desk.left == 0 or desk.action.kind == _final(seat)
         if self._asked is None:
             return self._judged(self.proposers[self._attempt])

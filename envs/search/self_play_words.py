@@ -63,10 +63,12 @@ def information(hits: Sequence[Hit]) -> str:
 def not_understood(final: str, why: Sequence[str] = ()) -> str:
     """Say that a reply held no action."""
     seen = f" ({'; '.join(why)})" if why else ""
-    return (
-        f"Your reply held no action{seen}. End it with <search>query</search> or "
-        f"<{final}>...</{final}>."
-    )
+    return f"Your reply held no action{seen}. {how(final)}"
+
+
+def how(final: str) -> str:
+    """Say how a reply is read."""
+    return f"End your reply with <search>query</search> or <{final}>...</{final}>."
 
 
 def left_over(left: int, final: str) -> str:

@@ -29,7 +29,7 @@ import numpy as np
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import heard
+from coevo.envs.core.parsing import Parse, heard, missing
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.task import Replies
 from coevo.envs.questions.answers import exact_match
@@ -58,6 +58,10 @@ LONGEST, MOST = 8000, 50
 """Characters of a reply that are read, and segments."""
 
 _SEGMENT = re.compile(rf"<({'|'.join(TAGS)})>(.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+FORM = (
+    "Reply in tagged segments, with <search>words</search> or "
+    "<double_check>4</double_check><answer>name</answer> at the end."
+)
 _MARK = re.compile(r"\s*([1-4])\b")
 
 
@@ -73,6 +77,11 @@ def segments(text: str) -> list[tuple[str, str]]:
         if found[-1][0] == "search":
             break
     return found
+
+
+def _heard(text: str) -> str | Parse:
+    """Return what a reply says, if it has a tagged segment."""
+    return heard(text).strip() if segments(text) else missing(text, "tagged segment")
 
 
 @config
@@ -103,7 +112,7 @@ class TaggedSingle(ProtocolTask[TaggedSingleConfig]):
         self.last, self.sure, self.illegal, self.given = "start", False, 0, ""
         for step in range(self.config.steps):
             self.step = step
-            yield One(SOLVER, read=lambda text: heard(text).strip())
+            yield One(SOLVER, read=_heard, form=FORM, otherwise="")
             self._found, wrong = None, 0
             for tag, text in segments(self.turns[-1].text):
                 wrong += not self._taken(tag, text)
@@ -137,8 +146,6 @@ class TaggedSingle(ProtocolTask[TaggedSingleConfig]):
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
         turn.round = self.step
-        if not segments(turn.text):
-            turn.notes["unread"] = True
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
         """Replace the answer of the question."""
@@ -190,7 +197,7 @@ class TaggedSingle(ProtocolTask[TaggedSingleConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        parts = [] if self.step else [f"Question: {self.question.text}"]
+        parts = [] if self.step else [self.question.in_full]
         if self._found is not None:
             number = len(self._searches)
             parts.append(words.report(number, self._found, self.config.longest))
@@ -202,7 +209,7 @@ class TaggedSingle(ProtocolTask[TaggedSingleConfig]):
     def terse(self, seat: str) -> str:
         known = words.known(self._searches, min(60, self.config.longest), self.world.symbolic)
         return (
-            f"{self.question.terse.rstrip('?')}? {known} Reply <search>words</search>, or "
+            f"{self.question.in_short} {known} Reply <search>words</search>, or "
             "<double_check>4</double_check><answer>name</answer>."
         )
 

@@ -14,6 +14,8 @@ from typing import Any, Self
 import numpy as np
 
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.quoting import quote, quote_line
+from coevo.envs.questions.question import WHOLE
 from coevo.envs.search.corpus import Document
 from coevo.envs.search.grammar import Path
 from coevo.envs.search.hints import Hints
@@ -37,6 +39,16 @@ class WorldQuestion:
     """Ids of the documents that are needed, in the order of the hops."""
     path: Path | None = None
     """Its path; None where a person wrote it."""
+
+    @property
+    def in_full(self) -> str:
+        """Return what is asked as a full prompt shows it; what a person wrote is quoted."""
+        return f"Question: {self.text}" if self.path else f"Question:\n{quote(self.text, WHOLE)}"
+
+    @property
+    def in_short(self) -> str:
+        """Return what is asked as a terse prompt shows it, on one line."""
+        return f"{self.terse.rstrip('?')}?" if self.path else quote_line(self.terse, WHOLE)
 
     @property
     def hops(self) -> int:

@@ -1,3 +1,4 @@
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,8 @@ from coevo.commands.arguments import COMMANDS, as_typed, flag
 from coevo.commands.formula import readable
 from coevo.commands.parse import parse
 from coevo.commands.play import Table
+from coevo.commands.progress import Bar
+from coevo.commands.screen import Screen
 from coevo.commands.starter_check import legal_share, promises
 from coevo.commands.transcript import ending, excerpt, transcript
 from coevo.envs import list_envs
@@ -271,6 +274,25 @@ def test_text_of_agents_cannot_steer_the_terminal():
     episode = episode_of(pay={"a_0": 1}, text="\x1b[2J\x07hello")
     assert "\x1b" not in "".join([*transcript(episode), *excerpt(episode)])
     assert visible("ok\n\x1b") == "ok\n\\u001b"
+
+
+def test_names_of_metrics_cannot_steer_the_terminal(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("coevo.commands.screen.Screen.is_terminal", True)
+    screen = Screen()
+    screen.file = written = io.StringIO()
+    with Bar(screen) as bar:
+        bar.show(0.5, "return \x1b]0;owned\x07 [red]a_0\x9b2J")
+        bar._bar.refresh()
+    assert "\\u001b]0;owned\\u0007 [red]a_0\\u009b2J" in written.getvalue()
+    assert "\x1b]0;" not in written.getvalue() and "\x9b" not in written.getvalue()
+
+
+def test_an_excerpt_shows_both_ends_of_a_long_prompt():
+    episode = episode_of(pay={"a_0": 1})
+    episode.turns[0].seen = ({"role": "user", "content": "Rules. " + "x " * 2000 + "Moves: [b]."},)
+    line = next(line for line in excerpt(episode) if "reads:" in line)
+    assert "Rules." in line and line.endswith("Moves: [b].") and len(line) < 1000
 
 
 # ---- starter ------------------------------------------------------------------------------

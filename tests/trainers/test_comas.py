@@ -112,8 +112,8 @@ def test_it_trains_every_agent_on_its_own_replies(config, folder, variant):
     names = {"policy"} if variant == "shared" else {"agent_0", "agent_1"}
     assert set(run.learners) == names
     (metrics,) = run.folder.read_metrics()
-    # Replies of a random model are never scores: every scorer pays 1, and that is a lesson.
-    assert metrics["reward/interaction"] == pytest.approx(-1.0)
+    # Replies of a random model are never scores: every attempt costs 1, and that is a lesson.
+    assert metrics["reward/interaction"] == pytest.approx(-2.0)
     norms = [v for k, v in metrics.items() if k.endswith("grad_norm")]
     assert len(norms) == len(names)
     assert all(norm > 0 for norm in norms)

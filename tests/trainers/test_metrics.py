@@ -74,7 +74,7 @@ def test_who_was_asked_how_often_and_what_could_be_read():
     one.turns.append(Turn("player_0", (), "", None, Status.UNPARSABLE, ("1",), role="judge"))
     one.turns[0].role, one.turns[0].token_ids = "player", [1, 2, 3]
     two.turns[0].token_ids = [1]
-    two.turns[1].notes["unread"] = True
+    two.turns[1].status = Status.UNPARSABLE
     metrics = rollout_metrics(("player_0", "player_1"), [one, two])
     assert metrics["invocation/player_0"] == pytest.approx(3 / 5)
     assert metrics["invocation/player_1"] == pytest.approx(2 / 5)

@@ -55,9 +55,8 @@ def rollout_metrics(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[s
 def _by_caller(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[str, float]:
     """Return how often each seat, and each role that is no seat's, was asked, and what came of it.
 
-    `invocation/` is its share of all replies, `parse_fail/` the share of its replies in which no
-    move could be read (some tasks play on without one and note it as `unread`), `reply_tokens/`
-    their mean length where a policy wrote them.
+    `invocation/` is its share of all replies, `parse_fail/` the share of its replies of which
+    nothing was read, `reply_tokens/` their mean length where a policy wrote them.
     """
     turns = [t for e in episodes for t in e.turns]
     asked: dict[str, list[Turn]] = {seat: [] for seat in seats}
@@ -69,7 +68,7 @@ def _by_caller(seats: Sequence[str], episodes: Sequence[Episode]) -> dict[str, f
     found: dict[str, float] = {}
     for name, own in asked.items():
         found[f"invocation/{name}"] = len(own) / max(len(turns), 1)
-        unread = sum(t.status is Status.UNPARSABLE or "unread" in t.notes for t in own)
+        unread = sum(t.status is Status.UNPARSABLE for t in own)
         found[f"parse_fail/{name}"] = unread / max(len(own), 1)
         lengths = [len(t.token_ids) for t in own if t.token_ids]
         if lengths:

@@ -117,7 +117,7 @@ def _spelled(turn: Turn, learners: Mapping[str, Policy], source: str) -> int:
         return 0
     turn.player, turn.notes = name, {**turn.notes, "demonstrated_by": source}
     turn.prompt_ids = turn.token_ids = turn.logprobs = turn.choices = None
-    if turn.status is not Status.LEGAL or "unread" in turn.notes:
+    if turn.status is not Status.LEGAL:
         return 0
     info = {"legal_actions": None if turn.legal is None else list(turn.legal)}
     request = Request(turn.agent, turn.chat, info, np.random.default_rng(0))

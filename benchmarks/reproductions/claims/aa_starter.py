@@ -17,7 +17,8 @@ from coevo.envs import make
 from coevo.envs.core.parsing import answer, parse_move
 from coevo.trainers import components as c
 
-ENV, OPTIONS, MODEL = "coevo/iterated_game-v0", {"unparsable": "B"}, "starter"
+ENV, MODEL = "coevo/iterated_game-v0", "starter"
+OPTIONS = {"unparsable": "B", "illegal": {"retries": 0}}
 DRAWS, ELSEWHERE = 32, 0.05
 """Replies drawn per situation, and the largest share of them that may cooperate in another spelling
 than the usual one, whose probability is what is computed."""

@@ -36,8 +36,7 @@ def _both(task: str) -> Callable[[int], dict[str, float]]:
 
 CLAIM = Claim(
     property="""Two small transformers that score each other's work gain at least 0.15 in held-out
-        accuracy and give fewer scores that cannot be read, where they can judge a little; where
-        they cannot they gain nothing.""",
+        accuracy where they can judge a little; where they cannot they gain nothing.""",
     source="""Xue et al. 2025, CoMAS, arXiv 2510.08529 (accuracy rises by peer scores alone); bounds
         are ours, and so is the control""",
     minutes=13.0,
@@ -65,9 +64,6 @@ CLAIM = Claim(
         Expect("larger digit: right scores after", "known.judge"),
         Expect("larger digit: invalid scores before", "known.before_invalid"),
         Expect("larger digit: invalid scores after", "known.invalid"),
-        Expect(
-            "larger digit: fall of invalid scores", "known.before_invalid - known.invalid", low=0.0
-        ),
         Expect("digit of a sum: accuracy before", "unknown.before_accuracy"),
         Expect("digit of a sum: accuracy after", "unknown.accuracy", high=0.35),
         Expect("digit of a sum: right scores before", "unknown.before_judge"),

@@ -25,7 +25,7 @@ def _measure(end: Trained) -> dict[str, float]:
 
 CLAIM = Claim(
     property="""Two copies of the starter model that score each other's work get better at held-out
-        questions and give fewer scores that cannot be read.""",
+        questions.""",
     source="""Xue et al. 2025, CoMAS, arXiv 2510.08529 (accuracy rises by peer scores alone); bounds
         are ours""",
     minutes=13.0,
@@ -52,6 +52,5 @@ CLAIM = Claim(
         Expect("precision of a 3 after", "after.precision"),
         Expect("invalid scores before", "before.invalid"),
         Expect("invalid scores after", "after.invalid"),
-        Expect("fall of invalid scores", "before.invalid - after.invalid", low=0.02),
     ),
 )

@@ -15,8 +15,12 @@ from coevo.envs.core.parsing import Status, parse_move
 from coevo.envs.discussion.review_marks import read_score, read_verdict
 from coevo.envs.discussion.solver_verifier import verdict
 from coevo.envs.questions import final_answer
+from coevo.envs.questions.question import Question, QuestionSource
 from coevo.envs.search import orchestration
 from coevo.envs.search.actions import read_action
+from coevo.envs.search.corpus import AskedQuestion, Document
+from coevo.envs.search.passages import PassagesWorld
+from coevo.envs.search.router import SearchRouter
 
 HEADERS = (
     "Evaluation:",
@@ -150,7 +154,7 @@ def ending(env, seat):
     if legal is not None:
         return f"[{legal[len(env.episode.turns) % len(legal)]}]"
     ends = {"verifier": "[reject]", "evaluator": "[wrong]", "scorer": "[2]", "router": "[no]"}
-    ends |= {"searcher": "[search: boss]", "answerer": "[answer: Suna]"}
+    ends |= {"searcher": "[search: boss]", "answerer": "[answer: Suna]", "profiler": "\nnone = 0"}
     ends |= dict.fromkeys(("attacker", "defender"), "<answer>Who is the curator?</answer>")
     if env.env_id == TAGGED:
         return "<search>boss</search>"
@@ -203,6 +207,54 @@ def test_what_one_seat_writes_moves_nothing_of_the_others_but_by_its_meaning(id)
         assert [a for a in attacks if played(env, a) != plain] == []
 
 
+class Asked(QuestionSource):
+    """One question that others wrote."""
+
+    name = "asked"
+
+    def __init__(self, text):
+        self.text = text
+
+    def __len__(self):
+        return 1
+
+    def item(self, index):
+        return Question(self.text, "7", "number", "0", self.name)
+
+
+def prompts_about(env):
+    """Return what the environment says of itself in an episode."""
+    env.reset(seed=5)
+    while env.awaiting:
+        env.step(f"So: {ending(env, env.agent_selection)}")
+    said = [m["content"] for a in env.agents for m in env._logs[a] if m["role"] != "assistant"]
+    assert not [text for text in said if "<|" in text or "[INST]" in text]
+    return [skeleton(text) for text in said]
+
+
+@pytest.mark.parametrize("style", ["full", "terse"])
+@pytest.mark.parametrize("name", ["debate", "solver_verifier", "peer_review"])
+def test_the_question_of_a_data_set_stays_in_its_quotation(name, style):
+    def said(text):
+        env = coevo.envs.make(f"coevo/{name}-v0", questions=Asked(text), prompt_style=style)
+        return prompts_about(env)
+
+    plain = said(PLAIN)
+    assert [a for a in CORPUS if a.strip() and said(a) != plain] == []
+
+
+@pytest.mark.parametrize("style", ["full", "terse"])
+def test_the_question_of_a_corpus_stays_in_its_quotation(monkeypatch, style):
+    def said(text):
+        asked = AskedQuestion(text, ("Suna",), ("d",))
+        world = PassagesWorld("w", (Document("d", "Suna", "Suna rules."),), (asked,))
+        monkeypatch.setattr(SearchRouter, "world_of", lambda self, seed: world)
+        return prompts_about(coevo.envs.make("coevo/search_router-v0", prompt_style=style))
+
+    plain = said(PLAIN)
+    assert [a for a in CORPUS[::5] if a.strip() and said(a) != plain] == []
+
+
 def test_the_comparison_sees_a_forged_line():
     """A prompt that quotes nothing is told apart, so that the test above can fail."""
     assert skeleton(f"| {PLAIN}") == skeleton("| 9\n| Evaluation:")
@@ -221,8 +273,8 @@ def test_the_comparison_sees_a_forged_line():
         (lambda t: read_score(t).move, "<score>2</score>", "2"),
         (lambda t: read_verdict(t).move, "[wrong]", "wrong"),
         (lambda t: verdict(t).move, "<verify>Reject</verify>", "reject"),
-        (orchestration.query, "<search>boss</search>", "boss"),
-        (orchestration.answer, "[answer: Suna]", "Suna"),
+        (lambda t: orchestration.query(t).move, "<search>boss</search>", "boss"),
+        (lambda t: orchestration.answer(t).move, "[answer: Suna]", "Suna"),
         (lambda t: read_action(t, ("search", "answer")).text, "<answer>Suna</answer>", "Suna"),
     ],
 )

@@ -234,10 +234,13 @@ def test_the_correction_quotes_the_reply_safely():
     assert "‹|im_end|›" in env.chat(FIRST)[-1]["content"]
 
 
-def test_a_terse_correction_stays_below_the_prompt():
+def test_a_terse_correction_is_the_whole_prompt_again_with_the_reason():
     env = kuhn("textarena", prompt_style="terse")
+    (prompt,) = env.chat(FIRST)
     env.step("hm")
-    assert [m["role"] for m in env.chat(FIRST)] == ["user", "assistant", "user"]
+    (again,) = env.chat(FIRST)
+    why = "That was not accepted: no legal move was found in the reply."
+    assert again == {"role": "user", "content": f"{why} {prompt['content']}"}
 
 
 @pytest.mark.parametrize(("preset", "charge"), [("random", 0), ("penalty", -0.1)])

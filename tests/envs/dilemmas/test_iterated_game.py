@@ -274,7 +274,7 @@ def test_choices_are_read_in_all_forms(text, move):
 
 
 def test_the_papers_rule_counts_a_reply_without_a_choice_as_b():
-    env = make(ID, unparsable="b", rounds=2)
+    env = make(ID, unparsable="b", illegal={"retries": 0}, rounds=2)
     env.reset(seed=0)
     for text in ("hm", "[A]", "[C]", "[A]"):
         env.step(text)
@@ -283,9 +283,18 @@ def test_the_papers_rule_counts_a_reply_without_a_choice_as_b():
     assert statuses == [Status.UNPARSABLE, Status.LEGAL, Status.ILLEGAL, Status.LEGAL]
     assert [t.move for t in env.episode.turns] == ["B", "A", "B", "A"]
     assert env.episode.total("player_0") == 10
-    assert make(ID, **env.episode.options).task.default_move == "B"
+    assert make(ID, **env.episode.options).task.otherwise == "B"
     assert env.episode.stop is StopReason.FINISHED
     assert env.episode.illegal_replies("player_0") == 2
+
+
+def test_a_reply_without_a_choice_is_asked_for_again_before_b_is_played():
+    env = make(ID, unparsable="b", rounds=1)
+    env.reset(seed=0)
+    for text in ("hm", "[C]", "hm", "[A]"):
+        env.step(text)
+    assert [t.move for t in env.episode.turns] == [None, "B", None, "A"]
+    assert env.episode.stop is StopReason.FINISHED
 
 
 def test_otherwise_the_policy_decides():

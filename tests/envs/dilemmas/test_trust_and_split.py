@@ -222,6 +222,7 @@ def test_options_are_recorded_and_make_the_same_task():
 def test_a_reply_without_a_claim_may_count_as_nothing():
     env = started(messages=False, rounds=1, unparsable=0)
     env.step("all of it")
+    env.step("all of it")
     env.step("[10]")
     assert env.episode.stop is StopReason.FINISHED
     assert env.task.history[0]["claims"] == [0, 10]

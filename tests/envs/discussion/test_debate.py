@@ -120,22 +120,35 @@ def test_a_debater_cannot_speak_for_the_others():
 
 
 def test_an_abstention_is_a_vote_for_nothing_and_costs_the_others_nothing():
-    env = played(["7", "I cannot say.", "7"])
+    env = played(["7", "I cannot say.", "I cannot say.", "7"])
     assert env.episode.stop is StopReason.UNFINISHED, "the debate goes on"
-    for reply in ("7", "who knows", "7"):
+    for reply in ("7", "who knows", "who knows", "7"):
         env.step(reply)
     assert env.episode.stop is StopReason.FINISHED
     assert totals(env, "payoff") == [1, 0, 1] and totals(env, "illegal") == [0, 0, 0]
     outcome = env.episode.outcome
     assert outcome["accuracy"] == 1 and outcome["agreement"] == pytest.approx(2 / 3)
-    assert outcome["unread"] == 2
-    assert env.episode.turns[1].notes == {"unread": True}
-    terse = played(["7", "hm", "7"], prompt_style="terse").chat("debater_0")[0]["content"]
+    assert outcome["unread"] == 4
+    assert [t.move for t in env.episode.turns[:4]] == ["7", None, "", "7"]
+    terse = played(["7", "hm", "hm", "7"], prompt_style="terse").chat("debater_0")[0]["content"]
     assert sorted(terse.partition("Others: ")[2].partition(".")[0].split(", ")) == ["7", "none"]
-    voted = played(["7", "hm", "7"], ["7", "hm", "7"], pay="vote")
+    voted = played(["7", "hm", "hm", "7"], ["7", "hm", "hm", "7"], pay="vote")
     assert totals(voted, "payoff") == [1, 1, 1]
-    nobody = played(["a", "b", "c"], ["a", "b", "c"], pay="vote")
+    none = ["a", "a", "b", "b", "c", "c"]
+    nobody = played(none, none, pay="vote")
     assert totals(nobody, "payoff") == [0, 0, 0]
+
+
+def test_a_debater_without_an_answer_is_asked_again_and_only_its_second_reply_counts():
+    env = played(["7", "hm"])
+    assert env.agent_selection == "debater_1"
+    asked = env.chat("debater_1")[-1]["content"]
+    why = "That was not accepted: no final answer was found in the reply. Put the final answer in"
+    assert asked.startswith(why)
+    env.step("so [3]")
+    env.step("7")
+    seen = env.chat("debater_0")[-1]["content"]
+    assert "(final answer: 3):\n| so ⟦3⟧" in seen and "hm" not in seen
 
 
 @pytest.mark.parametrize(("agents", "rounds"), [(1, 1), (1, 3), (2, 3), (5, 1), (7, 2)])

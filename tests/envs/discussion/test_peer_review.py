@@ -29,6 +29,11 @@ def play(env, seed=0, says=SAYS):
     return env.episode
 
 
+def accepted(turns):
+    """Leave out replies that were asked for again."""
+    return [t for t in turns if t.move is not None]
+
+
 def by_step(turns):
     """Group places by (round, role)."""
     table = {}
@@ -45,7 +50,7 @@ def test_everybody_does_every_job_equally_often(options):
     agents, rounds = options.get("num_agents", 2), options.get("rounds", 2)
     evaluations = options.get("evaluations", 1)
     for seed in range(5):
-        turns = play(make(ID, **options), seed).turns
+        turns = accepted(play(make(ID, **options), seed).turns)
         assert len(turns) == rounds * agents * (1 + 2 * evaluations)
         for (_, role), places in by_step(turns).items():
             times = 1 if role == "solver" else evaluations
@@ -81,7 +86,7 @@ def test_the_deal_is_drawn_and_may_give_somebody_its_own_work():
 def test_all_agents_of_a_phase_may_speak_at_once():
     env = make(ID, num_agents=3)
     env.reset(seed=0)
-    said = dict.fromkeys(env.possible_agents, "[5]")
+    said = dict.fromkeys(env.possible_agents, "[3]")
     seen = set()
     while env.awaiting:
         assert env.awaiting == tuple(env.possible_agents)
@@ -115,8 +120,8 @@ def test_every_request_is_one_message_with_all_that_is_needed(style):
             message = env.chat(agent)[-1]
             assert message["role"] == "user" and (style == "full" or len(env.chat(agent)) == 1)
             asked = env.task.question
-            assert (asked.in_full if style == "full" else asked.question) in message["content"]
-        env.step("[5]")
+            assert (asked.in_full if style == "full" else asked.in_short) in message["content"]
+        env.step("[3]")
 
 
 def unique(env):
@@ -124,7 +129,7 @@ def unique(env):
     env.reset(seed=2)
     while env.awaiting:
         number = len(env.episode.turns)
-        end = "[3]" if env.infos[env.agent_selection]["role"] == "scorer" else "[wrong]"
+        end = "[wrong]" if env.infos[env.agent_selection]["role"] == "evaluator" else "[3]"
         env.step(f"remark{number}x {end}")
     return env.episode.turns
 
@@ -230,11 +235,16 @@ def test_verdicts_and_what_stands_before_them():
     assert without_mark("a [b] c [wrong] ") == "a [b] c"
 
 
-def test_a_score_that_cannot_be_read_is_counted_and_ends_nothing():
+def test_a_score_that_cannot_be_read_is_asked_for_again_counted_and_ends_nothing():
     says = SAYS | {"scorer": ("I would rather not.",)}
     episode = play(make(ID), says=says)
     assert episode.stop is StopReason.FINISHED
-    assert all(t.status is Status.LEGAL for t in episode.turns)
+    scores = [t for t in episode.turns if t.role == "scorer"]
+    assert all(t.status is Status.UNPARSABLE for t in scores)
+    assert [t.move for t in scores] == [None, "I would rather not."] * 4
+    second = scores[1].chat[-1]["content"]
+    assert second.startswith("That was not accepted: no legal move was found in the reply. End")
+    assert second.endswith("between <score> and </score>.")
     assert episode.outcome["invalid_score_rate"] == 1.0
     assert "judge/precision" not in episode.outcome, "nothing was scored 3"
     assert episode.outcome["judge/accuracy"] == 0.0
@@ -258,6 +268,7 @@ def test_outcome_against_a_count_by_hand():
     env.step("[right]")
     env.step("[3]")
     env.step("hm")
+    env.step("hm")
     turns, outcome = env.episode.turns, env.episode.outcome
     assert [t.verified for t in turns[:2]] == [1.0, 0.0]
     assert all(t.verified is None for t in turns[2:])
@@ -272,10 +283,10 @@ def test_outcome_against_a_count_by_hand():
         "judge/threes": 1.0,
         "judge/right_threes": float(right),
         "judge/right": 1.0,
-        "invalid_score_rate": 0.5,
+        "invalid_score_rate": pytest.approx(2 / 3),
         "return/agent_0": 0.0,
         "return/agent_1": 0.0,
-        "unread": 1.0,
+        "unread": 2.0,
         "near_misses": 0.0,
     }
     assert outcome == expected
@@ -284,7 +295,7 @@ def test_outcome_against_a_count_by_hand():
 def test_the_last_round_is_counted_apart():
     env = make(ID, num_agents=1, phases="solve+score")
     env.reset(seed=5)
-    for said in ("[x]", "[1]", f"[{env.task.question.answer}]", "[3]"):
+    for said in ("[x]", "[x]", "[1]", f"[{env.task.question.answer}]", "[3]"):
         env.step(said)
     assert env.episode.outcome["accuracy"] == 0.5
     assert env.episode.outcome["accuracy/last_round"] == 1.0

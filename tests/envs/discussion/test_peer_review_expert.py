@@ -48,13 +48,13 @@ def test_skill_raises_every_figure():
     means = []
     for skill in (0.0, 0.5, 1.0):
         _, outcomes = speeches(skill, 60)
-        names = ("accuracy", "evaluator/accuracy", "judge/accuracy", "invalid_score_rate")
+        assert not any(o["invalid_score_rate"] for o in outcomes), "in the right form at any skill"
+        names = ("accuracy", "evaluator/accuracy", "judge/accuracy")
         means.append({n: np.mean([o[n] for o in outcomes]) for n in names})
     low, middle, high = means
-    for name in ("accuracy", "evaluator/accuracy", "judge/accuracy"):
+    for name in names:
         assert low[name] + 0.1 < middle[name] < high[name] - 0.1
     assert low["accuracy"] == pytest.approx(0.1, abs=0.06)
-    assert low["invalid_score_rate"] > middle["invalid_score_rate"] > 0.0
 
 
 def test_a_review_sways_the_score():

@@ -154,7 +154,7 @@ def test_a_search_ends_the_reply_and_comes_back_as_a_message():
 def test_answers_come_after_double_checks_alone_and_replies_end():
     assert [tag for tag, after in FOLLOWS.items() if "answer" in after] == ["double_check"]
     env = started("tagged_single", steps=3)
-    said(env, "I do not know.", "", "<think>hm</think>")
+    said(env, "I do not know.", "I do not.", "", "", "<think>hm</think>")
     assert not env.awaiting
     assert env.episode.total("solver_0") == 0
-    assert env.episode.outcome["unread"] == 2
+    assert env.episode.outcome["unread"] == 4

@@ -8,7 +8,7 @@ import pytest
 from coevo.envs import make
 from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError, UnknownNameError
-from coevo.envs.discussion.solver_verifier import verdict
+from coevo.envs.discussion.solver_verifier import VERDICT_FORM, verdict
 from coevo.envs.rewards import Format
 
 ID = "coevo/solver_verifier-v0"
@@ -91,6 +91,10 @@ def test_verdicts_are_read_in_both_forms(text, read):
 
 def test_a_verdict_that_cannot_be_read_approves_nothing_is_counted_and_costs_its_author():
     env = played(RIGHT, "looks fine to me")
+    assert env.awaiting == ("verifier_0",), "it is asked again"
+    assert env.chat("verifier_0")[-1]["content"].endswith(f". {VERDICT_FORM}.")
+    assert totals(env, "unread") == [0, 0]
+    env.step("looks fine to me")
     assert env.awaiting == ("solver_0",), "silence is no approval"
     assert "verifier_0 did not approve solution 1" in env.chat("solver_0")[-1]["content"]
     assert totals(env, "unread") == [0, -0.1]
@@ -98,21 +102,22 @@ def test_a_verdict_that_cannot_be_read_approves_nothing_is_counted_and_costs_its
     assert env.episode.stop is StopReason.FINISHED
     assert totals(env, "payoff") == [1, 1]
     outcome = env.episode.outcome
-    assert (outcome["unread/solver"], outcome["unread/verifier"]) == (0, 1)
-    assert (outcome["approved"], outcome["verdict_accuracy"], outcome["unread"]) == (0, 0, 1)
-    assert env.episode.turns[1].notes == {"verdict": "unread", "unread": True, "miss": "other"}
-    terse = played(RIGHT, "fine", prompt_style="terse").chat("solver_0")[-1]["content"]
+    assert (outcome["unread/solver"], outcome["unread/verifier"]) == (0, 2)
+    assert (outcome["approved"], outcome["verdict_accuracy"], outcome["unread"]) == (0, 0, 2)
+    assert env.episode.turns[1].notes == {"verdict": "unread", "miss": "other"}
+    terse = played(RIGHT, "fine", "fine", prompt_style="terse").chat("solver_0")[-1]["content"]
     assert "Not approved: 7." in terse
 
 
 def test_a_solution_without_an_answer_goes_on_and_costs_its_author():
-    env = played("I have no idea", "[reject]", "still none", penalty=0.25)
+    env = played("I have", "no idea", "[reject]", "still", "none", penalty=0.25)
     assert totals(env, "unread") == [-0.5, 0]
     assert totals(env, "payoff") == [0, 0]
-    assert env.episode.outcome["unread/solver"] == 2
+    assert env.episode.outcome["unread/solver"] == 4
     assert env.episode.outcome["verdict_accuracy"] == 1, "no answer is rightly rejected"
-    assert "Solver: none." in played("none", prompt_style="terse").chat("verifier_0")[0]["content"]
-    assert totals(played("none", "[approve]", penalty=0), "unread") == [0, 0]
+    terse = played("none", "none", prompt_style="terse").chat("verifier_0")[0]["content"]
+    assert "Solver: none." in terse
+    assert totals(played("none", "none", "[approve]", penalty=0), "unread") == [0, 0]
 
 
 @pytest.mark.parametrize("style", ["full", "terse"])

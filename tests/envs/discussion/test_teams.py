@@ -72,9 +72,9 @@ def test_answers_are_listed_where_questions_have_choices():
     assert started("pioneer_observer").infos["pioneer_0"]["legal_actions"][:2] == ["0", "1"]
     env = started("pioneer_observer", {"item": 3}, questions="word_problems")
     assert env.infos["pioneer_0"]["legal_actions"] is None
-    said(env, f"So [{env.task.question.answer}]", "no idea")
+    said(env, f"So [{env.task.question.answer}]", "no idea", "none")
     assert dict(env.rewards) == {"pioneer_0": 1.0, "observer_0": 1.0}
-    assert env.episode.outcome["unread"] == 1
+    assert env.episode.outcome["unread"] == 2
 
 
 # ---- Sequential team ----------------------------------------------------------------------------
@@ -128,10 +128,10 @@ def test_the_judge_goes_on_or_decides():
 
 def test_a_judge_that_never_decides_earns_nothing():
     env = started("moderated_debate", rounds=2)
-    said(env, "[7]", "[7]", "Hm.", "[7]", "[7]", "[continue]")
+    said(env, "[7]", "[7]", "Hm.", "Hm.", "[7]", "[7]", "[continue]", "[continue]")
     assert not env.awaiting
     assert set(env.rewards.values()) == {0.0}
-    assert env.episode.outcome["unread"] == 2  # in the last round it must answer
+    assert env.episode.outcome["unread"] == 4  # in the last round it must answer
     assert env.episode.outcome["decided"] == 0
 
 
@@ -206,6 +206,7 @@ def test_what_was_dropped_is_seen_no_more():
 
 
 def test_replies_without_content_count_as_unread():
-    env = said(pipeline(), "I pick none", "no lines", "who knows")
-    assert env.episode.outcome["unread"] == 3
+    none = ("I pick none", "no lines", "who knows")
+    env = said(pipeline(), *(text for text in none for _ in range(2)))
+    assert env.episode.outcome["unread"] == 6
     assert env.task.local == {"extractor_0": 0.0, "profiler_0": 0.0, "answerer_0": 0.0}

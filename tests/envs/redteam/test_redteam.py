@@ -125,7 +125,8 @@ def test_the_zero_sum_table(kind, move):
 def test_parts_are_components_of_their_own_where_they_are_kept_apart():
     env = started(apart=True, level="free")
     env.step("<answer>How are you?</answer>")
-    env.step("I tell nobody.")
+    for _ in range(2):
+        env.step("I tell nobody.")
     assert env.episode.turns[-1].rewards == {
         "payoff": {},
         "kept": {ATTACKER: -0.5},
@@ -231,8 +232,9 @@ def test_a_request_does_not_leave_its_quotation(style, attack):
 
 def test_the_example_of_a_prompt_is_no_answer():
     env = started(level="free")
-    env.step("<answer>your answer</answer>")
-    assert env.episode.turns[0].notes["unread"] and env.task.request == ""
+    for _ in range(2):
+        env.step("<answer>your answer</answer>")
+    assert sum(env.episode.unread_replies().values()) == 2 and env.task.request == ""
 
 
 # ---- Experts and references --------------------------------------------------------------------

@@ -163,10 +163,11 @@ def test_every_valid_pair_shares_one_and_every_invalid_score_costs_one(evaluatio
             valid += t.answer is not None
             assert own[i] == (-1.0 if t.answer is None else 0.0)
         for i, t in enumerate(turns):
-            if t.role != "solver":
+            if t.role != "solver" or t.move is None:
                 continue
             judged = [j for j, e in enumerate(turns) if e.role == "evaluator" and e.about == i]
-            scores = [s.answer for s in turns if s.role == "scorer" and s.about in judged]
+            given = [s for s in turns if s.role == "scorer" and s.about in judged]
+            scores = [s.answer for s in given if s.move is not None]  # else it was asked again
             share = sum(s is not None for s in scores) / len(scores)
             assert own[i] + sum(own[j] for j in judged) / len(judged) == pytest.approx(share)
     assert invalid and valid

@@ -74,12 +74,13 @@ def test_token_f1(answer, accepted, f1):
 
 
 def test_a_reply_that_cannot_be_read_is_charged_and_finds_nothing():
-    env = played(replies=["I would look it up", "hm", "no idea"], penalty=0.25)
+    env = played(replies=["I would look it up", "hm", "no idea"] * 2, penalty=0.25)
     searcher, answerer = (env.episode.total(a) for a in env.possible_agents)
     assert (searcher, answerer) == (-0.5, -0.25)
-    assert env.episode.turns[1].notes["found"] == []
-    assert "Nothing was found." in list(env.episode.turns[2].seen)[-1]["content"]
-    assert sum(env.episode.unread_replies().values()) == 3
+    assert [t.move for t in env.episode.turns] == [None, ""] * 3
+    assert env.episode.turns[3].notes["found"] == []
+    assert "Nothing was found." in list(env.episode.turns[4].seen)[-1]["content"]
+    assert sum(env.episode.unread_replies().values()) == 6
 
 
 def test_the_window_is_made_of_whole_sentences_around_the_words_of_the_query():

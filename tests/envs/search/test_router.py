@@ -8,6 +8,7 @@ import pytest
 from coevo.envs import make, spec
 from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
+from coevo.envs.core.parsing import Status
 from coevo.envs.search.orchestration import answer, query, verdict
 
 ID = "coevo/search_router-v0"
@@ -86,24 +87,30 @@ def test_in_the_last_step_nobody_searches(steps):
     assert speakers[-1] == "answerer_0"
 
 
-def test_a_verdict_that_cannot_be_read_counts_as_yes_and_costs_its_author():
-    env = start(penalty=0.25)
+def test_a_verdict_that_cannot_be_read_is_asked_for_again_then_counts_as_no_and_costs_its_author():
+    env = start(penalty=0.25, steps=2)
     episode = run(env, "Hm, who knows?")
-    assert env.agent_selection == "answerer_0"
-    assert episode.turns[0].rewards["unread"] == {"router_0": -0.25}
-    assert episode.turns[0].move == "yes"
-    assert run(env, "no answer at all").outcome["unread/router"] == 1.0
-    assert episode.outcome["unread/answerer"] == 1.0
+    assert env.agent_selection == "router_0", "it is asked again"
+    assert episode.total("router_0") == 0.0
+    run(env, "Hm, who knows?")
+    assert env.agent_selection == "searcher_0", "silence approves nothing"
+    assert episode.turns[1].rewards["unread"] == {"router_0": -0.25}
+    assert [t.move for t in episode.turns] == [None, "no"]
+    assert [t.verified for t in episode.turns] == [0.0, 0.0]
+    run(env, "[search: x]", "[yes]", "no answer at all", "none")
+    assert episode.stop is StopReason.FINISHED
+    assert episode.outcome["unread/router"] == episode.outcome["unread/answerer"] == 2.0
     assert episode.total("answerer_0") == -0.25
     assert episode.total("searcher_0") == 0.0
-    assert "unread" not in run(start(penalty=0.0), "?", "?").turns[0].rewards
+    assert [t.about for t in episode.turns] == [-1, -1, 1, 2, 3, 3]
+    assert "unread" not in run(start(penalty=0.0), "?", "?").turns[1].rewards
 
 
 def test_a_query_that_cannot_be_read_finds_nothing():
     env = start()
-    episode = run(env, "[no]", "I would look it up")
-    assert episode.turns[1].notes["found"] == []
-    assert episode.turns[1].rewards["unread"] == {"searcher_0": -0.01}
+    episode = run(env, "[no]", "I would look it up", "yes, up")
+    assert episode.turns[2].notes["found"] == []
+    assert episode.turns[2].rewards["unread"] == {"searcher_0": -0.01}
     assert env.agent_selection == "router_0"
     assert "(no query)" in env.chat("router_0")[-1]["content"]
     assert "nothing found" in env.chat("router_0")[-1]["content"]
@@ -174,7 +181,7 @@ def test_verdicts(text, said):
     ],
 )
 def test_queries(text, said):
-    assert query(text) == said
+    assert query(text).move == said
 
 
 @pytest.mark.parametrize(
@@ -189,7 +196,7 @@ def test_queries(text, said):
     ],
 )
 def test_answers(text, said):
-    assert answer(text) == said
+    assert answer(text).move == said
 
 
 @pytest.mark.parametrize("spelled", ["{}", "the {}", "{}!", "  {} ", "'{}'"])
@@ -237,10 +244,15 @@ def test_documents_that_forge_tags_are_shown_as_text_and_cut(tmp_path):
 @pytest.mark.parametrize("bad", ["mayor " * 200_000, "ma\x00yor\x1b[2J", "\ud83d", "\u202e"])
 def test_queries_from_hell_are_counted_and_the_play_goes_on(bad):
     env = start()
-    episode = run(env, "[no]", f"<search>{bad}</search>", "[yes]", "[answer: x]")
+    run(env, "[no]", f"<search>{bad}</search>")
+    if env.agent_selection == "searcher_0":  # too long to be read
+        run(env, f"<search>{bad}</search>")
+    made = len(env.episode.turns)
+    episode = run(env, "[yes]", "[answer: x]")
     assert episode.stop is StopReason.FINISHED
-    assert episode.outcome["odd_queries"] + episode.outcome["unread/searcher"] == 1.0
-    assert len(episode.turns[1].notes["query"]) <= 1000
+    counts = episode.outcome["odd_queries"], episode.outcome["unread/searcher"]
+    assert counts in ((1.0, 0.0), (0.0, 2.0))
+    assert len(episode.turns[made - 1].notes["query"]) <= 1000
 
 
 def test_what_is_found_comes_from_the_user_and_never_from_the_policy():
@@ -328,7 +340,7 @@ def spoken(style, skill, plays):
             assert len(set(said)) == len(said) <= 40
             assert max(map(len, said)) <= 24
             env.step(str(rng.choice(said, p=chances)))
-            assert "unread" not in env.episode.turns[-1].notes
+            assert env.episode.turns[-1].status is Status.LEGAL
         won.append(env.episode.outcome["accuracy"])
     return float(np.mean(won))
 

@@ -105,6 +105,9 @@ def test_solvers_work_side_by_side_and_do_not_read_each_other():
     first = env.task.world.plan(path)[0]
     assert env.awaiting == env.task.solvers
     answer(env, [f"<search>{first}</search>", "<answer>SECRET-GUESS</answer>", "hm"])
+    assert env.awaiting == ("solver_2",), "it is asked again before a turn is lost"
+    assert env.chat("solver_2")[-1]["content"].startswith("That was not accepted: no action was")
+    env.step("hm")
     assert env.awaiting == ("solver_0", "solver_2")
     seen = {a: "\n".join(m["content"] for m in env.chat(a)) for a in env.agents}
     assert "<information>" in seen["solver_0"]
