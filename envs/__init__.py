@@ -162,6 +162,11 @@ _add("words.codenames", "cooperative", "give a clue for three words of a board, 
      SELF_PLAY, random=-0.1, oracle=1.4352822871572872, bound=3.0,
      source="exact, over all boards: random, even moves; oracle, the best clue for a partner who "
      "takes it literally; bound, all words, by a code agreed on before")
+_add("words.taboo", "cooperative",
+     "describe a word without its forbidden words, name it by that", SELF_PLAY, random=0.25,
+     oracle=1.0,
+     source="exact: random, even guesses, 1/6 for the first and 1/2 of 1/6 for the second; oracle, "
+     "the hints of the cards, of which no two are alike")
 _add("words.twenty_questions", "cooperative",
      "ask yes or no about one of twelve things, then name it", SELF_PLAY,
      random=0.07820605435156518, oracle=19 / 30,
@@ -183,6 +188,39 @@ _add("dilemmas.trust_and_split", "mixed",
      source="random: exact expectation over uniform claims; oracle: all coins to the upper hand",
      starter_trained=True)
 
+_add("deduction.chameleon", "mixed",
+     "one player does not know the word that the clues of all are about, and must not be found",
+     SELF_PLAY, random=53 / 162, expert=0.2775, oracle=0.75,
+     source="random: exactly; oracle: a bound, the chameleon found and its guess wrong; expert: "
+     "400 games, 0.278 with standard error 0.006, as an expert chameleon gains most",
+     seats=4)
+_add("deduction.hidden_profile", "cooperative",
+     "choose a candidate together, where each member holds another part of the facts", SELF_PLAY,
+     random=7 / 27, silent=0.0, oracle=1.0,
+     source="exact: random, even votes; silent, experts who keep their facts choose the rival; "
+     "oracle, experts who say them", seats=3)
+_add("deduction.resistance", "mixed",
+     "propose, vote on and carry out missions among hidden spies; Avalon's roles by option",
+     SELF_PLAY, random=37691 / 81920, expert=0.4907, oracle=0.6,
+     source="random: exactly; oracle: a bound, the Resistance wins; expert: 300 games, of which it "
+     "wins 0.453, 0.491 with standard error 0.006", seats=5)
+_add("deduction.undercover", "mixed",
+     "one player has another word than the rest, and no player knows which; clues and a vote",
+     SELF_PLAY, random=37 / 108, oracle=0.559,
+     source="random: exactly; oracle: 400 games of experts, 0.559 with standard error 0.012, the "
+     "best play known", seats=4)
+_add("deduction.werewolf", "mixed",
+     "a wolf kills by night, a seer looks for it, all talk and vote by day", SELF_PLAY,
+     random=0.35, oracle=0.71,
+     source="random: exactly, the village wins one game of four; oracle: 200 games of experts, of "
+     "which the village wins 0.85, 0.710 with standard error 0.015", seats=5)
+
+_add("societies.auction", "mixed",
+     "bid for a good whose worth to the others is hidden, after a word to all", SELF_PLAY,
+     random=1 / 6, equilibrium=0.825, oracle=2.658333333333333,
+     source="exact, over all values: random, even bids; equilibrium, true bids, at the second "
+     "price the best whatever others do; oracle, the highest value wins and pays nothing, the "
+     "highest sum, which takes an agreement", seats=3)
 _add("societies.causal_game", "mixed",
      "a leader commits to follow, set or see its inclination, which a hidden cause gives; a reply",
      SELF_PLAY, random=27 / 28, oracle=2.0,
@@ -213,6 +251,11 @@ _add("societies.information_acquisition", "mixed",
      oracle=18.833333333333332,
      source="exact: random, a coin and half of the efforts; oracle, the best offer of the menu for "
      "a principal who knows the analysts, who reply best to it", seats=3)
+_add("societies.multi_issue_negotiation", "mixed",
+     "a deal on several issues, whose weights each side alone knows; messages and offers",
+     SELF_PLAY, random=0.26753826530612246, nash=0.6979166666666666, oracle=0.7,
+     source="exact, over all weights: random, even moves; nash, the deals with the best product of "
+     "payoffs; oracle, the highest sum")
 _add("societies.sanctioned_dilemma", "mixed",
      "a dilemma among strangers, with partner choice, reputation and punishment as mechanisms",
      SELF_PLAY, random=0.0, oracle=15.0,

@@ -339,7 +339,7 @@ class _Reader:
             return _played(same[0])
         why = f"could be any of {', '.join(same)}" if same else "is not a legal move now"
         miss = Miss.AMBIGUOUS if same else Miss.OTHER
-        if not same and _skeleton(wanted) in {_skeleton(move) for move in self.known}:
+        if not same and skeleton(wanted) in {skeleton(move) for move in self.known}:
             miss = Miss.LOOKALIKE
         return Parse(None, Status.ILLEGAL, f"{quote_line(wanted, 100)} {why}", miss)
 
@@ -362,9 +362,13 @@ class _Reader:
         return Miss.UNMARKED if last else Miss.OTHER
 
 
-def _skeleton(move: str) -> str:
-    """Return what is left of a move when all that fools the eye is taken away."""
-    plain = unicodedata.normalize("NFKD", move).translate(_CONFUSED)
+def skeleton(text: str) -> str:
+    """Return what is left of a text when all that fools the eye is taken away.
+
+    >>> skeleton("S\u200bn\u00f6w")
+    'snow'
+    """
+    plain = unicodedata.normalize("NFKD", text).translate(_CONFUSED)
     return normalise("".join(c for c in plain if visible(c) == c and not unicodedata.combining(c)))
 
 

@@ -1,0 +1,1 @@
+"""Games of hidden roles, words and evidence, played by talk and votes."""
