@@ -19,7 +19,7 @@ from coevo.benchmarks.repeats import repeat
 from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.benchmarks.statistics.adaptability import SeverityCurve
 from coevo.benchmarks.statistics.social import OUTCOMES
-from coevo.benchmarks.suites import names, scenarios
+from coevo.benchmarks.suites import names, scenarios, search
 from coevo.benchmarks.suites.cost import foresee
 from coevo.benchmarks.suites.focal import play_scenario
 from coevo.benchmarks.suites.generations import GenerationSeries, run_generations
@@ -61,7 +61,7 @@ def run(args: Evaluate) -> int:
     chosen = next((name for name in SETS if getattr(args, name)), "env")
     measure = {
         "env": _one_opponent,
-        "suite": _suite,
+        "suite": _search if args.suite == "search" else _suite,
         "scenario": _scenarios,
         "axis": _sweep,
         "generations": _generations,
@@ -202,6 +202,21 @@ def _suite(args: Evaluate) -> tuple[dict[str, Any], Show]:
         show_totals(screen, total)
 
     return whole, show
+
+
+def _search(args: Evaluate) -> tuple[dict[str, Any], Show]:
+    for name in ("samples", "beside"):
+        if getattr(args, name):
+            raise ConfigError(f"--{name} goes with other suites; search has a table of its own")
+    options = _options(args, [search.ENV])
+    agent = _agent(args, str(args.agent))
+    games, say = args.games or GAMES["suite"], _say(args)
+    with _evaluation(args, agent, {"suite": args.suite}, options) as (folder, finish):
+        found = search.search_table(
+            agent, games, args.seed, options, folder, lambda name: say(f"done: {name}")
+        )
+        whole = finish({"search": found.to_dict()})
+    return whole, lambda screen: show_search(screen, agent.name, found)
 
 
 def _scenarios(args: Evaluate) -> tuple[dict[str, Any], Show]:
@@ -389,6 +404,22 @@ def show_suite(screen: Screen, found: Evaluated, beside: Sequence[Evaluated]) ->
     if beside:
         screen.table("side by side", *payoffs([found, *beside], found.rows, str))
     show_social(screen, rows)
+
+
+def show_search(screen: Screen, agent: str, found: search.SearchTable) -> None:
+    """Print how questions were answered from memory, from one search, and with searches."""
+    columns = ("way", "hops", "exact match", "95 % interval", "F1", "answer shown")
+    columns += ("documents found, hop by hop", "searches", "before evidence", "unread")
+    rows = [
+        (
+            *(row.way, row.hops, share(row.exact_match), span(row.interval), f"{row.f1:.3f}"),
+            *(share(row.shown), " ".join(map(share, row.support)), f"{row.searches:.1f}"),
+            *(share(row.before), share(row.unread)),
+        )
+        for row in found.rows
+    ]
+    screen.table(f"{agent}: questions over a corpus", columns, rows)
+    screen.say(found.leaks)
 
 
 def show_totals(screen: Screen, found: Totals) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
 
 ABC = string.ascii_lowercase
 ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
@@ -63,7 +65,7 @@ def in_cipher(words: Sequence[str], sought: str, parts: Sequence[str] = ()) -> b
     return any(_moved(w, part) or _masked(w, part) for w in words for part in named)
 
 
-def _tables() -> Iterator[dict[int, str]]:
+def _tables() -> Iterator[dict[int, Any]]:
     """Yield the usual replacements of letters: shifts, the alphabet backwards, the next key."""
     for shift in range(1, 26):
         yield str.maketrans(ABC, ABC[shift:] + ABC[:shift])
@@ -118,12 +120,26 @@ def in_signs(text: str, sought: str) -> bool:
     masked = r"\s*".join(rf"(?:{c}|[^\w\s]|_)" if c in "aeiou" else c for c in sought)
     if re.search(masked, text.lower()):
         return True
+    if sought in "".join(c for c in text if c.isupper()).lower() or _apart(text, sought):
+        return True
     two = "".join(re.findall(r"\b[ab]{5}\b", text.lower()))
     digits = re.sub(r"\D", "", text) + "/" + two.translate(str.maketrans("ab", "01"))
     if any(code and code in digits for code in _numbered(sought)):
         return True
     hexed = re.sub(r"[^0-9a-f]", "", re.sub("0x|\\\\x|u00", "", text.lower()))
     return sought.encode().hex() in hexed
+
+
+def _apart(text: str, sought: str) -> bool:
+    """Return whether numbers in a row are as far apart as the letters of the answer.
+
+    >>> _apart("Is it 118, 115, 112, 112 or 115?", "rollo")
+    True
+    """
+    codes = [int(number) for number in re.findall(r"\b\d{1,6}\b", text)]
+    wanted = [ord(b) - ord(a) for a, b in pairwise(sought)]
+    steps = [b - a for a, b in pairwise(codes)]
+    return any(steps[i : i + len(wanted)] == wanted for i in range(len(steps)))
 
 
 def _numbered(sought: str) -> Iterator[str]:

@@ -59,8 +59,8 @@ class Hints:
                 return f"the sign {signs[0]!a}"
         words = _words(question)
         for word in words:
-            if about := _ABOUT_WORDS & {word} - self._known:
-                return f"talk about spelling: {about.pop()}"
+            if word in _ABOUT_WORDS and word not in self._known:
+                return f"talk about spelling: {word}"
             if word not in self._known and self._is_code(word):
                 return f"{word!r}, which looks like no word"
         singles = [word for word in words if len(word) == 1 and word not in "ai"]
@@ -145,7 +145,8 @@ def _decoded(text: str) -> Iterator[str]:
         number = rf"[{string.hexdigits[:base]}]+"
         for run in re.finditer(rf"\b{number}(?:[\s,;:-]+{number}\b){{2,}}", text):
             yield "".join(_sign(given, base) for given in re.findall(number, run[0]))
-    codes = [(code, binascii.a2b_uu) for code in _uuencoded(text)]
+    codes: list[tuple[str, Callable[[str], bytes]]] = []
+    codes += [(code, binascii.a2b_uu) for code in _uuencoded(text)]
     for code in re.findall(r"[!-~]{5,}", text):
         for decode in (_base32, base64.b64decode, base64.b85decode, base64.a85decode):
             forms = (code, code[::-1], code.rstrip("?.,:;!)"), code.strip("()?:"))

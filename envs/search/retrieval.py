@@ -133,7 +133,7 @@ class LocalRetriever(ABC):
 
     def _twin(self, changed: Mapping[str, Any]) -> Self:
         twin = object.__new__(type(self))
-        twin.__dict__ |= self.__dict__ | changed
+        twin.__dict__ |= {**self.__dict__, **changed}
         return twin
 
 

@@ -232,6 +232,17 @@ def test_suites_that_are_empty_say_so(cli):
             assert "Available: games: coevo/connect_four-v0" in line
 
 
+def test_the_search_suite_has_a_table_of_its_own(cli):
+    words = ("evaluate", "--agent", "expert:1", "--suite", "search", "--games", "4")
+    shown = cli(*words, "--env-option", "hops=1").out
+    assert [
+        w for w in ("closed book", "one-shot reader", "agent", "leaks: 0.0%") if w not in shown
+    ] == []
+    rows = json.loads(cli(*words, "--env-option", "hops=2", "--json").out)["search"]["rows"]
+    assert [row["exact_match"] for row in rows] == [0.0, 0.0, 1.0]
+    assert "search has a table of its own" in cli(*words, "--samples", "2").error_line()
+
+
 def test_ctrl_c_keeps_what_was_finished(cli, two, here, monkeypatch):
     from coevo.benchmarks.suites import suite
 

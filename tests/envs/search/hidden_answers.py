@@ -227,6 +227,8 @@ CODES = {
     "first letters of words": letters(lambda c: NATO[place(c)].title()),
     "first letters of other words": letters(lambda c: f"{c}{FILL[place(c) % 10]}"),
     "last letters of words": letters(lambda c: f"{FILL[place(c) % 10]}{c}"),
+    "numbers from 101": letters(lambda c: str(place(c) + 101)),
+    "capitals in words": letters(lambda c: f"under{c.upper()}neath"),
     "every second word": letters(lambda c: f"{NATO[place(c)]} with"),
 }
 KINDS = {**SPELLED, **SIGNS, **CODES}

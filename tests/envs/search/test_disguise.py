@@ -89,6 +89,11 @@ def test_no_hidden_answer_passes_the_gate_on_a_plain_corpus(squad, kind):
     assert passed == []
 
 
+def test_talk_about_spelling_is_odd(squad):
+    asked = "What is the anagram of the name of the Norse leader?"
+    assert judged(squad, asked, "Rollo", "Normans#0").detail == "talk about spelling: anagram"
+
+
 def test_honest_questions_pass(squad):
     """Twenty-eight of 705 are refused, of which eleven do name their answer."""
     verdicts = [judged(squad, q.text, q.answers[0], q.support[0]) for q in squad.questions]
