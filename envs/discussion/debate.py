@@ -8,7 +8,8 @@ Reward        after the last round, 0..1: `own`, what the question's source give
               last answer; `vote`, to all what it gives the answer of most debaters
 Ends          after `rounds` answers of each
 Options       questions="digits": see coevo.envs.questions; agents=3; rounds=2; pay="own";
-              contain_self=False quotes a debater among the others as well; max_others=5
+              contain_self=False quotes a debater among the others as well; max_others=5;
+              listed=False makes moves of the question's choices, where it has some
 References    random 0.1 (one digit in ten), oracle 1
 
 With rounds=1 nobody sees anything: a pool of independent votes, as RLCCF and TTRL take it.
@@ -29,6 +30,7 @@ from pydantic import Field
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Turn
+from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import simultaneous
 from coevo.envs.core.protocol import All, Pay, Protocol
 from coevo.envs.core.task import Replies
@@ -40,6 +42,7 @@ from coevo.envs.discussion.question_env import (
     even,
     guesses,
     known,
+    listing,
     mixed,
     quoted,
     shown,
@@ -59,6 +62,9 @@ class DebateConfig(QuestionConfig):
     """Whether a debater's own answer is quoted among the others'."""
     max_others: Annotated[int, whole(0, 100)] = 5
     """Answers that are quoted to each."""
+    listed: Annotated[bool, Field(strict=True)] = False
+    """Whether answers are moves to choose from, for tables and guided choice: questions then need
+    `choices`, as `digits` has them."""
 
 
 class Debate(QuestionTask[DebateConfig]):
@@ -73,11 +79,16 @@ class Debate(QuestionTask[DebateConfig]):
 
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.draw_question(rng, options)
+        if self.config.listed and not self.question.choices:
+            raise ConfigError(f"listed=True: the questions of {self.source.name} have no choices")
         self._rounds: list[dict[str, Turn]] = []
         self._quotes: dict[str, list[Turn]] = {}
         for _ in range(self.rounds):
             before = len(self.turns)
-            yield All(self.seats, read=self.final, form=ANSWER_FORM, otherwise="")
+            if self._choices:
+                yield All(self.seats, moves=self._choices)
+            else:
+                yield All(self.seats, read=self.final, form=ANSWER_FORM, otherwise="")
             self._rounds.append({turn.agent: turn for turn in self.turns[before:]})
             if len(self._rounds) < self.rounds:
                 self._quotes = {seat: self._dealt(seat, rng) for seat in self.seats}
@@ -85,6 +96,10 @@ class Debate(QuestionTask[DebateConfig]):
             yield Pay({seat: turn.verified or 0.0 for seat, turn in self._rounds[-1].items()})
         else:
             yield Pay(dict.fromkeys(self.seats, self._vote_score(-1)))
+
+    @property
+    def _choices(self) -> tuple[str, ...]:
+        return self.question.choices if self.config.listed else ()
 
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
@@ -136,28 +151,29 @@ class Debate(QuestionTask[DebateConfig]):
             f"{self.size} debaters answer the same question, all at the same time, in "
             f"{self.rounds} rounds. After each round you see answers of the others, who may be "
             f"right or wrong; weigh them against your own, then answer again. {paid}\n"
-            f"You are {seat}. Explain your steps briefly. {ANSWER_FORM}"
+            f"You are {seat}. Explain your steps briefly."
+            f"{'' if self.config.listed else f' {ANSWER_FORM}'}"
         )
 
     def situation(self, seat: str) -> str:
-        asked = self.question.in_full
+        asked, moves = self.question.in_full, listing(self._choices)
         if not self._rounds:
-            return asked
+            return asked + moves
         parts = [
             f"Answer {i} (final answer: {shown(turn.answer)}):\n{quoted(turn)}"
             for i, turn in enumerate(self._quotes[seat], start=1)
         ]
         told = "\n\n".join(["These are answers of the last round:", *parts]) if parts else ""
-        again = f"Round {len(self._rounds) + 1}. {asked}\nYour answer now?"
+        again = f"Round {len(self._rounds) + 1}. {asked}\nYour answer now?{moves}"
         return f"{told}\n\n{again}" if told else again
 
     def terse(self, seat: str) -> str:
-        asked = self.question.in_short
+        asked, how = self.question.in_short, "move" if self.config.listed else "answer"
         if not self._rounds:
-            return f"Debate: {asked} Reply [answer]."
+            return f"Debate: {asked} Reply [{how}]."
         own = shown(self._rounds[-1][seat].answer)
         others = ", ".join(shown(turn.answer) for turn in self._quotes[seat]) or "none"
-        return f"Debate: {asked} You: {own}. Others: {others}. Reply [answer]."
+        return f"Debate: {asked} You: {own}. Others: {others}. Reply [{how}]."
 
     def draw(self) -> str:
         lines = [f"Question: {self.question.question} (answer: {self.question.answer})"]

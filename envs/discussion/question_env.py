@@ -134,7 +134,7 @@ def guesses(question: Question) -> tuple[str, ...]:
     ('-4', '4', '5', '6', '7', '8', '16')
     """
     if question.source not in _NUMBERS:
-        return _DIGITS
+        return question.choices or _DIGITS
     return tuple(str(int(question.answer) + step) for step in _NEAR)
 
 

@@ -1,11 +1,11 @@
-"""Questions from files: JSON lines of one's own, and GSM8K and MATH-500 as they are published."""
+"""Questions from files: JSON lines of one's own, and GSM8K, MATH-500 and AIME."""
 
 from __future__ import annotations
 
 import functools
 import json
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,8 +24,8 @@ MOST = 1_000_000
 
 
 @config
-class _Lines(SplitSource):
-    """Questions read from one file of JSON lines; subclasses say what a line holds."""
+class FileSource(SplitSource):
+    """Questions read from a file of JSON lines; subclasses say what a line holds."""
 
     path: str
     """The file, or the folder that holds it under its published name."""
@@ -57,31 +57,44 @@ class _Lines(SplitSource):
     def _published(self) -> str:
         return "test.jsonl"
 
+    def _files(self) -> list[Path]:
+        """Return the files to read, in order."""
+        path = Path(self.path)
+        return [path / self._published if path.is_dir() else path]
+
+    def _entries(self, file: Path) -> Iterable[tuple[int, object]]:
+        """Return what a file holds of every question, with numbers for people."""
+        return lines_of(file, largest=LARGEST, most=MOST)
+
     @functools.cached_property
     def _read(self) -> tuple[tuple[Question, ...], tuple[str, ...]]:
-        path = Path(self.path)
-        file = path / self._published if path.is_dir() else path
         found: dict[str, Question] = {}
         skipped: list[str] = []
-        for number, line in lines_of(file, largest=LARGEST, most=MOST):
-            try:
-                question = self.question(_object(line), number)
-                if question.id in found:
-                    raise DataError(f"the id {question.id!r} was there before")
-                found[question.id] = question
-            except DataError as error:
-                if self.on_error == "raise":
-                    raise DataError(f"{file}, line {number}: {error}") from None
-                skipped.append(f"line {number}: {error}")
+        for file in self._files():
+            for number, entry in self._entries(file):
+                try:
+                    self._add(self.question(_object(entry), number), found)
+                except DataError as error:
+                    if self.on_error == "raise":
+                        raise DataError(f"{file}, line {number}: {error}") from None
+                    skipped.append(f"line {number}: {error}")
         if not found:
-            raise DataError(f"{file} holds no question; {len(skipped)} lines are broken")
+            raise DataError(f"{self.path} holds no question; {len(skipped)} lines are broken")
         if any(q.kind in MATHEMATICS for q in found.values()):
             check_installed()
         return tuple(found.values()), tuple(skipped)
 
+    def _add(self, question: Question, found: dict[str, Question]) -> None:
+        """Keep a question whose gold answer is graded right."""
+        if question.id in found:
+            raise DataError(f"the id {question.id!r} was there before")
+        if self.grade(question, question.answer) != 1:
+            raise DataError(f"the gold answer {question.answer!r:.80} is not graded as right")
+        found[question.id] = question
+
 
 @config
-class Jsonl(_Lines):
+class Jsonl(FileSource):
     """One object per line: `question`, `answer`, and, if given, `kind` and `id`."""
 
     name: Literal["jsonl"] = "jsonl"
@@ -90,13 +103,13 @@ class Jsonl(_Lines):
 
     def question(self, line: Mapping[str, Any], number: int) -> Question:
         """Take the fields as they are; an answer may be a number."""
-        kind = _text(line, "kind") if "kind" in line else self.kind
-        name = _text(line, "id") if "id" in line else str(number)
-        return Question(_text(line, "question"), _text(line, "answer"), kind, name, self.name)
+        kind = text_of(line, "kind") if "kind" in line else self.kind
+        asked, answer = text_of(line, "question"), text_of(line, "answer")
+        return Question(asked, answer, kind, id_of(line, number), self.name)
 
 
 @config
-class Gsm8k(_Lines):
+class Gsm8k(FileSource):
     """Grade-school mathematics: `question`, and `answer` that ends with `#### N`.
 
     The path is `test.jsonl`, `train.jsonl`, or the folder with both.
@@ -116,31 +129,45 @@ class Gsm8k(_Lines):
 
     def question(self, line: Mapping[str, Any], number: int) -> Question:
         """Take what follows the last `####` as the answer."""
-        _, mark, answer = _text(line, "answer").rpartition("####")
+        _, mark, answer = text_of(line, "answer").rpartition("####")
         if not mark or not answer.strip():
             raise DataError("'answer' does not end with '#### N'")
         return Question(
-            _text(line, "question"), answer.strip(), "mathematics", str(number), self.name
+            text_of(line, "question"), answer.strip(), "mathematics", str(number), self.name
         )
 
 
 @config
-class Math500(_Lines):
+class Math500(FileSource):
     """MATH-500: `problem`, `answer` in LaTeX, `unique_id`; in a folder, `test.jsonl`."""
 
     name: Literal["math500"] = "math500"
 
     def question(self, line: Mapping[str, Any], number: int) -> Question:
         """Take problem and answer as they are."""
-        name = _text(line, "unique_id") if "unique_id" in line else str(number)
-        return Question(
-            _text(line, "problem"), _text(line, "answer"), "mathematics", name, self.name
-        )
+        asked, answer = text_of(line, "problem"), text_of(line, "answer")
+        name = id_of(line, number, "unique_id")
+        return Question(asked, answer, "mathematics", name, self.name)
 
 
-def _object(line: bytes) -> Mapping[str, Any]:
+@config
+class Aime(FileSource):
+    """AIME and AMC, from a file of one's own: `problem` or `question`, `answer` from 0 to 999."""
+
+    name: Literal["aime"] = "aime"
+
+    def question(self, line: Mapping[str, Any], number: int) -> Question:
+        """Take the answer as a number; competitions write it with leading zeros."""
+        answer = text_of(line, "answer").strip()
+        if not answer.isascii() or not answer.isdigit() or int(answer) > 999:
+            raise DataError(f"'answer' must be a whole number from 0 to 999, found {answer!r:.80}")
+        asked = text_of(line, "problem" if "problem" in line else "question")
+        return Question(asked, str(int(answer)), "number", id_of(line, number), self.name)
+
+
+def _object(entry: object) -> Mapping[str, Any]:
     try:
-        data = json.loads(line)
+        data = json.loads(entry) if isinstance(entry, bytes) else entry
     except (ValueError, RecursionError) as error:
         raise DataError(f"not JSON: {error}") from None
     if not isinstance(data, dict):
@@ -148,7 +175,12 @@ def _object(line: bytes) -> Mapping[str, Any]:
     return data
 
 
-def _text(line: Mapping[str, Any], field: str) -> str:
+def id_of(line: Mapping[str, Any], number: int, field: str = "id") -> str:
+    """Return the name that a line gives its question, else its number."""
+    return text_of(line, field) if field in line else str(number)
+
+
+def text_of(line: Mapping[str, Any], field: str) -> str:
     """Return a field that must hold words or a number."""
     found = line.get(field)
     if isinstance(found, bool) or not isinstance(found, str | int | float):

@@ -41,6 +41,11 @@ class Question:
     """What is asked, for full prompts; empty where `question` is a sentence already."""
     choices: tuple[str, ...] = ()
     """All answers that there are, where they are few: the letters of a multiple choice."""
+    accepted: tuple[str, ...] = ()
+    """Other answers that are as good as the gold one."""
+    documents: tuple[str, ...] = ()
+    """Texts that the answer can be found in, such as the paragraphs of a file; no prompt has them
+    by itself."""
     difficulty: float | None = None
     """0 (easy) to 1 (hard); None where the source gives none."""
     ours: bool = False
@@ -104,7 +109,8 @@ class QuestionSource:
 
     def grade(self, question: Question, answer: str | None) -> float:
         """Return how right a final answer (see `final_answer`) is, 0..1; 1 for the gold answer."""
-        return float(answer is not None and right(answer, question.answer, question.kind))
+        golds = (question.answer, *question.accepted)
+        return float(answer is not None and any(right(answer, g, question.kind) for g in golds))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Share the source: a copy of an environment needs no copy of a data set."""

@@ -6,13 +6,29 @@ from typing import Annotated, Any
 
 from coevo.envs.core.config import choice, read
 from coevo.envs.questions.arithmetic import Digits, Sums
-from coevo.envs.questions.files import Gsm8k, Jsonl, Math500
+from coevo.envs.questions.files import Aime, Gsm8k, Jsonl, Math500
+from coevo.envs.questions.multi_hop import MultiHop
+from coevo.envs.questions.multiple_choice import Choice, Gpqa, Mmlu
 from coevo.envs.questions.question import QuestionSource
 from coevo.envs.questions.reasoning import ReasoningGym
+from coevo.envs.questions.scibench import Scibench
 from coevo.envs.questions.word_problems import WordProblems
 
 Source = Annotated[
-    Digits | Gsm8k | Jsonl | Math500 | ReasoningGym | Sums | WordProblems, choice(QuestionSource)
+    Aime
+    | Choice
+    | Digits
+    | Gpqa
+    | Gsm8k
+    | Jsonl
+    | Math500
+    | Mmlu
+    | MultiHop
+    | ReasoningGym
+    | Scibench
+    | Sums
+    | WordProblems,
+    choice(QuestionSource),
 ]
 """A question source in a configuration; in Python any `QuestionSource` is one too."""
 

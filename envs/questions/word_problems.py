@@ -130,8 +130,8 @@ class WordProblems(SplitSource):
         return self._in_level(_level_of(self._places[index]), rng)
 
     def _in_level(self, number: int, rng: np.random.Generator) -> int:
-        ends = (bisect_left(self._places, _ENDS[n]) for n in (number, number + 1))
-        return int(rng.integers(*ends))
+        low, high = (bisect_left(self._places, _ENDS[n]) for n in (number, number + 1))
+        return int(rng.integers(low, high))
 
     def _at(self, place: int) -> Question:
         number = _level_of(place)

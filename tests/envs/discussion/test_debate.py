@@ -217,3 +217,16 @@ def test_a_reset_asks_for_a_difficulty():
             env.reset(seed=0, options={"difficulty": wrong})
     with pytest.raises(ConfigError, match="the questions of digits have none"):
         make(ID).reset(seed=0, options={"difficulty": 0.5})
+
+
+def test_answers_are_moves_where_they_are_listed():
+    env = make(ID, rounds=1, listed=True)
+    env.reset(seed=0, options=ITEM)
+    assert env.infos["debater_0"]["legal_actions"] == list("0123456789")
+    assert env.chat("debater_0")[-1]["content"].endswith("[8], [9]")
+    for said in ("[7]", "[3]", "I say [7]"):
+        env.step(said)
+    assert dict(env.rewards) == {"debater_0": 1.0, "debater_1": 0.0, "debater_2": 1.0}
+    assert [turn.answer for turn in env.episode.turns] == ["7", "3", "7"]
+    with pytest.raises(ConfigError, match="the questions of sums have no choices"):
+        make(ID, questions="sums", listed=True).reset(seed=0)
