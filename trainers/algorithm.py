@@ -23,7 +23,7 @@ from coevo.trainers.loss import LossConfig
 from coevo.trainers.samplers.replay import Replay
 from coevo.trainers.steps import GIVERS, POLICY_GRADIENT, AnyStep
 
-Status = Literal["model", "table", "toy", "formula", "vectors", "composed", "inferred"]
+Status = Literal["model", "table", "toy", "scripted", "formula", "vectors", "composed", "inferred"]
 
 STATUS: Mapping[Status, str] = {
     "model": "`coevo reproduce` shows the source's property on a language model, trained by the "
@@ -32,13 +32,15 @@ STATUS: Mapping[Status, str] = {
     "shipped loop in a listed environment",
     "toy": "`coevo reproduce` shows the source's property on small policies, trained by the "
     "shipped loop in a world that only the claim registers",
+    "scripted": "`coevo reproduce` shows the source's property with scripts for models, in a listed "
+    "environment; nothing is learnt",
     "formula": "`coevo reproduce` shows the source's property on given numbers; nothing plays",
     "vectors": "its advantage or its loss gives the worked numbers of the source to 4 decimals",
     "composed": "made of components that are tested one by one; nothing of the source is measured",
     "inferred": "parts of the source could not be read; the header of its file says which",
 }
 """How far an algorithm is held against its source."""
-SHOWN = ("model", "table", "toy", "formula")
+SHOWN = ("model", "table", "toy", "scripted", "formula")
 """Those that `coevo reproduce` shows, the best first."""
 
 

@@ -22,7 +22,7 @@ ALGORITHM = p.Algorithm(
     summary="strategies in words; the better half survive, newcomers write variants; no gradients",
     paper="Vallinder and Hughes 2024, Cultural Evolution of Cooperation, arXiv 2412.10270",
     formula=r"w_j = \mean \text{ payoff under strategy } j \\ j' \sim \LM(\text{better half}, w)",
-    status="table",
+    status="scripted",
     shows="a program plays twelve sentences; a longer trace does not help, as in the source",
     reproductions=("cultural_evolution",),
     cycle=(p.EvolveTexts(), *PLAYED),

@@ -27,7 +27,7 @@ ALGORITHM = p.Algorithm(
     formula=r"A_t = \sum_k \gamma^k r_{t+k} - V_t \\ \text{opponent} \sim \frac{1}{2} \text{ "
     r"learners} + \frac{1}{2} \text{ memory-one players}",
     status="table",
-    shows="cooperation in a pool that was chosen by hand; no mutual extortion",
+    shows="negative: among random players learners defect; chosen ones make them cooperate",
     reproductions=("pool_cooperation",),
     population=p.PastSelves(size=0, latest=0.5, learners=2, members=PLAYERS),
     collect=p.CollectConfig(episodes=256),

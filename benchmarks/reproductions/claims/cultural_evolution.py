@@ -55,7 +55,7 @@ CLAIM = Claim(
         well, and not where they draw their own; numeric rules with errors collapse.""",
     source="Vallinder and Hughes 2024, arXiv 2412.10270 (rise with one of three models)",
     minutes=5.0,
-    on="table",
+    on="scripted",
     setting="""The donor game with 12 players and 12 rounds, two games a generation, the paper's
         trace of 3. Twelve sentences (`donor_sentences`) are carried out by a program in the seat of
         the model; `cultural_evolution`, 10 generations. A newcomer is shown one survivor, drawn at

@@ -7,6 +7,7 @@ from coevo.benchmarks.reproductions.claims import pool_cooperation as module
 
 def test_a_short_run_has_all_figures(monkeypatch):
     monkeypatch.setattr(module, "EPISODES", 4)
+    monkeypatch.setattr(module, "OTHERS", 2)
     claim = module.CLAIM
     small = replace(claim, changes={**claim.changes, "collect.episodes": 8})
     figures = small.run([0], steps=1).figures
