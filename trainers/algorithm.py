@@ -32,7 +32,7 @@ STATUS: Mapping[Status, str] = {
     "shipped loop in a listed environment",
     "toy": "`coevo reproduce` shows the source's property on small policies, trained by the "
     "shipped loop in a world that only the claim registers",
-    "scripted": "`coevo reproduce` shows the source's property with scripts for models, in a listed "
+    "scripted": "`coevo reproduce` shows the source's property with scripts for models in a listed "
     "environment; nothing is learnt",
     "formula": "`coevo reproduce` shows the source's property on given numbers; nothing plays",
     "vectors": "its advantage or its loss gives the worked numbers of the source to 4 decimals",

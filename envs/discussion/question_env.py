@@ -101,10 +101,12 @@ class QuestionTask(ProtocolTask[C]):
         return [turn for turn in self.turns if turn.move is not None]
 
     def note_answer(self, turn: Turn) -> None:
-        """Note the answer that a turn gives, and whether it is right."""
+        """Note the answer that a turn gives, whether it is right, and what the right one is."""
         listed = turn.legal is not None
         turn.answer = turn.move if listed else final_answer(turn.text, self.question.kind)
         turn.verified = self.source.grade(self.question, turn.answer)
+        if self.question.answer:
+            turn.notes["reference"] = self.question.answer
 
     def note_foreign(self, turn: Turn, *own: str) -> None:
         """Note the tags of other roles in a reply; they are text without effect."""

@@ -14,8 +14,9 @@ never fitted. `regression`, ours, fits it to the verdicts themselves.
 Tasks without a certified reply never correct the reward model: `pairs/valid` is their rate. The
 reward is normalised within a group, since comparisons leave a constant open.
 
-Ours: the right answer is what the environment notes as `reference`. Left out: the training of the
-reward model before the run (give it as `judges.judge.model`), and masking of what is cut off.
+Ours: the right answer is what the environment notes as `reference`, as those of questions do. Left
+out: the training of the reward model before the run (give it as `judges.judge.model`), and masking
+of what is cut off.
 """
 
 from coevo.envs.core.config import plain

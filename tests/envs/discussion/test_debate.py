@@ -1,6 +1,7 @@
 """Debate: what is shown of a round, how votes are counted, who is paid."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pettingzoo
@@ -115,7 +116,7 @@ def test_a_debater_cannot_speak_for_the_others():
     assert "\nuser:" not in seen
     for reply in ("[7]", "[7]", "[7]"):
         env.step(reply)
-    assert env.episode.turns[0].notes == {"foreign_tags": ["verify"]}
+    assert env.episode.turns[0].notes["foreign_tags"] == ["verify"]
     assert env.episode.outcome["foreign_tags"] == 1
 
 
@@ -230,3 +231,13 @@ def test_answers_are_moves_where_they_are_listed():
     assert [turn.answer for turn in env.episode.turns] == ["7", "3", "7"]
     with pytest.raises(ConfigError, match="the questions of sums have no choices"):
         make(ID, questions="sums", listed=True).reset(seed=0)
+
+
+def test_the_right_answer_is_noted_for_reward_models_and_shown_to_no_seat():
+    env = played()
+    env.task.question = replace(env.task.question, answer="SECRET")
+    for _ in range(3):
+        env.step("[7]")
+    assert {turn.notes["reference"] for turn in env.episode.turns} == {"SECRET"}
+    for seat in env.possible_agents:
+        assert "SECRET" not in str(env.chat(seat)) + str(env.infos[seat])
