@@ -106,6 +106,10 @@ class Account(Protocol):
     cost: float
     """Of these tokens; 0 where no prices are known."""
 
+    @property
+    def failures(self) -> Mapping[str, int]:
+        """Return cause -> requests that no attempt got a reply to."""
+
 
 class Agent:
     """A player of a seat: script, policy, server, program or person.

@@ -24,6 +24,7 @@ from coevo.benchmarks.references import default_metric, references
 from coevo.benchmarks.statistics.normalise import References, normalise
 from coevo.envs import make
 from coevo.envs.core.errors import ConfigError, unknown
+from coevo.envs.games.openspiel import OpenSpielTask
 
 GAMES = 32
 """Episodes of a measurement on the way; ten times as many at the end."""
@@ -35,6 +36,12 @@ RETURNS: dict[str, str | None] = {
 """Metrics that are mean payoffs -> who has the other seats; None is the agent itself."""
 METRICS = ("exploitability", "accuracy_self_play", *RETURNS)
 LESS_IS_BETTER = ("exploitability",)
+
+OF_THE_VALUE = (
+    *("metric", "higher_is_better", "value", "interval", "exact", "normalised"),
+    *("normalised_interval", "references", "source"),
+)
+"""Fields of an exact measurement that episodes beside it do not change."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +61,14 @@ class Metric:
 
     @property
     def opponent(self) -> str | None:
-        """Return who has the other seats of its episodes; None is the agent itself."""
-        return "random" if self.name == "exploitability" else RETURNS.get(self.name)
+        """Return who has the other seats of its episodes; None is the agent itself.
+
+        The oracle of a game that is not OpenSpiel's is the environment's expert.
+        """
+        if self.name != "return_vs_oracle":
+            return "random" if self.name == "exploitability" else RETURNS.get(self.name)
+        ours = isinstance(make(self.env_id, **self.env_options).task, OpenSpielTask)
+        return "oracle" if ours else "expert:1"
 
     def measure(self, agent: Agent, games: int = GAMES, seed: int = 0) -> Measurement:
         """Score an agent: a pure function of its weights, the starts and the seed.
@@ -73,6 +86,15 @@ class Metric:
         )
         return found.scaled(self.references, self.source)
 
+    def accompanied(self, agent: Agent, games: int, seed: int, beside: int) -> Measurement:
+        """Score an agent; an exact value has the rates of some episodes, `beside` of them."""
+        found = self.measure(agent, games, seed)
+        if not found.exact:
+            return found
+        twin, options = agent.reseeded(seed), self.env_options
+        played = evaluate(twin, self.env_id, self.opponent, beside, seed, options)
+        return replace(played, **{name: getattr(found, name) for name in OF_THE_VALUE})
+
     def _measured(self, agent: Agent, games: int, seed: int) -> Measurement:
         env_id, options = self.env_id, self.env_options
         if self.name == "exploitability":
@@ -80,7 +102,7 @@ class Metric:
         ready = agent.reseeded(seed)
         if self.name == "accuracy_self_play":
             return evaluate(ready, env_id, None, games, seed, options, outcome="accuracy")
-        return evaluate(ready, env_id, RETURNS[self.name], games, seed, options)
+        return evaluate(ready, env_id, self.opponent, games, seed, options)
 
     def _exploitability(self, agent: Agent) -> float:
         found = exploitability(agent, self.env_id, self.env_options).exploitability

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from coevo.agents.agent import Agent
+from coevo.agents.agent import Agent, NoReplyError
 from coevo.agents.registry import scripted
 from coevo.benchmarks.usage import Usage, account_of, tokens_of
 from coevo.envs.core.episode import Episode, StopReason
-from coevo.envs.core.errors import ConfigError
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 
 AT_ONCE = 256
@@ -31,13 +30,13 @@ class Rollouts:
     def finished(self) -> list[tuple[EpisodeSpec, Episode]]:
         """Return the episodes that were not stopped from outside.
 
-        ConfigError where there is none.
+        NoReplyError where there is none.
         """
         pairs = zip(self.specs, self.episodes, strict=True)
         found = [(s, e) for s, e in pairs if e.stop is not StopReason.ERROR]
         if not found:
             number, note = len(self.episodes), self.episodes[0].note
-            raise ConfigError(f"none of {number} episodes could be finished: {note}")
+            raise NoReplyError(f"none of {number} episodes could be finished: {note}")
         return found
 
 

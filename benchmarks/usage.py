@@ -5,8 +5,11 @@ Policies leave their token ids in the episodes; agents behind a server keep an a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from coevo.agents.agent import Agent
 from coevo.envs.core.episode import Episode
@@ -25,12 +28,20 @@ class Usage:
     """Replies that a cache gave."""
     cost: float = 0.0
     """In the currency of the prices; 0 without prices."""
+    failures: Mapping[str, int] = field(default_factory=dict)
+    """Requests without a reply, by cause."""
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(**{name: mine + getattr(other, name) for name, mine in vars(self).items()})
+        return self._with(other, operator.add)
 
     def __sub__(self, other: Usage) -> Usage:
-        return Usage(**{name: mine - getattr(other, name) for name, mine in vars(self).items()})
+        return self._with(other, operator.sub)
+
+    def _with(self, other: Usage, sign: Callable[[Any, Any], Any]) -> Usage:
+        names = vars(self).keys() - {"failures"}
+        parts = {name: sign(getattr(self, name), getattr(other, name)) for name in names}
+        failures = sign(Counter(self.failures), Counter(other.failures))
+        return Usage(**parts, failures=dict(failures))
 
 
 def account_of(agent: Agent) -> Usage:
@@ -44,6 +55,7 @@ def account_of(agent: Agent) -> Usage:
         requests=account.requests,
         hits=account.hits,
         cost=account.cost,
+        failures=dict(account.failures),
     )
 
 

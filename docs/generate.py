@@ -11,6 +11,7 @@ from typing import Any
 from catalogue import algorithm_groups, algorithm_pages
 from figures import forest
 from layout import escaped, fields_of, first_line, raw, table
+from scores import score_pages
 from worlds import environment_pages, families, strip
 
 from coevo.commands.arguments import COMMANDS, POSITIONAL, flag
@@ -30,7 +31,7 @@ def write_pages(docs: Path) -> None:
         ("_parts", {"strip": strip(), "result": raw(forest())}),
         ("algorithms", algorithm_pages()),
         ("rewards", reward_pages()),
-        (".", command_pages() | component_pages()),
+        (".", command_pages() | component_pages() | score_pages()),
     ):
         (docs / folder).mkdir(exist_ok=True)
         for name, text in pages.items():

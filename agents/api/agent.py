@@ -57,7 +57,8 @@ class ApiAgent(Agent):
 
     @property
     def usage(self) -> Usage:
-        return replace(self._client.usage)
+        usage = self._client.usage
+        return replace(usage, failures=usage.failures.copy())
 
     @property
     def sampling_settings(self) -> Mapping[str, Any]:
@@ -104,6 +105,7 @@ class ApiAgent(Agent):
         if isinstance(outcome, Failure):
             return Unanswered(reason=f"{self.name}: {outcome.reason}")
         if outcome.finish == "content_filter":
+            self._client.usage.failures["content filter"] += 1
             return Unanswered(reason=f"{self.name}: a content filter withheld the reply")
         self._client.usage.truncated += outcome.finish == "length"
         return Reply(outcome.text)

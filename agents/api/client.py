@@ -184,7 +184,7 @@ class ChatClient:
         Raises:
             ApiError: there is no server, or it has answered nothing for long.
         """
-        self.usage.failures += 1
+        self.usage.failures[failure.fault.value] += 1
         server, reason = self.settings.base_url, without_keys(failure.reason, self._key)
         most = self.settings.max_wait
         if failure.wait is not None and failure.wait > most:

@@ -16,8 +16,9 @@ import email.utils
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -216,8 +217,8 @@ class Usage:
     """Replies that the cache gave, for nothing."""
     retries: int = 0
     """Attempts after the first one."""
-    failures: int = 0
-    """Requests that no attempt got a reply to."""
+    failures: Counter[str] = field(default_factory=Counter)
+    """Requests that no attempt got a reply to, by `Fault`, or that a content filter withheld."""
     truncated: int = 0
     """Replies, of both kinds, that were cut at the most tokens allowed."""
     prompt_tokens: int = 0

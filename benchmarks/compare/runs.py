@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from coevo.agents.policy import Policy
 from coevo.agents.sampling import NEUTRAL, SamplingConfig
 from coevo.benchmarks.compare.manifest import BASELINES, KIND, Manifest, read
 from coevo.benchmarks.files import read_json, short, within
+from coevo.benchmarks.measurement import RATES
 from coevo.benchmarks.metrics import metric
 from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.envs.core.config import read as read_config
@@ -64,6 +65,9 @@ class RunResult:
     turns: int = 0
     seconds: float = 0.0
     """Training time, measurements not counted."""
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """Forfeited, illegal, unread and nearly missed replies at the end, as `measurement.RATES` names
+    them."""
 
 
 def runs(manifest: Manifest) -> list[PlannedRun]:
@@ -159,8 +163,9 @@ def _measured(manifest: Manifest, root: Path, run: PlannedRun, alive: Alive | No
     trained = _baseline if run.algorithm.startswith(BASELINES) else _algorithm
     policies, progress = trained(manifest, run, RunFolder(run.folder(root)), probe, alive)
     games, seed = FINAL_GAMES * manifest.games, FINAL_SEED + run.seed
-    found = measured.measure(_drawing(policies, manifest), games, seed)
-    return RunResult("done", value=found.value, **progress)
+    found = measured.accompanied(_drawing(policies, manifest), games, seed, manifest.games)
+    rates = {name: getattr(found, name) for name in RATES}
+    return RunResult("done", value=found.value, rates=rates, **progress)
 
 
 def _drawing(policies: Mapping[str, Agent], manifest: Manifest) -> Agent:

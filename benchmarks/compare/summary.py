@@ -20,6 +20,7 @@ from coevo.benchmarks.compare.manifest import KIND, Manifest
 from coevo.benchmarks.compare.records import Row, rows, write_rows
 from coevo.benchmarks.compare.runs import PlannedRun, RunResult, results, runs
 from coevo.benchmarks.compare.sentences import ALPHA, headline
+from coevo.benchmarks.measurement import RATES
 from coevo.benchmarks.results_folder import ResultsFolder, plain
 from coevo.benchmarks.statistics import verdicts
 from coevo.benchmarks.statistics.aggregates import (
@@ -170,7 +171,8 @@ def _used(own: Mapping[PlannedRun, RunResult]) -> dict[str, Any]:
     used = {
         k: _mean([getattr(r, k) for r in done]) for k in ("steps", "tokens", "turns", "seconds")
     }
-    return {"done": len(done), "failed": failed, **used}
+    rates = {k: _mean([r.rates[k] for r in done if k in r.rates]) for k in RATES}
+    return {"done": len(done), "failed": failed, **used, **rates}
 
 
 def _mean(values: Sequence[float]) -> float | None:

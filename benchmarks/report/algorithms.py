@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from coevo.benchmarks.measurement import RATES
 from coevo.benchmarks.report.charts import Curves, Intervals, Line, Row
 from coevo.benchmarks.report.formats import interval, number, tile
 
@@ -35,6 +36,13 @@ def ranked(part: Part) -> list[tuple[str, Mapping[str, Any]]]:
 def everyone(part: Part) -> dict[str, Mapping[str, Any]]:
     """Return the algorithms, the best first, those without a result at the end."""
     return dict(ranked(part)) | dict(part.get("algorithms") or {})
+
+
+def rates(algorithms: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return how replies were read, rate -> head, as far as some algorithm has it."""
+    return {
+        k: h.capitalize() for k, h in RATES.items() if any(a.get(k) is not None for a in algorithms)
+    }
 
 
 def raw_mean(own: Mapping[str, Any]) -> str:

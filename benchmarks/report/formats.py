@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 MINUS = "\N{MINUS SIGN}"
@@ -44,6 +44,15 @@ def with_interval(value: object, bounds: object, digits: int = 3) -> str:
 
 def percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f} %"
+
+
+def counts(found: Mapping[str, int]) -> str:
+    """Write how many there are of each kind.
+
+    >>> counts({"server": 3, "request": 1}), counts({})
+    ('server 3, request 1', '–')
+    """
+    return ", ".join(f"{kind} {number}" for kind, number in found.items()) or "–"
 
 
 def probability(value: float | None) -> str:

@@ -21,6 +21,9 @@ MEASURES = {
     "return_vs_oracle": "Mean payoff against the oracle",
     "return_self_play": "Mean payoff in self-play",
     "forfeit_rate": "Episodes forfeited by an illegal reply",
+    "illegal_rate": "Illegal replies",
+    "unread_rate": "Replies of which nothing was read",
+    "near_miss_rate": "Replies that came close to a legal move and were not read",
 }
 """Measure of `summary.json` -> what the table says."""
 ONE_SEED = (

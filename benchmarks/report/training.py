@@ -33,6 +33,7 @@ DIAGNOSTICS = {
     "entropy": ("Entropy of the policy", "nats per token"),
     "approx_kl": ("KL from the policy that played", "nats per token"),
     "forfeit_rate": ("Episodes ended by an illegal reply", "share of episodes"),
+    "outcome/unread": ("Replies of which nothing was read", "per episode"),
     "stop/turn_limit": ("Episodes cut short by the limit of turns", "share of episodes"),
     "grad_norm": ("Norm of the gradient", "before clipping"),
     "reward/mean": ("Reward, all components", "per reply"),
@@ -75,6 +76,7 @@ def _divergence(key: str) -> str | None:
 
 
 ENDINGS = {"forfeit_rate": "forfeits", "stop/turn_limit": "truncated", "stop/error": "errors"}
+READING = {"outcome/unread": "unread", "outcome/near_misses": "near misses among them"}
 PANELS = (
     Panel("returns", "Return by seat", "payoff per episode", _after("return/")),
     Panel("win_rate", "Win rate by seat", "share of episodes", _after("win_rate/"), percent=True),
@@ -97,6 +99,7 @@ PANELS = (
         0.0,
         percent=True,
     ),
+    Panel("unread", "Replies of which nothing was read", "per episode", READING.get, 0.0),
     Panel("gradient", "Norm of the gradient", "before clipping", _policy("grad_norm"), 0.0),
     # Where advantages do not differ, nothing is learnt.
     Panel(

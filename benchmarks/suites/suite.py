@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from coevo.agents.agent import Agent
-from coevo.benchmarks.evaluate import evaluate
+from coevo.agents.agent import Agent, NoReplyError
 from coevo.benchmarks.measurement import Measurement
 from coevo.benchmarks.metrics import Metric, metric
 from coevo.benchmarks.outcomes import is_contest
@@ -24,11 +23,6 @@ KIND = "evaluation"
 """Kind of the folders that evaluations are kept in."""
 PLAYED_INSTEAD = "return_vs_oracle"
 """What is measured where an agent gives no probabilities to be evaluated exactly by."""
-OF_THE_VALUE = (
-    *("metric", "higher_is_better", "value", "interval", "exact", "normalised"),
-    *("normalised_interval", "references", "source"),
-)
-"""Fields of an exact measurement that episodes beside it do not change."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +69,12 @@ def run_suite(
 def _or_reason(agent: Agent, env_id: str, settings: Settings) -> Measurement:
     """Measure; an environment that does not suit the agent is a row with its reason.
 
-    Servers that are down and disks that refuse are no property of the environment: they raise.
+    So is one in which no episode could be finished. Servers that are down and disks that refuse
+    are no property of the environment: they raise.
     """
     try:
         return measure(agent, env_id, settings)
-    except ConfigError as error:
+    except (ConfigError, NoReplyError) as error:
         sampling = dict(agent.sampling_settings)
         return Measurement(env=env_id, metric="", failed=str(error), sampling=sampling)
 
@@ -99,12 +94,8 @@ def measure(agent: Agent, env_id: str, settings: Settings) -> Measurement:
     like. An agent without probabilities is measured against the oracle instead. The pass@k family,
     where it was asked for, is in `details`.
     """
-    options, games, seed = settings.env_options, settings.games, settings.seed
-    chosen = chosen_metric(agent, env_id, settings)
-    found = chosen.measure(agent, games, seed)
-    if found.exact:
-        played = evaluate(agent.reseeded(seed), env_id, chosen.opponent, games, seed, options)
-        found = replace(played, **{name: getattr(found, name) for name in OF_THE_VALUE})
+    games, chosen = settings.games, chosen_metric(agent, env_id, settings)
+    found = chosen.accompanied(agent, games, settings.seed, games)
     if not settings.samples:
         return found
     repeats = _repeats(agent, env_id, settings)

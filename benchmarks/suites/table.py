@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from coevo.benchmarks.files import read_json, short
 from coevo.benchmarks.measurement import Measurement
-from coevo.benchmarks.report.formats import number, percent, whole, with_interval
+from coevo.benchmarks.report.formats import counts, number, percent, whole, with_interval
 from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.benchmarks.suites.suite import KIND
+from coevo.benchmarks.suites.totals import totals
 from coevo.envs.core.errors import ConfigError, DataError
 
 Name = Callable[[str], str]
@@ -66,13 +69,27 @@ def side_by_side(agents: Sequence[Evaluated], env_ids: Iterable[str], name: Name
     Agents that sample no tokens have the first table alone.
     """
     env_ids = list(env_ids)
-    parts = ["## Payoffs", _table(*payoffs(agents, env_ids, name))]
+    parts = [normalised(agents, env_ids), "## Payoffs", _table(*payoffs(agents, env_ids, name))]
     for own in (a for a in agents if a.settings["sampling"]):
         parts += [f"## Replies of {own.agent}", _table(*replies(own, env_ids, name))]
     return "\n\n".join([*parts, "## How it was measured", *(f"- {a.how}" for a in agents)]) + "\n"
 
 
-Table = tuple[Sequence[str], list[Sequence[str]]]
+def normalised(agents: Sequence[Evaluated], env_ids: Iterable[str]) -> str:
+    """Return the normalised score of every agent over the environments that all have played."""
+    scored = [{e for e, m in a.rows.items() if m.normalised is not None} for a in agents]
+    common = [e for e in env_ids if all(e in own for own in scored)]
+    lines = [
+        f"Normalised (0 random, 1 best known) over {len(common)} environments: interquartile "
+        "mean and, in brackets, its 95 % interval over start states."
+    ]
+    for own in agents if common else ():
+        found = totals([own.rows[e] for e in common], np.random.default_rng(0)).iqm
+        lines.append(f"- {own.agent}: {with_interval(found.point, [found.low, found.high])}")
+    return "\n".join([lines[0], "", *lines[1:]])
+
+
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 """Heads of the columns, and rows."""
 
 
@@ -112,14 +129,15 @@ def replies(own: Evaluated, env_ids: Iterable[str], name: Name = short) -> Table
         (
             *(name(env_id), whole(m.episodes), percent(1 - m.illegal_rate)),
             *map(percent, (m.unread_rate, m.near_miss_rate, m.forfeit_rate, m.truncated_rate)),
-            *(whole(m.errors), number(m.mean_turns, 1), whole(m.mean_tokens)),
+            *(whole(m.errors), counts(m.usage.failures)),
+            *(number(m.mean_turns, 1), whole(m.mean_tokens)),
         )
         for env_id, m in rows
         if m.episodes
     ]
     return (
         *("environment", "episodes", "legal", "unread", "near misses", "forfeited", "cut off"),
-        *("left out", "replies per episode", "tokens per episode"),
+        *("left out", "failed requests", "replies per episode", "tokens per episode"),
     ), lines
 
 

@@ -21,7 +21,8 @@ line per episode, see `episode_log.EpisodeRecord`), `exploiters/` (their runs) a
     results        [{a, b, better (agent or None), separated, tasks, episodes, points, margin, p,
                    p_adjusted, text}]; margin is half the difference of mean scores, a above b
     table          {agent: {episodes, errors, mean_return, points, won, drawn, lost, forfeit_rate,
-                   illegal_rate, truncated_rate}}; means over opponents that weigh the same
+                   illegal_rate, unread_rate, near_miss_rate, truncated_rate}}; means over
+                   opponents that weigh the same, and shares of episodes and replies
     matrix         {agents, points, won, drawn, lost, mean_return, tasks, played, failed}: lists of
                    rows, row against column; self-play on the diagonal where there is no contest
     seats          {mean_return: {seat: x}, first_seat_points}

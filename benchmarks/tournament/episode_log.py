@@ -39,6 +39,10 @@ class EpisodeRecord:
     replies: dict[str, int] = field(default_factory=dict)
     illegal: dict[str, int] = field(default_factory=dict)
     """Seat -> how many of them were not legal moves."""
+    unread: dict[str, int] = field(default_factory=dict)
+    """Seat -> of how many of them nothing was read."""
+    near_misses: dict[str, int] = field(default_factory=dict)
+    """Seat -> how many came close to a legal move and were not read."""
     turns: int = 0
     note: str = ""
 
@@ -92,6 +96,8 @@ def record_of(
         forfeit=list(episode.offenders),
         replies={s: sum(t.agent == s for t in episode.turns) for s in seats},
         illegal={s: episode.illegal_replies(s) for s in seats},
+        unread=episode.unread_replies(),
+        near_misses=episode.near_misses(),
     )
 
 

@@ -44,6 +44,8 @@ def agent_line(name: str, episodes: Sequence[EpisodeRecord], means: Means) -> di
         **shares,
         "forfeit_rate": _rate(sum(s in e.forfeit for e, s in seats), len(seats)),
         "illegal_rate": _rate(sum(e.illegal[s] for e, s in seats), replies),
+        "unread_rate": _rate(sum(e.unread[s] for e, s in seats), replies),
+        "near_miss_rate": _rate(sum(e.near_misses[s] for e, s in seats), replies),
         "truncated_rate": _rate(sum(e.stop is StopReason.TURN_LIMIT for e in done), len(done)),
     }
 

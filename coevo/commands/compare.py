@@ -11,11 +11,12 @@ from coevo.benchmarks.compare.comparison import check_on, compare, prepare, shar
 from coevo.benchmarks.compare.manifest import BASELINES, Manifest, per_environment
 from coevo.benchmarks.compare.runs import PlannedRun, RunResult
 from coevo.benchmarks.files import short
+from coevo.benchmarks.measurement import RATES
 from coevo.commands import players
 from coevo.commands.arguments import Compare, as_typed, flag, given
 from coevo.commands.progress import Interrupted
 from coevo.commands.run_setup import seconds
-from coevo.commands.screen import Screen, print_json
+from coevo.commands.screen import Screen, print_json, share
 from coevo.envs import spec
 from coevo.envs.core.config import plain
 from coevo.envs.core.errors import ConfigError
@@ -191,12 +192,15 @@ def marked(name: str, manifest: Manifest) -> str:
     return f"{name}*" if own_changes(name, manifest) else name
 
 
-COLUMNS = ("algorithm", "n", "IQM", "95 % interval", "mean", "raw mean", "AUC", "tokens", "seconds")
+COLUMNS = (
+    *("algorithm", "n", "IQM", "95 % interval", "mean", "raw mean", "AUC", *RATES.values()),
+    *("tokens", "seconds"),
+)
 
 
 def _row(name: str, t: Mapping[str, Any]) -> tuple[object, ...]:
     if not t["n"]:
-        return (name, 0, None, None, None, None, None, t["tokens"], t["seconds"])
+        return (name, 0, *(None for _ in COLUMNS[4:]), t["tokens"], t["seconds"])
     values = t.get("values") or [math.nan]
     return (
         name,
@@ -206,6 +210,7 @@ def _row(name: str, t: Mapping[str, Any]) -> tuple[object, ...]:
         f"{t['mean']:.3f}",
         f"{sum(values) / len(values):.4g}",
         f"{t['auc']:.3f}" if "auc" in t else None,
+        *(share(t[rate]) for rate in RATES),
         f"{t['tokens']:,.0f}",
         f"{t['seconds']:.0f}",
     )

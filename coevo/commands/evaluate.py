@@ -9,13 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from coevo.agents.agent import Agent
+from coevo.agents.agent import Agent, NoReplyError
 from coevo.agents.models.folders import fingerprint
 from coevo.benchmarks.evaluate import evaluate, oracle_of
 from coevo.benchmarks.measurement import RATES, Measurement
 from coevo.benchmarks.outcomes import is_contest
 from coevo.benchmarks.references import HARMLESS
 from coevo.benchmarks.repeats import repeat
+from coevo.benchmarks.report.formats import counts
 from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.benchmarks.statistics.adaptability import SeverityCurve
 from coevo.benchmarks.statistics.social import OUTCOMES
@@ -71,6 +72,9 @@ def run(args: Evaluate) -> int:
         print_json(found)
     else:
         show(Screen())
+    rows = found.get("environments", {}).values()
+    if rows and all(row["failed"] for row in rows):
+        raise NoReplyError(f"nothing could be measured: {next(iter(rows))['failed']}")
     return 0
 
 
@@ -184,7 +188,7 @@ def _suite(args: Evaluate) -> tuple[dict[str, Any], Show]:
         left = [e for e in env_ids if not folder.has(e)]
         costs = foresee(agent, left, settings)
         report = TimeLeft(agent, costs, settings, _say(args)).report
-        order = sorted(env_ids, key=lambda e: costs[e].read if e in costs else 0)
+        order = sorted(env_ids, key=lambda e: costs[e].work if e in costs else 0)
         rows, total = run_suite(agent, env_ids, settings, folder, report, order)
         by_env = {r.env: r.to_dict() for r in rows}
         whole = finish({"environments": by_env, "total": total.to_dict()})
@@ -543,6 +547,8 @@ def usage_line(found: Usage) -> str:
     )
     if found.requests or found.hits:
         said += f"; {found.requests:,} from the server, {found.hits:,} from the cache"
+    if found.failures:
+        said += f"; failed requests: {counts(found.failures)}"
     return f"{said}; cost {found.cost:.4g}" if found.cost else said
 
 

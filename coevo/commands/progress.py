@@ -61,6 +61,11 @@ def facts(step: int, metrics: Mapping[str, Any], done: float) -> str:
         "return": ", ".join(f"{seat} {value:+.3f}" for seat, value in returns.items()),
         "forfeits": share(metrics.get("forfeit_rate")),
     }
+    if metrics.get("turns"):
+        replies = {"unread": "outcome/unread", "near misses": "outcome/near_misses"}
+        shown |= {
+            name: share(metrics.get(k, 0.0) / metrics["turns"]) for name, k in replies.items()
+        }
     if "exploitability" in metrics:
         shown["exploitability"] = f"{metrics['exploitability']:.3f}"
     if entropies:

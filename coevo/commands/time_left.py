@@ -59,7 +59,7 @@ class TimeLeft:
     def report(self, row: Measurement) -> None:
         """Say that an environment is done, and how long the others may take."""
         own = self._costs.get(row.env)
-        self._done += own.read if own else 0
-        taken, left = time.monotonic() - self._began, self._all.read - self._done
+        self._done += own.work if own else 0
+        taken, left = time.monotonic() - self._began, self._all.work - self._done
         ahead = f"; about {duration(taken / self._done * left)} left" if own and left else ""
         self._say(f"done: {row.env}{ahead}" if own else f"done before: {row.env}")

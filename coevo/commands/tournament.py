@@ -8,9 +8,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from coevo.agents.agent import Agent
+from coevo.agents.agent import Agent, NoReplyError
 from coevo.agents.sampling import SamplingConfig
 from coevo.benchmarks.files import short
+from coevo.benchmarks.measurement import RATES
 from coevo.benchmarks.results_folder import MANIFEST, ResultsFolder
 from coevo.benchmarks.tournament.best_responses import exploit_all
 from coevo.benchmarks.tournament.exploiter import ExploiterPlan
@@ -67,7 +68,17 @@ def run(args: Arguments) -> int:
     else:
         show(found, screen)
         screen.say(f"\nWritten: {folder / 'tournament.json'}, {folder / 'records.jsonl'}")
+    _check_answered(found)
     return 0
+
+
+def _check_answered(found: Mapping[str, Any]) -> None:
+    """Raise NoReplyError where an agent finished no episode at all."""
+    for name, own in found["table"].items():
+        if own["errors"] and not own["episodes"]:
+            reasons = found["left_out"]  # of two agents that could not play, one stands there
+            why = reasons.get(name) or next(iter(reasons.values()), "no reason is known")
+            raise NoReplyError(f"{name} finished no episode: {why}")
 
 
 # ---- From arguments to a plan ----------------------------------------------------------------
@@ -211,7 +222,7 @@ def _results(found: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[obje
     contest, values = found["contest"], (found["exploitability"] or {}).get("agents", {})
     columns = ["agent", "episodes", "errors", "mean return"]
     columns += ["points", "won", "drawn", "lost"] if contest else []
-    columns += ["forfeited", "illegal replies", "cut off"]
+    columns += [*RATES.values(), "cut off"]
     columns += ["exploitability"] if values else []
     rows = []
     for name in found["agents"]:
@@ -219,8 +230,7 @@ def _results(found: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[obje
         row = [name, own["episodes"], own["errors"], between(own["mean_return"])]
         if contest:
             row += [between(own["points"]), *(share(own[k]) for k in ("won", "drawn", "lost"))]
-        rates = ("forfeit_rate", "illegal_rate", "truncated_rate")
-        row += [share(own[k]) for k in rates]
+        row += [share(own[k]) for k in (*RATES, "truncated_rate")]
         row += [exploited(values[name])] if values else []
         rows.append(tuple(row))
     return tuple(columns), rows

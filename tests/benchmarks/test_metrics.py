@@ -62,6 +62,11 @@ def test_unknown_metrics_and_arguments_are_named():
         metric(KUHN, {"prompt_stile": "terse"})
 
 
+def test_the_oracle_of_other_games_is_their_expert():
+    assert metric("coevo/redteam-v0").opponent == "expert:1"
+    assert metric(TICTACTOE).opponent == "oracle" and metric(HANABI).opponent is None
+
+
 def test_agents_without_probabilities_are_told_apart():
     assert RandomAgent().gives_probabilities
     assert not FixedTextAgent("?").gives_probabilities

@@ -1,4 +1,4 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from coevo.agents import RandomAgent
 from coevo.agents.agent import Agent, Reply
@@ -15,6 +15,7 @@ class Bill:
     prompt_tokens: int = 100
     completion_tokens: int = 50
     cost: float = 0.5
+    failures: dict = field(default_factory=lambda: {"server": 1})
 
 
 class Bought(Agent):
@@ -54,7 +55,7 @@ def test_only_what_these_plays_used_is_counted():
     assert found.requests == found.replies
     assert (found.prompt_tokens, found.sampled_tokens) == (10 * found.replies, 2 * found.replies)
     assert found.cost == 0.25 * found.replies
-    assert found.hits == 0
+    assert found.hits == 0 and found.failures == {}
 
 
 def test_policies_are_counted_by_their_token_ids():
@@ -78,3 +79,9 @@ def test_usage_adds_up():
     assert one + one == Usage(
         replies=2, prompt_tokens=4, sampled_tokens=6, requests=8, hits=10, cost=1.0
     )
+    failed = Usage(failures={"server": 1})
+    assert (failed + failed + Usage(failures={"request": 1})).failures == {
+        "server": 2,
+        "request": 1,
+    }
+    assert (failed - failed).failures == {}

@@ -50,6 +50,7 @@ def test_one_seed_prints_its_tables_and_a_killed_comparison_ends_with_the_same(
     found = cli(*what, "--out", "whole")
     assert found.status == 0, found.err
     told = ("mars*", "mars* is not mars as it is registered", "lower collect.episodes")
+    told += ("forfeited", "unread", "near", "misses")
     for said in ("IQM", "not separated", "n = 1 seeds", *told):
         assert said in found.out, said
     assert "nan" not in found.out

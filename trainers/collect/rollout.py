@@ -26,6 +26,9 @@ from coevo.trainers.collect.injected import Injected
 
 STEPS = 64
 """Steps of slow environments that are carried out at the same time."""
+GRACE = 20.0
+"""Seconds that an interrupted rollout waits at most for what servers are writing. A second signal
+ends the wait."""
 UNUSED = np.random.default_rng(0)
 """What policies are given: they draw from generators of their own."""
 
@@ -186,8 +189,8 @@ class _Rollout:
                 if self.under_way:
                     moved |= self._arrived(wait_for_one=not moved)
                 ready = [moved[n] for n in sorted(moved) if self._advance(moved[n])]
-        except Exception:
-            wait(drop(self.under_way))  # servers may bill it: agents keep the replies
+        except BaseException as error:  # servers may bill it: agents keep the replies
+            wait(drop(self.under_way), None if isinstance(error, Exception) else GRACE)
             raise
         finally:
             drop(self.under_way)

@@ -166,7 +166,7 @@ def test_what_may_pass_is_tried_again(web, agent_of, clock, kind):
     server = web.serve(first_bad(web, BROKEN[kind](web), 3))
     agent = agent_of(server)
     assert agent.act([web.request("a")]) == [Reply("a #3")]
-    assert agent.usage.retries == 3 and agent.usage.failures == 0 and agent.usage.requests == 1
+    assert agent.usage.retries == 3 and not agent.usage.failures and agent.usage.requests == 1
     # Full jitter: retry k waits evenly in 0 .. 0.5 * 2^(k-1).
     assert len(clock.slept) == 3
     assert all(0 < wait <= 0.5 * 2**k for k, wait in enumerate(clock.slept))
@@ -187,7 +187,7 @@ def test_what_does_not_pass_becomes_data(web, agent_of, kind):
     assert isinstance(lost, Unanswered) and lost.text == ""
     assert "after 3 attempts" in lost.reason and lost.reason.startswith("openai:m: ")
     assert len(server.asked) == 5
-    assert agent.usage.failures == 1 and agent.usage.retries == 2
+    assert agent.usage.failures == {"server": 1} and agent.usage.retries == 2
 
 
 def test_a_timeout_is_tried_again(web, agent_of):
@@ -499,6 +499,29 @@ def test_ctrl_c_sends_nothing_more_and_keeps_what_is_at_the_server(
     web.until(lambda: not agent._open)
     assert agent_of(server, cache=tmp_path).act([web.request("a")]) == [Reply("a #0")]
     assert len(server.asked) == 1
+
+
+def test_an_interrupted_rollout_waits_for_what_is_at_the_server(
+    web, agent_of, monkeypatch, tmp_path
+):
+    """What is under way is paid: it is kept, and not asked for again."""
+    slowly = lambda n, b, h: (time.sleep(0.3), web.send(h, data=web.said("[bet]")))  # noqa: E731
+    server = web.serve(slowly)
+    agent = agent_of(server, cache=tmp_path)
+
+    def interrupted(futures, **_):
+        web.until(lambda: len(server.asked) == 1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("coevo.agents.futures.wait", interrupted)
+    specs = [EpisodeSpec(1, {"player_0": "m", "player_1": "m"})]
+    with pytest.raises(KeyboardInterrupt):
+        rollout("coevo/kuhn_poker-v0", specs, {"m": agent})
+    assert not agent._open
+    monkeypatch.undo()
+    again = agent_of(server, cache=tmp_path)
+    rollout("coevo/kuhn_poker-v0", specs, {"m": again})
+    assert again.usage.hits == 1 and again.usage.requests == len(server.asked) - 1
 
 
 def test_all_stops_are_errors_for_a_person():

@@ -79,3 +79,62 @@ def test_no_server_is_one_line(evaluate):
         unused.bind(("127.0.0.1", 0))
         status, _, err = evaluate(f"http://127.0.0.1:{unused.getsockname()[1]}/v1")
     assert status == 1 and err.count("\n") == 1 and "cannot reach http://127.0.0.1" in err
+
+
+@pytest.fixture
+def withheld(web, capsys, tmp_path, monkeypatch):
+    """Return a function that runs a command on a model whose every reply is withheld."""
+    behave = lambda n, b, h: web.send(h, data=web.said("", finish="content_filter"))  # noqa: E731
+    monkeypatch.setenv("COEVO_API_CACHE", "none")
+    monkeypatch.setenv("OPENAI_BASE_URL", web.serve(behave).url)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "coevo.benchmarks.suites.names.available", lambda: {"games": ["coevo/kuhn_poker-v0"]}
+    )
+
+    def call(*words):
+        capsys.readouterr()
+        return main(list(words)), *capsys.readouterr()
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("evaluate", "--agent", "openai:m", "--env", "coevo/kuhn_poker-v0", "--games", "4"),
+        ("evaluate", "--agent", "openai:m", "--suite", "games", "--games", "4"),
+        ("evaluate", "--agent", "openai:m", "--scenario", "kuhn3_visitor", "--games", "4"),
+        (
+            "tournament",
+            "--agents",
+            "openai:m,random",
+            "--env",
+            "coevo/kuhn_poker-v0",
+            "--games",
+            "4",
+        ),
+    ],
+    ids=lambda words: " ".join(words[:4:3]),
+)
+def test_nothing_but_failures_is_no_success(withheld, words):
+    status, _, err = withheld(*words, "--out", "kept")
+    assert status == 1 and err.count("\n") == 1
+    assert "a content filter withheld the reply" in err
+
+
+def test_failed_requests_stand_in_the_row_by_cause(web, evaluate, monkeypatch):
+    monkeypatch.setattr(
+        "coevo.benchmarks.suites.names.available", lambda: {"games": ["coevo/kuhn_poker-v0"]}
+    )
+
+    def behave(number, body, handler):
+        held = "king" in body["messages"][0]["content"].lower()
+        finish = "content_filter" if held else "stop"
+        web.send(handler, data=web.said("[check]", finish=finish))
+
+    server = web.serve(behave)
+    monkeypatch.setattr(f"{__name__}.EVALUATE", ["evaluate", "--suite", "games"])
+    status, out, err = evaluate(server.url, "--env-option", "prompt_style=terse")
+    assert status == 0, err
+    assert "failed requests" in " ".join(out.split()) and "content filter" in " ".join(out.split())

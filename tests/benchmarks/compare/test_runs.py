@@ -16,6 +16,7 @@ from coevo.benchmarks.compare.manifest import write
 from coevo.benchmarks.compare.runs import PlannedRun, carry_out, result, results, runs
 from coevo.benchmarks.compare.summary import summarise
 from coevo.benchmarks.compare.workers import in_processes, on_ray
+from coevo.benchmarks.measurement import RATES
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.files import StorageError
 from coevo.trainers.run_folder import RunFolder
@@ -69,6 +70,9 @@ def test_runs_end_within_one_update_of_their_budget_and_say_what_they_spent(tmp_
         measured = [line["step"] for line in lines if "exploitability" in line]
         assert len(measured) <= 3
         assert measured[-1] == found.steps
+        assert set(found.rates) == set(RATES) and found.rates["illegal_rate"] > 0  # untaught
+        own = summary["environments"][run.environment]["algorithms"][run.algorithm]
+        assert 0 < own["illegal_rate"] <= 1
 
 
 def test_filters_of_sampling_are_those_of_measurements_alone(tmp_path, tiny):

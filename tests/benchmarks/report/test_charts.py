@@ -147,7 +147,7 @@ def test_a_run_has_every_chart_that_it_logged_for(make, tmp_path):
     panels = {p.name: p for p in run_charts(series, {"exploitability": 0.27}, {})}
     assert set(panels) == {
         "exploitability", "returns", "win_rate", "rewards", "entropy", "kl", "endings",
-        "illegal_rate", "gradient", "advantages",
+        "illegal_rate", "unread", "gradient", "advantages",
     }  # fmt: skip
     exploitability = panels["exploitability"].lines[0]
     assert (exploitability.x[0], exploitability.y[0]) == (0.0, 0.27)

@@ -168,6 +168,7 @@ def test_tables_of_a_comparison_hold_what_was_computed(compared):
         assert re.search(rf"{name}\s+{own['n']}\s+{own['iqm']:.3f}", words)
         low, high = own["interval"]
         assert f"[{low:.3f}, {high:.3f}]" in words
+    assert "Unread" in words and words.count("12.5 %") == len(overall["algorithms"])
     for pair in overall["comparisons"]:
         assert pair["verdict"] in page.words["pairs"]
         assert f"{pair['improvement']:.2f}" in page.words["pairs"]

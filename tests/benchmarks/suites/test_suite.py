@@ -131,7 +131,9 @@ def test_the_cost_is_foreseen_from_random_play():
     costs = foresee(RandomAgent(), [KUHN, HANABI], SMALL)
     assert {env: cost.episodes for env, cost in costs.items()} == {KUHN: 12, HANABI: 12}
     assert costs[HANABI].replies == 24  # one from each seat, and both seats are the agent's
-    assert costs[HANABI].read > 24 * 50
+    assert costs[HANABI].read == costs[HANABI].fresh > 24 * 50  # one prompt is all that is read
+    longer = foresee(RandomAgent(), [GOOFSPIEL], SMALL)[GOOFSPIEL]
+    assert longer.fresh < longer.read / 2  # chats grow, and what they begin with is known
     whole = sum(costs.values(), Cost())
     assert (whole.episodes, whole.written(5)) == (24, 5 * whole.replies)
     twice = foresee(RandomAgent(), [HANABI], replace(SMALL, samples=2))[HANABI]
@@ -144,7 +146,7 @@ def test_an_episode_is_timed_where_it_is_cheapest():
     costs = foresee(RandomAgent(), [KUHN, "coevo/chess-v0"], replace(SMALL, games=2))
     pace = timed(RandomAgent(), costs, SMALL)
     assert pace.env == KUHN and pace.seconds > 0
-    assert pace.left(Cost(read=3 * pace.read)) == pytest.approx(3 * pace.seconds)
+    assert pace.left(Cost(fresh=3 * pace.work)) == pytest.approx(3 * pace.seconds)
     assert timed(RandomAgent(), {}, SMALL) is None
 
 

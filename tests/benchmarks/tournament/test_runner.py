@@ -63,6 +63,7 @@ def test_a_line_says_who_sat_where_and_what_came_of_it(hold):
     assert second["result"] == {"random": 1.0, "refuses": 0.0}
     assert second["payoffs"]["player_0"] == -2.0
     assert (second["replies"]["player_0"], second["illegal"]["player_0"]) == (2, 2)
+    assert (second["unread"]["player_0"], second["near_misses"]["player_0"]) == (2, 0)
 
 
 def test_mean_returns_agree_with_exact_values(hold):
