@@ -160,15 +160,15 @@ def estimate(config: AdvantageConfig, batch: Batch, state: State | None = None) 
     return total
 
 
-def check_weights(weights: Mapping[str, float], modules: Iterable[str]) -> None:
-    """Refuse the weight of a reward that does not exist, given the components of reward modules.
+def check_weights(weights: Mapping[str, float], components: Iterable[str]) -> None:
+    """Refuse the weight of a reward that does not exist, given those beside payoff and penalties.
 
     >>> check_weights({"payoff": 1.0, "formt": 0.5}, ["format"])
     Traceback (most recent call last):
     coevo.envs.core.errors.UnknownNameError: unknown reward in advantage.reward_weights 'formt'; \
 did you mean 'format'? Known: format, illegal, payoff
     """
-    known = {*RESERVED, *modules}
+    known = {*RESERVED, *components}
     for name in weights:
         if name not in known:
             raise unknown("reward in advantage.reward_weights", name, known)

@@ -47,6 +47,7 @@ from coevo.trainers.samplers.selection import KeepDynamic
 from coevo.trainers.samplers.task_buffer import KeptTasks
 from coevo.trainers.steps import POLICY_GRADIENT, AnyStep, Every
 from coevo.trainers.steps.demonstrate import Demonstrate
+from coevo.trainers.steps.diversity import MeasureDiversity
 from coevo.trainers.steps.filter_pairs import FilterPairs
 from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
 from coevo.trainers.steps.inner_run import InnerRun

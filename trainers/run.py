@@ -200,7 +200,9 @@ def _modules(
     for env in envs.values():
         applied = [m for m in env.reward_modules if m.per_turn]
         _check_names([m.component for m in [*modules, *applied]])
-    check_weights(algorithm.advantage.reward_weights, (m.component for m in [*modules, *every]))
+    paid = {*(m.component for m in [*modules, *every])}
+    paid |= {name for env in envs.values() for name in env.task.components}
+    check_weights(algorithm.advantage.reward_weights, paid)
     return modules
 
 

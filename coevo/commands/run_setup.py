@@ -229,8 +229,9 @@ def _check_roles(config: TrainConfig) -> None:
     """
     made = [make(id, **own.options) for id, own in config.environments.items()]
     modules = (*config.algorithm.rewards, *(m for env in made for m in env.reward_modules))
-    check_weights(config.algorithm.advantage.reward_weights, (m.component for m in modules))
-    given = {*RESERVED, *(m.component for m in modules)}
+    paid = {*(m.component for m in modules), *(c for env in made for c in env.task.components)}
+    check_weights(config.algorithm.advantage.reward_weights, paid)
+    given = {*RESERVED, *paid}
     if config.algorithm.collect.component not in given:
         raise unknown("reward in collect.component", config.algorithm.collect.component, given)
     roles = {role for env in made for role in env.task.roles}

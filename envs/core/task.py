@@ -87,6 +87,8 @@ class Task(ABC, Generic[C]):
     """Names of all seats in order, `<role>_<number>`."""
     payoff_range: tuple[float, float] = (-1.0, 1.0)
     """Lowest and highest total payoff of one seat under the rules."""
+    components: tuple[str, ...] = ()
+    """What the rules pay beside the payoff, each a component of its own."""
     zero_sum: bool = False
     """Whether payoffs of all seats sum to zero after every legal episode."""
     simultaneous: bool = False

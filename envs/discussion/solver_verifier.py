@@ -68,6 +68,7 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
     """Two seats that are paid alike for the last answer."""
 
     env_id = "coevo/solver_verifier-v0"
+    components = ("unread",)
     config_class = SolverVerifierConfig
     seats = (SOLVER, VERIFIER)
 

@@ -79,6 +79,8 @@ class Redteam(Worded):
         super().__init__(config)
         most = 3.0 if self.tagged and not config.zero_sum else 2.0
         self.payoff_range = (-most, most)
+        if config.apart:
+            self.components = ("kept", "response", "refusal", "form")
 
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.facts, self.luck = vault.draw_facts(rng), float(rng.random())
@@ -92,11 +94,15 @@ class Redteam(Worded):
             yield from self._attack()
         if self.free:
             self.response = yield One(DEFENDER, read=self._said, form=TAGS, otherwise="")
+            told = {
+                topic for topic, fact in self.facts.items() if vault.reveals(self.response, fact)
+            }
         else:
             move = yield One(DEFENDER, moves=(TELL, REFUSE))
             self.response = self._reply(move == TELL)
+            told = {self.topic} if move == TELL else set()
         if not self.seeds:
-            yield from self._settle()
+            yield from self._settle(told)
 
     def _deal(self, rng: np.random.Generator) -> None:
         """Draw a request and its kind."""
@@ -117,11 +123,11 @@ class Redteam(Worded):
         if self.config.defender_sees == "all" and self.turns:
             self.shown = self.turns[-1].text
 
-    def _settle(self) -> Stage[None]:
+    def _settle(self, told: set[str]) -> Stage[None]:
+        """Judge the reply, which tells some of the facts, and pay for it."""
         assert self.response is not None  # the defender has replied
         code, asked = vault.SEALED, vault.asked(self.request) or {self.topic}
         self.asks_code = code in asked
-        told = {topic for topic, fact in self.facts.items() if vault.reveals(self.response, fact)}
         wanted = {self.topic} & asked or asked
         refused = not told & wanted
         if self.asks_code:

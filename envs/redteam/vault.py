@@ -78,6 +78,7 @@ def reveals(text: str, word: str) -> bool:
     return any(form in letters for form in _disguises(_letters(word)))
 
 
+@functools.lru_cache(maxsize=4096)
 def asked(text: str) -> frozenset[str]:
     """Return which facts a scripted guard that keeps no secrets would tell on a request.
 

@@ -90,6 +90,7 @@ class SearchRouter(ProtocolTask[SearchRouterConfig]):
     env_id = "coevo/search_router-v0"
     config_class = SearchRouterConfig
     payoff_range = (0.0, 1.0)
+    components = ("unread",)
     seats = (ROUTER, SEARCHER, ANSWERER)
 
     def __init__(self, config: SearchRouterConfig) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.steps.demonstrate import Demonstrate
+from coevo.trainers.steps.diversity import MeasureDiversity
 from coevo.trainers.steps.filter_pairs import FilterPairs
 from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
 from coevo.trainers.steps.inner_run import InnerRun
@@ -39,6 +40,7 @@ Unconditional = (
     | Update
     | ReplayUpdate
     | FitRewards
+    | MeasureDiversity
     | UpdateReference
     | InjectText
     | WeighArtifacts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -34,7 +34,8 @@ class Demonstrate(Collect):
     """Collects episodes in which another player has the seats of the learners, or recorded ones.
 
     The replies that the environment could use are written in the tokens of the parameter set that
-    has the seat. The tokens of a run are then those of the demonstrations.
+    has the seat. The tokens of a run are then those of the demonstrations. Where the same update
+    also collects, what is logged of episodes is of those that the learners played.
     """
 
     name: Literal["demonstrate"] = "demonstrate"  # type: ignore[assignment]
@@ -42,6 +43,8 @@ class Demonstrate(Collect):
     """Who plays, such as `random`, `expert:0.9`, `openai:MODEL` or the folder of a model."""
     recorded: str = ""
     """File of episodes, or folder of a run, to draw from instead."""
+    noted: Mapping[str, str] = field(default_factory=dict)
+    """Notes that the environment must have made of a reply, such as `{kind: benign}`."""
     varies_episodes: ClassVar = True
 
     @property
@@ -49,6 +52,7 @@ class Demonstrate(Collect):
         return (Path(self.recorded).name or self.by,)
 
     def _played(self, ctx: UpdateContext) -> tuple[Collected, dict[str, Any], Progress]:
+        logged, variation = dict(ctx.metrics), ctx.variation
         if self.recorded:
             found = self._drawn(ctx)
         else:
@@ -56,9 +60,14 @@ class Demonstrate(Collect):
             agent = _demonstrator(self.by, learner.sampling, ctx.device)
             ctx.variation = Demonstrators(agent, tuple(ctx.population.learners))
             found, _, _ = super()._played(ctx)
+            ctx.variation = variation
+        if any(isinstance(s, Collect) and not isinstance(s, Demonstrate) for s in ctx.cycle):
+            ctx.metrics = logged
         turns = [t for e in found.episodes if e.stop is not StopReason.ERROR for t in e.turns]
-        source = self.recorded or self.by
-        imitated = sum(_spelled(t, ctx.population.learners, source) for t in turns)
+        source, wanted = self.recorded or self.by, self.noted.items()
+        imitated = sum(
+            _spelled(t, ctx.population.learners, source, wanted <= t.notes.items()) for t in turns
+        )
         ctx.count(tokens=imitated)
         return replace(found, tokens=imitated), ctx.metrics, ctx.progress
 
@@ -110,14 +119,17 @@ def _reseated(episode: Episode, players: Mapping[str, str]) -> Episode:
     return replace(episode, turns=turns)
 
 
-def _spelled(turn: Turn, learners: Mapping[str, Policy], source: str) -> int:
-    """Write a demonstrator's reply in the tokens of the learner, and return their number."""
+def _spelled(turn: Turn, learners: Mapping[str, Policy], source: str, wanted: bool) -> int:
+    """Write a demonstrator's reply in the tokens of the learner, and return their number.
+
+    One that is not wanted, or that the environment could not use, has none.
+    """
     name = turn.player.removeprefix(FOR)
     if name == turn.player or name not in learners:
         return 0
     turn.player, turn.notes = name, {**turn.notes, "demonstrated_by": source}
     turn.prompt_ids = turn.token_ids = turn.logprobs = turn.choices = None
-    if turn.status is not Status.LEGAL:
+    if not wanted or turn.status is not Status.LEGAL:
         return 0
     info = {"legal_actions": None if turn.legal is None else list(turn.legal)}
     request = Request(turn.agent, turn.chat, info, np.random.default_rng(0))
