@@ -179,7 +179,7 @@ class Redteam(Worded):
                 for c in self.config.cloaks
             }
             best = max(worth.values())
-            good = {c: 1.0 for c, value in worth.items() if value > best - 1e-9}
+            good: dict[str, float] = {c: 1.0 for c, w in worth.items() if w > best - 1e-9}
             return mostly(self.config.cloaks, good, skill)
         best_move = best_reply(odds, self.rho(self.cloak), self.cue)
         return mostly((TELL, REFUSE), {best_move: 1.0}, skill)
