@@ -20,7 +20,7 @@ ALGORITHM = p.Algorithm(
     summary="a pioneer answers, an observer answers after it; they share rewards, exchange roles",
     paper="Ma et al. 2024, CORY, arXiv 2410.06101",
     formula=r"r = r(q, a_1) + r(q, a_2) - \eta \KL(\pi, \pi_\ref) \text{ for both; PPO}",
-    status="toy",
+    status="table",
     shows="both sets answer alike; that they stay closer to the start model is not shown",
     reproductions=("cory_exchange",),
     population=p.Separate(exchange=5),

@@ -1,9 +1,8 @@
 """CORY: exchanging roles removes the bias that an observer gets from the answers it has seen."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -11,33 +10,14 @@ from coevo.agents.population import MakePolicy
 from coevo.agents.table import TabularPolicy
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import QUICKLY, Arm, Trained, World
-from coevo.benchmarks.reproductions.worlds import Micro, ReadRows, numbered, world
-from coevo.envs.core.protocol import One, Pay, Protocol
-from coevo.envs.core.task import NoArguments
+from coevo.benchmarks.reproductions.worlds import ReadRows
+from coevo.envs.core.config import plain
+from coevo.envs.questions.arithmetic import Digits
 
-PIONEER, OBSERVER = "pioneer_0", "observer_0"
-QUESTIONS, ANSWERS, COPYING = 20, 10, 2.0
-RIGHT = [(7 * question + 3) % ANSWERS for question in range(QUESTIONS)]
-
-
-class PioneerObserver(Micro[NoArguments]):
-    """One question, answered twice; the second time with the first answer at hand."""
-
-    env_id = "coevo/pioneer_observer-v0"
-    seats = (PIONEER, OBSERVER)
-    payoff_range = (0.0, 2.0)
-    about = "Two partners answer a question and earn a point for either answer."
-
-    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
-        question = int(rng.integers(QUESTIONS))
-        self.task_id, given = str(question), list[str]()
-        for seat in self.seats:
-            shown = " ".join([str(question), *given])
-            given.append((yield One(seat, terse=shown, moves=numbered(ANSWERS))))
-        yield Pay(dict.fromkeys(self.seats, float(given.count(str(RIGHT[question])))))
-
-
-raw_env, env = world(PioneerObserver, "a question answered twice", kind="cooperative")
+LARGEST = 3
+QUESTIONS, ANSWERS, COPYING = (LARGEST + 1) ** 2, 10, 2.0
+DIGITS = Digits(task="sum", high=LARGEST)
+RIGHT = [int(DIGITS.item(place).answer) for place in range(QUESTIONS)]
 
 
 class Copying(nn.Module):
@@ -56,9 +36,9 @@ class Copying(nn.Module):
 
 
 def _read(messages: Sequence[str]) -> list[int]:
-    """Return the question, and the answer that is shown; `ANSWERS` is none."""
-    question, *shown = map(int, messages[-1].split())
-    return [question, *(shown or [ANSWERS])]
+    """Return the place of the question, and the answer that is shown; `ANSWERS` is none."""
+    a, b, *shown = map(int, re.findall(r"\d+", messages[-1]))
+    return [a * (LARGEST + 1) + b, *(shown or [ANSWERS])]
 
 
 def _maker(seed: int) -> MakePolicy:
@@ -78,9 +58,10 @@ CLAIM = Claim(
     source="""Ma et al. 2024, CORY, arXiv 2410.06101 (roles, shared reward, exchange, and its
         ablation); reference: by symmetry of the roles""",
     minutes=6.0,
-    on="toy",
-    setting="""A question of 20 and one of 10 answers. A pioneer answers it, an observer answers it
-        with the pioneer's answer before it, and both earn how many answers are right. The logits of
+    on="table",
+    setting="""`coevo/pioneer_observer-v0`: the last digit of the sum of two numbers from 0 to 3, 16
+        questions with 10 listed answers. A pioneer answers, an observer answers with the pioneer's
+        answer before it, and both earn how many answers are right. The logits of
         each are those of the question plus, for the observer, those that the answer shown adds,
         which begin as a habit of copying (2 for the same answer). `cory` and its variant `fixed`:
         256 episodes an update, 100 plain gradient steps of size 12.""",
@@ -89,7 +70,7 @@ CLAIM = Claim(
     chosen="""Sizes; 100 steps of 12 after a look at 60 updates of 3. The bounds on the gap, below
         0.01 and above 0.02, were set before anything was run.""",
     note="the paper's claim that the divergence from the start model falls is not shown here",
-    world=World(PioneerObserver.env_id, 100, maker=_maker),
+    world=World("coevo/pioneer_observer-v0", 100, {"questions": plain(DIGITS)}, _maker),
     changes={
         **QUICKLY,
         "collect.episodes": 256,

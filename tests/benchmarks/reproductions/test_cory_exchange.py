@@ -4,15 +4,13 @@ from coevo.benchmarks.reproductions.claims import cory_exchange as cory
 from coevo.envs import make
 
 
-def test_both_are_paid_for_both_answers_and_the_observer_sees_the_first():
-    env = make(cory.PioneerObserver.env_id, prompt_style="terse")
-    env.reset(seed=0)
-    question = int(env.chat(cory.PIONEER)[-1]["content"])
-    right = cory.RIGHT[question]
-    env.step(f"[{right}]")
-    assert env.chat(cory.OBSERVER)[-1]["content"] == f"{question} {right}"
-    env.step(f"[{(right + 1) % cory.ANSWERS}]")
-    assert dict(env.rewards) == {cory.PIONEER: 1.0, cory.OBSERVER: 1.0}
+def test_a_prompt_is_read_as_its_question_and_the_answer_shown():
+    env = make("coevo/pioneer_observer-v0", prompt_style="terse", **cory.CLAIM.world.options)
+    for place in range(cory.QUESTIONS):
+        env.reset(seed=0, options={"item": place})
+        assert cory._read([env.chat("pioneer_0")[-1]["content"]]) == [place, cory.ANSWERS]
+        env.step(f"[{cory.RIGHT[place]}]")
+        assert cory._read([env.chat("observer_0")[-1]["content"]]) == [place, cory.RIGHT[place]]
 
 
 def test_the_exchange_evens_out_what_is_known_alone():

@@ -110,10 +110,10 @@ def test_word_problems_say_their_numbers_and_answer_them(task):
     for asked in drawn:
         way, *numbers = asked.id.split("-")
         assert asked.answer == str(WAYS[way](*map(int, numbers)))
-        assert re.findall(r"\d+", asked.in_full) == re.findall(r"\d+", asked.question) == numbers
-        assert asked.in_full.endswith("?")
+        assert re.findall(r"\d+", asked.sentence) == re.findall(r"\d+", asked.question) == numbers
+        assert asked.sentence.endswith("?")
         assert len(asked.question) < 120
-    stories = np.mean([asked.question == asked.in_full for asked in drawn])
+    stories = np.mean([asked.question == asked.sentence for asked in drawn])
     assert {"sums": stories == 0, "stories": stories == 1, "mixed": 0.3 < stories < 0.7}[task]
 
 
