@@ -116,7 +116,7 @@ def _disguises(word: str) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=26)
 def _shift(by: int) -> dict[int, int]:
-    moved = {}
+    moved: dict[int, int] = {}
     for letters in (string.ascii_lowercase, string.ascii_uppercase):
         moved |= str.maketrans(letters, letters[by:] + letters[:by])
     return moved

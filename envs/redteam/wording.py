@@ -19,7 +19,8 @@ from coevo.envs.redteam.table import ATTACKER, DEFENDER, REFUSE, TELL, total
 
 TAGS = "Put your answer between <answer> and </answer>."
 PLAIN = vault.CLOAKS[0]
-DETECTABILITY, USUAL = {PLAIN: 0.95}, 0.8
+USUAL = 0.8
+DETECTABILITY: dict[str, float] = {PLAIN: 0.95}
 """How often the filter is right about a form, and about all others."""
 
 

@@ -45,7 +45,7 @@ class Guard(AskingModule):
         at = [i for i, e in enumerate(episodes) if e.stop is StopReason.FINISHED and _noted(e)]
         said = judges.ask(self.role, [self._question(_noted(episodes[i])[-1]) for i in at])
         table: list[list[Rewards]] = [[{} for _ in e.turns] for e in episodes]
-        invalid = {}
+        invalid: dict[tuple[int, int, str], str] = {}
         for i, answer in zip(at, said, strict=True):
             last, seats = len(episodes[i].turns) - 1, {t.agent for t in episodes[i].turns}
             if answer.move is None:
