@@ -12,18 +12,26 @@ Options       world="fictional": see coevo.envs.search.worlds; world_seed: keeps
               asks="searcher": who writes the query; "question" searches for the question itself
               (a one-shot reader) and "none" for nothing (closed book), where the answerer is alone;
               searches=2; k=1 passages per search; longest=400 characters of each; f1=0;
-              penalty=0.01
+              penalty=0.01; judge="off": with "plain" or "asymmetric" the searcher says of every
+              search whether it helps, [yes] or [no]; on_reject="drop" hides what it rejects,
+              "keep_labelled" marks it
 References    oracle 1; random: the expert of skill 0, see the registry
 
 Of a longer document the sentences are shown that share most words with query and question. With a
 corpus of one's own and one search every prompt stays under about 250 tokens, a reply under 16:
 searches=1, world={name: corpus, path: FOLDER, split: train}.
+
+The judge action is ReSeek's (arXiv 2510.00568), here of the seat that searched. Right is yes if a
+document supports the next hop. Its two tables pay .3 and -.3, or .3, -.6 for what is accepted and
+useless and -.3 for what is rejected and useful; the mean over the searches comes at the end, as it
+would tell what was useful. Where the documents of a question are unknown, it pays nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -35,7 +43,7 @@ from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import Status
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask, Stage
 from coevo.envs.core.quoting import quote, quote_line
-from coevo.envs.core.task import Replies
+from coevo.envs.core.task import Replies, mostly
 from coevo.envs.questions.answers import exact_match, token_f1
 from coevo.envs.search import orchestration
 from coevo.envs.search.experts import answer_from, ask, conclude, keywords, mixed, read_facts
@@ -46,7 +54,13 @@ from coevo.envs.search.world import WorldQuestion
 from coevo.envs.search.worlds import WorldConfig
 from coevo.envs.search.worlds import world as make_world
 
-SEARCHER, ANSWERER = "searcher_0", "answerer_0"
+SEARCHER, ANSWERER, JUDGES = "searcher_0", "answerer_0", "judge"
+_RIGHT = {(True, True): 0.3, (False, False): 0.3}
+JUDGE = {
+    "plain": {**_RIGHT, (True, False): -0.3, (False, True): -0.3},
+    "asymmetric": {**_RIGHT, (True, False): -0.6, (False, True): -0.3},
+}
+"""Name of a table -> (was accepted, was useful) -> what the judgement earns."""
 
 
 def _several(given: Any) -> Any:
@@ -75,6 +89,10 @@ class SearchReaderConfig:
     """Weight of the component `f1`."""
     penalty: Annotated[float, real(0)] = 0.01
     """Of a reply that cannot be read, as component `unread`."""
+    judge: Literal["off", "plain", "asymmetric"] = "off"
+    """Whether the searcher judges every search, and by which table it is paid."""
+    on_reject: Literal["drop", "keep_labelled"] = "drop"
+    """What becomes of passages that are rejected."""
 
 
 class SearchReader(ProtocolTask[SearchReaderConfig]):
@@ -99,17 +117,44 @@ class SearchReader(ProtocolTask[SearchReaderConfig]):
         self.question: WorldQuestion = self.world.sample_question(rng, hops)
         self.task_id = f"{self.world.name}-{seed}:{self.question.path or self.question.text}"
         self.found: list[Search] = []
+        self.judged: list[tuple[bool, bool]] = []
+        self.useful = False
         if self.config.asks == "question":
             self._search(self.question.text)
         for _ in range(self.config.searches if self.config.asks == "searcher" else 0):
             query = yield from self._asked(SEARCHER)
             self._search(query)
             self.note("found", [hit.doc_id for hit in self.found[-1].hits])
+            if self.config.judge != "off":
+                yield from self._judged()
         said = yield from self._asked(ANSWERER)
         yield Pay(dict.fromkeys(self.seats, exact_match(said, self.question.answers)))
+        if self.judged:
+            table = JUDGE[self.config.judge]
+            yield Pay({SEARCHER: fmean(table[pair] for pair in self.judged)}, "judge")
         if self.config.f1:
             shared = self.config.f1 * token_f1(said, self.question.answers)
             yield Pay(dict.fromkeys(self.seats, shared), "f1")
+
+    def _judged(self) -> Stage[None]:
+        """Ask the searcher whether its last search helps; hide or mark what it rejects."""
+        last, before = self.found[-1], self._supported(self.found[:-1])
+        self.useful = self._supported(self.found) > before
+        verdict = yield One(SEARCHER, phase=JUDGES, moves=("yes", "no"))
+        if self.question.support:
+            self.judged.append((verdict == "yes", self.useful))
+            self.turns[-1].verified = float((verdict == "yes") == self.useful)
+        if verdict == "no":
+            mark = self.config.on_reject == "keep_labelled"
+            marked = tuple(h._replace(title=f"{h.title} (rejected)") for h in last.hits)
+            self.found[-1] = Search(last.query, marked if mark else ())
+
+    def _verdict(self, seat: str, skill: float) -> Replies:
+        return mostly(("yes", "no"), {"yes" if self.useful else "no": 1.0}, skill)
+
+    def _supported(self, searches: Sequence[Search]) -> int:
+        found = [hit.doc_id for search in searches for hit in search.hits]
+        return self.world.supported_hops(self.question, found)
 
     def _asked(self, seat: str) -> Stage[str]:
         """Ask a seat, and charge for a reply that cannot be read; return its move."""
@@ -147,6 +192,8 @@ class SearchReader(ProtocolTask[SearchReaderConfig]):
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Search for the words of the question, and answer what a passage that was found says."""
+        if self.phase == JUDGES:
+            return self._verdict(seat, skill)
         path = self.question.path
         if path is not None:
             facts = read_facts(hit.text for hit in self.hits)
@@ -170,10 +217,15 @@ class SearchReader(ProtocolTask[SearchReaderConfig]):
             )
         elif self.config.asks == "question":
             how = "Answer a question from the passages that a search engine found for it."
-        return f"{how} A right answer earns 1, a wrong one 0.\nYou are {seat}. {_TASKS[seat]}"
+        task = _TASKS[seat]
+        if seat == SEARCHER and self.config.judge != "off":
+            task += " After each search say whether what it found helps to answer the question."
+        return f"{how} A right answer earns 1, a wrong one 0.\nYou are {seat}. {task}"
 
     def situation(self, seat: str) -> str:
         asked = self.question.in_full
+        if self.phase == JUDGES:
+            asked += "\nDoes this search help? Legal moves: [yes], [no]"
         if not self.found:
             return asked
         shown = [f"Title: {quote_line(h.title, bare=True)}\n{quote(h.text)}" for h in self.hits]
@@ -183,7 +235,7 @@ class SearchReader(ProtocolTask[SearchReaderConfig]):
         asked = f"Question: {self.question.in_short}"
         texts = [h.text if self.world.symbolic else quote_line(h.text, 10**6) for h in self.hits]
         told = f"{' '.join(texts) or 'Nothing found.'} " if self.found else ""
-        return f"{told}{asked} {_TERSE[seat]}"
+        return f"{told}{asked} {_TERSE[self.phase]}"
 
     def draw(self) -> str:
         lines = [f"Question: {self.question.text} (answer: {' or '.join(self.question.answers)})"]
@@ -204,6 +256,8 @@ class SearchReader(ProtocolTask[SearchReaderConfig]):
             "answer_shown": float(readable),
             "foreign_tags": float(sum("foreign_tags" in t.notes for t in self.turns)),
         }
+        if self.judged:
+            table["judged_right"] = fmean(float(said == useful) for said, useful in self.judged)
         if self.question.support:
             table["supported_hops"] = float(self.world.supported_hops(self.question, found))
         said = [t for t in self.turns if t.agent == ANSWERER]
@@ -222,6 +276,7 @@ _TASKS = {
     "<answer>a few words</answer>.",
 }
 _TERSE = {
+    JUDGES: "Does the last search help? Answer [yes] or [no]",
     SEARCHER: "What do you search for? Answer [search: words]",
     ANSWERER: "Answer [answer: words]",
 }

@@ -73,6 +73,41 @@ def test_token_f1(answer, accepted, f1):
     assert token_f1(answer, accepted) == pytest.approx(f1)
 
 
+@pytest.mark.parametrize(
+    ("table", "earned"), [("plain", (0.3, -0.3, -0.3)), ("asymmetric", (0.3, -0.6, -0.3))]
+)
+def test_judgements_are_paid_by_their_table_at_the_end(table, earned):
+    for (query, said), paid in zip(
+        (("good", "yes"), ("zzz", "yes"), ("good", "no")), earned, strict=True
+    ):
+        env = make(ID, hops=1, searches=1, judge=table)
+        env.reset(seed=0)
+        plan = env.task.world.plan(env.task.question.path)[0]
+        env.step(f"[search: {plan if query == 'good' else query}]")
+        assert env.infos["searcher_0"]["legal_actions"] == ["yes", "no"]
+        env.step(f"[{said}]")
+        assert env.episode.total("searcher_0") == 0.0, "it would tell what was useful"
+        shown = env.chat("answerer_0")[-1]["content"]
+        assert ("Nothing was found." in shown) == (said == "no" or query == "zzz")
+        env.step("[answer: x]")
+        assert env.episode.total("searcher_0", "judge") == pytest.approx(paid)
+        assert env.episode.outcome["judged_right"] == float(paid > 0)
+
+
+def test_what_is_rejected_may_stay_with_a_mark():
+    env = played(
+        replies=["[search: boss]", "[no]"],
+        searches=1,
+        hops=1,
+        judge="plain",
+        on_reject="keep_labelled",
+    )
+    assert "(rejected)" in list(env.episode.turns[-1].seen)[-1]["content"]
+    for style in ("full", "terse"):
+        right = played(hops=2, searches=2, judge="plain", prompt_style=style)
+        assert right.episode.total("searcher_0") == pytest.approx(1.3)
+
+
 def test_a_reply_that_cannot_be_read_is_charged_and_finds_nothing():
     env = played(replies=["I would look it up", "hm", "no idea"] * 2, penalty=0.25)
     searcher, answerer = (env.episode.total(a) for a in env.possible_agents)
