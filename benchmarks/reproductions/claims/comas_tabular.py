@@ -46,7 +46,8 @@ class Drill(QuestionSource):
 
     def item(self, index: int) -> Question:
         text = f"Question {self._place(index)}"
-        return Question(text, str(index % ANSWERS), "number", str(index), self.name)
+        name, answer = str(index), str(index % ANSWERS)
+        return Question(text, answer, "number", name, self.name, ours=True)
 
 
 class ListedReview(PeerReview):
