@@ -10,6 +10,7 @@ from coevo.agents.population import Adapters, ByRole, PastSelves, Prioritised, S
 from coevo.envs.rewards import (
     Format,
     Interaction,
+    Majority,
     OverlongPenalty,
     Progress,
     Regret,

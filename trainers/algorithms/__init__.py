@@ -28,7 +28,7 @@ GROUPS = {
         "spo sppo dno rpo upo optima sft rejection_sampling on_policy_distillation"
     ),
     "Several agents": (
-        "mars spiral dr_mas ssp advantage_alignment comas mac_spgg cory mixed_pool paired "
+        "mars spiral dr_mas ssp advantage_alignment comas rlccf mac_spgg cory mixed_pool paired "
         "two_level self_redteam"
     ),
     "Outer loops": "cultural_evolution derl essa inspo mpo",
