@@ -79,7 +79,7 @@ class MemoryPipelineConfig:
     """Sentences that the extractor may pick; further ones are dropped."""
 
 
-class Fact(NamedTuple):
+class Sentence(NamedTuple):
     """One sentence of the user; `name` is empty where it states no fact."""
 
     text: str
@@ -199,7 +199,7 @@ class MemoryPipeline(ProtocolTask[MemoryPipelineConfig]):
         return found._replace(texts=tuple(f"{named}{text}" for text in found.texts))
 
     @property
-    def _kept(self) -> list[Fact]:
+    def _kept(self) -> list[Sentence]:
         return [self.dialogue[n - 1] for n in sorted(self.picked)]
 
     # ---- Prompts ---------------------------------------------------------------------------
@@ -257,7 +257,7 @@ class MemoryPipeline(ProtocolTask[MemoryPipelineConfig]):
 
 def _dialogue(
     names: tuple[str, ...], given: MemoryPipelineConfig, rng: np.random.Generator
-) -> list[Fact]:
+) -> list[Sentence]:
     """Return a dialogue: what was true before, what is true now, and fillers in between."""
     drawn = {name: rng.permutation(VALUES[name])[:2] for name in names}
     changed = rng.permutation(names)[: given.changes]
@@ -267,12 +267,12 @@ def _dialogue(
     ]
     told = [*before, *now]
     for text in rng.permutation(FILLERS)[: given.fillers]:
-        told.insert(int(rng.integers(len(told) + 1)), Fact(str(text)))
+        told.insert(int(rng.integers(len(told) + 1)), Sentence(str(text)))
     return told
 
 
-def _fact(name: str, value: str, changed: bool = False) -> Fact:
-    return Fact(SAID[changed].format(name=name, value=value), str(name), value)
+def _fact(name: str, value: str, changed: bool = False) -> Sentence:
+    return Sentence(SAID[changed].format(name=name, value=value), str(name), value)
 
 
 def _numbers(text: str, most: int) -> list[int]:

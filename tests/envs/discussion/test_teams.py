@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coevo.envs import make, spec
-from coevo.envs.discussion.memory_pipeline import Fact
+from coevo.envs.discussion.memory_pipeline import Sentence
 
 EVERY = (
     "clarify",
@@ -174,10 +174,10 @@ def pipeline():
     env = started("memory_pipeline", {}, attributes=2, budget=2)
     env.task.names = ("pet", "town")
     env.task.dialogue = [
-        Fact("My pet is fox.", "pet", "fox"),
-        Fact("It rained all day."),
-        Fact("My town is Kelo.", "town", "Kelo"),
-        Fact("Now my pet is owl.", "pet", "owl"),
+        Sentence("My pet is fox.", "pet", "fox"),
+        Sentence("It rained all day."),
+        Sentence("My town is Kelo.", "town", "Kelo"),
+        Sentence("Now my pet is owl.", "pet", "owl"),
     ]
     env.task.asked_of = "pet"
     return env
