@@ -308,17 +308,15 @@ def test_check_fails_for_a_model_that_keeps_no_promise(cli, tiny_model_dir):
 
 
 def test_scripted_play_is_legal_and_the_check_covers_every_environment():
-    from coevo.agents import RandomAgent
-    from coevo.agents.load import load_agent
+    from coevo.agents import FixedTextAgent, RandomAgent
 
-    review = "coevo/peer_review-v0"  # words without sense are no score: an expert has to write it
     found = {p.what: p for p in promises(RandomAgent(), turns=1, games=2)}
-    assert found[f"{review} legal answers"].value < 1.0
-    assert legal_share(load_agent("oracle"), review, 1)[0] == 1.0
     for spec in (s for s in list_envs() if s.starter_trained):
-        assert found[f"{spec.id} legal answers"].value == 1.0 or spec.id == review
+        assert found[f"{spec.id} legal answers"].value == 1.0, "random play has the right form"
         assert (f"{spec.id} against random" in found) == (spec.kind == "competitive")
     assert found[f"{KUHN} exploitability"].holds
+    unread, _ = legal_share(FixedTextAgent("hm"), "coevo/peer_review-v0", 1)
+    assert unread < 1.0, "the check can fail"
 
 
 def test_build_makes_a_model_that_loads(cli, here, monkeypatch):

@@ -64,9 +64,9 @@ def test_every_turn_says_what_it_was():
     env = played(WRONG, "<verify>reject</verify>", r"So \boxed{7}.")
     said = [(t.role, t.move, t.answer, t.verified, t.notes) for t in env.episode.turns]
     assert said == [
-        ("solver", "3", "3", 0.0, {}),
+        ("solver", "3", "3", 0.0, {"reference": "7"}),
         ("verifier", "reject", None, 1.0, {"verdict": "reject"}),
-        ("solver", "7", "7", 1.0, {}),
+        ("solver", "7", "7", 1.0, {"reference": "7"}),
     ]
 
 
