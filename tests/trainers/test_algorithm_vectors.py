@@ -53,6 +53,7 @@ OUTCOMES = {
     "reinforce": [0.625, -0.375, -0.375, 0.625, -0.375, -0.375, -0.375, 0.625],
     "rloo": [2 / 3, -2 / 3, -2 / 3, 2 / 3, -1 / 3, -1 / 3, -1 / 3, 1.0],
     "grpo": GRPO,
+    "rlccf": GRPO,
     "dapo": GRPO,
     "gspo": GRPO,
     "gmpo": GRPO,

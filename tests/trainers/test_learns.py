@@ -39,6 +39,8 @@ TASK = {
     "mpo": {"advantage.reward_weights": {}, "rewards": (), "collect.episodes": 64},
     # over batches of many policies, what both seats came to do passes for what a move pays
     "spa": {"rewards.progress.decay": 0.0},
+    # a game has no answers to vote on
+    "rlccf": {"population": Shared(), "rewards": (), "advantage.reward_weights": {}},
     # nobody designs what is played here
     "paired": {"population": Shared(), "rewards": (), "optim.epochs": 1},
     "two_level": {"population": Shared()},

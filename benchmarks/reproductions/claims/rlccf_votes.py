@@ -68,7 +68,7 @@ CLAIM = Claim(
         their common vote; each from its own vote alone does not.""",
     source="""Yuan et al. 2025, RLCCF, arXiv 2508.12338 (the vote, its weights, and the comparison
         with TTRL, where a model learns from its own vote); the figures are ours""",
-    minutes=4.0,
+    minutes=5.0,
     on="table",
     setting="""`coevo/debate-v0` in one round with listed answers: the last digit of the sum of two
         numbers from 0 to 4, 25 questions with 10 answers. Three tables, each with normal logits of
