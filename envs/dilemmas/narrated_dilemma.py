@@ -230,9 +230,11 @@ def _scenes(config: NarratedDilemmaConfig) -> list[str]:
     named = [name for name, story in STORIES.items() if table in (None, story.game)]
     if config.story is None and config.unparsable is not None:
         raise ConfigError(f"unparsable={config.unparsable!r} needs story=: moves are its words")
-    if config.story not in (None, *named):
+    if config.story is None:
+        return named
+    if config.story not in named:
         raise unknown("story", config.story, named)
-    return named if config.story is None else [config.story]
+    return [config.story]
 
 
 def _either_way(rng: np.random.Generator) -> tuple[int, int]:

@@ -146,7 +146,7 @@ class InformationAcquisition(Society[InformationAcquisitionConfig]):
         c = self.config
         self.accuracy, self.shared = float(rng.choice(c.accuracy)), float(rng.choice(c.shared))
         self.log: list[str] = []
-        self.rights, self.obeyed = [], list[bool]()
+        self.rights, self.obeyed = list[bool](), list[bool]()
         for self.round in range(c.rounds):
             self.first = ANALYSTS[self.round % 2]
             self.hired: list[str] = []

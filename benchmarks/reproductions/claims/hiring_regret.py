@@ -56,7 +56,7 @@ def earned(market: Market, offered: Mechanism) -> float:
 
 def _replies(
     market: Market, joint: NDArray[np.float64], offered: Mechanism, i: int
-) -> list[tuple[int, tuple[int, int]]]:
+) -> list[tuple[int, tuple[int, ...]]]:
     """Return an agent's best effort and reports for each recommendation."""
     best = []
     for told in (0, 1):
