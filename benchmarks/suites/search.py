@@ -80,7 +80,8 @@ def hops_asked(options: Mapping[str, Any]) -> tuple[int, ...]:
     if "hops" in options:
         return tuple(env.task.config.hops)
     env.reset(seed=0)
-    return tuple(range(1, MOST_HOPS + 1)) if env.task.world.symbolic else (1,)
+    task: Any = env.task  # the reader
+    return tuple(range(1, MOST_HOPS + 1)) if task.world.symbolic else (1,)
 
 
 def search_table(
@@ -101,7 +102,7 @@ def search_table(
         results: keeps what is finished.
         done: is called with what is finished.
     """
-    rows, named = [], list[float]()
+    rows, named = list[SearchRow](), list[float]()
     for hops in hops_asked(options):
         for way, asks in WAYS.items():
             given = {"searches": hops, **options, "hops": hops, "asks": asks}
@@ -121,9 +122,10 @@ def _played(agent: Agent, games: int, seed: int, options: Mapping[str, Any]) -> 
 
 def _named(games: int, seed: int, options: Mapping[str, Any]) -> Iterator[float]:
     env = make(ENV, **options)
+    task: Any = env.task  # the reader
     for number in task_seeds(games, seed):
         env.reset(seed=number)
-        question = env.task.question
+        question = task.question
         yield float(any(mentions(question.text, answer) for answer in question.answers))
 
 

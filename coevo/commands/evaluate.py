@@ -412,8 +412,10 @@ def show_suite(screen: Screen, found: Evaluated, beside: Sequence[Evaluated]) ->
 
 def show_search(screen: Screen, agent: str, found: search.SearchTable) -> None:
     """Print how questions were answered from memory, from one search, and with searches."""
-    columns = ("way", "hops", "exact match", "95 % interval", "F1", "answer shown")
-    columns += ("documents found, hop by hop", "searches", "before evidence", "unread")
+    columns = [
+        *("way", "hops", "exact match", "95 % interval", "F1", "answer shown"),
+        *("documents found, hop by hop", "searches", "before evidence", "unread"),
+    ]
     rows = [
         (
             *(row.way, row.hops, share(row.exact_match), span(row.interval), f"{row.f1:.3f}"),

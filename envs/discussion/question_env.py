@@ -170,7 +170,7 @@ def listing(moves: Sequence[str]) -> str:
     r"""Return a line of its own with legal moves; empty where there are none.
 
     >>> listing(["a", "b"])
-    '\\nLegal moves: [a], [b]'
+    '\nLegal moves: [a], [b]'
     """
     return f"\nLegal moves: {', '.join(map(answer, moves))}" if moves else ""
 

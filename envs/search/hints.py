@@ -147,8 +147,10 @@ def _decoded(text: str) -> Iterator[str]:
             yield "".join(_sign(given, base) for given in re.findall(number, run[0]))
     codes: list[tuple[str, Callable[[str], bytes]]] = []
     codes += [(code, binascii.a2b_uu) for code in _uuencoded(text)]
+    decoders: tuple[Callable[[str], bytes], ...]
+    decoders = (_base32, base64.b64decode, base64.b85decode, base64.a85decode)
     for code in re.findall(r"[!-~]{5,}", text):
-        for decode in (_base32, base64.b64decode, base64.b85decode, base64.a85decode):
+        for decode in decoders:
             forms = (code, code[::-1], code.rstrip("?.,:;!)"), code.strip("()?:"))
             codes += [(form + "=" * (-len(form) % 4), decode) for form in dict.fromkeys(forms)]
     for code, decode in codes:

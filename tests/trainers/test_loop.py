@@ -50,8 +50,9 @@ WORLDS = {
         "env_options": {"prompt_style": "terse", "rounds": 2},
     },
     "paired": {"env": Corridors.env_id},
+    "self_redteam": {"env": "coevo/redteam-v0"},
 }
-"""Where Kuhn poker lacks the seats or the members of a record."""
+"""Where Kuhn poker lacks the seats, roles or members of a record."""
 NORMLESS = {("essa", "plain_es"), ("cultural_evolution", "fresh")}
 """Nothing is differentiated."""
 STILL = {"cultural_evolution"}

@@ -31,7 +31,7 @@ CLAIM = Claim(
         alignment to cooperate with itself more than naively, and less with a defector.""",
     source="""Piche et al. 2025, arXiv 2511.19405 (naive learners defect, aligned ones cooperate and
         are not exploited); bounds are ours""",
-    minutes=150.0,
+    minutes=90.0,
     on="model",
     setting=f"""`coevo/iterated_game-v0`, terse prompts, {ROUNDS} rounds, a reply that cannot be
         read is a defection. SmolLM2-135M is taught the form by {TAUGHT.steps} steps on random legal

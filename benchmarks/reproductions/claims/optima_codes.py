@@ -33,18 +33,18 @@ class Codes(Micro[NoArguments]):
 
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         sent, own = (int(d) for d in rng.integers(DIGITS, size=2))
-        self.task_id, self.form, self.right = f"{sent}+{own}", "", False
+        self.task_id, self.said, self.right = f"{sent}+{own}", "", False
         tell = f"You are to tell your digit, {sent}."
-        self.form = yield One(SENDER, terse=tell, moves=tuple(TOKENS))
-        if self.form != "noise":
-            shown = f"You have {own}. Your partner's {self.form} says {sent}."
+        self.said = yield One(SENDER, terse=tell, moves=tuple(TOKENS))
+        if self.said != "noise":
+            shown = f"You have {own}. Your partner's {self.said} says {sent}."
             answer = yield One(RECEIVER, terse=shown, moves=numbered(DIGITS))
             self.right = int(answer) == (sent + own) % DIGITS
             yield Pay(dict.fromkeys(self.seats, float(self.right)))
 
     def outcome(self) -> dict[str, float]:
-        found = {"right": float(self.right), "tokens": float(TOKENS.get(self.form, 0))}
-        return found | {f"form/{f}": float(f == self.form) for f in TOKENS}
+        found = {"right": float(self.right), "tokens": float(TOKENS.get(self.said, 0))}
+        return found | {f"form/{f}": float(f == self.said) for f in TOKENS}
 
 
 @config

@@ -58,10 +58,10 @@ def _rows(arm: str) -> list[Expect]:
 
 CLAIM = Claim(
     property="""A pretrained model that was taught the form of replies answers held-out sums better
-        after Dr. MAS paid its debaters for right answers, and not after they were paid for form
+        after `dr_mas` paid its debaters for right answers, and not after they were paid for form
         alone.""",
     source="Feng et al. 2026, Dr. MAS, arXiv 2602.08847 (mathematics); bounds are ours",
-    minutes=150.0,
+    minutes=90.0,
     on="model",
     setting=f"""`coevo/debate-v0` with one round, terse prompts, three debaters that share
         SmolLM2-135M; sums of three levels (one digit plus and minus one, two digits plus one).

@@ -305,5 +305,6 @@ def test_a_score_of_an_evaluation_of_nothing_pays_the_evaluator_alone():
     evaluation, score = drawn.turn(0), drawn.turn(1)
     evaluation.role, evaluation.agent, evaluation.about = "evaluator", "evaluator_0", -1
     score.role, score.agent, score.about, score.answer = "scorer", "scorer_0", 0, "3"
+    score.move = "3"
     play = Episode("x", 0, {}, SEATS, "q", [evaluation, score], StopReason.FINISHED)
     assert reply_by_reply(reward("interaction"), play) == [{"evaluator_0": 0.0}, {"scorer_0": 0.0}]
