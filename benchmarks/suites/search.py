@@ -17,7 +17,6 @@ from coevo.benchmarks.measurement import mean_and_interval
 from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.benchmarks.rollouts import play, task_seeds
 from coevo.envs import make
-from coevo.envs.core.config import config, read
 from coevo.envs.core.episode import Episode
 from coevo.envs.search.disguise import mentions
 from coevo.trainers.collect.rollout import EpisodeSpec
@@ -29,7 +28,7 @@ MOST_HOPS = 4
 """Hops of questions in worlds with a triple store."""
 
 
-@config
+@dataclass(frozen=True, kw_only=True)
 class SearchRow:
     """One way of answering questions of so many hops."""
 
@@ -49,6 +48,12 @@ class SearchRow:
     """Share of episodes that answer without having found all documents."""
     unread: float
     """Share of the replies of which nothing was read."""
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> SearchRow:
+        """Read a row that was kept as JSON, whose lists are tuples here."""
+        found: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+        return cls(**found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +113,7 @@ def search_table(
             given = {"searches": hops, **options, "hops": hops, "asks": asks}
             name = f"{way}, {hops} hop{'s' * (hops > 1)}"
             row = results.part(name, partial(_row, agent, way, games, seed, given))
-            rows.append(read(SearchRow, row, name))
+            rows.append(SearchRow.from_dict(row))
             done(name)
         named += _named(games, seed, {**options, "hops": hops})
     return SearchTable(rows=tuple(rows), named=fmean(named))

@@ -193,7 +193,7 @@ class NarratedDilemma(RepeatedGame[NarratedDilemmaConfig]):
             parts.append(f"Time {self.round + 1} of {self.rounds}.")
             parts.append(self._last(seat) if self.history else "Last: none.")
         parts += self.heard_tersely(seat)
-        ask = "[say: text]" if self.phase == "message" else self._listed(seat, " or ")
+        ask = "[say: text]" if self.phase == "message" else "one of both, in brackets"
         return " ".join([*parts, f"Answer {ask}"])
 
     def _listed(self, seat: str, between: str) -> str:
@@ -202,7 +202,7 @@ class NarratedDilemma(RepeatedGame[NarratedDilemmaConfig]):
     def _worth(self, seat: str, own: int) -> str:
         """Return what a choice is worth in points: the words are too long for this style."""
         alike, else_ = (self._paid(seat, own, their)[0] for their in (own, 1 - own))
-        return f"{self.story.choices[own]}: {alike:g} if other too, else {else_:g}."
+        return f"{answer(self.story.choices[own])}: {alike:g} if other too, else {else_:g}."
 
     def _paid(self, seat: str, own: int, their: int) -> tuple[float, float]:
         """Return the own payoff of two choices, and the other's."""
@@ -212,7 +212,8 @@ class NarratedDilemma(RepeatedGame[NarratedDilemmaConfig]):
 
     def _last(self, seat: str) -> str:
         own, their = self._own_first(seat, self.history[-1])
-        return f"Last: you {self.story.choices[own]}, other {self.story.choices[their]}."
+        you, other = self.story.choices[own], self.story.choices[their]
+        return f"Last: both {you}." if own == their else f"Last: you {you}, other {other}."
 
     def draw(self) -> str:
         lines = [f"{self.scene}: {self.story.game}"]

@@ -153,9 +153,9 @@ def _decoded(text: str) -> Iterator[str]:
         for decode in decoders:
             forms = (code, code[::-1], code.rstrip("?.,:;!)"), code.strip("()?:"))
             codes += [(form + "=" * (-len(form) % 4), decode) for form in dict.fromkeys(forms)]
-    for code, decode in codes:
+    for code, read in codes:
         try:
-            yield decode(code).decode()
+            yield read(code).decode()
         except (ValueError, binascii.Error):
             continue
 

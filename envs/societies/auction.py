@@ -190,7 +190,7 @@ class Auction(TableTalk[AuctionConfig]):
 
     def terse(self, seat: str) -> str:
         rule = {"second": "pays the second bid", "first": "pays its bid", "open": "stays last"}
-        head = f"Auction, the winner {rule[self.config.rule]}. Worth {self.value(seat)} to you."
+        head = f"The winner {rule[self.config.rule]}. Worth {self.value(seat)} to you."
         said = self.heard_tersely(seat)
         if self.phase == "talk":
             ask = "Speak to all: [say: text]"

@@ -244,7 +244,7 @@ class MultiIssueNegotiation(TableTalk[MultiIssueNegotiationConfig]):
 
     def terse(self, seat: str) -> str:
         said = [s.text for s in self.statements if s.seat != seat][-1:]
-        parts = [f"Negotiate a deal. Points to you: {self._table(seat)}."]
+        parts = [f"Your points: {self._table(seat)}."]
         parts += [f"Other: {quote_line(text, TERSE_MESSAGE)}" for text in said]
         if self.offers:
             parts.append(f"Other offers {self.offers[-1][1]}, {self._offered(seat)} points.")
@@ -253,7 +253,7 @@ class MultiIssueNegotiation(TableTalk[MultiIssueNegotiationConfig]):
         if REJECT in self._moves(seat):
             return " ".join([*parts, f"Answer [{ACCEPT}] or [{REJECT}]"])
         accept = f" or [{ACCEPT}]" if self.offers else ""
-        return " ".join([*parts, f"Answer a deal such as [{next(iter(self.deals))}]{accept}"])
+        return " ".join([*parts, f"Answer a deal, one word of each, in brackets{accept}"])
 
     def draw(self) -> str:
         lines = [f"{seat}: {self._table(seat)}" for seat in self.seats]

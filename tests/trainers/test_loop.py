@@ -50,7 +50,10 @@ WORLDS = {
         "env_options": {"prompt_style": "terse", "rounds": 2},
     },
     "paired": {"env": Corridors.env_id},
-    "self_redteam": {"env": "coevo/redteam-v0"},
+    "self_redteam": {
+        "env": "coevo/redteam-v0",
+        "sampling": SamplingConfig(guided="choice", max_new_tokens=12),
+    },
 }
 """Where Kuhn poker lacks the seats, roles or members of a record."""
 NORMLESS = {("essa", "plain_es"), ("cultural_evolution", "fresh")}

@@ -16,7 +16,9 @@ MORE = [
     ("coevo/steering-v0", {"planner": "biased", "citizens": 3}),
 ]
 CASES = [(id, {}) for id in SOCIETIES] + MORE
-TOKENS = 85
+TOKENS = 90
+WORDIER = {"coevo/multi_issue_negotiation-v0": 150}
+"""A table of nine options, in words, is what a seat must know there."""
 
 
 @pytest.mark.parametrize(("id", "options"), CASES)
@@ -28,7 +30,7 @@ def test_every_reply_of_an_expert_is_legal_and_its_odds_are_odds(id, options, sk
         replies, odds = env.expert(env.agent_selection, skill)
         assert len(set(replies)) == len(replies) == len(odds)
         assert odds.sum() == pytest.approx(1) and (odds >= 0).all()
-        if skill == 0:
+        if skill == 0 and env.infos[env.agent_selection]["legal_actions"]:
             assert odds == pytest.approx(1 / len(odds))
         env.step(replies[int(rng.choice(len(odds), p=odds))])
     assert all(turn.status == "legal" for turn in env.episode.turns)
@@ -39,13 +41,16 @@ def test_every_reply_of_an_expert_is_legal_and_its_odds_are_odds(id, options, sk
 
 @pytest.mark.parametrize("id", SOCIETIES)
 def test_terse_prompts_are_one_short_line(id):
-    tokenizer = Tokenizer.from_file(str(STARTER_MODEL / "tokenizer.json"))
+    tokenizer, most = (
+        Tokenizer.from_file(str(STARTER_MODEL / "tokenizer.json")),
+        WORDIER.get(id, TOKENS),
+    )
     env, rng = make(id, prompt_style="terse"), np.random.default_rng(1)
     for seed in range(3):
         env.reset(seed=seed)
         while env.awaiting:
             seat = env.agent_selection
             shown = env.chat(seat)[-1]["content"]
-            assert "\n" not in shown and len(tokenizer.encode(shown).ids) <= TOKENS, shown
+            assert "\n" not in shown and len(tokenizer.encode(shown).ids) <= most, shown
             legal = env.infos[seat]["legal_actions"] or ("Let us share it.",)
             env.step(f"[{legal[int(rng.integers(min(len(legal), 12)))]}]")
