@@ -29,8 +29,9 @@ help:
 quickstart: $(if $(wildcard $(FULL)),$(FULL),$(QUICK))
 	$(BIN)/coevo train mars --env coevo/kuhn_poker-v0 --budget 4m --threads 1
 
-# Teaches the form of replies by random moves, then trains by self-play. A second attempt after an
-# illegal reply would be another chat to compute, four times the tokens. OUT names the folder.
+# Teaches the form of replies by random moves, then trains by self-play among legal replies. Plays of a
+# group share the cards, so that the group's mean takes the luck of the deal out of the advantage;
+# without that a run this short never learns to look at its card. OUT names the folder.
 quickstart-real: KUHN := coevo/kuhn_poker-v0
 quickstart-real: OUT := $(OUT)
 quickstart-real: GAME := --env-option prompt_style=terse illegal=forfeit --seed $(SEED)
@@ -38,8 +39,10 @@ quickstart-real: smollm2
 	$(BIN)/coevo imitate --model smollm2 --env $(KUHN) $(GAME) \
 		--max-new-tokens 8 --steps 25 --games 16 --out $(OUT)/taught
 	$(BIN)/coevo train mars --env $(KUHN) --model $(OUT)/taught $(GAME) --budget 12m \
-		--set collect.episodes=256 optim.lr=1e-4 optim.final_lr=0.1 magnet.decay=0.95 \
-		'loss.regularise=[{name: magnet_kl, coef: 1.0}, {name: entropy, coef: 0.1}]' \
+		--set sampling.guided=choice collect.episodes=1024 collect.group_size=32 \
+		'advantage.baseline={name: group_mean, by: group+agent}' \
+		optim.lr=1e-5 optim.final_lr=0.3 optim.epochs=3 optim.beta1=0.5 magnet.decay=0.9 \
+		'loss.regularise=[{name: magnet_kl, coef: 0.1}, {name: entropy, coef: 0.3}]' \
 		probe_every=20 --eval-games 16 --out $(OUT)/trained
 
 smollm2: $(REAL)

@@ -253,7 +253,7 @@ class MultiIssueNegotiation(TableTalk[MultiIssueNegotiationConfig]):
         if REJECT in self._moves(seat):
             return " ".join([*parts, f"Answer [{ACCEPT}] or [{REJECT}]"])
         accept = f" or [{ACCEPT}]" if self.offers else ""
-        return " ".join([*parts, f"Answer a deal, one word of each, in brackets{accept}"])
+        return " ".join([*parts, f"A deal is one word of each. Answer [move]{accept}"])
 
     def draw(self) -> str:
         lines = [f"{seat}: {self._table(seat)}" for seat in self.seats]
