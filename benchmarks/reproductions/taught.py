@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from coevo.agents.sampling import SamplingConfig
 from coevo.trainers.algorithms import algorithm
@@ -30,6 +30,8 @@ class Taught:
     lr: float = 8.6e-5
     max_new_tokens: int = 8
     """Longest reply, when the taught model is trained and measured as well."""
+    guided: Literal["none", "choice"] = "none"
+    """Whether it is then restricted to legal moves."""
 
     def settings(self, env: str, options: Mapping[str, Any], seed: int) -> dict[str, Any]:
         """Teach, unless this process did so before, and return the settings of a run from there."""
@@ -40,7 +42,7 @@ class Taught:
             "optim.lr": self.lr,
         }
         shared: dict[str, Any] = {
-            "sampling": SamplingConfig(max_new_tokens=self.max_new_tokens),
+            "sampling": SamplingConfig(max_new_tokens=self.max_new_tokens, guided=self.guided),
             "threads": 1,
         }
         config = TrainConfig(

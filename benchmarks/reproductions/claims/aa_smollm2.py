@@ -6,8 +6,8 @@ from coevo.benchmarks.reproductions.run import Arm, Trained, World
 from coevo.benchmarks.reproductions.taught import Taught
 from coevo.trainers import components as c
 
-ROUNDS, UPDATES = 6, 30
-TAUGHT = Taught(steps=25)
+ROUNDS, UPDATES = 6, 40
+TAUGHT = Taught(steps=25, guided="choice")
 LABELS = {"before": "taught", "naive": "naive", "aligned": "alignment"}
 
 
@@ -35,17 +35,18 @@ CLAIM = Claim(
     on="model",
     setting=f"""`coevo/iterated_game-v0`, terse prompts, {ROUNDS} rounds, a reply that cannot be
         read is a defection. SmolLM2-135M is taught the form by {TAUGHT.steps} steps on random legal
-        moves, then trained by `advantage_alignment` and its control `naive`; {UPDATES} updates of
-        512 episodes, rate 1e-5, KL to the taught model.""",
+        moves, then trained by `advantage_alignment` and its control `naive`, restricted to legal
+        replies; {UPDATES} updates of 512 episodes, rate 2e-5, KL to the taught model.""",
     measured="""Exact, as in `aa_starter`: payoff per round in self-play and against always-defect,
         and the probability of cooperating, averaged over rounds.""",
     chosen="""Rounds and updates, for the time that a processor takes. Many episodes and a small
-        rate, since Kuhn poker on this model lost its entropy within ten updates at 5e-5. Nothing
-        was chosen after looking at this claim.""",
+        rate, since Kuhn poker on this model lost its entropy within ten updates at 5e-5, and
+        guided choice, since an entropy bonus would pay for other spellings. Nothing was chosen
+        after looking at this claim.""",
     world=World(ENV, UPDATES, {**OPTIONS, "rounds": ROUNDS}, taught=TAUGHT),
     changes={
         "collect.episodes": 512,
-        "optim.lr": 1e-5,
+        "optim.lr": 2e-5,
         "population.every": 5,
         "loss.regularise": (c.Kl(coef=0.001, kind="k3"),),
     },
