@@ -191,6 +191,7 @@ def show(found: Mapping[str, Any], screen: Screen) -> None:
     if found["contest"]:
         screen.table("% of points of row against column", *matrix(found, "points"))
     screen.table("agents, best first", *_results(found))
+    screen.table("replies and ends", *_replies(found))
     if found["ratings"]:
         screen.table("ratings", *_ratings(found))
         screen.table(_sweep_title(found), *_sweep(found))
@@ -222,7 +223,6 @@ def _results(found: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[obje
     contest, values = found["contest"], (found["exploitability"] or {}).get("agents", {})
     columns = ["agent", "episodes", "errors", "mean return"]
     columns += ["points", "won", "drawn", "lost"] if contest else []
-    columns += [*RATES.values(), "cut off"]
     columns += ["exploitability"] if values else []
     rows = []
     for name in found["agents"]:
@@ -230,10 +230,15 @@ def _results(found: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[obje
         row = [name, own["episodes"], own["errors"], between(own["mean_return"])]
         if contest:
             row += [between(own["points"]), *(share(own[k]) for k in ("won", "drawn", "lost"))]
-        row += [share(own[k]) for k in (*RATES, "truncated_rate")]
         row += [exploited(values[name])] if values else []
         rows.append(tuple(row))
     return tuple(columns), rows
+
+
+def _replies(found: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    keys = {**RATES, "truncated_rate": "cut off"}
+    rows = [(name, *(share(found["table"][name][key]) for key in keys)) for name in found["agents"]]
+    return ("agent", *keys.values()), rows
 
 
 def between(value: Sequence[float | None] | None) -> str:

@@ -31,8 +31,11 @@ EXPERTS = tuple(
     )
 )
 """Games whose reference is the mean return of the expert against random play."""
-ELSEWHERE = ("connect_four", "goofspiel", "kuhn_poker", "leduc_poker", "tic_tac_toe", "tiny_hanabi")
-"""Games of test_references."""
+ELSEWHERE = (
+    *("connect_four", "corridors", "goofspiel", "kuhn_poker", "leduc_poker", "tic_tac_toe"),
+    "tiny_hanabi",
+)
+"""Games of test_references, and one with its own test."""
 ERRORS = 4.5
 """Standard errors that a mean of few games may lie away."""
 
