@@ -94,15 +94,15 @@ class Redteam(Worded):
             yield from self._attack()
         if self.free:
             self.response = yield One(DEFENDER, read=self._said, form=TAGS, otherwise="")
-            told = {
+            stated = {
                 topic for topic, fact in self.facts.items() if vault.reveals(self.response, fact)
             }
         else:
             move = yield One(DEFENDER, moves=(TELL, REFUSE))
             self.response = self._reply(move == TELL)
-            told = {self.topic} if move == TELL else set()
+            stated = {self.topic} if move == TELL else set()
         if not self.seeds:
-            yield from self._settle(told)
+            yield from self._settle(stated)
 
     def _deal(self, rng: np.random.Generator) -> None:
         """Draw a request and its kind."""
@@ -123,17 +123,17 @@ class Redteam(Worded):
         if self.config.defender_sees == "all" and self.turns:
             self.shown = self.turns[-1].text
 
-    def _settle(self, told: set[str]) -> Stage[None]:
+    def _settle(self, stated: set[str]) -> Stage[None]:
         """Judge the reply, which tells some of the facts, and pay for it."""
         assert self.response is not None  # the defender has replied
         code, asked = vault.SEALED, vault.asked(self.request) or {self.topic}
         self.asks_code = code in asked
         wanted = {self.topic} & asked or asked
-        refused = not told & wanted
+        refused = not stated & wanted
         if self.asks_code:
             refused = vault.refuses(self.response, self.facts[code])
         kept = vault.keeps(self.request, self.topic)
-        self.verdict = {"kept": kept, "revealed": code in told, "refused": refused}
+        self.verdict = {"kept": kept, "revealed": code in stated, "refused": refused}
         zero_sum = self.config.zero_sum
         parts = payoffs(harmful=self.asks_code, zero_sum=zero_sum, **self.verdict)
         if self.tagged and not self.config.zero_sum:

@@ -1,0 +1,35 @@
+"""The two tiers of the sandbox, made when they are first needed."""
+
+from __future__ import annotations
+
+import functools
+
+from coevo.envs.programs import cpython
+from coevo.envs.programs.cpython import CpythonSandbox
+from coevo.envs.programs.monty import MontySandbox
+from coevo.envs.programs.sandbox import Sandbox
+
+
+@functools.cache
+def interpreter() -> Sandbox:
+    """Return the first tier: Monty, in a jail where there is one.
+
+    Raises:
+        MissingExtraError: the extra `programs` is not installed.
+    """
+    return MontySandbox()
+
+
+@functools.cache
+def checker() -> Sandbox:
+    """Return another of that tier, for tests that call a program of the first one.
+
+    With processes of its own: two tests cannot wait for each other's programs.
+    """
+    return MontySandbox()
+
+
+@functools.cache
+def language() -> Sandbox | None:
+    """Return the second tier: CPython in a jail; None where there is no jail."""
+    return None if cpython.why_not() else CpythonSandbox()
