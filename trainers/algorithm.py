@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Annotated, Any, Literal, NamedTuple
 
 from coevo.agents.population import PopulationConfig, Shared
-from coevo.envs.core.config import config, plain, read, real
+from coevo.envs.core.config import assign, config, plain, read, real, setting
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.rewards import RewardModules
 from coevo.trainers.advantage import AdvantageConfig
@@ -21,6 +21,7 @@ from coevo.trainers.judges.roles import JudgeRole, no_set
 from coevo.trainers.learners.settings import Critic, Magnet, OptimConfig
 from coevo.trainers.loss import LossConfig
 from coevo.trainers.samplers.replay import Replay
+from coevo.trainers.schedules import Schedule
 from coevo.trainers.steps import GIVERS, POLICY_GRADIENT, AnyStep
 
 Status = Literal["model", "table", "toy", "scripted", "formula", "vectors", "composed", "inferred"]
@@ -62,6 +63,23 @@ SHARES = (
 CHEAP = "plays are short and cheap here, and small games have few starts"
 RANGE = "covers Kuhn poker; give the range of the task's own payoff"
 """Why ours differ, where many records have the same reason."""
+
+
+SCHEDULED = ("cycle", "collect", "advantage", "loss", "replay_loss", "magnet", "critic", "optim")
+"""Parts of an algorithm whose numbers may move during a run."""
+FIXED = (
+    "collect.tasks",
+    "collect.staleness",
+    "optim.beta1",
+    "optim.beta2",
+    "optim.weight_decay",
+)
+"""Numbers in them that may not."""
+
+
+def _like(own: float, value: float) -> float:
+    """Return a value of a schedule: whole where the setting is."""
+    return round(value) if isinstance(own, int) else value
 
 
 @config
@@ -107,6 +125,8 @@ class Algorithm:
     optim: OptimConfig = field(default_factory=OptimConfig)
     optim_of: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Parameter set -> settings of `optim` that are its own: `optim_of.verifier_0.lr=1e-4`."""
+    schedules: Mapping[str, Schedule] = field(default_factory=dict)
+    """Dotted setting, a number -> how it moves during the run, away from its own value."""
     published: Mapping[str, Published] = field(default_factory=dict)
     """Dotted setting -> what the source used."""
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -126,6 +146,7 @@ class Algorithm:
                 if role not in self.judges:
                     raise no_set(module.component, role, self.judges)
         self._check_step_roles()
+        self._check_schedules()
         object.__setattr__(self, "variants", plain(self.variants))
         for conflict in self._conflicts():
             raise ConfigError(conflict)
@@ -144,6 +165,34 @@ class Algorithm:
                         f"reads; add {{name: reward_model, role: {role}}} to rewards"
                     )
 
+    def _check_schedules(self) -> None:
+        """Refuse schedules of what is no number, or is read when the run starts and never again."""
+        for path, schedule in self.schedules.items():
+            own, first = setting(self, path), path.split(".")[0]
+            if isinstance(own, bool) or not isinstance(own, int | float):
+                raise ConfigError(f"schedules: {path}={own!r} is no number, and cannot move")
+            if first not in SCHEDULED or path in FIXED:
+                raise ConfigError(
+                    f"schedules: {path} is read when a run starts, and cannot move; settings of "
+                    f"{', '.join(SCHEDULED)} can, but for {', '.join(FIXED)}"
+                )
+            for value in schedule.ends:
+                assign(self, {"schedules": {}, path: _like(own, value)})
+
+    def after(self, step: int, done: float) -> Algorithm:
+        """Return the algorithm as its schedules have it after so many updates.
+
+        Args:
+            step: updates done.
+            done: share of the run that is done, 0 to 1.
+        """
+        moved = {
+            path: _like(own, schedule(own, step, done))
+            for path, schedule in self.schedules.items()
+            for own in (setting(self, path),)
+        }
+        return assign(self, {**moved, "schedules": {}}) if moved else self
+
     def optim_for(self, name: str) -> OptimConfig:
         """Return the settings by which a parameter set moves.
 
@@ -151,11 +200,11 @@ class Algorithm:
             ConfigError: one of its own settings does not fit, or is the run's.
         """
         own, where = self.optim_of.get(name, {}), f"optim_of.{name}"
-        for setting in OptimConfig.RUN_WIDE:
-            if setting in own:
+        for fixed in OptimConfig.RUN_WIDE:
+            if fixed in own:
                 raise ConfigError(
-                    f"{where}.{setting}={own[setting]}: all learning rates of a run move together; "
-                    f"set optim.{setting}, and {where}.lr for the peak"
+                    f"{where}.{fixed}={own[fixed]}: all learning rates of a run move together; "
+                    f"set optim.{fixed}, and {where}.lr for the peak"
                 )
         return read(OptimConfig, {**plain(self.optim), **own}, where)
 
@@ -185,6 +234,13 @@ class Algorithm:
                 f"advantage.credit={credit.name!r} and critic={self.critic} contradict each other: "
                 "gae needs critic=value_critic, td_critic critic=utterance_critic, others none"
             )
+        written = {mark for step in self.cycle for mark in step.marks}
+        for part in (credit, *self.advantage.transform):
+            if part.reads_mark and part.reads_mark not in written:
+                yield (
+                    f"advantage: {part.name!r} reads the mark {part.reads_mark!r}, which no step "
+                    f"writes; put {{name: mark_turns, mark: {part.reads_mark}}} before build_batch"
+                )
         if self.needs_greedy and self.collect.replay is not None:
             yield (
                 f"advantage.baseline={baseline.name!r} and collect.replay="

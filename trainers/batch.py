@@ -90,6 +90,10 @@ class Batch:
     """What the seat was in each time-step (int64), such as solver or scorer."""
     action_BT: Tensor | None = None
     """What it did there (int64): equal numbers are equal moves."""
+    mark_BTM: Tensor | None = None
+    """What was said of every time-step, NaN where nothing was; None where nothing was marked."""
+    marks: tuple[str, ...] = ()
+    """Names of the M marks."""
     q_BTC: Tensor | None = None
     """Value of what was said in every time-step, by C critics."""
     v_BTC: Tensor | None = None
@@ -279,6 +283,16 @@ class Batch:
             raise unknown("reward component", name, self.components)
         return self.components.index(name)
 
+    def mark_BT(self, name: str) -> Tensor:
+        """Return a mark of every time-step, NaN where it was not given.
+
+        >>> Batch.from_lists([[1.0, 0.0]]).mark_BT("good").tolist()
+        [[nan, nan]]
+        """
+        if self.mark_BTM is None or name not in self.marks:
+            return torch.full(self.turn_mask_BT.shape, float("nan"), dtype=torch.float64)
+        return self.mark_BTM[..., self.marks.index(name)]
+
     def rows(self, keep_B: Tensor) -> Batch:
         """Return some trajectories, with their contexts.
 
@@ -435,6 +449,7 @@ def _check_shapes(batch: Batch) -> None:
     _expect("valid_B", batch.valid_B, (rows,), "bool")
     for name in ("state_BT", "action_BT", "role_BT"):
         _expect(name, getattr(batch, name), (rows, turns), "int64")
+    _expect("mark_BTM", batch.mark_BTM, (rows, turns, len(batch.marks)), "float")
     for name in ("q_BTC", "v_BTC"):
         critics: Tensor | None = getattr(batch, name)
         if critics is not None:

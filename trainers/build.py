@@ -54,6 +54,7 @@ def build(
         baseline_B = torch.tensor(value, dtype=torch.float64)
     return Batch(
         **_rewards(found),
+        **_marks(found),
         keys=_keys(found, episodes, groups, envs),
         origin_B=origin,
         turns_B=tuple(tuple(t.turns) for t in found),
@@ -175,6 +176,22 @@ def _rewards(found: list[Trajectory]) -> dict[str, Any]:
         "turn_mask_BT": torch.tensor(turn_mask),
         "turn_of_BS": padded(turn_of, -1),
     }
+
+
+def _marks(found: list[Trajectory]) -> dict[str, Any]:
+    """Return the marks of every time-step: the mean over its replies that have one."""
+    names = tuple(sorted({name for t in found for turn in t.turns for name in turn.marks}))
+    if not names:
+        return {}
+    most = max(len(t.rewards) for t in found)
+    mark_BTM = torch.full((len(found), most, len(names)), float("nan"), dtype=torch.float64)
+    for b, t in enumerate(found):
+        for k, turns in enumerate(t.by_step()):
+            for m, name in enumerate(names):
+                given = [turn.marks[name] for turn in turns if name in turn.marks]
+                if given:
+                    mark_BTM[b, k, m] = sum(given) / len(given)
+    return {"mark_BTM": mark_BTM, "marks": names}
 
 
 def _keys(

@@ -24,7 +24,6 @@ from coevo.trainers.items import Items
 from coevo.trainers.judges.roles import Roles
 from coevo.trainers.learners.algorithm_settings import AlgorithmSettings
 from coevo.trainers.learners.learner import Learner
-from coevo.trainers.learners.settings import schedule
 from coevo.trainers.progress import Limits, Progress
 
 
@@ -91,8 +90,8 @@ class UpdateContext:
 
     @property
     def rate(self) -> float:
-        """Factor on the learning rates, by the schedule."""
-        return schedule(self.algorithm.optim, self.step, self.progress.share(self.limits))
+        """Factor on the learning rates."""
+        return self.algorithm.optim.rate_at(self.step)
 
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Log metrics of the advantages and the update, which a cycle may compute twice."""
@@ -135,6 +134,11 @@ class Step:
     @property
     def gives(self) -> tuple[str, ...]:
         """What later steps may read."""
+        return ()
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Marks that it may write on turns."""
         return ()
 
     @property

@@ -57,7 +57,7 @@ def updates(run: Run, hooks: Sequence[EvaluationHook] = ()) -> Iterator[UpdateRe
 def update(run: Run) -> Outcome:
     """Take the steps of the cycle once; return metrics and fresh episodes."""
     began, ctx = time.monotonic(), context_of(run)
-    for step in run.config.algorithm.cycle:
+    for step in ctx.cycle:
         run.before_step(step, ctx)
         run.moving |= step.moves
         step(ctx)
@@ -73,10 +73,11 @@ def update(run: Run) -> Outcome:
 
 def context_of(run: Run) -> UpdateContext:
     """Return the context of the next update of a run."""
+    algorithm = run.scheduled()
     return UpdateContext(
         step=run.progress.step,
         seed=run.config.seed,
-        algorithm=run.config.algorithm,
+        algorithm=algorithm,
         limits=run.config,
         progress=run.progress,
         envs=run.envs,
@@ -88,7 +89,7 @@ def context_of(run: Run) -> UpdateContext:
         estimator_state=run.estimator_state,
         device=run.config.device,
         episodes_logged=run.config.episodes_logged,
-        cycle=run.config.algorithm.cycle,
+        cycle=algorithm.cycle,
         fork=partial(_fork, run),
     )
 

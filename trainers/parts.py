@@ -46,6 +46,7 @@ from coevo.trainers.samplers.evolve import Evolve
 from coevo.trainers.samplers.replay import RemixReplay, SpearReplay
 from coevo.trainers.samplers.selection import KeepDynamic
 from coevo.trainers.samplers.task_buffer import KeptTasks
+from coevo.trainers.schedules import Cosine, Linear, Steps
 from coevo.trainers.steps import POLICY_GRADIENT, AnyStep, Every
 from coevo.trainers.steps.demonstrate import Demonstrate
 from coevo.trainers.steps.diversity import MeasureDiversity
@@ -54,6 +55,7 @@ from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
 from coevo.trainers.steps.inner_run import InnerRun
 from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
 from coevo.trainers.steps.make_items import Best, MakeItems, Pairs, Replies, UpdateReference, Worst
+from coevo.trainers.steps.mark_turns import ByJudge, ByNote, MarkTurns
 from coevo.trainers.steps.policy_gradient import (
     BuildBatch,
     Collect,

@@ -83,6 +83,16 @@ class Run:
             folder.create(config)
         return start(config, folder, trust_remote_code=self.trust_remote_code)
 
+    def scheduled(self) -> Algorithm:
+        """Return the algorithm as its schedules have it now; what keeps settings takes them."""
+        own = self.config.algorithm
+        algorithm = own.after(self.progress.step, self.progress.share(self.config))
+        if own.schedules:
+            self.collector.follow(algorithm.collect, algorithm.advantage.reward_weights)
+            for name, learner in self.learners.items():
+                learner.follow(algorithm, algorithm.optim_for(name))
+        return algorithm
+
     def after_update(self) -> None:
         """Update the EMA weights, magnets and past selves, and publish the new weights."""
         step = self.progress.step + 1

@@ -342,6 +342,26 @@ def _numbers(value: Any) -> Any:
     return value
 
 
+def setting(value: Any, path: str) -> Any:
+    """Return the setting that a dotted name stands for, as a plain value.
+
+    >>> @config
+    ... class Clip:
+    ...     eps: typing.Annotated[float, real(0, 1)] = 0.2
+    >>> setting(Clip(), "eps")
+    0.2
+    """
+    tree, where = plain(value), list[str]()
+    for name in path.split("."):
+        if isinstance(tree, list):
+            tree = {str(item["name"]): item for item in tree if isinstance(item, dict)}
+        known = tree if isinstance(tree, dict) else {}
+        if name not in known:
+            raise unknown(f"setting{f' of {where[-1]}' if where else ''}", name, known)
+        tree, where = known[name], [*where, name]
+    return tree
+
+
 def _put(tree: Any, path: list[str], value: Any, full: str) -> None:
     name, rest = path[0], path[1:]
     where = full.removesuffix(".".join(path)).rstrip(".")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Self, cast
 
 import numpy as np
@@ -106,7 +106,11 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         return made
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Start a new episode; `seed=None` goes on with the generator of the last one."""
+        """Start a new episode; `seed=None` goes on with the generator of the last one.
+
+        `options={"max_cycles": 4}` bounds the rounds of this episode, in the place of the
+        environment's own `max_cycles`; further options are the task's.
+        """
         if seed is not None or not self._plays:
             known = type(seed) is int and seed >= 0  # of others Gymnasium says what is wrong
             self._rng = cast(int, seed) if known else seeding.np_random(seed)[0]
@@ -127,7 +131,8 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         usual = f"seed-{seed}" if seed is not None else f"play-{self._plays}"
         name = self.task.task_id or usual
         self._task_id = sealed(f"{self.env_id} {name}")
-        options = self.options | recorded(self.illegal, self.max_cycles)
+        self._most_cycles = _bound(options, self.max_cycles)
+        options = self.options | recorded(self.illegal, self._most_cycles)
         self.episode = Episode(self.env_id, seed, options, tuple(self.agents), name)
         self.agent_selection = self.agents[0]
         self._open_round()
@@ -344,7 +349,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         if not movers:
             self._finish(StopReason.FINISHED)
             return
-        if self.max_cycles is not None and self._cycles >= self.max_cycles:
+        if self._most_cycles is not None and self._cycles >= self._most_cycles:
             self._finish(StopReason.TURN_LIMIT)
             return
         self._round = Round(movers)
@@ -417,3 +422,11 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
             "parse": {"move": parse.move, "status": str(parse.status)} if parse else {},
             **(self.task.info(agent) if waiting else {}),
         }
+
+
+def _bound(options: Mapping[str, Any] | None, usual: int | None) -> int | None:
+    """Return after how many rounds an episode is truncated."""
+    given = (options or {}).get("max_cycles", usual)
+    if given is not None and (type(given) is not int or given < 1):
+        raise ConfigError(f"max_cycles={given!r} of a reset must be a whole number from 1")
+    return given

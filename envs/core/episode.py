@@ -107,6 +107,9 @@ class Turn:
     """The final answer that the reply gives, as the environment reads it; None for none."""
     verified: float | None = None
     """What a verifier gives that answer, 0..1; None where nothing was verified."""
+    marks: dict[str, float] = field(default_factory=dict)
+    """Mark -> what a trainer's judge says of this reply, such as 1 for good and -1 for bad; credit
+    reads it and it is part of no reward."""
     notes: dict[str, Any] = field(default_factory=dict)
     """What else the environment has to say about it, JSON-able: retrieved documents, reasons."""
 

@@ -117,6 +117,14 @@ class Task(ABC, Generic[C]):
         """Return the roles that turns may have: those of the seats, where `describe` adds none."""
         return tuple(dict.fromkeys(map(role_of, self.seats)))
 
+    @property
+    def difficulties(self) -> Sequence[float]:
+        """Return what `options={"difficulty": ...}` of a reset may be, the easiest first.
+
+        Empty where a reset takes none. They grow, and each is a level of its own in statistics.
+        """
+        return ()
+
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that differ from their defaults, as JSON values for `make`."""
         return changed(self.config)

@@ -50,6 +50,10 @@ class QuestionTask(ProtocolTask[C]):
         super().__init__(config)
         self.source: QuestionSource = config.questions
 
+    @property
+    def difficulties(self) -> Sequence[float]:
+        return self.source.difficulties
+
     def arguments(self) -> dict[str, Any]:
         given = super().arguments()
         return given | {"questions": self.source.record} if "questions" in given else given

@@ -131,7 +131,7 @@ def _session(pid: int) -> list[int]:
     return found
 
 
-RANKS = ("mars", "--model", "{model}", *SMALL, "collect.episodes=8", "optim.schedule=constant")
+RANKS = ("mars", "--model", "{model}", *SMALL, "collect.episodes=8", "schedules={}")
 
 
 class Ranks:

@@ -27,7 +27,6 @@ from coevo.trainers.components import (
 )
 from coevo.trainers.components.base import Denominators
 from coevo.trainers.loss import policy_loss
-from coevo.trainers.samplers.replay import replay_weight
 from coevo.trainers.samplers.tasks import TaskStats
 from tests.trainers.forms import loss_inputs
 
@@ -305,9 +304,8 @@ def test_knapsack_and_schedules():
     rng = np.random.default_rng(0)
     found = allocate(TaskStats.of_rates([0.1, 0.5, 0.9]), 24, rng)
     assert found.tolist() == [15, 7, 2]
-    known = made("spear").collect.replay
-    found = [replay_weight(s, horizon=known.horizon, coef=known.coef) for s in (0, 50, 100, 200)]
-    assert close(found, [0, 0.1464, 0.5, 1])
+    found = [made("spear").after(s, 0.0).collect.replay.coef for s in (0, 50, 100, 200, 900)]
+    assert close(found, [0, 0.1464, 0.5, 1, 1])
 
 
 def test_rewards_of_spa_and_toolrl():

@@ -19,6 +19,7 @@ from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.samplers.allocate import Knapsack, Vade
 from coevo.trainers.samplers.replay import RemixReplay, SpearReplay
 from coevo.trainers.samplers.selection import KeepDynamic, RefillError
+from coevo.trainers.schedules import Cosine
 
 REMIX = {
     "collect.replay": RemixReplay(share=0.9, until=4),
@@ -26,7 +27,8 @@ REMIX = {
     "loss.anchor": "behaviour",
 }
 SPEAR = {
-    "collect.replay": SpearReplay(capacity=2, horizon=4, older=3),
+    "collect.replay": SpearReplay(capacity=2, coef=0.0, older=3),
+    "schedules": {"collect.replay.coef": Cosine(to=1.0, over=4)},
     "replay_loss": LossConfig(anchor="behaviour"),
 }
 

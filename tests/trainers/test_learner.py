@@ -1,6 +1,5 @@
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 
@@ -35,7 +34,7 @@ from coevo.trainers.components import (
 from coevo.trainers.components.base import Denominators
 from coevo.trainers.learners import learner as learner_module
 from coevo.trainers.learners.learner import Objective
-from coevo.trainers.learners.settings import EmaMagnet, SnapshotMagnet, schedule
+from coevo.trainers.learners.settings import EmaMagnet, SnapshotMagnet
 from coevo.trainers.loss import LossConfig, policy_loss
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import policy_gradient
@@ -344,15 +343,9 @@ def test_bad_magnets_are_refused_where_the_record_is_made(config):
         config(changes={"magnet": EmaMagnet(decay=1.0)})
 
 
-def test_schedules_warm_up_and_fall_to_their_end():
-    linear = OptimConfig(schedule="linear", final_lr=0.1, warmup=4)
-    assert [schedule(linear, s, 0.0) for s in range(5)] == [0.25, 0.5, 0.75, 1.0, 1.0]
-    assert schedule(linear, 99, 1.0) == pytest.approx(0.1)
-    assert schedule(linear, 99, 0.5) == pytest.approx(0.55)
-    cosine = OptimConfig(schedule="cosine", final_lr=0.0, warmup=0)
-    shares = [schedule(cosine, 0, p) for p in np.linspace(0, 1, 9)]
-    assert shares[0] == 1 and shares[-1] == pytest.approx(0) and shares == sorted(shares)[::-1]
-    assert schedule(OptimConfig(), 9, 0.7) == 1.0
+def test_rates_warm_up():
+    assert [OptimConfig(warmup=4).rate_at(s) for s in range(5)] == [0.25, 0.5, 0.75, 1.0, 1.0]
+    assert OptimConfig(warmup=0, rate=0.5).rate_at(0) == 0.5
 
 
 def test_the_sum_over_minibatches_covers_every_row_once_per_epoch(played, monkeypatch):

@@ -12,7 +12,7 @@ from coevo.trainers import checkpoint
 from coevo.trainers.learners.masters import Float32, Masters
 from coevo.trainers.loop import train
 
-PLAIN = {"ema": 0.0, "magnet": None, "loss.regularise": (), "optim.schedule": "constant"}
+PLAIN = {"ema": 0.0, "magnet": None, "loss.regularise": (), "schedules": {}}
 
 
 def stepped(kind, steps=100):

@@ -84,7 +84,7 @@ def losses(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, LORA], ids=["whole", "lora"])
 def test_two_ranks_learn_what_one_process_learns(config, folder, changes):
-    more = {"optim.minibatches": 2, "optim.schedule": "constant", **changes}
+    more = {"optim.minibatches": 2, "schedules": {}, **changes}
     given = config("mars", more, steps=10, checkpoint_every=5)
     one, two = folder(given, "one"), folder(given, "two")
     train(given, one)
@@ -101,7 +101,7 @@ def test_two_ranks_learn_what_one_process_learns(config, folder, changes):
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, LORA], ids=["whole", "lora"])
 def test_a_checkpoint_goes_from_two_ranks_to_one_and_back(config, folder, changes):
-    more = {"optim.schedule": "constant", **changes}
+    more = {"schedules": {}, **changes}
     given = config("mars", more, steps=6, checkpoint_every=2)
     one, mixed = folder(given, "one"), folder(given, "mixed")
     train(given, one)

@@ -84,7 +84,7 @@ def test_weights_that_stand_still_play_alike_however_far_ahead(config, folder):
 
 @pytest.mark.parametrize("name", ["mars", "league"])
 def test_resumed_equals_uninterrupted(config, folder, name):
-    given = config(name, ahead(2, **{"optim.schedule": "constant"}), steps=7, checkpoint_every=3)
+    given = config(name, ahead(2, schedules={}), steps=7, checkpoint_every=3)
     whole, halves = folder(given, "whole"), folder(given, "halves")
     train(given, whole)
     for steps in (2, 5, 7):

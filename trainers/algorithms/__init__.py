@@ -20,8 +20,8 @@ GROUPS = {
     "Losses": "dapo gspo gmpo cispo sapo hapo",
     "Entropy": "skywork epo clip_cov kl_cov",
     "Episodes of other policies": "rec red_drop red_weight opmd asymre topr remix spear",
-    "Which episodes": "knapsack vade eva xrpo dagrpo polychromic",
-    "Credit inside an episode": "gigpo salt tree_grpo ads",
+    "Which episodes": "knapsack vade eva xrpo dagrpo polychromic scaling_inter",
+    "Credit inside an episode": "gigpo salt tree_grpo ads agent_evolver",
     "Rewards": "spa g_ra ssl toolrl semantic",
     "Rewards and judges that learn": "cooper spark urpo",
     "Comparisons and demonstrations": (

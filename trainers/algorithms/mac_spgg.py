@@ -47,7 +47,7 @@ ALGORITHM = p.Algorithm(
         "optim.lr": p.Published(
             "5e-4, times 0.98 after every update",
             CODE,
-            "a run may end by time, so that its updates are not known; see optim.schedule",
+            "a run may end by time, so that its updates are not known; see schedules",
         ),
         "optim.minibatches": p.Published("batches of 32 in minibatches of 16", CODE, p.SHARES),
         "optim.grad_norm": p.Published(0.5, CODE),

@@ -43,7 +43,8 @@ ALGORITHM = p.Algorithm(
         aggregate=p.TokenMean(),
     ),
     magnet=p.EmaMagnet(decay=0.99),
-    optim=p.OptimConfig(lr=3e-4, schedule="linear", final_lr=0.02),
+    optim=p.OptimConfig(lr=3e-4),
+    schedules={"optim.rate": p.Linear(to=0.02)},
     published={
         "loss.aggregate": p.Published(
             "seq_mean_token_mean",
@@ -58,7 +59,7 @@ ALGORITHM = p.Algorithm(
             "(Perolat et al. 2021, arXiv 2002.08456; Sokota et al. 2023, arXiv 2206.05825)",
         ),
         "optim.lr": p.Published(1e-6, CODE, p.SMALL),
-        "optim.schedule": p.Published("cosine, warm-up 10", CODE, "runs end by a budget"),
+        "schedules": p.Published("cosine, warm-up 10", CODE, "runs end by a budget"),
         "optim.weight_decay": p.Published(0.05, CODE, p.SMALL),
         "collect.episodes": p.Published(192, CODE, "plays are cheap here: 384 rows / 2"),
     },

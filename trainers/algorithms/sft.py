@@ -29,13 +29,14 @@ ALGORITHM = p.Algorithm(
     ),
     collect=p.CollectConfig(episodes=8),
     advantage=p.AdvantageConfig(baseline=p.NoBaseline(), normalise=p.NoNormalisation()),
-    optim=p.OptimConfig(lr=1e-3, schedule="cosine"),
+    optim=p.OptimConfig(lr=1e-3),
+    schedules={"optim.rate": p.Cosine(to=0.1)},
     published={
         "cycle.make_items.to.most": p.Published("32", PAPER, "replies are short here"),
         "optim.lr": p.Published(
             9.65e-6, PAPER, "1.3 and 6 billion parameters there; a million here"
         ),
-        "optim.schedule": p.Published("cosine to a tenth", PAPER),
+        "schedules": p.Published("cosine to a tenth", PAPER),
         "optim.warmup": p.Published(0, PAPER),
     },
 )

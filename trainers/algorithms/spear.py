@@ -2,7 +2,7 @@
 
 Plays with A > 0 are stored. When there are one and a half times as many as `capacity`, all leave
 the buffer: A = R - median of the means of recent groups, those with A >= 0 are learnt from once,
-in a pass of their own whose weight grows by a cosine over `horizon` updates. Its loss silences
+in a pass of their own whose weight grows by a cosine over 200 updates. Its loss silences
 tokens of high covariance (Clip-Cov, ratio 0.02) and compares with the policy that sampled them.
 
 Not copied: the released code builds the micro-batches of that pass from the on-policy batch.
@@ -26,8 +26,9 @@ ALGORITHM = p.Algorithm(
     collect=p.CollectConfig(
         episodes=512,
         group_size=8,
-        replay=p.SpearReplay(capacity=1024, older=5, coef=1.0, horizon=200),
+        replay=p.SpearReplay(capacity=1024, older=5, coef=0.0),
     ),
+    schedules={"collect.replay.coef": p.Cosine(to=1.0, over=200)},
     loss=p.LossConfig(aggregate=p.TokenMean()),
     replay_loss=p.LossConfig(
         anchor="behaviour",
@@ -38,7 +39,7 @@ ALGORITHM = p.Algorithm(
     published={
         "collect.replay.capacity": p.Published(2048, CODE, "a pass every few updates of 512 plays"),
         "collect.replay.older": p.Published("5, at most 10", CODE),
-        "collect.replay.horizon": p.Published("100 to 300", CODE),
+        "schedules": p.Published("a cosine over 100 to 300 updates", CODE),
         "replay_loss.token_masks.clip_cov.lb": p.Published("1 to 2", CODE),
         "replay_loss.token_masks.clip_cov.ub": p.Published("40 to 60", CODE),
     },

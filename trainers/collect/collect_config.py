@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
-from typing import Annotated
+from typing import Annotated, Any
 
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError
@@ -25,6 +26,8 @@ class CollectConfig:
     """Episodes of the same task; group statistics compare them."""
     curriculum: Annotated[Drawn | Evolve, choice()] = field(default_factory=Drawn)
     """Which tasks are played."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of every task's reset, such as `max_cycles` or `difficulty`."""
     tasks: Annotated[int, whole(0)] = 0
     """Tasks of the whole run; 0 draws new ones for every update."""
     allocate: Allocation = field(default_factory=Uniform)

@@ -90,6 +90,12 @@ class Collector:
         self.task_buffer = TaskStore() if spec.task_buffer is None else spec.task_buffer.store()
         self.ahead = Ahead(spec.staleness)
 
+    def follow(self, settings: CollectConfig, reward_weights: Mapping[str, float]) -> None:
+        """Take settings that schedules have moved."""
+        self.settings, self.reward_weights = settings, reward_weights
+        self.curriculum.collect, self.curriculum.config = settings, settings.curriculum
+        self.replay.config, self.task_buffer.config = settings.replay, settings.task_buffer
+
     def collect(self, step: int, variation: Variation | None = None) -> Collected:
         """Return the episodes that update number `step` learns from.
 
@@ -159,7 +165,7 @@ class Collector:
             ahead = range(stream, stream + task.episodes)
             # They share what earlier episodes left as well: a task is more than its seed.
             left = self.task_buffer.give(np.random.default_rng([seed, step, key, 3]))
-            options = {**left, **task.options}
+            options = {**self.settings.options, **left, **task.options}
             specs = tuple(EpisodeSpec(task.seed, players, s, options, env=task.env) for s in ahead)
             planned.append(Group(key, task, specs))
             stream += task.episodes

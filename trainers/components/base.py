@@ -49,6 +49,11 @@ class AdvantageStep(ABC):
         """Return the next estimate."""
 
     @property
+    def reads_mark(self) -> str:
+        """Name of the mark on turns that it reads; empty for none."""
+        return ""
+
+    @property
     def of_one_reward(self) -> bool:
         """Whether it knows one reward only: a critic's, a played baseline's, a running mean's."""
         return False

@@ -23,6 +23,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers.batch import Batch
 from coevo.trainers.components.base import Composition, Credit
 from coevo.trainers.components.critic_credits import Gae, TdCritic, TdTable
+from coevo.trainers.components.mark_credits import Attributed
 from coevo.trainers.estimate import Estimate, at_turn_ends, on_tokens, on_turns
 from coevo.trainers.tensors import (
     discounted,
@@ -344,4 +345,6 @@ def _reached(score_T: list[float], k: int) -> float:
     return score_T[min(k, len(score_T)) - 1] if score_T else 0.0
 
 
-AnyCredit = Annotated[Outcome | ToGo | Gae | TdCritic | TdTable | Ads | MarsCode, choice(Credit)]
+AnyCredit = Annotated[
+    Outcome | ToGo | Gae | TdCritic | TdTable | Ads | MarsCode | Attributed, choice(Credit)
+]

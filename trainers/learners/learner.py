@@ -117,6 +117,13 @@ class Learner:
             return adamw8bit(groups, lr=optim.lr, betas=betas, weight_decay=decay)
         return torch.optim.AdamW(groups, lr=optim.lr, betas=betas, weight_decay=decay, fused=fused)
 
+    def follow(self, algorithm: AlgorithmSettings, optim: OptimConfig) -> None:
+        """Take settings that schedules have moved."""
+        self.algorithm, self.optim = algorithm, optim
+        peaks = [optim.lr, *([] if algorithm.critic is None else [algorithm.critic.lr])]
+        for group, peak in zip(self.optimizer.param_groups, peaks, strict=False):
+            group["peak"] = peak
+
     @property
     def device(self) -> torch.device:
         """Where the weights lie."""

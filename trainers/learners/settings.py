@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, ClassVar, Literal
 
 from coevo.envs.core.config import choice, config, real, whole
@@ -20,10 +19,8 @@ class OptimConfig:
     """Whether AdamW moves all weights in one kernel: faster, with other last digits."""
     lr: Annotated[float, real(above=0)] = 3e-4
     """Peak learning rate."""
-    schedule: Literal["constant", "linear", "cosine"] = "constant"
-    """Learning rate over the run; the decaying ones end at `final_lr` times the peak."""
-    final_lr: Annotated[float, real(0, 1)] = 0.1
-    """Share of the peak rate at the end of a decaying schedule."""
+    rate: Annotated[float, real(0)] = 1.0
+    """Factor on every learning rate of the run, critics' included; what `schedules` lets fall."""
     warmup: Annotated[int, whole(0)] = 5
     """Updates of linear warm-up."""
     beta1: Annotated[float, real(0, below=1)] = 0.9
@@ -59,8 +56,12 @@ class OptimConfig:
         if self.fused and self.optimiser != "adamw":
             raise ConfigError(f"optim.fused=True is of adamw, not of optimiser={self.optimiser!r}")
 
-    RUN_WIDE: ClassVar = ("schedule", "final_lr", "warmup", "alternate", "old", "frozen")
+    RUN_WIDE: ClassVar = ("rate", "warmup", "alternate", "old", "frozen")
     """Settings that no parameter set has of its own."""
+
+    def rate_at(self, step: int) -> float:
+        """Return the factor on the learning rates after so many updates, warm-up included."""
+        return min(1.0, (step + 1) / max(self.warmup, 1)) * self.rate
 
 
 @config
@@ -127,18 +128,3 @@ class EmaMagnet:
 
 Magnet = Annotated[SnapshotMagnet | EmaMagnet, choice()]
 """The moving reference that the regulariser `magnet_kl` measures the distance to."""
-
-
-def schedule(optim: OptimConfig, step: int, done: float) -> float:
-    """Return the factor on the learning rate.
-
-    Args:
-        optim: with schedule, warm-up and final share.
-        step: updates done before this one.
-        done: share of the run that is done, 0 to 1.
-    """
-    warm = min(1.0, (step + 1) / max(optim.warmup, 1))
-    if optim.schedule == "constant":
-        return warm
-    fall = done if optim.schedule == "linear" else (1 - math.cos(math.pi * done)) / 2
-    return warm * (1 - (1 - optim.final_lr) * fall)

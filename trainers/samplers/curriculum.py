@@ -17,6 +17,7 @@ import numpy as np
 from coevo.envs.core.config import config
 from coevo.envs.core.env import TextEnv
 from coevo.trainers.samplers.allocate import Allocation
+from coevo.trainers.samplers.levels import Levels
 from coevo.trainers.samplers.tasks import TaskHistory
 
 SKILLS = 4
@@ -65,6 +66,8 @@ class TaskSettings(Protocol):
     @property
     def group_size(self) -> int: ...
     @property
+    def options(self) -> Mapping[str, Any]: ...
+    @property
     def allocate(self) -> Allocation: ...
     @property
     def low(self) -> float: ...
@@ -75,11 +78,16 @@ class TaskSettings(Protocol):
 class Curriculum:
     """Draws new tasks, or plays a fixed list, each environment by its weight."""
 
+    config: Any = None
+    """The settings of a kind of curriculum that has some."""
+
     def __init__(self, sources: Mapping[str, Source], collect: TaskSettings, seed: int) -> None:
         self.sources, self.collect, self.seed = sources, collect, seed
         low, high = collect.low, collect.high
         self.skills = tuple(dict.fromkeys(source.skill for source in sources.values()))
         self.by_skill = TaskHistory(len(self.skills), low=low, high=high)
+        ranges = {id: source.env.task.difficulties for id, source in sources.items()}
+        self.by_level = Levels(ranges, low, high)
         self.history: TaskHistory | None = None
         if collect.tasks:
             self.history = collect.allocate.history(collect.tasks, low, high)
@@ -106,31 +114,34 @@ class Curriculum:
         found = [(p, min(max(x, low), high)) for p, scores in seen for x in scores]
         names = [self.skills.index(self.sources[p.env].skill) for p, _ in found]
         self.by_skill.after_update(names, [x for _, x in found])
+        self.by_level.observe([(p.env, {**self.collect.options, **p.options}, x) for p, x in found])
         if self.history is not None:
             self.history.after_update([p.place for p, _ in found], [x for _, x in found])
 
     def metrics(self) -> dict[str, float]:
-        """Return what the latest episodes of every skill were worth, 0..1, where there are several.
+        """Return what the latest episodes of every level and skill were worth, 0..1.
 
-        Beside it, how many trajectories were seen so far.
+        Skills count where there are several; beside each, how many trajectories were seen so far.
         """
+        levels = self.by_level.metrics()
         if len(self.skills) < 2:
-            return {}
+            return levels
         stats = self.by_skill.stats()
         found = {
             f"skill/{s}/seen": float(n) for s, n in zip(self.skills, stats.trials_P, strict=True)
         }
         pairs = zip(self.skills, stats.last_mean_P.tolist(), strict=True)
-        return found | {f"skill/{s}/success": p for s, p in pairs if p == p}
+        return levels | found | {f"skill/{s}/success": p for s, p in pairs if p == p}
 
     def state_dict(self) -> dict[str, Any]:
-        skills = {"skills": self.by_skill.state_dict()}
+        skills = {"skills": self.by_skill.state_dict(), "levels": self.by_level.state_dict()}
         return skills if self.history is None else {**self.history.state_dict(), **skills}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         if self.history is not None:
             self.history.load_state_dict(state)
         self.by_skill.load_state_dict(state["skills"])
+        self.by_level.load_state_dict(state["levels"])
 
     def _places(self, groups: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return places in the list of tasks, and their seeds."""

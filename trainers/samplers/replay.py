@@ -7,7 +7,6 @@ The training loop asks every buffer the same questions: which whole groups to mi
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -71,6 +70,8 @@ class HasReference(Protocol):
 class ReplayBuffer(WithoutMemory):
     """Nothing comes back: every update learns from its own episodes only."""
 
+    config: Any = None
+    """The settings that it goes by."""
     remembers: ClassVar[bool] = False
     """Whether `add` keeps anything."""
     by_seat: ClassVar[bool] = False
@@ -185,9 +186,7 @@ class SpearReplay:
     older: Annotated[int, whole(1)] = 5
     """Plays that are older than this many updates are dropped."""
     coef: Annotated[float, real(0)] = 1.0
-    """Largest weight of a pass."""
-    horizon: Annotated[int, whole(1)] = 200
-    """Updates until that weight is reached (published: 100 to 300)."""
+    """Weight of a pass."""
     scale: bool = False
     """Whether A is divided by the median deviation of the groups."""
 
@@ -231,8 +230,7 @@ class SpearBuffer(ReplayBuffer):
         good = [replace(k, advantage=float(a)) for k, a in zip(taken, a_N, strict=True) if a >= 0]
         size = _power_of_two(min(len(good), self.config.capacity))
         chosen = tuple(good[i] for i in rng.permutation(len(good))[:size])
-        weight = replay_weight(step, horizon=self.config.horizon, coef=self.config.coef)
-        return Extra(chosen, weight, float(np.median(self._means)), len(taken))
+        return Extra(chosen, self.config.coef, float(np.median(self._means)), len(taken))
 
     def state_dict(self) -> dict[str, Any]:
         items = [k.to_dict() for k in self._items]
@@ -263,15 +261,6 @@ def recalibrate(reward_N: ArrayLike, mean_K: ArrayLike, std_K: ArrayLike | None 
     a_N = np.asarray(reward_N, dtype=np.float64) - np.median(mean_K)
     unit = 0.0 if std_K is None else float(np.median(np.asarray(std_K, dtype=np.float64)))
     return np.asarray(a_N / (unit + EPS) if unit > 0 else a_N)
-
-
-def replay_weight(step: int, *, horizon: int = 200, coef: float = 1.0) -> float:
-    """Let SPEAR's loss on replayed episodes grow: coef (1 - cos(pi min(s, S) / S)) / 2.
-
-    >>> [round(replay_weight(s), 4) for s in (0, 50, 100, 200, 500)]
-    [0.0, 0.1464, 0.5, 1.0, 1.0]
-    """
-    return coef * (1.0 - math.cos(math.pi * min(step, horizon) / horizon)) / 2.0
 
 
 Replay = Annotated[RemixReplay | SpearReplay, choice()]

@@ -22,6 +22,9 @@ from coevo.trainers.samplers.kept import WithoutMemory
 class TaskStore(WithoutMemory):
     """Nothing is kept, nothing is given."""
 
+    config: Any = None
+    """The settings that it goes by."""
+
     def give(self, rng: np.random.Generator) -> dict[str, Any]:
         """Return the options of one episode's reset."""
         return {}

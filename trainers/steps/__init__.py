@@ -13,6 +13,7 @@ from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
 from coevo.trainers.steps.inner_run import InnerRun
 from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
 from coevo.trainers.steps.make_items import Best, MakeItems, Pairs, Replies, UpdateReference, Worst
+from coevo.trainers.steps.mark_turns import MarkTurns
 from coevo.trainers.steps.policy_gradient import (
     BuildBatch,
     Collect,
@@ -41,6 +42,7 @@ Unconditional = (
     | ReplayUpdate
     | FitRewards
     | MeasureDiversity
+    | MarkTurns
     | UpdateReference
     | InjectText
     | WeighArtifacts
@@ -64,6 +66,10 @@ class Conditional(Step):
     @property
     def needs(self) -> tuple[str, ...]:
         return tuple(self.step.needs)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        return tuple(self.step.marks)
 
     @property
     def roles_asked(self) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ CLAIM = Claim(
         "cycle.make_items.to.most": 64,
         "collect.episodes": 64,
         "optim.lr": 0.1,
-        "optim.final_lr": 0.01,
+        "schedules": {"optim.rate": {"name": "cosine", "to": 0.01}},
         "optim.warmup": 0,
     },
     arms={

@@ -20,7 +20,6 @@ def test_published_values_are_the_defaults():
         "baseline": 10240,
         "older": 5,
         "coef": 1.0,
-        "horizon": 200,
         "scale": False,
     }
 

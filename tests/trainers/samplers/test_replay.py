@@ -13,7 +13,7 @@ from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.parsing import Status
 from coevo.trainers.build import build
 from coevo.trainers.samplers.kept import Kept, alone
-from coevo.trainers.samplers.replay import Replay, ReplayBuffer, recalibrate, replay_weight
+from coevo.trainers.samplers.replay import Replay, ReplayBuffer, recalibrate
 
 
 def turn(seat, token, paid=None, version=3):
@@ -150,7 +150,7 @@ def test_groups_that_never_vary_do_not_blow_advantages_up():
 
 
 def spear(*batches, **options):
-    buffer = make("spear_replay", **{"capacity": 4, "horizon": 200} | options)
+    buffer = make("spear_replay", **{"capacity": 4} | options)
     for batch in batches:
         buffer.add(batch)
     return buffer
@@ -215,13 +215,6 @@ def test_old_successes_are_dropped_and_do_not_count():
     buffer = spear(update(1, groups=4), older=5)
     assert buffer.extra(7, rng()) is None and buffer.state_dict()["items"] == []
     assert spear(update(1, groups=4), older=5).extra(6, rng()).taken == 8
-
-
-def test_the_weight_of_a_pass_follows_the_schedule():
-    weights = [
-        spear(update(s, groups=4), coef=0.5).extra(s, rng()).weight for s in (0, 50, 100, 200, 900)
-    ]
-    assert weights == pytest.approx([0.0, 0.0732, 0.25, 0.5, 0.5], abs=5e-5)
 
 
 def test_the_baseline_forgets_the_oldest_groups():
@@ -337,10 +330,3 @@ def test_a_pass_of_one_seat_needs_its_name():
 def test_options_are_checked(name, options, message):
     with pytest.raises(ConfigError, match=message):
         make(name, **options)
-
-
-def test_the_weight_of_a_pass_grows_by_a_cosine():
-    got = [replay_weight(s, horizon=200) for s in (0, 50, 100, 200)]
-    assert got == pytest.approx([0, 0.1464, 0.5, 1], abs=5e-5)
-    assert replay_weight(10_000, coef=0.25) == 0.25
-    assert replay_weight(75, horizon=150) == pytest.approx(0.5)
