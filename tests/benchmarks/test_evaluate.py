@@ -3,7 +3,7 @@ import json
 import pytest
 
 from coevo.agents import ExpertAgent, FirstLegalAgent, FixedTextAgent, OracleAgent, RandomAgent
-from coevo.agents.agent import Agent
+from coevo.agents.agent import Agent, NoReplyError
 from coevo.benchmarks import rollouts as module
 from coevo.benchmarks.evaluate import evaluate, standard_table
 from coevo.benchmarks.exact import exploitability
@@ -115,7 +115,7 @@ def test_plays_that_failed_for_outside_reasons_are_left_out(monkeypatch):
     found = evaluate(RandomAgent(), KUHN, games=10)
     assert found.errors == 1
     assert found.episodes == 9
-    with pytest.raises(ConfigError, match="server down"):
+    with pytest.raises(NoReplyError, match="server down"):
         evaluate(RandomAgent(), KUHN, None, games=1)
 
 

@@ -111,9 +111,9 @@ def test_replies_that_nothing_was_read_of_are_counted():
             ("bet",),
             notes={"miss": "other brackets"},
         ),
-        Turn("player_0", (), "I agree", None, Status.LEGAL, (), notes={"unread": True}),
+        Turn("player_0", (), "I agree", None, Status.LEGAL, ()),
         Turn("player_0", (), "[bet]", "bet", Status.LEGAL, ("bet",)),
         Turn("player_0", (), "", None, Status.UNPARSABLE, ("bet",), notes={"miss": "empty"}),
     ]
     found = of_outcomes([row(episode)], contest=True)
-    assert (found.unread_rate, found.near_miss_rate, found.illegal_rate) == (3 / 4, 1 / 4, 2 / 4)
+    assert (found.unread_rate, found.near_miss_rate, found.illegal_rate) == (2 / 4, 1 / 4, 2 / 4)

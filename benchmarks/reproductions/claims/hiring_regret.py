@@ -109,7 +109,7 @@ CLAIM = Claim(
     source="""Cacciamani, Castiglioni, Gatti 2023, Online Information Acquisition: Hiring Multiple
         Agents, arXiv 2307.06210 (regret of order T to the 2/3; the abstract and reviews were read,
         so the algorithm is ours)""",
-    minutes=2.0,
+    minutes=1.0,
     on="formula",
     setting="""The market of `coevo/information_acquisition-v0` with accuracy 0.7 and signals that
         two workers share: the best mechanism correlates efforts. T from ten thousand to ten

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from coevo.benchmarks.reproductions import NAMES, claim
+from coevo.benchmarks.reproductions.claims import hiring_regret
 from coevo.envs.societies import causal_game
 from coevo.trainers.components import (
     AgentMean,
@@ -93,6 +94,11 @@ def careless(game, weight_U, action, levels=causal_game.LEVELS):
     return causal_game.policies(game.payoffs_UXYS.shape[2], levels)[0]
 
 
+def hardly_looked(market, rounds, rng):
+    return ESTIMATED(market, 16, rng)
+
+
+ESTIMATED = hiring_regret.estimated
 FULL_GROUP, GROUP_STD = GroupMean.__call__, GroupStd.__call__
 BROKEN = [
     ("agent_norm", GroupStd, "__call__", all_agents, "E[A^2]"),
@@ -103,6 +109,7 @@ BROKEN = [
     ("dr_mas_spikes", GroupMean, "__call__", pooled_mean, "scales: factor"),
     ("gated_accumulation", Gated, "__call__", summed, "completion, gated"),
     ("gdpo_collapse", Decoupled, "__call__", first_takes_all, "P(both), scales 1 and 0.1"),
+    ("hiring_regret", hiring_regret, "estimated", hardly_looked, "slope, with slack"),
     ("mars_centre", AgentMean, "__call__", whole_batch, "Kuhn"),
     ("offline_bandit", Opmd, "__call__", plain_gradient, "OPMD"),
     ("offline_bandit", Rec, "__call__", plain_gradient, "REC-OneSide"),

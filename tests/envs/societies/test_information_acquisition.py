@@ -61,8 +61,8 @@ def test_only_who_is_asked_knows_it():
         env = started(seed)
         env.step("[check agreement 2]")
         first = env.chat("analyst_0")[-1]["content"]
-        assert "You are asked" in first
-        asked.add("You are asked" in env.chat("analyst_1")[-1]["content"])
+        assert "and asked to work" in first
+        asked.add("and asked to work" in env.chat("analyst_1")[-1]["content"])
         assert "accuracy" not in env.infos["principal_0"]
     assert asked == {True, False}
 
