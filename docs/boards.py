@@ -280,6 +280,40 @@ def dice(state: str) -> Drawing:
     return 96, y + 10, [*shapes, text(48, y + 4, f"last bid: {bids[-1]}", "text", 9)]
 
 
+# ---- Worlds on a grid --------------------------------------------------------------------------
+
+GROUND = {"#": "rock", "~": "sea", "w": "sea"}
+"""Letter of a kind of ground -> what its cell is drawn as; others are floor."""
+THINGS = {"a": "apple", "w": "waste", "p": "waste", "G": "goal"}
+"""Letter -> the disc upon a cell."""
+QUARTERS = {"north": 0, "east": 90, "south": 180, "west": 270}
+
+
+def grid(state: str) -> Drawing:
+    """Return a map with its seats, each in a colour of its own, facing where it faces."""
+    rows = [row.split() for row in state.split("\n") if re.fullmatch(r"(\S )*\S", row)]
+    shapes = []
+    for i, row in enumerate(rows):
+        for j, letter in enumerate(row):
+            x, y = j * CELL, i * CELL
+            shapes.append(rect(x, y, GROUND.get(letter, "floor")))
+            if letter in THINGS:
+                shapes.append(disc(x + CELL / 2, y + CELL / 2, THINGS[letter], 5.5))
+    found = re.findall(r"^\S+_(\d+): row (\d+), column (\d+)(?:, faces (\w+))?", state, re.M)
+    for number, y, x, faces in found:
+        shapes.append(seat(int(x), int(y), int(number), faces))
+    return len(rows[0]) * CELL, len(rows) * CELL, shapes
+
+
+def seat(x: int, y: int, number: int, faces: str) -> str:
+    """Return an arrowhead, or a disc where seats face nowhere."""
+    middle, kind = (x * CELL + CELL / 2, y * CELL + CELL / 2), f"seat s{number % 5}"
+    if not faces:
+        return disc(*middle, kind, 6.5)
+    turn = f"translate({middle[0]:g} {middle[1]:g}) rotate({QUARTERS[faces]})"
+    return f'<g transform="{turn}">{polygon([(0, -8), (6, 7), (0, 3.5), (-6, 7)], kind)}</g>'
+
+
 DRAWINGS: dict[str, Callable[[str], Drawing]] = {
     "backgammon": backgammon,
     "battleship": battleship,
@@ -288,6 +322,10 @@ DRAWINGS: dict[str, Callable[[str], Drawing]] = {
     "connect_four": connect_four,
     "dark_hex": hexagons,
     "dots_and_boxes": dots_and_boxes,
+    "cleanup": grid,
+    "gathering": grid,
+    "harvest": grid,
+    "ocean": grid,
     "go": go,
     "hanabi": hanabi,
     "hex": hexagons,

@@ -25,11 +25,11 @@ from safetensors.numpy import load_file, save_file
 from coevo.agents.agent import Agent, Reply, Request
 from coevo.agents.models.network import Network, layers_of
 from coevo.agents.strategies.game_tree import known_state
+from coevo.envs.bridges.vector import illegal_reply
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.parsing import answer
 from coevo.envs.games.states import load_game
 from coevo.envs.games.tensors import encode, size
-from coevo.envs.games.vector import illegal_reply
 
 SCHEMA = 1
 CARD, WEIGHTS, ARCHIVE = "sb3.json", "policy.safetensors", "model.zip"

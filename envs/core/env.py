@@ -272,7 +272,8 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         if self.render_mode == "ansi":
             return drawn
         if self.render_mode == "rgb_array":
-            return picture(drawn)
+            painted = self.task.image()
+            return picture(drawn) if painted is None else painted
         sys.stdout.write(drawn + "\n")
         return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import re
 import secrets
 import zlib
 from collections.abc import Iterable
@@ -12,6 +13,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+HASHED = 256
+"""Numbers that a hashed text is spread over."""
+_TOKEN = re.compile(r"\w+|[^\w\s]")
 KEY = "COEVO_TASK_KEY"
 """Variable of the process with the key of `sealed`; its children take it over."""
 
@@ -48,3 +52,13 @@ def feature_counts(features: Iterable[str], buckets: int) -> NDArray[np.float64]
     counts = np.zeros(buckets)
     np.add.at(counts, (codes >> 1) % buckets, np.where(codes & 1, 1.0, -1.0))
     return counts
+
+
+def hashed(text: str) -> NDArray[np.float64]:
+    """Return hashed counts of the words of a text, each together with its place.
+
+    >>> np.abs(hashed("a b a")).sum().item(), bool((hashed("a b") == hashed("b a")).all())
+    (3.0, False)
+    """
+    words = enumerate(_TOKEN.findall(text))
+    return feature_counts((f"{place}:{word}" for place, word in words), HASHED)

@@ -13,9 +13,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
 
 from coevo.envs.core.config import changed, config
 from coevo.envs.core.episode import Turn
+from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.hashing import HASHED, hashed
 from coevo.envs.core.parsing import Parse, answer, parse_move
 
 
@@ -27,6 +31,10 @@ def role_of(seat: str) -> str:
     ('solver', 'judge')
     """
     return re.sub(r"_\d+$", "", seat)
+
+
+BOUND = 1e9
+"""No array of a task has larger numbers; Gymnasium's checker warns about infinite bounds."""
 
 
 class Replies(NamedTuple):
@@ -99,6 +107,8 @@ class Task(ABC, Generic[C]):
     make anew."""
     draws: bool = True
     """Whether it draws from the generator of `reset`; one that does not is given none."""
+    numbers: int = 256
+    """How many numbers moves may have for learners without text (`numbered`)."""
     task_id: str | None = None
     """Name of the initial state or question, set by `reset`; None where the seed says it all. It
     stands in the record; seats see a hash of it."""
@@ -164,6 +174,10 @@ class Task(ABC, Generic[C]):
     def draw(self) -> str:
         """Return the whole state as an onlooker sees it; never empty, as it is `env.state()`."""
 
+    def image(self) -> NDArray[np.uint8] | None:
+        """Return a picture [height, width, 3] of the state; None for its text as a picture."""
+        return None
+
     def read(self, seat: str, text: str) -> Parse:
         """Return the move in a reply, or why there is none.
 
@@ -193,6 +207,58 @@ class Task(ABC, Generic[C]):
     def at_risk(self, seat: str) -> float:
         """Return what this seat loses by the rules if it gives up now."""
         return 1.0
+
+    # ---- For learners without text -----------------------------------------------------------
+
+    def numbered(self, seat: str) -> Mapping[int, str]:
+        """Return the moves that a seat may make now by their numbers.
+
+        Here a number is a place in the list; a task whose moves are always the same, or have
+        numbers of their own, gives them those.
+
+        Raises:
+            ConfigError: any text is legal now, or there are more moves than `numbers`.
+        """
+        legal = self.legal(seat)
+        if legal is None or len(legal) > self.numbers:
+            found = "any text" if legal is None else f"one of {len(legal)} moves"
+            raise ConfigError(
+                f"{self.env_id} has no vector view here: {seat} replies with {found}; numbers are "
+                f"for one of at most {self.numbers}"
+            )
+        return dict(enumerate(legal))
+
+    @property
+    def array_space(self) -> spaces.Box:
+        """Where `array` lies."""
+        return spaces.Box(-BOUND, BOUND, (HASHED + len(self.seats),), np.float32)
+
+    def array(self, seat: str) -> np.ndarray:
+        """Return what a seat knows as numbers: no more than its prompt tells.
+
+        Here the words of its terse prompt, hashed, and which seat it is; zeros if it is not asked.
+        """
+        if seat not in self.to_move():
+            return self.no_array()
+        me = np.eye(len(self.seats))[self.seats.index(seat)]
+        return np.concatenate([hashed(self.terse(seat)), me], dtype=np.float32)
+
+    def no_array(self) -> np.ndarray:
+        """Return what stands for `array` where nothing is to be seen."""
+        space = self.array_space
+        return np.zeros(space.shape, dtype=space.dtype)
+
+    @property
+    def state_space(self) -> spaces.Box:
+        """Where `state_array` lies."""
+        one = self.array_space
+        shape = (len(self.seats) * int(np.prod(one.shape)),)
+        return spaces.Box(float(one.low.min()), float(one.high.max()), shape, np.float32)
+
+    def state_array(self) -> np.ndarray:
+        """Return the whole state as numbers, for a critic; here what all seats know, in order."""
+        known = [self.array(seat).ravel() for seat in self.seats]
+        return np.concatenate(known, dtype=np.float32)
 
     def variation(self, rng: np.random.Generator) -> dict[str, Any]:
         """Return options of a reset that set up a task like that of this episode, a little changed.

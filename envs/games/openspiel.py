@@ -19,6 +19,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pyspiel
+from gymnasium import spaces
 
 from coevo.envs.core.chat import Chat, Message
 from coevo.envs.core.config import config, whole
@@ -26,7 +27,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import simultaneous
 from coevo.envs.core.parsing import ANSWER_FORMAT, answer
 from coevo.envs.core.settings import PromptStyle
-from coevo.envs.core.task import Replies, Task, mostly
+from coevo.envs.core.task import BOUND, Replies, Task, mostly
 from coevo.envs.games.moves import Moves, know_moves, known_moves
 from coevo.envs.games.openings import drawn, make_moves, opening_moves, random_moves
 from coevo.envs.games.states import (
@@ -45,6 +46,7 @@ from coevo.envs.games.states import (
     view,
 )
 from coevo.envs.games.story import Names, narrated, since, story
+from coevo.envs.games.tensors import encode, size
 
 FULL_LENGTH, TERSE_LENGTH = 4000, 240
 """Characters of a generic description; the middle of a longer one is cut out."""
@@ -310,6 +312,22 @@ class OpenSpielTask(Task[OpenSpielConfig]):
         good, moves = self.good_moves(self.state, player), self.legal_moves(self.state, player)
         weights = {name: good[action] for name, action in moves.items() if action in good}
         return mostly(list(moves), weights, skill) if good else None
+
+    @property
+    def numbers(self) -> int:  # type: ignore[override]  # the game says how many there are
+        return int(self.game.num_distinct_actions())
+
+    def numbered(self, seat: str) -> Mapping[int, str]:
+        return {a: n for n, a in self.legal_moves(self.state, self.seats.index(seat)).items()}
+
+    @property
+    def array_space(self) -> spaces.Box:
+        return spaces.Box(-BOUND, BOUND, (size(self.game),), np.float32)
+
+    def array(self, seat: str) -> np.ndarray:
+        if self.state.is_terminal():
+            return self.no_array()
+        return encode(self.state, self.seats.index(seat))
 
     def info(self, seat: str) -> dict[str, Any]:
         return self.known_at(self.state, self.seats.index(seat))

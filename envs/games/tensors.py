@@ -7,19 +7,13 @@ says whose it is (tic-tac-toe's is the bare board), and one policy has to play a
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 
 import numpy as np
 import pyspiel
 
-from coevo.envs.core.hashing import feature_counts
+from coevo.envs.core.hashing import HASHED, hashed
 from coevo.envs.games.states import view
-
-HASHED = 256
-"""Numbers that a hashed text is spread over."""
-
-_TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class Encoding(StrEnum):
@@ -73,13 +67,3 @@ def encode(state: pyspiel.State, player: int) -> np.ndarray:
     else:
         known = hashed(view(state, player))
     return np.concatenate([known, np.eye(game.num_players())[player]], dtype=np.float32)
-
-
-def hashed(text: str) -> np.ndarray:
-    """Return hashed counts of the words of a text, each together with its place.
-
-    >>> np.abs(hashed("a b a")).sum().item(), bool((hashed("a b") == hashed("b a")).all())
-    (3.0, False)
-    """
-    words = enumerate(_TOKEN.findall(text))
-    return feature_counts((f"{place}:{word}" for place, word in words), HASHED)

@@ -17,10 +17,11 @@ from coevo.agents.models.sb3 import ARCHIVE, Card, SB3Agent, network_of, save_sb
 from coevo.agents.models.seated import stream_seed
 from coevo.agents.strategies.game_tree import check_knowable
 from coevo.envs import make
+from coevo.envs.bridges.vector import LEARNER, VectorView, numbered, vector_env
 from coevo.envs.core.episode import Episode
-from coevo.envs.core.errors import legible
+from coevo.envs.core.errors import ConfigError, legible
+from coevo.envs.games.openspiel import OpenSpielTask
 from coevo.envs.games.tensors import encoding
-from coevo.envs.games.vector import LEARNER, VectorView, numbered, vector_env
 from coevo.trainers.collect.metrics import rollout_metrics
 from coevo.trainers.progress import Progress
 from coevo.trainers.sb3.hyperparameters import SB3Config, SelfPlay, baseline
@@ -87,6 +88,12 @@ class SB3Learner:
         self.config, self.past = config, PastSelves(config.self_play)
         self._options = {"prompt_style": "terse", **config.env_options}
         task = numbered(make(config.env, **self._options))
+        if not isinstance(task, OpenSpielTask):
+            raise ConfigError(
+                f"env={config.env} has no rules of OpenSpiel, from which agents of "
+                "stable-baselines3 find their numbers; coevo.envs.bridges.vector gives you a view "
+                "for learners of your own"
+            )
         check_knowable(str(task.game))
         self.game, self.seats = task.game, list(task.seats)
         self._finished: list[Episode] = []

@@ -15,10 +15,10 @@ from coevo.agents.strategies.game_tree import check_knowable, known_state
 from coevo.benchmarks.evaluate import evaluate
 from coevo.benchmarks.exact import exploitability
 from coevo.envs import list_envs, make
+from coevo.envs.bridges.vector import vector_env
 from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
 from coevo.envs.games.openspiel import OpenSpielTask
-from coevo.envs.games.tensors import encode, encoding
-from coevo.envs.games.vector import vector_env
+from coevo.envs.games.tensors import encoding
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 
 sb3 = pytest.importorskip("stable_baselines3")
@@ -108,7 +108,7 @@ def test_odds_are_those_of_the_library(algo, env_id):
     assert network.masked == (algo == "maskable_ppo")
     spread = []
     for view, _ in positions(env_id):
-        seen, mask = encode(view.task.state, view.player), view.action_masks()
+        seen, mask = view.task.array(view.seat), view.action_masks()
         ours = network.odds(seen[None], (mask if network.masked else np.ones_like(mask))[None])[0]
         np.testing.assert_allclose(ours, theirs(model, algo, seen, mask), atol=1e-5)
         spread.append(ours.max())
@@ -127,7 +127,7 @@ def test_a_request_gives_the_numbers_of_training(env_id, options):
     agent = sharp_agent("maskable_ppo", env_id, **options)
     for view, request in positions(env_id, **options):
         row, legal = agent._read(request)
-        assert row.tolist() == encode(view.task.state, view.player).tolist()
+        assert row.tolist() == view.task.array(view.seat).tolist()
         assert np.flatnonzero(view.action_masks()).tolist() == list(legal)
         assert list(legal.values()) == request.info["legal_actions"]
 

@@ -9,9 +9,9 @@ import pettingzoo
 import pytest
 
 import coevo.envs
+from coevo.envs.bridges.arrays import array_env
 from coevo.envs.core.errors import ConfigError, MissingExtraError, UnknownNameError
 from coevo.envs.core.parsing import answer
-from coevo.envs.games.arrays import array_env
 
 BRIDGE, KUHN = "coevo/pettingzoo-v0", "coevo/kuhn_poker-v0"
 CLASSIC = {
@@ -30,7 +30,7 @@ CLASSIC = {
 @pytest.fixture(autouse=True, scope="module")
 def registered():
     entries = {
-        "test/kuhn-v0": ("coevo.envs.games.arrays:array_env", {"env_id": KUHN}),
+        "test/kuhn-v0": ("coevo.envs.bridges.arrays:array_env", {"env_id": KUHN}),
         "test/text-v0": ("coevo.envs.games.kuhn_poker:env", {}),
     }
     for name, (entry, kwargs) in entries.items():

@@ -8,11 +8,11 @@ import pettingzoo
 import pytest
 
 import coevo.envs
+from coevo.envs.bridges.vector import vector_env
 from coevo.envs.core.apply import apply_batch, apply_turn
 from coevo.envs.core.episode import Episode, StopReason, Turn
 from coevo.envs.core.errors import ConfigError, DataError, UnknownNameError
 from coevo.envs.core.parsing import Status
-from coevo.envs.games.vector import vector_env
 from coevo.envs.rewards import Format, Gated, LengthPenalty, RewardModule, WeightedSum
 
 

@@ -8,11 +8,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from coevo.envs import list_envs, make
-from coevo.envs.core.episode import StopReason
-from coevo.envs.core.errors import ConfigError, UnknownNameError
-from coevo.envs.core.parsing import answer
-from coevo.envs.games.openspiel import OpenSpielTask
-from coevo.envs.games.vector import (
+from coevo.envs.bridges.vector import (
     VectorView,
     illegal_reply,
     legal_mask,
@@ -20,6 +16,10 @@ from coevo.envs.games.vector import (
     reply_of,
     vector_env,
 )
+from coevo.envs.core.episode import StopReason
+from coevo.envs.core.errors import ConfigError, UnknownNameError
+from coevo.envs.core.parsing import answer
+from coevo.envs.games.openspiel import OpenSpielTask
 from coevo.envs.rewards import Format
 
 KUHN, TIC_TAC_TOE = "coevo/kuhn_poker-v0", "coevo/tic_tac_toe-v0"
@@ -55,12 +55,30 @@ def finish(view, rng):
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_every_environment_has_a_view_or_says_why_not(env_id):
-    if env_id in VIEWS:
-        assert vector_env(env_id).unwrapped.env.env_id == env_id
-    else:
-        with pytest.raises(ConfigError, match="no vector view"):
+def test_every_environment_of_listed_moves_has_a_view_and_others_say_why_not(env_id):
+    env = make(env_id, prompt_style="terse")
+    env.reset(seed=0)
+    if env.infos[env.agent_selection]["legal_actions"] is None:
+        with pytest.raises(ConfigError, match="has no vector view: its replies are free text"):
             vector_env(env_id)
+        return
+    view, rng = vector_env(env_id), np.random.default_rng(0)
+    seen, _ = view.reset(seed=0)
+    over = False
+    for _ in range(8):
+        assert view.observation_space.contains(seen)
+        if over:
+            break
+        legal = view.env.infos[view.seat]["legal_actions"]
+        if legal is None:
+            with pytest.raises(ConfigError, match="replies with any text"):
+                view.action_masks()
+            return
+        mask = view.action_masks()
+        names = [view.task.numbered(view.seat)[int(i)] for i in np.flatnonzero(mask)]
+        assert names == list(legal)
+        seen, _, ended, cut, _ = view.step(any_legal(seen, mask, rng))
+        over = ended or cut
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,11 @@
 A view, not another game: the text environment inside gets a reply for every action, so rules,
 deals, illegal moves, rewards and the record of the episode are its own.
 
-Observation   Box: what the seat knows as numbers, see `coevo.envs.games.tensors`; zeros at the end
-Action        Discrete: OpenSpiel's distinct actions; `action_masks()` tells which are legal now
+Observation   Box: `Task.array`, what the seat knows as numbers: planes of its window in a grid
+              world, OpenSpiel's tensors in its games, elsewhere the words of its prompt, hashed;
+              zeros at the end
+Action        Discrete: the numbers of moves (`Task.numbered`): OpenSpiel's distinct actions,
+              elsewhere places in the list of legal moves; `action_masks()` tells which are legal
 Reward        everything that the seat was paid since its last action
 Ends          as the text environment; truncated only by max_cycles
 Illegal       an action that is not legal is said as a reply that is no legal move, so the policy of
@@ -28,15 +31,12 @@ from coevo.envs.core.opponents import opponent
 from coevo.envs.core.parsing import answer
 from coevo.envs.core.registry import make
 from coevo.envs.core.single_agent import SeatView
-from coevo.envs.games.openspiel import OpenSpielTask
-from coevo.envs.games.tensors import encode, size
+from coevo.envs.core.task import Task
 
 Policy = Callable[[np.ndarray, np.ndarray, np.random.Generator], int]
 """(observation, mask of legal actions, generator) -> action; a player that reads numbers."""
 LEARNER = "learner"
 """Name of the learning seat's player in records."""
-BOUND = 1e9
-"""No tensor has larger numbers; Gymnasium's checker warns about infinite bounds."""
 
 
 @runtime_checkable
@@ -71,7 +71,7 @@ def vector_env(
     """Return the vector view of a registered environment.
 
     Args:
-        env_id: registered id; its moves must be numbered, as OpenSpiel's are.
+        env_id: registered id; its seats must choose among listed moves.
         seat: as in SeatView.
         opponents: in all other seats: a name as in `gymnasium.make`, a policy that reads numbers,
             or players to draw from; or one of these per other seat, in order.
@@ -81,7 +81,7 @@ def vector_env(
             named opponent could read them, and an illegal action is a forfeit.
 
     Raises:
-        ConfigError: the environment has no numbered actions, or an argument makes no sense.
+        ConfigError: replies are free text, or an argument makes no sense.
     """
     env = make(env_id, render_mode=render_mode, **quiet(options))
     return VectorView(env, seat=seat, opponents=opponents, on_end=on_end)
@@ -113,25 +113,21 @@ class VectorView(SeatView[np.ndarray, np.int64]):
         """Actions of the learning seat."""
         self.illegal_actions = 0
         """How many of them were not legal."""
-        shape = (size(self.task.game),)
-        self.observation_space = spaces.Box(-BOUND, BOUND, shape, np.float32)
-        self._size = int(self.task.game.num_distinct_actions())
+        self.observation_space = self.task.array_space
+        self._size = self.task.numbers
         self.action_space = spaces.Discrete(self._size)
-
-    @property
-    def player(self) -> int:
-        return self.task.seats.index(self.seat)
 
     def action_masks(self) -> np.ndarray:
         """Return which actions are legal now; all where this seat has nothing to decide."""
-        mask = legal_mask(self.task, self.player) if not self._over else np.zeros(0, dtype=bool)
-        return mask if mask.any() else np.ones(self._size, dtype=bool)
+        if self._over or self.seat not in self.env.awaiting:
+            return np.ones(self._size, dtype=bool)
+        return legal_mask(self.task, self.seat)
 
     def _act(self, action: np.int64) -> None:
         number = int(action)
         if not 0 <= number < self._size:
             raise ConfigError(f"action={number} must be from 0 to {self._size - 1}")
-        reply = reply_of(self.task, self.player, number)
+        reply = reply_of(self.task, self.seat, number)
         self._say(reply or illegal_reply(number), LEARNER)
         self.actions += 1
         self._illegal += reply is None
@@ -158,45 +154,44 @@ class VectorView(SeatView[np.ndarray, np.int64]):
         return _Seated(str(getattr(policy, "name", "opponent")), acts=policy)
 
     def _play_other(self, seat: str) -> None:
-        by, mover = self._players[seat], self.task.seats.index(seat)
+        by = self._players[seat]
         if by.acts is None:
             self._say(opponent(by.name)(self.env, seat, self._rng), by.name)
             return
-        mask = legal_mask(self.task, mover)
-        action = int(by.acts(encode(self.task.state, mover), mask, self._rng))
-        self._say(reply_of(self.task, mover, action) or illegal_reply(action), by.name)
+        mask = legal_mask(self.task, seat)
+        action = int(by.acts(self.task.array(seat), mask, self._rng))
+        self._say(reply_of(self.task, seat, action) or illegal_reply(action), by.name)
 
     def _observation(self) -> np.ndarray:
-        if self.task.state.is_terminal() or self.env.terminations[self.seat]:
-            return np.zeros(self.observation_space.shape or (), dtype=np.float32)
-        return encode(self.task.state, self.player)
+        return self.task.array(self.seat) if not self._over else self.task.no_array()
 
     def _info(self) -> dict[str, Any]:
         task = self.env.infos[self.seat]["task_id"]
         return {"seat": self.seat, "task_id": task, "illegal_actions": self._illegal}
 
 
-def numbered(env: TextEnv) -> OpenSpielTask:
-    """Return the task of an environment whose actions are numbered; else raise ConfigError."""
-    if not isinstance(env.task, OpenSpielTask):
+def numbered(env: TextEnv) -> Task[Any]:
+    """Return the task of an environment whose moves have numbers; else raise ConfigError."""
+    first = env.fresh()
+    first.reset(seed=0)
+    if first.task.legal(first.agent_selection) is None:
         raise ConfigError(
-            f"{env} has no vector view: its moves are no fixed set of numbered actions. "
-            "Environments on OpenSpiel rules have one"
+            f"{env} has no vector view: its replies are free text, not moves of a list"
         )
     return env.task
 
 
-def legal_mask(task: OpenSpielTask, player: int) -> np.ndarray:
-    """Return for every action of a game whether a player may take it now."""
-    return np.array(task.state.legal_actions_mask(player), dtype=bool)
+def legal_mask(task: Task[Any], seat: str) -> np.ndarray:
+    """Return for every action whether a seat that is asked may take it now."""
+    mask = np.zeros(task.numbers, dtype=bool)
+    mask[list(task.numbered(seat))] = True
+    return mask
 
 
-def reply_of(task: OpenSpielTask, player: int, action: int) -> str | None:
+def reply_of(task: Task[Any], seat: str, action: int) -> str | None:
     """Return the reply that takes an action; None where the action is not legal now."""
-    legal = task.state.legal_actions(player)
-    if action not in legal:
-        return None
-    return answer(task.legal(task.seats[player])[legal.index(action)])
+    move = task.numbered(seat).get(action)
+    return None if move is None else answer(move)
 
 
 def illegal_reply(action: int) -> str:

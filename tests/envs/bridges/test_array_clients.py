@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from pettingzoo.utils import BaseWrapper
 
+from coevo.envs.bridges.arrays import array_env, parallel_array_env
 from coevo.envs.core.errors import INSTALL
-from coevo.envs.games.arrays import array_env, parallel_array_env
 
 KUHN, TIC_TAC_TOE = "coevo/kuhn_poker-v0", "coevo/tic_tac_toe-v0"
 GOOFSPIEL = "coevo/goofspiel-v0"

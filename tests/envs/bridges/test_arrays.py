@@ -6,8 +6,8 @@ from gymnasium import spaces
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 
 from coevo.envs import list_envs, make
+from coevo.envs.bridges.arrays import array_env, parallel_array_env
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.games.arrays import array_env, parallel_array_env
 from coevo.envs.games.openspiel import OpenSpielTask
 from coevo.envs.games.tensors import encode
 

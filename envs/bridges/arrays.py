@@ -4,10 +4,12 @@ A view of a text environment, as `vector` is for one seat: PettingZoo's AEC or p
 `Discrete` actions and masks, so that the tutorials of TorchRL, RLlib, Tianshou and others run on it
 as on PettingZoo's own board games.
 
-Observation   {"observation": what the seat knows, see `coevo.envs.games.tensors`; "action_mask":
-              1 for every action that is legal now}; zeros where the seat has nothing to decide
-Action        Discrete: OpenSpiel's distinct actions
-State         the observations of all seats in order, for a critic that sees everything
+Observation   {"observation": `Task.array`, what the seat knows (see `coevo.envs.bridges.vector`);
+              "action_mask": 1 for every action that is legal now, zeros where the seat has nothing
+              to decide}
+Action        Discrete: the numbers of moves (`Task.numbered`)
+State         `Task.state_array`, for a critic that sees everything: the whole map of a grid world,
+              elsewhere the observations of all seats in order
 Reward        as the text environment pays it; so are ends and what an illegal action costs
 """
 
@@ -20,12 +22,11 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv, ParallelEnv
 
+from coevo.envs.bridges.vector import illegal_reply, legal_mask, numbered, quiet, reply_of
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import ParallelView
 from coevo.envs.core.registry import make
-from coevo.envs.games.tensors import encode, size
-from coevo.envs.games.vector import BOUND, illegal_reply, legal_mask, numbered, quiet, reply_of
 
 Seen = dict[str, np.ndarray]
 Results = tuple[dict[str, Seen], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]]
@@ -36,44 +37,39 @@ class _Numbers:
 
     def __init__(self, env: TextEnv) -> None:
         self.env, self.task = env, numbered(env)
-        self.size = int(self.task.game.num_distinct_actions())
-        width = size(self.task.game)
         self.action_spaces: dict[str, spaces.Space[Any]] = {
-            a: spaces.Discrete(self.size) for a in env.possible_agents
+            a: spaces.Discrete(self.task.numbers) for a in env.possible_agents
         }
-        self.observation_spaces = {a: self._space(width) for a in env.possible_agents}
-        self.state_space = self._box(width * len(env.possible_agents))
-
-    def _space(self, width: int) -> spaces.Dict:
-        mask = spaces.Box(0, 1, (self.size,), np.int8)
-        return spaces.Dict({"observation": self._box(width), "action_mask": mask})
-
-    def _box(self, width: int) -> spaces.Box:
-        return spaces.Box(-BOUND, BOUND, (width,), np.float32)
+        mask = spaces.Box(0, 1, (self.task.numbers,), np.int8)
+        self.observation_spaces = {
+            a: spaces.Dict({"observation": self.task.array_space, "action_mask": mask})
+            for a in env.possible_agents
+        }
+        self.state_space = self.task.state_space
 
     def observe(self, seat: str) -> Seen:
         """Return fresh arrays of what a seat knows and may do."""
-        mask = np.zeros(self.size, dtype=np.int8)
+        mask = np.zeros(self.task.numbers, dtype=np.int8)
         if seat in self.env.awaiting:
-            mask[:] = legal_mask(self.task, self.task.seats.index(seat))
+            mask[:] = legal_mask(self.task, seat)
         return {"observation": self._known(seat), "action_mask": mask}
 
     def _known(self, seat: str) -> np.ndarray:
-        if self.task.state.is_terminal() or self.env.terminations.get(seat, True):
-            return np.zeros(size(self.task.game), dtype=np.float32)
-        return encode(self.task.state, self.task.seats.index(seat))
+        env = self.env
+        over = env.terminations.get(seat, True) or env.truncations.get(seat, True)
+        return self.task.no_array() if over else self.task.array(seat)
 
     def state(self) -> np.ndarray:
-        """Return what all seats know, in their order."""
-        return np.concatenate([self._known(a) for a in self.env.possible_agents])
+        """Return the whole state; zeros at the end."""
+        over = not self.env.awaiting
+        return np.zeros_like(self.state_space.low) if over else self.task.state_array()
 
     def reply(self, seat: str, action: int) -> str:
         """Return what a seat says for an action."""
-        number = int(action)
-        if not 0 <= number < self.size:
-            raise ConfigError(f"action={number} of {seat} must be from 0 to {self.size - 1}")
-        said = reply_of(self.task, self.task.seats.index(seat), number)
-        return said or illegal_reply(number)
+        number, most = int(action), self.task.numbers
+        if not 0 <= number < most:
+            raise ConfigError(f"action={number} of {seat} must be from 0 to {most - 1}")
+        return reply_of(self.task, seat, number) or illegal_reply(number)
 
 
 class ArrayEnv(AECEnv[str, Seen, int]):
@@ -118,7 +114,7 @@ class ArrayEnv(AECEnv[str, Seen, int]):
         return self._numbers.observe(agent)
 
     def state(self) -> np.ndarray:
-        """Return what all seats know, in their order."""
+        """Return the whole state as numbers."""
         return self._numbers.state()
 
     def render(self) -> Any:
@@ -189,7 +185,7 @@ class ParallelArrayEnv(ParallelEnv[str, Seen, int]):
         return seen, rewards, ended, cut, {a: {} for a in seats}
 
     def state(self) -> np.ndarray:
-        """Return what all seats know, in their order."""
+        """Return the whole state as numbers."""
         return self._numbers.state()
 
     def render(self) -> Any:
@@ -207,13 +203,13 @@ def array_env(env_id: str, *, render_mode: str | None = None, **options: Any) ->
     """Return a registered environment as a PettingZoo AEC environment of numbers.
 
     Args:
-        env_id: its moves must be numbered, as OpenSpiel's are.
+        env_id: its seats must choose among listed moves.
         render_mode: as in the environment.
         **options: of the environment; unless they say otherwise prompts are terse and an illegal
             action is a forfeit.
 
     Raises:
-        ConfigError: the environment has no numbered actions, or an argument makes no sense.
+        ConfigError: replies are free text, or an argument makes no sense.
     """
     return ArrayEnv(make(env_id, render_mode=render_mode, **quiet(options)))
 
