@@ -128,7 +128,7 @@ class Cleanup(GridWorld[CleanupConfig]):
     def grow(self) -> None:
         c, waste, dirt = self.config, self.plane("waste"), self.dirt
         if dirt < c.limit:
-            empty = np.flatnonzero(self.orchard & (self.plane("apple") == 0))
+            empty = np.flatnonzero(self.orchard & (self.plane("apple") == 0) & ~self.taken())
             grown = empty[self.rng.random(len(empty)) < c.growth * (1 - dirt / c.limit)]
             self.plane("apple").flat[grown] = 1
             clean = np.flatnonzero(self.river & (waste == 0))
@@ -182,8 +182,8 @@ class Cleanup(GridWorld[CleanupConfig]):
     def facts(self, i: int) -> list[int]:
         return [*super().facts(i), round(100 * self.dirt)]
 
-    def told(self, facts: Mapping[str, int]) -> str:
-        return f"{super().told(facts)} The river is {facts['percent of waste']} percent waste."
+    def in_words(self, facts: Mapping[str, int]) -> str:
+        return f"{super().in_words(facts)} The river is {facts['percent of waste']} percent waste."
 
     def purpose(self) -> str:
         c = self.config

@@ -8,7 +8,7 @@ Action        text ending in a move, with or without a signal: [north], [east], 
 Reward        1 for each unit of plastic that the own vessel collects
 Ends          after `steps`
 Options       see the arguments
-References    mean return of a seat by default: random 2.26, experts 11.6
+References    mean return of a seat by default: random 2.05, experts 9.8
 
 After Siedler (arXiv 2304.05872), in the small: the sea has no edges, plastic comes up around some
 sources and drifts with the current, a vessel sees plastic within `sight` and the others within
@@ -53,7 +53,7 @@ class OceanConfig(GridConfig):
     """Where plastic comes up."""
     rate: Annotated[int, whole(1, 100)] = 50
     """Chance in percent of a unit at each source in a step."""
-    sight: Annotated[int, whole(0, 5)] = 2
+    sight: Annotated[int, whole(2, 5)] = 2
     """Cells to each side within which a vessel sees plastic."""
     hear: Literal["each", "mean", "none"] = "each"
     """What a vessel knows of signals: whose in its window, which share of them, or nothing."""
@@ -171,8 +171,8 @@ class Ocean(GridWorld[OceanConfig]):
 
     # ---- Prompts -------------------------------------------------------------------------------
 
-    def told(self, facts: Mapping[str, int]) -> str:
-        said = super().told(facts)
+    def in_words(self, facts: Mapping[str, int]) -> str:
+        said = super().in_words(facts)
         if self.config.hear != "mean":
             return said
         return f"{said} {facts['percent of signals']} percent of the vessels near you signal."

@@ -405,9 +405,11 @@ class GridWorld(Task[G]):
         facts = self.facts_in(array)
         window = "\n".join(" ".join(line) for line in self.lines(array))
         moves = ", ".join(map(answer, self.moves))
-        return f"{self.told(facts)}\n{window}\nNear you: {self.near(array)}.\nLegal moves: {moves}"
+        return (
+            f"{self.in_words(facts)}\n{window}\nNear you: {self.near(array)}.\nLegal moves: {moves}"
+        )
 
-    def told(self, facts: Mapping[str, int]) -> str:
+    def in_words(self, facts: Mapping[str, int]) -> str:
         """Return the facts as sentences."""
         left = facts["steps left"]
         said = f"{left} step{'s' * (left != 1)} left."
@@ -427,7 +429,7 @@ class GridWorld(Task[G]):
         array = self.array(seat)
         moves = ", ".join(self.moves)
         return (
-            f"{self.title}. {self.told(self.facts_in(array))} Near: {self.near(array)}. "
+            f"{self.title}. {self.in_words(self.facts_in(array))} Near: {self.near(array)}. "
             f"Moves: {moves}. Answer [move]"
         )
 

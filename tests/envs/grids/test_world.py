@@ -64,7 +64,7 @@ def test_text_and_array_tell_the_same(env_id):
             assert task.array_space.contains(array)
             said = task.situation(seat)
             window = "\n".join(" ".join(line) for line in task.lines(array))
-            assert said.startswith(f"{task.told(task.facts_in(array))}\n{window}\n")
+            assert said.startswith(f"{task.in_words(task.facts_in(array))}\n{window}\n")
             assert task.encoded(task.lines(array), task.facts_in(array)).tolist() == array.tolist()
         assert task.state_space.contains(task.state_array())
 
