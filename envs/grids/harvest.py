@@ -111,8 +111,8 @@ class Harvest(AppleWorld[HarvestConfig]):
             around = "within a distance of two cells"
         return (
             "Whoever enters the cell of an apple takes it and gets 1 point. A new one may grow "
-            f"where one was and no seat is, by the number of apples {around}: none with no apple, {rates}, in "
-            f"each step. {self.beam_rule()}"
+            f"where one was and no seat is, by the number of apples {around}: none with no apple, "
+            f"{rates}, in each step. {self.beam_rule()}"
         )
 
 
