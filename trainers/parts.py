@@ -41,6 +41,7 @@ from coevo.trainers.learners.settings import (
 from coevo.trainers.loss import LossConfig
 from coevo.trainers.losses import *
 from coevo.trainers.samplers.allocate import Knapsack, Vade, Xrpo
+from coevo.trainers.samplers.controlled import Controlled
 from coevo.trainers.samplers.curriculum import Drawn
 from coevo.trainers.samplers.evolve import Evolve
 from coevo.trainers.samplers.replay import RemixReplay, SpearReplay

@@ -10,6 +10,7 @@ import torch
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.population import FrozenOpponent, PastSelves
 from coevo.agents.sampling import SamplingConfig
+from coevo.benchmarks.reproductions.claims.staged_levels import FactChain
 from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.games.corridors import Corridors
@@ -50,12 +51,13 @@ WORLDS = {
         "env_options": {"prompt_style": "terse", "rounds": 2},
     },
     "paired": {"env": Corridors.env_id},
+    **{name: {"env": FactChain.env_id} for name in ("craft_gui", "qwen_long", "scaler")},
     "self_redteam": {
         "env": "coevo/redteam-v0",
         "sampling": SamplingConfig(guided="choice", max_new_tokens=12),
     },
 }
-"""Where Kuhn poker lacks the seats, roles or members of a record."""
+"""Where Kuhn poker lacks the seats, roles, members or levels of a record."""
 NORMLESS = {("essa", "plain_es"), ("cultural_evolution", "fresh")}
 """Nothing is differentiated."""
 STILL = {"cultural_evolution"}

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.samplers.allocate import Allocation, Uniform
+from coevo.trainers.samplers.controlled import Controlled
 from coevo.trainers.samplers.curriculum import Drawn
 from coevo.trainers.samplers.evolve import Evolve
 from coevo.trainers.samplers.replay import Replay
@@ -24,10 +25,13 @@ class CollectConfig:
     """Episodes per update; an episode gives one trajectory per learning seat."""
     group_size: Annotated[int, whole(1)] = 1
     """Episodes of the same task; group statistics compare them."""
-    curriculum: Annotated[Drawn | Evolve, choice()] = field(default_factory=Drawn)
+    curriculum: Annotated[Drawn | Evolve | Controlled, choice()] = field(default_factory=Drawn)
     """Which tasks are played."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of every task's reset, such as `max_cycles` or `difficulty`."""
+    up_to: Annotated[float, real(0, 1)] | None = None
+    """Share of the levels of difficulty, the easiest first, that new tasks are drawn from evenly:
+    at least one level; a schedule makes stages of it. None leaves it to the environment."""
     tasks: Annotated[int, whole(0)] = 0
     """Tasks of the whole run; 0 draws new ones for every update."""
     allocate: Allocation = field(default_factory=Uniform)
@@ -58,6 +62,17 @@ class CollectConfig:
             raise ConfigError(
                 f"collect.allocate={self.allocate.name!r} and collect.curriculum="
                 f"{self.curriculum.name!r} both decide what is played; leave one out"
+            )
+        if self.up_to is not None and (self.tasks or self.curriculum.name == "controlled"):
+            other = f"collect.tasks={self.tasks}" if self.tasks else "collect.curriculum=controlled"
+            raise ConfigError(
+                f"collect.up_to={self.up_to:g} and {other} both decide which levels are played; "
+                "leave one out"
+            )
+        if self.curriculum.name == "controlled" and self.tasks:
+            raise ConfigError(
+                f"collect.curriculum=controlled draws new tasks, and collect.tasks={self.tasks} "
+                "plays a fixed list; leave one out"
             )
         if self.staleness and self.replay is not None and self.replay.mixes:
             raise ConfigError(

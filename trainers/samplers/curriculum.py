@@ -16,12 +16,15 @@ import numpy as np
 
 from coevo.envs.core.config import config
 from coevo.envs.core.env import TextEnv
+from coevo.envs.core.errors import ConfigError
 from coevo.trainers.samplers.allocate import Allocation
 from coevo.trainers.samplers.levels import Levels
 from coevo.trainers.samplers.tasks import TaskHistory
 
 SKILLS = 4
 """Stream of the generator that shares groups out among environments."""
+LEVELS = 8
+"""Stream of the generator that draws levels of difficulty."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class TaskSettings(Protocol):
     @property
     def options(self) -> Mapping[str, Any]: ...
     @property
+    def up_to(self) -> float | None: ...
+    @property
     def allocate(self) -> Allocation: ...
     @property
     def low(self) -> float: ...
@@ -105,8 +110,24 @@ class Curriculum:
         if self.history is not None:
             stats = self.history.stats(places.tolist())
             counts = self.collect.allocate(stats, groups * self.collect.group_size, rng)
-        drawn = zip(envs, seeds.tolist(), counts.tolist(), places.tolist(), strict=True)
-        return [Proposal(e, s, {}, count, place) for e, s, count, place in drawn]
+        levels = self._levels(envs, step, batch)
+        drawn = zip(envs, seeds.tolist(), levels, counts.tolist(), places.tolist(), strict=True)
+        return [Proposal(*task) for task in drawn]
+
+    def _levels(self, envs: Sequence[str], step: int, batch: int) -> list[dict[str, float]]:
+        """Return the options of every task: a difficulty, where levels are bounded."""
+        share, known = self.collect.up_to, self.by_level.difficulties
+        if share is None:
+            return [{} for _ in envs]
+        without = [id for id in envs if id not in known]
+        if without:
+            raise ConfigError(
+                f"collect.up_to={share:g}: {without[0]} has no levels of difficulty; questions of "
+                "word_problems have"
+            )
+        rng = np.random.default_rng([self.seed, step, batch, LEVELS])
+        open_levels = [known[id][: max(1, round(share * len(known[id])))] for id in envs]
+        return [{"difficulty": given[rng.integers(len(given))]} for given in open_levels]
 
     def observe(self, seen: Sequence[Seen], step: int) -> None:
         """Note how the tasks of an update went, those that are not learnt from included."""

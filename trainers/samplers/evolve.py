@@ -1,7 +1,8 @@
 """Evolve: tasks that tell more are played again and varied (eva, arXiv 2411.00062).
 
 Every task that was played is worth info(x), the spread of its outcomes: by how much the best
-episode beats the worst (`regret`), or the mean (`advantage`), or their `variance`. The best
+episode beats the worst (`regret`), or the mean (`advantage`), or their `variance`; or 1 - their
+mean success (`difficulty`, which draws hard tasks of earlier stages again). The best
 sampled episode stands for what could be reached, so that the first two estimate the regret of the
 policy. A part of every update is drawn from the tasks as they come (`fresh`), the rest from the
 buffer, in proportion to info; of these a part is varied by their environment (`Task.variation`),
@@ -30,7 +31,7 @@ class Evolve:
 
     counts_episodes: ClassVar[bool] = True
     name: Literal["evolve"] = "evolve"
-    info: Literal["regret", "advantage", "variance"] = "regret"
+    info: Literal["regret", "advantage", "variance", "difficulty"] = "regret"
     """What a task is worth."""
     warmup: Annotated[int, whole(0)] = 1
     """Updates in which all tasks are fresh."""
@@ -46,17 +47,21 @@ class Evolve:
     ) -> EvolvingTasks:
         return EvolvingTasks(sources, collect, seed, self)
 
-    def worth(self, outcomes: Sequence[float]) -> float:
-        """Return how much a task tells.
+    def worth(self, outcomes: Sequence[float], low: float = 0.0, high: float = 1.0) -> float:
+        """Return how much a task tells, whose outcomes lie between `low` and `high`.
 
         >>> [Evolve(info=how).worth([0.0, 0.0, 1.0, 1.0]) for how in ("regret", "advantage")]
         [1.0, 0.5]
         >>> Evolve(info="variance").worth([0.0, 0.0, 1.0, 1.0]), Evolve().worth([])
         (0.25, 0.0)
+        >>> Evolve(info="difficulty").worth([0.0, 0.0, 0.0, 1.0])
+        0.75
         """
         if not len(outcomes):
             return 0.0
         x = np.asarray(outcomes, dtype=np.float64)
+        if self.info == "difficulty":
+            return float(1.0 - ((x - low) / (high - low)).mean().clip(0.0, 1.0))
         worst = {"regret": x.min(), "advantage": x.mean(), "variance": 0.0}[self.info]
         return float(x.var() if self.info == "variance" else x.max() - worst)
 
@@ -102,7 +107,10 @@ class EvolvingTasks(Curriculum):
         super().observe([s for s in seen if s[0].place >= 0 or self.history is None], step)
         for proposal, outcomes in seen:
             self.buffer.pop(proposal.key, None)
-            self.buffer[proposal.key] = replace(proposal, place=-1), self.config.worth(outcomes)
+            self.buffer[proposal.key] = (
+                replace(proposal, place=-1),
+                self.config.worth(outcomes, self.collect.low, self.collect.high),
+            )
         excess = max(0, len(self.buffer) - self.config.size)
         for key in sorted(self.buffer, key=lambda k: self.buffer[k][1])[:excess]:
             del self.buffer[key]
