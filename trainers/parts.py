@@ -11,6 +11,7 @@ from coevo.envs.rewards import (
     Format,
     Interaction,
     Majority,
+    MutualWelfare,
     OverlongPenalty,
     Progress,
     Regret,

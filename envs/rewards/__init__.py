@@ -21,6 +21,7 @@ from coevo.envs.rewards.compose import Gated, WeightedSum
 from coevo.envs.rewards.formula import Formula, Noted
 from coevo.envs.rewards.interaction import Interaction
 from coevo.envs.rewards.majority import Majority
+from coevo.envs.rewards.mutual_welfare import MutualWelfare
 from coevo.envs.rewards.payoff import SharedPayoff
 from coevo.envs.rewards.progress import Progress
 from coevo.envs.rewards.regret import Regret
