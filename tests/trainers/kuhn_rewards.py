@@ -56,6 +56,7 @@ KUHN_GIVES_NONE = {
         },
     },
     "cooper": {"rewards": ({"name": "won"}, {"name": "reward_model"})},
+    "gtalign": {"rewards": ({"name": "won"},)},
     "rlccf": {"rewards": ({"name": "won"},)},
     "spark": {"rewards": ({"name": "won"},)},
     "urpo": {"rewards": ({"name": "won"},)},

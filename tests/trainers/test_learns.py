@@ -41,6 +41,8 @@ TASK = {
     "spa": {"rewards.progress.decay": 0.0},
     # a game has no answers to vote on
     "rlccf": {"population": Shared(), "rewards": (), "advantage.reward_weights": {}},
+    # nor does it say what a user gets
+    "gtalign": {"rewards": (), "advantage.reward_weights": {}},
     # a game has no levels of difficulty
     **{name: {"collect.up_to": None, "schedules": {}} for name in ("craft_gui", "qwen_long")},
     "scaler": {"collect.curriculum": "drawn"},

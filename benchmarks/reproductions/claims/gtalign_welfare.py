@@ -45,8 +45,8 @@ def _rows(arm: str) -> Iterator[Expect]:
 
 CLAIM = Claim(
     property="""Paid the geometric mean of what user and model get, a model asks back where a
-        question can be read in two ways; paid the arithmetic mean, it guesses. Both answer a clear
-        question at once.""",
+        question can be read in two ways; paid the arithmetic mean, it guesses; both answer a
+        clear question at once.""",
     source="""Zhu et al. 2025, GTAlign, arXiv 2510.08872 (the score, and its ablation with the
         arithmetic mean); the world and the bounds are ours""",
     minutes=3.0,
