@@ -15,6 +15,7 @@ from coevo.agents.human import HumanAgent
 from coevo.agents.scripted import FirstLegalAgent, RandomAgent
 from coevo.agents.strategies.conventions import ConventionAgent
 from coevo.agents.strategies.expert import ExpertAgent
+from coevo.agents.strategies.grid_players import GRID_PLAYERS
 from coevo.agents.strategies.iterated import LEARNERS, STRATEGIES, drawn_memory_one
 from coevo.agents.strategies.norms import NormFollower
 from coevo.agents.strategies.oracle import OracleAgent
@@ -33,6 +34,7 @@ SCRIPTED: dict[str, Callable[[], Agent]] = {
     **LEARNERS,
     **SPLIT_STRATEGIES,
     "norm_follower": NormFollower,
+    **GRID_PLAYERS,
 }
 WITH_ARGUMENT: dict[str, tuple[str, Callable[[str], Agent]]] = {
     "expert": ("SKILL", lambda skill: ExpertAgent(float(skill))),

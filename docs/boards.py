@@ -285,6 +285,8 @@ def dice(state: str) -> Drawing:
 GROUND = {"#": "rock", "~": "sea", "w": "sea"}
 """Letter of a kind of ground -> what its cell is drawn as; others are floor."""
 THINGS = {"a": "apple", "w": "waste", "p": "waste", "G": "goal"}
+KINDS = "cgtbdkhfmsx"
+"""Letters of things that are shown as letters."""
 """Letter -> the disc upon a cell."""
 QUARTERS = {"north": 0, "east": 90, "south": 180, "west": 270}
 
@@ -292,13 +294,15 @@ QUARTERS = {"north": 0, "east": 90, "south": 180, "west": 270}
 def grid(state: str) -> Drawing:
     """Return a map with its seats, each in a colour of its own, facing where it faces."""
     rows = [row.split() for row in state.split("\n") if re.fullmatch(r"(\S )*\S", row)]
-    shapes = []
+    shapes, floor = [], "floor" if "#" in rows[0] else "sea"
     for i, row in enumerate(rows):
         for j, letter in enumerate(row):
             x, y = j * CELL, i * CELL
-            shapes.append(rect(x, y, GROUND.get(letter, "floor")))
+            shapes.append(rect(x, y, GROUND.get(letter, floor)))
             if letter in THINGS:
                 shapes.append(disc(x + CELL / 2, y + CELL / 2, THINGS[letter], 5.5))
+            elif letter in KINDS:
+                shapes.append(text(x + CELL / 2, y + CELL / 2, letter))
     found = re.findall(r"^\S+_(\d+): row (\d+), column (\d+)(?:, faces (\w+))?", state, re.M)
     for number, y, x, faces in found:
         shapes.append(seat(int(x), int(y), int(number), faces))
@@ -306,10 +310,10 @@ def grid(state: str) -> Drawing:
 
 
 def seat(x: int, y: int, number: int, faces: str) -> str:
-    """Return an arrowhead, or a disc where seats face nowhere."""
+    """Return an arrowhead, or a square where seats face nowhere."""
     middle, kind = (x * CELL + CELL / 2, y * CELL + CELL / 2), f"seat s{number % 5}"
     if not faces:
-        return disc(*middle, kind, 6.5)
+        return rect(middle[0] - 6, middle[1] - 6, kind, 12, 12, 3)
     turn = f"translate({middle[0]:g} {middle[1]:g}) rotate({QUARTERS[faces]})"
     return f'<g transform="{turn}">{polygon([(0, -8), (6, 7), (0, 3.5), (-6, 7)], kind)}</g>'
 
@@ -325,7 +329,10 @@ DRAWINGS: dict[str, Callable[[str], Drawing]] = {
     "cleanup": grid,
     "gathering": grid,
     "harvest": grid,
+    "maze_paired": grid,
     "ocean": grid,
+    "quest": grid,
+    "rule_world": grid,
     "go": go,
     "hanabi": hanabi,
     "hex": hexagons,

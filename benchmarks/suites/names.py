@@ -13,7 +13,7 @@ SUITES = {
     "mars-train": "the games that MARS trains on (arXiv 2510.15414)",
     "mars-heldout": "the games that MARS holds out, one for each that it trains on",
     "societies": "commons, reputations, leaders and planners",
-    "grids": "worlds on a grid: apples, a river, a commons",
+    "grids": "worlds on a grid: apples, a river, a sea, mazes, a house, generated rules",
     "words": "questions, codes and clues over finite tables",
 }
 ALL = "all"

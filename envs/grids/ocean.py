@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.factories import simultaneous
+from coevo.envs.grids.picture import paint
 from coevo.envs.grids.world import POINTS, SELF, STAY, STEPS, Cell, GridConfig, GridWorld, Planes
 
 SIGNAL = " and signal"
@@ -163,6 +164,11 @@ class Ocean(GridWorld[OceanConfig]):
         hidden = ~self.taken()
         hidden[np.ix_((at[0] + near) % c.size, (at[1] + near) % c.size)] = False
         self.plane("plastic")[hidden] = (rng.random(hidden.shape) < 0.1)[hidden]
+
+    def image(self) -> NDArray[np.uint8]:
+        plastic = self.plane("plastic")
+        seats = [(i, cell, None) for i, cell in enumerate(self.at) if cell is not None]
+        return paint(("water", "plastic"), np.stack([np.ones_like(plastic), plastic]), seats)
 
     def outcome(self) -> dict[str, float]:
         """Return the social outcomes, and the share of moves with a signal."""

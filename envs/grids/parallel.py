@@ -37,9 +37,11 @@ class GridEnv(ParallelEnv[str, Seen, int]):
         self.possible_agents = list(task.seats)
         self.agents: list[str] = []
         mask = spaces.Box(0, 1, (task.numbers,), np.int8)
-        seen = {"observation": task.array_space, "action_mask": mask}
+        seen: dict[str, spaces.Space[Any]] = {"observation": task.array_space, "action_mask": mask}
         self.observation_spaces = {a: spaces.Dict(seen) for a in task.seats}
-        self.action_spaces = {a: spaces.Discrete(task.numbers) for a in task.seats}
+        self.action_spaces: dict[str, spaces.Space[Any]] = {
+            a: spaces.Discrete(task.numbers) for a in task.seats
+        }
         self.state_space = task.state_space
         self._free = np.ones(task.numbers, dtype=np.int8)
         self._waits = np.array([move == STAY for move in task.moves], dtype=np.int8)
@@ -105,6 +107,9 @@ def grid_env(env_id: str, *, render_mode: str | None = None, **options: Any) -> 
         ConfigError: the environment is no grid world whose seats move at once.
     """
     task = make(env_id, **options).task
-    if not isinstance(task, GridWorld):
-        raise ConfigError(f"{env_id} is no grid world; coevo.envs.bridges.arrays has a view of it")
+    if not isinstance(task, GridWorld) or not task.simultaneous:
+        raise ConfigError(
+            f"{env_id} is no grid world whose seats move at once; "
+            "coevo.envs.bridges.arrays has a view of it"
+        )
     return GridEnv(task, render_mode)

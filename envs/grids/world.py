@@ -363,7 +363,8 @@ class GridWorld(Task[G]):
 
     def nearest(self, array: Planes, most: int = 2) -> dict[str, list[Cell]]:
         """Return the nearest things in a window by kind, as rows down and columns to the right."""
-        c, found = self.config, {}
+        c = self.config
+        found: dict[str, list[Cell]] = {}
         kinds = [*self.ground, *("other" for _ in self.others)]
         for k, kind in enumerate(kinds):
             if k:
@@ -521,7 +522,7 @@ class GridWorld(Task[G]):
 
     def taken(self) -> NDArray[np.bool_]:
         """Return which cells a seat stands on."""
-        found: NDArray[np.bool_] = self.planes[len(self.ground) :].any(axis=0)
+        found: NDArray[np.bool_] = np.any(self.planes[len(self.ground) :], axis=0)
         return found
 
     def unseen(self, i: int) -> NDArray[np.bool_]:

@@ -10,11 +10,10 @@ from coevo.envs import list_envs, make, spec
 from coevo.envs.bridges.arrays import parallel_array_env
 from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.envs.grids.parallel import grid_env
-from coevo.envs.grids.world import ARROWS, HEADINGS, GridWorld
+from coevo.envs.grids.world import ARROWS, HEADINGS
 
-WORLDS = [
-    e.id for e in list_envs() if e.family == "grids" and isinstance(make(e.id).task, GridWorld)
-]
+GRIDS = [e.id for e in list_envs() if e.family == "grids"]
+WORLDS = [e.id for e in list_envs() if e.family == "grids" and e.simultaneous]
 GATHERING, CLEANUP = "coevo/gathering-v0", "coevo/cleanup-v0"
 ROOM = "#######\n#P...P#\n#.....#\n#..A..#\n#P...P#\n#######"
 
@@ -217,7 +216,7 @@ def self_play(env_id, skill, games):
     return float(np.mean(returns)), float(np.std(returns) / games**0.5)
 
 
-@pytest.mark.parametrize("env_id", WORLDS)
+@pytest.mark.parametrize("env_id", GRIDS)
 def test_references(env_id):
     found = spec(env_id).refs
     for skill, name, games in ((0.0, "random", 40), (1.0, "oracle", 12)):
