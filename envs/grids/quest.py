@@ -265,7 +265,9 @@ class Quest(Task[QuestConfig]):
         return paint(("wall", "goal"), np.stack([self.walls, things]), [(0, self.here, None)])
 
 
-def _walls_and_rooms(rooms: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8], list[tuple[int, int]]]:
+def _walls_and_rooms(
+    rooms: int, rng: np.random.Generator
+) -> tuple[NDArray[np.uint8], list[tuple[int, int]]]:
     """Return walls and the cells of rooms: a random tree of doors, and some more."""
     side = math.ceil(math.sqrt(rooms))
     walls = np.ones((2 * math.ceil(rooms / side) + 1, 2 * side + 1), dtype=np.uint8)
