@@ -54,6 +54,8 @@ class Request:
     """The same for all turns of one seat in an episode: a growing chat only appends tokens."""
     guided: bool = False
     """Whether the reply is restricted to the legal moves, whatever the settings of the policy."""
+    begins: str = ""
+    """What the reply begins with; a policy writes what follows. A move is then complete."""
     inside: Inside | None = field(default=None, compare=False)
     """For insiders, while the seat waits; None for other agents."""
 

@@ -130,13 +130,15 @@ class LanguageModelAgent(Policy):
         """Conversation -> (chat up to and including the last reply, its ids)."""
         self.engine.forget(self.ref.name)
 
-    def act(self, requests: Sequence[Request]) -> list[Reply]:
-        """Sample one reply per request; the ids given are the ids that were sampled."""
+    def _in_moves(self, request: Request) -> bool:
+        return self._guided(request)
+
+    def _write(self, requests: Sequence[Request]) -> list[Reply]:
         prompts = [self._prompt(r) for r in requests]
         samples = self._generate(requests, prompts, self.tokens.end_ids)
         replies = []
         for request, prompt, s in zip(requests, prompts, samples, strict=True):
-            text = self.tokens.text(s.ids)
+            text = request.begins + self.tokens.text(s.ids)
             self._remember(request, [*prompt.ids, *s.ids], text)
             ids, choices = list(prompt.ids), [list(c) for c in prompt.choices] or None
             replies.append(Reply(text, ids, s.ids, s.logprobs, choices, self.ref))
@@ -219,11 +221,11 @@ class LanguageModelAgent(Policy):
 
     def _context(self, request: Request) -> list[int]:
         """Return the prompt's ids; a chat that has grown only adds to what was said before."""
-        chat = request.chat
+        chat, begun = request.chat, self.tokens.begun(request.begins)
         past, ids = self._spoken.get(request.conversation, ((), []))
         if not past or len(chat) <= len(past) or chat[: len(past)] != past:
-            return self.tokens.prompt(chat)
-        return ids + self.tokens.continuation(chat, len(past) - 1, ids)
+            return self.tokens.prompt(chat) + begun
+        return ids + self.tokens.continuation(chat, len(past) - 1, ids) + begun
 
     def _remember(self, request: Request, ids: list[int], text: str) -> None:
         if request.conversation:

@@ -70,6 +70,28 @@ class Policy(Agent, ABC):
         """What changes the scores of its tokens, for its engine and for its learner."""
         return ()
 
+    def act(self, requests: Sequence[Request]) -> list[Reply]:
+        """Sample one reply per request; the ids given are the ids that were sampled.
+
+        Where replies are whole moves, one that has begun is complete, and nothing is sampled.
+        """
+        whole = [bool(r.begins) and self._in_moves(r) for r in requests]
+        written = iter(
+            self._write([r for r, given in zip(requests, whole, strict=True) if not given])
+        )
+        return [
+            Reply(r.begins, policy=self.ref) if given else next(written)
+            for r, given in zip(requests, whole, strict=True)
+        ]
+
+    @abstractmethod
+    def _write(self, requests: Sequence[Request]) -> list[Reply]:
+        """Sample one reply per request."""
+
+    @abstractmethod
+    def _in_moves(self, request: Request) -> bool:
+        """Return whether the reply to a request is a whole move."""
+
     @abstractmethod
     def reread(self, request: Request, reply: Reply) -> list[int]:
         """Return the ids of another prompt for a reply, such as one without an injected text.

@@ -176,7 +176,10 @@ class TabularPolicy(Policy):
             )
         return ()
 
-    def act(self, requests: Sequence[Request]) -> list[Reply]:
+    def _in_moves(self, request: Request) -> bool:
+        return True
+
+    def _write(self, requests: Sequence[Request]) -> list[Reply]:
         prompts = [self._prompt(r, self.rows.row(r)) for r in requests]
         drawn = zip(requests, prompts, self._generate(requests, prompts), strict=True)
         return [

@@ -11,6 +11,7 @@ from coevo.envs.rewards import (
     Format,
     Interaction,
     Majority,
+    ModeCost,
     MutualWelfare,
     OverlongPenalty,
     Progress,
@@ -26,6 +27,7 @@ from coevo.trainers.algorithm import CHEAP, RANGE, SHARES, SMALL, Algorithm, Pub
 from coevo.trainers.archive.evolution import Antithetic, CmaEs
 from coevo.trainers.archive.genome import Entries, SingularValues
 from coevo.trainers.archive.selection import Deal, Softmax
+from coevo.trainers.collect.beginnings import Forced, Hint
 from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.components import *
 from coevo.trainers.judges.judge import Judge

@@ -83,6 +83,10 @@ class ChatTokens:
                 return ids[at + 1 :]
         return ids
 
+    def begun(self, text: str) -> list[int]:
+        """Return the ids of what a reply begins with."""
+        return list(self._content(text)) if text else []
+
     def answer(self, text: str) -> list[int]:
         """Return the ids of a reply in its usual spelling, end token included."""
         return [*self._content(text), self.end_ids[0]]

@@ -86,6 +86,8 @@ class Turn:
     """Log-probability of each sampled id under the behaviour policy, in nats."""
     choices: list[list[int]] | None = None
     """For guided choice: the token ids of every reply that was allowed."""
+    begins: str = ""
+    """What the reply begins with that its player did not write."""
     injected: list[str] = field(default_factory=list)
     """Ids of the artifacts whose text a trainer added to what the seat saw."""
     trained: str = ""

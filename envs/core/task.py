@@ -135,6 +135,14 @@ class Task(ABC, Generic[C]):
         """
         return ()
 
+    @property
+    def worked_solution(self) -> str:
+        """Return a worked solution of this episode's task, for trainers that show a part of it.
+
+        It stands in no prompt; empty where none is known.
+        """
+        return ""
+
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that differ from their defaults, as JSON values for `make`."""
         return changed(self.config)

@@ -54,6 +54,10 @@ class QuestionTask(ProtocolTask[C]):
     def difficulties(self) -> Sequence[float]:
         return self.source.difficulties
 
+    @property
+    def worked_solution(self) -> str:
+        return self.question.solution
+
     def arguments(self) -> dict[str, Any]:
         given = super().arguments()
         return given | {"questions": self.source.record} if "questions" in given else given

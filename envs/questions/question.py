@@ -46,6 +46,8 @@ class Question:
     documents: tuple[str, ...] = ()
     """Texts that the answer can be found in, such as the paragraphs of a file; no prompt has them
     by itself."""
+    solution: str = ""
+    """A worked solution, which ends with the answer; empty where none is known."""
     difficulty: float | None = None
     """0 (easy) to 1 (hard); None where the source gives none."""
     ours: bool = False

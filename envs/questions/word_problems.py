@@ -158,6 +158,7 @@ class WordProblems(SplitSource):
             self.name,
             sentence,
             difficulty=DIFFICULTIES[number],
+            solution=_worked(level.operation, a, b, c),
             ours=True,
         )
 
@@ -172,3 +173,15 @@ class WordProblems(SplitSource):
 
 def _level_of(place: int) -> int:
     return bisect_right(_ENDS, place) - 1
+
+
+def _worked(operation: str, a: int, b: int, c: int) -> str:
+    """Return the steps of a question, the answer last.
+
+    >>> _worked("twice", 2, 3, 4)
+    '2 times 3 is 6. 6 plus 4 is 10. [10]'
+    """
+    if operation == "twice":
+        return f"{a} times {b} is {a * b}. {a * b} plus {c} is {a * b + c}. [{a * b + c}]"
+    answer = {"plus": a + b, "minus": a - b, "times": a * b}[operation]
+    return f"{a} {operation} {b} is {answer}. [{answer}]"

@@ -2,9 +2,9 @@
 
 Read `coevo.envs.core.rewards` first (what a module is), then any of those that reward: `shaping`
 (how a reply is written), `verified` and `majority` (its answer), `interaction` (what peers say of
-it), `payoff`, `token_cost`, `win_rate` (comparisons with other episodes), and the longer
-`progress`, `semantic` and `tools`. `compose` joins them. What is imported here is exported, and a
-module with a name can be named in configurations.
+it), `payoff`, `token_cost`, `mode_cost`, `win_rate` (comparisons with other episodes), and the
+longer `progress`, `semantic` and `tools`. `compose` joins them. What is imported here is exported,
+and a module with a name can be named in configurations.
 """
 
 from inspect import isclass, ismodule
@@ -21,6 +21,7 @@ from coevo.envs.rewards.compose import Gated, WeightedSum
 from coevo.envs.rewards.formula import Formula, Noted
 from coevo.envs.rewards.interaction import Interaction
 from coevo.envs.rewards.majority import Majority
+from coevo.envs.rewards.mode_cost import ModeCost
 from coevo.envs.rewards.mutual_welfare import MutualWelfare
 from coevo.envs.rewards.payoff import SharedPayoff
 from coevo.envs.rewards.progress import Progress

@@ -39,6 +39,7 @@ MOVES = {
 }
 """A term for every move, so that what is said is a formula."""
 KUHN_GIVES_NONE = {
+    "seele": {"collect.hint": None, "collect.group_size": 8},
     "ssl": {
         "rewards": ({"name": "won"}, {"name": "share"}),
         "advantage.compose": Tiered(outcome="won", tier="share", alpha=0.5),

@@ -46,6 +46,9 @@ TASK = {
     # a game has no levels of difficulty
     **{name: {"collect.up_to": None, "schedules": {}} for name in ("craft_gui", "qwen_long")},
     "scaler": {"collect.curriculum": "drawn"},
+    # nor modes or solutions
+    "a2fm": {"collect.forced": None, "rewards": ()},
+    "seele": {"collect.hint": None},
     # nobody designs what is played here
     "paired": {"population": Shared(), "rewards": (), "optim.epochs": 1},
     "two_level": {"population": Shared()},

@@ -10,6 +10,7 @@ import torch
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.population import FrozenOpponent, PastSelves
 from coevo.agents.sampling import SamplingConfig
+from coevo.benchmarks.reproductions.claims.mode_router import ModeRouter
 from coevo.benchmarks.reproductions.claims.staged_levels import FactChain
 from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import ConfigError, DataError
@@ -51,6 +52,10 @@ WORLDS = {
         "env_options": {"prompt_style": "terse", "rounds": 2},
     },
     "paired": {"env": Corridors.env_id},
+    "a2fm": {
+        "env": ModeRouter.env_id,
+        "sampling": SamplingConfig(guided="choice", max_new_tokens=12),
+    },
     **{name: {"env": FactChain.env_id} for name in ("craft_gui", "qwen_long", "scaler")},
     "self_redteam": {
         "env": "coevo/redteam-v0",

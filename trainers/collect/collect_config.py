@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError
+from coevo.trainers.collect.beginnings import Forced, Hint
 from coevo.trainers.samplers.allocate import Allocation, Uniform
 from coevo.trainers.samplers.controlled import Controlled
 from coevo.trainers.samplers.curriculum import Drawn
@@ -36,6 +37,10 @@ class CollectConfig:
     """Tasks of the whole run; 0 draws new ones for every update."""
     allocate: Allocation = field(default_factory=Uniform)
     """How episodes are shared out among the tasks of an update."""
+    forced: Forced | None = None
+    """First segments that some episodes of every group begin with."""
+    hint: Hint | None = None
+    """How much of a task's solution the replies of its episodes begin with."""
     select: Selection = field(default_factory=KeepAll)
     """Which groups are learnt from."""
     replay: Replay | None = None
@@ -73,6 +78,26 @@ class CollectConfig:
             raise ConfigError(
                 f"collect.curriculum=controlled draws new tasks, and collect.tasks={self.tasks} "
                 "plays a fixed list; leave one out"
+            )
+        if self.forced is not None and self.hint is not None:
+            raise ConfigError(
+                f"collect.forced.first={list(self.forced.first)} and "
+                "collect.hint both say what replies begin with; leave one out"
+            )
+        if self.forced is not None and self.forced.episodes > self.group_size:
+            raise ConfigError(
+                f"collect.forced: {len(self.forced.first)} segments, each={self.forced.each}, "
+                f"are more than group_size={self.group_size} episodes"
+            )
+        if self.hint is not None and self.hint.rounds > self.group_size:
+            raise ConfigError(
+                f"collect.hint.rounds={self.hint.rounds} must not be above collect.group_size="
+                f"{self.group_size}: every round plays an episode of each group"
+            )
+        if self.hint is not None and self.staleness:
+            raise ConfigError(
+                f"collect.hint and collect.staleness={self.staleness} contradict "
+                "each other: a round of hints follows from what came of the last one"
             )
         if self.staleness and self.replay is not None and self.replay.mixes:
             raise ConfigError(

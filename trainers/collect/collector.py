@@ -19,10 +19,12 @@ from coevo.agents.agent import Agent
 from coevo.agents.population import Population, Result
 from coevo.envs.core.apply import apply_batch
 from coevo.envs.core.episode import Episode, StopReason
+from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.rewards import Judges, RewardModule, ScoreContext
 from coevo.trainers.batch import Batch
 from coevo.trainers.build import build
 from coevo.trainers.collect.ahead import Ahead, as_they_are, retire
+from coevo.trainers.collect.beginnings import Hint, in_rounds, part_of
 from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.collect.group import Group
 from coevo.trainers.collect.metrics import outcomes, worth
@@ -166,10 +168,20 @@ class Collector:
             # They share what earlier episodes left as well: a task is more than its seed.
             left = self.task_buffer.give(np.random.default_rng([seed, step, key, 3]))
             options = {**self.settings.options, **left, **task.options}
-            specs = tuple(EpisodeSpec(task.seed, players, s, options, env=task.env) for s in ahead)
+            specs = tuple(
+                EpisodeSpec(task.seed, players, s, options, begins=begins, env=task.env)
+                for s, begins in zip(ahead, self._forced(players, task.episodes), strict=True)
+            )
             planned.append(Group(key, task, specs))
             stream += task.episodes
         return planned
+
+    def _forced(self, players: Mapping[str, str], episodes: int) -> list[dict[str, str]]:
+        """Return what the learners' first replies begin with, in every episode of a group."""
+        forced, learners = self.settings.forced, self.population.learners
+        seats = [seat for seat, player in players.items() if player in learners]
+        texts = ["" if forced is None else forced.beginning(k) for k in range(episodes)]
+        return [dict.fromkeys(seats, text) if text else {} for text in texts]
 
     def _first(self, step: int, groups: int, variation: Variation | None) -> list[Group]:
         """Return the groups of an update: played now, or while earlier updates were learnt from."""
@@ -202,7 +214,50 @@ class Collector:
                 for g in planned
             ]
             agents |= variation.agents
+        if self.settings.hint is not None and batch != HELD_OUT:
+            return self._hinted(self.settings.hint, planned, step, batch, agents)
         return self._rewarded(self._played(planned, step, batch, agents), step, batch)
+
+    def _hinted(
+        self,
+        hint: Hint,
+        planned: Sequence[Group],
+        step: int,
+        batch: int,
+        agents: dict[str, Agent],
+    ) -> list[Group]:
+        """Play groups in rounds; what came of a round says how much the next one is shown."""
+        low, high = self.settings.low, self.settings.high
+        solutions = [self._solution(g) for g in planned]
+        played = [replace(g, specs=()) for g in planned]
+        shown: list[list[float]] = [[] for _ in planned]
+        won: list[list[float]] = [[] for _ in planned]
+        for number in range(hint.rounds):
+            shares = [hint.share(*known) for known in zip(shown, won, strict=True)]
+            now = []
+            for group, solution, share in zip(planned, solutions, shares, strict=True):
+                text = part_of(solution, share)
+                specs = group.specs[in_rounds(len(group), hint.rounds)[number]]
+                now.append(replace(group, specs=tuple(_begun(s, text) for s in specs)))
+            found = self._played(now, step, batch * hint.rounds + number, agents)
+            for k, done in enumerate(self._rewarded(found, step, batch)):
+                scores = [(x - low) / (high - low) for x, _, _ in self._scores(done)]
+                won[k] += [min(max(x, 0.0), 1.0) for x in scores]
+                shown[k] += [shares[k]] * len(scores)
+                specs, episodes = played[k].specs + done.specs, played[k].episodes + done.episodes
+                played[k] = replace(done, specs=specs, episodes=episodes)
+        return played
+
+    def _solution(self, group: Group) -> str:
+        """Return the solution of a group's task."""
+        env = self.sources[group.task.env].env.fresh()
+        env.reset(seed=group.task.seed, options=dict(group.specs[0].options))
+        if not env.task.worked_solution:
+            raise ConfigError(
+                f"collect.hint: {group.task.env} gives no solution to show; "
+                "environments with questions of word_problems do"
+            )
+        return env.task.worked_solution
 
     def _played(
         self, planned: Sequence[Group], step: int, batch: int, agents: dict[str, Agent]
@@ -346,6 +401,11 @@ def _greedily(spec: EpisodeSpec, learners: Collection[str]) -> EpisodeSpec:
     """Return a spec in which the greedy twins of the learners play."""
     players = {s: p + GREEDY if p in learners else p for s, p in spec.players.items()}
     return replace(spec, players=players)
+
+
+def _begun(spec: EpisodeSpec, text: str) -> EpisodeSpec:
+    """Return a spec in which the seats' first replies begin with a text."""
+    return replace(spec, begins=dict.fromkeys(spec.players, text)) if text else spec
 
 
 def greedy_baselines(

@@ -47,6 +47,8 @@ class EpisodeSpec:
     """Options of the reset, such as what earlier episodes have left."""
     injected: Mapping[str, Injected] = field(default_factory=dict)
     """Seat -> text that is added to what it sees."""
+    begins: Mapping[str, str] = field(default_factory=dict)
+    """Seat -> what its first reply begins with; only policies can go on with it."""
     env: str = ""
     """Environment, where episodes of several are played at once."""
 
@@ -82,6 +84,8 @@ class _Live:
         name, inside = f"{self.number}/{seat}", agent.insider
         rng = self.rng if inside else self._own(self.spec.players[seat], agent)
         plain = request_of(self.env, seat, rng, name, inside=inside)
+        if self.spec.begins.get(seat) and all(t.agent != seat for t in self.env.episode.turns):
+            plain = replace(plain, begins=self.spec.begins[seat])
         injected = self.spec.injected.get(seat)
         if injected is None or injected.trained == "hidden":
             return plain
@@ -97,6 +101,7 @@ class _Live:
     def note(self, turn: Turn, request: Request, reply: Reply, agent: Agent) -> None:
         """Note the writer of a turn, its tokens, and what was added to its prompt."""
         turn.player, turn.version = self.spec.players[turn.agent], (reply.policy or agent).version
+        turn.begins = request.begins
         turn.prompt_ids, turn.token_ids = reply.prompt_ids, reply.token_ids
         turn.logprobs, turn.choices = reply.logprobs, reply.choices
         injected = self.spec.injected.get(turn.agent)
