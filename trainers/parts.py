@@ -6,7 +6,15 @@
 """
 # ruff: noqa: F401, F403
 
-from coevo.agents.population import Adapters, ByRole, PastSelves, Prioritised, Separate, Shared
+from coevo.agents.population import (
+    Adapters,
+    ByRole,
+    MetaStrategy,
+    PastSelves,
+    Prioritised,
+    Separate,
+    Shared,
+)
 from coevo.envs.rewards import (
     Format,
     Interaction,
@@ -26,7 +34,7 @@ from coevo.trainers.advantage import AdvantageConfig
 from coevo.trainers.algorithm import CHEAP, RANGE, SHARES, SMALL, Algorithm, Published
 from coevo.trainers.archive.evolution import Antithetic, CmaEs
 from coevo.trainers.archive.genome import Entries, SingularValues
-from coevo.trainers.archive.selection import Deal, Softmax
+from coevo.trainers.archive.selection import Deal, Nearest, Softmax
 from coevo.trainers.collect.beginnings import Forced, Hint
 from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.components import *
@@ -56,6 +64,7 @@ from coevo.trainers.steps.demonstrate import Demonstrate
 from coevo.trainers.steps.diversity import MeasureDiversity
 from coevo.trainers.steps.filter_pairs import FilterPairs
 from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
+from coevo.trainers.steps.guide import Advise, Guide, Solution
 from coevo.trainers.steps.inner_run import InnerRun
 from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
 from coevo.trainers.steps.make_items import Best, MakeItems, Pairs, Replies, UpdateReference, Worst
@@ -69,6 +78,7 @@ from coevo.trainers.steps.policy_gradient import (
     Update,
 )
 from coevo.trainers.steps.question_judge import Cached, Preferences, QuestionJudge
+from coevo.trainers.steps.solve_meta import SolveMeta
 from coevo.trainers.steps.texts import (
     EvolveTexts,
     InjectText,
@@ -76,3 +86,5 @@ from coevo.trainers.steps.texts import (
     RewriteText,
     WeighArtifacts,
 )
+from coevo.trainers.steps.tune_rewards import TuneRewards
+from coevo.trainers.steps.writers import Distil

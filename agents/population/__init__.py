@@ -5,7 +5,14 @@ A population maps roles (seats) to parameter sets; several seats may share one.
 
 from typing import Annotated
 
-from coevo.agents.population.pool import FrozenOpponent, PastSelves, Prioritised, Uniform
+from coevo.agents.population.pool import (
+    FrozenOpponent,
+    MetaStrategy,
+    PastSelves,
+    Pool,
+    Prioritised,
+    Uniform,
+)
 from coevo.agents.population.population import MakePolicy, Population, Result, Shared
 from coevo.agents.population.team import Adapters, ByRole, Separate, Team
 from coevo.envs.core.config import choice

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,19 @@ from coevo.agents.registry import check_scripted
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError
 
+START = "past000000"
+"""Name of the past self that is the policy of the start."""
 PRIOR = 1.0
 """Episodes, half of them won, that are assumed of an opponent before any was played."""
+
+
+class Standing(NamedTuple):
+    """What is known of an opponent."""
+
+    won: float
+    """Share of episodes that the learners won against it."""
+    weight: float
+    """Its share in the meta-strategy; 0 where there is none."""
 
 
 @config
@@ -26,9 +37,9 @@ class Uniform:
 
     name: Literal["uniform"] = "uniform"
 
-    def __call__(self, won_N: Sequence[float], rng: np.random.Generator) -> int:
-        """Return the place of the next opponent; learners beat each in a share `won_N`."""
-        return int(rng.integers(len(won_N)))
+    def __call__(self, pool: Sequence[Standing], rng: np.random.Generator) -> int:
+        """Return the place of the next opponent."""
+        return int(rng.integers(len(pool)))
 
 
 @config
@@ -44,14 +55,28 @@ class Prioritised:
     prefers: Literal["hard", "even"] = "hard"
     power: Annotated[float, real(above=0)] = 2.0
 
-    def __call__(self, won_N: Sequence[float], rng: np.random.Generator) -> int:
-        x_N = np.asarray(won_N, dtype=np.float64)
+    def __call__(self, pool: Sequence[Standing], rng: np.random.Generator) -> int:
+        x_N = np.array([one.won for one in pool], dtype=np.float64)
         weight_N = (1 - x_N) ** self.power if self.prefers == "hard" else x_N * (1 - x_N)
-        total = weight_N.sum()
-        return int(rng.choice(len(x_N), p=weight_N / total if total > 0 else None))
+        return _drawn(weight_N, rng)
 
 
-Draw = Annotated[Uniform | Prioritised, choice()]
+@config
+class MetaStrategy:
+    """By the meta-strategy that the step `solve_meta` has found last; before that, evenly."""
+
+    name: Literal["meta_strategy"] = "meta_strategy"
+
+    def __call__(self, pool: Sequence[Standing], rng: np.random.Generator) -> int:
+        return _drawn(np.array([one.weight for one in pool], dtype=np.float64), rng)
+
+
+def _drawn(weight_N: np.ndarray, rng: np.random.Generator) -> int:
+    total = weight_N.sum()
+    return int(rng.choice(len(weight_N), p=weight_N / total if total > 0 else None))
+
+
+Draw = Annotated[Uniform | Prioritised | MetaStrategy, choice()]
 
 
 @dataclass
@@ -75,12 +100,17 @@ class Pool(Population):
     """Snapshots, learners and members, and how opponents are drawn."""
     results: dict[str, list[float]] = field(default_factory=dict)
     """Opponent -> [episodes won against it, episodes], faded."""
+    weights: dict[str, float] = field(default_factory=dict)
+    """Opponent -> its share in the meta-strategy."""
 
     def __post_init__(self, make: MakePolicy) -> None:
         count = self.spec.learners
         names = [f"policy_{i}" for i in range(count)] if count > 1 else ["policy"]
         self.learners |= {name: make(name) for name in names}
         self.fixed |= {name: member(name) for name in dict.fromkeys(self.spec.members)}
+        if self.spec.first:
+            for number in range(count):
+                self.restore_snapshot(f"{START}_{number}" if count > 1 else START)
 
     def assign(self, group: int, rng: np.random.Generator) -> dict[str, str]:
         """Rotate a learner; the other seats are learners, or one opponent from the pool."""
@@ -91,7 +121,8 @@ class Pool(Population):
             others *= len(self.seats)
         else:
             pool = sorted(self.fixed)
-            others = [pool[self.spec.draw([self.won(n) for n in pool], rng)]] * len(self.seats)
+            known = [Standing(self.won(n), self.weights.get(n, 0.0)) for n in pool]
+            others = [pool[self.spec.draw(known, rng)]] * len(self.seats)
         return {s: learner if i == place else others[i] for i, s in enumerate(self.seats)}
 
     def won(self, name: str) -> float:
@@ -120,7 +151,7 @@ class Pool(Population):
             snapshot = self.restore_snapshot(f"past{step:06d}{end}")
             copy_weights(snapshot.model, learner.model)
             snapshot.publish(step)
-        past = sorted(self.snapshots())
+        past = [name for name in sorted(self.snapshots()) if not name.startswith(START)]
         for name in past[: -self.spec.size * self.spec.learners]:
             self.snapshots()[name].retire()
             del self.fixed[name]
@@ -129,6 +160,11 @@ class Pool(Population):
     def snapshots(self) -> Mapping[str, Policy]:
         past = {n: a for n, a in self.fixed.items() if n not in self.spec.members}
         return {n: a for n, a in past.items() if isinstance(a, Policy)}
+
+    @property
+    def start(self) -> Policy:
+        """The policy of the start, which never leaves the pool."""
+        return self.snapshots()[START]
 
     def restore_snapshot(self, name: str) -> Policy:
         step, _, number = name.removeprefix("past").partition("_")
@@ -140,9 +176,11 @@ class Pool(Population):
         return agent
 
     def state_dict(self) -> dict[str, Any]:
-        return {"results": {name: list(counted) for name, counted in self.results.items()}}
+        results = {name: list(counted) for name, counted in self.results.items()}
+        return {"results": results, **({"weights": self.weights} if self.weights else {})}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.weights = dict(state.get("weights", {}))
         self.results = {name: list(counted) for name, counted in state.get("results", {}).items()}
 
 
@@ -165,6 +203,8 @@ class PastSelves:
     """Updates between snapshots."""
     size: Annotated[int, whole(0)] = 5
     """Snapshots of each learner that are kept, the oldest goes first; 0 keeps none."""
+    first: bool = False
+    """Whether the policy of the start is a past self, too, and stays one."""
     latest: Annotated[float, real(0, 1)] = 0.5
     """Share of groups in which learners play learners."""
     learners: Annotated[int, whole(1)] = 1
@@ -178,6 +218,10 @@ class PastSelves:
 
     def __post_init__(self) -> None:
         check_scripted("population.members", self.members)
+        if self.first and not self.size:
+            raise ConfigError(
+                "past_selves.first=True and past_selves.size=0 contradict each other: give a size"
+            )
         if not self.size and not self.members:
             raise ConfigError(
                 "past_selves.size=0 and past_selves.members=[] leave the pool empty: name"

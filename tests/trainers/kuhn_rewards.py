@@ -56,6 +56,7 @@ KUHN_GIVES_NONE = {
             "algorithm.rewards": [{"name": "formula", "expression": "bet", "terms": MOVES}],
         },
     },
+    "barfi": {"cycle.tune_rewards.steps": 1, "cycle.tune_rewards.tasks": 2},
     "cooper": {"rewards": ({"name": "won"}, {"name": "reward_model"})},
     "gtalign": {"rewards": ({"name": "won"},)},
     "rlccf": {"rewards": ({"name": "won"},)},

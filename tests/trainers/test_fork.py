@@ -111,7 +111,7 @@ def test_a_stop_or_a_full_disk_is_not_the_candidates_failure(tmp_path, monkeypat
 def test_a_fork_goes_on_where_it_was_and_another_run_takes_its_folder(tmp_path):
     run = outer(tmp_path)
     step = next(s for s in run.config.algorithm.cycle if isinstance(s, InnerRun))
-    changes = step.changed("g1", 5)
+    changes = step.settings({step.into: "g1"}, 5)
     first = run.fork(changes, "x")
     for done in loop.updates(first):
         if done.step == 2:

@@ -86,6 +86,58 @@ given = TrainConfig(algorithm=made, model="table", steps=5, **world)
         {"module": "coevo.trainers.steps", "owner": "RewriteText", "method": "__call__"},
         (1, 2),  # the rubric is new, and what was graded by the old one is not counted yet
     ),
+    "agent_rlvr": (
+        """
+from coevo.benchmarks.reproductions import key_door as it
+maker = it.walkers(0.9)
+maker = lambda make=maker: make(0)
+made = {"collect.episodes": 8, "collect.group_size": 4, "optim.optimiser": "sgd", "optim.lr": 9.0}
+made = algorithm("agent_rlvr", None, made)
+world = {"env": it.KeyDoor.env_id, "env_options": {"prompt_style": "terse", "moves": 12}}
+given = TrainConfig(algorithm=made, model="table", steps=3, **world)
+""",
+        {"module": "coevo.trainers.steps", "owner": "Guide", "method": "__call__"},
+        (1, 2),  # guided episodes were played, and nothing was learnt
+    ),
+    "complementary": (
+        """
+from coevo.benchmarks.reproductions.claims import experience_uplift as it
+maker = lambda: it._maker(0)
+made = algorithm("complementary", None, {**it.CLAIM.changes, "optim.lr": 0.1})
+cycle = tuple(s for s in made.cycle if s.name != "every")
+made = replace(made, cycle=cycle)
+world = {"env": it.BANDIT, "env_options": {"prompt_style": "terse", **it.CLAIM.world.options}}
+given = TrainConfig(algorithm=made, model="table", steps=3, **world)
+""",
+        {"module": "coevo.trainers.steps", "owner": "WeighArtifacts", "method": "__call__"},
+        (1, 2),  # lessons have new weights, the policy was not saved
+    ),
+    "barfi": (
+        """
+from coevo.benchmarks.reproductions.claims import barfi_weights as it
+from coevo.trainers.components import Entropy
+maker = lambda: None
+inner = {**it.INNER, "algorithm.collect.episodes": 8}
+small = {"components": ["payoff", "noted_beside"], "changes": inner, "every": 2, "steps": 2}
+small = {f"cycle.tune_rewards.{k}": v for k, v in {**small, "tasks": 16}.items()}
+made = algorithm("barfi", None, {**it.CLAIM.changes, "collect.episodes": 8, **small})
+world = {"env": it.BANDIT, "env_options": {"prompt_style": "terse", **it._world(it.MISLEADS)}}
+given = TrainConfig(algorithm=made, model="table", steps=3, **world)
+""",
+        {"module": "coevo.trainers.steps", "owner": "TuneRewards", "method": "__call__"},
+        (1, 2),  # weights are new, and nothing was learnt by them
+    ),
+    "psro": (
+        """
+maker = lambda: None
+small = {"collect.episodes": 8, "population.every": 1, "cycle.solve_meta.tasks": 8}
+made = algorithm("psro", None, {**small, "optim.optimiser": "sgd", "optim.lr": 3.0})
+world = {"env": "coevo/kuhn_poker-v0", "env_options": {"prompt_style": "terse"}}
+given = TrainConfig(algorithm=made, model="table", steps=4, **world)
+""",
+        {"module": "coevo.trainers.steps", "owner": "SolveMeta", "method": "__call__"},
+        (2, 3),  # the newest past self has played the others, and is not saved
+    ),
 }
 
 

@@ -68,9 +68,10 @@ def odds(agent):
     return [p[i] for p, i in zip(agent.probabilities(asked), legal, strict=True)]
 
 
-ANOTHER_AIM = {"cultural_evolution", "derl", "essa", "on_policy_distillation", "sft"}
-"""A generation is judged by what a whole member earns, in both seats; a formula by an inner run;
-where texts evolve no weight moves; a student follows its teacher, an imitator whom it imitates."""
+ANOTHER_AIM = {"barfi", "cultural_evolution", "derl", "essa", "on_policy_distillation", "sft"}
+"""A generation is judged by what a whole member earns, in both seats; formulas and reward weights
+by inner runs; where texts evolve no weight moves; a student follows its teacher, an imitator whom
+it imitates."""
 
 
 @pytest.mark.parametrize("name", sorted(set(ALGORITHMS) - ANOTHER_AIM))

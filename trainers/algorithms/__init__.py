@@ -26,13 +26,13 @@ GROUPS = {
     "Rewards": "spa g_ra ssl toolrl semantic",
     "Rewards and judges that learn": "cooper spark urpo",
     "Comparisons and demonstrations": (
-        "spo sppo dno rpo upo optima sft rejection_sampling on_policy_distillation"
+        "spo sppo dno rpo upo optima sft rejection_sampling on_policy_distillation agent_rlvr"
     ),
     "Several agents": (
         "mars spiral dr_mas ssp advantage_alignment comas rlccf mac_spgg cory mixed_pool paired "
         "two_level self_redteam gtalign"
     ),
-    "Outer loops": "cultural_evolution derl essa inspo mpo",
+    "Outer loops": "barfi complementary cultural_evolution derl essa inspo mpo psro",
 }
 """Families of algorithms as the documentation shows them, and the files of each."""
 ALGORITHMS: dict[str, Algorithm] = {

@@ -38,6 +38,8 @@ from coevo.trainers.samplers.task_buffer import TaskStore
 
 HELD_OUT = 2**20
 """Marks the random streams of held-out episodes."""
+AGAIN = 2**20 + 1
+"""Marks those of tasks that are played once more."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Collected:
     metrics: dict[str, float]
     baselines: Mapping[tuple[int, str], float] | None = None
     """(group, seat) -> what a greedy episode of the same task earned there."""
+    played: Sequence[Group] = ()
+    """The fresh groups; group `i` has the key `i`."""
 
 
 @dataclass
@@ -144,6 +148,11 @@ class Collector:
             planned.append(Group(i, Proposal(env, seed), (spec,)))
         played = [self._play(planned, step, HELD_OUT, variation) for variation in variations]
         return [[e for g in groups for e in g.episodes] for groups in played]
+
+    def again(self, specs: Sequence[EpisodeSpec], step: int) -> list[Episode]:
+        """Play tasks of an update once more, with what was changed in their specs."""
+        tasks = [Group(i, Proposal(s.env, s.seed, s.options), (s,)) for i, s in enumerate(specs)]
+        return [e for group in self._play(tasks, step, AGAIN, None) for e in group.episodes]
 
     def _tokens(self, groups: Sequence[Group]) -> int:
         greedy = [g.greedy for g in groups if g.greedy is not None]
@@ -432,4 +441,4 @@ def _joined(
     episodes, all_keys = mix.join(fresh, keys)
     if len(episodes) > len(fresh):
         metrics = metrics | {"replay/share": 1 - len(fresh) / len(episodes)}
-    return Collected(episodes, all_keys, len(fresh), tokens, metrics, baselines or None)
+    return Collected(episodes, all_keys, len(fresh), tokens, metrics, baselines or None, groups)

@@ -10,6 +10,7 @@ from coevo.trainers.steps.demonstrate import Demonstrate
 from coevo.trainers.steps.diversity import MeasureDiversity
 from coevo.trainers.steps.filter_pairs import FilterPairs
 from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
+from coevo.trainers.steps.guide import Guide
 from coevo.trainers.steps.inner_run import InnerRun
 from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
 from coevo.trainers.steps.make_items import Best, MakeItems, Pairs, Replies, UpdateReference, Worst
@@ -23,6 +24,7 @@ from coevo.trainers.steps.policy_gradient import (
     Update,
 )
 from coevo.trainers.steps.question_judge import Cached, Preferences, QuestionJudge
+from coevo.trainers.steps.solve_meta import SolveMeta
 from coevo.trainers.steps.texts import (
     EvolveTexts,
     InjectText,
@@ -30,12 +32,14 @@ from coevo.trainers.steps.texts import (
     RewriteText,
     WeighArtifacts,
 )
+from coevo.trainers.steps.tune_rewards import TuneRewards
 
 Unconditional = (
     Collect
     | Demonstrate
     | BuildBatch
     | ComputeAdvantages
+    | Guide
     | MakeItems
     | FilterPairs
     | Update
@@ -50,8 +54,10 @@ Unconditional = (
     | RewriteText
     | EvolveTexts
     | InnerRun
+    | TuneRewards
     | SampleGeneration
     | QuestionJudge
+    | SolveMeta
     | UpdateGenome
 )
 """The classes of such steps."""

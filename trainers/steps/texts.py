@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import Annotated, ClassVar, Literal
@@ -13,8 +13,13 @@ from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.archive.archive import Artifact, Kind
-from coevo.trainers.archive.injected_texts import InjectedTexts, worth_by_artifact
-from coevo.trainers.archive.selection import Deal, Sharing, Softmax, Truncation
+from coevo.trainers.archive.injected_texts import (
+    InjectedTexts,
+    uplift_by_artifact,
+    worth_by_artifact,
+)
+from coevo.trainers.archive.selection import Sharing, Softmax, Truncation
+from coevo.trainers.collect.collector import Collected
 from coevo.trainers.collect.injected import Injected, Trained
 from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.steps.writers import Imitate, Newcoming, Proposing, Reflect, Review
@@ -44,6 +49,9 @@ class InjectText(_OfKind):
     by: Sharing = Softmax()
     seats: tuple[str, ...] = ()
     """Seats whose prompts get the text, such as `[solver_*]`; empty for every seat of a learner."""
+    share: Annotated[float, real(above=0, high=1)] = 1.0
+    """Share of the episodes of a group that get the text; the others are played without any, and
+    compared with one another alone."""
     trained: Trained = "as_seen"
     """Whether a reply is learnt under the prompt that was seen, or under the one `stripped` of the
     text; a `hidden` text is in the prompt of the reference alone, which then teaches by it."""
@@ -53,7 +61,7 @@ class InjectText(_OfKind):
     """Texts that the archive holds at the start."""
 
     def __post_init__(self) -> None:
-        if self.role and isinstance(self.by, Deal):
+        if self.role and not isinstance(self.by, Softmax):
             raise ConfigError(
                 f"cycle.inject_text.role={self.role!r} and by={self.by.name!r} contradict "
                 "each other: judges have no seats; draw by softmax"
@@ -84,8 +92,16 @@ class InjectText(_OfKind):
             drawn = self.by(living, np.random.default_rng([*entropy, 4]))
             ctx.judges.injected[self.role] = Injected(drawn.id, str(drawn.payload))
             return
+        size = ctx.algorithm.collect.group_size
         ctx.variation = InjectedTexts(
-            living, self.by, self.seats, self.trained, ctx.learners.keys(), entropy
+            living,
+            self.by,
+            self.seats,
+            self.trained,
+            ctx.learners.keys(),
+            entropy,
+            max(1, round(self.share * size)) if self.share < 1 else None,
+            ctx.envs,
         )
 
 
@@ -94,7 +110,9 @@ class WeighArtifacts(Step):
     """Moves the weight of every artifact that was used: w <- (1 - rate) w + rate mean reward.
 
     A moving average, because what a text is worth changes with the policy. The reward is that of
-    the component that collection looks at (`collect.component`).
+    the component that collection looks at (`collect.component`), or what it rises by (`uplift`)
+    against episodes of the same task without a text: the reward alone favours the texts of easy
+    tasks.
     """
 
     moves: ClassVar = True
@@ -102,14 +120,24 @@ class WeighArtifacts(Step):
     name: Literal["weigh_artifacts"] = "weigh_artifacts"
     rate: Annotated[float, real(above=0, high=1)] = 0.3
     """How fast a weight follows."""
+    by: Literal["reward", "uplift"] = "reward"
+    """What it follows; `uplift` needs `inject_text.share` below 1."""
 
     def __call__(self, ctx: UpdateContext) -> None:
-        fresh = ctx.episodes.episodes[: ctx.episodes.fresh]
-        component = ctx.algorithm.collect.component
-        for name, found in worth_by_artifact(fresh, component).items():
-            mean = fmean(worth for worth, _ in found)
-            ctx.archive.credit(name, mean, self.rate, uses=len(found))
+        for name, mean, uses in self._credits(ctx.episodes, ctx.algorithm.collect.component):
+            ctx.archive.credit(name, mean, self.rate, uses=uses)
         ctx.metrics |= ctx.archive.metrics()
+
+    def _credits(self, found: Collected, component: str) -> Iterator[tuple[str, float, int]]:
+        """Return the mean of every artifact, and in how many episodes it was used."""
+        fresh = found.episodes[: found.fresh]
+        if self.by == "uplift":
+            groups = found.groups[: found.fresh]
+            for name, gains in uplift_by_artifact(fresh, groups, component).items():
+                yield name, fmean(gain for gain, _ in gains), sum(uses for _, uses in gains)
+            return
+        for name, paid in worth_by_artifact(fresh, component).items():
+            yield name, fmean(worth for worth, _ in paid), len(paid)
 
 
 @config

@@ -98,12 +98,27 @@ class Reflect(_Improving):
     name: Literal["reflect"] = "reflect"
 
     def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
-        shown = _shown_texts(found[: self.shown])
-        return _chat(
+        shown = shown_texts(found[: self.shown])
+        return instruction_chat(
             "You improve the instruction that the players of a task are given. "
             f"Reply with a new instruction alone, in at most {self.longest} characters.",
             f"The instruction now:\n{quote(text)}\n\nEpisodes that went badly with "
             f"it:\n{shown or NOTHING}",
+        )
+
+
+@config
+class Distil(_Improving):
+    """Asks an agent for a lesson; it is shown episodes from the worst to the best, quoted."""
+
+    name: Literal["distil"] = "distil"
+
+    def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
+        return instruction_chat(
+            "You write down what a player should remember when it meets such a task again. Reply "
+            f"with one lesson alone, in at most {self.longest} characters.",
+            f"A lesson that is known:\n{quote(text)}\n\nEpisodes:\n"
+            f"{shown_texts(spread(found, self.shown)) or NOTHING}",
         )
 
 
@@ -114,9 +129,8 @@ class Review(_Improving):
     name: Literal["review"] = "review"
 
     def asked(self, text: str, found: Sequence[tuple[float, Episode]]) -> Chat:
-        at = np.linspace(0, len(found) - 1, min(self.shown, len(found))).round().astype(int)
-        shown = _shown_texts([found[k] for k in at])
-        return _chat(
+        shown = shown_texts(spread(found, self.shown))
+        return instruction_chat(
             "You improve the rubric by which answers are graded, an item a line. "
             "What earns points without making an answer better is to earn none. Reply with a "
             f"new rubric alone, in at most {self.longest} characters.",
@@ -125,11 +139,17 @@ class Review(_Improving):
         )
 
 
-def _chat(system: str, user: str) -> Chat:
+def spread(found: Sequence[tuple[float, Episode]], count: int) -> list[tuple[float, Episode]]:
+    """Return some of what is ordered, from the first to the last, evenly."""
+    at = np.linspace(0, len(found) - 1, min(count, len(found))).round().astype(int)
+    return [found[k] for k in at]
+
+
+def instruction_chat(system: str, user: str) -> Chat:
     return ({"role": "system", "content": system}, {"role": "user", "content": user})
 
 
-def _shown_texts(found: Sequence[tuple[float, Episode]]) -> str:
+def shown_texts(found: Sequence[tuple[float, Episode]]) -> str:
     return "\n\n".join(f"Worth {worth:g}:\n{quote(_transcript(e))}" for worth, e in found)
 
 
@@ -144,7 +164,7 @@ def _transcript(episode: Episode) -> str:
     return "\n".join(lines)
 
 
-Proposing = Annotated[Reflect | Review | Proposer, choice(Proposer)]
+Proposing = Annotated[Reflect | Review | Distil | Proposer, choice(Proposer)]
 """A writer: a component, or an object of one's own."""
 
 
@@ -176,7 +196,7 @@ class Imitate(Asking, Newcomer):
             f"- {a.weight:.6g}: {quote_line(str(a.payload), self.longest)}" for a in elders
         )
         survived = f"\n\nWhat those earned who did best, and their strategies:\n{shown}"
-        return _chat(
+        return instruction_chat(
             "You write the strategy that you will follow in a game. Reply with the "
             f"strategy alone, in one sentence of at most {self.longest} characters.",
             f"What you will be asked at first:\n{quote(prompt)}{survived if elders else ''}",

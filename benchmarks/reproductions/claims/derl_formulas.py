@@ -61,7 +61,9 @@ def _measure(end: Trained) -> dict[str, float]:
 
 def _held_out(outer: Run, formula: str, seed: int) -> float:
     step = next(s for s in outer.config.algorithm.cycle if isinstance(s, InnerRun))
-    inner = outer.fork(step.changed(formula, seed + 1000), f"held_out_{LIST.index(formula)}")
+    inner = outer.fork(
+        step.settings({step.into: formula}, seed + 1000), f"held_out_{LIST.index(formula)}"
+    )
     finish(inner)
     (episodes,) = inner.collector.held_out(256, inner.progress.step)
     return fmean(e.total(SEAT, "payoff") for e in episodes)

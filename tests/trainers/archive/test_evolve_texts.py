@@ -123,5 +123,5 @@ def test_contradictions_are_refused():
         InjectText(role="judge", by=Deal())
     one = Artifact("instruction-0", "instruction", "")
     with pytest.raises(ConfigError, match="1 artifacts for 2 seats; put evolve_texts before"):
-        Deal().shared_out([one], ["a", "b"], np.random.default_rng(0))
+        Deal().shared_out([one], {"a": "", "b": ""}, np.random.default_rng(0))
     assert EvolveTexts().parts == ("instruction",)

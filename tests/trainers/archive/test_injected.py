@@ -15,9 +15,12 @@ import pytest
 from coevo.agents.load import load_agent
 from coevo.agents.table import Rows, Table, TabularPolicy
 from coevo.envs.core.config import assign
-from coevo.envs.core.episode import Episode
+from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import CoevoError
+from coevo.envs.core.parsing import Status
 from coevo.trainers import checkpoint, loop
+from coevo.trainers.archive.injected_texts import uplift_by_artifact
+from coevo.trainers.archive.selection import Nearest
 from coevo.trainers.build import build
 from coevo.trainers.collect.injected import Injected
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
@@ -193,3 +196,43 @@ def test_an_archive_with_nothing_to_draw_is_refused(told, folder):
         CoevoError, match=r"no instruction to draw; give some in cycle\.inject_text\.first"
     ):
         loop.update(loop.start(empty, folder(empty)))
+
+
+def test_what_a_text_adds_is_told_from_what_its_tasks_pay():
+    """One task pays 1 with and without, another 0.5 with and 0 without: 0 and 0.5 are added."""
+
+    def one(text, paid, seat="player_0"):
+        made = Turn(seat, (), "x", "x", Status.LEGAL, None, injected=[text] if text else [])
+        made.pay("payoff", {seat: paid})
+        return Episode("coevo/some-v0", 0, {}, (seat,), turns=[made])
+
+    episodes = [one("easy", 1.0), one("", 1.0), one("hard", 1.0), one("hard", 0.0), one("", 0.0)]
+    groups = [0, 0, 1, 1, 1]
+    assert uplift_by_artifact(episodes, groups, "payoff") == {
+        "easy": [(0.0, 1)],
+        "hard": [(0.5, 2)],
+    }
+    alone = [one("easy", 1.0), one("", 0.0)]
+    assert uplift_by_artifact(alone, [0, 1], "payoff") == {}, "another task says nothing"
+
+
+def test_a_share_of_every_group_gets_a_text_and_each_part_is_a_group_of_its_own(config, folder):
+    told = InjectText(
+        first=("Look.", "Kuhn poker: bet with the King."),
+        by=Nearest(among=1),
+        seats=("player_0",),
+        share=0.5,
+    )
+    given = config("grpo", {"collect.episodes": 8, "collect.group_size": 4}, model="table")
+    given = replace(given, algorithm=replace(given.algorithm, cycle=(told, *POLICY_GRADIENT)))
+    run = loop.start(given, folder(given))
+    ctx = loop.context_of(run)
+    for step in given.algorithm.cycle[:3]:
+        step(ctx)
+    for at, episode in enumerate(ctx.collected.episodes):
+        used = {i for t in episode.turns for i in t.injected}
+        assert used == ({"instruction-1"} if at % 4 < 2 else set()), "the nearest to the prompt"
+    keys = ctx.batch.keys["group"].tolist()
+    plain = [any(t.injected for t in turns) for turns in ctx.batch.turns_B]
+    assert len(set(keys)) == 4
+    assert all(len({p for k, p in zip(keys, plain, strict=True) if k == key}) == 1 for key in keys)

@@ -1,0 +1,144 @@
+"""Guide: tasks that no episode solved are tried again with guidance (Agent-RLVR)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+
+from coevo.agents.load import load_agent
+from coevo.envs.core.config import choice, config, real, whole
+from coevo.envs.core.episode import Episode, StopReason
+from coevo.envs.core.quoting import quote_line
+from coevo.trainers.collect.group import Group
+from coevo.trainers.collect.injected import Injected
+from coevo.trainers.collect.rollout import EpisodeSpec, rollout_of
+from coevo.trainers.cycle import Step, UpdateContext
+from coevo.trainers.steps.writers import Asking, instruction_chat, shown_texts
+
+EXPERT = "expert"
+"""Name of the player whose moves are shown."""
+ID = "guidance"
+"""Stands in the place of an artifact's id while guided episodes are played."""
+Texts = Mapping[str, str]
+"""Seat -> guidance."""
+
+
+@config
+class Solution:
+    """Shows a seat the moves that the expert of the environment makes there in the same task."""
+
+    name: Literal["solution"] = "solution"
+
+    def texts(self, ctx: UpdateContext, failed: Sequence[Group]) -> Iterator[Texts]:
+        """Return the guidance for every task."""
+        specs = [self._seated(ctx, g.specs[0]) for g in failed]
+        agents = {**ctx.population.agents, EXPERT: load_agent("expert:1")}
+        played = rollout_of(ctx.envs, specs, agents)
+        for spec, episode in zip(specs, played, strict=True):
+            seats = [s for s, player in spec.players.items() if player == EXPERT]
+            yield {s: self._moves(episode, s) for s in seats}
+
+    def _seated(self, ctx: UpdateContext, spec: EpisodeSpec) -> EpisodeSpec:
+        learners = ctx.population.learners
+        players = {s: EXPERT if p in learners else p for s, p in spec.players.items()}
+        return replace(spec, players=players)
+
+    def _moves(self, episode: Episode, seat: str) -> str:
+        moves = [quote_line(t.move or "", 200, bare=True) for t in episode.turns if t.agent == seat]
+        return f"A player who solved this task made these moves, one a turn: {', '.join(moves)}."
+
+
+@config
+class Advise(Asking):
+    """Asks an agent, which is shown the attempt that went worst, quoted, and no solution."""
+
+    name: Literal["advise"] = "advise"
+
+    def texts(self, ctx: UpdateContext, failed: Sequence[Group]) -> Iterator[Texts]:
+        """Return the guidance for every task; none where the agent wrote nothing."""
+        for number, group in enumerate(failed):
+            rng = np.random.default_rng([ctx.seed, ctx.step, number, 16])
+            tried = [(_worth(ctx, e), e) for e in group.episodes if _ended(e)]
+            written = self.reply(ctx, "adviser", self.asked(min(tried, key=lambda x: x[0])), rng)
+            players = {} if written.failure else group.specs[0].players
+            yield {s: written.text for s, p in players.items() if p in ctx.population.learners}
+
+    def asked(self, tried: tuple[float, Episode]) -> tuple[Mapping[str, str], ...]:
+        return instruction_chat(
+            "You advise a player whose attempt at a task has failed. Reply with advice for the "
+            f"next attempt alone, in at most {self.longest} characters.",
+            f"The attempt:\n{shown_texts([tried])}",
+        )
+
+
+Guiding = Annotated[Solution | Advise, choice()]
+"""Where guidance comes from."""
+
+
+@config
+class Guide(Step):
+    """Plays tasks that no episode solved again, with guidance in the prompts of the learners.
+
+    Guided episodes join the group of their task, behind all others. Their replies are learnt
+    without the guidance, in pairs or as demonstrations: no ratio of policies corrects for it.
+    """
+
+    needs: ClassVar = ("episodes",)
+    name: Literal["guide"] = "guide"
+    by: Guiding = Solution()
+    solved: Annotated[float, real()] = 0.5
+    """Outcome of `collect.component` from which on an episode counts as solved."""
+    tries: Annotated[int, whole(1)] = 1
+    """Guided episodes of every such task."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return (self.by.name,)
+
+    def __call__(self, ctx: UpdateContext) -> None:
+        found = ctx.collected
+        assert found is not None  # the cycle was checked
+        known = {i: g for i, g in enumerate(found.played) if any(map(_ended, g.episodes))}
+        failed = {i: g for i, g in known.items() if not self._solves(ctx, *g.episodes)}
+        planned = [
+            (key, replace(spec, injected=self._injected(texts)))
+            for (key, group), texts in zip(failed.items(), self._texts(ctx, failed), strict=True)
+            for spec in itertools.islice(itertools.cycle(group.specs), self.tries if texts else 0)
+        ]
+        guided = ctx.collector.again([spec for _, spec in planned], ctx.step) if planned else []
+        for turn in (t for e in guided for t in e.turns if t.injected):
+            turn.injected, turn.notes = [], {**turn.notes, "guided": True}
+        ctx.collected = replace(
+            found,
+            episodes=[*found.episodes, *guided],
+            groups=[*found.groups, *(key for key, _ in planned)],
+        )
+        ctx.count(tokens=ctx.collector.tokens(guided), turns=sum(len(e.turns) for e in guided))
+        ctx.count_judges()
+        ctx.metrics["guide/failed"] = len(failed) / max(len(found.played), 1)
+        if guided:
+            ctx.metrics["guide/solved"] = sum(self._solves(ctx, e) for e in guided) / len(guided)
+
+    def _texts(self, ctx: UpdateContext, failed: Mapping[int, Group]) -> Iterator[Texts]:
+        return self.by.texts(ctx, list(failed.values())) if failed else iter(())
+
+    def _injected(self, texts: Texts) -> Mapping[str, Injected]:
+        return {seat: Injected(ID, text, "stripped") for seat, text in texts.items()}
+
+    def _solves(self, ctx: UpdateContext, *episodes: Episode) -> bool:
+        return any(_ended(e) and _worth(ctx, e) >= self.solved for e in episodes)
+
+
+def _ended(episode: Episode) -> bool:
+    return episode.stop is not StopReason.ERROR
+
+
+def _worth(ctx: UpdateContext, episode: Episode) -> float:
+    """Return the best that a learner earned in an episode."""
+    component, learners = ctx.algorithm.collect.component, ctx.population.learners
+    seats = {t.agent for t in episode.turns if t.player in learners}
+    return max((episode.total(s, component) for s in seats), default=-np.inf)
