@@ -417,6 +417,36 @@ class Fetch(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Merge(Command):
+    """Make one model of several runs that started from the same weights.
+
+    A run changes the weights of its start model; the changes are added up, averaged, or merged
+    where they agree. Adapters count as the change that they are.
+    """
+
+    example = "coevo merge --runs runs/kuhn,runs/sums --how ties --out merged"
+
+    runs: Annotated[str, Shown("DIRS")]
+    """With commas between: run folders, checkpoints or model folders."""
+    out: Annotated[str, Shown("DIR")]
+    """Folder of the merged model, which must not exist."""
+    how: Annotated[
+        Literal["mean", "task_arithmetic", "ties", "dare"],
+        Shown("mean|task_arithmetic|ties|dare", "mean"),
+    ] = "mean"
+    """`mean` of the weights, the sum of changes (`task_arithmetic`), the mean of the largest ones
+    that agree in sign (`ties`), or the sum of a random part, scaled up (`dare`)."""
+    weights: Annotated[str | None, Shown("W,W", "1 for each")] = None
+    """Weight of every run, with commas between."""
+    keep: Annotated[float, Shown("SHARE", "0.2")] = 0.2
+    """Share of every change that `ties` and `dare` keep."""
+    base: Annotated[str | None, Shown("PATH", "what the runs started from")] = None
+    """Start model: starter, smollm2, a folder, or owner/name on the Hugging Face Hub."""
+    seed: Annotated[int, Shown("K", "0")] = 0
+    """Of what `dare` drops."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class StarterBuild(Command):
     """Make the starter model from transcripts of scripted play of every environment.
 
