@@ -30,7 +30,7 @@ GROUPS = {
     ),
     "Several agents": (
         "mars spiral dr_mas ssp advantage_alignment comas rlccf mac_spgg cory mixed_pool paired "
-        "two_level self_redteam gtalign"
+        "two_level self_redteam gtalign comam"
     ),
     "Outer loops": "barfi complementary cultural_evolution derl essa inspo mpo psro",
 }

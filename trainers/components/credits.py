@@ -24,6 +24,7 @@ from coevo.trainers.batch import Batch
 from coevo.trainers.components.base import Composition, Credit
 from coevo.trainers.components.critic_credits import Gae, TdCritic, TdTable
 from coevo.trainers.components.mark_credits import Attributed
+from coevo.trainers.components.rank_consistency import RankConsistency
 from coevo.trainers.estimate import Estimate, at_turn_ends, on_tokens, on_turns
 from coevo.trainers.tensors import (
     discounted,
@@ -144,7 +145,9 @@ class Tiered(Composition):
         return reward_BT
 
 
-AnyComposition = Annotated[WeightedSum | Decoupled | Gated | Tiered, choice(Composition)]
+AnyComposition = Annotated[
+    WeightedSum | Decoupled | Gated | Tiered | RankConsistency, choice(Composition)
+]
 
 
 def _turns(**rewards: list[float]) -> Batch:

@@ -13,6 +13,7 @@ from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.trainers.advantage import AdvantageConfig, _composed
 from coevo.trainers.batch import Batch
 from coevo.trainers.components import AnyComposition
+from coevo.trainers.components.rank_consistency import RankConsistency
 from coevo.trainers.tensors import group_stats
 
 NAMES = ("payoff", "format", "progress", "consistency")
@@ -22,6 +23,7 @@ READY = {
     "decoupled": {},
     "gated": {"high": ("payoff", "format")},
     "tiered": {},
+    "rank_consistency": {"local": "progress"},
 }
 
 
@@ -282,3 +284,34 @@ def test_tiers_refuse_what_breaks_the_order():
         run("tiered", make([[-1.0, 0.0]], ("payoff", "progress")))
     with pytest.raises(ConfigError, match=r"tier 'progress' is 1\.5"):
         run("tiered", make([[1.0, 1.5]], ("payoff", "progress")))
+
+
+# ---- Rank consistency ---------------------------------------------------------------------------
+
+
+def weighed(local_SN, outcome_N=(1.0, 1.0, 0.0, 0.0)):
+    """Return what a right answer adds to each of some seats, whose local rewards are given."""
+    seats, plays = len(local_SN), len(outcome_N)
+    rows = [[r, own] for own_N in local_SN for r, own in zip(outcome_N, own_N, strict=True)]
+    reward_BTK = torch.tensor(rows, dtype=torch.float64).unsqueeze(1)
+    mask_BT = torch.ones(len(rows), 1, dtype=torch.bool)
+    seat_B = torch.arange(seats).repeat_interleave(plays)
+    batch = Batch.from_rewards(
+        reward_BTK, ("payoff", "local"), mask_BT, mask_BT.long() - 1, {"seat": seat_B}
+    )
+    paid_BT = RankConsistency()(batch, torch.ones(2, dtype=torch.float64))
+    return (paid_BT.squeeze(1) - reward_BTK[:, 0, 1])[::plays].tolist()
+
+
+AGREES, REVERSED = (0.9, 0.8, 0.2, 0.1), (0.1, 0.2, 0.8, 0.9)
+
+
+def test_who_agrees_with_the_outcome_has_more_of_it():
+    assert weighed([AGREES, REVERSED]) == pytest.approx([0.6057, 0.3943], abs=1e-4)
+    third = (0.95, 0.85, 0.3, 0.0)
+    assert weighed([AGREES, REVERSED, third]) == pytest.approx([0.3772, 0.2455, 0.3772], abs=1e-4)
+    assert weighed([REVERSED, REVERSED]) == pytest.approx([0.5, 0.5])
+
+
+def test_equal_outcomes_say_nothing_of_a_seat():
+    assert weighed([AGREES, REVERSED], (1.0, 1.0, 1.0, 1.0)) == pytest.approx([0.5, 0.5])
