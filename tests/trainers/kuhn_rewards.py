@@ -4,7 +4,7 @@ from typing import Literal
 
 from coevo.envs.core.config import config, plain
 from coevo.envs.core.rewards import RewardModule
-from coevo.trainers.components import Tiered
+from coevo.trainers.components import RankConsistency, Tiered
 from coevo.trainers.steps import POLICY_GRADIENT
 
 
@@ -44,6 +44,11 @@ KUHN_GIVES_NONE = {
         "rewards": ({"name": "won"}, {"name": "share"}),
         "advantage.compose": Tiered(outcome="won", tier="share", alpha=0.5),
         "advantage.reward_weights": {"payoff": 0.0},
+    },
+    "comam": {
+        "rewards": ({"name": "share"},),
+        "advantage.compose": RankConsistency(local="share"),
+        "advantage.reward_weights": {},
     },
     "derl": {
         "cycle.inner_run.env": "coevo/kuhn_poker-v0",

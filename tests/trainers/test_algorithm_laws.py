@@ -65,7 +65,9 @@ def plays(draw, spec):
     if spec.transform and spec.transform[0].name == "share_set":
         paid["progress"] = zero_BT  # outcomes must stay in the range
     reward_BTK = torch.stack([paid[c].double() for c in COMPONENTS], dim=-1)
-    return replace(batch, reward_BTK=reward_BTK, components=COMPONENTS)
+    own = {"progress": "local"} if spec.compose.name == "rank_consistency" else {}
+    names = tuple(own.get(c, c) for c in COMPONENTS)
+    return replace(batch, reward_BTK=reward_BTK, components=names)
 
 
 @pytest.mark.parametrize("spec", [s for _, s in ADVANTAGES], ids=[n for n, _ in ADVANTAGES])

@@ -41,6 +41,7 @@ TASK = {
     "spa": {"rewards.progress.decay": 0.0},
     # a game has no answers to vote on
     "rlccf": {"population": Shared(), "rewards": (), "advantage.reward_weights": {}},
+    "comam": {"advantage.compose": WeightedSum(), "population": Shared()},  # nor grades of seats
     # nor does it say what a user gets
     "gtalign": {"rewards": (), "advantage.reward_weights": {}},
     # a game has no levels of difficulty

@@ -18,10 +18,17 @@ class RankConsistency(Composition):
     """Add the reward of all to a seat's own by how well the two order the plays of a task.
 
     In a group of plays of one task, v_n = NDCG of the outcomes r_g in the order of the local
-    rewards r_n of seat n (gains r_g, at least 0; discount 1 / log2(rank + 1); 1 where all outcomes
-    are equal), w = softmax(v) over the seats, and a seat is credited r_n + w_n r_g. Source: CoMAM
-    (its page); which of equal local rewards comes first is not said there: here each has the mean
-    of their discounts. Other components are added with their weights.
+    rewards r_n of seat n (gains r_g less the lowest; discount 1 / log2(rank + 1); 1 where all
+    outcomes are equal), w = softmax(v) over the seats, and a seat is credited r_n + w_n r_g.
+    Source: CoMAM (its page); which of equal local rewards comes first is not said there: here each
+    has the mean of their discounts. Other components are added with their weights.
+
+    >>> reward_BTK = torch.tensor([[[1.0, 0.5]], [[0.0, 0.25]]], dtype=torch.float64)
+    >>> mask_BT = torch.ones(2, 1, dtype=torch.bool)
+    >>> names = ("payoff", "local")
+    >>> batch = Batch.from_rewards(reward_BTK, names, mask_BT, mask_BT.long() - 1, {})
+    >>> RankConsistency()(batch, torch.ones(2)).flatten().tolist()  # one seat has all of it
+    [1.5, 0.25]
     """
 
     name: Literal["rank_consistency"] = "rank_consistency"
@@ -60,6 +67,7 @@ def rank_consistency(outcome_N: Tensor, local_N: Tensor) -> Tensor:
     """
     if bool((outcome_N == outcome_N[0]).all()):
         return outcome_N.new_ones(())
+    outcome_N = outcome_N - outcome_N.min()
     discount_N = 1 / torch.arange(2, len(outcome_N) + 2, dtype=outcome_N.dtype).log2()
     best = (outcome_N.sort(descending=True).values * discount_N).sum()
     tied_NN = (local_N[:, None] == local_N).to(outcome_N.dtype)
