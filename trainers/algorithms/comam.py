@@ -16,7 +16,7 @@ PAGE = "the paper's page"
 ALGORITHM = p.Algorithm(
     name="comam",
     summary="local rewards, and a share of the outcome by how well both order the plays",
-    paper="CoMAM 2026, collaborative memory agents (the page was read, without an arXiv number)",
+    paper="Mao et al. 2026, CoMAM, arXiv 2603.12631",
     formula=r"r_n \leftarrow r_n + w_n r_g, \quad w = \operatorname{softmax}_n NDCG_n(r_g)",
     status="toy",
     shows="where an own reward misleads, the share of the outcome mends it",

@@ -20,8 +20,8 @@ class RankConsistency(Composition):
     In a group of plays of one task, v_n = NDCG of the outcomes r_g in the order of the local
     rewards r_n of seat n (gains r_g less the lowest; discount 1 / log2(rank + 1); 1 where all
     outcomes are equal), w = softmax(v) over the seats, and a seat is credited r_n + w_n r_g.
-    Source: CoMAM (its page); which of equal local rewards comes first is not said there: here each
-    has the mean of their discounts. Other components are added with their weights.
+    Source: CoMAM, arXiv 2603.12631; which of equal local rewards comes first is not said in what we
+    read: here each has the mean of their discounts. Other components are added with their weights.
 
     >>> reward_BTK = torch.tensor([[[1.0, 0.5]], [[0.0, 0.25]]], dtype=torch.float64)
     >>> mask_BT = torch.ones(2, 1, dtype=torch.bool)
