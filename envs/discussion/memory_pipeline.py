@@ -13,10 +13,10 @@ Options       attributes=4 (1 to 6); changes=1 facts that are overwritten later;
               without a fact; budget=6 sentences that the extractor may pick
 References    random 0.25 (one of four values), oracle 1
 
-The pipeline of CoMAM (arXiv 2603.12631), with exact evidence in the place of a judge. Local rewards: the extractor's,
-.8 recall + .2 IoU of the sentences that state what is true at the end; the profiler's, the share of
-its lines that are true times the share of attributes that it covers; the answerer's, .2 recall + .8
-IoU of the sentence that its answer needs.
+The pipeline of CoMAM (arXiv 2603.12631), with exact evidence in the place of a judge. Local
+rewards: the extractor's, .8 recall + .2 IoU of the sentences that state what is true at the end;
+the profiler's, the share of its lines that are true times the share of attributes that it covers;
+the answerer's, .2 recall + .8 IoU of the sentence that its answer needs.
 """
 
 from __future__ import annotations

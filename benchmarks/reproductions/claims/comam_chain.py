@@ -50,8 +50,8 @@ def _measure(end: Trained) -> dict[str, float]:
 CLAIM = Claim(
     property="""In a chain whose middle seat is graded for length, seats that learn from their own
         grades alone end with wrong answers, and with a share of the outcome with right ones.""",
-    source="""Mao et al. 2026, CoMAM, arXiv 2603.12631 (local rewards, and the outcome weighed by rank
-        consistency); the chain, its grades and the bounds are ours""",
+    source="""Mao et al. 2026, CoMAM, arXiv 2603.12631 (local rewards, and the outcome weighed by
+        rank consistency); the chain, its grades and the bounds are ours""",
     minutes=2.0,
     on="toy",
     setting="""Three seats with two moves each and a table each; their grades are 0.8 for the useful
