@@ -21,7 +21,7 @@ GROUPS = {
     "Entropy": "skywork epo clip_cov kl_cov",
     "Episodes of other policies": "rec red_drop red_weight opmd asymre topr remix spear",
     "Which episodes": "knapsack vade xrpo dagrpo polychromic",
-    "Curricula": "eva scaler craft_gui qwen_long scaling_inter seele a2fm",
+    "Curricula": "eva scaler craft_gui qwen_long scaling_inter mpts seele a2fm",
     "Credit inside an episode": "gigpo salt tree_grpo ads agent_evolver",
     "Rewards": "spa g_ra ssl toolrl semantic",
     "Rewards and judges that learn": "cooper spark urpo",

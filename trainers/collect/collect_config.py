@@ -13,9 +13,12 @@ from coevo.trainers.samplers.allocate import Allocation, Uniform
 from coevo.trainers.samplers.controlled import Controlled
 from coevo.trainers.samplers.curriculum import Drawn
 from coevo.trainers.samplers.evolve import Evolve
+from coevo.trainers.samplers.predicted import Predicted
 from coevo.trainers.samplers.replay import Replay
 from coevo.trainers.samplers.selection import KeepAll, Selection
 from coevo.trainers.samplers.task_buffer import TaskBuffer
+
+AnyCurriculum = Annotated[Drawn | Evolve | Controlled | Predicted, choice()]
 
 
 @config
@@ -26,7 +29,9 @@ class CollectConfig:
     """Episodes per update; an episode gives one trajectory per learning seat."""
     group_size: Annotated[int, whole(1)] = 1
     """Episodes of the same task; group statistics compare them."""
-    curriculum: Annotated[Drawn | Evolve | Controlled, choice()] = field(default_factory=Drawn)
+    curriculum: Annotated[Drawn | Evolve | Controlled | Predicted, choice()] = field(
+        default_factory=Drawn
+    )
     """Which tasks are played."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of every task's reset, such as `max_cycles` or `difficulty`."""
