@@ -92,6 +92,8 @@ class Reply:
     logprobs: list[float] | None = None
     choices: list[list[int]] | None = None
     policy: PolicyRef | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """What the record says of it beside the text: notes of its turn."""
 
 
 class Account(Protocol):

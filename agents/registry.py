@@ -12,6 +12,7 @@ import numpy as np
 
 from coevo.agents.agent import Agent, answered, request_of, sealed_rng
 from coevo.agents.human import HumanAgent
+from coevo.agents.program import ProgramAgent
 from coevo.agents.scripted import FirstLegalAgent, RandomAgent
 from coevo.agents.strategies.conventions import ConventionAgent
 from coevo.agents.strategies.expert import ExpertAgent
@@ -40,6 +41,7 @@ WITH_ARGUMENT: dict[str, tuple[str, Callable[[str], Agent]]] = {
     "expert": ("SKILL", lambda skill: ExpertAgent(float(skill))),
     "memory_one": ("NUMBER", drawn_memory_one),
     "convention": ("RANK", lambda rank: ConventionAgent(int(rank))),
+    "program": ("FILE.py", ProgramAgent),
 }
 """What may stand before a colon -> what stands behind it, and how the agent is made from that."""
 

@@ -14,6 +14,7 @@ from coevo.agents.models.base_model import FILE as BASE
 from coevo.agents.models.base_model import BaseModel, digest
 from coevo.agents.models.sb3 import CARD
 from coevo.agents.models.smollm2 import smollm2_folder
+from coevo.agents.program import PREFIX, read_source, source_digest
 from coevo.agents.registry import is_scripted
 from coevo.envs.core.errors import ConfigError, DataError, nearest
 
@@ -171,7 +172,7 @@ def _layers(config: Any) -> Iterator[int]:
 
 
 def fingerprint(source: str) -> str:
-    """Return a digest of the weights behind a name; empty where nothing lies on this disk.
+    """Return a digest of the weights, or the program, behind a name; empty for names alone.
 
     SHA-256 over the weights and the configuration of every policy, and what it rests on. A single
     model gives the same wherever it lies.
@@ -180,6 +181,8 @@ def fingerprint(source: str) -> str:
         source: what `load_agent` takes.
     """
     source = path_of(source)
+    if source.startswith(PREFIX):
+        return source_digest(read_source(source.removeprefix(PREFIX)))
     if is_scripted(source) or (source not in NAMED and not Path(source).expanduser().exists()):
         return ""
     found, folders = hashlib.sha256(), policy_folders(source)

@@ -269,7 +269,7 @@ class Evaluate(Command):
 
     agent: Annotated[str | None, Shown("NAME|PATH")] = None
     """Who is measured: starter, smollm2, a model or run folder, a Hub id, openai:MODEL, random,
-    first_legal, oracle, or expert:SKILL with a skill from 0 to 1."""
+    first_legal, oracle, program:FILE.py, or expert:SKILL with a skill from 0 to 1."""
     env: Annotated[str | None, Shown("ID")] = None
     """One environment; `coevo envs` lists them."""
     suite: Annotated[str | None, Shown("NAME")] = None

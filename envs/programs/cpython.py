@@ -153,7 +153,7 @@ class _CpythonProgram(Program):
         verdict, printed = found.get("verdict"), str(found.get("printed", ""))
         printed = printed[: self.limits.printed]
         if verdict != "ok":
-            known = verdict if verdict in get_args(Verdict) else "crash"
+            known: Verdict = verdict if verdict in get_args(Verdict) else "crash"  # type: ignore[assignment]
             return Called(known, None, first_line(str(found.get("detail", ""))), printed)
         try:
             value = decode(found.get("value"))

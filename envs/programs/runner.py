@@ -30,7 +30,8 @@ def encode(value: Any) -> Any:
         return ["bytes", bytes.hex(value)]
     if isinstance(value, dict):
         return ["dict", *(encode(x) for pair in dict.items(value) for x in pair)]
-    for kind in (list, tuple, set, frozenset):
+    kinds: Any = (list, tuple, set, frozenset)
+    for kind in kinds:
         if isinstance(value, kind):
             return [kind.__name__, *map(encode, kind.__iter__(value))]
     raise TypeError("a " + type(value).__name__ + " is no plain value")

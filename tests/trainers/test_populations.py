@@ -9,6 +9,8 @@
 import json
 from collections import Counter
 from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +28,8 @@ from coevo.trainers.algorithms import algorithm
 from coevo.trainers.run_folder import RunFolder
 
 SEATS = ("player_0", "player_1")
+PROGRAM = [f"program:{Path(__file__).parents[1] / 'agents' / 'programs' / 'tit_for_tat.py'}"]
+PROGRAM *= find_spec("pydantic_monty") is not None
 DILEMMA = {"prompt_style": "terse", "rounds": 2}
 
 
@@ -215,7 +219,7 @@ def test_resumed_equals_uninterrupted_with_exchange_and_with_results(tables, fol
         "size": 2,
         "latest": 0.2,
         "learners": 2,
-        "members": ["tft", "random"],
+        "members": ["tft", "random", *PROGRAM],
         "draw": {"name": "prioritised"},
         "fade": 0.1,
     }

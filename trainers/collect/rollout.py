@@ -104,6 +104,7 @@ class _Live:
         turn.begins = request.begins
         turn.prompt_ids, turn.token_ids = reply.prompt_ids, reply.token_ids
         turn.logprobs, turn.choices = reply.logprobs, reply.choices
+        turn.notes |= reply.notes
         injected = self.spec.injected.get(turn.agent)
         if injected is None:
             return
