@@ -39,6 +39,8 @@ _BLANK = re.compile(
     "\U000e0100-\U000e01ef]"
 )
 """What has another category and is not seen all the same."""
+_TOKEN = re.compile(r"<[/|]{0,2}[A-Za-z_]\w{0,30}[|/]?>|\[/?(?:INST|SYS)\]|<</?SYS>>", re.ASCII)
+"""Tags and special tokens, as far as source can hold them by accident."""
 _BLANKS = re.compile(r"[ \t\n\r]+")
 _PLAIN = re.compile(r"(?:[^\W_]|(?<=\w)[-'](?=\w)|(?<=\d)[.,/](?=\d)|\A[-+](?=\d)| (?=\w))+")
 _WORDS_OF_PROMPTS = frozenset(("none", "nothing"))
@@ -58,6 +60,29 @@ def quote(text: str, limit: int = 4000) -> str:
     begun = visible(text.strip()[: 2 * limit + 2])  # a line end may be two characters
     lines = _cut(begun.translate(_LOOKALIKES), limit).split("\n")
     return "\n".join((MARK + line).rstrip() for line in lines) if any(lines) else NOTHING
+
+
+def code_block(text: str) -> str:
+    r"""Return source from a file as a block of code, to stand in a prompt as it is.
+
+    Unlike a quotation it keeps brackets and comparisons; what looks like a tag, a special token or
+    the end of the block becomes a look-alike. Text of seats is quoted instead.
+
+    >>> print(code_block("x: List[int] = a < b  # </s><|end|>\n"))
+    ```python
+    x: List[int] = a < b  # ‹/s›‹|end|›
+    ```
+    """
+    return f"```python\n{code_line(text.expandtabs(4).rstrip())}\n```"
+
+
+def code_line(text: str) -> str:
+    """Return text from a file that speaks of code; see `code_block`.
+
+    >>> code_line("a list cost[][] and [INST] <think>")
+    'a list cost[][] and ⟦INST⟧ ‹think›'
+    """
+    return _TOKEN.sub(lambda m: m[0].translate(_LOOKALIKES), visible(text).replace("```", "'''"))
 
 
 def own_words(text: str, limit: int = 4000) -> str:

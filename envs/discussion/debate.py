@@ -35,7 +35,6 @@ from coevo.envs.core.factories import simultaneous
 from coevo.envs.core.protocol import All, Pay, Protocol
 from coevo.envs.core.task import Replies
 from coevo.envs.discussion.question_env import (
-    ANSWER_FORM,
     QuestionConfig,
     QuestionTask,
     answered,
@@ -88,7 +87,7 @@ class Debate(QuestionTask[DebateConfig]):
             if self._choices:
                 yield All(self.seats, moves=self._choices)
             else:
-                yield All(self.seats, read=self.final, form=ANSWER_FORM, otherwise="")
+                yield All(self.seats, read=self.final, form=self.form_of_answer, otherwise="")
             self._rounds.append({turn.agent: turn for turn in self.turns[before:]})
             if len(self._rounds) < self.rounds:
                 self._quotes = {seat: self._dealt(seat, rng) for seat in self.seats}
@@ -152,7 +151,7 @@ class Debate(QuestionTask[DebateConfig]):
             f"{self.rounds} rounds. After each round you see answers of the others, who may be "
             f"right or wrong; weigh them against your own, then answer again. {paid}\n"
             f"You are {seat}. Explain your steps briefly."
-            f"{'' if self.config.listed else f' {ANSWER_FORM}'}"
+            f"{'' if self.config.listed else f' {self.form_of_answer}'}"
         )
 
     def situation(self, seat: str) -> str:

@@ -28,7 +28,6 @@ from coevo.envs.core.parsing import Parse, parse_move
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies
 from coevo.envs.discussion.question_env import (
-    ANSWER_FORM,
     QuestionConfig,
     QuestionTask,
     answered,
@@ -84,7 +83,8 @@ class ModeratedDebate(QuestionTask[ModeratedDebateConfig]):
         return judges and parse_move(text, (CONTINUE,)).ok
 
     def _form(self, seat: str) -> str:
-        return f"{ANSWER_FORM} {OTHERWISE}" if seat == JUDGE and not self.last else ANSWER_FORM
+        other = f" {OTHERWISE}" if seat == JUDGE and not self.last else ""
+        return f"{self.form_of_answer}{other}"
 
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
@@ -105,9 +105,9 @@ class ModeratedDebate(QuestionTask[ModeratedDebateConfig]):
         most = "1 round" if self.config.rounds == 1 else f"up to {self.config.rounds} rounds"
         own = {
             AFFIRMATIVE: "Give an answer and argue for it; answer the objections, and change your "
-            f"answer if they are right. {ANSWER_FORM}",
+            f"answer if they are right. {self.form_of_answer}",
             NEGATIVE: f"Look for what is wrong in the answer of {AFFIRMATIVE} and argue for a "
-            f"better one; agree if it is right. {ANSWER_FORM}",
+            f"better one; agree if it is right. {self.form_of_answer}",
             JUDGE: "Weigh both sides. If you know who is right, end the debate with your answer. "
             f"{self._form(JUDGE)}",
         }[seat]

@@ -24,6 +24,7 @@ _TAG = re.compile(r"</?([a-z_]{2,20})>", re.IGNORECASE)
 PROTOCOL_TAGS = frozenset({"answer", "verify", "score", "search", "information"})
 """Tags that mean something in some task here; an agent may use its own role's only."""
 ANSWER_FORM = r"Put the final answer in \boxed{} or, as the last thing, in square brackets."
+CODE_FORM = "Put the whole program in one block between lines of three backticks."
 SHORT = 60
 """Characters of an answer that a terse prompt shows."""
 
@@ -49,6 +50,7 @@ class QuestionTask(ProtocolTask[C]):
     def __init__(self, config: C) -> None:
         super().__init__(config)
         self.source: QuestionSource = config.questions
+        self.slow = self.source.slow
 
     @property
     def difficulties(self) -> Sequence[float]:
@@ -87,12 +89,17 @@ class QuestionTask(ProtocolTask[C]):
         """Ask a seat for an answer: one of the question's choices, any text where it has none."""
         if self.question.choices:
             return One(seat, phase=phase, moves=self.question.choices)
-        return One(seat, phase=phase, read=self.final, form=ANSWER_FORM, otherwise="")
+        return One(seat, phase=phase, read=self.final, form=self.form_of_answer, otherwise="")
+
+    @property
+    def form_of_answer(self) -> str:
+        """Return in a sentence how to give any text as an answer."""
+        return CODE_FORM if self.question.kind == "code" else ANSWER_FORM
 
     @property
     def answer_form(self) -> str:
         """Return how to answer, for the rules; where answers are listed the engine says it."""
-        return "" if self.question.choices else f" {ANSWER_FORM}"
+        return "" if self.question.choices else f" {self.form_of_answer}"
 
     @property
     def listing(self) -> str:

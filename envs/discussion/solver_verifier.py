@@ -30,7 +30,6 @@ from coevo.envs.core.parsing import Parse, Status, parse_move
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import Replies
 from coevo.envs.discussion.question_env import (
-    ANSWER_FORM,
     QuestionConfig,
     QuestionTask,
     answered,
@@ -78,7 +77,7 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
         self._verdicts: list[int] = []
         approved = False
         while not approved:
-            yield One(SOLVER, read=self.final, form=ANSWER_FORM, otherwise="")
+            yield One(SOLVER, read=self.final, form=self.form_of_answer, otherwise="")
             yield from self._placed(self._solutions)
             if len(self._solutions) == self.config.loops:
                 break
@@ -141,7 +140,7 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
             "final answer of the last solution is right, and 0 if it is wrong.\n"
         )
         if seat == SOLVER:
-            return f"{shared}You are {SOLVER}. Explain your steps briefly. {ANSWER_FORM}"
+            return f"{shared}You are {SOLVER}. Explain your steps briefly. {self.form_of_answer}"
         return (
             f"{shared}You are {VERIFIER}. Check the solution step by step, say what is wrong if "
             f"anything is. {VERDICT_FORM}."

@@ -146,7 +146,10 @@ class _CpythonProgram(Program):
             raise _Gone("crash", "it broke the form of its answers") from error
         if type(arguments) is not tuple or not is_plain(arguments, self.limits.value):
             return {"raised": "arguments that are no plain values, or too large"}
-        return {"value": encode(function(*arguments))}
+        try:
+            return {"value": encode(function(*arguments))}
+        except Exception as error:  # as in Monty, the program sees it
+            return {"raised": first_line(str(error))}
 
     def _read(self, found: Mapping[str, Any]) -> Called:
         """Make an answer a value; nothing in it is trusted."""

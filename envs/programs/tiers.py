@@ -11,8 +11,10 @@ from coevo.envs.programs.sandbox import Sandbox
 
 
 @functools.cache
-def interpreter() -> Sandbox:
+def interpreter(use: str = "programs") -> Sandbox:
     """Return the first tier: Monty, in a jail where there is one.
+
+    Each use has processes of its own: what runs for one cannot wait for the other's.
 
     Raises:
         MissingExtraError: the extra `programs` is not installed.
@@ -21,15 +23,6 @@ def interpreter() -> Sandbox:
 
 
 @functools.cache
-def checker() -> Sandbox:
-    """Return another of that tier, for tests that call a program of the first one.
-
-    With processes of its own: two tests cannot wait for each other's programs.
-    """
-    return MontySandbox()
-
-
-@functools.cache
-def language() -> Sandbox | None:
+def language(use: str = "programs") -> Sandbox | None:
     """Return the second tier: CPython in a jail; None where there is no jail."""
     return None if cpython.why_not() else CpythonSandbox()

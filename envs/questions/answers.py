@@ -16,13 +16,14 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 
-from coevo.envs.core.parsing import heard, marks, normalise
+from coevo.envs.core.parsing import READ, heard, marks, normalise, spoken
 
 LONGEST = 2000
 """Characters of an answer that are looked at; gold answers are far shorter."""
 NUMERIC = ("number", "mathematics", "math")
 """Kinds whose answer may be the last number of a reply."""
 
+_BLOCK = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
 _LABEL = re.compile(r"\A\s*(?:final\s+)?answer\s*:\s*", re.IGNORECASE)
 _BEHIND = re.compile(r"\banswer(?:[\"'*_]{0,4}:| is\b:?)([^\n]{1,2000})", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
@@ -48,6 +49,8 @@ def final_answer(text: str, kind: str = "text") -> str | None:
     >>> final_answer("It is 3, no, 1,200.", "number"), final_answer("Paris"), final_answer("[a]!")
     ('1,200', None, 'a')
     """
+    if kind == "code":
+        return program_in(text)
     said = heard(text)
     found = [(m.end, m.text) for m in marks(said, ("answer",), brackets=False)][-1:]
     boxed, end = _box(said)
@@ -63,6 +66,18 @@ def final_answer(text: str, kind: str = "text") -> str | None:
     inner = _box(answer)[0]
     answer = _LABEL.sub("", answer if inner is None else inner).strip()
     return answer[:LONGEST] or None
+
+
+def program_in(text: str) -> str | None:
+    r"""Return the last block of code in a reply, or all that it says; None where that is nothing.
+
+    >>> program_in("So:\n```python\nx = [1]\n```\nDone."), program_in("    return 1")
+    ('x = [1]', '    return 1')
+    """
+    said = spoken(text)[-READ:]
+    blocks = _BLOCK.findall(said)
+    found = blocks[-1] if blocks else said
+    return found.rstrip() or None
 
 
 def agree(answer: str, gold: str, kind: str = "text") -> bool:
@@ -115,6 +130,8 @@ def normalised(answer: str, kind: str = "text") -> str:
     >>> normalised("  The  U.S. Dollar! ", "open")
     'us dollar'
     """
+    if kind == "code":
+        return answer.rstrip()
     answer = answer[:LONGEST]
     if kind == "open":
         plain = "".join(c for c in answer.casefold() if unicodedata.category(c)[0] != "P")

@@ -6,7 +6,7 @@ import functools
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -23,6 +23,22 @@ MOST_SPLIT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramTests:
+    """How an answer that is a program is graded; no prompt shows it."""
+
+    asserts: tuple[str, ...] = ()
+    """Each `assert call == value`, graded by itself."""
+    after: str = ""
+    """Source behind the answer that the asserts need."""
+    check: str = ""
+    """Source of `check(candidate)`, in the place of asserts."""
+    before: str = ""
+    """Source that the answer completes."""
+    entry_point: str = ""
+    """Name of the function that is completed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """One question. No agent ever sees more of it than the text and the kind."""
 
@@ -32,7 +48,7 @@ class Question:
     """The gold answer, as its source spells it."""
     kind: str = "text"
     """`number` and `mathematics` are compared by value, the latter with algebra; `choice` by its
-    letter; answers of any other kind as text."""
+    letter; `code` is run; answers of any other kind are compared as text."""
     id: str = ""
     """Name of the question within its source; says nothing about the answer."""
     source: str = ""
@@ -52,6 +68,8 @@ class Question:
     """0 (easy) to 1 (hard); None where the source gives none."""
     ours: bool = False
     """Whether this package words it; what others wrote is quoted in prompts."""
+    tests: ProgramTests | None = None
+    """Of an answer that is a program."""
 
     @property
     def in_full(self) -> str:
@@ -78,6 +96,8 @@ class QuestionSource:
     """
 
     name: str = ""
+    slow: ClassVar[bool] = False
+    """Whether grading waits for other processes; see `Task.slow`."""
 
     @property
     def record(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from coevo.envs.core.config import choice, read
 from coevo.envs.questions.arithmetic import Digits, Sums
+from coevo.envs.questions.code import Humaneval, Mbpp
 from coevo.envs.questions.files import Aime, Gsm8k, Jsonl, Math500
 from coevo.envs.questions.multi_hop import MultiHop
 from coevo.envs.questions.multiple_choice import Choice, Gpqa, Mmlu
@@ -20,8 +21,10 @@ Source = Annotated[
     | Digits
     | Gpqa
     | Gsm8k
+    | Humaneval
     | Jsonl
     | Math500
+    | Mbpp
     | Mmlu
     | MultiHop
     | ReasoningGym
