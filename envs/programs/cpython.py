@@ -12,6 +12,7 @@ import functools
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import threading
@@ -112,7 +113,10 @@ class _CpythonProgram(Program):
         self._pipes: _Pipes | None = None
 
     def _run(self, code: str, inputs: Mapping[str, Any], *, define: bool) -> Called:
-        request: dict[str, Any] = {"printed": self.limits.printed}
+        request: dict[str, Any] = {
+            "printed": self.limits.printed,
+            "seconds": self.limits.seconds,
+        }
         if define:
             names = {"functions": list(self._functions), "depth": self.limits.depth}
             request |= {"define": code, "seed": self._seed, **names}
@@ -130,7 +134,7 @@ class _CpythonProgram(Program):
     def _answer(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Put a request; serve the functions that are called until there is an answer."""
         assert self._pipes is not None  # started
-        patience = self.limits.seconds + GRACE
+        patience = self.limits.seconds * self.limits.waiting + GRACE
         while True:
             self._pipes.put(request, patience)
             found = self._pipes.read(patience)
@@ -200,7 +204,7 @@ class _Pipes:
             try:
                 data = data[os.write(pipe.fileno(), data) :]
             except OSError:
-                raise _Gone("crash", "its process ended") from None
+                raise self._ended() from None
 
     def read(self, patience: float) -> dict[str, Any]:
         """Return the next line; raise _Gone after so many seconds, or where it has a wrong form."""
@@ -219,12 +223,19 @@ class _Pipes:
             self._wait(pipe, selectors.EVENT_READ, end)
             read = os.read(pipe.fileno(), 2**16)
             if not read:
-                raise _Gone("crash", "its process ended")
+                raise self._ended()
             self._begun += read
             if len(self._begun) > LONGEST:
                 raise _Gone("bad_value", "an answer that is too large")
         line, _, self._begun = self._begun.partition(b"\n")
         return line
+
+    def _ended(self) -> _Gone:
+        """Return why the process is there no more: its time of computing was over, or something."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            if self._process.wait(GRACE) == 128 + signal.SIGPROF:
+                return _Gone("time", "its time was over")
+        return _Gone("crash", "its process ended")
 
     def _wait(self, pipe: Any, event: int, end: float) -> None:
         with selectors.DefaultSelector() as waiting:

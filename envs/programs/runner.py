@@ -13,6 +13,7 @@ import builtins
 import io
 import json
 import os
+import signal
 import sys
 import time
 from typing import Any
@@ -96,9 +97,12 @@ class Server:
     def answer(self, request: dict) -> dict:
         """Run one request; whatever is raised becomes a verdict."""
         try:
+            signal.setitimer(signal.ITIMER_PROF, request["seconds"])  # ends the process
             value = self.run(request)
         except BaseException as error:
             return {"verdict": verdict(error), "detail": words(error)}
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
         try:
             return {"verdict": "ok", "value": encode(value)}
         except BaseException as error:

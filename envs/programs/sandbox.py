@@ -42,6 +42,9 @@ class Limits:
 
     seconds: float = 0.5
     """For its definition, and for each call; `GRACE` follows."""
+    waiting: float = 1.0
+    """Seconds that may pass for each of them that is computed, where the tier tells them apart
+    (CPython): a busy machine then changes no verdict."""
     memory: int = 20_000_000
     """Bytes of its values."""
     depth: int = 200

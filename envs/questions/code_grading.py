@@ -20,9 +20,12 @@ from coevo.envs.programs import tiers
 from coevo.envs.programs.sandbox import Limits, Program, Sandbox
 from coevo.envs.questions.question import ProgramTests
 
-LIMITS = Limits(seconds=10.0, memory=200_000_000, depth=900, printed=100_000, value=1_000_000)
-"""Of the definition of a program, and of each call; the slowest reference of MBPP takes 4 s."""
-ALL_CALLS = 20.0
+LIMITS = Limits(
+    seconds=5.0, waiting=12.0, memory=200_000_000, depth=900, printed=100_000, value=1_000_000
+)
+"""Of the definition of a program, and of each call; the slowest reference of MBPP computes
+for 4 s."""
+ALL_CALLS = 60.0
 """Seconds of all calls that one check makes."""
 REMEMBERED = 8 * 2**20
 """Bytes of answers whose grade is remembered: debates and groups repeat them."""

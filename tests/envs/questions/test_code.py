@@ -240,7 +240,7 @@ def test_an_episode_is_paid_by_the_tests_and_counts_for_pass_at_k(double):
         assert env.episode.turns[0].verified == float(solved[-1])
     assert solved == [True, False]
     starts = (RepeatedStart(0, "", (True, False, False, False), (None,) * 4),)
-    assert Repeats(4, starts).pass_at(2).value == pytest.approx(0.5)
+    assert Repeats(4, starts).pass_at(2).interval.point == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
